@@ -1,0 +1,83 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace muster {
+namespace {
+
+Result<int> half(int number) {
+  if (number % 2 != 0) return fail(Errc::invalid_input, std::to_string(number) + " is odd");
+  return number / 2;
+}
+
+Result<int> quarter(int number) {
+  const int once = TRY(half(number));
+  return half(once);
+}
+
+TEST_CASE("result: TRY yields the value or hands the error up") {
+  CHECK(*quarter(8) == 2);
+  REQUIRE(!quarter(6));
+  CHECK(quarter(6).error().text == "3 is odd");
+  CHECK(quarter(6).error().in("algo-2").text == "algo-2: 3 is odd");
+}
+
+TEST_CASE("text: splitting, joining, numbers and hex") {
+  CHECK(split("a,,b", ',') == std::vector<std::string>{"a", "", "b"});
+  CHECK(split("", ',') == std::vector<std::string>{""});
+  CHECK(split_words("  -x  A=b\tc\n") == std::vector<std::string>{"-x", "A=b", "c"});
+  CHECK(join({"a", "b"}, "--") == "a--b");
+  CHECK(trim(" \n a b\t") == "a b");
+  CHECK(parse_integer("-12") == -12);
+  CHECK(!parse_integer("12 "));
+  CHECK(!parse_integer(""));
+  CHECK(from_hex(hex(std::string("\x00\xff", 2))) == std::string("\x00\xff", 2));
+  CHECK(!from_hex("0g"));
+}
+
+TEST_CASE("text: quoted words are what a shell would read back") {
+  CHECK(shell_quoted({"python3", "a b", "", "it's", "$(x)"}) ==
+        "python3 'a b' '' 'it'\"'\"'s' '$(x)'");
+}
+
+TEST_CASE("text: what is not UTF-8 is told apart and replaced byte by byte") {
+  CHECK(is_utf8("h\xc3\xa9llo"));
+  const char* const bad[] = {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xe2\x82"};
+  for (const char* bytes : bad) {
+    CAPTURE(bytes);
+    CHECK(!is_utf8(bytes));
+  }
+  CHECK(to_utf8("a\xff" "b") == "a\xef\xbf\xbd" "b");
+}
+
+TEST_CASE("json: an error says where") {
+  CHECK(to_text(*parse_json("{\"b\": 1, \"a\": [true]}")) == "{\"a\":[true],\"b\":1}");
+  REQUIRE(!parse_json("{\"a\": }"));
+  CHECK(parse_json("{\"a\": }").error().text.find("line 1, column 7") != std::string::npos);
+  CHECK(to_text(Json("a\xff")) == "\"a\xef\xbf\xbd\"");
+}
+
+TEST_CASE("files: written whole, read with a limit, close-on-exec") {
+  const std::string folder = *make_private_folder("/tmp", "muster-base-");
+  const std::string path = folder + "/file";
+  REQUIRE(write_file(path, "one", 0600));
+  REQUIRE(write_file(path, "two", 0600));
+  CHECK(*read_file(path) == "two");
+  CHECK(read_file(path, 2).error().code == Errc::invalid_input);
+  CHECK(read_file(folder + "/none").error().code == Errc::not_found);
+  CHECK(write_file(folder + "/no/file", "x").error().code == Errc::not_found);
+  REQUIRE(make_folders(folder + "/a/b/c"));
+  CHECK(!make_folders(path + "/below"));
+  Result<Pipe> pipe = make_pipe();
+  REQUIRE(pipe);
+  CHECK((::fcntl(pipe->read.get(), F_GETFD) & FD_CLOEXEC) != 0);
+  REQUIRE(write_file(folder + "/gone", "x"));
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace muster {
+
+/// Owns one file descriptor; closes it when it leaves scope. Close-on-exec from birth is the duty
+/// of whoever opens it (O_CLOEXEC, pipe2, SOCK_CLOEXEC).
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int number) : number_(number) {}
+  Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) {
+      reset();
+      number_ = std::exchange(other.number_, -1);
+    }
+    return *this;
+  }
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() { reset(); }
+
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+  int release() { return std::exchange(number_, -1); }
+  void reset();
+
+ private:
+  int number_ = -1;
+};
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+/// Both ends close-on-exec.
+Result<Pipe> make_pipe();
+/// Two connected unix stream sockets, close-on-exec.
+Result<std::pair<Fd, Fd>> make_socket_pair();
+
+/// The whole file. Errors: `not_found`, `denied`, `system`; `invalid_input` beyond `bytes_max`.
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max = 64u << 20);
+
+/// Replaces `path` whole or not at all (a temporary file beside it, then rename).
+Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);
+
+/// Writes everything to a blocking descriptor. Error: `closed` when nobody reads any more.
+Result<void> write_all(int fd, std::string_view bytes);
+
+/// Makes `path` and the folders above it; existing ones are fine.
+Result<void> make_folders(const std::string& path, unsigned mode = 0755);
+
+/// A new private folder (0700) "<parent>/<prefix>XXXXXX". `parent` exists.
+Result<std::string> make_private_folder(const std::string& parent, const std::string& prefix);
+
+/// `count` bytes from the kernel's generator.
+std::string random_bytes(std::size_t count);
+
+/// The path of the running program (/proc/self/exe resolved).
+Result<std::string> own_program();
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+/// Splits at every `separator`; "a,,b" gives three parts, "" gives one empty part.
+std::vector<std::string> split(std::string_view text, char separator);
+/// Splits at runs of spaces, tabs and newlines; no empty parts.
+std::vector<std::string> split_words(std::string_view text);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string trim(std::string_view text);
+
+/// A whole decimal integer, no sign but '-', no spaces; none if it is anything else.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+/// Lower-case hex of any bytes, and back (none if not hex).
+std::string hex(std::string_view bytes);
+std::optional<std::string> from_hex(std::string_view text);
+
+/// The words as a person could paste them into a POSIX shell. For display only: nothing we run
+/// passes through a shell.
+std::string shell_quoted(const std::vector<std::string>& words);
+
+/// True if `bytes` are well-formed UTF-8 (no surrogates, no overlong forms).
+bool is_utf8(std::string_view bytes);
+/// `bytes` with each byte that is not part of well-formed UTF-8 replaced by U+FFFD.
+std::string to_utf8(std::string_view bytes);
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster::job {
+
+enum class Stream : std::uint8_t { out = 1, err = 2 };
+
+constexpr std::size_t line_bytes_max = 1u << 20;
+
+/// Some whole lines that one writer wrote to one stream, in order. Each ends with '\n', except
+/// that a chunk that is `part` is exactly one unfinished piece of a line without '\n': a line
+/// beyond `line_bytes_max`, or one left unfinished for a while. What follows a `part` of the same
+/// writer and stream continues that line.
+struct Lines {
+  int rank = -1;  ///< -1: not a rank, muster itself or a launcher's own output.
+  Stream stream = Stream::out;
+  bool part = false;
+  std::string bytes;  ///< At most `line_bytes_max`; any bytes.
+
+  bool operator==(const Lines&) const = default;
+};
+
+/// Payload of a `lines` frame: i32 LE rank, u8 stream, u8 flags (1 = part), bytes.
+std::string encode(const Lines& lines);
+Result<Lines> lines_from(std::string_view payload);
+
+}  // namespace muster::job

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+namespace muster::job {
+
+/// Types of the frames that muster's processes exchange. Payloads are compact JSON objects, except
+/// `lines` and `exec_output` (job/lines.h). docs/protocols/ has a page for each stream:
+/// rollcall.md (member - leader), host-socket.md (rank, agent - train), steward.md (train - steward).
+enum class Message : std::uint8_t {
+  // Roll call; owned by coordinate/.
+  join = 1,       ///< member: {version, muster, host, facts, ports, digest}
+  welcome = 2,    ///< leader: {version}
+  refuse = 3,     ///< leader: {why}; then it closes
+  heartbeat = 4,  ///< both: {}
+  // Between leader and members after the roll call; toolkit/ gives them meaning.
+  start = 5,        ///< leader: {} the plan may run
+  exec = 6,         ///< leader: {id, argv} run this launcher daemon
+  exec_output = 7,  ///< member: as `lines`, rank is the exec's id
+  exec_end = 8,     ///< member: {id, outcome}
+  signal = 9,       ///< leader: {signal, grace_ms} to every rank of the host
+  lines = 10,       ///< member: job/lines.h
+  outcome = 11,     ///< member: a verdict about one process of its host, as it ended
+  drain = 12,       ///< leader: {grace_ms} end what runs, send all lines, then `drained`
+  drained = 13,     ///< member: {}
+  end = 14,         ///< leader: the job's verdict; the session ends
+  // Host socket.
+  rank_hello = 20,  ///< rank: {rank, local_rank, pid}
+  rank_run = 21,    ///< train: {argv, env, cwd}
+  rank_started = 22,  ///< rank: {pid} with the read ends of its stdout and stderr (SCM_RIGHTS)
+  rank_end = 23,      ///< rank: {outcome, unix_ms}
+  rank_ack = 24,      ///< train: {} the end is known, the rank may exit
+  agent_exec = 25,    ///< agent: {host, text} with its stdout and stderr (SCM_RIGHTS)
+  agent_end = 26,     ///< train: {code, error}
+  failed = 27,        ///< either: {why}
+  // Steward stream, journal.
+  phase = 40,    ///< {phase, message}: see job/journal.h
+  log = 41,      ///< {level, text}: muster's own line
+  verdict = 42,  ///< the job's verdict as this host knows it
+};
+
+constexpr std::uint8_t type_of(Message message) { return static_cast<std::uint8_t>(message); }
+
+}  // namespace muster::job

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "loop/channel.h"
+
+namespace muster::loop {
+
+/// A session of the roll call: TLS 1.3 with a pre-shared key over TCP, no certificates.
+/// Source: docs/protocols/rollcall.md; suites and checks were found by trying
+/// (docs/decisions: TLS with an external key needs TLS_AES_128_GCM_SHA256 alone, and a client
+/// must check that the session was resumed from the key).
+struct TlsPeer {
+  std::unique_ptr<Channel> channel;
+  std::string identity;  ///< The PSK identity that the client proved; known on the server side.
+  std::string address;   ///< Numeric, for messages.
+};
+
+class TlsListener {
+ public:
+  /// Listens on all addresses at `port` (0: a free one). `key_for(identity)` gives the 32-byte key
+  /// or none to refuse. Error: `system` with the port ("port 9730: Address already in use").
+  static Result<std::unique_ptr<TlsListener>> open(
+      Loop& loop, std::uint16_t port,
+      std::function<std::optional<std::string>(const std::string& identity)> key_for);
+  virtual ~TlsListener() = default;
+  virtual std::uint16_t port() const = 0;
+  /// The next peer that proved the key. Handshakes run side by side, each with a deadline of 10 s,
+  /// at most 256 at once; those that fail are told to `refused` and closed. Error: `closed`.
+  virtual Task<Result<TlsPeer>> accept() = 0;
+  virtual void on_refused(std::function<void(std::string address, std::string why)> refused) = 0;
+  virtual void close() = 0;
+};
+
+/// Connects and proves the key. Errors: `not_found` (name), `system` (refused, unreachable),
+/// `denied` (the other side has not the key, or refused ours), `timeout`.
+Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t port,
+                                  std::string identity, std::string key, TimePoint deadline);
+
+}  // namespace muster::loop
