@@ -13,8 +13,9 @@ enum class Stream : std::uint8_t { out = 1, err = 2 };
 
 constexpr std::size_t line_bytes_max = 1u << 20;
 
-/// Some whole lines that one writer wrote to one stream, in order. Each ends with '\n', except
-/// that a chunk that is `part` is exactly one unfinished piece of a line without '\n': a line
+/// Some whole lines that one writer wrote to one stream, in order. Each ends with '\n' (one that
+/// ended with a lone '\r', as progress bars do, got a '\n' behind it), except that a chunk that is
+/// `part` is exactly one unfinished piece of a line without '\n': a line
 /// beyond `line_bytes_max`, or one left unfinished for a while. What follows a `part` of the same
 /// writer and stream continues that line.
 struct Lines {

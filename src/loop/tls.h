@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "loop/channel.h"
 
@@ -23,18 +26,22 @@ class TlsListener {
   /// or none to refuse. Error: `system` with the port ("port 9730: Address already in use").
   static Result<std::unique_ptr<TlsListener>> open(
       Loop& loop, std::uint16_t port,
-      std::function<std::optional<std::string>(const std::string& identity)> key_for);
+      std::function<std::optional<std::string>(const std::string& identity)> key_for,
+      Duration handshake_max = std::chrono::seconds(10));
   virtual ~TlsListener() = default;
   virtual std::uint16_t port() const = 0;
-  /// The next peer that proved the key. Handshakes run side by side, each with a deadline of 10 s,
-  /// at most 256 at once; those that fail are told to `refused` and closed. Error: `closed`.
+  /// The next peer that proved the key. Handshakes run side by side, each with a deadline of
+  /// `handshake_max`, at most 256 at once (peers not yet accepted count too; more are closed);
+  /// those that fail are told to `refused` and closed. Error: `closed`.
   virtual Task<Result<TlsPeer>> accept() = 0;
   virtual void on_refused(std::function<void(std::string address, std::string why)> refused) = 0;
   virtual void close() = 0;
 };
 
-/// Connects and proves the key. Errors: `not_found` (name), `system` (refused, unreachable),
-/// `denied` (the other side has not the key, or refused ours), `timeout`.
+/// Connects and proves the key. A name is looked up beside the loop, so that a slow name server
+/// stops nobody. Errors: `not_found` (name), `system` (refused, unreachable), `denied` (the other
+/// side has not the key, or refused ours), `closed` (ended before the proof), `protocol` (speaks
+/// no TLS 1.3), `timeout`. None of the texts says who was called.
 Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t port,
                                   std::string identity, std::string key, TimePoint deadline);
 

@@ -1,0 +1,106 @@
+# The human's door. CMake presets do the building; this installs, calls them and runs things.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := build/venv
+PYTHON := $(VENV)/bin/python
+SM := build/release/sm
+JOBS ?= $(shell nproc)
+CXX_FILES = $(shell find src tests -name '*.cc' -o -name '*.h')
+
+.PHONY: help
+help:  ## this text
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+# --- what people run ---
+
+.PHONY: demo
+demo: packages-demo $(VENV)/.done sm  ## install what is missing, build, run the main job: 3 hosts x 2 processes
+	@rm -rf build/demo-output
+	$(SM) fit mpi_demo.py --source-dir examples/mpi-demo --hosts 3 --processes-per-host 2 \
+	  --python $(CURDIR)/$(PYTHON) --output build/demo-output
+
+.PHONY: test
+test: packages-demo packages-test $(VENV)/.test-done  ## install what is missing, build, run every test
+	$(MAKE) format-check
+	$(MAKE) test-release
+	$(MAKE) test-asan
+	$(MAKE) test-e2e
+
+.PHONY: test-deep
+test-deep: test  ## also: thread sanitizer, long kill loops
+	$(MAKE) build-tsan
+	ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
+	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m deep
+
+.PHONY: bench
+bench: packages-demo packages-bench $(VENV)/.done build/bench-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios
+	$(PYTHON) bench/compare.py
+
+.PHONY: lint
+lint: packages-demo packages-test packages-lint format-check build-dev  ## tools/tidy.py, formatting, clang-tidy
+	python3 tools/tidy.py .
+	python3 tools/clang_tidy.py build/dev
+
+.PHONY: format
+format:  ## format all C++ files in place
+	clang-format -i $(CXX_FILES)
+
+.PHONY: clean
+clean:  ## remove build/ (what jobs left on the machine: `sm clean`)
+	rm -rf build
+
+# --- parts of them ---
+
+.PHONY: format-check
+format-check:
+	clang-format --dry-run --Werror $(CXX_FILES)
+
+.PHONY: test-release
+test-release: build-release
+	python3 -m unittest discover -q -s tools -p '*_test.py'
+	ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error -E '^sim_test: '
+
+.PHONY: test-asan
+test-asan: build-asan
+	ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
+
+.PHONY: test-e2e
+test-e2e: $(VENV)/.test-done sm
+	$(PYTHON) -m pytest tests/e2e -q -m 'not deep'
+
+.PHONY: packages-%
+packages-%:
+	@tools/install-packages $*
+
+.PHONY: sm
+sm: build/release/build.ninja
+	cmake --build build/release -j$(JOBS) --target sm
+
+.PHONY: build-%
+build-%: build/%/build.ninja
+	cmake --build build/$* -j$(JOBS)
+
+.PRECIOUS: build/%/build.ninja
+build/%/build.ninja:
+	cmake --preset $*
+
+$(VENV)/bin/python:
+	rm -rf $(VENV)
+	python3 -m venv $(VENV)
+
+$(VENV)/.done: requirements.txt $(VENV)/bin/python
+	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.test-done: requirements-test.txt $(VENV)/.done
+	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
+	@touch $@
+
+build/bench-venv/.done: bench/requirements.txt
+	rm -rf build/bench-venv
+	python3 -m venv build/bench-venv
+	build/bench-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+	@touch $@

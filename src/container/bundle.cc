@@ -1,0 +1,242 @@
+#include "container/bundle.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "container/seccomp.h"
+
+namespace muster::container {
+namespace {
+
+constexpr const char* sm_path = "/usr/local/bin/sm";
+constexpr const char* train_path = "/usr/local/bin/train";
+constexpr const char* key_path = "/run/muster/job.key";
+constexpr std::uint64_t open_files_soft_max = 65536;
+constexpr int processes_max = 16384;
+constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What root in a container is used to and installers need; none that reaches the machine.
+const char* const capabilities[] = {"CAP_CHOWN",  "CAP_DAC_OVERRIDE", "CAP_FOWNER",
+                                    "CAP_FSETID", "CAP_KILL",         "CAP_NET_BIND_SERVICE",
+                                    "CAP_SETGID", "CAP_SETUID"};
+
+const char* const masked_kernel_paths[] = {"/proc/acpi",
+                                           "/proc/asound",
+                                           "/proc/kcore",
+                                           "/proc/keys",
+                                           "/proc/latency_stats",
+                                           "/proc/timer_list",
+                                           "/proc/timer_stats",
+                                           "/proc/sched_debug",
+                                           "/proc/scsi",
+                                           "/sys/firmware",
+                                           "/sys/devices/virtual/powercap"};
+const char* const readonly_kernel_paths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
+                                             "/proc/sysrq-trigger"};
+
+const char* const home_secrets[] = {".ssh",    ".aws",  ".config", ".netrc",           ".gnupg",
+                                    ".docker", ".kube", ".azure",  ".git-credentials", ".pypirc"};
+const char* const machine_secrets[] = {"/etc/shadow",   "/etc/shadow-",     "/etc/gshadow",
+                                       "/etc/gshadow-", "/etc/ssl/private", "/etc/ssh",
+                                       "/etc/sudoers",  "/etc/sudoers.d",   "/etc/krb5.keytab"};
+
+template <std::size_t count>
+Json list(const char* const (&items)[count]) {
+  Json json = Json::array();
+  for (const char* item : items) json.push_back(item);
+  return json;
+}
+
+Json mount(const std::string& destination, const char* type, const char* source,
+           std::vector<std::string> options) {
+  return Json{
+      {"destination", destination}, {"type", type}, {"source", source}, {"options", options}};
+}
+
+/// Read-only binds are not recursive: a read-only flag would not reach mounts inside (it does with
+/// "rro" only, from Linux 5.12).
+Json bind_mount(const std::string& destination, const std::string& source, bool read_only) {
+  const std::vector<std::string> options =
+      read_only ? std::vector<std::string>{"bind", "rprivate", "ro", "nosuid"}
+                : std::vector<std::string>{"rbind", "rprivate", "rw"};
+  return mount(destination, "bind", source.c_str(), options);
+}
+
+/// In the order they are made: what stands inside another comes after it.
+Json mounts(const job::HostSpec& spec, const Facts& facts) {
+  const std::string shm_size = "size=" + std::to_string(spec.spec.shm_bytes);
+  const std::string etc = bundle_folder(spec);
+  Json all = Json::array({
+      mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}),
+      mount("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=64k"}),
+      mount("/dev/pts", "devpts", "devpts",
+            {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}),
+      mount("/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", shm_size}),
+      mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
+      mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}),
+      mount("/tmp", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777"}),
+      mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", "size=64m"}),
+  });
+  for (const std::string& path : facts.read_only_binds) all.push_back(bind_mount(path, path, true));
+  all.push_back(bind_mount("/etc/hosts", etc + "/hosts", true));
+  all.push_back(bind_mount("/etc/hostname", etc + "/hostname", true));
+  all.push_back(bind_mount("/etc/resolv.conf", etc + "/resolv.conf", true));
+  all.push_back(bind_mount("/opt/ml", ml_folder(spec), false));
+  all.push_back(bind_mount(sm_path, facts.program, true));
+  all.push_back(bind_mount(train_path, facts.program, true));
+  all.push_back(bind_mount(key_path, spec.key_file, true));
+  return all;
+}
+
+Json process(const job::HostSpec& spec, const Facts& facts) {
+  Json env = Json::array();
+  for (const auto& [name, value] : host_environment(spec)) env.push_back(name + "=" + value);
+  Args args = facts.args;
+  if (args.empty())
+    args = {sm_path, "init", "--lifeline", std::to_string(lifeline_fd), "--", train_path};
+  const Json held = list(capabilities);
+  const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);
+  return Json{
+      {"terminal", false},
+      {"user", {{"uid", 0}, {"gid", 0}}},
+      {"args", args},
+      {"cwd", "/opt/ml/code"},
+      {"env", env},
+      {"capabilities", {{"bounding", held}, {"effective", held}, {"permitted", held}}},
+      {"noNewPrivileges", true},
+      {"rlimits",
+       Json::array(
+           {Json{{"type", "RLIMIT_NOFILE"}, {"soft", open_files}, {"hard", facts.open_files_max}},
+            Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}})}};
+}
+
+Json resources(const job::HostSpec& spec) {
+  Json json{{"devices", Json::array({Json{{"allow", false}, {"access", "rwm"}}})},
+            {"pids", {{"limit", processes_max}}}};
+  if (spec.spec.memory_bytes > 0)
+    json["memory"] = {{"limit", spec.spec.memory_bytes}, {"swap", spec.spec.memory_bytes}};
+  return json;
+}
+
+Json linux_part(const job::HostSpec& spec, const Facts& facts) {
+  Json masked = list(masked_kernel_paths);
+  for (const std::string& path : hidden_paths(spec, facts)) masked.push_back(path);
+  Json namespaces = Json::array({Json{{"type", "pid"}}, Json{{"type", "ipc"}},
+                                 Json{{"type", "uts"}}, Json{{"type", "mount"}}});
+  Json net{{"type", "network"}};
+  if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
+  namespaces.push_back(std::move(net));
+  return Json{{"cgroupsPath", cgroup_path(spec)},
+              {"resources", resources(spec)},
+              {"namespaces", namespaces},
+              {"rootfsPropagation", "private"},
+              {"maskedPaths", masked},
+              {"readonlyPaths", list(readonly_kernel_paths)},
+              {"seccomp", seccomp_profile()}};
+}
+
+/// Seconds as a decimal number: 1500 ms is "1.5".
+std::string seconds_text(std::chrono::milliseconds time) {
+  std::string text = std::to_string(time.count() / 1000);
+  const std::int64_t rest = time.count() % 1000;
+  if (rest == 0) return text;
+  std::string digits = std::to_string(1000 + rest).substr(1);
+  while (digits.back() == '0') digits.pop_back();
+  return text + "." + digits;
+}
+
+}  // namespace
+
+std::string root_folder(const job::HostSpec& spec) {
+  return spec.host_folder + "/root";
+}
+std::string ml_folder(const job::HostSpec& spec) {
+  return spec.host_folder + "/ml";
+}
+std::string bundle_folder(const job::HostSpec& spec) {
+  return spec.host_folder + "/bundle";
+}
+std::string container_id(const job::HostSpec& spec) {
+  return spec.spec.name + "-" + spec.host;
+}
+std::string cgroup_path(const job::HostSpec& spec) {
+  return "/muster/" + spec.spec.name + "/" + spec.host;
+}
+
+std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {
+  return to_text(Json{{"ociVersion", "1.0.2"},
+                      {"process", process(spec, facts)},
+                      {"root", {{"path", root_folder(spec)}, {"readonly", false}}},
+                      {"hostname", spec.host},
+                      {"mounts", mounts(spec, facts)},
+                      {"linux", linux_part(spec, facts)}});
+}
+
+std::map<std::string, std::string> etc_files(const job::HostSpec& spec) {
+  std::string hosts = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
+  for (const job::HostAddress& host : spec.hosts) hosts += host.address + " " + host.name + "\n";
+  // The job's network leads nowhere else: with no server named, a foreign name fails at once.
+  return {{"hosts", hosts},
+          {"hostname", spec.host + "\n"},
+          {"resolv.conf", "options timeout:1 attempts:1\n"}};
+}
+
+std::map<std::string, std::string> config_files(const job::HostSpec& spec) {
+  std::vector<std::string> names;
+  for (const job::HostAddress& host : spec.hosts) names.push_back(host.name);
+  std::sort(names.begin(), names.end());
+  constexpr const char* group = "homogeneousCluster";
+  const Json resources_json{
+      {"current_host", spec.host},
+      {"current_instance_type", spec.spec.instance_type},
+      {"current_group_name", group},
+      {"hosts", names},
+      {"instance_groups", Json::array({Json{{"instance_group_name", group},
+                                            {"instance_type", spec.spec.instance_type},
+                                            {"hosts", names}}})},
+      {"network_interface_name", "eth0"}};
+  Json input = Json::object();
+  for (const job::InputChannel& channel : spec.spec.input)
+    input[channel.name] = {{"TrainingInputMode", "File"},
+                           {"S3DistributionType", "FullyReplicated"},
+                           {"RecordWrapperType", "None"}};
+  return {{"resourceconfig.json", to_text(resources_json)},
+          {"inputdataconfig.json", to_text(input)},
+          {"hyperparameters.json", to_text(Json(spec.spec.hyperparameters))}};
+}
+
+Env host_environment(const job::HostSpec& spec) {
+  Env env{
+      {"HOME", "/root"},
+      {"LANG", "C.UTF-8"},
+      {"PATH", spec.spec.path.empty() ? default_path : spec.spec.path},
+      {"TRAINING_JOB_NAME", spec.spec.name},
+      {"TRAINING_JOB_ARN", "arn:aws:sagemaker:local:000000000000:training-job/" + spec.spec.name},
+      {"CURRENT_HOST", spec.host},
+      {"DMLC_INTERFACE", "eth0"},
+      {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
+  if (!spec.spec.python.empty()) env["MUSTER_PYTHON"] = spec.spec.python;
+  for (const auto& [name, value] : spec.spec.environment) env[name] = value;
+  env["HOSTNAME"] = spec.host;
+  env["MUSTER_STEWARD_FD"] = std::to_string(steward_stream_fd);
+  env["MUSTER_JOB_KEY_FILE"] = key_path;
+  env.erase("MUSTER_JOB_KEY");
+  env.erase("MUSTER_SOCKET");
+  // Programs that look for `sm` must find it whatever PATH the submitter had.
+  const std::vector<std::string> folders = split(env["PATH"], ':');
+  if (std::find(folders.begin(), folders.end(), "/usr/local/bin") == folders.end())
+    env["PATH"] += env["PATH"].empty() ? "/usr/local/bin" : ":/usr/local/bin";
+  return env;
+}
+
+std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& facts) {
+  std::vector<std::string> paths(std::begin(machine_secrets), std::end(machine_secrets));
+  for (const std::string& home : facts.homes)
+    for (const char* secret : home_secrets) paths.push_back(home + "/" + secret);
+  paths.push_back(spec.state_folder);
+  return paths;
+}
+
+}  // namespace muster::container

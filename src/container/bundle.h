@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "job/spec.h"
+
+namespace muster::container {
+
+/// What a bundle depends on besides the specification: facts of the machine and of the steward.
+struct Facts {
+  std::string program;                       ///< The running `sm`; bind-mounted as sm and train.
+  std::string network_namespace;             ///< A path that opens it, valid in the runtime's view.
+  std::vector<std::string> homes;            ///< Home folders whose secrets are hidden.
+  std::vector<std::string> read_only_binds;  ///< Absolute; not inside each other.
+  std::uint64_t open_files_max = 1024;       ///< The steward's own hard limit.
+  Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
+};
+
+/// Descriptors of the container's first process, besides 0 to 2.
+constexpr int steward_stream_fd = 3;  ///< Write end of the steward stream.
+constexpr int lifeline_fd = 4;        ///< Read end; end of file when the steward is gone.
+constexpr int preserved_fds = 2;
+
+/// Places inside a host_folder.
+std::string root_folder(const job::HostSpec& spec);    ///< The container's root is mounted here.
+std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
+std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets
+/// "<job>-algo-K", the runtime's name of the container.
+std::string container_id(const job::HostSpec& spec);
+/// "/muster/<job>/algo-K"
+std::string cgroup_path(const job::HostSpec& spec);
+
+/// The OCI description (config.json) of one host. Pure.
+/// Source: OCI runtime specification 1.0.2; settings as runc 1.1 takes them.
+std::string bundle_config(const job::HostSpec& spec, const Facts& facts);
+
+/// Files beside config.json that are bound over the machine's own: name -> text
+/// ("hosts", "hostname", "resolv.conf"). Pure.
+std::map<std::string, std::string> etc_files(const job::HostSpec& spec);
+
+/// What stands in /opt/ml/input/config: name -> text. Pure.
+/// Source: SageMaker's "How Amazon SageMaker provides training information".
+std::map<std::string, std::string> config_files(const job::HostSpec& spec);
+
+/// The environment of the container's first process. The user's variables win, but for those by
+/// which muster's own parts find each other. Pure.
+Env host_environment(const job::HostSpec& spec);
+
+/// Paths that a host must not see, whether they exist or not. Pure.
+std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& facts);
+
+}  // namespace muster::container

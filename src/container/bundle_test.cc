@@ -1,0 +1,242 @@
+#include "container/bundle.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "container/cgroup.h"
+#include "container/machine.h"
+#include "container/runtime.h"
+
+namespace muster::container {
+namespace {
+
+job::HostSpec two_hosts() {
+  job::HostSpec spec;
+  spec.spec.name = "demo";
+  spec.spec.hyperparameters = {{"epochs", "2"}};
+  spec.spec.input = {{"train", "/data"}};
+  spec.spec.environment = {{"FLAG", "a b"}, {"MUSTER_STEWARD_FD", "9"}};
+  spec.spec.python = "/venv/bin/python3";
+  spec.spec.path = "/venv/bin:/usr/bin";
+  spec.spec.grace = std::chrono::milliseconds(1500);
+  spec.spec.shm_bytes = 4096000;
+  spec.host = "algo-2";
+  spec.hosts = {{"algo-1", "10.177.0.1"}, {"algo-2", "10.177.0.2"}};
+  spec.state_folder = "/state";
+  spec.host_folder = "/state/jobs/demo/algo-2";
+  spec.key_file = "/state/jobs/demo/key";
+  return spec;
+}
+
+Facts facts() {
+  Facts facts;
+  facts.program = "/opt/sm";
+  facts.network_namespace = "/proc/7/fd/5";
+  facts.homes = {"/root", "/home/me"};
+  facts.read_only_binds = {"/tmp/venv"};
+  facts.open_files_max = 20000;
+  return facts;
+}
+
+Json config() {
+  return *parse_json(bundle_config(two_hosts(), facts()));
+}
+
+Json mount_at(const Json& config, const std::string& destination) {
+  for (const Json& mount : config["mounts"])
+    if (mount["destination"] == destination) return mount;
+  return nullptr;
+}
+
+bool has(const Json& list, const char* item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+/// What the profile does with a call of no arguments that matter: "SCMP_ACT_ALLOW", "EPERM" or,
+/// by default, "ENOSYS"; "asks" if it depends on arguments.
+std::string ruling(const Json& seccomp, const char* name) {
+  for (const Json& rule : seccomp["syscalls"]) {
+    if (!has(rule["names"], name)) continue;
+    if (rule.contains("args")) return "asks";
+    return rule["action"] == "SCMP_ACT_ALLOW" ? "allow" : "EPERM";
+  }
+  return "ENOSYS";
+}
+
+TEST_CASE("bundle: the host's own namespaces, name, root and control group") {
+  const Json json = config();
+  CHECK(json["hostname"] == "algo-2");
+  CHECK(json["root"]["path"] == "/state/jobs/demo/algo-2/root");
+  CHECK(json["linux"]["cgroupsPath"] == "/muster/demo/algo-2");
+  Json want = Json::array({{{"type", "pid"}},
+                           {{"type", "ipc"}},
+                           {{"type", "uts"}},
+                           {{"type", "mount"}},
+                           {{"type", "network"}, {"path", "/proc/7/fd/5"}}});
+  CHECK(json["linux"]["namespaces"] == want);
+  CHECK(json["process"]["terminal"] == false);
+  CHECK(json["process"]["noNewPrivileges"] == true);
+  CHECK(json["process"]["args"] ==
+        Json({"/usr/local/bin/sm", "init", "--lifeline", "4", "--", "/usr/local/bin/train"}));
+  CHECK(!json["linux"]["resources"].contains("memory"));
+  job::HostSpec limited = two_hosts();
+  limited.spec.memory_bytes = 1 << 30;
+  CHECK((*parse_json(bundle_config(limited, facts())))["linux"]["resources"]["memory"]["limit"] ==
+        1 << 30);
+}
+
+TEST_CASE("bundle: no privilege reaches beyond the container") {
+  const Json json = config();
+  for (const char* set : {"bounding", "effective", "permitted"}) {
+    const Json& held = json["process"]["capabilities"][set];
+    CHECK(has(held, "CAP_CHOWN"));
+    for (const char* refused : {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_MKNOD",
+                                "CAP_SYS_MODULE", "CAP_NET_RAW", "CAP_SYS_RESOURCE"})
+      CHECK(!has(held, refused));
+  }
+  CHECK(!json["process"]["capabilities"].contains("ambient"));
+}
+
+TEST_CASE("bundle: system calls") {
+  const Json seccomp = config()["linux"]["seccomp"];
+  CHECK(seccomp["architectures"] == Json({"SCMP_ARCH_X86_64"}));
+  CHECK(seccomp["defaultErrnoRet"] == 38);
+  struct {
+    const char* name;
+    const char* want;
+  } const cases[] = {{"openat", "allow"},
+                     {"process_vm_readv", "allow"},
+                     {"ptrace", "allow"},
+                     {"futex", "allow"},
+                     {"execve", "allow"},
+                     {"mount", "EPERM"},
+                     {"keyctl", "EPERM"},
+                     {"bpf", "EPERM"},
+                     {"setns", "EPERM"},
+                     {"kexec_load", "EPERM"},
+                     {"init_module", "EPERM"},
+                     {"pivot_root", "EPERM"},
+                     {"open_by_handle_at", "EPERM"},
+                     {"perf_event_open", "EPERM"},
+                     {"io_uring_setup", "EPERM"},
+                     {"clone3", "ENOSYS"},
+                     {"clone", "asks"},
+                     {"unshare", "asks"},
+                     {"personality", "asks"},
+                     {"a_call_of_tomorrow", "ENOSYS"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    CHECK(ruling(seccomp, c.name) == c.want);
+  }
+  for (const Json& rule : seccomp["syscalls"])
+    if (has(rule["names"], "clone")) {
+      CHECK(rule["args"][0]["op"] == "SCMP_CMP_MASKED_EQ");
+      CHECK(rule["args"][0]["value"] == 0x7E020000);
+      CHECK(rule["args"][0]["valueTwo"] == 0);
+    }
+}
+
+TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
+  const Json json = config();
+  CHECK(has(mount_at(json, "/dev/shm")["options"], "size=4096000"));
+  CHECK(mount_at(json, "/tmp")["type"] == "tmpfs");
+  CHECK(mount_at(json, "/run")["type"] == "tmpfs");
+  CHECK(mount_at(json, "/opt/ml")["source"] == "/state/jobs/demo/algo-2/ml");
+  CHECK(has(mount_at(json, "/opt/ml")["options"], "rw"));
+  for (const char* path : {"/usr/local/bin/sm", "/usr/local/bin/train", "/tmp/venv", "/etc/hosts",
+                           "/run/muster/job.key"}) {
+    CAPTURE(path);
+    CHECK(mount_at(json, path)["type"] == "bind");
+    CHECK(has(mount_at(json, path)["options"], "ro"));
+  }
+  CHECK(mount_at(json, "/usr/local/bin/train")["source"] == "/opt/sm");
+  CHECK(mount_at(json, "/run/muster/job.key")["source"] == "/state/jobs/demo/key");
+}
+
+TEST_CASE("bundle: a mount inside another comes after it") {
+  const Json json = config();
+  std::vector<std::string> seen;
+  for (const Json& mount : json["mounts"]) {
+    const std::string path = mount["destination"];
+    for (const std::string& earlier : seen) CHECK(earlier.find(path + "/") != 0);
+    seen.push_back(path);
+  }
+}
+
+TEST_CASE("bundle: secrets and muster's own state are hidden") {
+  const Json masked = config()["linux"]["maskedPaths"];
+  for (const char* path : {"/etc/shadow", "/etc/gshadow", "/root/.ssh", "/root/.aws",
+                           "/root/.config", "/root/.netrc", "/home/me/.ssh", "/state"})
+    CHECK(has(masked, path));
+}
+
+TEST_CASE("bundle: the environment is the host's, with the user's variables over it") {
+  Env env = host_environment(two_hosts());
+  CHECK(env["FLAG"] == "a b");
+  CHECK(env["MUSTER_STEWARD_FD"] == "3");
+  CHECK(env["MUSTER_JOB_KEY_FILE"] == "/run/muster/job.key");
+  CHECK(env["MUSTER_STOP_DEADLINE"] == "1.5");
+  CHECK(env["MUSTER_PYTHON"] == "/venv/bin/python3");
+  CHECK(env["PATH"] == "/venv/bin:/usr/bin:/usr/local/bin");
+  CHECK(env["TRAINING_JOB_NAME"] == "demo");
+  CHECK(env["HOSTNAME"] == "algo-2");
+  CHECK(env["HOME"] == "/root");
+}
+
+TEST_CASE("bundle: the files of the job are SageMaker's") {
+  const std::map<std::string, std::string> files = config_files(two_hosts());
+  CHECK(files.at("resourceconfig.json") ==
+        R"({"current_group_name":"homogeneousCluster","current_host":"algo-2",)"
+        R"("current_instance_type":"local","hosts":["algo-1","algo-2"],)"
+        R"("instance_groups":[{"hosts":["algo-1","algo-2"],)"
+        R"("instance_group_name":"homogeneousCluster","instance_type":"local"}],)"
+        R"("network_interface_name":"eth0"})");
+  CHECK(files.at("hyperparameters.json") == R"({"epochs":"2"})");
+  CHECK((*parse_json(files.at("inputdataconfig.json")))["train"]["TrainingInputMode"] == "File");
+  const std::map<std::string, std::string> etc = etc_files(two_hosts());
+  CHECK(etc.at("hostname") == "algo-2\n");
+  CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
+}
+
+TEST_CASE("machine: mount points are read with their odd characters") {
+  const std::vector<std::string> points = mount_points(
+      "22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
+      "23 22 0:4 / /mnt/a\\040b rw - tmpfs x rw\nshort line\n");
+  CHECK(points == std::vector<std::string>{"/", "/mnt/a b"});
+}
+
+TEST_CASE("machine: what a copy of the root does not show") {
+  const std::vector<std::string> points = {"/", "/proc", "/home", "/dev/shm"};
+  struct {
+    const char* path;
+    bool want;
+  } const cases[] = {{"/usr/bin", false}, {"/home/me/venv", true}, {"/home", true},
+                     {"/homes/x", false}, {"/tmp/clone", true},    {"/tmpx", false},
+                     {"/run/user", true}, {"/proc/1", false},      {"/root/.pyenv", false}};
+  for (const auto& c : cases) {
+    CAPTURE(c.path);
+    CHECK(outside_root(c.path, points) == c.want);
+  }
+  CHECK(has_mounts_inside("/dev", points));
+  CHECK(!has_mounts_inside("/home", points));
+  CHECK(outermost({"/a/b", "/a", "/ab", "/a"}) == std::vector<std::string>{"/a", "/ab"});
+}
+
+TEST_CASE("runtime: the reason is the last error in runc's log") {
+  CHECK(runtime_error("{\"level\":\"info\",\"msg\":\"x\"}\nnot json\n"
+                      "{\"level\":\"error\",\"msg\":\"runc run failed: a\\nb\"}\n") ==
+        "runc run failed: a b");
+  CHECK(runtime_error("").empty());
+}
+
+TEST_CASE("cgroup: deaths for want of memory are counted in both versions' files") {
+  CHECK(oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n") == 2);
+  CHECK(oom_kills("low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n") == 1);
+  CHECK(oom_kills("") == 0);
+}
+
+}  // namespace
+}  // namespace muster::container

@@ -1,0 +1,92 @@
+#include "container/cgroup.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster::container {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* mount_folder = "/sys/fs/cgroup";
+
+std::vector<std::string> folders_in(const std::string& path) {
+  std::vector<std::string> found;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, code))
+    if (entry.is_directory(code) && !entry.is_symlink(code)) found.push_back(entry.path());
+  return found;
+}
+
+void remove_below(const std::string& folder) {
+  for (const std::string& child : folders_in(folder)) remove_below(child);
+  ::rmdir(folder.c_str());
+}
+
+void collect(const std::string& folder, std::set<int>& pids) {
+  for (const std::string& word : split_words(read_file(folder + "/cgroup.procs").value_or("")))
+    if (const std::optional<std::int64_t> pid = parse_integer(word))
+      pids.insert(static_cast<int>(*pid));
+  for (const std::string& child : folders_in(folder)) collect(child, pids);
+}
+
+}  // namespace
+
+long oom_kills(const std::string& text) {
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = split_words(line);
+    if (words.size() == 2 && words[0] == "oom_kill")
+      return static_cast<long>(parse_integer(words[1]).value_or(0));
+  }
+  return 0;
+}
+
+std::vector<std::string> cgroup_roots() {
+  std::error_code code;
+  if (fs::exists(fs::path(mount_folder) / "cgroup.controllers", code)) return {mount_folder};
+  return folders_in(mount_folder);
+}
+
+bool killed_for_memory(const std::string& path) {
+  for (const std::string& root : cgroup_roots())
+    for (const char* file : {"/memory.events", "/memory.oom_control"})
+      if (oom_kills(read_file(root + path + file).value_or("")) > 0) return true;
+  return false;
+}
+
+void remove_cgroup(const std::string& path) {
+  for (const std::string& root : cgroup_roots()) remove_below(root + path);
+}
+
+bool has_cgroup(const std::string& path) {
+  std::error_code code;
+  for (const std::string& root : cgroup_roots())
+    if (fs::exists(root + path, code)) return true;
+  return false;
+}
+
+void remove_idle_cgroup(const std::string& path) {
+  for (const std::string& root : cgroup_roots()) ::rmdir((root + path).c_str());
+}
+
+std::vector<int> processes_in(const std::string& path) {
+  std::set<int> pids;
+  for (const std::string& root : cgroup_roots()) collect(root + path, pids);
+  return {pids.begin(), pids.end()};
+}
+
+std::vector<std::string> jobs_with_cgroups() {
+  std::set<std::string> jobs;
+  for (const std::string& root : cgroup_roots())
+    for (const std::string& folder : folders_in(root + "/muster"))
+      jobs.insert(fs::path(folder).filename());
+  return {jobs.begin(), jobs.end()};
+}
+
+}  // namespace muster::container

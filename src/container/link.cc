@@ -1,0 +1,178 @@
+#include "container/link.h"
+
+#include <arpa/inet.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <linux/veth.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+
+namespace muster::container {
+namespace {
+
+/// A netlink request as it grows: header, link header, attributes (which may nest).
+class Request {
+ public:
+  Request(std::uint16_t type, std::uint16_t flags) {
+    append(nlmsghdr{0, type, static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags), 1, 0});
+    append(ifinfomsg{});
+  }
+
+  template <class Value>
+  void append(const Value& value) {
+    std::array<char, sizeof(Value)> bytes;
+    std::memcpy(bytes.data(), &value, sizeof(Value));
+    bytes_.append(bytes.data(), bytes.size());
+    pad();
+  }
+  void attribute(int type, std::string_view value) {
+    append(rtattr{static_cast<std::uint16_t>(sizeof(rtattr) + value.size()),
+                  static_cast<std::uint16_t>(type)});
+    bytes_ += value;
+    pad();
+  }
+  /// A name as the kernel wants it, with its NUL.
+  void text(int type, const std::string& value) {
+    attribute(type, std::string_view(value.c_str(), value.size() + 1));
+  }
+  std::size_t begin(int type) {
+    const std::size_t at = bytes_.size();
+    append(rtattr{0, static_cast<std::uint16_t>(type)});
+    return at;
+  }
+  void end(std::size_t at) {
+    const std::uint16_t length = static_cast<std::uint16_t>(bytes_.size() - at);
+    std::memcpy(bytes_.data() + at, &length, sizeof(length));
+  }
+  /// Sends it and reads the kernel's answer: 0 or an errno.
+  Result<int> send();
+
+ private:
+  void pad() { bytes_.resize((bytes_.size() + 3) & ~std::size_t{3}); }
+  std::string bytes_;
+};
+
+Result<int> Request::send() {
+  const std::uint32_t length = static_cast<std::uint32_t>(bytes_.size());
+  std::memcpy(bytes_.data(), &length, sizeof(length));
+  Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket) return fail_errno("netlink");
+  if (::send(socket.get(), bytes_.data(), bytes_.size(), 0) < 0) return fail_errno("netlink");
+  std::array<char, 8192> answer;
+  const ssize_t count = ::recv(socket.get(), answer.data(), answer.size(), 0);
+  if (count < 0) return fail_errno("netlink");
+  struct {
+    nlmsghdr header;
+    int error;
+  } reply{};
+  if (static_cast<std::size_t>(count) < sizeof(reply))
+    return fail(Errc::system, "netlink: a short answer");
+  std::memcpy(&reply, answer.data(), sizeof(reply));
+  if (reply.header.nlmsg_type != NLMSG_ERROR)
+    return fail(Errc::system, "netlink: an answer of another type");
+  return -reply.error;
+}
+
+Result<void> outcome(const Result<int>& sent, const std::string& what, int fine = 0) {
+  if (!sent) return sent.error().in(what);
+  if (*sent == 0 || *sent == fine) return {};
+  errno = *sent;
+  return fail_errno(what);
+}
+
+ifreq request_for(const std::string& name) {
+  ifreq request{};
+  std::memcpy(request.ifr_name, name.data(), std::min(name.size(), sizeof(request.ifr_name) - 1));
+  return request;
+}
+
+sockaddr inet(in_addr address) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_addr = address;
+  sockaddr any{};
+  std::memcpy(&any, &in, sizeof(any));
+  return any;
+}
+
+}  // namespace
+
+Result<void> make_cable(const std::string& name, const std::string& peer, int namespace_fd) {
+  Request request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+  request.text(IFLA_IFNAME, name);
+  const std::size_t info = request.begin(IFLA_LINKINFO);
+  request.attribute(IFLA_INFO_KIND, "veth");
+  const std::size_t data = request.begin(IFLA_INFO_DATA);
+  const std::size_t other = request.begin(VETH_INFO_PEER);
+  request.append(ifinfomsg{});
+  request.text(IFLA_IFNAME, peer);
+  const std::uint32_t number = static_cast<std::uint32_t>(namespace_fd);
+  std::array<char, sizeof(number)> bytes;
+  std::memcpy(bytes.data(), &number, sizeof(number));
+  request.attribute(IFLA_NET_NS_FD, std::string_view(bytes.data(), bytes.size()));
+  request.end(other);
+  request.end(data);
+  request.end(info);
+  return outcome(request.send(), "virtual cable " + name);
+}
+
+Result<void> make_bridge(const std::string& name) {
+  Request request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+  request.text(IFLA_IFNAME, name);
+  const std::size_t info = request.begin(IFLA_LINKINFO);
+  request.attribute(IFLA_INFO_KIND, "bridge");
+  request.end(info);
+  return outcome(request.send(), "bridge " + name, EEXIST);
+}
+
+Result<void> set_alias(const std::string& name, std::string_view alias) {
+  Request request(RTM_NEWLINK, 0);
+  request.text(IFLA_IFNAME, name);
+  request.attribute(IFLA_IFALIAS, alias.substr(0, 255));
+  return outcome(request.send(), "alias of " + name);
+}
+
+Result<void> delete_link(const std::string& name) {
+  Request request(RTM_DELLINK, 0);
+  request.text(IFLA_IFNAME, name);
+  return outcome(request.send(), "removing " + name, ENODEV);
+}
+
+Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name) {
+  ifreq request = request_for(bridge);
+  request.ifr_ifindex = static_cast<int>(::if_nametoindex(name.c_str()));
+  if (::ioctl(socket, SIOCBRADDIF, &request) != 0)
+    return fail_errno("bridge " + bridge + ": adding " + name);
+  return {};
+}
+
+Result<void> set_up(int socket, const std::string& name) {
+  ifreq request = request_for(name);
+  if (::ioctl(socket, SIOCGIFFLAGS, &request) != 0) return fail_errno("interface " + name);
+  request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
+  if (::ioctl(socket, SIOCSIFFLAGS, &request) != 0) return fail_errno(name + ": up");
+  return {};
+}
+
+Result<void> set_address(int socket, const std::string& name, const std::string& address,
+                         int prefix_length) {
+  in_addr parsed{};
+  if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1)
+    return fail(Errc::invalid_input, "not an IPv4 address: " + address);
+  ifreq request = request_for(name);
+  request.ifr_addr = inet(parsed);
+  if (::ioctl(socket, SIOCSIFADDR, &request) != 0) return fail_errno(name + ": address " + address);
+  request.ifr_netmask = inet(in_addr{htonl(~std::uint32_t{0} << (32 - prefix_length))});
+  if (::ioctl(socket, SIOCSIFNETMASK, &request) != 0) return fail_errno(name + ": netmask");
+  return {};
+}
+
+}  // namespace muster::container

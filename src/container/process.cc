@@ -1,0 +1,31 @@
+#include "container/process.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/reaper.h"
+
+namespace muster::container {
+
+Result<Process> Process::open(pid_t pid) {
+  // glibc 2.36's <sys/pidfd.h> cannot be included from C++.
+  Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd) return fail_errno("process " + std::to_string(pid));
+  return Process(pid, std::move(pidfd));
+}
+
+void Process::signal(int number) const {
+  ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
+}
+
+loop::Task<job::Outcome> Process::ended(loop::Loop& loop) {
+  loop::Watch watch(loop, pidfd_.get());
+  if (!co_await watch.readable()) co_return job::Outcome::failed("no longer waited for");
+  siginfo_t info{};
+  if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0)
+    co_return job::Outcome::failed(errno_text("waitid"));
+  co_return supervise::outcome_of(info.si_code, info.si_status);
+}
+
+}  // namespace muster::container

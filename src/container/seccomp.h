@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/json.h"
+
+namespace muster::container {
+
+/// The `linux.seccomp` part of a bundle: which system calls a host's processes may make.
+///
+/// Pure. An allow list for x86-64 alone, as strong as Docker's default profile: no new namespaces,
+/// mounts, keys, modules, BPF, perf, clocks. What Open MPI and debuggers need among a job's own
+/// processes stays (process_vm_readv, ptrace, NUMA policy of one's own memory). A call that is not
+/// listed fails with ENOSYS, so that the C library falls back (clone3 to clone, whose flags can be
+/// looked at); one that is refused for good with EPERM.
+Json seccomp_profile();
+
+}  // namespace muster::container

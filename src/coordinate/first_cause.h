@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+
+#include "base/time.h"
+#include "job/outcome.h"
+
+namespace muster::coordinate {
+
+/// Finds the first cause among the ends of a job's processes and hosts, as they reach the leader.
+///
+/// The first failure opens a window. When it closes, the failure of the best class wins, within a
+/// class the one that arrived first; what arrives later is a consequence:
+///   1. a crash: any signal but those named below; SIGKILL of a launcher's process (mpirun, orted);
+///      a lost host. Nothing beats these, so they are decided at once;
+///   2. SIGKILL of a rank. mpirun kills ranks 1 s after TERM and we after the failure grace, so one
+///      inside the window is nobody's consequence (the kernel's memory killer, a person);
+///   3. an own exit of a rank, or something that could not be run;
+///   4. SIGPIPE: somebody else went away first;
+///   5. an own exit of a launcher's process: it only reports what happened to others;
+///   6. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
+/// So a rank that exits because its peer is gone never hides the peer's death.
+/// Pure: reads no clock; `now` must not go backwards.
+/// Source: FINDINGS 16; table in first_cause_test.cc.
+class FirstCause {
+ public:
+  struct Options {
+    Duration window = std::chrono::milliseconds(200);
+  };
+  FirstCause() = default;
+  explicit FirstCause(Options options) : options_(options) {}
+
+  /// Records the end of one process or host. Successes are ignored. `verdict.rank` is -1 for what
+  /// is not a rank: then an own exit counts as a launcher's.
+  void add(job::Verdict verdict, TimePoint now);
+  /// The verdict, once nothing that could still come would change it. Never taken back.
+  std::optional<job::Verdict> decide(TimePoint now) const;
+  /// When decide() will have an answer at the latest; none if nothing has failed.
+  std::optional<TimePoint> next_deadline() const;
+  /// True once anything has failed, decided or not.
+  bool failing() const { return best_.has_value(); }
+
+ private:
+  Options options_;
+  std::optional<job::Verdict> best_;
+  int class_ = 0;  ///< Of `best_`; lower wins.
+  TimePoint closes_;
+};
+
+}  // namespace muster::coordinate

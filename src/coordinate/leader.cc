@@ -1,0 +1,341 @@
+#include "coordinate/leader.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "coordinate/leader_call.h"
+#include "job/message.h"
+#include "loop/tls.h"
+#include "loop/wait.h"
+
+namespace muster::coordinate {
+namespace {
+
+constexpr std::size_t key_bytes = 32;
+constexpr int refusals_logged_max = 50;  ///< Strangers must not fill the log.
+
+using SessionId = LeaderCall::Session;
+using Action = LeaderCall::Action;
+
+}  // namespace
+
+struct Leader::State : std::enable_shared_from_this<State> {
+  struct Session {
+    std::shared_ptr<loop::Channel> channel;
+    std::string host;
+    bool held = false;
+  };
+
+  State(loop::Loop& on, Options with, Log to)
+      : loop(on),
+        options(std::move(with)),
+        log(std::move(to)),
+        call({.host = options.host,
+              .hosts = options.hosts,
+              .muster = MUSTER_VERSION,
+              .digest = options.digest,
+              .join_deadline = options.join_deadline,
+              .heartbeat = options.heartbeat,
+              .lost_after = options.lost_after,
+              .say_missing_every = options.say_missing_every},
+             Clock::now()),
+        changed(on) {}
+
+  void admit(loop::TlsPeer peer);
+  void apply();
+  void carry_out(Action action);
+  void end_session(SessionId id);
+  void close();
+  std::shared_ptr<Session> session_of(const std::string& host) const;
+  bool done_gathering() const { return closed || failed || call.started(); }
+
+  static loop::Task<void> accept(std::shared_ptr<State> state);
+  static loop::Task<void> tick(std::shared_ptr<State> state);
+  static loop::Task<void> read(std::shared_ptr<State> state, SessionId id,
+                               std::shared_ptr<Session> session);
+  static loop::Task<Result<void>> wait_while_held(std::shared_ptr<State> state,
+                                                  std::shared_ptr<Session> session);
+  static loop::Task<Result<void>> gather(std::shared_ptr<State> state);
+  static loop::Task<void> flush_all(std::shared_ptr<State> state, TimePoint deadline);
+  static loop::Task<void> flush(std::shared_ptr<State> state,
+                                std::shared_ptr<loop::Channel> channel, std::shared_ptr<int> left);
+  static loop::Task<void> until_empty(std::shared_ptr<State> state, TimePoint deadline);
+  static loop::Task<Result<void>> room(std::shared_ptr<State> state, std::string host);
+
+  loop::Loop& loop;
+  Options options;
+  Log log;
+  LeaderCall call;
+  std::unique_ptr<loop::TlsListener> listener;
+  std::map<SessionId, std::shared_ptr<Session>> sessions;
+  SessionId sessions_made = 0;
+  std::map<std::string, Json> facts;
+  std::function<void(const std::string&, Frame)> on_frame;
+  std::function<void(const std::string&, const std::string&)> on_lost;
+  std::optional<Error> failed;
+  bool cancelled = false;
+  bool closed = false;
+  loop::Event changed;  ///< Of anything that somebody may wait for.
+};
+
+// Sessions.
+
+loop::Task<void> Leader::State::accept(std::shared_ptr<State> state) {
+  while (!state->closed) {
+    Result<loop::TlsPeer> peer = co_await state->listener->accept();
+    if (!peer) co_return;
+    state->admit(std::move(*peer));
+  }
+}
+
+void Leader::State::admit(loop::TlsPeer peer) {
+  const SessionId id = ++sessions_made;
+  auto session = std::make_shared<Session>();
+  session->channel = std::move(peer.channel);
+  session->host = host_in(peer.identity, options.job);
+  sessions[id] = session;
+  call.opened(id, session->host, peer.address, Clock::now());
+  loop.spawn(read(shared_from_this(), id, std::move(session)));
+  apply();
+}
+
+loop::Task<void> Leader::State::read(std::shared_ptr<State> state, SessionId id,
+                                     std::shared_ptr<Session> session) {
+  while (true) {
+    Result<Frame> frame = co_await session->channel->receive();
+    if (!state->sessions.contains(id)) co_return;  // We ended it.
+    if (frame && session->held) {
+      const Result<void> held = co_await wait_while_held(state, session);
+      if (!state->sessions.contains(id)) co_return;
+      if (!held) frame = held.error();
+    }
+    if (!frame) {
+      state->end_session(id);
+      state->call.closed(id, frame.error().text, Clock::now());
+      co_return state->apply();
+    }
+    const bool for_caller = state->call.frame(id, *frame, Clock::now());
+    state->apply();
+    const auto on_frame = for_caller ? state->on_frame : nullptr;  // It may close us.
+    if (on_frame) on_frame(session->host, std::move(*frame));
+  }
+}
+
+/// We do not read from a held session, so its end shows only when our beats can't be written.
+loop::Task<Result<void>> Leader::State::wait_while_held(std::shared_ptr<State> state,
+                                                        std::shared_ptr<Session> session) {
+  while (session->held) {
+    co_await state->changed.wait_until(Clock::now() + state->options.heartbeat);
+    Result<void> alive = co_await session->channel->room();
+    if (!alive) co_return alive.error();
+  }
+  co_return Result<void>();
+}
+
+void Leader::State::end_session(SessionId id) {
+  const auto found = sessions.find(id);
+  if (found == sessions.end()) return;
+  found->second->channel->close();
+  sessions.erase(found);
+  changed.notify();
+}
+
+std::shared_ptr<Leader::State::Session> Leader::State::session_of(const std::string& host) const {
+  const std::optional<SessionId> id = call.session_of(host);
+  const auto found = id ? sessions.find(*id) : sessions.end();
+  return found == sessions.end() ? nullptr : found->second;
+}
+
+// What the call decided.
+
+void Leader::State::apply() {
+  for (std::vector<Action> actions = call.take_actions(); !actions.empty();
+       actions = call.take_actions())
+    for (Action& action : actions) carry_out(std::move(action));
+  changed.notify();
+}
+
+void Leader::State::carry_out(Action action) {
+  if (closed) return;
+  switch (action.kind) {
+    case Action::Kind::send: {
+      const auto found = sessions.find(action.session);
+      if (found != sessions.end()) found->second->channel->post(action.type, action.text);
+      break;
+    }
+    case Action::Kind::close:
+      end_session(action.session);
+      break;
+    case Action::Kind::say:
+      log.info("roll call: " + action.text);
+      break;
+    case Action::Kind::joined:
+      facts[action.host] = parse_json(action.text).value_or(Json());
+      break;
+    case Action::Kind::start:
+      break;
+    case Action::Kind::give_up:
+      failed = fail(cancelled ? Errc::closed : Errc::timeout, action.text);
+      break;
+    case Action::Kind::lost:
+      if (const auto callback = on_lost) callback(action.host, action.text);  // It may close us.
+      break;
+  }
+}
+
+loop::Task<void> Leader::State::tick(std::shared_ptr<State> state) {
+  while (!state->closed) {
+    const std::optional<TimePoint> deadline = state->call.next_deadline();
+    if (deadline && *deadline <= Clock::now()) {
+      state->call.step(Clock::now());
+      state->apply();
+    } else {
+      co_await state->changed.wait_until(deadline.value_or(TimePoint::max()));
+    }
+  }
+}
+
+void Leader::State::close() {
+  if (closed) return;
+  closed = true;
+  if (listener) listener->close();
+  for (auto& [id, session] : sessions) session->channel->close();
+  sessions.clear();
+  on_frame = nullptr;
+  on_lost = nullptr;
+  changed.notify();
+}
+
+// Waiting.
+
+loop::Task<Result<void>> Leader::State::gather(std::shared_ptr<State> state) {
+  while (!state->done_gathering()) co_await state->changed.wait();
+  if (!state->failed && !state->closed) co_return Result<void>();
+  // The call gives those that came two seconds to hear why.
+  while (!state->closed && !state->sessions.empty()) co_await state->changed.wait();
+  if (state->failed) co_return *state->failed;
+  co_return fail(Errc::closed, "the roll call was ended");
+}
+
+loop::Task<void> Leader::State::flush(std::shared_ptr<State> state,
+                                      std::shared_ptr<loop::Channel> channel,
+                                      std::shared_ptr<int> left) {
+  static_cast<void>(co_await channel->flushed());
+  --*left;
+  state->changed.notify();
+}
+
+loop::Task<void> Leader::State::flush_all(std::shared_ptr<State> state, TimePoint deadline) {
+  auto left = std::make_shared<int>(0);
+  for (const auto& [id, session] : state->sessions) {
+    ++*left;
+    state->loop.spawn(flush(state, session->channel, left));
+  }
+  while (*left > 0 && Clock::now() < deadline) co_await state->changed.wait_until(deadline);
+}
+
+loop::Task<void> Leader::State::until_empty(std::shared_ptr<State> state, TimePoint deadline) {
+  while (!state->sessions.empty() && Clock::now() < deadline)
+    co_await state->changed.wait_until(deadline);
+}
+
+loop::Task<Result<void>> Leader::State::room(std::shared_ptr<State> state, std::string host) {
+  const std::shared_ptr<Session> session = state->session_of(host);
+  if (!session) co_return fail(Errc::closed, host + " is not there");
+  co_return co_await session->channel->room();
+}
+
+// The leader as its owner sees it.
+
+Result<std::unique_ptr<Leader>> Leader::open(loop::Loop& loop, Options options, Log log) {
+  if (options.key.size() != key_bytes)
+    return fail(Errc::invalid_input, "roll call: the job's key has " +
+                                         std::to_string(options.key.size()) + " bytes, not 32");
+  const auto key_for = [prefix = options.job + "/", key = options.key](
+                           const std::string& identity) -> std::optional<std::string> {
+    if (!identity.starts_with(prefix)) return std::nullopt;
+    return key;
+  };
+  std::unique_ptr<loop::TlsListener> listener =
+      TRY(loop::TlsListener::open(loop, options.port, key_for, options.handshake));
+  auto state = std::make_shared<State>(loop, std::move(options), std::move(log));
+  listener->on_refused([log = state->log, left = std::make_shared<int>(refusals_logged_max)](
+                           const std::string& address, const std::string& why) {
+    if (*left == 0) return;
+    log.warning("roll call: refused " + address + ": " + why);
+    if (--*left == 0) log.warning("roll call: further refusals are not logged");
+  });
+  state->listener = std::move(listener);
+  state->call.step(Clock::now());  // A job of one host has started.
+  loop.spawn(State::accept(state));
+  loop.spawn(State::tick(state));
+  return std::unique_ptr<Leader>(new Leader(std::move(state)));
+}
+
+Leader::~Leader() {
+  state_->close();
+}
+
+std::uint16_t Leader::port() const {
+  return state_->listener->port();
+}
+
+void Leader::on_frame(std::function<void(const std::string& host, Frame frame)> on_frame) {
+  state_->on_frame = std::move(on_frame);
+}
+
+void Leader::on_lost(std::function<void(const std::string& host, const std::string& how)> on_lost) {
+  state_->on_lost = std::move(on_lost);
+}
+
+loop::Task<Result<void>> Leader::gather() {
+  return State::gather(state_);
+}
+
+void Leader::cancel(const std::string& why) {
+  state_->cancelled = !state_->failed;
+  state_->call.cancel(why, Clock::now());
+  state_->apply();
+}
+
+const Json& Leader::facts(const std::string& host) const {
+  static const Json none = Json::object();
+  const auto found = state_->facts.find(host);
+  return found == state_->facts.end() ? none : found->second;
+}
+
+void Leader::post(const std::string& host, std::uint8_t type, std::string_view payload) {
+  if (const auto session = state_->session_of(host)) session->channel->post(type, payload);
+}
+
+void Leader::post_all(std::uint8_t type, std::string_view payload) {
+  for (const std::string& host : state_->options.hosts) post(host, type, payload);
+}
+
+loop::Task<Result<void>> Leader::room(std::string host) {
+  return State::room(state_, std::move(host));
+}
+
+void Leader::hold(const std::string& host, bool held) {
+  state_->call.hold(host, held, Clock::now());
+  if (const auto session = state_->session_of(host)) session->held = held;
+  state_->changed.notify();
+}
+
+loop::Task<void> Leader::flushed_all(TimePoint deadline) {
+  return State::flush_all(state_, deadline);
+}
+
+void Leader::expect_end() {
+  state_->call.expect_end();
+}
+
+loop::Task<void> Leader::ended(TimePoint deadline) {
+  return State::until_empty(state_, deadline);
+}
+
+void Leader::close() {
+  state_->close();
+}
+
+}  // namespace muster::coordinate

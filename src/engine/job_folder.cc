@@ -1,0 +1,90 @@
+#include "engine/job_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "base/text.h"
+#include "engine/remove_tree.h"
+
+namespace muster::engine {
+namespace {
+
+constexpr std::size_t key_bytes = 32;
+
+Result<Fd> make_locked(const std::string& folder) {
+  Fd lock(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail_errno(folder + "/lock");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(folder + "/lock");
+  return lock;
+}
+
+Error name_in_use(const std::string& folder, const std::string& name) {
+  if (is_locked(folder))
+    return fail(Errc::invalid_input,
+                "a job named " + name + " runs on this machine; choose another --name");
+  return fail(Errc::invalid_input, "an earlier job named " + name + " left " + folder +
+                                       "; choose another --name, or let `sm clean --all` remove it");
+}
+
+}  // namespace
+
+Result<JobFolder> JobFolder::create(const std::string& state, const std::string& name) {
+  const std::string jobs = state + "/jobs";
+  TRY(make_folders(jobs, 0700));
+  const std::string path = jobs + "/" + name;
+  // Locked before it gets its name, so that no sweep ever meets it unlocked.
+  const std::string fresh = TRY(make_private_folder(jobs, ".new-"));
+  Result<Fd> lock = make_locked(fresh);
+  Result<void> made;
+  if (!lock) made = lock.error();
+  if (made) made = write_file(fresh + "/key", hex(random_bytes(key_bytes)) + "\n", 0600);
+  if (made && ::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0)
+    made = errno == EEXIST ? name_in_use(path, name) : fail_errno(path);
+  if (made) return JobFolder(path, *std::move(lock));
+  static_cast<void>(remove_tree(fresh));
+  return made.error();
+}
+
+bool is_locked(const std::string& job_folder) {
+  const Fd lock(::open((job_folder + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+  if (!lock) return false;
+  return ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+std::vector<std::string> JobFolder::living(const std::string& state) {
+  const std::string jobs = state + "/jobs";
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(jobs.c_str()), ::closedir);
+  std::vector<std::string> names;
+  if (!stream) return names;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string name = entry->d_name;
+    if (name[0] != '.' && is_locked(jobs + "/" + name)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<void> JobFolder::remove() {
+  // Under another name first: the job's own is free at once, and nobody sees half a job.
+  const std::string going = path_ + "/../.gone-" + hex(random_bytes(4));
+  const bool renamed = ::rename(path_.c_str(), going.c_str()) == 0;
+  const Result<void> removed = remove_tree(renamed ? going : path_);
+  lock_.reset();
+  return removed;
+}
+
+Result<void> JobFolder::keep() {
+  TRY(write_file(path_ + "/kept", "", 0600));
+  lock_.reset();
+  return {};
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster::engine {
+
+/// A job's place on this machine, `<state>/jobs/<name>`, mode 0700 (docs/protocols/steward.md):
+/// `lock` (held as long as the job lives, also by its stewards: a sweep takes what is not locked),
+/// `key` (0600, 64 hex digits), `algo-K/` for each host.
+class JobFolder {
+ public:
+  /// Errors: `invalid_input` when a job of that name runs or has left its folder; `denied`.
+  static Result<JobFolder> create(const std::string& state, const std::string& name);
+  /// Folders of jobs of this state that somebody holds the lock of, by name, sorted.
+  static std::vector<std::string> living(const std::string& state);
+
+  const std::string& path() const { return path_; }
+  std::string key_file() const { return path_ + "/key"; }
+  std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
+  /// For a steward to hold too.
+  const Fd& lock() const { return lock_; }
+
+  /// Removes everything. Blocks for as long as that takes.
+  Result<void> remove();
+  /// Leaves it for inspection: `kept` marks it, so that a sweep passes it over.
+  Result<void> keep();
+
+ private:
+  JobFolder(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  Fd lock_;
+};
+
+/// True while a living process holds the job folder's lock.
+bool is_locked(const std::string& job_folder);
+
+}  // namespace muster::engine

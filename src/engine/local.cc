@@ -1,0 +1,100 @@
+#include "engine/local.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/job_folder.h"
+#include "engine/local_run.h"
+#include "engine/network.h"
+
+namespace muster::engine {
+namespace {
+
+constexpr std::uint32_t bridge_number = 254;
+constexpr std::chrono::seconds sweep_limit{60};
+
+/// 3 for "algo-3".
+std::uint32_t number_of(const std::string& host) {
+  const std::optional<std::int64_t> number = parse_integer(host.substr(host.rfind('-') + 1));
+  return static_cast<std::uint32_t>(number.value_or(0));
+}
+
+}  // namespace
+
+std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& state,
+                                      const std::string& job_folder, const std::string& key_file,
+                                      const std::string& bridge, const Subnet& subnet) {
+  std::vector<job::HostAddress> addresses;
+  for (const std::string& name : job::host_names(spec.instance_count))
+    addresses.push_back({name, address_in(subnet, number_of(name))});
+  std::vector<job::HostSpec> specs;
+  for (const job::HostAddress& address : addresses) {
+    job::HostSpec host;
+    host.spec = spec;
+    host.host = address.name;
+    host.hosts = addresses;
+    host.bridge = bridge;
+    host.bridge_address = address_in(subnet, bridge_number);
+    host.prefix_length = subnet.prefix_length;
+    host.state_folder = state;
+    host.job_folder = job_folder;
+    host.host_folder = job_folder + "/" + address.name;
+    host.key_file = key_file;
+    specs.push_back(std::move(host));
+  }
+  return specs;
+}
+
+Local::Local(Programs& programs, Options options)
+    : programs_(programs), options_(std::move(options)) {}
+
+Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
+  if (spec.instance_count >= static_cast<int>(bridge_number))
+    return fail(Errc::invalid_input, "a job on one machine has at most 253 hosts, not " +
+                                         std::to_string(spec.instance_count));
+  TRY(job::check(spec));
+  const std::string routes = TRY(read_file(options_.routes));
+  JobFolder folder = TRY(JobFolder::create(options_.state, spec.name));
+  const std::string path = folder.path();
+  const std::string key_file = folder.key_file();
+  // From here on the run owns the folder: if anything fails, discarding it removes everything.
+  std::unique_ptr<LocalRun> run =
+      std::make_unique<LocalRun>(programs_, *this, path, std::move(folder));
+  TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
+  const Network network = TRY(allocate_network(options_.network_register, path, routes));
+  for (const job::HostSpec& host :
+       host_specs(spec, options_.state, path, key_file, network.bridge, network.subnet))
+    TRY(run->start(host));
+  return std::unique_ptr<Run>(std::move(run));
+}
+
+std::vector<std::string> Local::list() { return JobFolder::living(options_.state); }
+
+Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
+  const std::string path = options_.state + "/jobs/" + job;
+  const Result<std::string> text = read_file(path + "/job.json");
+  if (!text || !is_locked(path))
+    return fail(Errc::not_found, "no job named " + job + " runs on this machine");
+  const Json json = TRY(parse_json(*text));
+  const job::Spec spec = TRY(job::spec_from(json));
+  std::unique_ptr<LocalRun> run =
+      std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
+  for (const std::string& host : job::host_names(spec.instance_count)) TRY(run->attach(host));
+  return std::unique_ptr<Run>(std::move(run));
+}
+
+loop::Task<Result<std::string>> Local::sweep(bool kept_too, bool json) {
+  Command command{.argv = {options_.program, "steward", "--sweep"}, .env = options_.env, .cwd = {}};
+  if (kept_too) command.argv.push_back("--all");
+  if (json) command.argv.push_back("--json");
+  command.env["MUSTER_STATE"] = options_.state;
+  Result<Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);
+  if (!done) co_return done.error();
+  if (done->outcome.success()) co_return done->out;
+  const std::string why = trim(done->out + done->err);
+  co_return fail(Errc::system, why.empty() ? job::describe(done->outcome) : why);
+}
+
+}  // namespace muster::engine

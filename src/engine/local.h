@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "engine/engine.h"
+#include "engine/programs.h"
+#include "engine/subnet.h"
+
+namespace muster::engine {
+
+/// Jobs on this machine: a steward process for each host. Places: docs/protocols/steward.md.
+class Local final : public Engine {
+ public:
+  struct Options {
+    std::string state;                                     ///< Absolute.
+    std::string program = "/proc/self/exe";                ///< `sm`.
+    std::string network_register = "/run/muster/subnets";  ///< See network.h.
+    std::string routes = "/proc/net/route";
+    Env env;               ///< Of the stewards: PATH finds the runtime.
+    bool lifeline = true;  ///< Jobs end with us, however we end.
+  };
+  /// `programs` outlives this and the runs.
+  Local(Programs& programs, Options options);
+
+  Result<std::unique_ptr<Run>> start(const job::Spec& spec) override;
+  std::vector<std::string> list() override;
+  Result<std::unique_ptr<Run>> attach(const std::string& job) override;
+  /// Removes what dead jobs left on the machine; with `kept_too` also folders that were kept.
+  /// The lines that tell what was removed. Takes a few ms when there is nothing to do.
+  loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
+
+  const Options& options() const { return options_; }
+
+ private:
+  Programs& programs_;
+  Options options_;
+};
+
+/// The specifications of all hosts of a job. Pure.
+std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& state,
+                                      const std::string& job_folder, const std::string& key_file,
+                                      const std::string& bridge, const Subnet& subnet);
+
+}  // namespace muster::engine

@@ -1,0 +1,189 @@
+#include "engine/local_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/worker.h"
+#include "job/message.h"
+#include "loop/unix.h"
+#include "supervise/reaper.h"
+#include "supervise/spawn.h"
+
+namespace muster::engine {
+namespace {
+
+constexpr int lifeline_number = 3;
+constexpr int lock_number = 4;
+constexpr std::size_t log_tail_bytes = 500;
+
+/// When the kernel started `pid`: with it a pid names one process for ever.
+std::string started_at(pid_t pid) {
+  const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat", 1u << 16);
+  if (!stat) return {};
+  const std::vector<std::string> fields = split_words(stat->substr(stat->rfind(')') + 1));
+  return fields.size() > 19 ? fields[19] : std::string();
+}
+
+Fd pidfd_of(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+
+/// What the steward said last on its standard error; empty if nothing.
+std::string last_line(const std::string& log_file) {
+  const std::string text = trim(read_file(log_file).value_or(""));
+  const std::string line = text.substr(text.rfind('\n') + 1);
+  return to_utf8(line.substr(line.size() - std::min(line.size(), log_tail_bytes)));
+}
+
+}  // namespace
+
+/// Lives as long as something waits for a steward.
+struct LocalRun::State {
+  explicit State(loop::Loop& loop) : moved(loop) {}
+  std::map<std::string, pid_t> ours;    ///< Stewards that are our children and have not ended.
+  std::map<std::string, Fd> others;     ///< pidfds of those that are not.
+  std::deque<Ended> ended;
+  bool all_well = true;                 ///< No steward was killed or failed.
+  loop::Event moved;
+  void note(Ended end) {
+    all_well = all_well && end.outcome.success();
+    ended.push_back(std::move(end));
+    moved.notify();
+  }
+};
+
+LocalRun::LocalRun(Programs& programs, Local& local, std::string path,
+                   std::optional<JobFolder> folder)
+    : programs_(programs),
+      local_(local),
+      path_(std::move(path)),
+      folder_(std::move(folder)),
+      state_(std::make_shared<State>(programs.loop())) {}
+
+/// Without release() the stewards, told by the lifeline's end, remove what is theirs.
+LocalRun::~LocalRun() {
+  if (folder_ && hosts_.empty()) static_cast<void>(folder_->remove());
+}
+
+Result<void> LocalRun::start(const job::HostSpec& spec) {
+  const Local::Options& options = local_.options();
+  TRY(make_folders(spec.host_folder, 0700));
+  TRY(write_file(spec.host_folder + "/spec.json", to_text(job::to_json(spec)), 0600));
+  if (options.lifeline && !lifeline_.read) lifeline_ = TRY(make_pipe());
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::string log_file = spec.host_folder + "/steward.log";
+  const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!null || !log) return fail_errno(log_file);
+  Command command{.argv = {options.program, "steward", "--spec", spec.host_folder + "/spec.json"},
+                  .env = options.env,
+                  .cwd = "/"};
+  supervise::Stdio stdio{null.get(), log.get(), log.get(), {}};
+  if (options.lifeline) {
+    command.argv.insert(command.argv.end(), {"--lifeline", std::to_string(lifeline_number)});
+    stdio.extra.emplace_back(lifeline_number, lifeline_.read.get());
+  }
+  if (folder_) stdio.extra.emplace_back(lock_number, folder_->lock().get());
+  const pid_t pid = TRY(supervise::spawn(command, stdio, {.own_session = true}));
+  hosts_.push_back({spec.host, spec.host_folder});
+  state_->ours[spec.host] = pid;
+  programs_.reaper().watch(pid, [state = state_, host = spec.host, log_file](job::Outcome outcome) {
+    state->ours.erase(host);
+    const std::string said = outcome.success() ? "" : last_line(log_file);
+    if (!said.empty() && outcome.kind == job::Outcome::Kind::exited)
+      outcome = job::Outcome::failed(said);
+    state->note({host, std::move(outcome)});
+  });
+  return write_file(spec.host_folder + "/steward.pid",
+                    std::to_string(pid) + " " + started_at(pid) + "\n", 0600);
+}
+
+Result<void> LocalRun::attach(const std::string& host) {
+  const std::string folder = path_ + "/" + host;
+  const std::vector<std::string> words = split_words(TRY(read_file(folder + "/steward.pid")));
+  const std::optional<std::int64_t> number =
+      words.size() == 2 ? parse_integer(words[0]) : std::nullopt;
+  if (!number) return fail(Errc::protocol, folder + "/steward.pid: expected a pid and a time");
+  const pid_t pid = static_cast<pid_t>(*number);
+  hosts_.push_back({host, folder});
+  Fd pidfd = pidfd_of(pid);
+  if (!pidfd || started_at(pid) != words[1]) {  // It ended; its journal tells how.
+    state_->note({host, job::Outcome::exited(0)});
+    return {};
+  }
+  const int watched = pidfd.get();
+  state_->others[host] = std::move(pidfd);
+  const auto watch = [](loop::Loop& loop, std::shared_ptr<State> state, std::string name,
+                        int fd) -> loop::Task<> {
+    loop::Watch ended(loop, fd);
+    if (!co_await ended.readable()) co_return;
+    state->others.erase(name);
+    state->note({name, job::Outcome::exited(0)});  // Another's child: its code is not for us.
+  };
+  programs_.loop().spawn(watch(programs_.loop(), state_, host, watched));
+  return {};
+}
+
+loop::Task<Result<Run::Ended>> LocalRun::next_end() {
+  const std::shared_ptr<State> state = state_;
+  while (state->ended.empty()) {
+    if (state->ours.empty() && state->others.empty())
+      co_return fail(Errc::closed, "all stewards have ended");
+    co_await state->moved.wait();
+  }
+  Ended next = std::move(state->ended.front());
+  state->ended.pop_front();
+  co_return next;
+}
+
+void LocalRun::signal(const std::string& host, int number) {
+  if (const auto found = state_->ours.find(host); found != state_->ours.end())
+    programs_.reaper().signal(found->second, number);
+  if (const auto found = state_->others.find(host); found != state_->others.end())
+    ::syscall(SYS_pidfd_send_signal, found->second.get(), number, nullptr, 0);
+}
+
+void LocalRun::stop(const std::string& host, std::chrono::milliseconds grace) {
+  programs_.loop().spawn(ask(host, grace));
+}
+
+loop::Task<> LocalRun::ask(std::string host, std::chrono::milliseconds grace) {
+  loop::Loop& loop = programs_.loop();
+  Result<std::unique_ptr<loop::UnixChannel>> channel =
+      loop::unix_connect(loop, path_ + "/" + host + "/control.sock");
+  if (!channel) {  // It has only just been started, or is about to end. A second signal kills now.
+    signal(host, SIGTERM);
+    if (grace.count() == 0) signal(host, SIGINT);
+    co_return;
+  }
+  (*channel)->post(job::type_of(job::Message::signal),
+                   to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace.count()}}));
+  co_await (*channel)->flushed();
+}
+
+void LocalRun::destroy(const std::string& host) { signal(host, SIGKILL); }
+
+loop::Task<Result<void>> LocalRun::release(bool keep) {
+  const bool well = state_->all_well;
+  Result<void> released;
+  if (folder_ && keep) {
+    released = folder_->keep();
+    folder_.reset();
+  } else if (folder_ && well) {
+    const std::shared_ptr<JobFolder> folder = std::make_shared<JobFolder>(*std::move(folder_));
+    folder_.reset();
+    const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
+    released = co_await in_thread(programs_.loop(), remove);
+  }
+  folder_.reset();  // The lock too: what a killed steward left is now a dead job's.
+  if (well) co_return released;
+  const Result<std::string> swept = co_await local_.sweep(false, false);
+  if (!swept) co_return swept.error();
+  co_return released;
+}
+
+}  // namespace muster::engine

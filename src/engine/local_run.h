@@ -1,0 +1,57 @@
+#pragma once
+
+// Inside engine/ only.
+
+#include <sys/types.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/engine.h"
+#include "engine/job_folder.h"
+#include "engine/local.h"
+#include "loop/wait.h"
+
+namespace muster::engine {
+
+/// The stewards of a job on this machine: our children, or those of another process.
+class LocalRun final : public Run {
+ public:
+  /// `folder`: with its lock, when the job is ours.
+  LocalRun(Programs& programs, Local& local, std::string path, std::optional<JobFolder> folder);
+  LocalRun(const LocalRun&) = delete;
+  LocalRun& operator=(const LocalRun&) = delete;
+  ~LocalRun() override;
+
+  /// Starts the steward of `spec`, whose folder is made here.
+  Result<void> start(const job::HostSpec& spec);
+  /// Watches a steward that runs already, by the pid file that start() wrote.
+  Result<void> attach(const std::string& host);
+
+  const std::vector<HostPlace>& hosts() const override { return hosts_; }
+  loop::Task<Result<Ended>> next_end() override;
+  void stop(const std::string& host, std::chrono::milliseconds grace) override;
+  void destroy(const std::string& host) override;
+  loop::Task<Result<void>> release(bool keep) override;
+  std::string folder() const override { return path_; }
+
+ private:
+  struct State;
+  loop::Task<> ask(std::string host, std::chrono::milliseconds grace);
+  void signal(const std::string& host, int number);
+
+  Programs& programs_;
+  Local& local_;
+  std::string path_;
+  std::optional<JobFolder> folder_;
+  std::vector<HostPlace> hosts_;
+  Pipe lifeline_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::engine

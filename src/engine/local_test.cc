@@ -1,0 +1,240 @@
+#include "engine/local.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/job_folder.h"
+#include "engine/remove_tree.h"
+#include "engine/worker.h"
+#include "loop/testing.h"
+
+namespace muster::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A steward of our own making: a shell script that gets `steward --spec FILE --lifeline 3`.
+class Stage {
+ public:
+  Stage() : folder_(*make_private_folder("/tmp", "muster-local-")), programs_(loop_) {}
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage() { static_cast<void>(remove_tree(folder_)); }
+
+  Local engine(const std::string& script, bool lifeline = true) {
+    REQUIRE(write_file(program(), "#!/bin/sh\n" + script + "\n", 0755));
+    Local::Options options;
+    options.state = state();
+    options.program = program();
+    options.network_register = folder_ + "/subnets";
+    options.env = {{"PATH", "/usr/bin:/bin"}};
+    options.lifeline = lifeline;
+    return Local(programs_, options);
+  }
+  void run(const std::function<loop::Task<>()>& body) { loop::run_task(loop_, body()); }
+
+  loop::Loop& loop() { return loop_; }
+  Programs& programs() { return programs_; }
+  std::string state() const { return folder_ + "/state"; }
+  std::string program() const { return folder_ + "/sm"; }
+  std::string job() const { return state() + "/jobs/demo"; }
+
+ private:
+  std::string folder_;
+  loop::Loop loop_;
+  Programs programs_;
+};
+
+job::Spec demo(int hosts) {
+  job::Spec spec;
+  spec.name = "demo";
+  spec.instance_count = hosts;
+  return spec;
+}
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+TEST_CASE("local: every host's steward gets its specification, the lifeline and the lock") {
+  Stage stage;
+  Local engine = stage.engine(R"(folder=${3%/spec.json}
+[ "$1 $2 $4 $5" = "steward --spec --lifeline 3" ] || exit 9
+ls /proc/$$/fd > "$folder/fds"
+readlink /proc/$$/fd/4 > "$folder/lock"
+cut -d' ' -f5,6 /proc/$$/stat > "$folder/session"
+echo done > "$folder/journal")");
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(2));
+    REQUIRE(run);
+    CHECK(engine.list() == std::vector<std::string>{"demo"});
+    REQUIRE((*run)->hosts().size() == 2);
+    CHECK((*run)->hosts()[1].journal() == stage.job() + "/algo-2/journal");
+    for (int i = 0; i < 2; ++i) {
+      const Result<Run::Ended> ended = co_await (*run)->next_end();
+      REQUIRE(ended);
+      CHECK(ended->outcome == job::Outcome::exited(0));
+    }
+    const Result<Run::Ended> none = co_await (*run)->next_end();
+    CHECK(none.error().code == Errc::closed);
+    const std::string host = stage.job() + "/algo-2";
+    const Result<Json> json = parse_json(*read_file(host + "/spec.json"));
+    const Result<job::HostSpec> spec = job::host_spec_from(*json);
+    REQUIRE(spec);
+    CHECK(spec->host == "algo-2");
+    CHECK(job::own_address(*spec).ends_with(".2"));
+    CHECK(spec->bridge_address.ends_with(".254"));
+    CHECK(spec->key_file == stage.job() + "/key");
+    CHECK(trim(*read_file(host + "/lock")) == stage.job() + "/lock");
+    CHECK(split_words(*read_file(host + "/fds")).size() >= 5);
+    struct stat info {};
+    REQUIRE(::stat((host + "/spec.json").c_str(), &info) == 0);
+    CHECK((info.st_mode & 0777) == 0600);
+    const Result<void> released = co_await (*run)->release(false);
+    REQUIRE(released);
+    CHECK(!exists(stage.job()));
+  });
+}
+
+TEST_CASE("local: a steward that fails tells why; what it left is swept") {
+  Stage stage;
+  Local engine = stage.engine(R"(case "$2" in
+--sweep) rm -r "$MUSTER_STATE/jobs/demo"; echo removed job demo;;
+*) echo "first" >&2; echo "spec.json: no such thing" >&2; exit 1;;
+esac)");
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    REQUIRE(run);
+    const Result<Run::Ended> ended = co_await (*run)->next_end();
+    REQUIRE(ended);
+    CHECK(ended->outcome == job::Outcome::failed("spec.json: no such thing"));
+    const Result<void> released = co_await (*run)->release(false);
+    REQUIRE(released);
+    CHECK(!exists(stage.job()));
+  });
+}
+
+TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
+  Stage stage;
+  Local engine = stage.engine("exit 0");
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    REQUIRE(run);
+    co_await (*run)->next_end();
+    const Result<void> released = co_await (*run)->release(true);
+    REQUIRE(released);
+    CHECK(exists(stage.job() + "/kept"));
+    CHECK(engine.list().empty());
+    CHECK(engine.start(demo(1)).error().code == Errc::invalid_input);
+  });
+}
+
+TEST_CASE("local: without us the lifeline ends, and with it the steward") {
+  Stage stage;
+  Local engine = stage.engine(R"(read -r nothing <&3; rm -r "${3%/algo-1/spec.json}")");
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    REQUIRE(run);
+    CHECK(is_locked(stage.job()));
+    const Fd lock(::open((stage.job() + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+    run->reset();
+    // Its death gives the lock up: in a thread, since the loop has to reap.
+    const std::function<Result<void>()> wait = [number = lock.get()]() -> Result<void> {
+      if (::flock(number, LOCK_EX) != 0) return fail_errno("flock");
+      return {};
+    };
+    const Result<void> given_up = co_await in_thread(stage.loop(), wait);
+    CHECK(given_up);
+    CHECK(!exists(stage.job()));
+  });
+}
+
+TEST_CASE("local: a steward is asked to stop, or killed when it does not answer") {
+  Stage stage;
+  Local engine = stage.engine(R"(folder=${3%/spec.json}; trap 'echo term > "$folder"/got; exit 0' TERM
+host=${folder##*/}; [ $host = algo-2 ] && trap '' TERM
+echo > "$0-$host"
+while :; do read -r nothing <&3; done)");
+  for (const char* host : {"-algo-1", "-algo-2"})
+    REQUIRE(::mkfifo((stage.program() + host).c_str(), 0600) == 0);
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(2));
+    REQUIRE(run);
+    for (const char* host : {"-algo-1", "-algo-2"})  // Until both have set their traps.
+      REQUIRE(read_file(stage.program() + host));
+    (*run)->stop("algo-1", 1000ms);
+    const Result<Run::Ended> first = co_await (*run)->next_end();
+    REQUIRE(first);
+    CHECK(first->host == "algo-1");
+    CHECK(exists(stage.job() + "/algo-1/got"));
+    (*run)->stop("algo-2", 1000ms);
+    (*run)->destroy("algo-2");
+    const Result<Run::Ended> second = co_await (*run)->next_end();
+    REQUIRE(second);
+    CHECK(second->outcome == job::Outcome::signaled(9));
+  });
+}
+
+TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
+  Stage stage;
+  Local engine = stage.engine("exec sleep 60", false);
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    REQUIRE(run);
+    CHECK(engine.attach("other").error().code == Errc::not_found);
+    Result<std::unique_ptr<Run>> again = engine.attach("demo");
+    REQUIRE(again);
+    REQUIRE((*again)->hosts().size() == 1);
+    (*again)->destroy("algo-1");
+    const Result<Run::Ended> seen = co_await (*again)->next_end();
+    REQUIRE(seen);
+    CHECK(seen->host == "algo-1");
+    const Result<Run::Ended> reaped = co_await (*run)->next_end();
+    REQUIRE(reaped);
+    CHECK(reaped->outcome == job::Outcome::signaled(9));
+  });
+}
+
+TEST_CASE("local: what cannot be started leaves nothing") {
+  Stage stage;
+  Local engine = stage.engine("exit 0");
+  REQUIRE(::unlink(stage.program().c_str()) == 0);
+  const Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+  REQUIRE(!run);
+  CHECK(run.error().text.find(stage.program()) != std::string::npos);
+  CHECK(!exists(stage.job()));
+  CHECK(engine.start(demo(254)).error().code == Errc::invalid_input);
+  job::Spec spec = demo(1);
+  spec.name = "not/a/name";
+  CHECK(engine.start(spec).error().code == Errc::invalid_input);
+}
+
+TEST_CASE("programs: output, outcome and time limit") {
+  Stage stage;
+  Programs& programs = stage.programs();
+  stage.run([&]() -> loop::Task<> {
+    const Env env{{"PATH", "/usr/bin:/bin"}};
+    Command command{{"sh", "-c", "echo out; echo err >&2; exit 3"}, env, ""};
+    const Result<Programs::Done> done = co_await programs.run(command, 30s);
+    REQUIRE(done);
+    CHECK(done->outcome == job::Outcome::exited(3));
+    CHECK(done->out == "out\n");
+    CHECK(done->err == "err\n");
+    Command endless{{"sleep", "60"}, env, ""};
+    const Result<Programs::Done> late = co_await programs.run(endless, 10ms);
+    CHECK(late.error().code == Errc::timeout);
+    Command none{{"no-such-program"}, env, ""};
+    const Result<Programs::Done> missing = co_await programs.run(none, 10ms);
+    CHECK(missing.error().code == Errc::not_found);
+  });
+}
+
+}  // namespace
+}  // namespace muster::engine

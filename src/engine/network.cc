@@ -1,0 +1,81 @@
+#include "engine/network.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "engine/job_folder.h"
+
+namespace muster::engine {
+namespace {
+
+struct Entry {
+  Network network;
+  std::string job_folder;
+};
+
+/// Lines of jobs that live; what is not understood is dropped.
+std::vector<Entry> living_entries(std::string_view text) {
+  std::vector<Entry> entries;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t first = line.find(' ');
+    const std::size_t second = line.find(' ', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const Result<Subnet> subnet = subnet_from(line.substr(0, first));
+    Entry entry{{{}, line.substr(first + 1, second - first - 1)}, line.substr(second + 1)};
+    if (!subnet || !is_locked(entry.job_folder)) continue;
+    entry.network.subnet = *subnet;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+std::string text_of(const std::vector<Entry>& entries) {
+  std::string text;
+  for (const Entry& entry : entries)
+    text += cidr(entry.network.subnet) + " " + entry.network.bridge + " " + entry.job_folder +
+            "\n";
+  return text;
+}
+
+std::string new_bridge(const std::vector<Entry>& entries) {
+  while (true) {
+    std::string name = "mu" + hex(random_bytes(4));
+    bool used = ::access(("/sys/class/net/" + name).c_str(), F_OK) == 0;
+    for (const Entry& entry : entries) used = used || entry.network.bridge == name;
+    if (!used) return name;
+  }
+}
+
+/// The lock is on a file of its own: `register_file` is replaced whole.
+Result<Fd> lock_register(const std::string& register_file) {
+  const std::string path = register_file + ".lock";
+  TRY(make_folders(path.substr(0, path.rfind('/')), 0700));
+  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail_errno(path);
+  while (::flock(lock.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return fail_errno(path);
+  return lock;
+}
+
+}  // namespace
+
+Result<Network> allocate_network(const std::string& register_file, const std::string& job_folder,
+                                 std::string_view routes) {
+  const Fd lock = TRY(lock_register(register_file));
+  const Result<std::string> text = read_file(register_file);
+  if (!text && text.error().code != Errc::not_found) return text.error();
+  std::vector<Entry> entries = living_entries(text.value_or(""));
+  std::vector<Subnet> taken = routes_from(routes);
+  for (const Entry& entry : entries) taken.push_back(entry.network.subnet);
+  const Network network{TRY(choose_subnet(taken)), new_bridge(entries)};
+  entries.push_back({network, job_folder});
+  TRY(write_file(register_file, text_of(entries), 0600));
+  return network;
+}
+
+}  // namespace muster::engine

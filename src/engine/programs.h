@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "job/outcome.h"
+#include "loop/loop.h"
+
+namespace muster::supervise {
+class Reaper;
+}
+
+namespace muster::engine {
+
+/// Runs the few short programs that a job needs besides its stewards. One exists in a process: it
+/// holds the reaper of all children.
+class Programs {
+ public:
+  struct Done {
+    job::Outcome outcome;
+    std::string out;  ///< At most 1 MiB; what comes beyond is read and dropped.
+    std::string err;
+  };
+
+  explicit Programs(loop::Loop& loop);
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
+  ~Programs();
+
+  /// Runs `command` with no input to its end. It is killed after `limit`: `timeout`. Errors of the
+  /// start as supervise::spawn gives them.
+  loop::Task<Result<Done>> run(Command command, Duration limit);
+  supervise::Reaper& reaper() { return *reaper_; }
+  loop::Loop& loop() { return loop_; }
+
+ private:
+  loop::Loop& loop_;
+  std::unique_ptr<supervise::Reaper> reaper_;
+};
+
+}  // namespace muster::engine

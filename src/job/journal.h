@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/frame.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "job/message.h"
+#include "job/outcome.h"
+
+namespace muster::job {
+
+/// One entry of a host's journal. On disk (docs/protocols/journal.md): u32 LE length of what
+/// follows the checksum, u32 LE CRC-32C of it, u64 LE seq, i64 LE ms, u8 kind, payload.
+struct Record {
+  std::uint64_t seq = 0;  ///< 1, 2, 3, ... without a gap.
+  UnixMillis time{0};
+  Message kind =
+      Message::log;     ///< phase, lines, outcome, verdict or log; readers pass over others.
+  std::string payload;  ///< As the frame of that type; at most frame_payload_bytes_max.
+
+  bool operator==(const Record&) const = default;
+};
+
+constexpr std::size_t record_header_bytes = 25;
+
+/// Appends the encoding to `out`.
+void append_record(std::string& out, std::uint64_t seq, UnixMillis time, Message kind,
+                   std::string_view payload);
+
+/// Cuts records out of a journal's bytes as they are read. Pure.
+class JournalReader {
+ public:
+  /// `offset`: where in the file the first byte that will be fed stands; a record's start.
+  explicit JournalReader(std::uint64_t offset = 0) : offset_(offset) {}
+  void feed(std::string_view bytes) { buffer_.append(bytes); }
+  /// The next whole record; none if more bytes are needed (in a living journal: not written yet;
+  /// in a dead one: a torn tail). Error: `protocol` for bytes that are no record, a wrong
+  /// checksum or a gap in the sequence; nothing can be read on after that.
+  Result<std::optional<Record>> next();
+  /// In the file, of the end of the last record that next() gave: where to read on, or to cut.
+  std::uint64_t offset() const { return offset_; }
+  /// Of the last record given; 0 before the first.
+  std::uint64_t seq() const { return seq_; }
+
+ private:
+  std::string buffer_;
+  std::size_t at_ = 0;
+  std::uint64_t offset_;
+  std::uint64_t seq_ = 0;
+};
+
+/// CRC-32C (Castagnoli) of `bytes`; `start` continues an earlier one.
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t start = 0);
+
+/// A job's secondary statuses, as SageMaker names them, in the order they come. The last three are
+/// ends: exactly one of them is the last record of a journal that was finished.
+enum class Phase { starting, downloading, training, uploading, completed, failed, stopped };
+
+/// "Starting", "Downloading", "Training", "Uploading", "Completed", "Failed", "Stopped".
+std::string_view phase_name(Phase phase);
+std::optional<Phase> phase_named(std::string_view name);
+constexpr bool is_end(Phase phase) {
+  return phase >= Phase::completed;
+}
+
+/// Payload of a `phase` record or frame: {phase, message}.
+struct PhaseChange {
+  Phase phase = Phase::starting;
+  std::string message;  ///< One line for a person; may be empty.
+
+  bool operator==(const PhaseChange&) const = default;
+};
+std::string encode(const PhaseChange& change);
+/// Error: `protocol`, here and below.
+Result<PhaseChange> phase_from(std::string_view payload);
+
+/// Payload of a `log` record or frame: {level, text}; level is "error", "warning", "info", "debug".
+struct LogLine {
+  std::string level = "info";
+  std::string text;
+
+  bool operator==(const LogLine&) const = default;
+};
+std::string encode(const LogLine& line);
+Result<LogLine> log_from(std::string_view payload);
+
+/// How the host itself ended, exactly, by its steward: the last `outcome` record of a journal that
+/// was finished. It reads as a Verdict too (process "host"), with more fields.
+struct HostEnd {
+  std::string host;
+  Outcome outcome;             ///< Of the host's init; `failed`: the host could not be started.
+  bool out_of_memory = false;  ///< The kernel killed one of its processes for memory.
+  bool stopped = false;        ///< A stop was asked for before it ended.
+
+  bool operator==(const HostEnd&) const = default;
+};
+std::string encode(const HostEnd& end);
+/// None for an `outcome` record that is about another process of the host.
+Result<std::optional<HostEnd>> host_end_from(std::string_view payload);
+
+}  // namespace muster::job

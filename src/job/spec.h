@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace muster::job {
+
+struct InputChannel {
+  std::string name;    ///< Letters, digits, '.', '-', '_'; 1 to 64 of them.
+  std::string folder;  ///< Absolute path on the submitter's machine; never written to.
+
+  bool operator==(const InputChannel&) const = default;
+};
+
+/// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
+///
+/// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part stands in JSON
+/// under "Muster" (docs/protocols/steward.md).
+struct Spec {
+  std::string name;  ///< TrainingJobName: 1 to 63 letters, digits and inner '-'.
+  std::map<std::string, std::string>
+      hyperparameters;  ///< Values as the SDK sends them (JSON text).
+  std::vector<InputChannel> input;
+  Env environment;         ///< Given to the container as it is.
+  int instance_count = 1;  ///< Hosts, 1 to 999.
+  std::string instance_type = "local";
+  std::chrono::seconds run_time_max{86400};
+
+  // muster's own part.
+  std::string source_folder;  ///< The user's code, absolute; empty: none is staged.
+  std::string python;         ///< Interpreter for scripts, absolute; empty: `python3` of `path`.
+  std::string path;           ///< The submitter's PATH.
+  std::chrono::milliseconds grace{30000};    ///< Between SIGTERM and SIGKILL of a stop request.
+  std::string output_folder;                 ///< Where results go, absolute; made by the platform.
+  std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
+  std::int64_t shm_bytes = std::int64_t{1} << 30;  ///< Size limit of each host's /dev/shm.
+  std::int64_t memory_bytes = 0;                   ///< Limit per host; 0: none.
+
+  bool operator==(const Spec&) const = default;
+};
+
+struct HostAddress {
+  std::string name;     ///< "algo-K"
+  std::string address;  ///< IPv4, numeric.
+
+  bool operator==(const HostAddress&) const = default;
+};
+
+/// What one steward needs to run one host of a job. Written by the engine to a file of mode 0600.
+struct HostSpec {
+  Spec spec;
+  std::string host;                ///< "algo-K", one of `hosts`.
+  std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
+  std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
+  std::string bridge_address;      ///< The machine's own address on it; its subnet is the job's.
+  int prefix_length = 24;
+  std::string state_folder;  ///< muster's state on this machine (hidden from the host).
+  std::string job_folder;    ///< <state>/jobs/<job>
+  std::string host_folder;   ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
+  std::string key_file;      ///< The job's key, mode 0600; 32 bytes.
+
+  bool operator==(const HostSpec&) const = default;
+};
+
+/// "algo-1" ... "algo-N" in the order SageMaker sorts them: as text, so algo-10 before algo-2.
+std::vector<std::string> host_names(int count);
+
+/// The address of `spec.host`. `spec` is one that check() accepts.
+const std::string& own_address(const HostSpec& spec);
+
+/// What stands in the way of running it, naming the field: names out of their alphabet, relative
+/// paths, text that is not UTF-8 or holds a NUL. Error: `invalid_input`.
+Result<void> check(const Spec& spec);
+Result<void> check(const HostSpec& spec);
+
+Json to_json(const Spec& spec);
+Json to_json(const HostSpec& spec);
+/// Checked as check() does. Fields of CreateTrainingJob that muster does not use are passed over;
+/// unknown ones in muster's own part are refused. Error: `invalid_input`, naming the field.
+Result<Spec> spec_from(const Json& json);
+Result<HostSpec> host_spec_from(const Json& json);
+
+}  // namespace muster::job

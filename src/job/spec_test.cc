@@ -1,0 +1,152 @@
+#include "job/spec.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace muster::job {
+namespace {
+
+Spec whole_spec() {
+  Spec spec;
+  spec.name = "mpi-demo-1";
+  spec.hyperparameters = {{"epochs", "2"}, {"text", "\"a b;$(x)`\\n\xc3\xa9\""}, {"empty", ""}};
+  spec.input = {{"train", "/data/train set"}, {"val.1", "/data/val"}};
+  spec.environment = {{"NCCL_DEBUG", "INFO"}, {"EMPTY", ""}};
+  spec.instance_count = 3;
+  spec.run_time_max = std::chrono::seconds(60);
+  spec.source_folder = "/src";
+  spec.python = "/venv/bin/python3";
+  spec.path = "/venv/bin:/usr/bin";
+  spec.grace = std::chrono::milliseconds(1500);
+  spec.output_folder = "/out";
+  spec.read_only_binds = {"/tmp/lib"};
+  spec.shm_bytes = 1 << 20;
+  spec.memory_bytes = 1 << 30;
+  return spec;
+}
+
+HostSpec whole_host_spec() {
+  HostSpec spec;
+  spec.spec = whole_spec();
+  spec.host = "algo-2";
+  spec.hosts = {{"algo-1", "10.177.0.1"}, {"algo-2", "10.177.0.2"}, {"algo-3", "10.177.0.3"}};
+  spec.bridge = "mu0123abcd";
+  spec.bridge_address = "10.177.0.254";
+  spec.state_folder = "/var/lib/muster";
+  spec.job_folder = "/var/lib/muster/jobs/mpi-demo-1";
+  spec.host_folder = "/var/lib/muster/jobs/mpi-demo-1/algo-2";
+  spec.key_file = "/var/lib/muster/jobs/mpi-demo-1/key";
+  return spec;
+}
+
+TEST_CASE("spec: what is written is read back") {
+  const Spec spec = whole_spec();
+  const Result<Spec> read = spec_from(*parse_json(to_text(to_json(spec))));
+  REQUIRE(read);
+  CHECK(*read == spec);
+  const HostSpec host = whole_host_spec();
+  const Result<HostSpec> host_read = host_spec_from(*parse_json(to_text(to_json(host))));
+  REQUIRE(host_read);
+  CHECK(*host_read == host);
+  CHECK(own_address(*host_read) == "10.177.0.2");
+}
+
+TEST_CASE("spec: a request of CreateTrainingJob is enough, fields without use are passed over") {
+  const Result<Spec> spec = spec_from(*parse_json(R"({
+      "TrainingJobName": "j", "RoleArn": "arn:x", "OutputDataConfig": {"S3OutputPath": "s3://b"},
+      "ResourceConfig": {"InstanceCount": 2, "InstanceType": "ml.m5.large", "VolumeSizeInGB": 1},
+      "StoppingCondition": {"MaxRuntimeInSeconds": 5}, "HyperParameters": null})"));
+  REQUIRE(spec);
+  CHECK(spec->instance_count == 2);
+  CHECK(spec->instance_type == "ml.m5.large");
+  CHECK(spec->run_time_max.count() == 5);
+  CHECK(spec->hyperparameters.empty());
+}
+
+TEST_CASE("spec: what is wrong is named") {
+  struct {
+    const char* json;
+    const char* text;
+  } const cases[] = {
+      {"[]", "specification: expected an object"},
+      {"{}", "TrainingJobName: expected it to be there"},
+      {R"({"TrainingJobName": 1})", "TrainingJobName: expected text"},
+      {R"({"TrainingJobName": "../x"})", "TrainingJobName: expected 1 to 63 letters"},
+      {R"({"TrainingJobName": "-x"})", "TrainingJobName: expected 1 to 63 letters"},
+      {R"({"TrainingJobName": "j", "HyperParameters": {"a": 1}})",
+       "HyperParameters[a]: expected text"},
+      {R"({"TrainingJobName": "j", "Environment": {"A=B": ""}})", "Environment: expected names"},
+      {R"({"TrainingJobName": "j", "Environment": {"A": "x\u0000y"}})",
+       "Environment[A]: expected UTF-8 text without a NUL"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": {}})", "InputDataConfig: expected an array"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t"}]})",
+       "InputDataConfig[0].Folder: expected it to be there"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "..", "Folder": "/"}]})",
+       "InputDataConfig[0].ChannelName: expected 1 to 64"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "Folder": "x"}]})",
+       "InputDataConfig[0].Folder: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "Folder": "/a"},
+          {"ChannelName": "t", "Folder": "/b"}]})",
+       "InputDataConfig[1].ChannelName: expected each channel once"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 0}})",
+       "ResourceConfig.InstanceCount: expected 1 to 999"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 1e3}})",
+       "ResourceConfig.InstanceCount: expected an integer"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 4294967297}})",
+       "ResourceConfig.InstanceCount: expected an integer in range"},
+      {R"({"TrainingJobName": "j", "Muster": {"Pyhton": "/x"}})",
+       "Muster.Pyhton: expected no such field"},
+      {R"({"TrainingJobName": "j", "Muster": {"GraceMs": -1}})", "Muster.GraceMs: expected 0 to"},
+      {R"({"TrainingJobName": "j", "Muster": {"ReadOnlyBinds": [1]}})",
+       "Muster.ReadOnlyBinds: expected an absolute path"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.json);
+    const Result<Spec> spec = spec_from(*parse_json(c.json));
+    REQUIRE(!spec);
+    CHECK(spec.error().code == Errc::invalid_input);
+    CHECK(spec.error().text.substr(0, std::string(c.text).size()) == c.text);
+  }
+}
+
+TEST_CASE("spec: a host's part is checked too") {
+  struct {
+    const char* text;
+    std::function<void(HostSpec&)> change;
+  } const cases[] = {
+      {"host: expected one of", [](HostSpec& spec) { spec.host = "algo-4"; }},
+      {"hosts[algo-1].address", [](HostSpec& spec) { spec.hosts[0].address = "::1"; }},
+      {"bridge: expected", [](HostSpec& spec) { spec.bridge = "mu0123abcd012345"; }},
+      {"bridge_address: expected", [](HostSpec& spec) { spec.bridge_address = ""; }},
+      {"prefix_length: expected", [](HostSpec& spec) { spec.prefix_length = 33; }},
+      {"key_file: expected", [](HostSpec& spec) { spec.key_file = "key"; }},
+      {"host_folder: expected",
+       [](HostSpec& spec) { spec.host_folder = "/" + std::string(99, 'x'); }},
+      {"Environment[A]: expected UTF-8",
+       [](HostSpec& spec) { spec.spec.environment["A"] = "\xff"; }},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    HostSpec spec = whole_host_spec();
+    c.change(spec);
+    const Result<void> checked = check(spec);
+    REQUIRE(!checked);
+    CHECK(checked.error().text.find(c.text) == 0);
+  }
+  Json json = to_json(whole_host_spec());
+  json["more"] = 1;
+  CHECK(host_spec_from(json).error().text == "more: expected no such field");
+  CHECK(host_spec_from(Json::object()).error().text == "spec: expected it to be there");
+}
+
+TEST_CASE("spec: hosts sort as text, as SageMaker's do") {
+  CHECK(host_names(1) == std::vector<std::string>{"algo-1"});
+  const std::vector<std::string> names = host_names(11);
+  CHECK(names[1] == "algo-10");
+  CHECK(names[3] == "algo-2");
+}
+
+}  // namespace
+}  // namespace muster::job

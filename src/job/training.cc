@@ -1,0 +1,197 @@
+#include "job/training.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "job/config_files.h"
+
+namespace muster::job {
+namespace {
+
+constexpr const char* homogeneous = "homogeneousCluster";
+
+/// Parameters of the platform; other names that begin with sagemaker_ are the frameworks'.
+const std::set<std::string>& platform_parameters() {
+  static const std::set<std::string> names = {
+      "sagemaker_program",         "sagemaker_submit_directory",
+      "sagemaker_enable_cloudwatch_metrics", "sagemaker_region",
+      "sagemaker_container_log_level", "sagemaker_job_name",
+      "default_user_module_name",  "_tuning_objective_metric",
+      "sagemaker_s3_output"};
+  return names;
+}
+
+std::string variable(const Env& env, const std::string& name) {
+  const Env::const_iterator found = env.find(name);
+  return found == env.end() ? std::string() : found->second;
+}
+
+/// The value of a platform parameter as text, `standard` if it is not set.
+std::string text_or(const PyValue& parameters, const char* name, const std::string& standard) {
+  const PyValue* value = parameters.find(name);
+  return value == nullptr ? standard : python_str(*value);
+}
+
+struct SplitParameters {
+  PyValue user = PyValue::new_dict();
+  PyValue platform = PyValue::new_dict();
+  PyValue framework = PyValue::new_dict();
+};
+
+SplitParameters split_parameters(const PyValue& all) {
+  SplitParameters result;
+  for (const PyValue::Member& member : all.members) {
+    if (platform_parameters().contains(member.first))
+      result.platform.set(member.first, member.second);
+    else if (member.first.starts_with("sagemaker_"))
+      result.framework.set(member.first, member.second);
+    else
+      result.user.set(member.first, member.second);
+  }
+  return result;
+}
+
+/// A group takes part in the distribution if any of these parameters is true.
+bool distributed(const PyValue& framework) {
+  for (const char* name :
+       {"sagemaker_mpi_enabled", "sagemaker_parameter_server_enabled",
+        "sagemaker_distributed_dataparallel_enabled", "sagemaker_pytorch_ddp_enabled",
+        "sagemaker_pytorch_xla_multi_worker_enabled",
+        "sagemaker_multi_worker_mirrored_strategy_enabled", "sagemaker_torch_distributed_enabled"}) {
+    const PyValue* value = framework.find(name);
+    if (value != nullptr && value->truthy()) return true;
+  }
+  return false;
+}
+
+bool holds_text(const PyValue& list, const std::string& text) {
+  if (list.is_text()) return list.text.find(text) != std::string::npos;  // Python's `in`.
+  return std::any_of(list.items.begin(), list.items.end(),
+                     [&](const PyValue& item) { return item.is_text() && item.text == text; });
+}
+
+void set_groups(Training& training, const std::vector<InstanceGroup>& groups) {
+  training.instance_groups_dict = PyValue::new_dict();
+  for (const InstanceGroup& group : groups) {
+    training.instance_groups.push_back(group.name);
+    training.instance_groups_dict.set(group.name, group.source);
+    if (group.name == training.instance_group && training.instance_group_hosts.empty())
+      training.instance_group_hosts = group.hosts;
+  }
+  const PyValue* named =
+      training.framework_parameters.find("sagemaker_distribution_instance_groups");
+  if (named != nullptr)
+    training.distribution_instance_groups = *named;
+  else if (distributed(training.framework_parameters))
+    training.distribution_instance_groups = PyValue::of_list({training.instance_group});
+  else
+    training.distribution_instance_groups = PyValue::new_list();
+  if (groups.empty()) training.distribution_hosts = training.hosts;
+  for (const InstanceGroup& group : groups)
+    if (holds_text(training.distribution_instance_groups, group.name))
+      training.distribution_hosts.insert(training.distribution_hosts.end(), group.hosts.begin(),
+                                         group.hosts.end());
+  training.leader = training.distribution_hosts.empty() ? training.hosts.front()
+                                                        : training.distribution_hosts.front();
+}
+
+void set_parameters(Training& training, const PyValue& all) {
+  const SplitParameters parts = split_parameters(all);
+  const Env& env = training.facts.env;
+  training.hyperparameters = parts.user;
+  training.framework_parameters = parts.framework;
+  training.user_entry_point = variable(env, "SAGEMAKER_PROGRAM");
+  std::string module = training.user_entry_point;
+  const PyValue* program = parts.platform.find("sagemaker_program");
+  if (training.user_entry_point.empty() && program != nullptr && !program->is_null())
+    training.user_entry_point = python_str(*program);
+  if (!env.contains("SAGEMAKER_PROGRAM")) module = text_or(parts.platform, "sagemaker_program", "None");
+  if (module.ends_with(".py")) module.resize(module.size() - 3);
+  training.module_name = module;
+  training.module_dir =
+      text_or(parts.platform, "sagemaker_submit_directory", training.code_dir());
+  const PyValue* level = parts.platform.find("sagemaker_container_log_level");
+  training.log_level = level == nullptr ? PyValue::of_int(20) : *level;
+  training.declared_job_name = text_or(parts.platform, "sagemaker_job_name", "");
+  const PyValue* region = parts.platform.find("sagemaker_region");
+  training.region = region != nullptr && !region->is_null() ? python_str(*region)
+                                                            : variable(env, "AWS_DEFAULT_REGION");
+  if (env.contains("SAGEMAKER_TRAINING_MODULE"))
+    training.framework_module = variable(env, "SAGEMAKER_TRAINING_MODULE");
+  training.job_name = variable(env, "TRAINING_JOB_NAME");
+}
+
+}  // namespace
+
+Result<Training> training_from(const ConfigFiles& files, Facts facts) {
+  Training training;
+  training.facts = std::move(facts);
+  const std::string config = training.facts.base_dir + "/input/config/";
+
+  const PyValue parameters =
+      TRY(read_hyperparameters(files.hyperparameters, config + "hyperparameters.json"));
+  set_parameters(training, parameters);
+
+  ResourceConfig resources = TRY(read_resource_config(
+      files.resource_config, config + "resourceconfig.json", training.facts.host_name));
+  training.hosts = std::move(resources.hosts);
+  training.current_host = std::move(resources.current_host);
+  training.instance_type = std::move(resources.instance_type);
+  training.instance_group = resources.group.empty() ? homogeneous : resources.group;
+  training.interface = std::move(resources.interface);
+  training.topology = std::move(resources.topology);
+  training.resource_config = std::move(resources.source);
+  set_groups(training, resources.groups);
+
+  training.input_data_config =
+      TRY(read_channels(files.input_data_config, config + "inputdataconfig.json"));
+  for (const PyValue::Member& member : training.input_data_config.members)
+    training.channels.push_back(member.first);
+  return training;
+}
+
+bool mpi_enabled(const Training& training) {
+  const PyValue* enabled = training.framework_parameters.find("sagemaker_mpi_enabled");
+  return enabled != nullptr && enabled->truthy() &&
+         holds_text(training.distribution_instance_groups, training.instance_group);
+}
+
+namespace {
+
+/// A framework parameter that is a count; none where it is not set, or null as the SDK sends it.
+Result<std::optional<int>> count_of(const Training& training, const char* name) {
+  const PyValue* value = training.framework_parameters.find(name);
+  if (value == nullptr || !value->truthy()) return std::optional<int>();
+  // The SDK sends numbers; a quoted one is what people write by hand.
+  const bool digits = value->kind == PyValue::Kind::integer || value->is_text();
+  const std::optional<std::int64_t> number = digits ? parse_integer(value->text) : std::nullopt;
+  if (!number || *number < 1 || *number > 1000000)
+    return fail(Errc::invalid_input, std::string("hyperparameter ") + name + " is " +
+                                         python_dumps(*value) + ", expected a whole number >= 1");
+  return std::optional<int>(static_cast<int>(*number));
+}
+
+}  // namespace
+
+Result<int> processes_per_host(const Training& training) {
+  const std::optional<int> count =
+      TRY(count_of(training, "sagemaker_mpi_num_of_processes_per_host"));
+  if (count) return *count;
+  if (training.facts.num_gpus > 0) return training.facts.num_gpus;
+  return std::max(training.facts.num_neurons, 1);
+}
+
+Result<std::optional<int>> num_processes(const Training& training) {
+  return count_of(training, "sagemaker_mpi_num_processes");
+}
+
+Result<std::string> custom_mpi_options(const Training& training) {
+  const PyValue* value = training.framework_parameters.find("sagemaker_mpi_custom_mpi_options");
+  if (value == nullptr || value->is_null()) return std::string();
+  if (value->is_text()) return value->text;
+  return fail(Errc::invalid_input, "hyperparameter sagemaker_mpi_custom_mpi_options is " +
+                                       python_dumps(*value) + ", expected a text");
+}
+
+}  // namespace muster::job

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "job/outcome.h"
+#include "job/python_json.h"
+
+namespace muster::job {
+
+/// The texts of `<base>/input/config/*.json`; none where the file does not exist.
+struct ConfigFiles {
+  std::optional<std::string> hyperparameters;
+  std::optional<std::string> resource_config;
+  std::optional<std::string> input_data_config;
+};
+
+/// What the machine and the process know of themselves.
+struct Facts {
+  std::string base_dir = "/opt/ml";
+  std::string host_name;  ///< The machine's; the only host where no resourceconfig.json says more.
+  int num_cpus = 1;
+  int num_gpus = 0;
+  int num_neurons = 0;
+  bool smddprun_installed = false;
+  bool smddpmprun_installed = false;
+  Env env;  ///< The process's: SAGEMAKER_PROGRAM, TRAINING_JOB_NAME and the like are read from it.
+};
+
+/// One training job as one of its hosts sees it. Field by field what `Environment` of
+/// sagemaker-training 5.1.4 holds.
+struct Training {
+  Facts facts;
+  std::string job_name;                  ///< TRAINING_JOB_NAME; empty if unset.
+  std::vector<std::string> hosts;        ///< As the file lists them; unique, not empty.
+  std::string current_host;              ///< One of `hosts`.
+  std::string leader;                    ///< The reference's master_hostname.
+  std::string instance_type;             ///< "local" if the file says none.
+  std::string instance_group;            ///< Of this host; "homogeneousCluster" if none.
+  std::vector<std::string> instance_group_hosts;
+  std::vector<std::string> instance_groups;
+  std::vector<std::string> distribution_hosts;  ///< Where a launcher runs; the first one leads.
+  PyValue distribution_instance_groups;
+  PyValue instance_groups_dict;
+  std::string interface;                 ///< Network interface of the job, "eth0" if none is said.
+  PyValue topology;
+  PyValue hyperparameters;               ///< The user's: a dict of decoded values.
+  PyValue framework_parameters;          ///< sagemaker_* beyond those that are read below.
+  PyValue resource_config;
+  PyValue input_data_config;
+  std::vector<std::string> channels;     ///< As the file lists them.
+  std::string user_entry_point;          ///< sagemaker_program; empty if the job names none.
+  std::string module_name;
+  std::string module_dir;                ///< Where the code comes from: a folder or a URI.
+  PyValue log_level;
+  std::optional<std::string> framework_module;  ///< SAGEMAKER_TRAINING_MODULE.
+  std::string region;
+  std::string declared_job_name;         ///< sagemaker_job_name.
+
+  std::string code_dir() const { return facts.base_dir + "/code"; }
+  bool is_leader() const { return current_host == leader; }
+};
+
+/// Reads a job. Missing files mean defaults, so that images that bring no SageMaker files run too:
+/// no hyperparameters, no channels, one host. Errors: `invalid_input` with file, place and what was
+/// expected.
+Result<Training> training_from(const ConfigFiles& files, Facts facts);
+
+/// Every SM_* variable, and those without prefix that the reference sets for the script
+/// (CURRENT_HOST, SAGEMAKER_JOB_NAME, SAGEMAKER_REGION).
+Env sm_variables(const Training& training);
+
+/// The script's arguments: sorted by name, `--name value`, `-n value` for one letter.
+/// Error: `invalid_input` for text that no argument can carry (NUL, lone surrogate).
+Result<Args> user_args(const Training& training);
+
+/// sagemaker_mpi_enabled, on a host of the distribution.
+bool mpi_enabled(const Training& training);
+/// sagemaker_mpi_num_of_processes_per_host, else GPUs, else neuron cores, else 1. Error:
+/// `invalid_input` for what is no whole number >= 1.
+Result<int> processes_per_host(const Training& training);
+/// sagemaker_mpi_num_processes. Error as above.
+Result<std::optional<int>> num_processes(const Training& training);
+/// sagemaker_mpi_custom_mpi_options. Error: `invalid_input` if it is no text.
+Result<std::string> custom_mpi_options(const Training& training);
+
+/// A plain relative path inside the code folder, as the reference demands. Error: `invalid_input`.
+Result<void> check_entry_point(const std::string& name);
+
+/// The text of output/failure. Source: errors.py; docs/protocols/outcome.md.
+std::string failure_text(const Verdict& verdict);
+
+/// "NAME=value" lines; lines that a POSIX shell reads; one JSON object. Sorted by name.
+std::string env_text(const Env& env);
+std::string env_shell(const Env& env);
+std::string env_json(const Env& env);
+
+}  // namespace muster::job

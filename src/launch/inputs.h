@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launch/plan.h"
+
+namespace muster::launch {
+
+enum class EntryPoint { python_package, python_program, command };
+
+/// What the planners read of a job: job::Training, cut down to what decides.
+struct Inputs {
+  std::string entry_point;  ///< sagemaker_program, relative to the code folder.
+  Args args;                ///< The user's arguments, from hyperparameters.
+  Env variables;            ///< SM_* and what else the job adds to the environment.
+  std::string host;         ///< This one.
+  Args hosts;               ///< Those that take part in the distribution; the first one leads.
+  int hosts_of_job = 1;     ///< All of them.
+  bool mpi = false;         ///< sagemaker_mpi_enabled.
+  int processes_per_host = 1;
+  std::optional<int> processes;  ///< sagemaker_mpi_num_processes.
+  std::string custom_options;    ///< sagemaker_mpi_custom_mpi_options.
+  std::string interface = "eth0";
+  std::string instance_type;
+};
+
+/// Error: `invalid_input` for a value that is no number where one is expected.
+Result<Inputs> inputs_from(const job::Training& training);
+
+/// As plan(), from the planners' own input.
+Result<HostPlan> plan(const Inputs& inputs, const Options& options);
+
+/// Source: sagemaker-training 5.1.4, _entry_point_type.py.
+EntryPoint entry_point_kind(const std::string& name, bool has_setup_py);
+
+/// What runs the user's program. `module` ("mpi4py" or empty) is a Python module that runs the
+/// script in turn. Error: `invalid_input`, naming sagemaker_program.
+Result<Command> program_command(const Inputs& inputs, const Options& options,
+                                const std::string& module);
+
+/// The plan of a host of an MPI job; `inputs.host` is one of `inputs.hosts`.
+/// Error: `invalid_input`.
+Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options);
+
+}  // namespace muster::launch

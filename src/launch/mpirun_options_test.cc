@@ -1,0 +1,155 @@
+#include "launch/mpirun_options.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::launch {
+namespace {
+
+TEST_CASE("custom options: words split as in a shell, and nothing is expanded") {
+  struct {
+    const char* text;
+    Args want;
+  } const cases[] = {
+      {"", {}},
+      {" \t\n ", {}},
+      {"-x  A=b\t-v\n", {"-x", "A=b", "-v"}},
+      {"-x 'A=b c'", {"-x", "A=b c"}},
+      {"-x A=\"b c\"", {"-x", "A=b c"}},
+      {"-x A=b\\ c", {"-x", "A=b c"}},
+      {"''", {""}},
+      {"a''b\"c\"'d'", {"abcd"}},
+      {"\"a\\\"b\\\\c\\d\"", {"a\"b\\c\\d"}},
+      {"'a\\'", {"a\\"}},
+      {"$HOME `id` $(id) ~ * ;", {"$HOME", "`id`", "$(id)", "~", "*", ";"}},
+      {"a\\", {"a\\"}},
+      {"\xff", {"\xff"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<Args> got = split_quoted(c.text);
+    REQUIRE(got);
+    CHECK(*got == c.want);
+  }
+  CHECK(split_quoted("'a").error().code == Errc::invalid_input);
+  CHECK(split_quoted("a \"b\\").error().code == Errc::invalid_input);
+}
+
+TEST_CASE("custom options: those of Open MPI pass as they are given") {
+  struct {
+    const char* text;
+    Args want;
+  } const cases[] = {
+      {"", {}},
+      {"-verbose", {"-verbose"}},
+      {"--verbose -q", {"--verbose", "-q"}},
+      {"-mca btl self,tcp --mca pml cm", {"-mca", "btl", "self,tcp", "--mca", "pml", "cm"}},
+      {"-mca btl tcp -mca btl tcp", {"-mca", "btl", "tcp"}},
+      {"-gmca a b", {"-gmca", "a", "b"}},
+      {"-x A -x B=c=d", {"-x", "A", "-x", "B=c=d"}},
+      {"--x A", {"--x", "A"}},
+      {"-bind-to core -map-by ppr:2:node", {"-bind-to", "core", "-map-by", "ppr:2:node"}},
+      {"-N 2", {"-N", "2"}},
+      {"--timeout 30 -report-bindings", {"--timeout", "30", "-report-bindings"}},
+      {"-byslot --allow-run-as-root -leave-session-attached", {}},
+      {"-mca orte_leave_session_attached 1", {}},
+      {"-mca plm_base_verbose 5", {"-mca", "plm_base_verbose", "5"}},
+      {"--NCCL_DEBUG=INFO", {}},
+      {"--NCCL_DEBUG WARN -v", {"-v"}},
+      {"-stdin -np", {"-stdin", "-np"}},
+      {"-x A=:", {"-x", "A=:"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<CustomOptions> got = parse_custom_options(c.text);
+    REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
+    CHECK(got->words == c.want);
+  }
+}
+
+TEST_CASE("custom options: what they mean to the plan is understood") {
+  CHECK(parse_custom_options("--NCCL_DEBUG=WARN")->nccl_debug == "WARN");
+  CHECK(parse_custom_options("--NCCL_DEBUG WARN")->nccl_debug == "WARN");
+  CHECK(parse_custom_options("--NCCL_DEBUG=")->nccl_debug == "");
+  CHECK(!parse_custom_options("-v")->nccl_debug);
+  CHECK(parse_custom_options("-v")->verbose);
+  CHECK(parse_custom_options("-bind-to-core")->binds);
+  CHECK(parse_custom_options("-mca hwloc_base_binding_policy core")->binds);
+  CHECK(parse_custom_options("-map-by node")->mapping == Mapping::by_node);
+  CHECK(parse_custom_options("-bynode")->mapping == Mapping::by_node);
+  CHECK(parse_custom_options("-map-by slot:PE=2")->mapping == Mapping::by_slot);
+  CHECK(parse_custom_options("-rf file")->mapping == Mapping::other);
+  CHECK(!parse_custom_options("-byslot")->mapping);
+  CHECK(parse_custom_options("-oversubscribe")->oversubscribes);
+  CHECK(parse_custom_options("-map-by node:oversubscribe")->oversubscribes);
+  CHECK(!parse_custom_options("-map-by node:NOOVERSUBSCRIBE")->oversubscribes);
+  CHECK(parse_custom_options("-x A=b")->exported.at("A") == "b");
+  CHECK(!parse_custom_options("-x A")->exported.at("A"));
+}
+
+TEST_CASE("custom options: a bad one is named, with the reason") {
+  struct {
+    const char* text;
+    const char* part;  ///< Of the error's text.
+  } const cases[] = {
+      {"foo", "\"foo\" is no option"},
+      {"-verbose foo", "\"foo\" is no option"},
+      {":", "\":\" is no option"},
+      {"-v : -np 1 /bin/sh", "\":\" is no option"},
+      {"-", "\"-\" is no option"},
+      {"--", "\"--\""},
+      {"-- sh", "\"--\""},
+      {"-np 4", "\"-np\""},
+      {"--np 4", "\"--np\""},
+      {"-n 4", "number of ranks"},
+      {"--n 4", "number of ranks"},
+      {"-c 4", "number of ranks"},
+      {"-host a", "hosts are those of the job"},
+      {"--host a", "hosts are those of the job"},
+      {"-H a", "hosts are those of the job"},
+      {"--hostfile f", "hosts are those of the job"},
+      {"-machinefile f", "hosts are those of the job"},
+      {"--default-hostfile f", "hosts are those of the job"},
+      {"--app f", "started as a rank"},
+      {"-launch-agent x", "muster starts the daemons"},
+      {"-mca plm_rsh_agent ssh", "plm_rsh_agent"},
+      {"--mca plm slurm", "-mca plm"},
+      {"-gmca plm_rsh_no_tree_spawn 0", "plm_rsh_no_tree_spawn"},
+      {"-mca orte_launch_agent x", "orte_launch_agent"},
+      {"-mca orte_leave_session_attached 0", "orte_leave_session_attached"},
+      {"-mca orte_fork_agent /bin/x", "orte_fork_agent"},
+      {"-mca ras simulator", "-mca ras"},
+      {"-mca mca_base_env_list A", "use -x"},
+      {"-mca btl tcp -mca btl self", "given twice"},
+      {"-mca btl", "wants 2 values"},
+      {"-mca", "wants 2 values"},
+      {"-mca 'a b' c", "no name"},
+      {"-mca a 'x\"y'", "cannot pass on"},
+      {"-x", "wants 1 value"},
+      {"-x =b", "wants NAME"},
+      {"-x MUSTER_SOCKET=/x", "muster's own"},
+      {"--bind-to=none", "a word apart"},
+      {"-qv", "no option of Open MPI"},
+      {"--nonsense", "no option of Open MPI"},
+      {"--NCCL_DEBUG", "wants 1 value"},
+      {"--NCCL_DEBUGGER x", "no option"},
+      {"--help", "without having run"},
+      {"-V", "without having run"},
+      {"-do-not-launch", "without having run"},
+      {"-wdir /tmp", "code folder"},
+      {"-xterm 0", "started as a rank"},
+      {"-x 'A", "not closed"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<CustomOptions> got = parse_custom_options(c.text);
+    REQUIRE(!got);
+    CHECK(got.error().code == Errc::invalid_input);
+    CHECK_MESSAGE(got.error().text.find(c.part) != std::string::npos, got.error().text);
+    CHECK(got.error().text.starts_with("sagemaker_mpi_custom_mpi_options: "));
+    CHECK(got.error().text.find('\n') == std::string::npos);
+  }
+  CHECK(!parse_custom_options(std::string_view("-x\0A", 4)));
+}
+
+}  // namespace
+}  // namespace muster::launch

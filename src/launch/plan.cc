@@ -1,0 +1,135 @@
+#include "launch/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/text.h"
+#include "launch/inputs.h"
+#include "launch/mpirun_options.h"
+
+namespace muster::launch {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool begins_with_any(const std::string& name, const Names& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return name.starts_with(prefix); });
+}
+
+/// What an Open MPI 4.1 daemon tells its ranks; observed on a remote rank, listed in
+/// docs/decisions/0004-mpirun.md.
+bool from_open_mpi(const std::string& name) {
+  static const Names prefixes = {"OMPI_", "PMIX_", "ORTE_", "OPAL_"};
+  return begins_with_any(name, prefixes) || name == "HFI_NO_BACKTRACE" ||
+         name == "IPATH_NO_BACKTRACE";
+}
+
+bool secret(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  constexpr std::array<std::string_view, 7> words = {
+      "KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+constexpr const char* masked = "***";
+
+/// The words with the values of secret `-x NAME=VALUE` masked.
+Args shown(Args words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    if (words[i - 1] == "-x" && equals != std::string::npos && secret(words[i].substr(0, equals)))
+      words[i] = words[i].substr(0, equals + 1) + masked;
+  }
+  return words;
+}
+
+Env shown(const Env& env) {
+  Env result;
+  for (const auto& [name, value] : env)
+    if (!name.starts_with("SM_")) result[name] = secret(name) ? masked : value;
+  return result;
+}
+
+std::size_t count_sm(const Env& env) {
+  return static_cast<std::size_t>(std::count_if(
+      env.begin(), env.end(), [](const auto& entry) { return entry.first.starts_with("SM_"); }));
+}
+
+const char* name_of(Launcher launcher) {
+  return launcher == Launcher::mpi ? "mpi" : "process";
+}
+
+Json command_json(const Command& command) {
+  return {{"argv", shown(command.argv)},
+          {"env", shown(command.env)},
+          {"sm_variables", count_sm(command.env)},
+          {"cwd", command.cwd}};
+}
+
+}  // namespace
+
+Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
+  const bool takes_part =
+      std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host) != inputs.hosts.end();
+  if (inputs.mpi && takes_part) return plan_mpi(inputs, options);
+  HostPlan result;
+  result.rank = TRY(program_command(inputs, options, ""));
+  result.roll_call = inputs.hosts_of_job > 1;
+  return result;
+}
+
+Env rank_environment(const HostPlan& plan, const Env& given) {
+  Env env = plan.rank.env;
+  for (const auto& [name, value] : given)
+    if (from_open_mpi(name)) env[name] = value;
+  for (const std::string& name : plan.kept_names)
+    if (const Env::const_iterator at = given.find(name); at != given.end()) env[name] = at->second;
+  return env;
+}
+
+Env launcher_environment(const Env& base) {
+  static const Names launchers = {"PMIX_", "PMI_", "SLURM_",     "PBS_",
+                                  "LSB_",  "LSF_", "OMPI_COMM_", "ORTE_HNP_"};
+  static const std::string mca = "OMPI_MCA_";
+  Env env;
+  for (const auto& [name, value] : base)
+    if (!begins_with_any(name, launchers) &&
+        !(name.starts_with(mca) && mca_refusal(name.substr(mca.size()))))
+      env.emplace(name, value);
+  return env;
+}
+
+std::string plan_text(const HostPlan& plan) {
+  std::string text = std::string("launcher: ") + name_of(plan.launcher);
+  if (plan.launcher == Launcher::mpi)
+    text += ", " + std::to_string(plan.ranks_here) + " of " + std::to_string(plan.ranks_total) +
+            " ranks on this host";
+  text += plan.roll_call ? ", after the roll call of all hosts\n" : "\n";
+  if (plan.launcher_command)
+    text += "leader runs: " + shell_quoted(shown(plan.launcher_command->argv)) + "\n";
+  text += plan.launcher == Launcher::mpi ? "each rank runs: " : "runs: ";
+  text += shell_quoted(plan.rank.argv) + "\n";
+  text += "in folder: " + plan.rank.cwd + "\n";
+  if (!plan.kept_names.empty()) text += "from mpirun: " + join(plan.kept_names, " ") + "\n";
+  text += "environment: " + std::to_string(count_sm(plan.rank.env)) +
+          " variables SM_* (`sm env` lists them), and\n";
+  for (const auto& [name, value] : shown(plan.rank.env))
+    text += "  " + name + "=" + shell_quoted({value}) + "\n";
+  return text;
+}
+
+Json plan_json(const HostPlan& plan) {
+  Json json = {{"launcher", name_of(plan.launcher)}, {"rank", command_json(plan.rank)},
+               {"kept_names", plan.kept_names},      {"ranks_here", plan.ranks_here},
+               {"ranks_total", plan.ranks_total},    {"roll_call", plan.roll_call},
+               {"launcher_command", nullptr}};
+  if (plan.launcher_command) json["launcher_command"] = command_json(*plan.launcher_command);
+  return json;
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace muster::job {
+struct Training;
+}
+
+namespace muster::launch {
+
+/// First and last port, both usable; first >= 1024.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+};
+
+/// What a plan needs that is not in the job's files.
+struct Options {
+  std::string python = "python3";  ///< The interpreter, a path or a name for PATH.
+  std::string sm;                  ///< Absolute path of our binary; every MPI rank is `<sm> rank`.
+  /// Absolute path that mpirun takes as its rsh agent: one word, no space, ':' or quote, for
+  /// mpirun loses an argument of the agent (docs/decisions/0004-mpirun.md).
+  std::string agent;
+  std::string code_dir;          ///< Where the user's code lies and ranks start. Absolute.
+  bool has_setup_py = false;     ///< code_dir holds setup.py: a Python package.
+  bool entry_exists = true;      ///< The entry point is a file in code_dir.
+  bool entry_executable = true;  ///< ... and has an x bit.
+  std::string entry_first_line;  ///< ... and begins so; matters for shell scripts, may be cut.
+  Env env;  ///< What user processes start from: without MUSTER_*, see toolkit/options.h.
+  std::optional<PortRange> daemon_ports;   ///< For orted's TCP; none: any port.
+  std::optional<PortRange> message_ports;  ///< For the ranks' TCP (btl); none: any port.
+};
+
+enum class Launcher { process, mpi };
+
+/// What one host runs. Every host makes its own from its own files; only the leader's has a
+/// launcher command.
+struct HostPlan {
+  Launcher launcher = Launcher::process;
+  /// mpirun, on the leader of an MPI job. The caller adds MUSTER_SOCKET to its env.
+  std::optional<Command> launcher_command;
+  /// What every rank of this host runs, or (launcher process) the program itself.
+  Command rank;
+  /// Variables that the user gave by mpirun's -x (or --prefix changes): the rank's given value wins
+  /// over `rank.env`.
+  Args kept_names;
+  /// Of the job's ranks. mpirun fills host after host, so the last ones may have none. An upper
+  /// bound when custom options ask for a mapping of their own.
+  int ranks_here = 1;
+  int ranks_total = 1;     ///< Of the whole job; for launcher process, of this host.
+  bool roll_call = false;  ///< The job has more than one host: they gather first.
+};
+
+/// Decides what this host runs. Pure.
+/// Error: `invalid_input` naming the hyperparameter or option and what was expected.
+/// Source: sagemaker-training 5.1.4, mpi.py and process.py; mpirun(1), Open MPI 4.1.
+Result<HostPlan> plan(const job::Training& training, const Options& options);
+
+/// The environment that a rank gets: `plan.rank.env`, over which comes what Open MPI tells its
+/// ranks, and `kept_names`, from `given`, the environment that `sm rank` was started with.
+Env rank_environment(const HostPlan& plan, const Env& given);
+
+/// The environment for mpirun and its daemons: `base` without what another launcher or batch
+/// system left there (mpirun under SLURM_* ignores our host list) and without MCA parameters that
+/// would undo ours.
+Env launcher_environment(const Env& base);
+
+/// For --print-plan. Values of variables whose names speak of keys, secrets, tokens, passwords or
+/// credentials are masked; SM_* are counted, not listed.
+std::string plan_text(const HostPlan& plan);
+Json plan_json(const HostPlan& plan);
+
+}  // namespace muster::launch

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "base/result.h"
+
+namespace muster::launch {
+
+/// What mpirun asks its remote shell to do, understood: start one daemon.
+struct AgentCall {
+  struct Change {
+    std::string name;
+    std::string value;
+    bool before_present = false;  ///< `value` (ends in ':') goes before what the host has.
+
+    bool operator==(const Change&) const = default;
+  };
+  std::vector<Change> environment;  ///< In order; only paths that --prefix sets.
+  Args argv;                        ///< argv[0] is "orted" or a path that ends in "/orted".
+
+  bool operator==(const AgentCall&) const = default;
+};
+
+/// Reads the words that mpirun gives to its agent after the host name, joined by spaces. No shell
+/// is asked: exactly the forms that Open MPI 4.1 writes are understood, with or without --prefix,
+/// for login shells of the bash, zsh, sh and ksh kind. Error: `denied`, for anything else.
+/// Source: setup_launch() in orte/mca/plm/rsh/plm_rsh_module.c, Open MPI 4.1.4.
+Result<AgentCall> parse_agent_call(std::string_view text);
+
+/// The daemon as a command of a host whose launchers start from `base`. Error: `denied`.
+Result<Command> agent_command(std::string_view text, const Env& base);
+
+}  // namespace muster::launch

@@ -1,0 +1,146 @@
+#include "launch/rsh_agent.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::launch {
+namespace {
+
+// As Open MPI 4.1.4 wrote them, for login shells bash, sh and (with --prefix) both.
+constexpr const char* daemon_words =
+    "-mca orte_leave_session_attached \"1\" -mca ess \"env\" -mca ess_base_vpid 1 "
+    "-mca orte_node_regex \"vm,algo-[1:1-3]@0(4)\" "
+    "-mca orte_hnp_uri \"720240640.0;tcp://192.0.2.2:44573;tcp6://[fd00::2]:49055\" "
+    "-mca plm \"rsh\" -mca pmix \"^s1,s2,cray,isolated\"";
+constexpr const char* prefix_words =
+    "PATH=/opt/ompi/bin:$PATH ; export PATH ; "
+    "LD_LIBRARY_PATH=/opt/ompi/lib:${LD_LIBRARY_PATH:-} ; export LD_LIBRARY_PATH ; "
+    "DYLD_LIBRARY_PATH=/opt/ompi/lib:${DYLD_LIBRARY_PATH:-} ; export DYLD_LIBRARY_PATH ;  "
+    " /opt/ompi/bin/orted ";
+
+const Args daemon_argv = {"orted",
+                          "-mca",
+                          "orte_leave_session_attached",
+                          "1",
+                          "-mca",
+                          "ess",
+                          "env",
+                          "-mca",
+                          "ess_base_vpid",
+                          "1",
+                          "-mca",
+                          "orte_node_regex",
+                          "vm,algo-[1:1-3]@0(4)",
+                          "-mca",
+                          "orte_hnp_uri",
+                          "720240640.0;tcp://192.0.2.2:44573;tcp6://[fd00::2]:49055",
+                          "-mca",
+                          "plm",
+                          "rsh",
+                          "-mca",
+                          "pmix",
+                          "^s1,s2,cray,isolated"};
+
+TEST_CASE("agent call: what mpirun writes becomes the daemon's argv") {
+  const std::string words = daemon_words;
+  Args absolute = daemon_argv;
+  absolute[0] = "/opt/ompi/bin/orted";
+  struct {
+    const char* name;
+    std::string text;
+    Args want;
+  } const cases[] = {
+      {"bash", " orted " + words, daemon_argv},
+      {"no space before", "orted " + words, daemon_argv},
+      {"sh and ksh", "( test ! -r ./.profile || . ./.profile;  orted " + words + " )", daemon_argv},
+      {"prefix", "          " + std::string(prefix_words) + words, absolute},
+      {"prefix for sh",
+       "( test ! -r ./.profile || . ./.profile;     " + std::string(prefix_words) + words + " )",
+       absolute},
+      {"a whole path", "/usr/bin/orted -mca ess \"env\"", {"/usr/bin/orted", "-mca", "ess", "env"}},
+      {"signs of a shell within quotes",
+       "orted -mca foo \"a b$c`d`;$(e)|&'\\ (f)\" -mca g \"\"",
+       {"orted", "-mca", "foo", "a b$c`d`;$(e)|&'\\ (f)", "-mca", "g", ""}},
+      {"no arguments", "orted", {"orted"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    const Result<AgentCall> got = parse_agent_call(c.text);
+    REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
+    CHECK(got->argv == c.want);
+  }
+}
+
+TEST_CASE("agent call: --prefix and OPAL_PREFIX change the daemon's paths, before what is there") {
+  const std::string text = "   OPAL_PREFIX=/opt/ompi ; export OPAL_PREFIX;    " +
+                           std::string(prefix_words) + daemon_words;
+  const Result<Command> command =
+      agent_command(text, {{"PATH", "/usr/bin:/bin"}, {"HOME", "/root"}, {"SLURM_JOBID", "7"}});
+  REQUIRE(command);
+  CHECK(command->argv[0] == "/opt/ompi/bin/orted");
+  CHECK(command->env == Env{{"PATH", "/opt/ompi/bin:/usr/bin:/bin"},
+                            {"LD_LIBRARY_PATH", "/opt/ompi/lib:"},
+                            {"DYLD_LIBRARY_PATH", "/opt/ompi/lib:"},
+                            {"OPAL_PREFIX", "/opt/ompi"},
+                            {"HOME", "/root"}});
+}
+
+TEST_CASE("agent call: anything else is denied, and nothing of it is kept") {
+  struct {
+    const char* name;
+    std::string text;
+    const char* part;  ///< Of the error's text.
+  } const cases[] = {
+      {"empty", "", "names no program"},
+      {"spaces", "   ", "names no program"},
+      {"another program", "rm -rf /", "only orted"},
+      {"a name that ends alike", "notorted", "only orted"},
+      {"a relative path", "bin/orted", "only orted"},
+      {"a path with ..", "/usr/../tmp/orted", "only orted"},
+      {"a shell", "sh -c orted", "only orted"},
+      {"wrapped", "valgrind orted", "only orted"},
+      {"probe of the shell", "echo $SHELL", "sign"},
+      {"second command", "orted ; rm x", "sign"},
+      {"without a space", "orted;rm x", "sign"},
+      {"in the background", "orted & rm x", "sign"},
+      {"piped", "orted | sh", "sign"},
+      {"substitution", "orted $(id)", "sign"},
+      {"backticks", "orted `id`", "sign"},
+      {"variable", "orted $HOME", "sign"},
+      {"redirected", "orted > /etc/passwd", "sign"},
+      {"glob", "orted *", "sign"},
+      {"backslash", "orted a\\ b", "sign"},
+      {"single quotes", "orted 'a'", "sign"},
+      {"newline", "orted\nrm x", "sign"},
+      {"tab", "orted\tx", "sign"},
+      {"open quote", "orted -mca a \"b", "not closed"},
+      {"quote within a word", "orted a\"b\"", "sign"},
+      {"word after a quote", "orted \"a\"b", "sign"},
+      {"parenthesis alone", "( orted )", "sign"},
+      {"open parenthesis", "( test ! -r ./.profile || . ./.profile; orted -mca a b", "not closed"},
+      {"after the parenthesis", "( test ! -r ./.profile || . ./.profile; orted ) ; id", "sign"},
+      {"another profile", "( test ! -r ./.bashrc || . ./.bashrc; orted )", "sign"},
+      {"variable not of --prefix", "LD_PRELOAD=/tmp/x.so ; export LD_PRELOAD ; orted", "sign"},
+      {"exported another", "PATH=/a ; export HOME ; orted", "value of PATH"},
+      {"not exported", "PATH=/a ; orted", "value of PATH"},
+      {"path with a command", "PATH=/a:$(id) ; export PATH ; orted", "value of PATH"},
+      {"path of another variable", "PATH=/a:$HOME ; export PATH ; orted", "value of PATH"},
+      {"space in --prefix", "PATH=/my ompi/bin:$PATH ; export PATH ; orted", "value of PATH"},
+      {"csh with --prefix", " set path = ( /opt/ompi/bin $path ) ; orted", "sign"},
+      {"leaves its session", "orted --daemonize -mca ess \"env\"", "--daemonize"},
+      {"NUL", std::string("orted \0x", 8), "NUL"},
+      {"too long", "orted " + std::string(200 * 1024, 'a'), "128 KiB"},
+      {"not ASCII", "orted \xc3\xa9", "sign"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    const Result<AgentCall> got = parse_agent_call(c.text);
+    REQUIRE(!got);
+    CHECK(got.error().code == Errc::denied);
+    CHECK_MESSAGE(got.error().text.find(c.part) != std::string::npos, got.error().text);
+    CHECK(got.error().text.size() < 200);
+    CHECK(agent_command(c.text, {}).error().code == Errc::denied);
+  }
+}
+
+}  // namespace
+}  // namespace muster::launch

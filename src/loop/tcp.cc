@@ -1,0 +1,199 @@
+#include "loop/tcp.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace muster::loop {
+namespace {
+
+void set_option(const Fd& socket, int level, int name, int value) {
+  ::setsockopt(socket.get(), level, name, &value, sizeof value);
+}
+
+/// A look-up under way. The thread and who asked hold it both, so that either may go first.
+struct Lookup {
+  std::string host;
+  std::uint16_t port = 0;
+  Fd done;  ///< Closed by the thread at the end: the reader's wake-up.
+  std::mutex mutex;
+  std::vector<TcpAddress> addresses;
+  std::string failure;
+};
+
+Result<std::vector<TcpAddress>> look_up(const std::string& host, std::uint16_t port, int flags) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  if (failed != 0) return fail(Errc::not_found, host + ": " + ::gai_strerror(failed));
+  std::vector<TcpAddress> addresses;
+  for (const addrinfo* item = list; item != nullptr; item = item->ai_next) {
+    TcpAddress address;
+    address.size = item->ai_addrlen;
+    std::memcpy(&address.storage, item->ai_addr, item->ai_addrlen);
+    addresses.push_back(address);
+  }
+  ::freeaddrinfo(list);
+  return addresses;
+}
+
+void run(const std::shared_ptr<Lookup>& lookup) {
+  Result<std::vector<TcpAddress>> found = look_up(lookup->host, lookup->port, 0);
+  const std::lock_guard<std::mutex> lock(lookup->mutex);
+  if (found)
+    lookup->addresses = *std::move(found);
+  else
+    lookup->failure = found.error().text;
+  lookup->done.reset();
+}
+
+/// It may hang in a name server's silence; nobody waits for it.
+Result<void> start(std::shared_ptr<Lookup> lookup) {
+  try {
+    std::thread(run, std::move(lookup)).detach();
+    return {};
+  } catch (const std::system_error& error) {
+    return fail(Errc::system, std::string("cannot start a thread: ") + error.what());
+  }
+}
+
+}  // namespace
+
+std::string numeric(const TcpAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.family() == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address.storage, sizeof v4);
+    ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+    return text.data();
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &address.storage, sizeof v6);
+  ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+  const std::string whole = text.data();
+  return whole.starts_with("::ffff:") ? whole.substr(7) : whole;
+}
+
+std::uint16_t port_of(const TcpAddress& address) {
+  sockaddr_in v4{};  // The port lies at the same place for both families.
+  std::memcpy(&v4, &address.storage, sizeof v4);
+  return ntohs(v4.sin_port);
+}
+
+Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std::uint16_t port,
+                                              TimePoint deadline) {
+  Result<std::vector<TcpAddress>> numeric_one = look_up(host, port, AI_NUMERICHOST);
+  if (numeric_one) co_return numeric_one;
+  Result<Pipe> pipe = make_pipe();
+  if (!pipe) co_return pipe.error();
+  auto lookup = std::make_shared<Lookup>();
+  lookup->host = host;
+  lookup->port = port;
+  lookup->done = std::move(pipe->write);
+  Result<void> started = start(lookup);
+  if (!started) co_return started.error();
+  TimedWatch watch(loop, pipe->read.get(), deadline);
+  if (!co_await watch.readable())
+    co_return fail(Errc::timeout, host + ": no answer from the name service");
+  const std::lock_guard<std::mutex> lock(lookup->mutex);
+  if (!lookup->failure.empty()) co_return fail(Errc::not_found, lookup->failure);
+  co_return std::move(lookup->addresses);
+}
+
+Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline) {
+  Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) co_return fail(Errc::system, errno_text("socket"));
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
+  if (::connect(socket.get(), name, address.size) != 0 && errno != EINPROGRESS)
+    co_return fail(Errc::system, errno_text("connect"));
+  TimedWatch watch(loop, socket.get(), deadline);
+  if (!co_await watch.writable()) co_return fail(Errc::timeout, "no answer");
+  int failure = 0;
+  socklen_t size = sizeof failure;
+  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
+  if (failure != 0) co_return fail(Errc::system, std::strerror(failure));
+  co_return socket;
+}
+
+Result<Fd> tcp_listen(std::uint16_t port) {
+  const std::string where = "port " + std::to_string(port);
+  TcpAddress any;
+  Fd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket) {
+    set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&any.storage, &v6, any.size = sizeof v6);
+  } else {
+    socket = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket) return fail(Errc::system, errno_text(where));
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&any.storage, &v4, any.size = sizeof v4);
+  }
+  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // The last job's closed sessions linger.
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.size) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0)
+    return fail(Errc::system, errno_text(where));
+  return socket;
+}
+
+TcpAddress own_address(const Fd& socket) {
+  TcpAddress address;
+  address.size = sizeof address.storage;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size);
+  return address;
+}
+
+Fd tcp_accept(const Fd& listener, TcpAddress& from) {
+  from.size = sizeof from.storage;
+  Fd socket(::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from.storage), &from.size,
+                      SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket) set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  return socket;
+}
+
+TimedWatch::TimedWatch(Loop& loop, int fd, TimePoint deadline)
+    : watch_(std::make_shared<Watch>(loop, fd)),
+      expired_(std::make_shared<bool>(false)),
+      timer_(loop.context(), deadline) {
+  timer_.async_wait([weak = std::weak_ptr<Watch>(watch_),
+                     expired = expired_](const boost::system::error_code& error) {
+    if (error) return;
+    *expired = true;
+    if (const std::shared_ptr<Watch> watch = weak.lock()) watch->cancel();
+  });
+}
+
+Task<bool> TimedWatch::readable() {
+  if (cancelled_ || *expired_) co_return false;
+  const bool ready = co_await watch_->readable();
+  co_return ready && !cancelled_;
+}
+
+Task<bool> TimedWatch::writable() {
+  if (cancelled_ || *expired_) co_return false;
+  const bool ready = co_await watch_->writable();
+  co_return ready && !cancelled_;
+}
+
+void TimedWatch::cancel() {
+  cancelled_ = true;
+  watch_->cancel();
+}
+
+}  // namespace muster::loop

@@ -1,0 +1,62 @@
+#pragma once
+
+// Inside loop/ only: TCP sockets below TLS. Asio's own are not close-on-exec from birth.
+
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "loop/wait.h"
+
+namespace muster::loop {
+
+/// A TCP address of a family that the kernel has.
+struct TcpAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  int family() const { return storage.ss_family; }
+};
+
+/// "10.0.0.1", "fe80::1"; an IPv4 address seen through an IPv6 socket reads as IPv4.
+std::string numeric(const TcpAddress& address);
+std::uint16_t port_of(const TcpAddress& address);
+
+/// All addresses of `host`. A numeric one is taken as it is; a name is looked up by a thread of
+/// its own. Errors: `not_found`, `timeout`.
+Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std::uint16_t port,
+                                              TimePoint deadline);
+
+/// Connected, non-blocking, without delay for small writes. Errors: `system`, `timeout`.
+Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline);
+
+/// Listens on all addresses of the machine, IPv4 and, where there is IPv6, both.
+Result<Fd> tcp_listen(std::uint16_t port);
+/// The address that the socket has on this machine.
+TcpAddress own_address(const Fd& socket);
+
+/// The next connection, if one waits. Error: EAGAIN or what else is in errno.
+Fd tcp_accept(const Fd& listener, TcpAddress& from);
+
+/// Waits for a descriptor until a deadline. The one who waits must not outlive what it waits on.
+class TimedWatch {
+ public:
+  TimedWatch(Loop& loop, int fd, TimePoint deadline);
+  TimedWatch(const TimedWatch&) = delete;
+  TimedWatch& operator=(const TimedWatch&) = delete;
+  ~TimedWatch() { timer_.cancel(); }
+  /// False once the deadline has come or after cancel().
+  Task<bool> readable();
+  Task<bool> writable();
+  bool expired() const { return *expired_; }
+  void cancel();
+
+ private:
+  std::shared_ptr<Watch> watch_;
+  std::shared_ptr<bool> expired_;
+  bool cancelled_ = false;
+  asio::steady_timer timer_;
+};
+
+}  // namespace muster::loop

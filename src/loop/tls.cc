@@ -1,0 +1,210 @@
+#include "loop/tls.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <set>
+
+#include "base/text.h"
+#include "loop/psk.h"
+#include "loop/tcp.h"
+
+namespace muster::loop {
+namespace {
+
+constexpr std::size_t peers_pending_max = 256;
+constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
+
+/// What a stranger sent, fit for a message.
+std::string printable(const std::string& bytes) {
+  std::string text = to_utf8(bytes.substr(0, 100));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
+  return text;
+}
+
+Task<Result<void>> shake(PskSession& session, TimedWatch& watch) {
+  while (true) {
+    const Wire::Attempt attempt = session.handshake();
+    if (attempt.kind == Wire::Kind::done) co_return Result<void>();
+    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
+    bool ready = false;
+    if (attempt.kind == Wire::Kind::want_write)
+      ready = co_await watch.writable();
+    else
+      ready = co_await watch.readable();
+    if (ready) continue;
+    if (watch.expired()) co_return fail(Errc::timeout, "the handshake was not finished in time");
+    co_return fail(Errc::closed, "no longer listening");
+  }
+}
+
+std::unique_ptr<Channel> channel_of(Loop& loop, Fd socket, std::unique_ptr<PskSession> session) {
+  return std::make_unique<CoreChannel<Channel>>(
+      std::make_shared<ChannelCore>(loop, std::move(socket), std::move(session)));
+}
+
+struct Listening {
+  Listening(Loop& on, Fd listener, SslContext made, KeyFor keys, Duration handshake)
+      : loop(on),
+        context(std::move(made)),
+        key_for(std::move(keys)),
+        handshake_max(handshake),
+        socket(std::move(listener)),
+        watch(on, socket.get()),
+        arrived(on) {}
+
+  Loop& loop;
+  SslContext context;
+  KeyFor key_for;
+  Duration handshake_max;
+  Fd socket;
+  Watch watch;
+  Event arrived;
+  std::function<void(std::string, std::string)> refused;
+  std::deque<TlsPeer> ready;
+  std::set<TimedWatch*> shaking;
+  std::size_t handshakes = 0;
+  bool closed = false;
+};
+
+Task<void> admit(std::shared_ptr<Listening> listening, Fd socket, std::string address) {
+  std::unique_ptr<PskSession> session =
+      PskSession::server(listening->context.get(), socket.get(), &listening->key_for);
+  Result<void> shaken = fail(Errc::closed, "");
+  {
+    TimedWatch watch(listening->loop, socket.get(), Clock::now() + listening->handshake_max);
+    listening->shaking.insert(&watch);
+    shaken = co_await shake(*session, watch);
+    listening->shaking.erase(&watch);
+    --listening->handshakes;
+  }
+  if (listening->closed) co_return;
+  if (!shaken) {
+    std::string why = shaken.error().text;
+    if (!session->identity().empty()) why = printable(session->identity()) + ": " + why;
+    const auto refused = listening->refused;  // It may close the listener.
+    if (refused) refused(std::move(address), std::move(why));
+    co_return;
+  }
+  std::string identity = session->identity();
+  std::unique_ptr<Channel> channel =
+      channel_of(listening->loop, std::move(socket), std::move(session));
+  listening->ready.push_back({std::move(channel), std::move(identity), std::move(address)});
+  listening->arrived.notify();
+}
+
+/// False if there is nobody to accept for now.
+bool accept_one(const std::shared_ptr<Listening>& listening) {
+  TcpAddress from;
+  Fd socket = tcp_accept(listening->socket, from);
+  if (!socket) return errno == EINTR || errno == ECONNABORTED;
+  if (listening->handshakes + listening->ready.size() >= peers_pending_max) {
+    const auto refused = listening->refused;
+    if (refused) refused(numeric(from), "too many connections at once");
+    return true;
+  }
+  ++listening->handshakes;
+  listening->loop.spawn(admit(listening, std::move(socket), numeric(from)));
+  return true;
+}
+
+Task<void> serve(std::shared_ptr<Listening> listening) {
+  Timer pause(listening->loop);
+  int in_a_row = 0;
+  while (!listening->closed) {
+    if (accept_one(listening)) {
+      if (++in_a_row % accepts_per_turn == 0) co_await pause.after(Duration(0));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      co_await listening->watch.readable();
+    } else {  // Out of descriptors or memory: others may free some.
+      co_await pause.after(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+Task<Result<TlsPeer>> accept_next(std::shared_ptr<Listening> listening) {
+  while (!listening->closed && listening->ready.empty()) co_await listening->arrived.wait();
+  if (listening->closed) co_return fail(Errc::closed, "no longer listening");
+  TlsPeer peer = std::move(listening->ready.front());
+  listening->ready.pop_front();
+  co_return peer;
+}
+
+class PskListener final : public TlsListener {
+ public:
+  explicit PskListener(std::shared_ptr<Listening> listening) : listening_(std::move(listening)) {}
+  PskListener(const PskListener&) = delete;
+  PskListener& operator=(const PskListener&) = delete;
+  ~PskListener() override { close(); }
+
+  std::uint16_t port() const override { return port_of(own_address(listening_->socket)); }
+  Task<Result<TlsPeer>> accept() override { return accept_next(listening_); }
+  void on_refused(std::function<void(std::string, std::string)> refused) override {
+    listening_->refused = std::move(refused);
+  }
+  void close() override {
+    listening_->closed = true;
+    listening_->watch.cancel();
+    for (TimedWatch* watch : listening_->shaking) watch->cancel();
+    listening_->ready.clear();
+    listening_->refused = nullptr;
+    listening_->arrived.notify();
+  }
+
+ private:
+  std::shared_ptr<Listening> listening_;
+};
+
+Task<Result<TlsPeer>> prove(Loop& loop, Fd socket, SslContext context, std::string identity,
+                            std::string key, TimePoint deadline) {
+  std::unique_ptr<PskSession> session =
+      PskSession::client(context.get(), socket.get(), std::move(identity), std::move(key));
+  {
+    TimedWatch watch(loop, socket.get(), deadline);
+    Result<void> shaken = co_await shake(*session, watch);
+    if (!shaken) co_return shaken.error();
+  }
+  TlsPeer peer;
+  peer.channel = channel_of(loop, std::move(socket), std::move(session));
+  co_return peer;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TlsListener>> TlsListener::open(Loop& loop, std::uint16_t port,
+                                                       KeyFor key_for, Duration handshake_max) {
+  SslContext context = psk_server_context();
+  if (!context) return fail(Errc::system, "TLS: OpenSSL has no TLS_AES_128_GCM_SHA256");
+  Fd socket = TRY(tcp_listen(port));
+  auto listening = std::make_shared<Listening>(loop, std::move(socket), std::move(context),
+                                               std::move(key_for), handshake_max);
+  loop.spawn(serve(listening));
+  return std::unique_ptr<TlsListener>(std::make_unique<PskListener>(std::move(listening)));
+}
+
+Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t port,
+                                  std::string identity, std::string key, TimePoint deadline) {
+  Result<std::vector<TcpAddress>> addresses = co_await resolve(loop, host, port, deadline);
+  if (!addresses) co_return addresses.error();
+  Error last = fail(Errc::not_found, host + ": no address");
+  for (std::size_t i = 0; i < addresses->size(); ++i) {
+    const TcpAddress address = (*addresses)[i];
+    const TimePoint now = Clock::now();  // A silent address leaves time for those after it.
+    const auto left = static_cast<Duration::rep>(addresses->size() - i);
+    Result<Fd> socket = co_await tcp_connect(loop, address, now + (deadline - now) / left);
+    if (!socket) {
+      last = socket.error();
+      continue;
+    }
+    SslContext context = psk_client_context();
+    if (!context) co_return fail(Errc::system, "TLS: OpenSSL has no TLS_AES_128_GCM_SHA256");
+    Result<TlsPeer> peer = co_await prove(loop, std::move(*socket), std::move(context),
+                                          std::move(identity), std::move(key), deadline);
+    if (peer) peer->address = numeric(address);
+    co_return peer;
+  }
+  co_return last;
+}
+
+}  // namespace muster::loop

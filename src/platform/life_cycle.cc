@@ -1,0 +1,255 @@
+#include "platform/life_cycle.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::platform {
+namespace {
+
+using job::Phase;
+
+constexpr std::string_view message_of(Phase phase) {
+  switch (phase) {
+    case Phase::starting:
+      return "Starting the training job";
+    case Phase::downloading:
+      return "Downloading input data";
+    case Phase::training:
+      return "Training in progress";
+    case Phase::uploading:
+      return "Uploading generated training model";
+    case Phase::completed:
+      return "Training job completed";
+    case Phase::failed:
+      return "Training job failed";
+    case Phase::stopped:
+      return "Training job stopped";
+  }
+  return "";
+}
+
+StatusLine line_of(Phase phase, UnixMillis time) {
+  return {std::string(job::phase_name(phase)), std::string(message_of(phase)), time};
+}
+
+Action say(StatusLine line) { return {.kind = Action::Kind::say, .line = std::move(line)}; }
+
+void add(Actions& actions, Actions more) {
+  actions.insert(actions.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+}
+
+void earlier(std::optional<TimePoint>& deadline, TimePoint at) {
+  if (!deadline || at < *deadline) deadline = at;
+}
+
+}  // namespace
+
+LifeCycle::LifeCycle(Options options, TimePoint now)
+    : options_(std::move(options)), times_out_at_(now + options_.run_time_max) {
+  for (const std::string& name : options_.hosts) hosts_.emplace_back().facts.host = name;
+}
+
+LifeCycle::Host& LifeCycle::host(const std::string& name) {
+  for (Host& host : hosts_)
+    if (host.facts.host == name) return host;
+  CHECK_THAT(false, "a host that is not of the job");
+  return hosts_.front();
+}
+
+Actions LifeCycle::begin(UnixMillis time) const { return {say(line_of(Phase::starting, time))}; }
+
+Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {
+  Host& from = host(name);
+  if (record.kind == job::Message::phase) {
+    const Result<job::PhaseChange> change = job::phase_from(record.payload);
+    if (change) on_phase(from, *change, record.time);
+    return say_progress(record.time);
+  }
+  if (record.kind == job::Message::verdict) {
+    const Result<Json> json = parse_json(record.payload);
+    const Result<job::Verdict> word = json ? job::verdict_from(*json) : json.error();
+    if (!word) return {};
+    from.facts.word = *word;
+    from.facts.word_time = record.time;
+    if (!word->success())
+      on_failure(now);
+    else if (&from == &hosts_.front())
+      on_success(now);
+  }
+  if (record.kind == job::Message::outcome) {
+    const Result<std::optional<job::HostEnd>> end = job::host_end_from(record.payload);
+    if (!end || !*end) return {};
+    from.facts.end = **end;
+    if (from.facts.end_time == UnixMillis(0)) from.facts.end_time = record.time;
+    if (!(*end)->outcome.success()) on_failure(now);
+  }
+  if (record.kind == job::Message::log) {
+    const Result<job::LogLine> line = job::log_from(record.payload);
+    if (line && line->level == "error") from.facts.trouble = line->text;
+  }
+  return {};
+}
+
+Actions LifeCycle::on_journal_error(const std::string& name, const Error& error, TimePoint now) {
+  Host& from = host(name);
+  if (!from.facts.word) {
+    from.facts.word = job::Verdict{.outcome = job::Outcome::failed(error.text),
+                                   .host = name,
+                                   .process = "journal",
+                                   .last_lines = {},
+                                   .command = {}};
+  }
+  on_failure(now);
+  return due(now);
+}
+
+void LifeCycle::on_phase(Host& from, const job::PhaseChange& change, UnixMillis time) {
+  from.phase = std::max(from.phase, change.phase);
+  if (change.phase == Phase::uploading) from.facts.end_time = time;
+  if (from.phase >= Phase::downloading && !began_) began_ = time;
+  if (from.phase >= Phase::uploading && !from.facts.killed) from.kill_at.reset();
+  if (from.phase >= Phase::uploading && !killed_) from.destroy_at.reset();
+}
+
+/// A job is as far as its slowest host.
+Actions LifeCycle::say_progress(UnixMillis time) {
+  Phase least = Phase::uploading;
+  for (const Host& each : hosts_)
+    if (!each.over()) least = std::min(least, each.phase);
+  Actions actions;
+  while (said_ < least) {
+    said_ = static_cast<Phase>(static_cast<int>(said_) + 1);
+    actions.push_back(say(line_of(said_, time)));
+  }
+  return actions;
+}
+
+void LifeCycle::on_failure(TimePoint now) {
+  if (failed_) return;
+  failed_ = true;
+  for (Host& each : hosts_)
+    if (!each.over() && each.phase < Phase::uploading)
+      earlier(each.kill_at, now + options_.failure_window);
+}
+
+void LifeCycle::on_success(TimePoint now) {
+  succeeded_ = true;
+  for (Host& each : hosts_)
+    if (!each.over() && each.phase < Phase::uploading)
+      earlier(each.kill_at, now + options_.success_window);
+}
+
+Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome, UnixMillis time,
+                                  TimePoint now) {
+  Host& from = host(name);
+  const bool well = from.facts.end && from.facts.end->outcome.success() && outcome.success();
+  from.facts.steward = std::move(outcome);
+  from.facts.steward_time = time;
+  from.kill_at.reset();
+  from.destroy_at.reset();
+  if (!well && !from.facts.killed) on_failure(now);
+  return failed_ || stopped_ ? Actions{} : say_progress(time);
+}
+
+Actions LifeCycle::stop_all(StatusLine line, TimePoint now) {
+  Actions actions{say(std::move(line))};
+  for (Host& each : hosts_) {
+    if (each.over()) continue;
+    actions.push_back(
+        {.kind = Action::Kind::stop, .host = each.facts.host, .grace = options_.grace});
+    if (each.phase < Phase::uploading)
+      earlier(each.kill_at, now + options_.grace + options_.stop_margin);
+  }
+  return actions;
+}
+
+Actions LifeCycle::on_stop(UnixMillis time, TimePoint now) {
+  if (stopped_ || timed_out_) return {};
+  stopped_ = !failed_ && !succeeded_;
+  return stop_all({"Stopping", "Stopping the training job", time}, now);
+}
+
+Actions LifeCycle::on_kill(TimePoint now) {
+  stopped_ = stopped_ || (!failed_ && !succeeded_);
+  killed_ = true;
+  for (Host& each : hosts_)
+    if (!each.over()) each.kill_at = now;
+  return due(now);
+}
+
+Actions LifeCycle::on_time(UnixMillis time, TimePoint now) {
+  Actions actions;
+  if (now >= times_out_at_ && !stopped_ && !timed_out_ && !failed_ && !succeeded_) {
+    timed_out_ = true;
+    add(actions, stop_all({"Stopping", "Training job runtime exceeded its limit", time}, now));
+  }
+  add(actions, due(now));
+  return actions;
+}
+
+Actions LifeCycle::due(TimePoint now) {
+  Actions actions;
+  for (Host& each : hosts_) {
+    if (each.over()) continue;
+    if (each.kill_at && *each.kill_at <= now) {
+      each.kill_at.reset();
+      each.facts.killed = true;
+      const bool uploads = each.phase >= Phase::uploading;
+      each.destroy_at = now + (uploads ? options_.upload_margin : options_.kill_margin);
+      actions.push_back({.kind = Action::Kind::kill, .host = each.facts.host});
+    } else if (each.destroy_at && *each.destroy_at <= now) {
+      each.destroy_at.reset();
+      actions.push_back({.kind = Action::Kind::destroy, .host = each.facts.host});
+    }
+  }
+  return actions;
+}
+
+std::optional<TimePoint> LifeCycle::next_deadline() const {
+  std::optional<TimePoint> next;
+  if (!stopped_ && !timed_out_ && !failed_ && !succeeded_) next = times_out_at_;
+  for (const Host& each : hosts_) {
+    if (each.kill_at) earlier(next, *each.kill_at);
+    if (each.destroy_at) earlier(next, *each.destroy_at);
+  }
+  return next;
+}
+
+bool LifeCycle::finished() const {
+  return std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.over(); });
+}
+
+JobEnd LifeCycle::end(UnixMillis time) const {
+  std::vector<HostFacts> facts;
+  for (const Host& each : hosts_) facts.push_back(each.facts);
+  JobEnd end;
+  end.verdict = verdict_over(facts);
+  end.reason = reason_of(end.verdict, facts);
+  if (began_) end.training_time = std::chrono::ceil<std::chrono::seconds>(time - *began_);
+  if (timed_out_) {
+    end.status = JobEnd::Status::timed_out;
+    end.last = {"MaxRuntimeExceeded", "Training job ran longer than it may", time};
+  } else if (stopped_) {
+    end.status = JobEnd::Status::stopped;
+    end.last = line_of(Phase::stopped, time);
+  } else if (end.verdict.success()) {
+    end.status = JobEnd::Status::completed;
+    end.last = line_of(Phase::completed, time);
+  } else {
+    end.status = JobEnd::Status::failed;
+    end.last = line_of(Phase::failed, time);
+    end.last.message += ": " + end.reason;
+  }
+  return end;
+}
+
+std::string_view status_name(JobEnd::Status status) {
+  if (status == JobEnd::Status::completed) return "Completed";
+  return status == JobEnd::Status::failed ? "Failed" : "Stopped";
+}
+
+}  // namespace muster::platform

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "job/journal.h"
+#include "platform/verdict.h"
+
+namespace muster::platform {
+
+/// A line of SageMaker's SecondaryStatusTransitions: "Training", "Training in progress".
+struct StatusLine {
+  std::string status;
+  std::string message;
+  UnixMillis time{0};
+
+  bool operator==(const StatusLine&) const = default;
+};
+
+/// What the life cycle wants done.
+struct Action {
+  enum class Kind {
+    say,      ///< Show `line`.
+    stop,     ///< Ask the host's steward to stop it with `grace`.
+    kill,     ///< Ask the host's steward to end it now.
+    destroy,  ///< The steward itself does not answer: kill it.
+  };
+  Kind kind = Kind::say;
+  std::string host = {};
+  std::chrono::milliseconds grace{0};
+  StatusLine line = {};
+
+  bool operator==(const Action&) const = default;
+};
+using Actions = std::vector<Action>;
+
+/// How a job ended.
+struct JobEnd {
+  enum class Status { completed, failed, stopped, timed_out };
+  Status status = Status::failed;
+  job::Verdict verdict;
+  std::string reason;  ///< The verdict in one line.
+  /// Whole seconds from the first download to the end; 0 if it never came to that.
+  std::chrono::seconds training_time{0};
+  StatusLine last;  ///< Said when the results lie in place.
+};
+
+/// The life of one job, from what its hosts' journals say to what is to be done about it.
+///
+/// Pure: callers pass `now` (it must not go back) and, where a line gets a time, the wall clock.
+class LifeCycle {
+ public:
+  struct Options {
+    std::vector<std::string> hosts;  ///< In the job's order: the leader first.
+    Duration run_time_max = std::chrono::hours(24);
+    /// Hosts end by themselves after a failure; what has not by then is killed. With the 5 s after
+    /// which a silent host counts as lost the whole job is over within 8 s of any fault.
+    Duration failure_window = std::chrono::seconds(2);
+    /// The same once the leader has told success.
+    Duration success_window = std::chrono::seconds(30);
+    std::chrono::milliseconds grace{30000};  ///< Of a stop.
+    Duration stop_margin = std::chrono::seconds(3);  ///< For a steward to do it within.
+    Duration kill_margin = std::chrono::milliseconds(1500);  ///< The same for a kill.
+    Duration upload_margin = std::chrono::seconds(10);  ///< For results after the user's kill.
+  };
+  LifeCycle(Options options, TimePoint now);
+
+  /// The first actions: the job's first line.
+  Actions begin(UnixMillis time) const;
+  /// A record of the host's journal; `lines` may be left out.
+  Actions on_record(const std::string& host, const job::Record& record, TimePoint now);
+  /// The host's journal cannot be read on.
+  Actions on_journal_error(const std::string& host, const Error& error, TimePoint now);
+  /// The host's steward has ended, and its journal was read to the end.
+  Actions on_steward_end(const std::string& host, job::Outcome outcome, UnixMillis time,
+                         TimePoint now);
+  /// The user asks for a stop.
+  Actions on_stop(UnixMillis time, TimePoint now);
+  /// The user wants it over at once.
+  Actions on_kill(TimePoint now);
+  Actions on_time(UnixMillis time, TimePoint now);
+  std::optional<TimePoint> next_deadline() const;
+
+  /// All stewards have ended.
+  bool finished() const;
+  /// With finished(): the end, as of `time`.
+  JobEnd end(UnixMillis time) const;
+  /// True once a host has failed or a verdict of failure is known.
+  bool failed() const { return failed_; }
+
+ private:
+  struct Host {
+    HostFacts facts;
+    job::Phase phase = job::Phase::starting;
+    std::optional<TimePoint> kill_at;
+    std::optional<TimePoint> destroy_at;
+    bool over() const { return facts.steward.has_value(); }
+  };
+
+  Host& host(const std::string& name);
+  void on_phase(Host& host, const job::PhaseChange& change, UnixMillis time);
+  void on_failure(TimePoint now);
+  void on_success(TimePoint now);
+  Actions say_progress(UnixMillis time);
+  Actions stop_all(StatusLine line, TimePoint now);
+  Actions due(TimePoint now);
+
+  Options options_;
+  std::vector<Host> hosts_;
+  TimePoint times_out_at_;
+  job::Phase said_ = job::Phase::starting;
+  std::optional<UnixMillis> began_;
+  bool failed_ = false;
+  bool succeeded_ = false;
+  bool stopped_ = false;
+  bool timed_out_ = false;
+  bool killed_ = false;
+};
+
+/// "Completed", "Failed", "Stopped": SageMaker's TrainingJobStatus.
+std::string_view status_name(JobEnd::Status status);
+
+}  // namespace muster::platform

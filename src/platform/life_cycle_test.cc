@@ -1,0 +1,254 @@
+#include "platform/life_cycle.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::platform {
+namespace {
+
+using namespace std::chrono_literals;
+using job::Outcome;
+using job::Phase;
+
+const TimePoint start{};
+
+/// A life cycle under test: every step tells the actions as one line of text.
+struct Story {
+  explicit Story(LifeCycle::Options options)
+      : hosts(options.hosts), cycle(std::move(options), start) {}
+  explicit Story(int count) : Story(LifeCycle::Options{.hosts = job_hosts(count)}) {}
+
+  static std::vector<std::string> job_hosts(int count) {
+    std::vector<std::string> names;
+    for (int i = 1; i <= count; ++i) names.push_back("algo-" + std::to_string(i));
+    return names;
+  }
+
+  std::string phase(const char* host, Phase phase) {
+    return record(host, job::Message::phase, encode(job::PhaseChange{phase, ""}));
+  }
+  void all(Phase to) {
+    for (const std::string& host : hosts) phase(host.c_str(), to);
+  }
+  std::string word(const char* host, const job::Verdict& verdict) {
+    return record(host, job::Message::verdict, to_text(job::to_json(verdict)));
+  }
+  std::string ends(const char* host, Outcome outcome, bool stopped = false) {
+    return record(host, job::Message::outcome, encode(job::HostEnd{host, outcome, false, stopped}));
+  }
+  std::string steward(const char* host, Outcome outcome = Outcome::exited(0)) {
+    return text(cycle.on_steward_end(host, std::move(outcome), wall(), now));
+  }
+  std::string stop() { return text(cycle.on_stop(wall(), now)); }
+  std::string kill() { return text(cycle.on_kill(now)); }
+  /// Lets time pass up to `at` as a driver would.
+  std::string until(Duration at) {
+    std::string told;
+    while (cycle.next_deadline() && *cycle.next_deadline() <= start + at) {
+      now = *cycle.next_deadline();
+      told += text(cycle.on_time(wall(), now));
+    }
+    now = start + at;
+    return told;
+  }
+  std::string record(const char* host, job::Message kind, std::string payload) {
+    return text(cycle.on_record(host, {1, wall(), kind, std::move(payload)}, now));
+  }
+  UnixMillis wall() const { return std::chrono::duration_cast<UnixMillis>(now - start); }
+
+  static std::string text(const Actions& actions) {
+    std::string told;
+    for (const Action& action : actions) {
+      if (action.kind == Action::Kind::say) told += action.line.status;
+      if (action.kind == Action::Kind::stop)
+        told += "stop " + action.host + " " + std::to_string(action.grace.count());
+      if (action.kind == Action::Kind::kill) told += "kill " + action.host;
+      if (action.kind == Action::Kind::destroy) told += "destroy " + action.host;
+      told += "; ";
+    }
+    return told;
+  }
+
+  std::vector<std::string> hosts;
+  TimePoint now = start;
+  LifeCycle cycle;
+};
+
+job::Verdict rank_failed() {
+  job::Verdict verdict;
+  verdict.outcome = Outcome::exited(3);
+  verdict.host = "algo-2";
+  verdict.process = "rank 3";
+  verdict.rank = 3;
+  return verdict;
+}
+
+TEST_CASE("life cycle: a job is as far as its slowest host, and every status is told once") {
+  Story job(2);
+  CHECK(Story::text(job.cycle.begin(0ms)) == "Starting; ");
+  CHECK(job.phase("algo-1", Phase::downloading) == "");
+  CHECK(job.phase("algo-2", Phase::downloading) == "Downloading; ");
+  CHECK(job.phase("algo-2", Phase::training) == "");
+  CHECK(job.phase("algo-1", Phase::training) == "Training; ");
+  CHECK(job.word("algo-1", {}) == "");
+  CHECK(job.phase("algo-2", Phase::uploading) == "");
+  CHECK(job.ends("algo-2", Outcome::exited(0)) == "");
+  CHECK(job.phase("algo-2", Phase::completed) == "");
+  CHECK(job.steward("algo-2") == "");
+  job.now += 2500ms;
+  CHECK(job.phase("algo-1", Phase::uploading) == "Uploading; ");
+  job.ends("algo-1", Outcome::exited(0));
+  CHECK(!job.cycle.finished());
+  CHECK(job.steward("algo-1") == "");
+  REQUIRE(job.cycle.finished());
+  const JobEnd end = job.cycle.end(job.wall());
+  CHECK(end.status == JobEnd::Status::completed);
+  CHECK(end.training_time == 3s);
+  CHECK(end.last.status == "Completed");
+}
+
+TEST_CASE("life cycle: a phase that was passed over is told on the way") {
+  Story job(1);
+  CHECK(job.phase("algo-1", Phase::training) == "Downloading; Training; ");
+}
+
+TEST_CASE("life cycle: after a failure hosts end by themselves; what has not is killed") {
+  Story job(3);
+  job.all(Phase::training);
+  job.until(5s);
+  job.word("algo-1", rank_failed());
+  job.phase("algo-1", Phase::uploading);
+  job.ends("algo-1", Outcome::exited(1));
+  job.steward("algo-1");
+  CHECK(job.cycle.failed());
+  CHECK(job.until(6900ms) == "");
+  CHECK(job.until(7s) == "kill algo-2; kill algo-3; ");
+  job.phase("algo-2", Phase::uploading);
+  CHECK(job.until(8500ms) == "destroy algo-3; ");
+  CHECK(job.until(60s) == "");
+  job.ends("algo-2", Outcome::signaled(9));
+  job.steward("algo-2");
+  job.steward("algo-3", Outcome::signaled(9));
+  REQUIRE(job.cycle.finished());
+  const JobEnd end = job.cycle.end(job.wall());
+  CHECK(end.status == JobEnd::Status::failed);
+  CHECK(end.reason == "rank 3 on algo-2: exit code 3");
+}
+
+TEST_CASE("life cycle: a host that keeps its results after a failure is given the time") {
+  Story job(2);
+  job.phase("algo-1", Phase::training);
+  job.phase("algo-2", Phase::uploading);
+  job.word("algo-2", rank_failed());
+  CHECK(job.until(3s) == "kill algo-1; ");
+  CHECK(job.until(600s).find("algo-2") == std::string::npos);
+}
+
+TEST_CASE("life cycle: a steward's death fails the job") {
+  Story job(2);
+  job.phase("algo-1", Phase::training);
+  job.steward("algo-2", Outcome::signaled(9));
+  CHECK(job.until(2s) == "kill algo-1; ");
+  job.ends("algo-1", Outcome::signaled(9));
+  job.steward("algo-1");
+  CHECK(job.cycle.end(0ms).reason == "steward on algo-2: killed by SIGKILL");
+}
+
+TEST_CASE("life cycle: a stop gives the grace, then the steward's margin, then kills") {
+  Story job(LifeCycle::Options{.hosts = Story::job_hosts(2), .grace = 10s});
+  job.all(Phase::training);
+  CHECK(job.stop() == "Stopping; stop algo-1 10000; stop algo-2 10000; ");
+  CHECK(job.stop() == "");
+  CHECK(job.until(12s) == "");
+  job.ends("algo-1", Outcome::exited(143), true);
+  job.steward("algo-1");
+  CHECK(job.until(13s) == "kill algo-2; ");
+  CHECK(job.until(15s) == "destroy algo-2; ");
+  job.steward("algo-2", Outcome::signaled(9));
+  const JobEnd end = job.cycle.end(0ms);
+  CHECK(end.status == JobEnd::Status::stopped);
+  CHECK(end.last.status == "Stopped");
+}
+
+TEST_CASE("life cycle: a second request kills now, also what keeps its results") {
+  Story job(2);
+  job.phase("algo-1", Phase::training);
+  job.phase("algo-2", Phase::uploading);
+  job.stop();
+  CHECK(job.kill() == "kill algo-1; kill algo-2; ");
+  CHECK(job.until(2s) == "destroy algo-1; ");
+  CHECK(job.until(11s) == "destroy algo-2; ");
+}
+
+TEST_CASE("life cycle: a failure that was there before the stop stays the failure") {
+  Story job(1);
+  job.phase("algo-1", Phase::training);
+  job.word("algo-1", rank_failed());
+  job.stop();
+  job.ends("algo-1", Outcome::exited(1), true);
+  job.steward("algo-1");
+  CHECK(job.cycle.end(0ms).status == JobEnd::Status::failed);
+}
+
+TEST_CASE("life cycle: a program that ends well after a stop makes no completed job") {
+  Story job(1);
+  job.phase("algo-1", Phase::training);
+  job.stop();
+  job.word("algo-1", {});
+  job.ends("algo-1", Outcome::exited(0), true);
+  job.steward("algo-1");
+  CHECK(job.cycle.end(0ms).status == JobEnd::Status::stopped);
+}
+
+TEST_CASE("life cycle: the time limit stops the job once") {
+  Story job(LifeCycle::Options{.hosts = Story::job_hosts(1), .run_time_max = 60s, .grace = 1s});
+  job.phase("algo-1", Phase::training);
+  CHECK(job.until(59s) == "");
+  CHECK(job.until(61s) == "Stopping; stop algo-1 1000; ");
+  CHECK(job.stop() == "");
+  CHECK(job.until(64s) == "kill algo-1; ");
+  job.ends("algo-1", Outcome::signaled(9), true);
+  job.steward("algo-1");
+  const JobEnd end = job.cycle.end(0ms);
+  CHECK(end.status == JobEnd::Status::timed_out);
+  CHECK(end.last.status == "MaxRuntimeExceeded");
+  CHECK(status_name(end.status) == "Stopped");
+}
+
+TEST_CASE("life cycle: a host that does not end after the leader's success is killed and named") {
+  Story job(2);
+  job.phase("algo-1", Phase::training);
+  job.phase("algo-2", Phase::training);
+  job.word("algo-1", {});
+  job.ends("algo-1", Outcome::exited(0));
+  job.steward("algo-1");
+  CHECK(job.until(29s) == "");
+  CHECK(job.until(30s) == "kill algo-2; ");
+  job.ends("algo-2", Outcome::signaled(9));
+  job.steward("algo-2");
+  CHECK(job.cycle.end(0ms).reason == "host on algo-2: killed: it did not end by itself");
+}
+
+TEST_CASE("life cycle: a journal that cannot be read fails the job") {
+  Story job(1);
+  job.phase("algo-1", Phase::training);
+  CHECK(Story::text(job.cycle.on_journal_error("algo-1", fail(Errc::protocol, "wrong checksum"),
+                                               job.now)) == "");
+  CHECK(job.until(2s) == "kill algo-1; ");
+  job.steward("algo-1");
+  CHECK(job.cycle.end(0ms).reason == "journal on algo-1: wrong checksum");
+}
+
+TEST_CASE("life cycle: records that are not understood change nothing") {
+  Story job(1);
+  CHECK(job.record("algo-1", job::Message::phase, "{}") == "");
+  CHECK(job.record("algo-1", job::Message::verdict, "nonsense") == "");
+  CHECK(job.record("algo-1", job::Message::outcome, "[]") == "");
+  CHECK(!job.cycle.failed());
+}
+
+}  // namespace
+}  // namespace muster::platform

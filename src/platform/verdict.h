@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "job/journal.h"
+#include "job/outcome.h"
+
+namespace muster::platform {
+
+/// What is known of one host of a job that is over.
+struct HostFacts {
+  std::string host;
+  std::optional<job::Verdict> word;  ///< The job's verdict as the host's `train` told it.
+  UnixMillis word_time{0};
+  std::optional<job::HostEnd> end;  ///< Its steward's exact word about the host itself.
+  UnixMillis end_time{0};           ///< When the host was seen to end; before its results were kept.
+  std::optional<job::Outcome> steward;  ///< How its steward ended; none if it still lives.
+  UnixMillis steward_time{0};
+  std::string trouble;   ///< The last error that its steward logged.
+  bool killed = false;   ///< We had it killed: its end tells nothing.
+};
+
+/// The verdict over all hosts, in the order of the job's: the first is the leader.
+///
+/// 1. What a steward saw itself (a host that was killed or could not be started, a `train` that
+///    died without a word, a steward that died) beats what others suspect.
+/// 2. A host's word about a rank or a program stands, unless 1 happened before it was said; the
+///    leader's before others'.
+/// 3. Of hosts that are only said to be lost, the one that most hosts accuse is the one; at a tie
+///    the leader is believed.
+/// 4. Without any of these all hosts ended well: success.
+///
+/// Pure. Source: docs/protocols/outcome.md.
+job::Verdict verdict_over(const std::vector<HostFacts>& hosts);
+
+/// The verdict in one line for a person; says where memory ran out.
+std::string reason_of(const job::Verdict& verdict, const std::vector<HostFacts>& hosts);
+
+}  // namespace muster::platform

@@ -1,0 +1,157 @@
+#include "platform/verdict.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::platform {
+namespace {
+
+using job::Outcome;
+
+job::Verdict about(const char* host, const char* process, Outcome outcome, int rank = -1) {
+  job::Verdict verdict;
+  verdict.outcome = std::move(outcome);
+  verdict.host = host;
+  verdict.process = process;
+  verdict.rank = rank;
+  return verdict;
+}
+job::Verdict lost(const char* host) { return about(host, "host", Outcome::lost("no heartbeat")); }
+job::Verdict segv() { return about("algo-2", "rank 3", Outcome::signaled(11), 3); }
+job::Verdict killed_rank() { return about("algo-2", "rank 3", Outcome::signaled(9), 3); }
+
+/// One host's facts, told by a chain of words; times in ms.
+struct Told : HostFacts {
+  explicit Told(const char* name) { host = name; }
+  Told& says(job::Verdict verdict, int time = 100) {
+    word = std::move(verdict);
+    word_time = UnixMillis(time);
+    return *this;
+  }
+  Told& ends(Outcome outcome, int time = 200, bool stopped = false, bool memory = false) {
+    end = job::HostEnd{host, std::move(outcome), memory, stopped};
+    end_time = UnixMillis(time);
+    return steward_ends(Outcome::exited(0), time);
+  }
+  Told& steward_ends(Outcome outcome, int time = 300) {
+    steward = std::move(outcome);
+    steward_time = UnixMillis(time);
+    return *this;
+  }
+  Told& by_us() {
+    killed = true;
+    return *this;
+  }
+  Told& troubled(const char* text) {
+    trouble = text;
+    return *this;
+  }
+};
+Told algo(int number) {
+  return Told(number == 1 ? "algo-1" : number == 2 ? "algo-2" : "algo-3");
+}
+Told good(int number) { return algo(number).says({}).ends(Outcome::exited(0)); }
+Told bad(int number, job::Verdict word) {
+  return algo(number).says(std::move(word)).ends(Outcome::exited(1));
+}
+
+TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
+  const Told ended_well = algo(2).ends(Outcome::exited(0));
+  struct {
+    const char* name;
+    std::vector<HostFacts> hosts;
+    const char* want;
+  } const cases[] = {
+      {"all well", {good(1), good(2), good(3)}, "success"},
+      {"all well, no verdict told", {algo(1).ends(Outcome::exited(0)), ended_well}, "success"},
+      {"a rank, by the leader", {bad(1, segv()), bad(2, segv()), bad(3, segv())},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"the leader's word before an earlier one",
+       {bad(1, segv()), algo(2).says(about("algo-2", "rank 2", Outcome::exited(1)), 50)},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"no leader's word: the first one said",
+       {algo(1).by_us().ends(Outcome::signaled(9)), algo(2).says(segv(), 60),
+        algo(3).says(about("algo-3", "rank 5", Outcome::exited(1)), 50)},
+       "rank 5 on algo-3: exit code 1"},
+      {"a member's init was killed",
+       {bad(1, lost("algo-2")), algo(2).ends(Outcome::signaled(9)), bad(3, lost("algo-2"))},
+       "host on algo-2: killed by SIGKILL"},
+      {"the leader's init was killed",
+       {algo(1).ends(Outcome::signaled(9)), bad(2, lost("algo-1")), bad(3, lost("algo-1"))},
+       "host on algo-1: killed by SIGKILL"},
+      {"a member's train was killed",
+       {bad(1, lost("algo-2")), algo(2).ends(Outcome::exited(137)), bad(3, lost("algo-2"))},
+       "train on algo-2: killed by SIGKILL"},
+      {"the leader's train was killed",
+       {algo(1).ends(Outcome::exited(137)), bad(2, lost("algo-1"))},
+       "train on algo-1: killed by SIGKILL"},
+      {"a train that gave up without a word",
+       {bad(1, lost("algo-2")), algo(2).ends(Outcome::exited(3))},
+       "train on algo-2: exit code 3"},
+      {"a member's link was cut: two accuse it, it accuses the leader",
+       {bad(1, lost("algo-3")), bad(2, lost("algo-3")), bad(3, lost("algo-1"))},
+       "host on algo-3: lost: no heartbeat"},
+      {"the leader's link was cut: two accuse it, it accuses one",
+       {bad(1, lost("algo-2")), bad(2, lost("algo-1")), bad(3, lost("algo-1"))},
+       "host on algo-1: lost: no heartbeat"},
+      {"a cut between two: the leader is believed",
+       {bad(1, lost("algo-2")), bad(2, lost("algo-1"))},
+       "host on algo-2: lost: no heartbeat"},
+      {"a stopped member, killed by us later",
+       {bad(1, lost("algo-2")), algo(2).by_us().ends(Outcome::signaled(9)), bad(3, lost("algo-2"))},
+       "host on algo-2: lost: no heartbeat"},
+      {"the stopped leader, killed by us later",
+       {algo(1).by_us().ends(Outcome::signaled(9)), bad(2, lost("algo-1")), bad(3, lost("algo-1"))},
+       "host on algo-1: lost: no heartbeat"},
+      {"a steward was killed",
+       {bad(1, lost("algo-2")), algo(2).steward_ends(Outcome::signaled(9))},
+       "steward on algo-2: killed by SIGKILL"},
+      {"a steward ended without a word of how",
+       {bad(1, lost("algo-2")), algo(2).steward_ends(Outcome::exited(0))},
+       "steward on algo-2: ended without saying how"},
+      {"a host could not be started",
+       {algo(1).ends(Outcome::exited(1)).says(about("algo-2", "host", Outcome::lost("never came"))),
+        algo(2).ends(Outcome::failed("runc: not found"), 20)},
+       "host on algo-2: runc: not found"},
+      {"of two killed hosts the first one",
+       {bad(1, lost("algo-3")), algo(2).ends(Outcome::signaled(9), 70),
+        algo(3).ends(Outcome::signaled(9), 60)},
+       "host on algo-3: killed by SIGKILL"},
+      {"a rank failed before a host was killed",
+       {algo(1).says(segv(), 50).ends(Outcome::exited(1)), algo(2).ends(Outcome::signaled(9), 90)},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"a host was killed before a rank failed of it",
+       {algo(1).says(about("algo-1", "rank 0", Outcome::exited(1), 0), 90),
+        algo(2).ends(Outcome::signaled(9), 80)},
+       "host on algo-2: killed by SIGKILL"},
+      {"a host that did not end after success",
+       {good(1), algo(2).by_us().ends(Outcome::signaled(9))},
+       "host on algo-2: killed: it did not end by itself"},
+      {"a member that fails after the leader's success",
+       {good(1), algo(2).says({}).ends(Outcome::exited(137))},
+       "train on algo-2: killed by SIGKILL"},
+      {"results that could not be kept",
+       {good(1), good(2).steward_ends(Outcome::exited(1)).troubled("result: no space left")},
+       "steward on algo-2: result: no space left"},
+      {"stopped, and the program obeyed", {good(1), algo(2).ends(Outcome::exited(143), 9, true)},
+       "host on algo-2: exit code 143"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    CHECK(job::describe(verdict_over(c.hosts)) == c.want);
+  }
+}
+
+TEST_CASE("verdict: memory that ran out stands in the reason") {
+  const std::vector<HostFacts> hosts = {
+      bad(1, killed_rank()),
+      algo(2).says(killed_rank()).ends(Outcome::exited(1), 200, false, true)};
+  CHECK(reason_of(verdict_over(hosts), hosts) ==
+        "rank 3 on algo-2: killed by SIGKILL (out of memory)");
+  const std::vector<HostFacts> other = {bad(1, about("algo-1", "rank 0", Outcome::exited(1), 0)),
+                                        algo(2).ends(Outcome::exited(1), 200, true, true)};
+  CHECK(reason_of(verdict_over(other), other) ==
+        "rank 0 on algo-1: exit code 1; algo-2 ran out of memory");
+}
+
+}  // namespace
+}  // namespace muster::platform

@@ -1,0 +1,106 @@
+// The one binary. Under the name `train` it is a container's entry point, else `sm COMMAND`.
+
+#include <nss.h>
+#include <openssl/crypto.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "base/command.h"
+#include "cli/cli.h"
+#include "steward/steward.h"
+#include "toolkit/agent.h"
+#include "toolkit/env_command.h"
+#include "toolkit/init.h"
+#include "toolkit/rank.h"
+#include "toolkit/train.h"
+
+extern char** environ;
+
+namespace muster {
+namespace {
+
+struct Entry {
+  const char* name;
+  int (*run)(const Args& args, const Env& env);
+  const char* help;  ///< Null for what only muster itself calls.
+};
+
+const Entry entries[] = {
+    {"fit", cli::fit_main, "run a training job on this machine"},
+    {"train", toolkit::train_main, "the entry point of a training container"},
+    {"env", toolkit::env_main, "print the training environment of the job in /opt/ml"},
+    {"doctor", cli::doctor_main, "say what this machine lacks and how to install it"},
+    {"clean", cli::clean_main, "remove what killed jobs left behind"},
+    {"completion", cli::completion_main, "print the completion script of a shell"},
+    {"rank", toolkit::rank_main, nullptr},
+    {"agent", toolkit::agent_main, nullptr},
+    {"init", toolkit::init_main, nullptr},
+    {"steward", steward::steward_main, nullptr},
+};
+
+constexpr int exit_usage = 2;
+
+void print_help(std::FILE* out) {
+  std::fputs(
+      "muster gathers machines into one training job, the SageMaker way.\n\n"
+      "usage: sm COMMAND [ARGS]\n\ncommands:\n",
+      out);
+  for (const Entry& entry : entries)
+    if (entry.help != nullptr) std::fprintf(out, "  %-12s %s\n", entry.name, entry.help);
+  std::fputs(
+      "\nexamples:\n"
+      "  sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out\n"
+      "  sm fit --help\n"
+      "  sm doctor\n",
+      out);
+}
+
+/// A static glibc must not load an image's NSS modules, nor OpenSSL an image's configuration.
+void keep_to_ourselves() {
+  __nss_configure_lookup("hosts", "files dns");
+  __nss_configure_lookup("passwd", "files");
+  __nss_configure_lookup("group", "files");
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+Env environment() {
+  Env env;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const char* equals = std::strchr(*entry, '=');
+    if (equals != nullptr) env.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
+  }
+  return env;
+}
+
+int run(const std::string& called_as, Args args) {
+  const std::string name = called_as.substr(called_as.rfind('/') + 1);
+  if (name == "train") return toolkit::train_main(args, environment());
+  if (name == "agent") return toolkit::agent_main(args, environment());
+  if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    print_help(args.empty() ? stderr : stdout);
+    return args.empty() ? exit_usage : 0;
+  }
+  if (args[0] == "--version" || args[0] == "version") {
+    std::puts("muster " MUSTER_VERSION);
+    return 0;
+  }
+  const std::string command = args[0];
+  args.erase(args.begin());
+  for (const Entry& entry : entries)
+    if (command == entry.name) return entry.run(args, environment());
+  std::fprintf(stderr, "sm: no command \"%s\"; sm --help lists them\n", command.c_str());
+  return exit_usage;
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  muster::keep_to_ourselves();
+  return muster::run(argc > 0 ? argv[0] : "sm", muster::Args(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

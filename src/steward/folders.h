@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace muster::steward {
+
+/// Locks are flock(2) on files; they go with the process that holds them. Each job folder has
+/// `lock`, held by the engine and by the job's stewards (who inherit its descriptor), and each
+/// host folder `lock`, held by its steward.
+
+/// Takes the lock file `path`, which is made if need be. Error: `denied` if somebody holds it.
+Result<Fd> take_lock(const std::string& path);
+
+/// Waits for the lock that a job's hosts take while they change what they share (bridge, parent
+/// cgroup): shared while joining, exclusive while removing.
+Result<Fd> wait_for_shared_lock(const std::string& job_folder, bool exclusive);
+
+/// True if a process holds `<job_folder>/lock` or one of its hosts' locks.
+bool is_living(const std::string& job_folder);
+
+/// Names of the folders in `path` that begin with `start`; sorted.
+std::vector<std::string> folders_in(const std::string& path, const std::string& start);
+
+/// Removes `path` and everything in it, taking away mounts in it first. Links are not followed.
+Result<void> remove_tree(const std::string& path);
+
+}  // namespace muster::steward

@@ -1,0 +1,171 @@
+// What runs inside the containers of steward_test.cc: this same test program, bind-mounted there as
+// `sm` and `train` in place of the real ones, which no test of this room can link.
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "job/lines.h"
+#include "job/message.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr int stream_fd = 3;
+constexpr std::uint16_t port = 5151;
+
+volatile sig_atomic_t program_pid = 0;
+void pass_on(int number) {
+  ::kill(static_cast<pid_t>(program_pid), number);
+}
+
+/// Like `sm init`: starts argv behind "--", passes SIGTERM on, ends with it or with the lifeline.
+int guest_init(char** argv) {
+  while (std::strcmp(*argv, "--") != 0) ++argv;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(4);
+    ::execv(argv[1], argv + 1);
+    ::_exit(127);
+  }
+  program_pid = pid;
+  ::close(stream_fd);
+  std::signal(SIGTERM, pass_on);
+  const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
+  std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};
+  while (::poll(fds.data(), fds.size(), -1) < 0) continue;
+  if (fds[1].revents != 0) return 137;
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void tell(const std::string& text) {
+  std::string frame;
+  append_frame(frame, job::type_of(job::Message::lines),
+               job::encode(job::Lines{0, job::Stream::out, false, text + "\n"}));
+  static_cast<void>(write_all(stream_fd, frame));
+}
+
+std::string text_of(const std::string& path) {
+  return read_file(path).value_or("(none)");
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+Json names_in(const char* path) {
+  Json names = Json::array();
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(path, code))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+int errno_of(long result) {
+  return result == 0 ? 0 : errno;
+}
+
+int guest_report() {
+  Json report;
+  report["hostname"] = host_name();
+  report["shadow"] = text_of("/etc/shadow");
+  report["ssh"] = names_in("/root/.ssh");
+  report["state"] = names_in(std::getenv("TEST_STATE"));
+  report["input"] = text_of("/opt/ml/input/data/train/file");
+  report["code"] = text_of("/opt/ml/code/script.py");
+  report["key"] = text_of("/run/muster/job.key");
+  report["config"] = text_of("/opt/ml/input/config/resourceconfig.json");
+  report["links"] = names_in("/sys/class/net");
+  report["processes"] = names_in("/proc").dump().find("\"2\"") != std::string::npos;
+  report["fds"] = names_in("/proc/self/fd").size();
+  report["unshare"] = errno_of(::unshare(CLONE_NEWUSER));
+  report["mount"] = errno_of(::mount("none", "/mnt", "tmpfs", 0, nullptr));
+  report["bound"] = text_of(std::string(std::getenv("TEST_BOUND")) + "/file");
+  report["writes"] = write_file("/etc/muster-was-here", "x").has_value() &&
+                     write_file("/opt/ml/input/data/train/file", "changed").has_value() &&
+                     write_file("/opt/ml/code/new", "x").has_value() &&
+                     write_file("/opt/ml/model/" + host_name(), "weights").has_value() &&
+                     write_file("/opt/ml/output/failure", "none").has_value();
+  tell(to_text(report));
+  static_cast<void>(write_all(STDERR_FILENO, "a line of train's own\nunfinished"));
+  return 0;
+}
+
+/// algo-1 listens, the others connect to it by name and say theirs.
+int guest_talk() {
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  std::array<char, 64> text{};
+  if (host_name() == "algo-1") {
+    ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    ::listen(socket.get(), 4);
+    tell("listening");
+    const Fd peer(::accept(socket.get(), nullptr, nullptr));
+    const ssize_t count = ::read(peer.get(), text.data(), text.size());
+    tell("heard " + std::string(text.data(), static_cast<std::size_t>(count)));
+    return 0;
+  }
+  addrinfo* found = nullptr;
+  if (::getaddrinfo("algo-1", nullptr, nullptr, &found) != 0) return 3;
+  address.sin_addr = reinterpret_cast<sockaddr_in*>(found->ai_addr)->sin_addr;
+  ::freeaddrinfo(found);
+  while (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+    ::poll(nullptr, 0, 10);  // Until algo-1 listens; the test has a deadline.
+  return write_all(socket.get(), host_name()) ? 0 : 4;
+}
+
+int guest_flood() {
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 100'000; ++i) tell(line);
+  return 0;
+}
+
+int guest_eat() {
+  constexpr std::size_t page = 1u << 20;
+  for (int i = 0; i < 512; ++i) std::memset(std::malloc(page), 1, page);
+  return 0;
+}
+
+int guest_train() {
+  const std::string action = std::getenv("TEST_ACTION");
+  if (action == "report") return guest_report();
+  if (action == "talk") return guest_talk();
+  if (action == "flood") return guest_flood();
+  if (action == "eat") return guest_eat();
+  if (action.find("exit") == 0) return std::atoi(action.c_str() + 4);
+  if (action == "ignore") std::signal(SIGTERM, SIG_IGN);
+  tell("waiting");
+  while (true) ::pause();
+}
+
+/// Before main: in a container this program is not a test.
+__attribute__((constructor)) void become_guest(int argc, char** argv, char** /*environment*/) {
+  if (argc > 1 && std::strcmp(argv[1], "init") == 0) ::_exit(guest_init(argv));
+  if (argc == 1 && std::strcmp(argv[0], "/usr/local/bin/train") == 0) ::_exit(guest_train());
+}
+
+}  // namespace
+}  // namespace muster::steward

@@ -1,0 +1,350 @@
+#include "steward/host_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "container/bundle.h"
+#include "container/cgroup.h"
+#include "container/machine.h"
+#include "container/rootfs.h"
+#include "steward/folders.h"
+#include "steward/staging.h"
+#include "supervise/output.h"
+
+namespace muster::steward {
+namespace {
+
+using container::Process;
+
+/// After the grace, for `train` to have killed its own and told why.
+constexpr std::chrono::seconds kill_margin{2};
+/// Streams end with the container's last process; this guards against one that does not die.
+constexpr std::chrono::seconds drain_deadline{5};
+constexpr std::size_t stream_bytes = 1u << 20;
+
+}  // namespace
+
+HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile journal, Fd lifeline)
+    : loop_(loop),
+      spec_(std::move(spec)),
+      env_(std::move(env)),
+      journal_(std::move(journal)),
+      lifeline_(std::move(lifeline)),
+      changed_(loop),
+      kill_timer_(loop) {}
+
+loop::Task<> HostRun::run() {
+  loop_.spawn(watch_signals());
+  if (lifeline_) loop_.spawn(watch_lifeline());
+  loop_.spawn(serve_control());
+  enter(job::Phase::starting);
+  const Result<void> prepared = co_await prepare();
+  job::Outcome outcome = prepared ? job::Outcome{} : job::Outcome::failed(prepared.error().text);
+  if (prepared) {
+    outcome = co_await init_->ended(loop_);
+    running_ = false;
+  }
+  kill_timer_.cancel();
+  co_await drained();
+  const bool out_of_memory =
+      prepared && container::killed_for_memory(container::cgroup_path(spec_));
+  co_await take_down();
+  if (journal_error_) outcome = job::Outcome::failed(journal_error_->text);
+  finish(std::move(outcome), out_of_memory);
+  if (unwanted_) forget();
+  loop_.stop();
+}
+
+// What others want of us.
+
+void HostRun::stop(std::chrono::milliseconds grace) {
+  if (kill_) return;
+  if (stopped_ || grace.count() == 0) {  // Asked for twice: now.
+    stopped_ = true;
+    return kill_now();
+  }
+  stopped_ = true;
+  log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
+  if (running_) init_->signal(SIGTERM);
+  kill_after_ = grace + kill_margin;
+  loop_.spawn(kill_late());
+}
+
+loop::Task<> HostRun::kill_late() {
+  if (co_await kill_timer_.after(kill_after_)) kill_now();
+}
+
+void HostRun::kill_now() {
+  kill_ = true;
+  if (copy_) copy_->signal(SIGKILL);
+  if (running_) init_->signal(SIGKILL);
+}
+
+loop::Task<> HostRun::watch_signals() {
+  loop::Signals signals(loop_, {SIGTERM, SIGINT, SIGHUP});
+  while (co_await signals.next()) stop(spec_.spec.grace);
+}
+
+loop::Task<> HostRun::watch_lifeline() {
+  loop::Watch watch(loop_, lifeline_.get());
+  std::array<char, 64> ignored;
+  while (co_await watch.readable()) {
+    const ssize_t count = ::read(lifeline_.get(), ignored.data(), ignored.size());
+    if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) continue;
+    unwanted_ = true;
+    kill_now();
+    co_return;
+  }
+}
+
+loop::Task<> HostRun::serve_control() {
+  Result<std::unique_ptr<loop::UnixListener>> listener =
+      loop::UnixListener::open(loop_, spec_.host_folder + "/control.sock");
+  if (!listener) {
+    log("error", listener.error().text);
+    co_return;
+  }
+  while (true) {
+    Result<std::unique_ptr<loop::UnixChannel>> peer = co_await (*listener)->accept();
+    if (!peer) co_return;
+    loop_.spawn(serve_peer(*std::move(peer)));
+  }
+}
+
+loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
+  while (true) {
+    const Result<Frame> frame = co_await peer->receive();
+    if (!frame) co_return;
+    const Result<Json> json = parse_json(frame->payload);
+    const bool known = frame->type == job::type_of(job::Message::signal) && json &&
+                       json->is_object() && json->contains("grace_ms") &&
+                       (*json)["grace_ms"].is_number_integer();
+    const std::int64_t grace_ms = known ? (*json)["grace_ms"].get<std::int64_t>() : -1;
+    if (grace_ms < 0) {
+      peer->post(job::type_of(job::Message::failed),
+                 to_text(Json{{"why", "expected signal {grace_ms}"}}));
+      co_await peer->flushed();
+      co_return;
+    }
+    stop(std::chrono::milliseconds(grace_ms));
+  }
+}
+
+// From nothing to a running container.
+
+loop::Task<Result<void>> HostRun::still_wanted() {
+  loop::Timer moment(loop_);
+  co_await moment.after(Duration::zero());
+  if (unwanted_) co_return fail(Errc::closed, "nobody wants this host any more");
+  if (stopped_ || kill_) co_return fail(Errc::closed, "stopped before it was started");
+  if (journal_error_) co_return *journal_error_;
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> HostRun::prepare() {
+  Result<container::Runtime> runtime = container::Runtime::find(env_);
+  if (!runtime) co_return runtime.error();
+  runtime_ = *std::move(runtime);
+  if (Result<void> made = make_host_files(spec_); !made) co_return made.error();
+  if (Result<void> done = mount_and_connect(); !done) co_return done.error();
+  if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+  enter(job::Phase::downloading);
+  if (Result<void> staged = co_await stage_inputs(); !staged) co_return staged.error();
+  if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+  co_return co_await start_container();
+}
+
+Result<void> HostRun::mount_and_connect() {
+  TRY(container::enter_private_mounts());
+  TRY(container::mount_machine_root(spec_.host_folder + "/layers/root",
+                                    container::root_folder(spec_)));
+  const Fd joining = TRY(wait_for_shared_lock(spec_.job_folder, false));
+  network_.emplace(TRY(container::HostNetwork::open(spec_)));
+  return {};
+}
+
+loop::Task<Result<void>> HostRun::stage_inputs() {
+  const Result<std::string> mountinfo = read_file("/proc/self/mountinfo");
+  if (!mountinfo) co_return mountinfo.error();
+  const std::vector<std::string> points = container::mount_points(*mountinfo);
+  for (const Staged& staged : to_stage(spec_)) {
+    Result<std::optional<Process>> copy = stage(staged, points);
+    if (!copy) co_return copy.error();
+    if (!*copy) continue;
+    log("info", staged.what + ": copying " + staged.from + " (no overlay possible)");
+    copy_ = std::move(*copy);
+    Result<void> done = co_await copied(loop_, staged, *copy_);
+    copy_.reset();
+    if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+    if (!done) co_return done.error();
+  }
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> HostRun::start_container() {
+  Result<container::Facts> facts = container::machine_facts(spec_, env_);
+  if (!facts) co_return facts.error();
+  facts->network_namespace = network_->path();
+  Result<void> written = write_file(container::bundle_folder(spec_) + "/config.json",
+                                    container::bundle_config(spec_, *facts), 0600);
+  if (!written) co_return written.error();
+  Result<Pipe> out = make_pipe(), err = make_pipe(), stream = make_pipe(), lifeline = make_pipe();
+  if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
+  ::fcntl(stream->read.get(), F_SETPIPE_SZ, stream_bytes);  // Fewer turns; fine if refused.
+  container_lifeline_ = std::move(lifeline->write);
+  enter(job::Phase::training);
+  const Result<Fd> joining = wait_for_shared_lock(spec_.job_folder, false);
+  if (!joining) co_return joining.error();
+  container::ContainerStdio stdio{std::move(out->write), std::move(err->write),
+                                  std::move(stream->write), std::move(lifeline->read)};
+  Result<Process> init = co_await runtime_->start(loop_, spec_, std::move(stdio));
+  if (!init) co_return init.error();
+  init_ = *std::move(init);
+  running_ = true;
+  if (kill_) init_->signal(SIGKILL);
+  if (stopped_) init_->signal(SIGTERM);
+  readers_ = 3;
+  loop_.spawn(read_stream(std::move(stream->read)));
+  loop_.spawn(read_output(std::move(out->read), job::Stream::out));
+  loop_.spawn(read_output(std::move(err->read), job::Stream::err));
+  co_return Result<void>();
+}
+
+// While it runs.
+
+loop::Task<> HostRun::read_stream(Fd stream) {
+  loop::Watch watch(loop_, stream.get());
+  FrameReader frames;
+  std::string buffer(256 << 10, '\0');
+  bool whole = true;
+  while (co_await watch.readable()) {
+    const ssize_t count = ::read(stream.get(), buffer.data(), buffer.size());
+    if (count == 0) break;
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (count < 0) break;
+    if (!whole) continue;  // Read on, so that nobody waits for us, but it means nothing.
+    frames.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+    while (true) {
+      Result<std::optional<Frame>> frame = frames.next();
+      if (!frame) log("error", "the stream from train: " + frame.error().text);
+      whole = frame.has_value();
+      if (!frame || !*frame) break;
+      keep(**frame);
+    }
+    flush();
+  }
+  --readers_;
+  changed_.notify();
+}
+
+void HostRun::keep(const Frame& frame) {
+  const job::Message kind = static_cast<job::Message>(frame.type);
+  switch (kind) {
+    case job::Message::lines:
+    case job::Message::outcome:
+    case job::Message::verdict:
+    case job::Message::log:
+      return journal_.append(kind, frame.payload);
+    default:
+      return;  // Phases are ours to tell; what a newer `train` adds is not for this journal.
+  }
+}
+
+loop::Task<> HostRun::read_output(Fd pipe, job::Stream stream) {
+  const auto reader = std::make_shared<supervise::OutputReader>(loop_, std::move(pipe), -1, stream);
+  const supervise::OutputReader::Sink sink = [this](job::Lines lines) -> loop::Task<> {
+    journal_.append(job::Message::lines, job::encode(lines));
+    flush();
+    co_return;
+  };
+  co_await reader->run(sink, words_);
+  --readers_;
+  changed_.notify();
+}
+
+void HostRun::flush() {
+  const Result<void> flushed = journal_.flush();
+  if (flushed || journal_error_) return;
+  journal_error_ = flushed.error();
+  kill_now();
+}
+
+// From its end to nothing.
+
+loop::Task<> HostRun::drained() {
+  const TimePoint deadline = Clock::now() + drain_deadline;
+  while (readers_ > 0) {
+    if (co_await changed_.wait_until(deadline)) continue;
+    log("warning", "the host's output did not end with it");
+    co_return;
+  }
+}
+
+loop::Task<> HostRun::take_down() {
+  if (init_) enter(job::Phase::uploading);
+  if (runtime_) {
+    const Result<void> removed = co_await runtime_->remove(loop_, container::container_id(spec_),
+                                                           container::bundle_folder(spec_));
+    if (!removed) undone(removed.error());
+  }
+  container::unmount(container::root_folder(spec_));
+  for (const Staged& staged : to_stage(spec_)) container::unmount(staged.target);
+  container::unmount(spec_.host_folder + "/layers/root");
+  const Result<std::vector<std::string>> left_out = collect_results(spec_);
+  if (!left_out) log("error", left_out.error().text);
+  if (left_out)
+    for (const std::string& path : *left_out)
+      log("warning", path + " is no folder any more; nothing of it is kept");
+  network_.reset();
+  for (const char* folder : {"/layers", "/root", "/ml"}) {
+    const Result<void> removed = remove_tree(spec_.host_folder + folder);
+    if (!removed) undone(removed.error());
+  }
+  if (const Result<Fd> leaving = wait_for_shared_lock(spec_.job_folder, true)) {
+    container::remove_cgroup(container::cgroup_path(spec_));
+    container::remove_idle_bridge(spec_.bridge);
+    container::remove_idle_cgroup("/muster/" + spec_.spec.name);
+  }
+}
+
+void HostRun::finish(job::Outcome outcome, bool out_of_memory) {
+  job::HostEnd end{spec_.host, std::move(outcome), out_of_memory, stopped_ || unwanted_};
+  std::string message;
+  if (!end.outcome.success()) message = job::describe(end.outcome);
+  if (out_of_memory)
+    message += std::string(message.empty() ? "" : "; ") + "the kernel killed a process for memory";
+  journal_.append(job::Message::outcome, job::encode(end));
+  const job::Phase phase = end.outcome.success() ? job::Phase::completed
+                           : end.stopped         ? job::Phase::stopped
+                                                 : job::Phase::failed;
+  journal_.append(job::PhaseChange{phase, message});
+  if (!journal_.finish()) done_ = false;
+}
+
+void HostRun::forget() {
+  done_ = remove_tree(spec_.host_folder).has_value() && done_;
+  if (!folders_in(spec_.job_folder, "algo-").empty()) return;
+  done_ = remove_tree(spec_.job_folder).has_value() && done_;
+}
+
+void HostRun::undone(const Error& error) {
+  log("error", error.text);
+  done_ = false;
+}
+
+void HostRun::enter(job::Phase phase, std::string message) {
+  journal_.append(job::PhaseChange{phase, std::move(message)});
+  flush();
+}
+
+void HostRun::log(const char* level, const std::string& text) {
+  journal_.append(job::LogLine{level, text});
+  flush();
+}
+
+}  // namespace muster::steward

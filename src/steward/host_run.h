@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+#include "base/frame.h"
+#include "container/network.h"
+#include "container/process.h"
+#include "container/runtime.h"
+#include "job/spec.h"
+#include "loop/unix.h"
+#include "loop/wait.h"
+#include "steward/journal_file.h"
+#include "supervise/lines.h"
+
+namespace muster::steward {
+
+/// One host of a job, from its folders to its removal. Use: make it, spawn run(), turn the loop.
+class HostRun {
+ public:
+  /// `lifeline`: a descriptor whose end of file means that nobody wants the host any more; none
+  /// if empty. `loop` outlives this object; nothing of it runs after run() has ended.
+  HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile journal, Fd lifeline);
+  HostRun(const HostRun&) = delete;
+  HostRun& operator=(const HostRun&) = delete;
+
+  /// Does everything, then stops the loop.
+  loop::Task<> run();
+  /// True if all was done that had to be; known after run().
+  bool done() const { return done_; }
+
+ private:
+  // What others want of us.
+  loop::Task<> watch_signals();
+  loop::Task<> watch_lifeline();
+  loop::Task<> serve_control();
+  loop::Task<> serve_peer(std::unique_ptr<loop::UnixChannel> peer);
+  loop::Task<> kill_late();
+  void stop(std::chrono::milliseconds grace);
+  void kill_now();
+
+  // From nothing to a running container, in this order. Errors are the host's outcome.
+  loop::Task<Result<void>> prepare();
+  Result<void> mount_and_connect();
+  loop::Task<Result<void>> stage_inputs();
+  loop::Task<Result<void>> start_container();
+  /// Lets the other tasks run; an error if the host is no longer wanted.
+  loop::Task<Result<void>> still_wanted();
+
+  // While it runs.
+  loop::Task<> read_stream(Fd stream);
+  loop::Task<> read_output(Fd pipe, job::Stream stream);
+  void keep(const Frame& frame);
+  void flush();
+
+  // From its end to nothing.
+  loop::Task<> drained();
+  loop::Task<> take_down();
+  void finish(job::Outcome outcome, bool out_of_memory);
+  void forget();
+
+  void undone(const Error& error);
+  void enter(job::Phase phase, std::string message = {});
+  void log(const char* level, const std::string& text);
+
+  loop::Loop& loop_;
+  const job::HostSpec spec_;
+  const Env env_;
+  JournalFile journal_;
+  Fd lifeline_;
+  loop::Event changed_;
+  loop::Timer kill_timer_;
+  std::chrono::milliseconds kill_after_{0};
+
+  bool stopped_ = false;   ///< A stop was asked for.
+  bool unwanted_ = false;  ///< The lifeline ended: nothing is kept.
+  bool kill_ = false;      ///< No more grace.
+  bool done_ = true;
+  bool running_ = false;  ///< The container's init has not ended.
+  int readers_ = 0;       ///< Streams of the container that have not ended.
+  std::optional<container::Runtime> runtime_;
+  std::optional<container::HostNetwork> network_;
+  std::optional<container::Process> init_;
+  std::optional<container::Process> copy_;
+  std::optional<Error> journal_error_;
+  Fd container_lifeline_;  ///< Write end: the container ends when it is closed.
+  supervise::LastWords words_;
+};
+
+}  // namespace muster::steward

@@ -1,0 +1,113 @@
+#include "steward/journal_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+namespace muster::steward {
+namespace {
+
+constexpr off_t reserve_bytes = 256 << 10;
+constexpr std::size_t pending_bytes_max = 1u << 20;
+
+UnixMillis now() {
+  return std::chrono::duration_cast<UnixMillis>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+std::string reserve_of(const std::string& path) {
+  return path + ".reserve";
+}
+
+Result<void> make_reserve(const std::string& path) {
+  const Fd reserve(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!reserve) return fail_errno(path);
+  const int error = ::posix_fallocate(reserve.get(), 0, reserve_bytes);
+  if (error == 0) return {};
+  errno = error;
+  return fail_errno(path);
+}
+
+}  // namespace
+
+Result<JournalFile> JournalFile::open(const std::string& path, std::uint64_t bytes_max) {
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return fail_errno(path);
+  JournalFile journal(std::move(fd), path);
+  journal.bytes_max_ = bytes_max;
+  TRY(journal.read_to_end());
+  TRY(make_reserve(reserve_of(path)));
+  return journal;
+}
+
+Result<void> JournalFile::read_to_end() {
+  job::JournalReader reader;
+  std::array<char, 65536> buffer;
+  bool whole = true;
+  while (whole) {
+    const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno(path_);
+    if (count == 0) break;
+    reader.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+    while (whole) {
+      const Result<std::optional<job::Record>> record = reader.next();
+      whole = record.has_value();  // What follows a record that is none cannot be read either.
+      if (!record || !*record) break;
+    }
+  }
+  written_bytes_ = reader.offset();
+  written_seq_ = pending_seq_ = reader.seq();
+  if (::ftruncate(fd_.get(), static_cast<off_t>(written_bytes_)) != 0) return fail_errno(path_);
+  if (::lseek(fd_.get(), 0, SEEK_END) < 0) return fail_errno(path_);
+  return {};
+}
+
+void JournalFile::append(job::Message kind, std::string_view payload) {
+  const bool lines = kind == job::Message::lines;
+  if (lines && full_) return;
+  if (lines && written_bytes_ + pending_.size() + payload.size() > bytes_max_) {
+    full_ = true;
+    return append(job::LogLine{"warning", "the journal has reached its limit of " +
+                                              std::to_string(bytes_max_) +
+                                              " bytes; lines from here on are not kept"});
+  }
+  job::append_record(pending_, ++pending_seq_, now(), kind, payload);
+  if (pending_.size() > pending_bytes_max) static_cast<void>(flush());  // Told by the next.
+}
+
+Result<void> JournalFile::write_out() {
+  const Result<void> written = write_all(fd_.get(), pending_);
+  if (written) {
+    written_bytes_ += pending_.size();
+    written_seq_ = pending_seq_;
+  } else {
+    broken_ = written.error().in(path_);
+    full_ = true;
+    // Readers never see half a record that will not be finished.
+    if (::ftruncate(fd_.get(), static_cast<off_t>(written_bytes_)) == 0)
+      ::lseek(fd_.get(), 0, SEEK_END);
+    pending_seq_ = written_seq_;
+  }
+  pending_.clear();
+  if (broken_) return *broken_;
+  return {};
+}
+
+Result<void> JournalFile::flush() {
+  if (broken_) return *broken_;
+  return pending_.empty() ? Result<void>() : write_out();
+}
+
+Result<void> JournalFile::finish() {
+  ::unlink(reserve_of(path_).c_str());
+  broken_.reset();
+  TRY(flush());
+  if (::fdatasync(fd_.get()) != 0) return fail_errno(path_);
+  return {};
+}
+
+}  // namespace muster::steward

@@ -1,0 +1,117 @@
+#include "steward/staging.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "container/bundle.h"
+#include "container/machine.h"
+#include "container/rootfs.h"
+
+namespace muster::steward {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The copying child tells its errno this way.
+constexpr int exit_other = 255;
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/// Copies in a process of its own: a copy of gigabytes must not keep the steward from being told
+/// to stop. The steward has one thread, so the child may do as it likes.
+Result<container::Process> start_copy(const std::string& from, const std::string& target) {
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail_errno("fork");
+  if (pid == 0) {
+    std::error_code code;
+    fs::copy(from, target,
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks |
+                 fs::copy_options::overwrite_existing,
+             code);
+    const bool known =
+        code.category() == std::system_category() || code.category() == std::generic_category();
+    ::_exit(!code ? 0 : known && code.value() < exit_other ? code.value() : exit_other);
+  }
+  return container::Process::open(pid);
+}
+
+}  // namespace
+
+Result<void> make_host_files(const job::HostSpec& spec) {
+  const std::string ml = container::ml_folder(spec);
+  for (const char* folder :
+       {"/input/config", "/input/data", "/model", "/output/data", "/output/intermediate", "/code"})
+    TRY(make_folders(ml + folder));
+  for (const auto& [name, text] : container::config_files(spec))
+    TRY(write_file(ml + "/input/config/" + name, text));
+  TRY(make_folders(container::bundle_folder(spec)));
+  for (const auto& [name, text] : container::etc_files(spec))
+    TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
+  return {};
+}
+
+std::vector<Staged> to_stage(const job::HostSpec& spec) {
+  const std::string ml = container::ml_folder(spec);
+  const std::string layers = spec.host_folder + "/layers";
+  std::vector<Staged> all;
+  for (const job::InputChannel& channel : spec.spec.input)
+    all.push_back({"channel " + channel.name, channel.folder, layers + "/data/" + channel.name,
+                   ml + "/input/data/" + channel.name});
+  if (!spec.spec.source_folder.empty())
+    all.push_back({"source folder", spec.spec.source_folder, layers + "/code", ml + "/code"});
+  return all;
+}
+
+Result<std::optional<container::Process>> stage(const Staged& staged,
+                                                const std::vector<std::string>& mount_points) {
+  using Copy = std::optional<container::Process>;
+  std::error_code code;
+  const fs::path from = fs::canonical(staged.from, code);
+  if (code) return fail(Errc::not_found, staged.what + ": " + staged.from + ": " + code.message());
+  if (!is_folder(from))
+    return fail(Errc::invalid_input, staged.what + ": " + staged.from + " is not a folder");
+  TRY(make_folders(staged.target));
+  if (!container::has_mounts_inside(from.string(), mount_points) &&
+      container::mount_overlay(from, staged.layer, staged.target))
+    return Copy();
+  container::Process copy = TRY(start_copy(from, staged.target));
+  return Copy(std::move(copy));
+}
+
+loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy) {
+  const job::Outcome outcome = co_await copy.ended(loop);
+  if (outcome.success()) co_return Result<void>();
+  const std::string what = staged.what + ": copying " + staged.from;
+  if (outcome.kind == job::Outcome::Kind::exited && outcome.number < exit_other) {
+    errno = outcome.number;
+    co_return fail_errno(what);
+  }
+  co_return fail(Errc::system, what + ": " + job::describe(outcome));
+}
+
+Result<std::vector<std::string>> collect_results(const job::HostSpec& spec) {
+  const std::string ml = container::ml_folder(spec);
+  const std::string result = spec.host_folder + "/result";
+  TRY(make_folders(result, 0700));
+  std::vector<std::string> left_out;
+  for (const char* name : {"/model", "/output"}) {
+    struct stat info {};
+    if (::lstat((ml + name).c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+      left_out.push_back(std::string("/opt/ml") + name);
+      continue;
+    }
+    if (::rename((ml + name).c_str(), (result + name).c_str()) != 0)
+      return fail_errno(result + name);
+  }
+  return left_out;
+}
+
+}  // namespace muster::steward

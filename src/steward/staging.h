@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/process.h"
+#include "job/spec.h"
+
+namespace muster::steward {
+
+/// Makes a host's folders and the files that describe the job: bundle/ (what /etc gets), ml/ with
+/// input/config, model, output, code.
+Result<void> make_host_files(const job::HostSpec& spec);
+
+/// One folder of the submitter's that a host gets a writable view of.
+struct Staged {
+  std::string what;    ///< "channel train", "source folder", for messages.
+  std::string from;    ///< The submitter's folder; never written to.
+  std::string layer;   ///< Where the host's writes go.
+  std::string target;  ///< Below the host's ml/.
+
+  bool operator==(const Staged&) const = default;
+};
+/// Pure.
+std::vector<Staged> to_stage(const job::HostSpec& spec);
+
+/// Shows `staged.from` at its target, at no cost; where the kernel refuses, or other file systems
+/// are mounted inside, it starts a copy, to be awaited (copied()). Error: `invalid_input` for what
+/// is no folder.
+Result<std::optional<container::Process>> stage(const Staged& staged,
+                                                const std::vector<std::string>& mount_points);
+/// Waits for a copy that stage() started. Error: `system`: the disk is full, a file unreadable.
+loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy);
+
+/// Moves /opt/ml/model and /opt/ml/output to result/ beside it. Names what was no folder any more
+/// (left out: a host could point anywhere with a link).
+Result<std::vector<std::string>> collect_results(const job::HostSpec& spec);
+
+}  // namespace muster::steward

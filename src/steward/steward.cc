@@ -1,0 +1,123 @@
+#include "steward/steward.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "job/spec.h"
+#include "steward/folders.h"
+#include "steward/host_run.h"
+#include "steward/sweep.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr int exit_undone = 1;
+constexpr int exit_usage = 2;
+constexpr const char* default_state = "/var/lib/muster";
+constexpr std::uint64_t journal_bytes_max = std::uint64_t{16} << 30;
+
+struct StewardArgs {
+  std::string spec_file;
+  int lifeline = -1;
+  bool sweep = false;
+  bool json = false;
+  bool kept_too = false;
+};
+
+Result<StewardArgs> steward_args(const Args& args) {
+  StewardArgs given;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const bool has_value = i + 1 < args.size();
+    if (args[i] == "--spec" && has_value) {
+      given.spec_file = args[++i];
+    } else if (args[i] == "--lifeline" && has_value) {
+      const std::optional<std::int64_t> fd = parse_integer(args[++i]);
+      if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_GETFD) < 0)
+        return fail(Errc::invalid_input, "--lifeline " + args[i] + ": not an open descriptor");
+      given.lifeline = static_cast<int>(*fd);
+    } else if (args[i] == "--sweep") {
+      given.sweep = true;
+    } else if (args[i] == "--json") {
+      given.json = true;
+    } else if (args[i] == "--all") {
+      given.kept_too = true;
+    } else {
+      return fail(Errc::invalid_input,
+                  args[i] + ": expected --spec FILE [--lifeline FD] or --sweep [--json] [--all]");
+    }
+  }
+  if (given.sweep == !given.spec_file.empty())
+    return fail(Errc::invalid_input, "expected either --spec FILE or --sweep");
+  return given;
+}
+
+Result<job::HostSpec> read_spec(const std::string& path) {
+  const std::string text = TRY(read_file(path));
+  const Result<Json> json = parse_json(text);
+  if (!json) return json.error().in(path);
+  Result<job::HostSpec> spec = job::host_spec_from(*json);
+  if (!spec) return spec.error().in(path);
+  return spec;
+}
+
+Result<bool> run_host(const StewardArgs& given, const Env& env) {
+  Fd lifeline(given.lifeline);
+  job::HostSpec spec = TRY(read_spec(given.spec_file));
+  TRY(make_folders(spec.host_folder, 0700));
+  const Fd lock = TRY(take_lock(spec.host_folder + "/lock"));
+  JournalFile journal = TRY(JournalFile::open(spec.host_folder + "/journal", journal_bytes_max));
+  loop::Loop loop;
+  HostRun host(loop, std::move(spec), env, std::move(journal), std::move(lifeline));
+  loop.spawn(host.run());
+  loop.run();
+  return host.done();
+}
+
+int print_swept(const Swept& swept, bool json) {
+  std::string text;
+  if (json) {
+    text = to_text(Json{{"removed", swept.removed}, {"failed", swept.failed}}) + "\n";
+  } else {
+    for (const std::string& what : swept.removed) text += "removed " + what + "\n";
+    for (const std::string& what : swept.failed) text += "left " + what + "\n";
+  }
+  static_cast<void>(write_all(STDOUT_FILENO, text));
+  return swept.failed.empty() ? 0 : exit_undone;
+}
+
+}  // namespace
+
+int steward_main(const Args& args, const Env& env) {
+  const Log log(STDERR_FILENO, "sm steward", Log::Level::info);
+  const Result<StewardArgs> given = steward_args(args);
+  if (!given) {
+    log.error(given.error().text);
+    return exit_usage;
+  }
+  // What we inherited (the job's lock, the lifeline) is for us alone, never for the container.
+  ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (given->sweep) {
+    const Env::const_iterator state = env.find("MUSTER_STATE");
+    const SweepOptions options{state == env.end() ? default_state : state->second, given->kept_too};
+    const Result<Swept> swept = sweep(options, env);
+    if (swept) return print_swept(*swept, given->json);
+    log.error(swept.error().text);
+    return exit_undone;
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
+  const Result<bool> done = run_host(*given, env);
+  if (!done) log.error(done.error().text);
+  return done && *done ? 0 : exit_undone;
+}
+
+}  // namespace muster::steward

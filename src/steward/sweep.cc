@@ -1,0 +1,121 @@
+#include "steward/sweep.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "container/cgroup.h"
+#include "container/network.h"
+#include "container/runtime.h"
+#include "loop/loop.h"
+#include "steward/folders.h"
+
+namespace muster::steward {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Sweeper {
+ public:
+  Sweeper(const SweepOptions& options, const Env& env) : options_(options), env_(env) {}
+
+  Swept run() {
+    // Containers first: what runs in them holds everything else.
+    containers();
+    cgroups();
+    interfaces();
+    job_folders();
+    return std::move(swept_);
+  }
+
+ private:
+  bool is_kept(const std::string& job_folder) const {
+    return !options_.kept_too && ::access((job_folder + "/kept").c_str(), F_OK) == 0;
+  }
+  bool is_dead(const std::string& job_folder) const {
+    return !is_living(job_folder) && !is_kept(job_folder);
+  }
+
+  void note(const std::string& what, const Result<void>& removed) {
+    if (removed) swept_.removed.push_back(what);
+    if (!removed) swept_.failed.push_back(what + ": " + removed.error().text);
+  }
+
+  void containers() {
+    for (const container::KnownContainer& known : container::known_containers()) {
+      // The bundle stands in <job folder>/algo-K/bundle.
+      const std::string job = fs::path(known.bundle).parent_path().parent_path();
+      if (!known.bundle.empty() && !is_dead(job)) {
+        living_jobs_.insert(fs::path(job).filename());
+        continue;
+      }
+      if (known.bundle.empty()) continue;  // Just being made, or not ours.
+      note("container " + known.id, remove_container(known.id));
+    }
+  }
+
+  Result<void> remove_container(const std::string& id) {
+    const container::Runtime runtime = TRY(container::Runtime::find(env_));
+    const std::string logs = TRY(make_private_folder("/run/muster", "sweep-"));
+    Result<void> removed;
+    loop::Loop loop;
+    loop.spawn(remove_one(loop, runtime, id, logs, removed));
+    loop.run();
+    static_cast<void>(remove_tree(logs));
+    return removed;
+  }
+
+  static loop::Task<> remove_one(loop::Loop& loop, const container::Runtime& runtime,
+                                 const std::string& id, const std::string& logs,
+                                 Result<void>& removed) {
+    removed = co_await runtime.remove(loop, id, logs);
+  }
+
+  void cgroups() {
+    for (const std::string& job : container::jobs_with_cgroups()) {
+      const std::string folder = options_.state_folder + "/jobs/" + job;
+      if (living_jobs_.contains(job) || !is_dead(folder)) continue;
+      const std::string path = "/muster/" + job;
+      std::error_code code;
+      // Only for jobs that are known to be ours and dead: elsewhere one may be starting.
+      if (fs::exists(folder, code))
+        for (const int pid : container::processes_in(path)) ::kill(pid, SIGKILL);
+      container::remove_cgroup(path);
+      if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
+    }
+    container::remove_idle_cgroup("/muster");
+  }
+
+  void interfaces() {
+    for (const container::OwnInterface& link : container::own_interfaces())
+      if (!link.job_folder.empty() && is_dead(link.job_folder))
+        note("interface " + link.name, container::remove_interface(link.name));
+  }
+
+  void job_folders() {
+    const std::string jobs = options_.state_folder + "/jobs";
+    for (const std::string& name : folders_in(jobs, "")) {
+      const std::string folder = jobs + "/" + name;
+      std::error_code code;
+      const bool being_made = name.compare(0, 5, ".new-") == 0 && !fs::exists(folder + "/lock");
+      if (!being_made && is_dead(folder)) note("job " + name, remove_tree(folder));
+    }
+  }
+
+  const SweepOptions& options_;
+  const Env& env_;
+  Swept swept_;
+  std::set<std::string> living_jobs_;
+};
+
+}  // namespace
+
+Result<Swept> sweep(const SweepOptions& options, const Env& env) {
+  if (::geteuid() != 0) return fail(Errc::denied, "removing what jobs left needs root");
+  return Sweeper(options, env).run();
+}
+
+}  // namespace muster::steward

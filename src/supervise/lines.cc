@@ -1,0 +1,107 @@
+#include "supervise/lines.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace muster::supervise {
+namespace {
+
+/// Puts '\n' behind each '\r' that has none. `bytes` ends with a line's end.
+std::string with_newlines(std::string bytes) {
+  std::size_t at = bytes.find('\r');
+  if (at == std::string::npos) return bytes;
+  std::string result;
+  result.reserve(bytes.size() + 16);
+  std::size_t from = 0;
+  for (; at != std::string::npos; at = bytes.find('\r', at + 1)) {
+    if (at + 1 < bytes.size() && bytes[at + 1] == '\n') continue;
+    result.append(bytes, from, at + 1 - from);
+    result += '\n';
+    from = at + 1;
+  }
+  result.append(bytes, from);
+  return result;
+}
+
+/// One past the last line end in `bytes`; 0 if there is none. A '\r' at the very end may yet be
+/// followed by its '\n', so it is no end.
+std::size_t after_last_end(std::string_view bytes) {
+  const std::size_t newline = bytes.rfind('\n');
+  std::size_t search_to = bytes.size();
+  if (search_to > 0 && bytes[search_to - 1] == '\r') --search_to;
+  const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
+  const std::size_t carriage = bytes.substr(from, search_to - from).rfind('\r');
+  return carriage == std::string_view::npos ? from : from + carriage + 1;
+}
+
+}  // namespace
+
+void LineSplitter::feed(std::string_view bytes, const Emit& emit) {
+  const bool held_return = !pending_.empty() && pending_.back() == '\r';
+  if (held_return && !bytes.empty() && bytes[0] != '\n') {
+    give_whole(std::exchange(pending_, {}), emit);
+  }
+  const std::size_t end = after_last_end(bytes);
+  if (end > 0) {
+    pending_.append(bytes.substr(0, end));
+    give_whole(std::exchange(pending_, {}), emit);
+  }
+  pending_.append(bytes.substr(end));
+  while (pending_.size() > job::line_bytes_max) {
+    emit(pending_.substr(0, job::line_bytes_max), true);
+    pending_.erase(0, job::line_bytes_max);
+    in_part_ = true;
+  }
+}
+
+void LineSplitter::give_whole(std::string bytes, const Emit& emit) {
+  bytes = with_newlines(std::move(bytes));
+  std::string_view rest = bytes;
+  while (rest.size() > job::line_bytes_max) {
+    const std::size_t newline = rest.rfind('\n', job::line_bytes_max - 1);
+    const bool part = newline == std::string_view::npos;
+    const std::size_t count = part ? job::line_bytes_max : newline + 1;
+    emit(std::string(rest.substr(0, count)), part);
+    rest.remove_prefix(count);
+  }
+  emit(rest.size() == bytes.size() ? std::move(bytes) : std::string(rest), false);
+  in_part_ = false;
+}
+
+void LineSplitter::flush_quiet(const Emit& emit) {
+  if (pending_.empty()) return;
+  if (pending_.back() == '\r') return give_whole(std::exchange(pending_, {}), emit);
+  emit(std::exchange(pending_, {}), true);
+  in_part_ = true;
+}
+
+void LineSplitter::finish(const Emit& emit) {
+  if (pending_.empty() && !in_part_) return;
+  if (pending_.empty() || pending_.back() != '\r') pending_ += '\n';
+  give_whole(std::exchange(pending_, {}), emit);
+}
+
+void LastWords::add(job::Stream stream, std::string_view bytes) {
+  std::string& kept = stream == job::Stream::err ? err_ : out_;
+  if (bytes.size() >= bytes_max) {
+    kept.assign(bytes.substr(bytes.size() - bytes_max));
+    return;
+  }
+  kept += bytes;
+  // Cut rarely, so that a line costs no move of all the others.
+  if (kept.size() > 4 * bytes_max) kept.erase(0, kept.size() - bytes_max);
+}
+
+std::string LastWords::text() const {
+  std::string_view words = err_.empty() ? out_ : err_;
+  if (words.size() > bytes_max) {
+    words.remove_prefix(words.size() - bytes_max);
+    const std::size_t newline = words.find('\n');
+    if (newline != std::string_view::npos && newline + 1 < words.size())
+      words.remove_prefix(newline + 1);
+  }
+  while (!words.empty() && words.back() == '\n') words.remove_suffix(1);
+  return std::string(words);
+}
+
+}  // namespace muster::supervise

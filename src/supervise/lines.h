@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "job/lines.h"
+
+namespace muster::supervise {
+
+/// Cuts a byte stream into chunks of whole lines. Pure.
+///
+/// As many lines as came at once make one chunk. A line ends with '\n'; a '\r' without '\n' behind
+/// it ends one too and gets a '\n' (a progress bar's steps are lines). What is longer than
+/// `job::line_bytes_max` comes in parts of that size. All other bytes are kept as they are.
+class LineSplitter {
+ public:
+  using Emit = std::function<void(std::string bytes, bool part)>;
+
+  void feed(std::string_view bytes, const Emit& emit);
+  /// Nothing came for a while: what there is of an unfinished line is given as a part.
+  void flush_quiet(const Emit& emit);
+  /// The stream has ended: an unfinished line is finished with '\n'.
+  void finish(const Emit& emit);
+  bool unfinished() const { return !pending_.empty(); }
+
+ private:
+  void give_whole(std::string bytes, const Emit& emit);
+
+  std::string pending_;
+  bool in_part_ = false;  ///< A part was given and its line has not ended.
+};
+
+/// The last bytes that a process wrote, for the message about its end.
+class LastWords {
+ public:
+  static constexpr std::size_t bytes_max = 8192;
+  void add(job::Stream stream, std::string_view bytes);
+  /// What it wrote last on stderr, or if nothing there, on stdout; whole lines where possible,
+  /// without the last newline.
+  std::string text() const;
+
+ private:
+  std::string out_, err_;
+};
+
+}  // namespace muster::supervise

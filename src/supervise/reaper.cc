@@ -1,0 +1,117 @@
+#include "supervise/reaper.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster::supervise {
+namespace {
+
+constexpr Duration look_again = std::chrono::milliseconds(20);
+
+/// The parent of `pid`: the second field after the name, which may itself hold spaces and ')'.
+std::optional<pid_t> parent_of(const std::string& pid) {
+  const Result<std::string> text = read_file("/proc/" + pid + "/stat", 1u << 16);
+  if (!text) return std::nullopt;
+  const std::size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  const std::vector<std::string> fields = split_words(text->substr(name_end + 1));
+  if (fields.size() < 2 || fields[0] == "Z") return std::nullopt;
+  const std::optional<std::int64_t> parent = parse_integer(fields[1]);
+  return parent ? std::optional<pid_t>(static_cast<pid_t>(*parent)) : std::nullopt;
+}
+
+struct CloseDir {
+  void operator()(DIR* dir) const { ::closedir(dir); }
+};
+
+}  // namespace
+
+job::Outcome outcome_of(int code, int status) {
+  if (code == CLD_EXITED) return job::Outcome::exited(status);
+  return job::Outcome::signaled(status);
+}
+
+std::vector<pid_t> descendants(pid_t root) {
+  std::multimap<pid_t, pid_t> children;
+  const std::unique_ptr<DIR, CloseDir> proc(::opendir("/proc"));
+  if (!proc) return {};
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const std::optional<std::int64_t> pid = parse_integer(entry->d_name);
+    if (!pid) continue;
+    const std::optional<pid_t> parent = parent_of(entry->d_name);
+    if (parent) children.emplace(*parent, static_cast<pid_t>(*pid));
+  }
+  std::vector<pid_t> result{root};
+  for (std::size_t at = 0; at < result.size(); ++at) {
+    const auto [first, last] = children.equal_range(result[at]);
+    for (auto child = first; child != last; ++child) result.push_back(child->second);
+  }
+  result.erase(result.begin());
+  return result;
+}
+
+Reaper::Reaper(loop::Loop& loop) : loop_(loop), signals_(loop, {SIGCHLD}), reaped_(loop) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  loop_.spawn(reap());
+}
+
+void Reaper::watch(pid_t pid, std::function<void(job::Outcome)> on_end) {
+  watched_[pid] = std::move(on_end);
+  // Its SIGCHLD may have come while another's was being handled.
+  loop_.post([this] { reap_ended(); });
+}
+
+loop::Task<> Reaper::reap() {
+  while (true) {
+    const Result<int> signal = co_await signals_.next();
+    if (!signal) co_return;
+    reap_ended();
+  }
+}
+
+void Reaper::reap_ended() {
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
+    const auto found = watched_.find(info.si_pid);
+    if (found != watched_.end()) {
+      const auto on_end = std::move(found->second);
+      watched_.erase(found);
+      on_end(outcome_of(info.si_code, info.si_status));
+    }
+    info.si_pid = 0;
+    reaped_.notify();
+  }
+}
+
+void Reaper::signal(pid_t pid, int number) const {
+  if (watched_.contains(pid)) ::kill(pid, number);
+}
+
+void Reaper::signal_group(pid_t pid, int number) const {
+  if (watched_.contains(pid)) ::kill(-pid, number);
+}
+
+loop::Task<> Reaper::kill_descendants(TimePoint deadline) {
+  while (true) {
+    reap_ended();
+    const std::vector<pid_t> left = descendants(::getpid());
+    if (left.empty()) co_return;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    // Looked at again soon in any case: some are reaped by parents that were killed with them.
+    const TimePoint now = Clock::now();
+    if (now >= deadline) co_return;
+    co_await reaped_.wait_until(std::min(deadline, now + look_again));
+  }
+}
+
+}  // namespace muster::supervise

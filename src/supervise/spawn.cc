@@ -1,0 +1,163 @@
+#include "supervise/spawn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster::supervise {
+namespace {
+
+enum class Step : int { chdir, descriptors, exec };
+struct Failure {
+  Step step;
+  int number;
+};
+
+/// Everything a child needs, made before the fork: after it nothing may allocate.
+struct Prepared {
+  std::string program;
+  std::vector<char*> argv;
+  std::vector<std::string> env_text;
+  std::vector<char*> envp;
+  std::vector<std::pair<int, int>> fds;  ///< {theirs, ours}, sorted by theirs.
+  int highest = 2;
+};
+
+char* raw(const std::string& text) { return const_cast<char*>(text.c_str()); }
+
+Prepared prepared(const Command& command, const std::string& program, const Stdio& stdio) {
+  Prepared result;
+  result.program = program;
+  for (const std::string& word : command.argv) result.argv.push_back(raw(word));
+  result.argv.push_back(nullptr);
+  for (const auto& [name, value] : command.env) result.env_text.push_back(name + "=" + value);
+  for (const std::string& text : result.env_text) result.envp.push_back(raw(text));
+  result.envp.push_back(nullptr);
+  result.fds = {{0, stdio.in}, {1, stdio.out}, {2, stdio.err}};
+  result.fds.insert(result.fds.end(), stdio.extra.begin(), stdio.extra.end());
+  std::sort(result.fds.begin(), result.fds.end());
+  for (const auto& [theirs, ours] : result.fds)
+    result.highest = std::max({result.highest, theirs, ours});
+  return result;
+}
+
+[[noreturn]] void give_up(int report, Step step) {
+  const Failure failure{step, errno};
+  static_cast<void>(!::write(report, &failure, sizeof(failure)));
+  ::_exit(127);
+}
+
+void reset_signals() {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// Moves the descriptors to their numbers by way of free ones above all of them.
+bool place_descriptors(Prepared& child) {
+  for (auto& [theirs, ours] : child.fds) {
+    ours = ::fcntl(ours, F_DUPFD_CLOEXEC, child.highest + 1);
+    if (ours < 0) return false;
+  }
+  for (const auto& [theirs, ours] : child.fds)
+    if (::dup2(ours, theirs) < 0) return false;
+  return true;
+}
+
+[[noreturn]] void become(Prepared& child, const Command& command, const SpawnOptions& options,
+                         int report, pid_t parent) {
+  if (options.own_session) ::setsid();
+  if (options.own_group && !options.own_session) ::setpgid(0, 0);
+  if (options.death_signal != 0) {
+    ::prctl(PR_SET_PDEATHSIG, options.death_signal);
+    if (::getppid() != parent) ::_exit(127);  // It ended before we could ask for its signal.
+  }
+  reset_signals();
+  const int moved = ::fcntl(report, F_DUPFD_CLOEXEC, child.highest + 1);
+  if (moved >= 0) report = moved;
+  if (!command.cwd.empty() && ::chdir(command.cwd.c_str()) != 0) give_up(report, Step::chdir);
+  if (!place_descriptors(child)) give_up(report, Step::descriptors);
+  ::execve(child.program.c_str(), child.argv.data(), child.envp.data());
+  give_up(report, Step::exec);
+}
+
+Error explained(const Failure& failure, const Command& command, const std::string& program) {
+  errno = failure.number;
+  if (failure.step == Step::chdir) return fail_errno("cannot start in " + command.cwd);
+  if (failure.step == Step::descriptors) return fail_errno("cannot pass descriptors to " + program);
+  if (failure.number == ENOEXEC)
+    return fail(Errc::invalid_input,
+                program + ": not a program: a script needs a first line like #!/bin/sh");
+  if (failure.number == ENOENT)
+    return fail(Errc::not_found,
+                program + ": the interpreter that its first line names does not exist");
+  if (failure.number == E2BIG)
+    return fail(Errc::invalid_input,
+                program + ": the arguments and the environment are too long for the kernel");
+  return fail_errno(program);
+}
+
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
+Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd) {
+  const auto denied = [](const std::string& path) {
+    return fail(Errc::denied, path + ": not executable; chmod +x makes it so");
+  };
+  if (name.find('/') != std::string::npos) {
+    const std::string path = name.front() == '/' || cwd.empty() ? name : cwd + "/" + name;
+    if (!is_file(path)) return fail(Errc::not_found, path + ": no such program");
+    if (::access(path.c_str(), X_OK) != 0) return denied(path);
+    return path;
+  }
+  const Env::const_iterator found = env.find("PATH");
+  const std::string search = found == env.end() ? "/usr/local/bin:/usr/bin:/bin" : found->second;
+  std::string refused;
+  for (const std::string& folder : split(search, ':')) {
+    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    if (!is_file(path)) continue;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+    refused = path;
+  }
+  if (!refused.empty()) return denied(refused);
+  return fail(Errc::not_found, name + ": not found on PATH " + search);
+}
+
+Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options) {
+  CHECK_THAT(!command.argv.empty(), "a command has a program");
+  const std::string program = TRY(find_program(command.argv[0], command.env, command.cwd));
+  Prepared child = prepared(command, program, stdio);
+  Pipe report = TRY(make_pipe());
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail_errno("fork");
+  if (pid == 0) become(child, command, options, report.write.get(), parent);
+  report.write.reset();
+  Failure failure{};
+  ssize_t count = 0;
+  do {
+    count = ::read(report.read.get(), &failure, sizeof(failure));
+  } while (count < 0 && errno == EINTR);
+  if (count == 0) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return explained(failure, command, program);
+}
+
+}  // namespace muster::supervise

@@ -1,0 +1,32 @@
+#include "supervise/tags.h"
+
+#include <algorithm>
+
+namespace muster::supervise {
+
+std::string TagWriter::tagged(const std::string& host, const job::Lines& lines) {
+  std::string tag;
+  if (lines.rank >= 0)
+    tag = "[1,mpirank:" + std::to_string(lines.rank) + "," + host + "]" +
+          (lines.stream == job::Stream::err ? "<stderr>:" : "<stdout>:");
+  std::string text;
+  const std::size_t count =
+      static_cast<std::size_t>(std::count(lines.bytes.begin(), lines.bytes.end(), '\n'));
+  text.reserve(lines.bytes.size() + (count + 1) * tag.size() + 1);
+  bool continues = !open_.empty() && open_ == tag;
+  if (!open_.empty() && !continues) text += '\n';
+  open_.clear();
+  std::string_view rest = lines.bytes;
+  while (!rest.empty()) {
+    if (!continues) text += tag;
+    continues = false;
+    const std::size_t newline = rest.find('\n');
+    const std::size_t length = newline == std::string_view::npos ? rest.size() : newline + 1;
+    text += rest.substr(0, length);
+    rest.remove_prefix(length);
+  }
+  if (lines.part) open_ = tag;
+  return text;
+}
+
+}  // namespace muster::supervise

@@ -1,0 +1,150 @@
+#include "toolkit/follow.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "job/message.h"
+#include "launch/rsh_agent.h"
+#include "toolkit/messages.h"
+
+namespace muster::toolkit {
+
+using job::Message;
+using job::type_of;
+
+Follow::Follow(HostContext context) : Conduct(std::move(context)), changed_(context_.loop) {}
+
+loop::Task<job::Verdict> Follow::run() {
+  const Result<void> joined = co_await join();
+  if (!joined && stop_signal_ != 0) co_return stopped_verdict(stop_signal_);
+  if (!joined) co_return failed_here("", joined.error());
+  joined_ = true;
+  while (!verdict_) co_await changed_.wait();
+  // The leader ends hosts by drain, then end; without a leader we end this one ourselves.
+  co_await context_.host_run.finish(leader_lost_ ? context_.options.failure_grace : Duration());
+  member_->close();
+  co_return *verdict_;
+}
+
+loop::Task<Result<void>> Follow::join() {
+  const TrainOptions& options = context_.options;
+  coordinate::Member::Options roll_call;
+  roll_call.job = context_.training.job_name;
+  roll_call.host = host();
+  roll_call.leader = context_.training.leader;
+  roll_call.port = options.port;
+  roll_call.key = context_.key;
+  roll_call.join_deadline = options.join_deadline;
+  roll_call.heartbeat = options.heartbeat;
+  roll_call.lost_after = options.lost_after;
+  Result<std::unique_ptr<coordinate::Member>> member =
+      coordinate::Member::open(context_.loop, std::move(roll_call), context_.log);
+  if (!member) co_return member.error().in("roll call");
+  member_ = *std::move(member);
+  member_->on_frame([this](const Frame& frame) { on_frame(frame); });
+  member_->on_lost([this](const std::string& how) {
+    leader_lost_ = true;
+    job::Verdict verdict;
+    verdict.outcome = job::Outcome::lost(how);
+    verdict.host = context_.training.leader;
+    verdict.process = "host";
+    settle(std::move(verdict));
+  });
+  if (context_.plan.launcher == launch::Launcher::mpi) {
+    Result<void> coming = let_ranks_come(
+        user_sink(),
+        [this](job::Verdict verdict) {
+          context_.output.ended(verdict);
+          member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
+        },
+        [](AgentCall call) { call.reply(1, "mpirun runs on the leader only"); });
+    if (!coming) co_return coming.error();
+  }
+  co_return co_await member_->join();
+}
+
+HostRun::Sink Follow::user_sink() {
+  if (context_.output.has_steward())
+    return [this](job::Lines lines) { return context_.output.lines(host(), std::move(lines)); };
+  return [this](job::Lines lines) -> loop::Task<> {
+    member_->post(type_of(Message::lines), job::encode(lines));
+    static_cast<void>(co_await member_->room());
+  };
+}
+
+void Follow::settle(job::Verdict verdict) {
+  if (!verdict_) verdict_ = std::move(verdict);
+  changed_.notify();
+}
+
+void Follow::on_frame(const Frame& frame) {
+  switch (static_cast<Message>(frame.type)) {
+    case Message::start: {
+      if (context_.plan.launcher == launch::Launcher::mpi) return;
+      const auto ended = [this](const job::Verdict& verdict) {
+        context_.output.ended(verdict);
+        member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
+      };
+      const Result<void> started = start_program(ended);
+      if (!started) ended(failed_here(context_.training.user_entry_point, started.error()));
+      return;
+    }
+    case Message::exec:
+      return on_exec(frame);
+    case Message::signal: {
+      const SignalRequest request = signal_from(frame.payload);
+      return context_.host_run.stop(request.signal, request.grace);
+    }
+    case Message::drain:
+      return context_.loop.spawn(drain(grace_from(frame.payload)));
+    case Message::end: {
+      member_->expect_end();
+      Result<job::Verdict> verdict = verdict_from_text(frame.payload);
+      return settle(verdict ? *std::move(verdict) : failed_here("", verdict.error()));
+    }
+    default:
+      context_.log.warning("leader: unexpected message " + std::to_string(frame.type));
+  }
+}
+
+void Follow::on_exec(const Frame& frame) {
+  Result<ExecRequest> request = exec_from(frame.payload);
+  if (!request) return context_.log.warning("leader: " + request.error().text);
+  const int id = request->id;
+  Result<Command> command = launch::agent_command(request->text, context_.plan.rank.env);
+  if (!command) return send_end(id, job::Outcome::failed(command.error().text));
+  const HostRun::Sink sink = [this, id](job::Lines lines) -> loop::Task<> {
+    lines.rank = id;
+    member_->post(type_of(Message::exec_output), job::encode(lines));
+    static_cast<void>(co_await member_->room());
+  };
+  const Result<void> started = start_launcher_program(
+      *std::move(command), sink,
+      [this, id](const job::Verdict& verdict) { send_end(id, verdict.outcome); });
+  if (!started) send_end(id, job::Outcome::failed(started.error().text));
+}
+
+void Follow::send_end(int id, const job::Outcome& outcome) {
+  member_->post(type_of(Message::exec_end), exec_end_text({id, outcome}));
+}
+
+loop::Task<> Follow::drain(Duration grace) {
+  co_await context_.host_run.finish(grace);
+  member_->post(type_of(Message::drained), "{}");
+}
+
+void Follow::stop(int signal) {
+  const bool again = stop_signal_ != 0;
+  stop_signal_ = signal;
+  const Duration grace = again ? Duration() : context_.options.stop_grace;
+  if (member_) member_->post(type_of(Message::signal), signal_text(signal, grace));
+  context_.host_run.stop(signal, grace);
+  if (member_ && !joined_) context_.loop.spawn(leave());
+}
+
+loop::Task<> Follow::leave() {
+  static_cast<void>(co_await member_->flushed(Clock::now() + std::chrono::milliseconds(200)));
+  if (!joined_) member_->close();
+}
+
+}  // namespace muster::toolkit

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "coordinate/member.h"
+#include "toolkit/conduct.h"
+
+namespace muster::toolkit {
+
+/// A member's part of a job: joins, runs what the leader asks for, ends when it says so.
+class Follow final : public Conduct {
+ public:
+  explicit Follow(HostContext context);
+  loop::Task<job::Verdict> run() override;
+  void stop(int signal) override;
+
+ private:
+  loop::Task<Result<void>> join();
+  HostRun::Sink user_sink();
+  void on_frame(const Frame& frame);
+  void on_exec(const Frame& frame);
+  void on_signal(const Frame& frame);
+  void send_end(int id, const job::Outcome& outcome);
+  loop::Task<> drain(Duration grace);
+  /// Tells the leader of a stop before the job has started, then goes.
+  loop::Task<> leave();
+  void settle(job::Verdict verdict);
+
+  std::unique_ptr<coordinate::Member> member_;
+  std::optional<job::Verdict> verdict_;
+  bool joined_ = false;
+  bool leader_lost_ = false;
+  int stop_signal_ = 0;
+  loop::Event changed_;
+};
+
+}  // namespace muster::toolkit

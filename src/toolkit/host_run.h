@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "base/log.h"
+#include "job/lines.h"
+#include "job/outcome.h"
+#include "loop/wait.h"
+#include "supervise/output.h"
+#include "supervise/reaper.h"
+#include "toolkit/host_socket.h"
+
+namespace muster::toolkit {
+
+/// One host's share of a job: the programs that `train` starts itself (the script, mpirun, its
+/// daemons), the ranks that come over the host socket, their lines, their ends, their stop.
+class HostRun {
+ public:
+  using Sink = std::function<loop::Task<>(job::Lines)>;
+
+  /// A program that train starts itself.
+  struct Program {
+    std::string name;  ///< For verdicts: "mpirun", "orted", "train.py".
+    int rank = -1;     ///< >= 0: its output is user output of that rank.
+    bool user = false; ///< The user's own program: gets SIGTERM and a grace at a stop.
+    Command command;
+    Sink sink;
+    std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.
+  };
+
+  HostRun(loop::Loop& loop, supervise::Reaper& reaper, std::string host, const Log& log);
+  HostRun(const HostRun&) = delete;
+  HostRun& operator=(const HostRun&) = delete;
+  ~HostRun();
+
+  /// Opens the host's socket in a private folder; ranks that come run `rank`. Errors: `system`.
+  /// `on_rank_end` is called for each rank's end after its last line went to `sink`.
+  Result<void> listen(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
+                      std::function<void(AgentCall)> on_agent);
+  const std::string& socket_path() const { return socket_path_; }
+  /// A name for our binary that mpirun can be given as its agent: no spaces in it.
+  const std::string& agent_path() const { return agent_path_; }
+
+  Result<void> start(Program program);
+
+  /// A stop request: the user's programs and ranks get `signal`, SIGKILL after `grace`. Launchers
+  /// are left to end by themselves. A second call can only shorten the grace.
+  void stop(int signal, Duration grace);
+  /// Ends everything: ranks as by stop(SIGTERM, grace), then launchers and what else descends from
+  /// us by SIGKILL. Returns when all are gone and their last lines have been handed on.
+  loop::Task<> finish(Duration grace);
+  /// True while a user's program or a rank runs.
+  bool running() const { return users_ > 0; }
+
+ private:
+  struct Process;
+  RankRun rank_come(const RankHello& hello);
+  void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
+  loop::Task<> read(std::shared_ptr<supervise::OutputReader> reader, Sink sink,
+                    std::shared_ptr<Process> process);
+  loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
+  loop::Task<> kill_at_deadline();
+  void signal_users(int signal);
+
+  loop::Loop& loop_;
+  supervise::Reaper& reaper_;
+  std::string host_;
+  const Log& log_;
+  std::string folder_, socket_path_, agent_path_;
+  RankRun rank_run_;
+  Sink rank_sink_;
+  std::function<void(job::Verdict)> on_rank_end_;
+  std::unique_ptr<HostSocket> socket_;
+  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Those that came over the socket.
+  std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Those that we started.
+  int users_ = 0;
+  int readers_ = 0;
+  bool finishing_ = false;
+  loop::Event moved_;
+  TimePoint kill_at_ = TimePoint::max();
+};
+
+}  // namespace muster::toolkit

@@ -1,0 +1,157 @@
+#include "toolkit/host_socket.h"
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "job/message.h"
+#include "toolkit/messages.h"
+
+namespace muster::toolkit {
+
+using job::Message;
+using job::type_of;
+
+struct HostSocket::State : std::enable_shared_from_this<HostSocket::State> {
+  State(loop::Loop& l, std::unique_ptr<loop::UnixListener> at, Callbacks c)
+      : loop(l), listener(std::move(at)), callbacks(std::move(c)) {}
+
+  loop::Task<> accept();
+  loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
+  loop::Task<> serve_rank(std::shared_ptr<loop::UnixChannel> channel, Frame hello);
+  loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
+  loop::Task<job::Outcome> follow_rank(loop::UnixChannel& channel, int rank);
+
+  loop::Loop& loop;
+  std::unique_ptr<loop::UnixListener> listener;
+  Callbacks callbacks;
+  std::map<int, std::shared_ptr<loop::UnixChannel>> ranks;
+};
+
+namespace {
+
+int number_in(const Json& json, const char* name) {
+  if (!json.is_object() || !json.contains(name) || !json[name].is_number_integer()) return -1;
+  return json[name].get<int>();
+}
+
+std::string text_in(const Json& json, const char* name) {
+  if (!json.is_object() || !json.contains(name) || !json[name].is_string()) return {};
+  return json[name].get<std::string>();
+}
+
+/// Arguments and environment may be any bytes but NUL, which JSON could not carry: they go
+/// NUL-separated, see docs/protocols/host-socket.md.
+std::string run_payload(const RankRun& run) {
+  std::string payload = std::to_string(run.command.argv.size()) + '\0' +
+                        std::to_string(run.kept.size()) + '\0' + run.command.cwd + '\0';
+  for (const std::string& word : run.command.argv) payload += word + '\0';
+  for (const std::string& name : run.kept) payload += name + '\0';
+  for (const auto& [name, value] : run.command.env) payload += name + "=" + value + '\0';
+  return payload;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostSocket>> HostSocket::open(loop::Loop& loop, const std::string& path,
+                                                     Callbacks callbacks) {
+  std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path));
+  auto state = std::make_shared<State>(loop, std::move(listener), std::move(callbacks));
+  loop.spawn(state->accept());
+  return std::unique_ptr<HostSocket>(new HostSocket(std::move(state)));
+}
+
+HostSocket::~HostSocket() { state_->listener->close(); }
+
+void HostSocket::signal_ranks(int number) {
+  for (const auto& [rank, channel] : state_->ranks)
+    channel->post(type_of(Message::signal), signal_text(number, {}));
+}
+
+loop::Task<> HostSocket::State::accept() {
+  const std::shared_ptr<State> self = shared_from_this();
+  while (true) {
+    Result<std::unique_ptr<loop::UnixChannel>> channel = co_await listener->accept();
+    if (!channel) co_return;
+    loop.spawn(serve(*std::move(channel)));
+  }
+}
+
+loop::Task<> HostSocket::State::serve(std::shared_ptr<loop::UnixChannel> channel) {
+  const std::shared_ptr<State> self = shared_from_this();
+  const Result<Frame> first = co_await channel->receive();
+  if (!first) co_return;
+  if (first->type == type_of(Message::rank_hello))
+    co_await serve_rank(std::move(channel), *first);
+  else if (first->type == type_of(Message::agent_exec))
+    co_await serve_agent(std::move(channel), *first);
+}
+
+loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> channel,
+                                           Frame frame) {
+  const Result<Json> json = parse_json(frame.payload);
+  if (!json) co_return;
+  const RankHello hello{number_in(*json, "rank"), number_in(*json, "local_rank"),
+                        static_cast<pid_t>(number_in(*json, "pid"))};
+  Result<RankRun> run = hello.rank < 0 || ranks.contains(hello.rank)
+                            ? Result<RankRun>(fail(Errc::protocol, "this rank runs already"))
+                            : callbacks.on_rank(hello);
+  if (!run) {
+    channel->post(type_of(Message::failed), to_text({{"why", run.error().text}}));
+    static_cast<void>(co_await channel->flushed());
+    co_return;
+  }
+  ranks[hello.rank] = channel;
+  const std::string payload = run_payload(*run);
+  if (payload.size() > frame_payload_bytes_max) {
+    channel->post(type_of(Message::failed), to_text({{"why", "arguments and environment too long"}}));
+  } else {
+    channel->post(type_of(Message::rank_run), payload);
+  }
+  job::Outcome outcome = co_await follow_rank(*channel, hello.rank);
+  ranks.erase(hello.rank);
+  co_await callbacks.on_rank_end(hello.rank, std::move(outcome));
+  channel->post(type_of(Message::rank_ack), "{}");
+  static_cast<void>(co_await channel->flushed());
+}
+
+/// Until its end. A connection that breaks before is the death of `sm rank`, and its program's by
+/// the kernel (PR_SET_PDEATHSIG).
+loop::Task<job::Outcome> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
+  while (true) {
+    const Result<Frame> frame = co_await channel.receive();
+    if (!frame) co_return job::Outcome::signaled(SIGKILL);
+    const Result<Json> json = parse_json(frame->payload);
+    if (!json) co_return job::Outcome::failed("rank: " + json.error().text);
+    if (frame->type == type_of(Message::failed))
+      co_return job::Outcome::failed(text_in(*json, "why"));
+    if (frame->type == type_of(Message::rank_started)) {
+      std::vector<Fd> fds = channel.take_fds();
+      if (fds.size() != 2) co_return job::Outcome::failed("rank: came without its output");
+      callbacks.on_started(rank, std::move(fds[0]), std::move(fds[1]));
+    }
+    if (frame->type != type_of(Message::rank_end)) continue;
+    if (!json->contains("outcome")) co_return job::Outcome::failed("rank: end without outcome");
+    Result<job::Outcome> outcome = job::outcome_from((*json)["outcome"]);
+    co_return outcome ? *std::move(outcome) : job::Outcome::failed(outcome.error().text);
+  }
+}
+
+loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> channel,
+                                            const Frame& frame) {
+  const Result<Json> json = parse_json(frame.payload);
+  std::vector<Fd> fds = channel->take_fds();
+  if (!json || fds.size() != 2) co_return;
+  AgentCall call;
+  call.host = text_in(*json, "host");
+  call.text = text_in(*json, "text");
+  call.out = std::move(fds[0]);
+  call.err = std::move(fds[1]);
+  call.reply = [channel](int code, const std::string& error) {
+    channel->post(type_of(Message::agent_end), to_text({{"code", code}, {"error", error}}));
+  };
+  callbacks.on_agent(std::move(call));
+  static_cast<void>(co_await channel->receive());  // Until the agent goes.
+}
+
+}  // namespace muster::toolkit

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "base/fd.h"
+#include "job/outcome.h"
+#include "loop/unix.h"
+
+namespace muster::toolkit {
+
+/// A rank that comes: what its launcher told it.
+struct RankHello {
+  int rank = 0;
+  int local_rank = 0;
+  pid_t pid = 0;  ///< Of `sm rank`.
+};
+/// What it is to run.
+struct RankRun {
+  Command command;
+  Args kept;  ///< Variables of its own environment that win over `command.env`.
+};
+/// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
+struct AgentCall {
+  std::string host;
+  std::string text;
+  Fd out, err;  ///< The agent's own.
+  /// Ends the agent with `code`, or with one line if `error` is not empty. Call once.
+  std::function<void(int code, const std::string& error)> reply;
+};
+
+/// The unix socket of a host's `train`, to which ranks and agents talk.
+/// Source: docs/protocols/host-socket.md.
+class HostSocket {
+ public:
+  struct Callbacks {
+    /// Error: the rank is refused with its text.
+    std::function<Result<RankRun>(const RankHello&)> on_rank;
+    /// Its program runs; the read ends of its output.
+    std::function<void(int rank, Fd out, Fd err)> on_started;
+    /// Its program has ended, or could not be started, or `sm rank` itself was killed. Once this
+    /// returns the rank is let go.
+    std::function<loop::Task<>(int rank, job::Outcome outcome)> on_rank_end;
+    std::function<void(AgentCall)> on_agent;
+  };
+  /// Listens at `path` (mode 0600). Error: `system`.
+  static Result<std::unique_ptr<HostSocket>> open(loop::Loop& loop, const std::string& path,
+                                                  Callbacks callbacks);
+  HostSocket(const HostSocket&) = delete;
+  HostSocket& operator=(const HostSocket&) = delete;
+  ~HostSocket();
+
+  /// Sends a signal to the programs of all ranks that run.
+  void signal_ranks(int number);
+
+ private:
+  struct State;
+  explicit HostSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::toolkit

@@ -1,0 +1,129 @@
+#include "toolkit/init.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "job/outcome.h"
+#include "supervise/reaper.h"
+#include "supervise/spawn.h"
+
+namespace muster::toolkit {
+namespace {
+
+constexpr int exit_usage = 2;
+constexpr int exit_cannot_run = 127;
+constexpr int exit_killed = 128 + SIGKILL;
+
+struct InitArgs {
+  int lifeline = -1;
+  Args program;
+};
+
+Result<InitArgs> init_args(const Args& args) {
+  InitArgs result;
+  std::size_t at = 0;
+  if (args.size() > 1 && args[0] == "--lifeline") {
+    const std::optional<std::int64_t> fd = parse_integer(args[1]);
+    if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
+      return fail(Errc::invalid_input, "--lifeline " + args[1] + ": not an open descriptor");
+    result.lifeline = static_cast<int>(*fd);
+    at = 2;
+  }
+  if (at >= args.size() || args[at] != "--" || at + 1 >= args.size())
+    return fail(Errc::invalid_input, "expected [--lifeline FD] -- PROGRAM [ARGS]");
+  result.program.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
+  return result;
+}
+
+/// The stream to the steward, if there is one, goes on to the program; nothing else does.
+supervise::Stdio passed_on(const Env& env) {
+  supervise::Stdio stdio;
+  const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
+  if (found == env.end()) return stdio;
+  const std::optional<std::int64_t> fd = parse_integer(found->second);
+  if (fd && *fd >= 3) stdio.extra = {{static_cast<int>(*fd), static_cast<int>(*fd)}};
+  return stdio;
+}
+
+Fd all_signals() {
+  sigset_t set;
+  ::sigfillset(&set);
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
+    ::sigdelset(&set, number);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/// Reaps all that has ended; the exit status once the program is among it.
+std::optional<int> reap(pid_t program) {
+  std::optional<int> status;
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
+    if (info.si_pid == program)
+      status = job::exit_code(supervise::outcome_of(info.si_code, info.si_status));
+    info.si_pid = 0;
+  }
+  return status;
+}
+
+void kill_all() {
+  // As the first process of a pid namespace our own end kills the rest; elsewhere we see to it.
+  if (::getpid() == 1) return;
+  for (const pid_t pid : supervise::descendants(::getpid())) ::kill(pid, SIGKILL);
+}
+
+int follow(pid_t program, const Fd& signals, int lifeline) {
+  std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
+  while (true) {
+    if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+    if (fds[1].revents != 0) {
+      kill_all();
+      return exit_killed;
+    }
+    signalfd_siginfo info{};
+    while (::read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
+      const int number = static_cast<int>(info.ssi_signo);
+      if (number != SIGCHLD) ::kill(program, number);
+    }
+    if (const std::optional<int> status = reap(program)) {
+      kill_all();
+      return *status;
+    }
+  }
+}
+
+}  // namespace
+
+int init_main(const Args& args, const Env& env) {
+  const Log log(STDERR_FILENO, "sm init", Log::Level::info);
+  const Result<InitArgs> given = init_args(args);
+  if (!given) {
+    log.error(given.error().text);
+    return exit_usage;
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Fd signals = all_signals();
+  const Result<pid_t> pid =
+      supervise::spawn({given->program, env, {}}, passed_on(env), supervise::SpawnOptions{});
+  if (!pid) {
+    log.error(pid.error().text);
+    return exit_cannot_run;
+  }
+  // Our own end of the steward's stream: it must end with the program.
+  const supervise::Stdio passed = passed_on(env);
+  for (const auto& [theirs, ours] : passed.extra) ::close(ours);
+  return follow(*pid, signals, given->lifeline);
+}
+
+}  // namespace muster::toolkit

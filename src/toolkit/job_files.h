@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "job/training.h"
+#include "launch/plan.h"
+
+namespace muster::toolkit {
+
+/// The job as this host's /opt/ml (SAGEMAKER_BASE_DIR) tells it. Errors name file and place.
+Result<job::Training> read_training(const Env& env);
+
+/// What this host runs. The user's environment is `env` without MUSTER_*, the SM_* variables, the
+/// code folder first on PYTHONPATH, and PYTHONUNBUFFERED=1 unless set (a killed rank loses the
+/// last words that sit in its buffer).
+/// `agent` is the program that mpirun is given; any name for a plan that is only printed.
+Result<launch::HostPlan> read_plan(const job::Training& training, const Env& env,
+                                   const std::string& agent);
+
+}  // namespace muster::toolkit

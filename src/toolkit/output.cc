@@ -1,0 +1,70 @@
+#include "toolkit/output.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/frame.h"
+#include "base/json.h"
+#include "job/message.h"
+
+namespace muster::toolkit {
+
+Output::Output(loop::Loop& loop, Options options)
+    : steward_(options.steward_fd.has_value()),
+      tagged_(options.tagged),
+      out_(loop, options.steward_fd.value_or(STDOUT_FILENO)),
+      err_(loop, STDERR_FILENO) {}
+
+void Output::post_lines(const std::string& host, const job::Lines& lines) {
+  std::string text;
+  if (steward_)
+    append_frame(text, job::type_of(job::Message::lines), job::encode(lines));
+  else if (tagged_)
+    text = tags_.tagged(host, lines);
+  else if (lines.stream == job::Stream::err)
+    return err_.post(lines.bytes);
+  else
+    return out_.post(lines.bytes);
+  out_.post(text);
+}
+
+loop::Task<> Output::lines(std::string host, job::Lines lines) {
+  post_lines(host, lines);
+  co_await out_.room();
+  co_await err_.room();
+}
+
+loop::Task<> Output::launcher_lines(job::Lines lines) {
+  lines.rank = -1;
+  lines.stream = job::Stream::err;
+  if (steward_) {
+    std::string frame;
+    append_frame(frame, job::type_of(job::Message::lines), job::encode(lines));
+    out_.post(frame);
+    co_return co_await out_.room();
+  }
+  err_.post(lines.bytes);
+  co_await err_.room();
+}
+
+void Output::ended(const job::Verdict& verdict) {
+  if (!steward_) return;
+  std::string frame;
+  append_frame(frame, job::type_of(job::Message::outcome), to_text(job::to_json(verdict)));
+  out_.post(frame);
+}
+
+void Output::verdict(const job::Verdict& verdict) {
+  if (!steward_) return;
+  std::string frame;
+  append_frame(frame, job::type_of(job::Message::verdict), to_text(job::to_json(verdict)));
+  out_.post(frame);
+}
+
+loop::Task<> Output::flushed(TimePoint deadline) {
+  co_await out_.flushed(deadline);
+  co_await err_.flushed(deadline);
+}
+
+}  // namespace muster::toolkit

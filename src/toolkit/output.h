@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "job/lines.h"
+#include "job/outcome.h"
+#include "loop/wait.h"
+#include "supervise/tags.h"
+#include "toolkit/writer.h"
+
+namespace muster::toolkit {
+
+/// Where `train` tells what happens on its host: the steward's stream if there is one
+/// (docs/protocols/steward.md), else its own standard output in the reference's form.
+class Output {
+ public:
+  struct Options {
+    std::optional<int> steward_fd;
+    bool tagged = false;  ///< Without a steward: lines of ranks carry their tag.
+  };
+  Output(loop::Loop& loop, Options options);
+
+  /// Lines of a rank of `host`; waits while the reader does not keep up.
+  loop::Task<> lines(std::string host, job::Lines lines);
+  /// What a launcher itself says: kept apart from the users' lines.
+  loop::Task<> launcher_lines(job::Lines lines);
+  /// As lines(), without waiting; see behind().
+  void post_lines(const std::string& host, const job::Lines& lines);
+  /// Waits until the reader keeps up again.
+  loop::Task<> room() { return out_.room(); }
+  bool behind() const { return out_.behind(); }
+
+  /// A process of this host has ended; only a steward hears of it.
+  void ended(const job::Verdict& verdict);
+  void verdict(const job::Verdict& verdict);
+  loop::Task<> flushed(TimePoint deadline);
+  bool has_steward() const { return steward_; }
+
+ private:
+  bool steward_;
+  bool tagged_;
+  Writer out_;
+  Writer err_;
+  supervise::TagWriter tags_;
+};
+
+}  // namespace muster::toolkit

@@ -1,0 +1,212 @@
+#include "toolkit/rank.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "job/message.h"
+#include "supervise/reaper.h"
+#include "supervise/spawn.h"
+#include "toolkit/messages.h"
+#include "toolkit/socket_client.h"
+
+namespace muster::toolkit {
+namespace {
+
+using job::Message;
+using job::type_of;
+
+constexpr int exit_cannot_run = 127;
+constexpr int ack_wait_ms = 5000;
+
+std::string value_of(const Env& env, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const Env::const_iterator found = env.find(name);
+    if (found != env.end()) return found->second;
+  }
+  return {};
+}
+
+std::int64_t number_of(const Env& env, std::initializer_list<const char*> names) {
+  return parse_integer(value_of(env, names)).value_or(-1);
+}
+
+/// What `train` answers, laid over our own environment. Payload: docs/protocols/host-socket.md.
+Result<Command> command_from(const std::string& payload, const Env& own) {
+  std::vector<std::string> parts = split(payload, '\0');
+  if (parts.size() < 4) return fail(Errc::protocol, "train sent no command");
+  const std::size_t args = static_cast<std::size_t>(parse_integer(parts[0]).value_or(0));
+  const std::size_t kept = static_cast<std::size_t>(parse_integer(parts[1]).value_or(0));
+  const std::size_t env_at = 3 + args + kept;
+  if (args < 1 || env_at >= parts.size()) return fail(Errc::protocol, "train sent half a command");
+  Command command;
+  command.cwd = parts[2];
+  command.argv.assign(parts.begin() + 3, parts.begin() + 3 + static_cast<std::ptrdiff_t>(args));
+  for (const auto& [name, value] : own)
+    if (!name.starts_with("MUSTER_")) command.env.emplace(name, value);
+  const std::vector<std::string> kept_names(
+      parts.begin() + 3 + static_cast<std::ptrdiff_t>(args),
+      parts.begin() + static_cast<std::ptrdiff_t>(env_at));
+  for (std::size_t at = env_at; at + 1 < parts.size(); ++at) {
+    const std::size_t equals = parts[at].find('=');
+    if (equals == std::string::npos) return fail(Errc::protocol, "train sent a bad variable");
+    const std::string name = parts[at].substr(0, equals);
+    bool keep = false;
+    for (const std::string& kept_name : kept_names) keep = keep || kept_name == name;
+    if (!keep || !own.contains(name)) command.env[name] = parts[at].substr(equals + 1);
+  }
+  return command;
+}
+
+Result<Command> ask(SocketClient& train, const Env& env) {
+  const std::int64_t rank = number_of(env, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
+  const std::int64_t local = number_of(env, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
+  if (rank < 0)
+    return fail(Errc::invalid_input, "no OMPI_COMM_WORLD_RANK or PMIX_RANK: not started by mpirun");
+  TRY(train.send(type_of(Message::rank_hello),
+                 to_text({{"rank", rank}, {"local_rank", local}, {"pid", ::getpid()}})));
+  const Frame answer = TRY(train.receive());
+  if (answer.type == type_of(Message::rank_run)) return command_from(answer.payload, env);
+  const Result<Json> json = parse_json(answer.payload);
+  const bool told = json && json->is_object() && json->contains("why") && (*json)["why"].is_string();
+  return fail(Errc::denied, told ? (*json)["why"].get<std::string>() : "train refused this rank");
+}
+
+/// The signals that are passed on, as a descriptor; blocked in this process from here on.
+Fd forwarded_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM})
+    ::sigaddset(&set, number);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return Fd(::signalfd(-1, &set, SFD_CLOEXEC));
+}
+
+/// Follows the program until it ends; `train` and whoever signals us reach it meanwhile.
+class Follower {
+ public:
+  Follower(SocketClient& train, pid_t pid, Fd signals)
+      : train_(train),
+        pid_(pid),
+        pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+        signals_(std::move(signals)) {}
+
+  /// None: `train` is gone, and the program was killed for it.
+  std::optional<job::Outcome> until_end() {
+    std::array<pollfd, 3> fds = {pollfd{pidfd_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0},
+                                 pollfd{train_.fd(), POLLIN, 0}};
+    while (true) {
+      if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+      if (fds[1].revents != 0) pass_signal();
+      if (fds[2].revents != 0 && !serve_train()) {
+        ::kill(-pid_, SIGKILL);
+        static_cast<void>(reap());
+        return std::nullopt;
+      }
+      if (fds[0].revents != 0) return reap();
+    }
+  }
+
+ private:
+  void pass_signal() {
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info))
+      ::kill(-pid_, static_cast<int>(info.ssi_signo));
+  }
+
+  bool serve_train() {
+    const Result<std::optional<Frame>> frame = train_.receive_some();
+    if (!frame) return false;
+    if (*frame && (*frame)->type == type_of(Message::signal))
+      ::kill(-pid_, signal_from((*frame)->payload).signal);
+    return true;
+  }
+
+  job::Outcome reap() const {
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
+    return supervise::outcome_of(info.si_code, info.si_status);
+  }
+
+  SocketClient& train_;
+  pid_t pid_;
+  Fd pidfd_;
+  Fd signals_;
+};
+
+Result<pid_t> start(SocketClient& train, const Command& command) {
+  Pipe out = TRY(make_pipe());
+  Pipe err = TRY(make_pipe());
+  supervise::SpawnOptions options;
+  options.own_group = true;  // Whoever signals our group must not signal it twice.
+  options.death_signal = SIGKILL;
+  const pid_t pid = TRY(
+      supervise::spawn(command, {STDIN_FILENO, out.write.get(), err.write.get(), {}}, options));
+  TRY(train.send(type_of(Message::rank_started), to_text({{"pid", pid}}),
+                 {out.read.get(), err.read.get()}));
+  return pid;
+}
+
+void report_end(SocketClient& train, const job::Outcome& outcome) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const Json end = {{"outcome", job::to_json(outcome)},
+                    {"unix_ms", std::chrono::duration_cast<UnixMillis>(now).count()}};
+  if (!train.send(type_of(Message::rank_end), to_text(end))) return;
+  while (true) {
+    pollfd fd{train.fd(), POLLIN, 0};
+    if (::poll(&fd, 1, ack_wait_ms) <= 0) return;
+    const Result<std::optional<Frame>> frame = train.receive_some();
+    if (!frame || (*frame && (*frame)->type == type_of(Message::rank_ack))) return;
+  }
+}
+
+[[noreturn]] void end_like(const job::Outcome& outcome) {
+  if (outcome.kind == job::Outcome::Kind::signaled) {
+    const rlimit no_core{};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    sigset_t none;
+    ::sigemptyset(&none);
+    std::signal(outcome.number, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::raise(outcome.number);
+  }
+  ::_exit(job::exit_code(outcome));
+}
+
+}  // namespace
+
+int rank_main(const Args&, const Env& env) {
+  const Log log(STDERR_FILENO, "sm rank", Log::Level::info);
+  Result<SocketClient> train = SocketClient::connect(value_of(env, {"MUSTER_SOCKET"}));
+  if (!train) {
+    log.error(train.error().text);
+    return exit_cannot_run;
+  }
+  Fd signals = forwarded_signals();
+  const Result<Command> command = ask(*train, env);
+  const Result<pid_t> pid =
+      command ? start(*train, *command) : Result<pid_t>(command.error());
+  if (!pid) {
+    report_end(*train, job::Outcome::failed(pid.error().text));
+    return exit_cannot_run;
+  }
+  const std::optional<job::Outcome> outcome =
+      Follower(*train, *pid, std::move(signals)).until_end();
+  if (!outcome) return exit_cannot_run;
+  report_end(*train, *outcome);
+  end_like(*outcome);
+}
+
+}  // namespace muster::toolkit

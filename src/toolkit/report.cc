@@ -1,0 +1,22 @@
+#include "toolkit/report.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+
+namespace muster::toolkit {
+
+Result<void> report_success(const std::string& base) {
+  TRY(make_folders(base + "/output"));
+  TRY(write_file(base + "/output/success", ""));
+  return write_file(base + "/success", "");
+}
+
+Result<void> report_failure(const std::string& base, const std::string& text) {
+  const std::string path = base + "/output/failure";
+  if (::access(path.c_str(), F_OK) == 0) return {};
+  TRY(make_folders(base + "/output"));
+  return write_file(path, text);
+}
+
+}  // namespace muster::toolkit

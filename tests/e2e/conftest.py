@@ -1,0 +1,113 @@
+"""Fixtures of the end-to-end tests."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from lab import REPOSITORY, SM, Lab
+from process import state_of, wait_until
+from training import Training
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "deep: long; only `make test-deep` runs it")
+
+
+def pytest_sessionstart(session):
+    if os.geteuid() != 0:
+        pytest.exit("the end-to-end tests make namespaces: run them as root", returncode=2)
+    if not SM.exists():
+        pytest.exit(f"{SM} is missing: `make sm` builds it", returncode=2)
+
+
+def machine_state() -> dict[str, set[str]]:
+    """What a job could leave behind on the machine itself."""
+    links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
+    with open("/proc/self/mountinfo") as mounts:
+        mounted = {line.split()[4] for line in mounts}
+    groups = subprocess.run(
+        ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster*"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    programs = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            name = os.path.basename(os.readlink(f"/proc/{entry}/exe"))
+        except OSError:
+            continue
+        if (
+            name in ("sm", "train", "orted", "mpirun", "orterun", "runc")
+            and state_of(int(entry)) != "Z"
+        ):
+            programs.add(f"{name} {entry}")
+    return {
+        "links": {line.split()[0] for line in links.splitlines()},
+        "mounts": mounted,
+        "cgroups": set(groups.split()),
+        "programs": programs,
+    }
+
+
+def leftovers(before: dict[str, set[str]]) -> dict[str, set[str]]:
+    """What is there now and was not before; empty cgroup parents do not count."""
+    now = machine_state()
+    new = {what: now[what] - before[what] for what in now}
+    new["cgroups"] = {path for path in new["cgroups"] if not path.endswith("/muster")}
+    return {what: items for what, items in new.items() if items}
+
+
+@pytest.fixture
+def nothing_left():
+    """Fails a test that leaves a link, mount, cgroup or process of ours on the machine."""
+    before = machine_state()
+    yield before
+    try:
+        wait_until("the machine to be as before", lambda: not leftovers(before), 10)
+    except AssertionError:
+        raise AssertionError(f"left behind: {leftovers(before)}") from None
+
+
+@pytest.fixture
+def folder(request) -> pathlib.Path:
+    """An empty folder of the test's own, under build/ so that it is on a real file system."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", request.node.name)[:80]
+    path = REPOSITORY / "build" / "e2e" / f"{request.node.path.stem}-{name}"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    yield path
+    if not getattr(request.node, "failed", False):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.when == "call" and report.failed:
+        item.failed = True
+
+
+@pytest.fixture
+def lab(folder, nothing_left):
+    """A lab without hosts; hosts are made on demand."""
+    with Lab(folder) as lab:
+        yield lab
+
+
+@pytest.fixture
+def training(lab):
+    """Makes trainings; at the end no host may have a process left of one that ended by itself."""
+    made: list[Training] = []
+
+    def make(*args, **options) -> Training:
+        made.append(Training(lab, *args, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()

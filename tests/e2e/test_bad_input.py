@@ -1,0 +1,104 @@
+"""Bad input: one clear line that says file, place and what was expected."""
+
+import os
+
+import pytest
+
+from lab import VENV
+from training import GUARD_SECONDS
+
+CONFIG = "input/config"
+
+
+def write(name: str, text: str):
+    def change(base):
+        (base / name).write_text(text)
+
+    return change
+
+
+def remove(name: str):
+    return lambda base: (base / name).unlink()
+
+
+def program(name: str, content: bytes | None = None):
+    def change(base):
+        if content is not None:
+            (base / "code" / name).write_bytes(content)
+        (base / CONFIG / "hyperparameters.json").write_text(
+            f'{{"sagemaker_program": "\\"{name}\\""}}'
+        )
+
+    return change
+
+
+RESOURCES, HYPER, INPUT = (
+    f"{CONFIG}/{name}.json" for name in ("resourceconfig", "hyperparameters", "inputdataconfig")
+)
+CASES = {
+    # name: (what is wrong, all of what the one line must hold)
+    "no_resourceconfig": (remove(RESOURCES), ["resourceconfig.json"]),
+    "no_hyperparameters": (remove(HYPER), ["hyperparameters.json"]),
+    "no_inputdataconfig": (remove(INPUT), ["inputdataconfig.json"]),
+    "hyperparameters_not_json": (
+        write(HYPER, '{"a": "1",\n "b": }'),
+        ["hyperparameters.json", "2"],
+    ),
+    "hyperparameters_cut_off": (write(HYPER, '{"a": "1"'), ["hyperparameters.json"]),
+    "hyperparameters_a_list": (write(HYPER, "[]"), ["hyperparameters.json", "object"]),
+    "resourceconfig_empty": (write(RESOURCES, ""), ["resourceconfig.json"]),
+    "resourceconfig_no_hosts": (
+        write(RESOURCES, '{"current_host": "algo-1"}'),
+        ["resourceconfig.json", "hosts"],
+    ),
+    "resourceconfig_hosts_text": (
+        write(RESOURCES, '{"current_host": "algo-1", "hosts": "algo-1"}'),
+        ["resourceconfig.json", "hosts"],
+    ),
+    "resourceconfig_not_a_host": (
+        write(RESOURCES, '{"current_host": "algo-9", "hosts": ["algo-1"]}'),
+        ["resourceconfig.json", "algo-9"],
+    ),
+    "inputdataconfig_not_json": (write(INPUT, "{,}"), ["inputdataconfig.json"]),
+    "no_program_named": (write(HYPER, "{}"), ["sagemaker_program"]),
+    "unknown_program": (program("missing.py"), ["missing.py"]),
+    "program_outside": (program("../../etc/passwd"), ["../../etc/passwd"]),
+    "not_executable": (program("data.bin", bytes(range(256))), ["data.bin"]),
+    "missing_interpreter": (program("job.sh", b"#!/no/such/shell\n"), ["job.sh"]),
+}
+
+
+def assert_one_clear_line(process, words: list[str]) -> None:
+    code = process.wait(GUARD_SECONDS)
+    assert code > 0, f"exit {code}: {process.text}"
+    lines = [line for line in process.text.splitlines() if all(word in line for word in words)]
+    assert lines, f"no line holds all of {words}:\n{process.text}"
+    for noise in ("Traceback", "terminate called", "core dumped", "Aborted", "what():"):
+        assert noise not in process.text
+    assert len(process.text.splitlines()) <= 6, f"too many words:\n{process.text}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_named(training, case):
+    change, words = CASES[case]
+    job = training(1, 1, "print('must not run')", {"sagemaker_mpi_enabled": "false"})
+    change(job.hosts[0].base)
+    job.start()
+    assert_one_clear_line(job.leader, words)
+    assert "must not run" not in job.leader.text
+    assert (job.hosts[0].base / "output" / "failure").exists()
+
+
+def test_mpirun_not_installed_is_named(training):
+    job = training(1, 2, "print('must not run')", env={"PATH": f"{VENV}/bin"})
+    assert not os.path.exists(f"{VENV}/bin/mpirun")
+    job.start()
+    assert_one_clear_line(job.leader, ["mpirun"])
+
+
+def test_an_unknown_flag_and_a_bad_variable_are_named(training):
+    job = training(1, 1, "")
+    job.start(args=("--no-such-flag",))
+    assert_one_clear_line(job.leader, ["--no-such-flag"])
+    job.start(env={"MUSTER_LOST_AFTER": "soon"})
+    assert_one_clear_line(job.leader, ["MUSTER_LOST_AFTER", "soon"])

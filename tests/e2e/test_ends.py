@@ -1,0 +1,105 @@
+"""How a job ends, as every host sees it."""
+
+import re
+
+import pytest
+
+# The figure is 1 s (bench/ measures it); a test guards five times that.
+END_GUARD_SECONDS = 5.0
+
+GOODBYE = """
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+print("goodbye", flush=True)
+"""
+
+
+def test_every_train_exits_soon_after_the_last_line(training):
+    job = training(3, 2, GOODBYE).start().succeed()
+    last = job.leader.time_of(b"goodbye", "last")
+    late = {name: train.ended_at - last for name, train in job.trains.items()}
+    assert max(late.values()) < END_GUARD_SECONDS, late
+    job.assert_quiet()
+
+
+def test_success_leaves_both_success_files_on_every_host(training):
+    job = training(2, 1, GOODBYE).start().succeed()
+    for host in job.hosts:
+        assert (host.base / "output" / "success").read_bytes() == b""
+        assert (host.base / "success").exists()
+        assert not (host.base / "output" / "failure").exists()
+
+
+def failing(job, seconds: float = 60) -> None:
+    codes = job.wait(seconds)
+    assert set(codes.values()) == {1}, f"{codes}\n{job.story()}"
+    for host in job.hosts:
+        assert not (host.base / "output" / "success").exists()
+    job.assert_quiet()
+
+
+FAILURE = re.compile(
+    r'^ExecuteUserScriptError:\nExitCode (\d+)\nErrorMessage "(.*)"\nCommand "(.*)"\s*$', re.S
+)
+
+
+def test_an_exit_code_is_reported_as_the_reference_does_on_every_host(training):
+    script = """
+import sys
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.Get_rank() == 1:
+    print("about to fail", file=sys.stderr, flush=True)
+    sys.exit(42)
+MPI.COMM_WORLD.Barrier()
+"""
+    job = training(2, 1, script).start()
+    failing(job)
+    for name in job.trains:
+        match = FAILURE.match(job.failure(name))
+        assert match, f"{name}: {job.failure(name)!r}"
+        assert match[1] == "42"
+        assert "about to fail" in match[2]
+        assert "script.py" in match[3]
+    assert re.search(r"rank 1 on algo-2: exit code 42", job.leader.text), job.story()
+
+
+def test_an_exception_on_one_rank_ends_all(training):
+    script = """
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.Get_rank() == 3:
+    raise ValueError("the third rank's own words")
+MPI.COMM_WORLD.Barrier()
+"""
+    job = training(2, 2, script).start()
+    failing(job)
+    assert "ValueError: the third rank's own words" in job.failure("algo-1"), job.story()
+
+
+def test_a_crash_is_the_cause_not_the_peers_broken_connections(training):
+    script = """
+import os, signal
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+comm.Barrier()
+if comm.Get_rank() == 3:
+    os.kill(os.getpid(), signal.SIGSEGV)
+comm.recv(source=3)  # Fails or is killed: rank 3 never sends.
+"""
+    job = training(2, 2, script).start()
+    failing(job)
+    assert re.search(r"rank 3 on algo-2.*SIGSEGV", job.failure("algo-1")), job.failure("algo-1")
+
+
+@pytest.mark.parametrize("words", ["my own reason"])
+def test_a_failure_file_that_the_program_wrote_is_kept(training, words):
+    script = f"""
+import os, sys
+path = os.path.join(os.environ["SM_OUTPUT_DIR"], "failure")
+open(path, "w").write({words!r})
+sys.exit(1)
+"""
+    job = training(1, 1, script, {"sagemaker_mpi_enabled": "false"}).start()
+    failing(job)
+    assert job.failure("algo-1") == words

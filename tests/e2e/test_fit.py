@@ -1,0 +1,303 @@
+"""`sm fit`: jobs on this machine, each host a container."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from fit import GUARD_SECONDS, Machine, in_host, wait_for_jobs_to_go
+from process import wait_until
+
+
+@pytest.fixture
+def machine(folder, nothing_left):
+    machine = Machine(folder)
+    yield machine
+    machine.close()
+
+
+def succeed(process):
+    assert process.wait(GUARD_SECONDS) == 0, process.text
+    return process
+
+
+MODEL = """
+import os, sys
+host = os.environ["SM_CURRENT_HOST"]
+model, data = os.environ["SM_MODEL_DIR"], os.environ["SM_OUTPUT_DATA_DIR"]
+open(os.path.join(model, host + ".txt"), "w").write(host)
+open(os.path.join(model, "same.txt"), "w").write(host)
+os.makedirs(os.path.join(model, "deep", "er"), exist_ok=True)
+open(os.path.join(model, "deep", "er", host), "w").close()
+open(os.path.join(data, "notes-" + host), "w").write("n")
+print("input:", open(os.path.join(os.environ["SM_CHANNEL_TRAIN"], "a.txt")).read(), flush=True)
+print("args:", sys.argv[1:], flush=True)
+"""
+
+
+def test_inputs_arguments_and_merged_outputs(machine):
+    data = machine.folder / "data"
+    data.mkdir()
+    (data / "a.txt").write_text("from the submitter")
+    process = succeed(
+        machine.fit(MODEL, "--input", f"train={data}", "--hyperparameter", "epochs=2", hosts=2)
+    )
+    text = process.out.decode()
+    assert text.count("input: from the submitter") == 2, process.text
+    assert text.count("args: ['--epochs', '2']") == 2, process.text
+    model = machine.output / "model"
+    assert (model / "algo-1.txt").read_text() == "algo-1"
+    assert (model / "algo-2.txt").read_text() == "algo-2"
+    assert (model / "same.txt").read_text() == "algo-2", "the later host wins"
+    assert sorted(path.name for path in (model / "deep/er").iterdir()) == ["algo-1", "algo-2"]
+    found = {path.name for path in (machine.output / "output").rglob("notes-*")}
+    assert found == {"notes-algo-1", "notes-algo-2"}
+    assert (data / "a.txt").read_text() == "from the submitter"
+    assert not machine.jobs()
+
+
+LOOK = """
+import json, os, socket, subprocess
+def attempt(path):
+    try:
+        return os.listdir(path) if os.path.isdir(path) else open(path).read()
+    except OSError as error:
+        return error.errno
+open("/usr/probe-of-muster", "w").write("private")
+open("/tmp/probe-of-muster", "w").write("private")
+status = open("/proc/self/status").read()
+print("LOOK", json.dumps({
+    "hostname": socket.gethostname(), "address": socket.gethostbyname(socket.gethostname()),
+    "links": sorted(os.listdir("/sys/class/net")), "tmp": os.listdir("/tmp"),
+    "shm": os.listdir("/dev/shm"), "init": open("/proc/1/cmdline").read(),
+    "secrets": {path: attempt(path) for path in HIDDEN},
+    "status": {key: value.strip() for key, _, value in
+               (line.partition(":") for line in status.splitlines())
+               if key in ("NoNewPrivs", "Seccomp", "CapEff")},
+    "hosts": open("/etc/hosts").read(), "ml": sorted(os.listdir("/opt/ml")),
+    "stdin": os.readlink("/proc/self/fd/0"),
+}), flush=True)
+"""
+
+
+def test_each_host_is_a_machine_of_its_own_and_sees_no_secrets(machine):
+    for name in (".ssh", ".aws", ".config"):
+        (machine.home / name).mkdir()
+        (machine.home / name / "secret").write_text("do not read")
+    (machine.home / ".netrc").write_text("do not read")
+    hidden = [str(machine.home / name) for name in (".ssh", ".aws", ".config", ".netrc")]
+    hidden += ["/etc/shadow", str(machine.state)]
+    process = succeed(machine.fit(LOOK.replace("HIDDEN", repr(hidden)), hosts=2))
+    seen = [json.loads(line) for line in re.findall(r"LOOK (\{.*\})", process.out.decode())]
+    assert sorted(host["hostname"] for host in seen) == ["algo-1", "algo-2"], process.text
+    assert len({host["address"] for host in seen}) == 2
+    for host in seen:
+        assert host["links"] == ["eth0", "lo"], host
+        assert "probe-of-muster" in host["tmp"] and "init" in host["init"], host
+        assert host["shm"] == [] or all("vader" in name for name in host["shm"]), host
+        assert host["status"]["NoNewPrivs"] == "1" and host["status"]["Seccomp"] == "2", host
+        assert int(host["status"]["CapEff"], 16) & (1 << 21) == 0, "CAP_SYS_ADMIN"
+        assert "algo-1" in host["hosts"] and "algo-2" in host["hosts"]
+        assert host["stdin"] == "/dev/null"
+        for path, content in host["secrets"].items():
+            assert content in ([], "", 2, 13), f"{path}: {content}"
+    assert not os.path.exists("/usr/probe-of-muster") and not os.path.exists("/tmp/probe-of-muster")
+
+
+def test_the_program_sees_only_standard_descriptors_and_no_key(machine):
+    script = """
+import os
+print("fds", sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:4], flush=True)
+print("ours", sorted(name for name in os.environ if name.startswith("MUSTER_")), flush=True)
+"""
+    process = succeed(machine.fit(script))
+    assert re.search(r"fds \[0, 1, 2, 3\]", process.out.decode()), process.text  # 3: the listing.
+    assert re.search(r"ours (\[\]|\['MUSTER_SOCKET'\])", process.out.decode()), process.text
+
+
+FAIL = """
+import sys
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.Get_rank() == 1:
+    print("why I fail", flush=True)
+    sys.exit(3)
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+def test_a_failure_names_rank_host_and_code_and_is_kept(machine):
+    process = machine.fit(FAIL, hosts=2)
+    assert process.wait(GUARD_SECONDS) == 1, process.text
+    assert re.search(r"rank 1 on algo-2: exit code 3", process.text), process.text
+    failures = [path for path in machine.output.rglob("*") if path.name.startswith("failure")]
+    texts = [path.read_text() for path in failures if path.is_file()]
+    assert any("ExitCode 3" in text and "why I fail" in text for text in texts), texts
+    assert not machine.jobs()
+
+
+STAY = """
+import os, signal, sys
+from mpi4py import MPI
+def stopped(number, frame):
+    os.write(1, b"got signal %d\\n" % number)
+    if not IGNORE:
+        os._exit(0)
+signal.signal(signal.SIGTERM, stopped)
+MPI.COMM_WORLD.Barrier()
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def staying(machine, ignore: bool = False, *words, **options):
+    process = machine.fit(STAY.replace("IGNORE", str(ignore)), *words, **options)
+    wait_until(
+        "every rank to be ready",
+        lambda: process.out.count(b"ready") == 2 or not process.running(),
+        GUARD_SECONDS,
+    )
+    assert process.running(), process.text
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_reaches_every_rank_and_leaves_nothing(machine, number):
+    process = staying(machine, hosts=2)
+    process.signal(number)
+    code = process.wait(GUARD_SECONDS)
+    assert code == 128 + number, f"{code}: {process.text}"
+    assert process.out.count(b"got signal 15") == 2, process.text
+    assert b"Stopped" in process.out + process.err, process.text
+    assert not machine.jobs()
+
+
+def test_ctrl_c_twice_kills_now(machine):
+    process = staying(machine, True, hosts=2)
+    process.signal(signal.SIGINT)
+    process.wait_for_output(b"got signal 15")
+    process.signal(signal.SIGINT)
+    assert process.wait(20) != 0  # The grace would be 30 s.
+    assert not machine.jobs()
+
+
+def test_kill_9_of_fit_leaves_nothing_after_clean(machine):
+    process = staying(machine, hosts=2)
+    process.signal(signal.SIGKILL)
+    process.wait(10)
+    wait_until(
+        "the ranks to end",
+        lambda: not in_host("algo-1", lambda words: "script.py" in words[-1])
+        and not in_host("algo-2", lambda words: "script.py" in words[-1]),
+        20,
+    )
+    machine.clean()
+    wait_for_jobs_to_go(machine)
+
+
+def test_kill_9_of_fit_is_cleaned_up_by_the_next_run(machine):
+    process = staying(machine, hosts=2)
+    name = machine.jobs()[0].name
+    process.signal(signal.SIGKILL)
+    process.wait(10)
+    succeed(machine.fit("print('next')"))
+    wait_for_jobs_to_go(machine)
+    assert name not in [path.name for path in machine.jobs()]
+
+
+def test_clean_leaves_a_running_job_alone(machine):
+    process = staying(machine, hosts=2)
+    machine.clean()
+    assert process.running() and machine.jobs()
+    process.signal(signal.SIGTERM)
+    assert process.wait(GUARD_SECONDS) == 128 + signal.SIGTERM
+
+
+def test_two_jobs_at_once_do_not_meet(machine):
+    script = (
+        "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Barrier()\n"
+        "print('sum', c.allreduce(c.Get_rank() + 1), flush=True)"
+    )
+    first = machine.fit(script, hosts=2, per_host=1, output=machine.folder / "one")
+    second = machine.fit(script, hosts=2, per_host=1, output=machine.folder / "two")
+    for process in (first, second):
+        succeed(process)
+        assert process.out.count(b"sum 3") == 2, process.text
+
+
+def test_a_host_that_dies_is_named(machine):
+    process = staying(machine, hosts=2)
+    inits = in_host(
+        "algo-2", lambda words: os.path.basename(words[0]) in ("sm", "exe") and "init" in words
+    )
+    inits = inits or in_host("algo-2", lambda words: "init" in words)
+    assert inits, "no init of algo-2 is found"
+    os.kill(min(inits), signal.SIGKILL)
+    assert process.wait(GUARD_SECONDS) not in (0, -9), process.text
+    assert re.search(r"algo-2.*(SIGKILL|lost)", process.text), process.text
+
+
+def test_json_is_one_object_a_line(machine):
+    process = succeed(machine.fit("print('a line')\nprint('näïve \\u2603')", "--json"))
+    objects = [json.loads(line) for line in process.out.decode().splitlines()]
+    assert all(isinstance(item, dict) for item in objects)
+    assert "a line" in json.dumps(objects) and "Completed" in json.dumps(objects), process.text
+
+
+def test_bad_requests_are_named(machine):
+    for words, wanted in (
+        (["--hosts", "0"], "hosts"),
+        (["--input", "nodir"], "nodir"),
+        (["--input", "train=/no/such"], "/no/such"),
+        (["--name", "no spaces"], "no spaces"),
+        (["--no-such"], "--no-such"),
+    ):
+        process = machine.fit("print('must not run')", *words)
+        code = process.wait(GUARD_SECONDS)
+        assert code > 0 and wanted in process.text, f"{words}: {code} {process.text}"
+        assert "must not run" not in process.text
+    process = machine.sm(
+        "fit", "missing.py", "--source-dir", machine.source, "--output", machine.output
+    )
+    assert process.wait(GUARD_SECONDS) > 0 and "missing.py" in process.text, process.text
+
+
+def test_the_submitters_own_words_reach_the_program(machine):
+    odd = ["a b", "$(id)", "", ":", "-x", "é"]
+    process = succeed(
+        machine.fit(
+            "import os, sys; print(sys.argv[1:], os.environ['OWN'], flush=True)",
+            "--env",
+            "OWN=it's",
+            "--",
+            *odd,
+        )
+    )
+    assert f"{odd} it's" in process.out.decode(), process.text
+
+
+def test_20000_lines_of_each_of_four_ranks_arrive_whole(machine):
+    script = (
+        "from mpi4py import MPI\nr = MPI.COMM_WORLD.Get_rank()\n"
+        "for n in range(20000): print('%d:%06d:%s' % (r, n, 'x' * 80))"
+    )
+    process = succeed(machine.fit(script, hosts=2, per_host=2))
+    found = re.findall(rb"(\d):(\d{6}):(x+)$", process.out, re.M)
+    for rank in range(4):
+        mine = [(int(number), len(rest)) for who, number, rest in found if int(who) == rank]
+        assert mine == [(number, 80) for number in range(20000)]
+
+
+def test_doctor_version_help_and_completion(machine):
+    doctor = succeed(machine.sm("doctor"))
+    for part in ("runc", "mpirun", "overlay", "cgroup"):
+        assert part in doctor.text, doctor.text
+    assert succeed(machine.sm("--version")).out.startswith(b"muster ")
+    assert b"sm fit" in succeed(machine.sm("--help")).out
+    assert b"example" in succeed(machine.sm("fit", "--help")).out.lower()
+    script = succeed(machine.sm("completion", "bash")).out
+    subprocess.run(["bash", "-n"], input=script, check=True)

@@ -1,0 +1,79 @@
+"""A stop request reaches every rank on every host; a grace later it is final."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from training import GUARD_SECONDS
+
+REACH_GUARD_SECONDS = 5.0  # The figure is 1 s.
+
+TELLING = """
+import os, signal, sys, time
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.Get_rank()
+def stopped(number, frame):
+    path = os.path.join(os.environ["SM_OUTPUT_DATA_DIR"], "stopped-%d" % rank)
+    open(path, "w").write(str(time.monotonic()))
+    if not STAY:
+        os._exit(0)
+signal.signal(signal.SIGTERM, stopped)
+MPI.COMM_WORLD.Barrier()
+print("ready", rank, flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def ready(training, stay: bool, **options):
+    job = training(3, 2, TELLING.replace("STAY", str(stay)), **options).start()
+    for rank in range(6):
+        job.leader.wait_for_output(b"ready %d" % rank)
+    return job
+
+
+def times(job) -> dict[str, float]:
+    return {
+        path.name: float(path.read_text())
+        for host in job.hosts
+        for path in (host.base / "output/data").glob("stopped-*")
+    }
+
+
+@pytest.mark.parametrize("to", ["algo-1", "algo-3"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_one_train_reaches_every_rank(training, to, number):
+    job = ready(training, stay=False)
+    sent = time.monotonic()
+    os.kill(job.train_pid(to), number)
+    codes = job.wait()
+    assert codes[to] == 128 + number, f"{codes}\n{job.story()}"
+    assert 0 not in codes.values(), codes
+    reached = times(job)
+    assert len(reached) == 6, f"{reached}\n{job.story()}"
+    assert max(reached.values()) - sent < REACH_GUARD_SECONDS
+    job.assert_quiet()
+
+
+def test_ranks_that_stay_are_killed_after_the_grace(training):
+    job = ready(training, stay=True, env={"MUSTER_STOP_DEADLINE": "2"})
+    sent = time.monotonic()
+    os.kill(job.train_pid("algo-1"), signal.SIGTERM)
+    codes = job.wait()
+    assert 0 not in codes.values(), codes
+    assert len(times(job)) == 6, job.story()
+    took = max(train.ended_at for train in job.trains.values()) - sent
+    assert 2.0 <= took < 2.0 + GUARD_SECONDS / 4, took
+    job.assert_quiet()
+
+
+def test_a_stop_before_all_hosts_came_ends_at_once(training):
+    job = training(2, 1, "")
+    job.start(job.hosts[0])
+    pid = job.train_pid("algo-1")
+    job.leader.wait_for_time(time.monotonic() + 0.2)
+    os.kill(pid, signal.SIGTERM)
+    assert job.leader.wait(GUARD_SECONDS / 4) != 0
+    job.assert_quiet()

@@ -1,0 +1,126 @@
+"""The binary in a Debian 11 where nothing of ours is installed, and awkward name services are."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from lab import SM
+from training import GUARD_SECONDS, host_environment, write_job
+
+CACHE = pathlib.Path(
+    os.environ.get("MUSTER_CACHE", pathlib.Path.home() / ".cache" / "muster-tests")
+)
+NSSWITCH = (
+    "passwd: files\ngroup: files\nhosts: files mdns4_minimal [NOTFOUND=return] myhostname dns\n"
+)
+
+
+@pytest.fixture(scope="session")
+def debian11() -> pathlib.Path:
+    """A Debian 11 root folder, made once and kept outside the tree; never written to by tests."""
+    root = CACHE / "bullseye"
+    if not root.exists():
+        part = CACHE / f"bullseye.{os.getpid()}"
+        CACHE.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            [
+                "debootstrap",
+                "--variant=minbase",
+                "--include=libnss-mdns,libnss-myhostname",
+                "bullseye",
+                part,
+                "http://deb.debian.org/debian",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            shutil.rmtree(part, ignore_errors=True)
+            pytest.skip(
+                f"debootstrap cannot make a Debian 11: {done.stdout.strip().splitlines()[-1:]}"
+            )
+        part.rename(root)
+    return root
+
+
+ENTER = """
+set -e
+mkdir -p /run/lab/d11 /run/lab/upper /run/lab/work
+mount -t overlay -o lowerdir="$1",upperdir=/run/lab/upper,workdir=/run/lab/work overlay /run/lab/d11
+mount -t proc proc /run/lab/d11/proc
+mount --rbind /dev /run/lab/d11/dev
+mkdir -p /run/lab/d11/opt/ml
+mount --bind /opt/ml /run/lab/d11/opt/ml
+cp "$2" /run/lab/d11/usr/local/bin/sm
+ln -s sm /run/lab/d11/usr/local/bin/train
+cp "$3" /run/lab/d11/etc/nsswitch.conf
+cp /etc/hosts /run/lab/d11/etc/hosts
+echo "nameserver 127.0.0.1" > /run/lab/d11/etc/resolv.conf
+"""
+
+
+class Old:
+    """A lab's host seen from inside its Debian 11."""
+
+    def __init__(self, host, root: pathlib.Path):
+        self.host = host
+        nsswitch = host.folder / "nsswitch.conf"
+        nsswitch.write_text(NSSWITCH)
+        host.check("sh", "-c", ENTER, "enter", root, SM, nsswitch)
+
+    def start(self, *words, key: str = "0" * 64, **env):
+        environment = {**host_environment(key), "PATH": "/usr/local/bin:/usr/bin:/bin", **env}
+        return self.host.start(["chroot", "/run/lab/d11", *words], env=environment)
+
+
+@pytest.fixture
+def old(lab, debian11):
+    return lambda index: Old(lab.hosts(index)[index - 1], debian11)
+
+
+def give_job(host, hosts: list[str], script: str) -> None:
+    write_job(host, hosts, "", {"sagemaker_program": json.dumps("run.sh")}, {"run.sh": script})
+
+
+def test_it_is_a_static_program():
+    data = SM.read_bytes()
+    assert data[:4] == b"\x7fELF"
+    assert b"/lib64/ld-linux" not in data[:4096], "it asks for a dynamic loader"
+
+
+def test_it_runs_where_nothing_is_installed(old):
+    process = old(1).start("sm", "--version")
+    assert process.wait(GUARD_SECONDS) == 0 and process.out.startswith(b"muster "), process.text
+
+
+def test_a_job_of_one_host_succeeds_there(old):
+    inside = old(1)
+    give_job(inside.host, ["algo-1"], "#!/bin/sh\necho hello from $(cat /etc/debian_version)\n")
+    process = inside.start("train")
+    assert process.wait(GUARD_SECONDS) == 0, process.text
+    assert b"hello from 11" in process.out, process.text
+
+
+def test_hosts_gather_by_name_there(old):
+    both = [old(1), old(2)]
+    for inside in both:
+        give_job(inside.host, ["algo-1", "algo-2"], "#!/bin/sh\necho hello from $SM_CURRENT_HOST\n")
+    processes = [inside.start("train") for inside in both]
+    for process in processes:
+        assert process.wait(GUARD_SECONDS) == 0, process.text
+    said = b"".join(process.out for process in processes)
+    assert b"hello from algo-1" in said and b"hello from algo-2" in said
+
+
+def test_a_name_that_is_nowhere_is_an_error_not_a_crash(old):
+    inside = old(1)
+    give_job(inside.host, ["a-lost-leader", "algo-1"], "#!/bin/sh\necho must not run\n")
+    process = inside.start("train", MUSTER_JOIN_DEADLINE="3")
+    code = process.wait(GUARD_SECONDS)
+    assert code > 0 and code not in (134, 139), f"{code}: {process.text}"
+    assert "a-lost-leader" in process.text, process.text

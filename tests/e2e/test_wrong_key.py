@@ -1,0 +1,74 @@
+"""Who does not hold the job's key stays outside."""
+
+import secrets
+
+from process import wait_until
+from training import GUARD_SECONDS, Training, host_environment, train_program, write_job
+
+HELLO = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); print('together', flush=True)"
+
+
+def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, training):
+    stranger_host = lab.hosts(3)[2]
+    job = training(2, 1, HELLO)
+    job.start(job.hosts[0])
+
+    # It claims to be algo-2, from another machine, with a key of its own.
+    write_job(
+        stranger_host,
+        ["algo-1", "algo-2"],
+        HELLO,
+        {"sagemaker_program": '"script.py"', "sagemaker_mpi_enabled": "true"},
+    )
+    config = stranger_host.base / "input/config/resourceconfig.json"
+    config.write_text(
+        config.read_text().replace('"current_host": "algo-3"', '"current_host": "algo-2"')
+    )
+    environment = host_environment(secrets.token_hex(32), {"MUSTER_JOIN_DEADLINE": "20"})
+    stranger = stranger_host.start([train_program()], env=environment)
+    assert stranger.wait(GUARD_SECONDS) != 0
+    assert "key" in stranger.text, stranger.text
+    assert job.leader.running(), job.story()
+
+    job.start(job.hosts[1])
+    job.succeed()
+    assert [line for lines in job.rank_lines().values() for line in lines].count("together") == 2
+
+
+def test_a_stranger_that_speaks_no_tls_is_dropped_and_the_job_goes_on(lab, training):
+    other = lab.hosts(3)[2]
+    job: Training = training(2, 1, HELLO)
+    job.start(job.hosts[0])
+    wait_until("the leader's port", lambda: b":9730 " in job.hosts[0].check("ss", "-Hltn"))
+    other.check(
+        "python3",
+        "-c",
+        "import os, socket\n"
+        "for n in range(20):\n"
+        "  s = socket.create_connection(('algo-1', 9730), 10)\n"
+        "  s.sendall(os.urandom(4096) if n % 2 else b'GET / HTTP/1.0\\r\\n\\r\\n')\n",
+    )
+    job.start(job.hosts[1])
+    job.succeed()
+
+
+def test_the_key_reaches_no_command_line_and_no_rank(training):
+    script = """
+import glob, os
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+key = "THE-KEY"
+for path in glob.glob("/proc/[0-9]*/cmdline"):
+    try:
+        assert key.encode() not in open(path, "rb").read(), path
+    except OSError:
+        pass
+assert not [name for name, value in os.environ.items() if key in value]
+assert not [name for name in os.environ if name.startswith("MUSTER_") and name != "MUSTER_SOCKET"]
+print("clean", flush=True)
+"""
+    job = training(2, 1, script)
+    for host in job.hosts:
+        path = host.base / "code" / "script.py"
+        path.write_text(path.read_text().replace("THE-KEY", job.key))
+    job.start().succeed()

@@ -1,0 +1,112 @@
+"""What tools/tidy.py finds, and what it lets pass."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import tidy  # noqa: E402
+
+
+def findings(path: str, text: str) -> str:
+    return "\n".join(tidy.check_file(path, text.encode()))
+
+
+class Rooms(unittest.TestCase):
+    def test_a_room_includes_what_its_row_names_and_itself(self):
+        text = '#include "base/text.h"\n#include "job/spec.h"\n#include "launch/plan.h"\n'
+        self.assertEqual(findings("src/launch/mpi.cc", text), "")
+
+    def test_a_room_beyond_its_row_is_found(self):
+        self.assertIn(
+            "launch may not include loop", findings("src/launch/mpi.cc", '#include "loop/loop.h"\n')
+        )
+        self.assertIn(
+            "toolkit may not include steward",
+            findings("src/toolkit/train.cc", '#include "steward/steward.h"\n'),
+        )
+        self.assertIn("no room", findings("src/base/text.cc", '#include "nowhere/x.h"\n'))
+        self.assertIn('"room/file.h"', findings("src/base/text.cc", '#include "text.h"\n'))
+
+    def test_the_table_has_no_cycle(self):
+        for room in tidy.ROOMS:
+            seen, todo = set(), tidy.ROOMS[room].split()
+            while todo:
+                other = todo.pop()
+                self.assertNotEqual(other, room)
+                if other not in seen:
+                    seen.add(other)
+                    todo += tidy.ROOMS[other].split()
+
+
+class Purity(unittest.TestCase):
+    def test_a_pure_room_and_a_file_that_says_so_do_no_input_or_output(self):
+        self.assertIn("does no I/O", findings("src/job/spec.cc", "#include <unistd.h>\n"))
+        self.assertIn("told the time", findings("src/job/spec.cc", "x = Clock::now();\n"))
+        header = "#pragma once\n/// Pure: reads no clock.\nx = Clock::now();\n"
+        self.assertIn("told the time", findings("src/coordinate/liveness.h", header))
+
+    def test_others_may(self):
+        self.assertEqual(findings("src/supervise/spawn.cc", "#include <unistd.h>\n"), "")
+        self.assertEqual(findings("src/job/spec_test.cc", "#include <fstream>\n"), "")
+
+
+class Bans(unittest.TestCase):
+    def test_each_ban_says_what_to_do(self):
+        for text, where in (
+            ("std::system(x);", "src/base/a.cc"),
+            ("getenv(name)", "src/job/a.cc"),
+            ("sleep_for(1s);", "src/loop/a.cc"),
+            ("std::endl", "tests/sim/a.cc"),
+            ("using namespace muster;", "src/base/a.cc"),
+            ("asio::post(x)", "src/coordinate/a.cc"),
+        ):
+            self.assertRegex(findings(where, text + "\n"), r"^\S+:1: .+: .+$")
+
+    def test_comments_strings_and_the_right_place_pass(self):
+        self.assertEqual(findings("src/base/a.cc", "// no system( here\n"), "")
+        self.assertEqual(findings("src/base/a.cc", 'say("std::endl");\n'), "")
+        self.assertEqual(findings("src/loop/a.cc", "#include <boost/asio.hpp>\n"), "")
+        self.assertEqual(findings("src/loop/a_test.cc", "using namespace muster;\n"), "")
+        self.assertEqual(findings("src/loop/a.cc", "using namespace std::chrono_literals;\n"), "")
+        self.assertEqual(findings("src/programs/sm.cc", "getenv(name);\n"), "")
+
+
+class Shape(unittest.TestCase):
+    def test_long_lines_files_and_functions_are_found(self):
+        self.assertIn("101 columns", findings("src/base/a.cc", "x" * 101 + "\n"))
+        self.assertIn("601 lines", findings("src/base/a.cc", "x\n" * 601))
+        self.assertIn(
+            "function of 72 lines",
+            findings("src/base/a.cc", "int f(int a) {\n" + "  x();\n" * 70 + "}\n"),
+        )
+        for opening, lines in (
+            ("int f(int a) {", 68),
+            ("namespace x {", 90),
+            ("int f(\n    A a) {", 67),
+            ('TEST_CASE("x") {', 90),
+            ("int x = 1;\nclass A {", 90),
+        ):
+            text = opening + "\n" + "  x();\n" * lines + "}\n"
+            self.assertEqual(findings("src/base/a.cc", text), "", opening)
+            self.assertEqual("function" in findings("src/base/a.cc", "  x();\n" + text), False)
+
+    def test_a_signature_over_three_lines_counts(self):
+        text = "Result<int> f(int a,\n              int b,\n              int c) {\n"
+        self.assertIn(
+            "a.cc:1: function of 74 lines",
+            findings("src/base/a.cc", text + "  x();\n" * 70 + "}\n"),
+        )
+
+    def test_spaces_tabs_names_and_ends_are_found(self):
+        self.assertIn("space at the end", findings("README.md", "x \n"))
+        self.assertIn("a tab", findings("tools/x.py", "\tx\n"))
+        self.assertIn("no newline", findings("README.md", "x"))
+        self.assertIn("snake_case", findings("src/base/BadName.cc", "x\n"))
+        self.assertIn("glossary", findings("src/base/utils.h", "#pragma once\n"))
+        self.assertIn("#pragma once", findings("src/base/a.h", "int x;\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
