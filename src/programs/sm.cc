@@ -37,7 +37,6 @@ const Entry entries[] = {
     {"clean", cli::clean_main, "remove what killed jobs left behind"},
     {"completion", cli::completion_main, "print the completion script of a shell"},
     {"rank", toolkit::rank_main, nullptr},
-    {"agent", toolkit::agent_main, nullptr},
     {"init", toolkit::init_main, nullptr},
     {"steward", steward::steward_main, nullptr},
 };
@@ -79,8 +78,13 @@ Env environment() {
 
 int run(const std::string& called_as, Args args) {
   const std::string name = called_as.substr(called_as.rfind('/') + 1);
-  if (name == "train") return toolkit::train_main(args, environment());
-  if (name == "agent") return toolkit::agent_main(args, environment());
+  const Env env = environment();
+  // mpirun calls its agent by one word, with the host's name as the first argument.
+  if (env.contains("MUSTER_AGENT") && !args.empty() && args[0] != "rank")
+    return toolkit::agent_main(args, env);
+  // `train rank`, where the image has no `sm` beside it, is `sm rank`.
+  const bool internal = !args.empty() && (args[0] == "rank" || args[0] == "init");
+  if (name == "train" && !internal) return toolkit::train_main(args, env);
   if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     print_help(args.empty() ? stderr : stdout);
     return args.empty() ? exit_usage : 0;
@@ -92,7 +96,7 @@ int run(const std::string& called_as, Args args) {
   const std::string command = args[0];
   args.erase(args.begin());
   for (const Entry& entry : entries)
-    if (command == entry.name) return entry.run(args, environment());
+    if (command == entry.name) return entry.run(args, env);
   std::fprintf(stderr, "sm: no command \"%s\"; sm --help lists them\n", command.c_str());
   return exit_usage;
 }

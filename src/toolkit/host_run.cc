@@ -37,7 +37,7 @@ HostRun::HostRun(loop::Loop& loop, supervise::Reaper& reaper, std::string host, 
 HostRun::~HostRun() {
   socket_.reset();
   if (folder_.empty()) return;
-  ::unlink(agent_path_.c_str());
+  ::unlink(socket_path_.c_str());
   ::rmdir(folder_.c_str());
 }
 
@@ -46,9 +46,6 @@ Result<void> HostRun::listen(RankRun rank, Sink sink,
                              std::function<void(AgentCall)> on_agent) {
   folder_ = TRY(make_private_folder("/tmp", "muster-"));
   socket_path_ = folder_ + "/socket";
-  agent_path_ = folder_ + "/agent";
-  const std::string own = TRY(own_program());
-  if (::symlink(own.c_str(), agent_path_.c_str()) != 0) return fail_errno(agent_path_);
   rank_run_ = std::move(rank);
   rank_run_.command.env["MUSTER_SOCKET"] = socket_path_;
   rank_sink_ = std::move(sink);

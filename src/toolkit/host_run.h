@@ -42,8 +42,6 @@ class HostRun {
   Result<void> listen(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
                       std::function<void(AgentCall)> on_agent);
   const std::string& socket_path() const { return socket_path_; }
-  /// A name for our binary that mpirun can be given as its agent: no spaces in it.
-  const std::string& agent_path() const { return agent_path_; }
 
   Result<void> start(Program program);
 
@@ -70,7 +68,7 @@ class HostRun {
   supervise::Reaper& reaper_;
   std::string host_;
   const Log& log_;
-  std::string folder_, socket_path_, agent_path_;
+  std::string folder_, socket_path_;
   RankRun rank_run_;
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;

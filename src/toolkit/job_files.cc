@@ -86,14 +86,13 @@ Result<job::Training> read_training(const Env& env) {
   return job::training_from(files, std::move(facts));
 }
 
-Result<launch::HostPlan> read_plan(const job::Training& training, const Env& env,
-                                   const std::string& agent) {
+Result<launch::HostPlan> read_plan(const job::Training& training, const Env& env) {
   TRY(job::check_entry_point(training.user_entry_point));
   const std::string entry = training.code_dir() + "/" + training.user_entry_point;
   launch::Options options;
   options.python = installed("python3", env) ? "python3" : "python";
   options.sm = TRY(rank_program());
-  options.agent = agent;
+  options.agent = options.sm;  // Told apart by MUSTER_AGENT: mpirun's agent is one word.
   options.code_dir = training.code_dir();
   options.has_setup_py = ::access((options.code_dir + "/setup.py").c_str(), F_OK) == 0;
   options.entry_exists = ::access(entry.c_str(), F_OK) == 0;

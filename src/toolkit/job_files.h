@@ -15,8 +15,6 @@ Result<job::Training> read_training(const Env& env);
 /// What this host runs. The user's environment is `env` without MUSTER_*, the SM_* variables, the
 /// code folder first on PYTHONPATH, and PYTHONUNBUFFERED=1 unless set (a killed rank loses the
 /// last words that sit in its buffer).
-/// `agent` is the program that mpirun is given; any name for a plan that is only printed.
-Result<launch::HostPlan> read_plan(const job::Training& training, const Env& env,
-                                   const std::string& agent);
+Result<launch::HostPlan> read_plan(const job::Training& training, const Env& env);
 
 }  // namespace muster::toolkit

@@ -17,7 +17,7 @@ constexpr Duration end_slack = std::chrono::milliseconds(1500);  ///< For KILL t
 struct Lead::Daemon {
   std::string host;
   AgentCall call;
-  std::unique_ptr<Writer> out, err;  ///< The agent's.
+  std::unique_ptr<Writer> out, err;  ///< The agent's; copies of mpirun's own.
 };
 
 Lead::Lead(HostContext context) : Conduct(std::move(context)), changed_(context_.loop) {}
@@ -89,8 +89,10 @@ Result<void> Lead::start_launcher() {
   if (!coming) return coming;
   CHECK_THAT(context_.plan.launcher_command.has_value(), "the leader's plan has the launcher");
   launcher_running_ = true;
+  Command command = *context_.plan.launcher_command;
+  command.env["MUSTER_AGENT"] = "1";
   return start_launcher_program(
-      *context_.plan.launcher_command,
+      std::move(command),
       [this](job::Lines lines) { return context_.output.launcher_lines(std::move(lines)); },
       [this](job::Verdict verdict) {
         launcher_running_ = false;
@@ -152,6 +154,7 @@ loop::Task<> Lead::end(const job::Verdict& verdict) {
   if (leader_ && started_) {
     leader_->post_all(job::type_of(job::Message::drain), grace_text(grace));
   }
+  daemons_.clear();  // With our copies of mpirun's output, or that would never end.
   co_await context_.host_run.finish(grace);
   if (!leader_) co_return;
   while (!draining_.empty() && Clock::now() < deadline) co_await changed_.wait_until(deadline);
@@ -220,8 +223,8 @@ void Lead::on_agent(AgentCall call) {
   const int id = ++daemons_made_;
   auto daemon = std::make_shared<Daemon>();
   daemon->host = call.host;
-  daemon->out = std::make_unique<Writer>(context_.loop, call.out.get());
-  daemon->err = std::make_unique<Writer>(context_.loop, call.err.get());
+  daemon->out = std::make_unique<Writer>(context_.loop, std::move(call.out));
+  daemon->err = std::make_unique<Writer>(context_.loop, std::move(call.err));
   daemon->call = std::move(call);
   daemons_.emplace(id, daemon);
   if (daemon->host != host())
@@ -243,6 +246,7 @@ void Lead::on_exec_end(const std::string& from, const Frame& frame) {
   const auto daemon = daemons_.find(end->id);
   if (daemon == daemons_.end()) return;
   daemon->second->call.reply(job::exit_code(end->outcome), end->outcome.text);
+  daemons_.erase(daemon);
   job::Verdict verdict;
   verdict.outcome = end->outcome;
   verdict.host = from;

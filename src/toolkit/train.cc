@@ -65,7 +65,7 @@ job::Verdict run(const Start& start, const Env& env, int& stopped_by, const Log&
   supervise::Reaper reaper(loop);
   loop::Signals signals(loop, {SIGTERM, SIGINT});
   HostRun host_run(loop, reaper, start.training.current_host, log);
-  Result<launch::HostPlan> plan = read_plan(start.training, env, host_run.agent_path());
+  Result<launch::HostPlan> plan = read_plan(start.training, env);
   job::Verdict failed;
   failed.host = start.training.current_host;
   if (!plan) {
@@ -114,7 +114,7 @@ int fail_with(const Env& env, const std::string& text, const Log& log) {
 }
 
 int print_plan(const Start& start, const Env& env, const Log& log) {
-  const Result<launch::HostPlan> plan = read_plan(start.training, env, "/agent");
+  const Result<launch::HostPlan> plan = read_plan(start.training, env);
   if (!plan) {
     log.error(plan.error().text);
     return exit_failure;

@@ -1,0 +1,71 @@
+#include "platform/interpreter.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace muster::platform {
+namespace {
+
+constexpr std::chrono::seconds answer_limit{30};
+constexpr const char* question =
+    "import json, os, sys\n"
+    "assert sys.version_info >= (3,)\n"
+    "print(json.dumps([sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix,"
+    " sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))]))\n";
+
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+bool is_in(const std::string& path, const std::string& folder) {
+  return path == folder || folder == "/" || path.compare(0, folder.size() + 1, folder + "/") == 0;
+}
+
+}  // namespace
+
+Result<Interpreter> interpreter_from(std::string_view printed) {
+  const Error wrong = fail(Errc::invalid_input, "did not answer as Python 3 does");
+  const Result<Json> json = parse_json(printed);
+  if (!json || !json->is_array() || json->empty()) return wrong;
+  std::vector<std::string> paths;
+  for (const Json& item : *json) {
+    if (!item.is_string() || item.get<std::string>().substr(0, 1) != "/") return wrong;
+    paths.push_back(item);
+  }
+  Interpreter interpreter{paths.front(), {}};
+  paths.front() = parent_of(paths.front());
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : paths)
+    if (interpreter.places.empty() || !is_in(path, interpreter.places.back()))
+      interpreter.places.push_back(path);
+  return interpreter;
+}
+
+loop::Task<Result<Interpreter>> find_interpreter(engine::Programs& programs, std::string python,
+                                                 Env env, std::string cwd) {
+  Command command{.argv = {python, "-c", question}, .env = std::move(env), .cwd = std::move(cwd)};
+  const Result<engine::Programs::Done> done =
+      co_await programs.run(std::move(command), answer_limit);
+  if (!done) co_return done.error();
+  if (!done->outcome.success()) {
+    const std::string said = trim(done->err);
+    co_return fail(Errc::invalid_input,
+                   python + ": is no working Python 3: " +
+                       (said.empty() ? job::describe(done->outcome)
+                                     : to_utf8(said.substr(said.rfind('\n') + 1))));
+  }
+  Result<Interpreter> interpreter = interpreter_from(done->out);
+  if (!interpreter) co_return interpreter.error().in(python);
+  co_return interpreter;
+}
+
+std::string path_with(const Interpreter& interpreter, const std::string& path) {
+  const std::string folder = parent_of(interpreter.program);
+  std::string text = folder;
+  for (const std::string& each : split(path, ':'))
+    if (!each.empty() && each != folder) text += ":" + each;
+  return text;
+}
+
+}  // namespace muster::platform

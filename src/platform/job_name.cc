@@ -1,0 +1,73 @@
+#include "platform/job_name.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace muster::platform {
+namespace {
+
+constexpr std::size_t name_length_max = 63;
+
+bool is_plain(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// Letters and digits; runs of anything else become one '-'.
+std::string plain(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if (is_plain(c))
+      name += c;
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name;
+}
+
+}  // namespace
+
+std::string utc_text(UnixMillis time, char separator) {
+  const std::chrono::sys_seconds second = std::chrono::floor<std::chrono::seconds>(
+      std::chrono::sys_time<std::chrono::milliseconds>(time));
+  const std::chrono::sys_days day = std::chrono::floor<std::chrono::days>(second);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(second - day);
+  std::array<char, 64> text;
+  const int length = std::snprintf(
+      text.data(), text.size(), "%04d-%02u-%02u%c%02d:%02d:%02d", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), separator,
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()));
+  return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+std::string default_job_name(std::string_view script, UnixMillis now, std::string_view random) {
+  std::string_view stem = script.substr(script.rfind('/') + 1);
+  const std::size_t dot = stem.rfind('.');
+  if (dot != std::string_view::npos && dot > 0) stem = stem.substr(0, dot);
+  std::string time = utc_text(now, '-');
+  std::replace(time.begin(), time.end(), ':', '-');
+  const std::string end = "-" + time + "-" + std::string(random);
+  std::string name = plain(stem);
+  if (name.empty()) name = "job";
+  name.resize(std::min(name.size(), name_length_max - end.size()));
+  while (name.back() == '-') name.pop_back();
+  return name + end;
+}
+
+Result<void> check_job_name(std::string_view name) {
+  const bool good = !name.empty() && name.size() <= name_length_max && is_plain(name.front()) &&
+                    is_plain(name.back()) &&
+                    std::all_of(name.begin(), name.end(),
+                                [](char c) { return is_plain(c) || c == '-'; });
+  if (good) return {};
+  return fail(Errc::invalid_input, "\"" + to_utf8(name) +
+                                       "\" is no job name: expected 1 to 63 letters, digits and "
+                                       "hyphens, with no hyphen at either end");
+}
+
+}  // namespace muster::platform

@@ -1,0 +1,233 @@
+#include "platform/job_run.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "engine/worker.h"
+#include "platform/journal_follow.h"
+
+namespace muster::platform {
+namespace {
+
+UnixMillis wall_time() {
+  return std::chrono::duration_cast<UnixMillis>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// What the tasks beside the job's own tell it. They may outlive it by a turn of the loop.
+struct Inbox {
+  std::deque<engine::Run::Ended> ended;
+  bool grown = true;
+};
+
+class JobRun {
+ public:
+  JobRun(loop::Loop& loop, engine::Run& run, LifeCycle::Options options, Sink& sink,
+         Requests& requests)
+      : loop_(loop),
+        run_(run),
+        cycle_(std::move(options), Clock::now()),
+        sink_(sink),
+        requests_(requests) {}
+
+  loop::Task<Result<void>> run();
+  JobEnd end() const { return cycle_.end(wall_time()); }
+
+ private:
+  static loop::Task<> watch_stewards(engine::Run& run, std::shared_ptr<Inbox> inbox,
+                                     loop::Event& changed);
+  static loop::Task<> watch_journals(JournalFollow& follow, std::shared_ptr<Inbox> inbox,
+                                     loop::Event& changed);
+  bool read_journals();
+  void take(std::size_t host, const job::Record& record);
+  void end_hosts(std::deque<engine::Run::Ended> ended);
+  void act(const Actions& actions);
+  void act_on_requests();
+
+  loop::Loop& loop_;
+  engine::Run& run_;
+  LifeCycle cycle_;
+  Sink& sink_;
+  Requests& requests_;
+  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::unique_ptr<JournalFollow> follow_;
+  std::set<std::size_t> unreadable_;
+  bool stop_done_ = false;
+  bool kill_done_ = false;
+};
+
+loop::Task<> JobRun::watch_stewards(engine::Run& run, std::shared_ptr<Inbox> inbox,
+                                    loop::Event& changed) {
+  while (true) {
+    Result<engine::Run::Ended> ended = co_await run.next_end();
+    if (!ended) co_return;
+    inbox->ended.push_back(*std::move(ended));
+    changed.notify();
+  }
+}
+
+loop::Task<> JobRun::watch_journals(JournalFollow& follow, std::shared_ptr<Inbox> inbox,
+                                    loop::Event& changed) {
+  while (true) {
+    const bool grown = co_await follow.changed();
+    if (!grown) co_return;
+    inbox->grown = true;
+    changed.notify();
+  }
+}
+
+loop::Task<Result<void>> JobRun::run() {
+  std::vector<JournalFollow::Host> hosts;
+  for (const engine::HostPlace& place : run_.hosts()) hosts.push_back({place.host, place.folder, 0});
+  Result<std::unique_ptr<JournalFollow>> follow = JournalFollow::open(loop_, std::move(hosts));
+  if (!follow) co_return follow.error();
+  follow_ = *std::move(follow);
+  act(cycle_.begin(wall_time()));
+  loop_.spawn(watch_stewards(run_, inbox_, requests_.changed()));
+  loop_.spawn(watch_journals(*follow_, inbox_, requests_.changed()));
+  while (!cycle_.finished()) {
+    act_on_requests();
+    // Whoever ended before this reading has nothing more to write.
+    std::deque<engine::Run::Ended> ended = std::move(inbox_->ended);
+    inbox_->ended.clear();
+    inbox_->grown = false;
+    while (read_journals()) {
+      co_await sink_.flush();
+      act_on_requests();
+      act(cycle_.on_time(wall_time(), Clock::now()));
+    }
+    end_hosts(std::move(ended));
+    act(cycle_.on_time(wall_time(), Clock::now()));
+    co_await sink_.flush();
+    const bool asked = (requests_.stop_wanted() && !stop_done_) ||
+                       (requests_.kill_wanted() && !kill_done_);
+    if (cycle_.finished() || asked || inbox_->grown || !inbox_->ended.empty()) continue;
+    const TimePoint deadline = cycle_.next_deadline().value_or(TimePoint::max());
+    co_await requests_.changed().wait_until(deadline);
+  }
+  follow_->cancel();
+  co_return Result<void>();
+}
+
+/// One round over all hosts. True if there may be more at once.
+bool JobRun::read_journals() {
+  const JournalFollow::Take take_it = [this](std::size_t host, const job::Record& record) {
+    take(host, record);
+  };
+  bool more = false;
+  for (std::size_t host = 0; host < run_.hosts().size(); ++host) {
+    if (unreadable_.contains(host)) continue;
+    const Result<bool> read = follow_->read(host, take_it);
+    more = more || (read && *read);
+    if (read) continue;
+    unreadable_.insert(host);
+    act(cycle_.on_journal_error(run_.hosts()[host].host, read.error(), Clock::now()));
+  }
+  return more;
+}
+
+void JobRun::take(std::size_t host, const job::Record& record) {
+  const std::string& name = run_.hosts()[host].host;
+  if (record.kind == job::Message::lines) {
+    const Result<job::Lines> lines = job::lines_from(record.payload);
+    if (lines) sink_.lines(name, record.time, *lines);
+    return;
+  }
+  if (record.kind == job::Message::log) {
+    const Result<job::LogLine> line = job::log_from(record.payload);
+    if (line) sink_.log(name, record.time, *line);
+  }
+  act(cycle_.on_record(name, record, Clock::now()));
+}
+
+void JobRun::end_hosts(std::deque<engine::Run::Ended> ended) {
+  for (engine::Run::Ended& each : ended)
+    act(cycle_.on_steward_end(each.host, std::move(each.outcome), wall_time(), Clock::now()));
+}
+
+void JobRun::act_on_requests() {
+  if (requests_.stop_wanted() && !stop_done_) {
+    stop_done_ = true;
+    act(cycle_.on_stop(wall_time(), Clock::now()));
+  }
+  if (requests_.kill_wanted() && !kill_done_) {
+    kill_done_ = true;
+    act(cycle_.on_kill(Clock::now()));
+  }
+}
+
+void JobRun::act(const Actions& actions) {
+  for (const Action& action : actions) {
+    switch (action.kind) {
+      case Action::Kind::say:
+        sink_.status(action.line);
+        break;
+      case Action::Kind::stop:
+        run_.stop(action.host, action.grace);
+        break;
+      case Action::Kind::kill:
+        run_.kill(action.host);
+        break;
+      case Action::Kind::destroy:
+        run_.destroy(action.host);
+        break;
+    }
+  }
+}
+
+/// Merging may take long and blocks: it has a thread of its own.
+loop::Task<Result<Merged>> merge(loop::Loop& loop, const engine::Run& run, std::string out,
+                                 bool failed, bool only_if_any) {
+  std::vector<HostResult> results;
+  for (const engine::HostPlace& place : run.hosts()) results.push_back({place.host, place.result()});
+  const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
+  const std::function<Result<void>()> work = [merged, results, out, failed,
+                                              only_if_any]() -> Result<void> {
+    *merged = TRY(merge_results(results, out, failed, only_if_any));
+    return {};
+  };
+  const Result<void> done = co_await engine::in_thread(loop, work);
+  if (!done) co_return done.error();
+  co_return *merged;
+}
+
+}  // namespace
+
+loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
+                                      JobRunOptions options, Sink& sink, Requests& requests) {
+  Result<std::unique_ptr<engine::Run>> run = engine.start(spec);
+  if (!run) co_return run.error();
+  options.times.hosts = job::host_names(spec.instance_count);
+  options.times.grace = spec.grace;
+  options.times.run_time_max = spec.run_time_max;
+  JobRun job(loop, **run, options.times, sink, requests);
+  const Result<void> followed = co_await job.run();
+  if (!followed) co_return followed.error();
+
+  JobReport report;
+  report.end = job.end();
+  if (!spec.output_folder.empty()) {
+    const bool failed = report.end.status == JobEnd::Status::failed;
+    Result<Merged> merged =
+        co_await merge(loop, **run, spec.output_folder, failed, options.only_if_any);
+    if (merged) report.results = *std::move(merged);
+    if (!merged) report.trouble = merged.error().text;
+  }
+  if (!report.trouble.empty() && report.end.status == JobEnd::Status::completed) {
+    report.end.status = JobEnd::Status::failed;
+    report.end.reason = report.trouble;
+    report.end.last = {"Failed", "Training job failed: " + report.trouble, report.end.last.time};
+  }
+  sink.status(report.end.last);
+  co_await sink.flush();
+  const bool keep = options.keep || !report.trouble.empty();  // Results are not thrown away.
+  const std::string folder = (*run)->folder();
+  const Result<void> released = co_await (*run)->release(keep);
+  if (!report.trouble.empty()) report.trouble += "; they are kept in " + folder;
+  if (!released && report.trouble.empty()) report.trouble = released.error().text;
+  co_return report;
+}
+
+}  // namespace muster::platform

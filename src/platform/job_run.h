@@ -1,0 +1,68 @@
+#pragma once
+
+#include <string>
+
+#include "engine/engine.h"
+#include "job/journal.h"
+#include "job/lines.h"
+#include "loop/wait.h"
+#include "platform/life_cycle.h"
+#include "platform/results.h"
+
+namespace muster::platform {
+
+/// Who is told what happens in a job, in order.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void status(const StatusLine& line) = 0;
+  virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
+  virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
+  /// Called when there is nothing more for the moment, or much: waits until the sink can take
+  /// more. The job goes on meanwhile; its journals are on the disk.
+  virtual loop::Task<> flush() = 0;
+};
+
+/// What the user wants of a running job; to be asked from the job's loop at any time.
+class Requests {
+ public:
+  explicit Requests(loop::Loop& loop) : changed_(loop) {}
+  void stop() {
+    stop_ = true;
+    changed_.notify();
+  }
+  /// Now: without grace.
+  void kill() {
+    kill_ = true;
+    changed_.notify();
+  }
+  bool stop_wanted() const { return stop_; }
+  bool kill_wanted() const { return kill_; }
+  loop::Event& changed() { return changed_; }
+
+ private:
+  bool stop_ = false;
+  bool kill_ = false;
+  loop::Event changed_;
+};
+
+struct JobRunOptions {
+  LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
+  bool keep = false;             ///< The job's folder stays for inspection.
+  bool only_if_any = false;      ///< No output folder for a job that leaves no file.
+};
+
+struct JobReport {
+  JobEnd end;
+  Merged results;
+  std::string trouble;  ///< What could not be done after the job's end, in one line; else empty.
+};
+
+/// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as
+/// life_cycle.h says, puts results to `spec.output_folder` and removes what is left. Errors: as of
+/// Engine::start(), and when journals cannot be followed.
+/// `engine`, `sink` and `requests` outlive the task.
+loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
+                                      JobRunOptions options, Sink& sink, Requests& requests);
+
+}  // namespace muster::platform

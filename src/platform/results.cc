@@ -1,0 +1,223 @@
+#include "platform/results.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "engine/remove_tree.h"
+
+namespace muster::platform {
+namespace {
+
+using Status = struct stat;
+
+constexpr std::string_view partial_prefix = ".muster-partial-";
+constexpr std::size_t copy_bytes = 64u << 20;
+
+std::optional<Status> status_of(const std::string& path) {
+  Status status{};
+  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+bool is_folder(const std::string& path) {
+  const std::optional<Status> status = status_of(path);
+  return status && S_ISDIR(status->st_mode);
+}
+
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), ::closedir);
+  if (!stream) return fail_errno(folder);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Mode and time of modification; the rest is not worth an error.
+void dress(int fd, const Status& status) {
+  const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
+  static_cast<void>(!::fchown(fd, status.st_uid, status.st_gid));
+  ::fchmod(fd, status.st_mode & 07777);
+  ::futimens(fd, times.data());
+}
+
+Result<void> copy_bytes_of(int from, int to, const std::string& path) {
+  if (::ioctl(to, FICLONE, from) == 0) return {};
+  while (true) {
+    ssize_t count = ::copy_file_range(from, nullptr, to, nullptr, copy_bytes, 0);
+    if (count == 0) return {};
+    if (count > 0 || errno == EINTR) continue;
+    if (errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
+      return fail_errno(path);
+    std::string buffer(1u << 20, '\0');
+    while ((count = ::read(from, buffer.data(), buffer.size())) > 0)
+      TRY(write_all(to, std::string_view(buffer.data(), static_cast<std::size_t>(count))));
+    if (count < 0) return fail_errno(path);
+    return {};
+  }
+}
+
+Result<void> copy_file(const std::string& from, const Status& status, const std::string& to) {
+  const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!source) return fail_errno(from);
+  const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!target) return fail_errno(to);
+  TRY(copy_bytes_of(source.get(), target.get(), to));
+  dress(target.get(), status);
+  return {};
+}
+
+Result<void> copy_link(const std::string& from, const std::string& to) {
+  std::string target(PATH_MAX, '\0');
+  const ssize_t count = ::readlink(from.c_str(), target.data(), target.size());
+  if (count < 0) return fail_errno(from);
+  target.resize(static_cast<std::size_t>(count));
+  if (::symlink(target.c_str(), to.c_str()) != 0) return fail_errno(to);
+  return {};
+}
+
+Result<void> merge(const std::string& from, const std::string& to);
+
+Result<void> merge_entries(const std::string& from, const std::string& to) {
+  for (const std::string& name : TRY(names_in(from))) TRY(merge(from + "/" + name, to + "/" + name));
+  return {};
+}
+
+Result<void> copy_folder(const std::string& from, const Status& status, const std::string& to) {
+  if (::mkdir(to.c_str(), 0700) != 0) return fail_errno(to);
+  TRY(merge_entries(from, to));
+  const Fd made(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (made) dress(made.get(), status);
+  return {};
+}
+
+/// Moves `from` to `to`, into what is there already. Of two that are not both folders the moved
+/// one stays.
+Result<void> merge(const std::string& from, const std::string& to) {
+  const std::optional<Status> status = status_of(from);
+  if (!status) return fail_errno(from);
+  const std::optional<Status> there = status_of(to);
+  if (there && S_ISDIR(there->st_mode) && S_ISDIR(status->st_mode)) return merge_entries(from, to);
+  if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
+    return {};
+  if (there) TRY(engine::remove_tree(to));
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  if (errno != EXDEV) return fail_errno(to);
+  if (S_ISDIR(status->st_mode)) return copy_folder(from, *status, to);
+  if (S_ISLNK(status->st_mode)) return copy_link(from, to);
+  return copy_file(from, *status, to);
+}
+
+int number_of(const std::string& host) {
+  return static_cast<int>(parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
+}
+
+Result<void> gather(const std::vector<HostResult>& hosts, const std::string& into, bool failed) {
+  for (const char* name : {"/model", "/output"}) TRY(make_folders(into + name));
+  for (const HostResult& host : hosts) {
+    const std::string output = host.folder + "/output";
+    const std::optional<Status> failure = status_of(output + "/failure");
+    if (failed && failure && S_ISREG(failure->st_mode)) {
+      TRY(make_folders(into + "/failure"));
+      TRY(merge(output + "/failure", into + "/failure/" + host.host));
+    }
+    // With these gone the whole folder can be renamed at once.
+    for (const char* mark : {"/failure", "/success"}) TRY(engine::remove_tree(output + mark));
+    for (const char* name : {"/model", "/output"})
+      if (is_folder(host.folder + name)) TRY(merge_entries(host.folder + name, into + name));
+  }
+  return {};
+}
+
+bool has_file(const std::string& folder) {
+  const Result<std::vector<std::string>> names = names_in(folder);
+  if (!names) return false;
+  return std::any_of(names->begin(), names->end(), [&](const std::string& name) {
+    const std::string path = folder + "/" + name;
+    return !is_folder(path) || has_file(path);
+  });
+}
+
+/// Renames what lies in `partial` into `out`; takes it back if one cannot be.
+Result<void> publish(const std::string& partial, const std::string& out) {
+  std::vector<std::string> done;
+  for (const std::string& name : TRY(names_in(partial))) {
+    if (::rename((partial + "/" + name).c_str(), (out + "/" + name).c_str()) == 0) {
+      done.push_back(name);
+      continue;
+    }
+    const Error error = fail_errno(out + "/" + name);
+    for (const std::string& each : done) static_cast<void>(engine::remove_tree(out + "/" + each));
+    return error;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_output_folder(const std::string& path) {
+  const std::optional<Status> status = status_of(path);
+  if (!status && errno == ENOENT) {
+    const std::string::size_type slash = path.rfind('/');
+    const std::string parent = slash == 0 ? "/" : path.substr(0, slash);
+    Status above{};
+    // What lies further up is made as well; only a file in the way is an error.
+    if (::stat(parent.c_str(), &above) == 0 && !S_ISDIR(above.st_mode))
+      return fail(Errc::invalid_input, "output: " + parent + " is not a folder");
+    return {};
+  }
+  if (!status) return fail_errno("output: " + path);
+  Status real{};
+  if (::stat(path.c_str(), &real) != 0 || !S_ISDIR(real.st_mode))
+    return fail(Errc::invalid_input, "output: " + path + " is not a folder");
+  for (const std::string& name : TRY(names_in(path)))
+    if (name.compare(0, partial_prefix.size(), partial_prefix) != 0)
+      return fail(Errc::invalid_input,
+                  "output: " + path + " is not empty; give an empty or a new folder");
+  return {};
+}
+
+Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
+                             bool only_if_any) {
+  std::stable_sort(hosts.begin(), hosts.end(), [](const HostResult& a, const HostResult& b) {
+    return number_of(a.host) < number_of(b.host);
+  });
+  const bool any = std::any_of(hosts.begin(), hosts.end(), [&](const HostResult& host) {
+    const bool marks = failed && status_of(host.folder + "/output/failure");
+    return marks || has_file(host.folder + "/model") || has_file(host.folder + "/output/data");
+  });
+  Merged merged;
+  if (only_if_any && !any) return merged;
+  TRY(make_folders(out));
+  for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
+    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
+      TRY(engine::remove_tree(out + "/" + name));
+  const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
+  Result<void> done = gather(hosts, partial, failed);
+  if (done) done = publish(partial, out);
+  static_cast<void>(engine::remove_tree(partial));
+  if (!done) return done.error().in("output");
+  merged.written = true;
+  if (failed && is_folder(out + "/failure"))
+    for (const std::string& name : TRY(names_in(out + "/failure")))
+      merged.failure_files.push_back(out + "/failure/" + name);
+  return merged;
+}
+
+}  // namespace muster::platform

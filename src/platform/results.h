@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::platform {
+
+/// What a host left: a folder with `model/` and `output/`, as they stood in its /opt/ml. It is
+/// taken apart by merging.
+struct HostResult {
+  std::string host;
+  std::string folder;
+};
+
+/// Error: `invalid_input` unless `path` is an empty folder, or does not exist and can be made.
+Result<void> check_output_folder(const std::string& path);
+
+struct Merged {
+  bool written = false;                    ///< `out` holds results.
+  std::vector<std::string> failure_files;  ///< Absolute paths, by host.
+};
+
+/// Puts the hosts' results together under `out`, which check_output_folder() accepted: `model/`,
+/// `output/` (without the success and failure marks) and, if `failed`, `failure/algo-K`. Of files
+/// with equal names the one of the later host stays; hosts are taken by their number. Links are
+/// moved as links; sockets and devices are left out. Everything is made in a hidden folder and then
+/// renamed: what stands under these names is whole. With `only_if_any` a job without any file makes
+/// no folder. Blocks. Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
+Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
+                             bool only_if_any);
+
+}  // namespace muster::platform

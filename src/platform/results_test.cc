@@ -1,0 +1,153 @@
+#include "platform/results.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/command.h"
+#include "base/fd.h"
+#include "engine/remove_tree.h"
+
+namespace muster::platform {
+namespace {
+
+struct Bench {
+  Bench() : path(*make_private_folder("/tmp", "muster-results-")) {}
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() {
+    static_cast<void>(engine::remove_tree(path));
+    if (!other.empty()) static_cast<void>(engine::remove_tree(other));
+  }
+  void put(const std::string& file, const std::string& text) {
+    const std::string full = path + "/" + file;
+    REQUIRE(make_folders(full.substr(0, full.rfind('/'))));
+    REQUIRE(write_file(full, text));
+  }
+  std::string text(const std::string& file) const {
+    return read_file(path + "/out/" + file).value_or("(none)");
+  }
+  bool has(const std::string& file) const {
+    struct stat status{};
+    return ::lstat((path + "/" + file).c_str(), &status) == 0;
+  }
+  Result<Merged> merge(std::vector<std::string> hosts, bool failed = false, bool if_any = false) {
+    std::vector<HostResult> results;
+    for (const std::string& host : hosts) results.push_back({host, path + "/" + host});
+    return merge_results(results, path + "/out", failed, if_any);
+  }
+  std::string path;
+  std::string other;
+};
+
+TEST_CASE("results: hosts are merged, the later one wins, by number and not by text") {
+  Bench bench;
+  bench.put("algo-1/model/a", "1");
+  bench.put("algo-1/model/sub/only-1", "1");
+  bench.put("algo-2/model/a", "2");
+  bench.put("algo-2/model/sub/only-2", "2");
+  bench.put("algo-10/model/a", "10");
+  bench.put("algo-2/output/data/x", "2");
+  const Result<Merged> merged = bench.merge({"algo-1", "algo-10", "algo-2"});
+  REQUIRE(merged);
+  CHECK(merged->written);
+  CHECK(bench.text("model/a") == "10");
+  CHECK(bench.text("model/sub/only-1") == "1");
+  CHECK(bench.text("model/sub/only-2") == "2");
+  CHECK(bench.text("output/data/x") == "2");
+  CHECK(!bench.has("out/failure"));
+}
+
+TEST_CASE("results: marks are left out, failures kept by host when the job failed") {
+  Bench bench;
+  bench.put("algo-1/output/success", "");
+  bench.put("algo-1/output/failure", "why 1");
+  bench.put("algo-2/output/failure", "why 2");
+  bench.put("algo-2/output/data/x", "2");
+  const Result<Merged> merged = bench.merge({"algo-1", "algo-2"}, true);
+  REQUIRE(merged);
+  CHECK(bench.text("failure/algo-1") == "why 1");
+  CHECK(bench.text("failure/algo-2") == "why 2");
+  CHECK(merged->failure_files ==
+        Args{bench.path + "/out/failure/algo-1", bench.path + "/out/failure/algo-2"});
+  CHECK(bench.text("output/data/x") == "2");
+  CHECK(!bench.has("out/output/success"));
+  CHECK(!bench.has("out/output/failure"));
+}
+
+TEST_CASE("results: kinds that clash, links and pipes do no harm") {
+  Bench bench;
+  bench.put("algo-1/model/thing/inside", "folder");
+  bench.put("algo-2/model/thing", "file");
+  bench.put("algo-1/model/turn", "file");
+  bench.put("algo-2/model/turn/inside", "folder");
+  bench.put("outside/file", "precious");
+  REQUIRE(::symlink((bench.path + "/outside").c_str(),
+                    (bench.path + "/algo-1/model/link").c_str()) == 0);
+  bench.put("algo-2/model/link/file", "from algo-2");
+  REQUIRE(::mkfifo((bench.path + "/algo-2/model/pipe").c_str(), 0600) == 0);
+  REQUIRE(bench.merge({"algo-1", "algo-2"}));
+  CHECK(bench.text("model/thing") == "file");
+  CHECK(bench.text("model/turn/inside") == "folder");
+  CHECK(bench.text("model/link/file") == "from algo-2");
+  CHECK(read_file(bench.path + "/outside/file").value_or("") == "precious");
+  CHECK(!bench.has("out/model/pipe"));
+}
+
+TEST_CASE("results: another file system gets copies with modes and links") {
+  Bench bench;
+  const Result<std::string> other = make_private_folder("/dev/shm", "muster-results-");
+  struct stat here{}, there{};
+  if (!other || ::stat(bench.path.c_str(), &here) != 0 || ::stat(other->c_str(), &there) != 0 ||
+      here.st_dev == there.st_dev) {
+    MESSAGE("skipped: /dev/shm is no file system of its own here");
+    return;
+  }
+  bench.other = *other;
+  bench.put("algo-1/model/run.sh", std::string(3 << 20, 'x'));
+  REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 0750) == 0);
+  REQUIRE(::symlink("run.sh", (bench.path + "/algo-1/model/link").c_str()) == 0);
+  const std::string out = *other + "/deep/out";
+  REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false));
+  struct stat status{};
+  REQUIRE(::lstat((out + "/model/run.sh").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0750);
+  CHECK(status.st_size == 3 << 20);
+  REQUIRE(::lstat((out + "/model/link").c_str(), &status) == 0);
+  CHECK(S_ISLNK(status.st_mode));
+}
+
+TEST_CASE("results: a job without any file makes no folder unless one was asked for") {
+  Bench bench;
+  REQUIRE(make_folders(bench.path + "/algo-1/model"));
+  REQUIRE(make_folders(bench.path + "/algo-1/output/data"));
+  bench.put("algo-1/output/success", "");
+  const Result<Merged> none = bench.merge({"algo-1"}, false, true);
+  REQUIRE(none);
+  CHECK(!none->written);
+  CHECK(!bench.has("out"));
+  REQUIRE(bench.merge({"algo-1", "algo-2"}));
+  CHECK(bench.has("out/model"));
+  CHECK(bench.has("out/output"));
+}
+
+TEST_CASE("results: the output folder must be new or empty; what a killed run left does not count") {
+  Bench bench;
+  CHECK(check_output_folder(bench.path + "/new/folder"));
+  REQUIRE(make_folders(bench.path + "/out/.muster-partial-abc123"));
+  CHECK(check_output_folder(bench.path + "/out"));
+  bench.put("algo-1/model/a", "1");
+  REQUIRE(bench.merge({"algo-1"}));
+  CHECK(!bench.has("out/.muster-partial-abc123"));
+  const Result<void> full = check_output_folder(bench.path + "/out");
+  REQUIRE(!full);
+  CHECK(full.error().code == Errc::invalid_input);
+  CHECK(full.error().text == "output: " + bench.path +
+                                 "/out is not empty; give an empty or a new folder");
+  bench.put("file", "");
+  CHECK(!check_output_folder(bench.path + "/file"));
+  CHECK(!check_output_folder(bench.path + "/file/below"));
+}
+
+}  // namespace
+}  // namespace muster::platform
