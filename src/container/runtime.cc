@@ -27,7 +27,9 @@ constexpr std::size_t log_bytes_max = 1u << 20;
 /// Kills `process` when `deadline` comes first.
 loop::Task<> kill_at(std::shared_ptr<loop::Timer> timer, std::shared_ptr<const Process> process,
                      std::shared_ptr<bool> late) {
-  if (!co_await timer->after(call_deadline)) co_return;
+  // In two steps: GCC 12 lays out a frame wrongly for a converted temporary in a condition.
+  const bool came = co_await timer->after(call_deadline);
+  if (!came) co_return;
   *late = true;
   process->signal(SIGKILL);
 }

@@ -6,10 +6,9 @@
 namespace muster::container {
 namespace {
 
-/// Each of CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}.
-constexpr std::uint64_t namespace_flags = 0x7E020000;
-/// The same with CLONE_NEWTIME, whose bit clone(2) uses for the child's signal.
-constexpr std::uint64_t namespace_flags_of_unshare = namespace_flags | 0x80;
+/// CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET. (CLONE_NEWTIME is for unshare and clone3 only.)
+constexpr std::uint64_t namespace_flags[] = {0x00020000, 0x02000000, 0x04000000, 0x08000000,
+                                             0x10000000, 0x20000000, 0x40000000};
 constexpr int family_vsock = 40;
 constexpr int family_alg = 38;
 
@@ -343,6 +342,7 @@ const char* const refused[] = {"acct",
                                "swapon",
                                "syslog",
                                "umount2",
+                               "unshare",
                                "userfaultfd",
                                "vhangup"};
 
@@ -360,6 +360,19 @@ Json allow(const char* name, Json args) {
       {"names", Json::array({name})}, {"action", "SCMP_ACT_ALLOW"}, {"args", std::move(args)}};
 }
 
+/// Processes and threads, but no new namespaces.
+void add_clone(Json& rules) {
+  std::uint64_t all = 0;
+  for (const std::uint64_t flag : namespace_flags) {
+    all |= flag;
+    rules.push_back({{"names", Json::array({"clone"})},
+                     {"action", "SCMP_ACT_ERRNO"},
+                     {"errnoRet", EPERM},
+                     {"args", Json::array({argument(0, flag, "SCMP_CMP_MASKED_EQ", flag)})}});
+  }
+  rules.push_back(allow("clone", Json::array({argument(0, all, "SCMP_CMP_MASKED_EQ", 0)})));
+}
+
 }  // namespace
 
 Json seccomp_profile() {
@@ -375,10 +388,7 @@ Json seccomp_profile() {
   Json rules = Json::array();
   rules.push_back({{"names", allowed}, {"action", "SCMP_ACT_ALLOW"}});
   rules.push_back({{"names", denied}, {"action", "SCMP_ACT_ERRNO"}, {"errnoRet", EPERM}});
-  rules.push_back(
-      allow("clone", Json::array({argument(0, namespace_flags, "SCMP_CMP_MASKED_EQ")})));
-  rules.push_back(allow(
-      "unshare", Json::array({argument(0, namespace_flags_of_unshare, "SCMP_CMP_MASKED_EQ")})));
+  add_clone(rules);
   // Families below AF_ALG, those between it and AF_VSOCK, those beyond.
   rules.push_back(allow("socket", Json::array({argument(0, family_alg, "SCMP_CMP_LT")})));
   rules.push_back(allow("socket", Json::array({argument(0, family_alg + 1, "SCMP_CMP_EQ")})));

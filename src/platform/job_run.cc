@@ -38,8 +38,8 @@ class JobRun {
  private:
   static loop::Task<> watch_stewards(engine::Run& run, std::shared_ptr<Inbox> inbox,
                                      loop::Event& changed);
-  static loop::Task<> watch_journals(JournalFollow& follow, std::shared_ptr<Inbox> inbox,
-                                     loop::Event& changed);
+  static loop::Task<> watch_journals(std::shared_ptr<JournalFollow> follow,
+                                     std::shared_ptr<Inbox> inbox, loop::Event& changed);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void end_hosts(std::deque<engine::Run::Ended> ended);
@@ -52,7 +52,7 @@ class JobRun {
   Sink& sink_;
   Requests& requests_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::unique_ptr<JournalFollow> follow_;
+  std::shared_ptr<JournalFollow> follow_;
   std::set<std::size_t> unreadable_;
   bool stop_done_ = false;
   bool kill_done_ = false;
@@ -68,10 +68,10 @@ loop::Task<> JobRun::watch_stewards(engine::Run& run, std::shared_ptr<Inbox> inb
   }
 }
 
-loop::Task<> JobRun::watch_journals(JournalFollow& follow, std::shared_ptr<Inbox> inbox,
-                                    loop::Event& changed) {
+loop::Task<> JobRun::watch_journals(std::shared_ptr<JournalFollow> follow,
+                                    std::shared_ptr<Inbox> inbox, loop::Event& changed) {
   while (true) {
-    const bool grown = co_await follow.changed();
+    const bool grown = co_await follow->changed();
     if (!grown) co_return;
     inbox->grown = true;
     changed.notify();
@@ -86,7 +86,7 @@ loop::Task<Result<void>> JobRun::run() {
   follow_ = *std::move(follow);
   act(cycle_.begin(wall_time()));
   loop_.spawn(watch_stewards(run_, inbox_, requests_.changed()));
-  loop_.spawn(watch_journals(*follow_, inbox_, requests_.changed()));
+  loop_.spawn(watch_journals(follow_, inbox_, requests_.changed()));
   while (!cycle_.finished()) {
     act_on_requests();
     // Whoever ended before this reading has nothing more to write.

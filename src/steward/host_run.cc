@@ -76,7 +76,8 @@ void HostRun::stop(std::chrono::milliseconds grace) {
 }
 
 loop::Task<> HostRun::kill_late() {
-  if (co_await kill_timer_.after(kill_after_)) kill_now();
+  const bool came = co_await kill_timer_.after(kill_after_);  // GCC 12: never in a condition.
+  if (came) kill_now();
 }
 
 void HostRun::kill_now() {
@@ -279,7 +280,8 @@ void HostRun::flush() {
 loop::Task<> HostRun::drained() {
   const TimePoint deadline = Clock::now() + drain_deadline;
   while (readers_ > 0) {
-    if (co_await changed_.wait_until(deadline)) continue;
+    const bool changed = co_await changed_.wait_until(deadline);
+    if (changed) continue;
     log("warning", "the host's output did not end with it");
     co_return;
   }

@@ -78,7 +78,8 @@ T await(loop::Loop& loop, loop::Task<T> task) {
   };
   auto watch = [](loop::Loop& on) -> loop::Task<> {
     loop::Timer timer(on);
-    if (co_await timer.after(guard)) on.stop();
+    const bool came = co_await timer.after(guard);
+    if (came) on.stop();
   };
   loop.context().restart();
   loop.spawn(store(loop, std::move(task), result));
@@ -157,11 +158,11 @@ class TestJob {
     const pid_t pid = ::fork();
     if (pid == 0) {
       Args args{"--spec", file};
-      if (lifeline != nullptr) {
-        ::close(lifeline->write.get());
+      if (lifeline != nullptr)
         args.insert(args.end(), {"--lifeline", std::to_string(lifeline->read.get())});
-      }
-      if (lock_) ::close(lock_.get());
+      // Locks of this test's jobs and its ends of lifelines must not live on in a steward.
+      for (int fd = 3; fd < 256; ++fd)
+        if (lifeline == nullptr || fd != lifeline->read.get()) ::close(fd);
       ::_exit(steward_main(args, test_env()));
     }
     started_.push_back(pid);
@@ -180,7 +181,7 @@ class TestJob {
 
   std::vector<job::Record> records(const std::string& host) const {
     job::JournalReader reader;
-    reader.feed(read_file(folder(host) + "/journal").value_or(""));
+    reader.feed(read_file(folder(host) + "/journal", 512u << 20).value_or(""));
     std::vector<job::Record> records;
     while (true) {
       Result<std::optional<job::Record>> record = reader.next();

@@ -23,15 +23,21 @@ std::string with_newlines(std::string bytes) {
   return result;
 }
 
+/// One past the last `wanted` in `bytes`, 0 if there is none. (string_view::rfind goes byte by byte.)
+std::size_t after_last(std::string_view bytes, char wanted) {
+  if (bytes.empty()) return 0;
+  const void* found = ::memrchr(bytes.data(), wanted, bytes.size());
+  if (found == nullptr) return 0;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data()) + 1;
+}
+
 /// One past the last line end in `bytes`; 0 if there is none. A '\r' at the very end may yet be
 /// followed by its '\n', so it is no end.
 std::size_t after_last_end(std::string_view bytes) {
-  const std::size_t newline = bytes.rfind('\n');
-  std::size_t search_to = bytes.size();
-  if (search_to > 0 && bytes[search_to - 1] == '\r') --search_to;
-  const std::size_t from = newline == std::string_view::npos ? 0 : newline + 1;
-  const std::size_t carriage = bytes.substr(from, search_to - from).rfind('\r');
-  return carriage == std::string_view::npos ? from : from + carriage + 1;
+  const std::size_t newline = after_last(bytes, '\n');
+  std::string_view rest = bytes.substr(newline);
+  if (rest.ends_with('\r')) rest.remove_suffix(1);
+  return newline + after_last(rest, '\r');
 }
 
 }  // namespace

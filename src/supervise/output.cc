@@ -28,7 +28,10 @@ loop::Task<> OutputReader::run(Sink sink, LastWords& words) {
   while (!ended_) {
     if (splitter_.unfinished()) {
       quiet_at_ = Clock::now() + quiet_time;
-      if (!watching_quiet_) loop_.spawn(watch_quiet());
+      if (!watching_quiet_) {
+        watching_quiet_ = true;
+        loop_.spawn(watch_quiet());
+      }
     }
     waiting_ = true;
     const bool readable = co_await watch_.readable();
@@ -53,7 +56,6 @@ loop::Task<> OutputReader::run(Sink sink, LastWords& words) {
 
 loop::Task<> OutputReader::watch_quiet() {
   const std::shared_ptr<OutputReader> self = shared_from_this();
-  watching_quiet_ = true;
   while (!ended_ && splitter_.unfinished()) {
     if (!co_await quiet_timer_.until(quiet_at_)) break;
     if (Clock::now() < quiet_at_ || !waiting_) {

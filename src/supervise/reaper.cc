@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -17,6 +17,7 @@ namespace muster::supervise {
 namespace {
 
 constexpr Duration look_again = std::chrono::milliseconds(20);
+constexpr std::size_t unclaimed_max = 256;
 
 /// The parent of `pid`: the second field after the name, which may itself hold spaces and ')'.
 std::optional<pid_t> parent_of(const std::string& pid) {
@@ -25,9 +26,22 @@ std::optional<pid_t> parent_of(const std::string& pid) {
   const std::size_t name_end = text->rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields = split_words(text->substr(name_end + 1));
-  if (fields.size() < 2 || fields[0] == "Z") return std::nullopt;
+  // Zombies too: a process whose first thread has ended is one to /proc while its others run.
+  if (fields.size() < 2) return std::nullopt;
   const std::optional<std::int64_t> parent = parse_integer(fields[1]);
   return parent ? std::optional<pid_t>(static_cast<pid_t>(*parent)) : std::nullopt;
+}
+
+/// True if `pid` is a child of ours, running or not yet reaped.
+bool is_child(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/// Exact, unlike any look at /proc: a subreaper's descendants all hang on a child of its own.
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 struct CloseDir {
@@ -67,8 +81,39 @@ Reaper::Reaper(loop::Loop& loop) : loop_(loop), signals_(loop, {SIGCHLD}), reape
 
 void Reaper::watch(pid_t pid, std::function<void(job::Outcome)> on_end) {
   watched_[pid] = std::move(on_end);
-  // Its SIGCHLD may have come while another's was being handled.
-  loop_.post([this] { reap_ended(); });
+  // Another process that had this number may have been reaped before; `pid` itself was if it is no
+  // child any more.
+  const bool reaped = !is_child(pid);
+  loop_.post([this, pid, reaped, alive = std::weak_ptr<char>(alive_)] {
+    if (alive.expired()) return;
+    if (reaped)
+      give_unclaimed(pid);
+    else
+      reap_ended();  // Its SIGCHLD may have come while another's was being handled.
+  });
+}
+
+void Reaper::give_unclaimed(pid_t pid) {
+  const auto found = std::find_if(unclaimed_.rbegin(), unclaimed_.rend(),
+                                  [pid](const auto& one) { return one.first == pid; });
+  const job::Outcome outcome =
+      found == unclaimed_.rend()
+          ? job::Outcome::failed("process " + std::to_string(pid) + " ended unseen")
+          : found->second;
+  if (found != unclaimed_.rend()) unclaimed_.erase(std::next(found).base());
+  deliver(pid, outcome);
+}
+
+void Reaper::deliver(pid_t pid, const job::Outcome& outcome) {
+  const auto found = watched_.find(pid);
+  if (found == watched_.end()) {
+    unclaimed_.emplace_back(pid, outcome);
+    if (unclaimed_.size() > unclaimed_max) unclaimed_.pop_front();
+    return;
+  }
+  const auto on_end = std::move(found->second);
+  watched_.erase(found);
+  on_end(outcome);
 }
 
 loop::Task<> Reaper::reap() {
@@ -82,13 +127,7 @@ loop::Task<> Reaper::reap() {
 void Reaper::reap_ended() {
   siginfo_t info{};
   while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
-    const auto found = watched_.find(info.si_pid);
-    if (found != watched_.end()) {
-      const auto on_end = std::move(found->second);
-      watched_.erase(found);
-      on_end(outcome_of(info.si_code, info.si_status));
-    }
-    info.si_pid = 0;
+    deliver(std::exchange(info.si_pid, 0), outcome_of(info.si_code, info.si_status));
     reaped_.notify();
   }
 }
@@ -101,15 +140,14 @@ void Reaper::signal_group(pid_t pid, int number) const {
   if (watched_.contains(pid)) ::kill(-pid, number);
 }
 
-loop::Task<> Reaper::kill_descendants(TimePoint deadline) {
+loop::Task<bool> Reaper::kill_descendants(TimePoint deadline) {
   while (true) {
     reap_ended();
-    const std::vector<pid_t> left = descendants(::getpid());
-    if (left.empty()) co_return;
-    for (const pid_t pid : left) ::kill(pid, SIGKILL);
-    // Looked at again soon in any case: some are reaped by parents that were killed with them.
+    if (!has_children()) co_return true;
+    // One that forks meanwhile may be missed; its child then comes to us when it has ended.
+    for (const pid_t pid : descendants(::getpid())) ::kill(pid, SIGKILL);
     const TimePoint now = Clock::now();
-    if (now >= deadline) co_return;
+    if (now >= deadline) co_return false;
     co_await reaped_.wait_until(std::min(deadline, now + look_again));
   }
 }

@@ -2,8 +2,11 @@
 
 #include <sys/types.h>
 
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "job/outcome.h"
@@ -19,8 +22,9 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  /// Calls `on_end` once, from the loop, when the child `pid` has ended; also if it has already.
-  /// To be called before the loop turns after the child was made.
+  /// Calls `on_end` once, from the loop and never from inside this call, when the child `pid` has
+  /// ended; also if it had already, for of the last 256 that nobody watched the ends are kept. Best
+  /// called before the loop turns after the child was made.
   void watch(pid_t pid, std::function<void(job::Outcome)> on_end);
 
   /// Signals a watched child that has not been reaped; nothing otherwise.
@@ -29,17 +33,21 @@ class Reaper {
   void signal_group(pid_t pid, int number) const;
 
   /// Kills every descendant of this process, until none is left or `deadline` has come (a process
-  /// in uninterruptible sleep can outlast SIGKILL).
-  loop::Task<> kill_descendants(TimePoint deadline);
+  /// in uninterruptible sleep can outlast SIGKILL). True: none is left, and all are reaped.
+  loop::Task<bool> kill_descendants(TimePoint deadline);
 
  private:
   loop::Task<> reap();
   void reap_ended();
+  void deliver(pid_t pid, const job::Outcome& outcome);
+  void give_unclaimed(pid_t pid);
 
   loop::Loop& loop_;
   loop::Signals signals_;
   loop::Event reaped_;
   std::map<pid_t, std::function<void(job::Outcome)>> watched_;
+  std::deque<std::pair<pid_t, job::Outcome>> unclaimed_;  ///< Oldest first.
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
 /// The outcome that waitid(2) gives: `code` is si_code, `status` is si_status.

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -77,6 +79,14 @@ bool place_descriptors(Prepared& child) {
   return true;
 }
 
+/// Everything beyond 0, 1, 2 that whoever started us left open closes at exec. Kernels before 5.11
+/// refuse: there only what is ours (close-on-exec from birth) does.
+void keep_nothing_open() {
+#ifdef CLOSE_RANGE_CLOEXEC
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+#endif
+}
+
 [[noreturn]] void become(Prepared& child, const Command& command, const SpawnOptions& options,
                          int report, pid_t parent) {
   if (options.own_session) ::setsid();
@@ -89,6 +99,7 @@ bool place_descriptors(Prepared& child) {
   const int moved = ::fcntl(report, F_DUPFD_CLOEXEC, child.highest + 1);
   if (moved >= 0) report = moved;
   if (!command.cwd.empty() && ::chdir(command.cwd.c_str()) != 0) give_up(report, Step::chdir);
+  keep_nothing_open();
   if (!place_descriptors(child)) give_up(report, Step::descriptors);
   ::execve(child.program.c_str(), child.argv.data(), child.envp.data());
   give_up(report, Step::exec);
@@ -104,6 +115,10 @@ Error explained(const Failure& failure, const Command& command, const std::strin
   if (failure.number == ENOENT)
     return fail(Errc::not_found,
                 program + ": the interpreter that its first line names does not exist");
+  if (failure.number == EACCES)
+    return fail(Errc::denied, program +
+                                  ": permission denied: its interpreter cannot be executed, or its "
+                                  "file system is mounted noexec");
   if (failure.number == E2BIG)
     return fail(Errc::invalid_input,
                 program + ": the arguments and the environment are too long for the kernel");
@@ -115,6 +130,42 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+/// `path` as the child will see it, whose folder is `cwd`.
+std::string below(const std::string& cwd, const std::string& path) {
+  return path.starts_with('/') || cwd.empty() ? path : cwd + "/" + path;
+}
+
+Error missing(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0)
+    return fail(Errc::invalid_input,
+                path + (S_ISDIR(info.st_mode) ? ": a folder, not a program" : ": not a program"));
+  if (errno == EACCES) return fail_errno(path);
+  return fail(Errc::not_found, path + ": no such program");
+}
+
+/// The kernel would take what stands before a NUL for the whole.
+bool has_nul(const Command& command) {
+  const auto holds = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  bool found = holds(command.cwd);
+  for (const std::string& word : command.argv) found = found || holds(word);
+  for (const auto& [name, value] : command.env) found = found || holds(name) || holds(value);
+  return found;
+}
+
+/// A signal that reached the child before it has its own handlers would run ours in it, and those
+/// write to pipes that we share: none is let through meanwhile.
+pid_t fork_unsignaled() {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  const int number = errno;
+  if (pid != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return pid;
+}
+
 }  // namespace
 
 Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd) {
@@ -122,8 +173,8 @@ Result<std::string> find_program(const std::string& name, const Env& env, const 
     return fail(Errc::denied, path + ": not executable; chmod +x makes it so");
   };
   if (name.find('/') != std::string::npos) {
-    const std::string path = name.front() == '/' || cwd.empty() ? name : cwd + "/" + name;
-    if (!is_file(path)) return fail(Errc::not_found, path + ": no such program");
+    const std::string path = below(cwd, name);
+    if (!is_file(path)) return missing(path);
     if (::access(path.c_str(), X_OK) != 0) return denied(path);
     return path;
   }
@@ -131,7 +182,7 @@ Result<std::string> find_program(const std::string& name, const Env& env, const 
   const std::string search = found == env.end() ? "/usr/local/bin:/usr/bin:/bin" : found->second;
   std::string refused;
   for (const std::string& folder : split(search, ':')) {
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    const std::string path = below(cwd, (folder.empty() ? "." : folder) + "/" + name);
     if (!is_file(path)) continue;
     if (::access(path.c_str(), X_OK) == 0) return path;
     refused = path;
@@ -142,11 +193,15 @@ Result<std::string> find_program(const std::string& name, const Env& env, const 
 
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options) {
   CHECK_THAT(!command.argv.empty(), "a command has a program");
+  if (has_nul(command))
+    return fail(Errc::invalid_input, "an argument or a variable holds a NUL, which none can");
   const std::string program = TRY(find_program(command.argv[0], command.env, command.cwd));
-  Prepared child = prepared(command, program, stdio);
+  std::error_code no_folder;
+  const std::filesystem::path absolute = std::filesystem::absolute(program, no_folder);
+  Prepared child = prepared(command, no_folder ? program : absolute.string(), stdio);
   Pipe report = TRY(make_pipe());
   const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
+  const pid_t pid = fork_unsignaled();
   if (pid < 0) return fail_errno("fork");
   if (pid == 0) become(child, command, options, report.write.get(), parent);
   report.write.reset();
@@ -156,7 +211,7 @@ Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptio
     count = ::read(report.read.get(), &failure, sizeof(failure));
   } while (count < 0 && errno == EINTR);
   if (count == 0) return pid;
-  ::waitpid(pid, nullptr, 0);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   return explained(failure, command, program);
 }
 

@@ -27,11 +27,13 @@ struct SpawnOptions {
 
 /// Starts a program: default signal handlers, empty signal mask. Returns once it has been exec'd,
 /// so what keeps it from running is known here, in one line that names the program.
-/// Errors: `not_found` (with the PATH that was searched), `denied`, `invalid_input` (not a program).
+/// Errors: `not_found` (with the PATH that was searched), `denied`, `invalid_input` (not a program,
+/// too long, or with a NUL inside).
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options);
 
-/// Where `name` is on the PATH of `env`; a name with a slash is taken as it is, below `cwd`.
-/// Error: `not_found`, `denied` for a file that is there but cannot be executed.
+/// Where `name` is on the PATH of `env`; a name with a slash is taken as it is. What is relative
+/// is below `cwd`. Errors: `not_found`, `denied` for a file that is there but cannot be executed,
+/// `invalid_input` for a folder.
 Result<std::string> find_program(const std::string& name, const Env& env, const std::string& cwd);
 
 }  // namespace muster::supervise

@@ -5,17 +5,19 @@
 namespace muster::supervise {
 
 std::string TagWriter::tagged(const std::string& host, const job::Lines& lines) {
+  if (lines.bytes.empty()) return {};
+  const char* stream = lines.stream == job::Stream::err ? "<stderr>:" : "<stdout>:";
   std::string tag;
   if (lines.rank >= 0)
-    tag = "[1,mpirank:" + std::to_string(lines.rank) + "," + host + "]" +
-          (lines.stream == job::Stream::err ? "<stderr>:" : "<stdout>:");
+    tag = "[1,mpirank:" + std::to_string(lines.rank) + "," + host + "]" + stream;
+  const std::string writer = tag.empty() ? host + stream : tag;
   std::string text;
   const std::size_t count =
       static_cast<std::size_t>(std::count(lines.bytes.begin(), lines.bytes.end(), '\n'));
   text.reserve(lines.bytes.size() + (count + 1) * tag.size() + 1);
-  bool continues = !open_.empty() && open_ == tag;
-  if (!open_.empty() && !continues) text += '\n';
-  open_.clear();
+  bool continues = open_ && *open_ == writer;
+  if (open_ && !continues) text += '\n';
+  open_.reset();
   std::string_view rest = lines.bytes;
   while (!rest.empty()) {
     if (!continues) text += tag;
@@ -25,7 +27,7 @@ std::string TagWriter::tagged(const std::string& host, const job::Lines& lines) 
     text += rest.substr(0, length);
     rest.remove_prefix(length);
   }
-  if (lines.part) open_ = tag;
+  if (lines.part) open_ = writer;
   return text;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "job/lines.h"
@@ -15,7 +16,7 @@ class TagWriter {
   std::string tagged(const std::string& host, const job::Lines& lines);
 
  private:
-  std::string open_;  ///< Tag of the writer whose line is unfinished; empty if none is.
+  std::optional<std::string> open_;  ///< Whose line is unfinished.
 };
 
 }  // namespace muster::supervise

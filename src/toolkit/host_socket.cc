@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json.h"
 #include "job/message.h"
@@ -16,9 +17,11 @@ struct HostSocket::State : std::enable_shared_from_this<HostSocket::State> {
   State(loop::Loop& l, std::unique_ptr<loop::UnixListener> at, Callbacks c)
       : loop(l), listener(std::move(at)), callbacks(std::move(c)) {}
 
+  void close();
   loop::Task<> accept();
   loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
   loop::Task<> serve_rank(std::shared_ptr<loop::UnixChannel> channel, Frame hello);
+  Result<RankRun> admit(const RankHello& hello);
   loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<job::Outcome> follow_rank(loop::UnixChannel& channel, int rank);
 
@@ -26,6 +29,8 @@ struct HostSocket::State : std::enable_shared_from_this<HostSocket::State> {
   std::unique_ptr<loop::UnixListener> listener;
   Callbacks callbacks;
   std::map<int, std::shared_ptr<loop::UnixChannel>> ranks;
+  std::set<std::shared_ptr<loop::UnixChannel>> open;  ///< All of them, ranks' and agents'.
+  bool closed = false;  ///< The HostSocket is gone: no callback is called any more.
 };
 
 namespace {
@@ -61,7 +66,13 @@ Result<std::unique_ptr<HostSocket>> HostSocket::open(loop::Loop& loop, const std
   return std::unique_ptr<HostSocket>(new HostSocket(std::move(state)));
 }
 
-HostSocket::~HostSocket() { state_->listener->close(); }
+HostSocket::~HostSocket() { state_->close(); }
+
+void HostSocket::State::close() {
+  closed = true;
+  listener.reset();  // And its path with it.
+  for (const std::shared_ptr<loop::UnixChannel>& channel : open) channel->close();
+}
 
 void HostSocket::signal_ranks(int number) {
   for (const auto& [rank, channel] : state_->ranks)
@@ -70,21 +81,23 @@ void HostSocket::signal_ranks(int number) {
 
 loop::Task<> HostSocket::State::accept() {
   const std::shared_ptr<State> self = shared_from_this();
-  while (true) {
+  while (!closed) {
     Result<std::unique_ptr<loop::UnixChannel>> channel = co_await listener->accept();
-    if (!channel) co_return;
+    if (!channel || closed) co_return;
     loop.spawn(serve(*std::move(channel)));
   }
 }
 
 loop::Task<> HostSocket::State::serve(std::shared_ptr<loop::UnixChannel> channel) {
   const std::shared_ptr<State> self = shared_from_this();
+  open.insert(channel);
   const Result<Frame> first = co_await channel->receive();
-  if (!first) co_return;
-  if (first->type == type_of(Message::rank_hello))
-    co_await serve_rank(std::move(channel), *first);
-  else if (first->type == type_of(Message::agent_exec))
-    co_await serve_agent(std::move(channel), *first);
+  if (first && !closed && first->type == type_of(Message::rank_hello))
+    co_await serve_rank(channel, *first);
+  else if (first && !closed && first->type == type_of(Message::agent_exec))
+    co_await serve_agent(channel, *first);
+  open.erase(channel);
+  channel->close();
 }
 
 loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> channel,
@@ -93,9 +106,7 @@ loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> ch
   if (!json) co_return;
   const RankHello hello{number_in(*json, "rank"), number_in(*json, "local_rank"),
                         static_cast<pid_t>(number_in(*json, "pid"))};
-  Result<RankRun> run = hello.rank < 0 || ranks.contains(hello.rank)
-                            ? Result<RankRun>(fail(Errc::protocol, "this rank runs already"))
-                            : callbacks.on_rank(hello);
+  const Result<RankRun> run = admit(hello);
   if (!run) {
     channel->post(type_of(Message::failed), to_text({{"why", run.error().text}}));
     static_cast<void>(co_await channel->flushed());
@@ -103,16 +114,24 @@ loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> ch
   }
   ranks[hello.rank] = channel;
   const std::string payload = run_payload(*run);
-  if (payload.size() > frame_payload_bytes_max) {
-    channel->post(type_of(Message::failed), to_text({{"why", "arguments and environment too long"}}));
-  } else {
+  if (payload.size() <= frame_payload_bytes_max)
     channel->post(type_of(Message::rank_run), payload);
-  }
+  else  // Its answer is a rank_end.
+    channel->post(type_of(Message::failed),
+                  to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
   job::Outcome outcome = co_await follow_rank(*channel, hello.rank);
   ranks.erase(hello.rank);
+  if (closed) co_return;
   co_await callbacks.on_rank_end(hello.rank, std::move(outcome));
   channel->post(type_of(Message::rank_ack), "{}");
   static_cast<void>(co_await channel->flushed());
+}
+
+Result<RankRun> HostSocket::State::admit(const RankHello& hello) {
+  if (hello.rank < 0) return fail(Errc::protocol, "a rank without number");
+  if (ranks.contains(hello.rank))
+    return fail(Errc::protocol, "rank " + std::to_string(hello.rank) + " runs already");
+  return callbacks.on_rank(hello);
 }
 
 /// Until its end. A connection that breaks before is the death of `sm rank`, and its program's by
@@ -120,7 +139,7 @@ loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> ch
 loop::Task<job::Outcome> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
   while (true) {
     const Result<Frame> frame = co_await channel.receive();
-    if (!frame) co_return job::Outcome::signaled(SIGKILL);
+    if (closed || !frame) co_return job::Outcome::signaled(SIGKILL);
     const Result<Json> json = parse_json(frame->payload);
     if (!json) co_return job::Outcome::failed("rank: " + json.error().text);
     if (frame->type == type_of(Message::failed))

@@ -53,9 +53,11 @@ class HostSocket {
                                                   Callbacks callbacks);
   HostSocket(const HostSocket&) = delete;
   HostSocket& operator=(const HostSocket&) = delete;
+  /// Ends all connections; each `sm rank` then kills its program. No callback is called after.
   ~HostSocket();
 
-  /// Sends a signal to the programs of all ranks that run.
+  /// Sends a signal to the programs of all ranks that run, and what they started in their process
+  /// groups. Through `sm rank`: one that is stopped itself (SIGSTOP) passes nothing on.
   void signal_ranks(int number);
 
  private:

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <optional>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "job/outcome.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
@@ -24,6 +26,8 @@ namespace {
 constexpr int exit_usage = 2;
 constexpr int exit_cannot_run = 127;
 constexpr int exit_killed = 128 + SIGKILL;
+constexpr Duration kill_wait = std::chrono::seconds(5);
+constexpr int look_again_ms = 20;
 
 struct InitArgs {
   int lifeline = -1;
@@ -57,6 +61,7 @@ supervise::Stdio passed_on(const Env& env) {
 }
 
 Fd all_signals() {
+  std::signal(SIGCHLD, SIG_DFL);  // Ignored, it would hide the program's end.
   sigset_t set;
   ::sigfillset(&set);
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
@@ -77,18 +82,37 @@ std::optional<int> reap(pid_t program) {
   return status;
 }
 
-void kill_all() {
+/// Until nobody descends from us: as a subreaper we inherit whatever is orphaned, so that is when we
+/// have no child. The deadline is for what cannot be killed (uninterruptible sleep).
+void kill_all(const Fd& signals) {
   // As the first process of a pid namespace our own end kills the rest; elsewhere we see to it.
   if (::getpid() == 1) return;
-  for (const pid_t pid : supervise::descendants(::getpid())) ::kill(pid, SIGKILL);
+  const TimePoint deadline = Clock::now() + kill_wait;
+  siginfo_t info{};
+  while (Clock::now() < deadline) {
+    for (const pid_t pid : supervise::descendants(::getpid())) ::kill(pid, SIGKILL);
+    while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) info.si_pid = 0;
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    pollfd child_ends{signals.get(), POLLIN, 0};
+    signalfd_siginfo taken{};
+    ::poll(&child_ends, 1, look_again_ms);
+    while (::read(signals.get(), &taken, sizeof(taken)) == sizeof(taken)) continue;
+  }
+}
+
+/// True at the end of the stream; what is written to it means nothing.
+bool lifeline_ended(int lifeline) {
+  std::array<char, 64> ignored;
+  const ssize_t count = ::read(lifeline, ignored.data(), ignored.size());
+  return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
 }
 
 int follow(pid_t program, const Fd& signals, int lifeline) {
   std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
   while (true) {
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
-    if (fds[1].revents != 0) {
-      kill_all();
+    if (fds[1].revents != 0 && lifeline_ended(lifeline)) {
+      kill_all(signals);
       return exit_killed;
     }
     signalfd_siginfo info{};
@@ -97,7 +121,7 @@ int follow(pid_t program, const Fd& signals, int lifeline) {
       if (number != SIGCHLD) ::kill(program, number);
     }
     if (const std::optional<int> status = reap(program)) {
-      kill_all();
+      kill_all(signals);
       return *status;
     }
   }

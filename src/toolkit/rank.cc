@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,10 +46,11 @@ std::int64_t number_of(const Env& env, std::initializer_list<const char*> names)
 Result<Command> command_from(const std::string& payload, const Env& own) {
   std::vector<std::string> parts = split(payload, '\0');
   if (parts.size() < 4) return fail(Errc::protocol, "train sent no command");
-  const std::size_t args = static_cast<std::size_t>(parse_integer(parts[0]).value_or(0));
-  const std::size_t kept = static_cast<std::size_t>(parse_integer(parts[1]).value_or(0));
+  const std::size_t args = static_cast<std::size_t>(parse_integer(parts[0]).value_or(-1));
+  const std::size_t kept = static_cast<std::size_t>(parse_integer(parts[1]).value_or(-1));
   const std::size_t env_at = 3 + args + kept;
-  if (args < 1 || env_at >= parts.size()) return fail(Errc::protocol, "train sent half a command");
+  if (args < 1 || args > parts.size() || kept > parts.size() || env_at >= parts.size())
+    return fail(Errc::protocol, "train sent half a command");
   Command command;
   command.cwd = parts[2];
   command.argv.assign(parts.begin() + 3, parts.begin() + 3 + static_cast<std::ptrdiff_t>(args));
@@ -84,65 +84,67 @@ Result<Command> ask(SocketClient& train, const Env& env) {
   return fail(Errc::denied, told ? (*json)["why"].get<std::string>() : "train refused this rank");
 }
 
-/// The signals that are passed on, as a descriptor; blocked in this process from here on.
-Fd forwarded_signals() {
+/// What comes to this process, as a descriptor: SIGCHLD and the signals that are passed on, which
+/// are all but those that tell of a fault of our own. Blocked in this process from here on.
+Fd own_signals() {
+  std::signal(SIGCHLD, SIG_DFL);  // A launcher that ignores it would hide the program's end.
   sigset_t set;
-  ::sigemptyset(&set);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM})
-    ::sigaddset(&set, number);
+  ::sigfillset(&set);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
+    ::sigdelset(&set, fault);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  return Fd(::signalfd(-1, &set, SFD_CLOEXEC));
+  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 /// Follows the program until it ends; `train` and whoever signals us reach it meanwhile.
 class Follower {
  public:
   Follower(SocketClient& train, pid_t pid, Fd signals)
-      : train_(train),
-        pid_(pid),
-        pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
-        signals_(std::move(signals)) {}
+      : train_(train), pid_(pid), signals_(std::move(signals)) {}
 
   /// None: `train` is gone, and the program was killed for it.
   std::optional<job::Outcome> until_end() {
-    std::array<pollfd, 3> fds = {pollfd{pidfd_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0},
+    std::array<pollfd, 2> fds = {pollfd{signals_.get(), POLLIN, 0},
                                  pollfd{train_.fd(), POLLIN, 0}};
-    while (true) {
+    bool train_lives = serve_train(train_.received());  // May have come with the command.
+    while (train_lives) {
       if (::poll(fds.data(), fds.size(), -1) < 0) continue;
-      if (fds[1].revents != 0) pass_signal();
-      if (fds[2].revents != 0 && !serve_train()) {
-        ::kill(-pid_, SIGKILL);
-        static_cast<void>(reap());
-        return std::nullopt;
-      }
-      if (fds[0].revents != 0) return reap();
+      if (fds[0].revents != 0) pass_signals();
+      if (fds[1].revents != 0) train_lives = serve_train(train_.receive_some());
+      if (std::optional<job::Outcome> outcome = reap(WNOHANG)) return outcome;
     }
+    ::kill(-pid_, SIGKILL);
+    static_cast<void>(reap(0));
+    return std::nullopt;
   }
 
  private:
-  void pass_signal() {
+  void pass_signals() {
     signalfd_siginfo info{};
-    if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info))
-      ::kill(-pid_, static_cast<int>(info.ssi_signo));
+    while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info))
+      if (info.ssi_signo != SIGCHLD) ::kill(-pid_, static_cast<int>(info.ssi_signo));
   }
 
-  bool serve_train() {
-    const Result<std::optional<Frame>> frame = train_.receive_some();
-    if (!frame) return false;
-    if (*frame && (*frame)->type == type_of(Message::signal))
-      ::kill(-pid_, signal_from((*frame)->payload).signal);
-    return true;
+  /// False when `train` is gone, or does not speak as it should.
+  bool serve_train(Result<std::optional<Frame>> frame) {
+    while (frame && *frame) {
+      if ((*frame)->type == type_of(Message::signal))
+        ::kill(-pid_, signal_from((*frame)->payload).signal);
+      frame = train_.received();
+    }
+    return frame.has_value();
   }
 
-  job::Outcome reap() const {
+  std::optional<job::Outcome> reap(int options) const {
     siginfo_t info{};
-    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
+    const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | options);
+    if (done != 0) return job::Outcome::failed(errno_text("waitid"));
+    if (info.si_pid == 0) return std::nullopt;
     return supervise::outcome_of(info.si_code, info.si_status);
   }
 
   SocketClient& train_;
   pid_t pid_;
-  Fd pidfd_;
   Fd signals_;
 };
 
@@ -164,11 +166,16 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
   const Json end = {{"outcome", job::to_json(outcome)},
                     {"unix_ms", std::chrono::duration_cast<UnixMillis>(now).count()}};
   if (!train.send(type_of(Message::rank_end), to_text(end))) return;
-  while (true) {
+  Result<std::optional<Frame>> frame = train.received();
+  while (frame) {
+    if (*frame && (*frame)->type == type_of(Message::rank_ack)) return;
+    if (*frame) {
+      frame = train.received();
+      continue;
+    }
     pollfd fd{train.fd(), POLLIN, 0};
     if (::poll(&fd, 1, ack_wait_ms) <= 0) return;
-    const Result<std::optional<Frame>> frame = train.receive_some();
-    if (!frame || (*frame && (*frame)->type == type_of(Message::rank_ack))) return;
+    frame = train.receive_some();
   }
 }
 
@@ -176,11 +183,13 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
   if (outcome.kind == job::Outcome::Kind::signaled) {
     const rlimit no_core{};
     ::setrlimit(RLIMIT_CORE, &no_core);
-    sigset_t none;
-    ::sigemptyset(&none);
+    // Only this one: others may be pending, and are not what the program ended by.
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, outcome.number);
     std::signal(outcome.number, SIG_DFL);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::raise(outcome.number);
+    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
   }
   ::_exit(job::exit_code(outcome));
 }
@@ -194,11 +203,15 @@ int rank_main(const Args&, const Env& env) {
     log.error(train.error().text);
     return exit_cannot_run;
   }
-  Fd signals = forwarded_signals();
+  Fd signals = own_signals();
   const Result<Command> command = ask(*train, env);
-  const Result<pid_t> pid =
-      command ? start(*train, *command) : Result<pid_t>(command.error());
-  if (!pid) {
+  if (!command) {
+    log.error(command.error().text);
+    report_end(*train, job::Outcome::failed(command.error().text));
+    return exit_cannot_run;
+  }
+  const Result<pid_t> pid = start(*train, *command);
+  if (!pid) {  // `train` tells it, with rank and host.
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;
   }

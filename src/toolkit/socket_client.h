@@ -21,7 +21,10 @@ class SocketClient {
   /// Blocks for the next frame. Error: `closed` when `train` is gone.
   Result<Frame> receive();
   /// What can be had without blocking: reads once; call when poll says so. None: no whole frame.
+  /// More may have come with it, of which poll knows nothing: take received() until there is none.
   Result<std::optional<Frame>> receive_some();
+  /// A frame that an earlier read brought along. Never reads.
+  Result<std::optional<Frame>> received() { return reader_.next(); }
   int fd() const { return socket_.get(); }
 
  private:
