@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace muster {
@@ -12,6 +13,10 @@ Result<Json> parse_json(std::string_view text) {
     const std::size_t at = what.find("at line");
     return fail(Errc::invalid_input,
                 "not JSON " + (at == std::string::npos ? what : what.substr(at)));
+  } catch (const Json::exception& error) {  // A number that no double can hold.
+    const std::string what = error.what();
+    return fail(Errc::invalid_input, "not JSON that muster can read: " +
+                                         what.substr(std::min(what.size(), what.find("] ") + 2)));
   }
 }
 

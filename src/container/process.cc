@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <charconv>
+
+#include "base/text.h"
 #include "supervise/reaper.h"
 
 namespace muster::container {
@@ -13,6 +16,21 @@ Result<Process> Process::open(pid_t pid) {
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd) return fail_errno("process " + std::to_string(pid));
   return Process(pid, std::move(pidfd));
+}
+
+bool Process::takes(int number) const {
+  const std::string text =
+      read_file("/proc/" + std::to_string(pid_) + "/status", 65536).value_or("");
+  std::uint64_t taken = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = split_words(line);
+    if (words.size() == 3 && words[0] == "NSpid:" && words[2] != "1") return true;
+    if (words.size() != 2 || (words[0] != "SigBlk:" && words[0] != "SigCgt:")) continue;
+    std::uint64_t mask = 0;
+    std::from_chars(words[1].data(), words[1].data() + words[1].size(), mask, 16);
+    taken |= mask;
+  }
+  return ((taken >> (number - 1)) & 1) != 0;
 }
 
 void Process::signal(int number) const {

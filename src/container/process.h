@@ -16,6 +16,9 @@ class Process {
   static Result<Process> open(pid_t pid);
 
   pid_t pid() const { return pid_; }
+  /// True if it would see the signal: it catches or blocks it, or is no first process of a pid
+  /// namespace (for which the kernel drops what it does not expect).
+  bool takes(int number) const;
   /// Nothing happens if it has ended.
   void signal(int number) const;
   /// Waits for its end and reaps it; its exact outcome. Once.

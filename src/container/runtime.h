@@ -26,7 +26,8 @@ class Runtime {
 
   /// Starts the container of the bundle in bundle_folder(spec). The caller is a child subreaper:
   /// the container's init becomes its child. Errors: `system` with runc's own reason in one line;
-  /// `timeout` after a minute. A container that did not start is removed.
+  /// `timeout` after a minute; `invalid_input` if one of that name is there, which is left alone.
+  /// A container that did not start is removed.
   loop::Task<Result<Process>> start(loop::Loop& loop, const job::HostSpec& spec,
                                     ContainerStdio stdio) const;
   /// Kills what is left in it and removes it; fine if there is none. `log_folder` exists.

@@ -20,6 +20,7 @@ UnixMillis wall_time() {
 struct Inbox {
   std::deque<engine::Run::Ended> ended;
   bool grown = true;
+  bool over = false;  ///< The job is gone.
 };
 
 class JobRun {
@@ -40,11 +41,12 @@ class JobRun {
                                      loop::Event& changed);
   static loop::Task<> watch_journals(std::shared_ptr<JournalFollow> follow,
                                      std::shared_ptr<Inbox> inbox, loop::Event& changed);
+  loop::Task<> watch_wishes(std::shared_ptr<Inbox> inbox);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void end_hosts(std::deque<engine::Run::Ended> ended);
   void act(const Actions& actions);
-  void act_on_requests();
+  Actions wished();
 
   loop::Loop& loop_;
   engine::Run& run_;
@@ -78,6 +80,19 @@ loop::Task<> JobRun::watch_journals(std::shared_ptr<JournalFollow> follow,
   }
 }
 
+/// Wishes and deadlines hold also while the sink takes nothing: a pager must not delay a stop.
+loop::Task<> JobRun::watch_wishes(std::shared_ptr<Inbox> inbox) {
+  while (!inbox->over) {
+    Actions actions = wished();
+    const Actions due = cycle_.on_time(wall_time(), Clock::now());
+    actions.insert(actions.end(), due.begin(), due.end());
+    act(actions);
+    if (!actions.empty()) requests_.changed().notify();  // The sink has something to show.
+    const TimePoint deadline = cycle_.next_deadline().value_or(TimePoint::max());
+    co_await requests_.changed().wait_until(deadline);
+  }
+}
+
 loop::Task<Result<void>> JobRun::run() {
   std::vector<JournalFollow::Host> hosts;
   for (const engine::HostPlace& place : run_.hosts()) hosts.push_back({place.host, place.folder, 0});
@@ -87,26 +102,23 @@ loop::Task<Result<void>> JobRun::run() {
   act(cycle_.begin(wall_time()));
   loop_.spawn(watch_stewards(run_, inbox_, requests_.changed()));
   loop_.spawn(watch_journals(follow_, inbox_, requests_.changed()));
+  loop_.spawn(watch_wishes(inbox_));
   while (!cycle_.finished()) {
-    act_on_requests();
     // Whoever ended before this reading has nothing more to write.
     std::deque<engine::Run::Ended> ended = std::move(inbox_->ended);
     inbox_->ended.clear();
     inbox_->grown = false;
     while (read_journals()) {
       co_await sink_.flush();
-      act_on_requests();
-      act(cycle_.on_time(wall_time(), Clock::now()));
     }
     end_hosts(std::move(ended));
-    act(cycle_.on_time(wall_time(), Clock::now()));
+    requests_.changed().notify();  // Deadlines may have moved.
     co_await sink_.flush();
-    const bool asked = (requests_.stop_wanted() && !stop_done_) ||
-                       (requests_.kill_wanted() && !kill_done_);
-    if (cycle_.finished() || asked || inbox_->grown || !inbox_->ended.empty()) continue;
-    const TimePoint deadline = cycle_.next_deadline().value_or(TimePoint::max());
-    co_await requests_.changed().wait_until(deadline);
+    if (cycle_.finished() || inbox_->grown || !inbox_->ended.empty()) continue;
+    co_await requests_.changed().wait();
   }
+  inbox_->over = true;
+  requests_.changed().notify();
   follow_->cancel();
   co_return Result<void>();
 }
@@ -147,15 +159,18 @@ void JobRun::end_hosts(std::deque<engine::Run::Ended> ended) {
     act(cycle_.on_steward_end(each.host, std::move(each.outcome), wall_time(), Clock::now()));
 }
 
-void JobRun::act_on_requests() {
+Actions JobRun::wished() {
+  Actions actions;
   if (requests_.stop_wanted() && !stop_done_) {
     stop_done_ = true;
-    act(cycle_.on_stop(wall_time(), Clock::now()));
+    actions = cycle_.on_stop(wall_time(), Clock::now());
   }
   if (requests_.kill_wanted() && !kill_done_) {
     kill_done_ = true;
-    act(cycle_.on_kill(Clock::now()));
+    const Actions kills = cycle_.on_kill(Clock::now());
+    actions.insert(actions.end(), kills.begin(), kills.end());
   }
+  return actions;
 }
 
 void JobRun::act(const Actions& actions) {

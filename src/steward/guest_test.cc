@@ -33,21 +33,24 @@ constexpr std::uint16_t port = 5151;
 
 volatile sig_atomic_t program_pid = 0;
 void pass_on(int number) {
-  ::kill(static_cast<pid_t>(program_pid), number);
+  if (program_pid > 0) ::kill(static_cast<pid_t>(program_pid), number);
 }
 
 /// Like `sm init`: starts argv behind "--", passes SIGTERM on, ends with it or with the lifeline.
 int guest_init(char** argv) {
   while (std::strcmp(*argv, "--") != 0) ++argv;
+  // Before the fork: the kernel drops a signal that the first process of a container has no
+  // handler for.
+  std::signal(SIGTERM, pass_on);
   const pid_t pid = ::fork();
   if (pid == 0) {
+    std::signal(SIGTERM, SIG_DFL);
     ::close(4);
     ::execv(argv[1], argv + 1);
     ::_exit(127);
   }
   program_pid = pid;
   ::close(stream_fd);
-  std::signal(SIGTERM, pass_on);
   const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
   std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};
   while (::poll(fds.data(), fds.size(), -1) < 0) continue;

@@ -25,6 +25,7 @@ using container::Process;
 constexpr std::chrono::seconds kill_margin{2};
 /// Streams end with the container's last process; this guards against one that does not die.
 constexpr std::chrono::seconds drain_deadline{5};
+constexpr Duration init_poll = std::chrono::milliseconds(5);
 constexpr std::size_t stream_bytes = 1u << 20;
 
 }  // namespace
@@ -70,9 +71,16 @@ void HostRun::stop(std::chrono::milliseconds grace) {
   }
   stopped_ = true;
   log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
-  if (running_) init_->signal(SIGTERM);
+  if (running_) loop_.spawn(terminate());
   kill_after_ = grace + kill_margin;
   loop_.spawn(kill_late());
+}
+
+loop::Task<> HostRun::terminate() {
+  loop::Timer timer(loop_);
+  // Just started, it may not be prepared yet: a signal now would be lost and the grace wasted.
+  while (running_ && !init_->takes(SIGTERM)) co_await timer.after(init_poll);
+  if (running_) init_->signal(SIGTERM);
 }
 
 loop::Task<> HostRun::kill_late() {
@@ -208,7 +216,7 @@ loop::Task<Result<void>> HostRun::start_container() {
   init_ = *std::move(init);
   running_ = true;
   if (kill_) init_->signal(SIGKILL);
-  if (stopped_) init_->signal(SIGTERM);
+  if (stopped_) loop_.spawn(terminate());
   readers_ = 3;
   loop_.spawn(read_stream(std::move(stream->read)));
   loop_.spawn(read_output(std::move(out->read), job::Stream::out));
@@ -289,7 +297,7 @@ loop::Task<> HostRun::drained() {
 
 loop::Task<> HostRun::take_down() {
   if (init_) enter(job::Phase::uploading);
-  if (runtime_) {
+  if (init_) {  // What did not start has been removed by then.
     const Result<void> removed = co_await runtime_->remove(loop_, container::container_id(spec_),
                                                            container::bundle_folder(spec_));
     if (!removed) undone(removed.error());

@@ -37,6 +37,7 @@ class HostRun {
   loop::Task<> watch_lifeline();
   loop::Task<> serve_control();
   loop::Task<> serve_peer(std::unique_ptr<loop::UnixChannel> peer);
+  loop::Task<> terminate();
   loop::Task<> kill_late();
   void stop(std::chrono::milliseconds grace);
   void kill_now();

@@ -411,9 +411,12 @@ TEST_CASE("steward: a killed steward takes its container along, and a sweep remo
   dead.wait_for_line("algo-1", "waiting");
   living.wait_for_line("algo-1", "waiting");
   const pid_t init = dead.init_pid("algo-1");
-  const Result<container::Process> watched = container::Process::open(init);
+  Result<container::Process> watched = container::Process::open(init);
+  REQUIRE(watched);
   ::kill(dead_steward, SIGKILL);
   CHECK(dead.wait(dead_steward) == 137);
+  loop::Loop loop;
+  await(loop, watched->ended(loop));  // By the lifeline; whoever inherits it reaps it.
   CHECK(!dead.left().empty());
   dead.unlock();
 
@@ -422,7 +425,6 @@ TEST_CASE("steward: a killed steward takes its container along, and a sweep remo
   CHECK(swept->failed == none);
   CHECK(dead.left() == none);
   CHECK(!fs::exists(dead.folder()));
-  CHECK(::kill(init, 0) != 0);
   CHECK(sweep({dead.state(), false}, test_env())->removed == none);
 
   // Another state folder's living job, in spite of the sweep: untouched.
@@ -471,13 +473,26 @@ TEST_CASE("steward: what runc refuses is told in one line, and nothing is left")
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit0");
-  job.spec().memory_bytes = 8 << 20;  // Less than runc itself needs inside.
-  job.spec().shm_bytes = 65536;
-  // A bind over a path below a file cannot be made.
-  REQUIRE(write_file(job.submitter() + "/bound/dangling", ""));
-  const pid_t steward = job.start("algo-1");
-  CHECK(job.wait(steward) == 0);
-  CHECK(job.end("algo-1").outcome.text.find('\n') == std::string::npos);
+  REQUIRE(fs::remove(job.folder() + "/key"));
+  CHECK(job.run("algo-1") == 0);
+  const job::HostEnd end = job.end("algo-1");
+  CHECK(end.outcome.kind == job::Outcome::Kind::failed);
+  CHECK(end.outcome.text.find("runc: ") == 0);
+  CHECK(end.outcome.text.find("/key") != std::string::npos);
+  CHECK(end.outcome.text.find('\n') == std::string::npos);
+  CHECK(job.phases("algo-1") == Names{"Starting", "Downloading", "Training", "Failed"});
+  CHECK(job.left() == none);
+}
+
+TEST_CASE("steward: another job's container of the same name is not touched") {
+  SKIP_UNLESS_HOSTS_RUN();
+  TestJob job(1);
+  job.action("exit0");
+  const std::string taken = "/run/muster/runc/" + job.spec().name + "-algo-1";
+  REQUIRE(make_folders(taken));
+  CHECK(job.run("algo-1") == 0);
+  CHECK(job.end("algo-1").outcome.text.find("is there already") != std::string::npos);
+  CHECK(fs::remove(taken));
   CHECK(job.left() == none);
 }
 

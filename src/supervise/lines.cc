@@ -23,7 +23,8 @@ std::string with_newlines(std::string bytes) {
   return result;
 }
 
-/// One past the last `wanted` in `bytes`, 0 if there is none. (string_view::rfind goes byte by byte.)
+/// One past the last `wanted` in `bytes`, 0 if there is none. (string_view::rfind goes byte by
+/// byte.)
 std::size_t after_last(std::string_view bytes, char wanted) {
   if (bytes.empty()) return 0;
   const void* found = ::memrchr(bytes.data(), wanted, bytes.size());

@@ -35,7 +35,9 @@ struct Prepared {
   int highest = 2;
 };
 
-char* raw(const std::string& text) { return const_cast<char*>(text.c_str()); }
+char* raw(const std::string& text) {
+  return const_cast<char*>(text.c_str());
+}
 
 Prepared prepared(const Command& command, const std::string& program, const Stdio& stdio) {
   Prepared result;

@@ -8,8 +8,7 @@ std::string TagWriter::tagged(const std::string& host, const job::Lines& lines) 
   if (lines.bytes.empty()) return {};
   const char* stream = lines.stream == job::Stream::err ? "<stderr>:" : "<stdout>:";
   std::string tag;
-  if (lines.rank >= 0)
-    tag = "[1,mpirank:" + std::to_string(lines.rank) + "," + host + "]" + stream;
+  if (lines.rank >= 0) tag = "[1,mpirank:" + std::to_string(lines.rank) + "," + host + "]" + stream;
   const std::string writer = tag.empty() ? host + stream : tag;
   std::string text;
   const std::size_t count =

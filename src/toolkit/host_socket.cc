@@ -66,7 +66,9 @@ Result<std::unique_ptr<HostSocket>> HostSocket::open(loop::Loop& loop, const std
   return std::unique_ptr<HostSocket>(new HostSocket(std::move(state)));
 }
 
-HostSocket::~HostSocket() { state_->close(); }
+HostSocket::~HostSocket() {
+  state_->close();
+}
 
 void HostSocket::State::close() {
   closed = true;

@@ -82,8 +82,8 @@ std::optional<int> reap(pid_t program) {
   return status;
 }
 
-/// Until nobody descends from us: as a subreaper we inherit whatever is orphaned, so that is when we
-/// have no child. The deadline is for what cannot be killed (uninterruptible sleep).
+/// Until nobody descends from us: as a subreaper we inherit whatever is orphaned, so that is when
+/// we have no child. The deadline is for what cannot be killed (uninterruptible sleep).
 void kill_all(const Fd& signals) {
   // As the first process of a pid namespace our own end kills the rest; elsewhere we see to it.
   if (::getpid() == 1) return;

@@ -139,7 +139,8 @@ void Lead::stop(int signal) {
   const bool again = stop_signal_ != 0;
   stop_signal_ = signal;
   stop_by_ = Clock::now() + (again ? Duration() : grace) + end_slack;
-  if (leader_ && !started_) leader_->close();  // gather() ends, and the members with it.
+  if (leader_ && !started_)
+    leader_->cancel(host() + " was stopped by " + job::signal_name(signal));
   if (leader_ && started_)
     leader_->post_all(job::type_of(job::Message::signal),
                       signal_text(signal, again ? Duration() : grace));

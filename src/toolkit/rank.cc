@@ -56,9 +56,8 @@ Result<Command> command_from(const std::string& payload, const Env& own) {
   command.argv.assign(parts.begin() + 3, parts.begin() + 3 + static_cast<std::ptrdiff_t>(args));
   for (const auto& [name, value] : own)
     if (!name.starts_with("MUSTER_")) command.env.emplace(name, value);
-  const std::vector<std::string> kept_names(
-      parts.begin() + 3 + static_cast<std::ptrdiff_t>(args),
-      parts.begin() + static_cast<std::ptrdiff_t>(env_at));
+  const std::vector<std::string> kept_names(parts.begin() + 3 + static_cast<std::ptrdiff_t>(args),
+                                            parts.begin() + static_cast<std::ptrdiff_t>(env_at));
   for (std::size_t at = env_at; at + 1 < parts.size(); ++at) {
     const std::size_t equals = parts[at].find('=');
     if (equals == std::string::npos) return fail(Errc::protocol, "train sent a bad variable");
@@ -80,7 +79,8 @@ Result<Command> ask(SocketClient& train, const Env& env) {
   const Frame answer = TRY(train.receive());
   if (answer.type == type_of(Message::rank_run)) return command_from(answer.payload, env);
   const Result<Json> json = parse_json(answer.payload);
-  const bool told = json && json->is_object() && json->contains("why") && (*json)["why"].is_string();
+  const bool told =
+      json && json->is_object() && json->contains("why") && (*json)["why"].is_string();
   return fail(Errc::denied, told ? (*json)["why"].get<std::string>() : "train refused this rank");
 }
 
@@ -104,8 +104,7 @@ class Follower {
 
   /// None: `train` is gone, and the program was killed for it.
   std::optional<job::Outcome> until_end() {
-    std::array<pollfd, 2> fds = {pollfd{signals_.get(), POLLIN, 0},
-                                 pollfd{train_.fd(), POLLIN, 0}};
+    std::array<pollfd, 2> fds = {pollfd{signals_.get(), POLLIN, 0}, pollfd{train_.fd(), POLLIN, 0}};
     bool train_lives = serve_train(train_.received());  // May have come with the command.
     while (train_lives) {
       if (::poll(fds.data(), fds.size(), -1) < 0) continue;
@@ -154,8 +153,8 @@ Result<pid_t> start(SocketClient& train, const Command& command) {
   supervise::SpawnOptions options;
   options.own_group = true;  // Whoever signals our group must not signal it twice.
   options.death_signal = SIGKILL;
-  const pid_t pid = TRY(
-      supervise::spawn(command, {STDIN_FILENO, out.write.get(), err.write.get(), {}}, options));
+  const pid_t pid =
+      TRY(supervise::spawn(command, {STDIN_FILENO, out.write.get(), err.write.get(), {}}, options));
   TRY(train.send(type_of(Message::rank_started), to_text({{"pid", pid}}),
                  {out.read.get(), err.read.get()}));
   return pid;

@@ -11,7 +11,7 @@ import pytest
 from training import is_program, is_rank
 
 WITHIN_SECONDS = 8.0  # The issue's own figure; the only hard time in these tests.
-MINUTE = 60.0
+MINUTE = 20.0
 
 WAITING = """
 import os, signal
@@ -102,7 +102,7 @@ def test_other_hosts_end_within_8_seconds_and_name_the_cause(training, fault):
         host_of(job, accused).resume()
     if fault not in HOST_IS_GONE:
         assert job[accused].wait(MINUTE) != 0
-    job.assert_quiet()
+    job.assert_quiet(killed=accused if fault.endswith("_train") else "")
 
 
 def strike(choice: random.Random, job) -> str:
@@ -132,7 +132,7 @@ def kill_at_a_random_moment(training, seed: int) -> None:
     if fault.endswith("_stopped"):
         host_of(job, accused).resume()
         assert job[accused].wait(MINUTE) != 0
-    job.assert_quiet()
+    job.assert_quiet(killed=accused if fault.endswith("_train") else "")
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -1,0 +1,64 @@
+#pragma once
+
+// Includes CLI11: for few .cc files only.
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "cli/parsed.h"
+
+namespace muster::cli {
+
+/// `sm fit` as it is typed, before values are checked.
+struct FitWords {
+  std::string script, source_folder, hosts, processes_per_host, custom_mpi_options;
+  std::string output, name, python, timeout, grace;
+  std::vector<std::string> inputs, hyperparameters, environment;
+  bool mpi = false, keep = false, json = false, verbose = false, print_plan = false;
+};
+struct CleanOptions {
+  bool all = false;
+  bool json = false;
+};
+struct DoctorOptions {
+  bool json = false;
+};
+struct CompletionOptions {
+  std::string shell;
+};
+
+/// Add a command's options to its app; what is parsed goes into the second argument, which outlives
+/// the app.
+void add_fit(CLI::App& app, FitWords& words);
+void add_clean(CLI::App& app, CleanOptions& options);
+void add_doctor(CLI::App& app, DoctorOptions& options);
+void add_completion(CLI::App& app, CompletionOptions& options);
+
+/// All of `sm`'s commands that people type, as one tree, for completion and documentation. Its
+/// options go nowhere: it is not for parsing.
+struct CommandTree {
+  CommandTree();
+  CLI::App root;
+  FitWords fit;
+  CleanOptions clean;
+  DoctorOptions doctor;
+  CompletionOptions completion;
+  bool ignored = false;
+};
+
+/// Why parsing ended early: help was asked for, or the line is wrong.
+struct Stop {
+  int exit_code;
+  std::string text;
+};
+/// Parses `args` into what was added to `app`. Never throws.
+std::optional<Stop> parse(CLI::App& app, const Args& args);
+/// A Stop for a wrong value, in the form that parse() uses.
+Stop wrong_line(const CLI::App& app, const std::string& text);
+
+}  // namespace muster::cli

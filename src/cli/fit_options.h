@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/command.h"
+#include "cli/parsed.h"
+
+namespace muster::cli {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// What `sm fit` was told. Paths as they were given.
+struct FitOptions {
+  std::string script;
+  std::string source_folder;  ///< Empty: the script's own.
+  int hosts = 1;
+  int processes_per_host = 1;
+  bool mpi = false;  ///< Asked for, or needed for more than one process.
+  std::string custom_mpi_options;
+  Pairs inputs;           ///< Channel, folder.
+  Pairs hyperparameters;  ///< In the order given.
+  Pairs environment;
+  std::string output;  ///< Empty: a folder named as the job, if it leaves any file.
+  std::string name;    ///< Empty: made from the script's name and the time.
+  std::string python;  ///< Empty: `python3` of PATH.
+  std::chrono::seconds timeout{86400};
+  std::chrono::milliseconds grace{30000};
+  bool keep = false;
+  bool json = false;
+  bool verbose = false;
+  bool print_plan = false;
+  Args arguments;  ///< Behind `--`: the script's own.
+};
+
+/// Pure.
+Parsed<FitOptions> fit_options(const Args& args);
+
+/// How a hyperparameter's value is sent: JSON numbers, true, false, null, lists and objects as they
+/// are, anything else as a JSON string, so that text arrives byte for byte. Pure. `value` is UTF-8.
+/// Source: the SageMaker Python SDK sends every value JSON-encoded.
+std::string encoded_hyperparameter(const std::string& value);
+
+}  // namespace muster::cli

@@ -1,0 +1,56 @@
+#include "cli/fit_spec.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::cli {
+namespace {
+
+/// Where every host sees the source folder.
+constexpr const char* code_folder = "/opt/ml/code";
+
+}  // namespace
+
+Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
+                           const std::optional<platform::Interpreter>& interpreter,
+                           const std::string& name, const std::string& path) {
+  job::Spec spec;
+  spec.name = name;
+  spec.instance_count = options.hosts;
+  spec.input = places.inputs;
+  spec.source_folder = places.source_folder;
+  spec.output_folder = places.output;
+  spec.run_time_max = options.timeout;
+  spec.grace = options.grace;
+  spec.path = interpreter ? platform::path_with(*interpreter, path) : path;
+  if (interpreter) {
+    spec.python = interpreter->program;
+    spec.read_only_binds = interpreter->places;
+  }
+
+  const auto send = [&](const char* key, const Json& value) {
+    spec.hyperparameters[key] = to_text(value);
+  };
+  for (const auto& [key, value] : options.hyperparameters)
+    spec.hyperparameters[key] = encoded_hyperparameter(value);
+  send("sagemaker_program", places.script);
+  send("sagemaker_submit_directory", code_folder);
+  send("sagemaker_job_name", name);
+  if (options.mpi) {
+    send("sagemaker_mpi_enabled", true);
+    send("sagemaker_mpi_num_of_processes_per_host", options.processes_per_host);
+  }
+  if (!options.custom_mpi_options.empty())
+    send("sagemaker_mpi_custom_mpi_options", options.custom_mpi_options);
+
+  for (const auto& [key, value] : options.environment) spec.environment[key] = value;
+  // docs/protocols/environment.md: `train` appends these to the script's arguments.
+  if (!options.arguments.empty())
+    spec.environment["MUSTER_SCRIPT_ARGS"] = to_text(Json(options.arguments));
+  Result<void> good = job::check(spec);
+  if (!good) return good.error();
+  return spec;
+}
+
+}  // namespace muster::cli

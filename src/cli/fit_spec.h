@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/fit_options.h"
+#include "cli/places.h"
+#include "job/spec.h"
+#include "platform/interpreter.h"
+
+namespace muster::cli {
+
+/// The job that the options ask for. Pure. `path`: the submitter's PATH.
+/// Error: `invalid_input`, as job::check() says it.
+Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
+                           const std::optional<platform::Interpreter>& interpreter,
+                           const std::string& name, const std::string& path);
+
+}  // namespace muster::cli

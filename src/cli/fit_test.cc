@@ -1,0 +1,244 @@
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "cli/fit_options.h"
+#include "cli/fit_spec.h"
+#include "cli/places.h"
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+FitOptions good(const Args& args) {
+  const Parsed<FitOptions> parsed = fit_options(args);
+  CAPTURE(parsed.text);
+  REQUIRE(parsed.options);
+  return *parsed.options;
+}
+
+TEST_CASE("fit: every flag is understood") {
+  const FitOptions options = good(
+      {"train.py", "--source-dir", "code", "--hosts", "3", "--processes-per-host=2", "--input",
+       "train=data", "--input", "test=more=data", "--hyperparameter", "epochs=2", "--output", "out",
+       "--name", "my-job", "--python", "venv/bin/python", "--env", "A=b c", "--timeout", "90",
+       "--grace", "1.5", "--keep", "--json", "--verbose", "--", "--resume", "--", "x"});
+  CHECK(options.script == "train.py");
+  CHECK(options.source_folder == "code");
+  CHECK(options.hosts == 3);
+  CHECK(options.processes_per_host == 2);
+  CHECK(options.mpi);
+  CHECK(options.inputs == Pairs{{"train", "data"}, {"test", "more=data"}});
+  CHECK(options.hyperparameters == Pairs{{"epochs", "2"}});
+  CHECK(options.environment == Pairs{{"A", "b c"}});
+  CHECK(options.output == "out");
+  CHECK(options.name == "my-job");
+  CHECK(options.python == "venv/bin/python");
+  CHECK(options.timeout == 90s);
+  CHECK(options.grace == 1500ms);
+  CHECK((options.keep && options.json && options.verbose && !options.print_plan));
+  CHECK(options.arguments == Args{"--resume", "--", "x"});
+}
+
+TEST_CASE("fit: values reach muster untouched, whatever they look like") {
+  const FitOptions options =
+      good({"t.py", "--hyperparameter", "a=-1", "--hyperparameter", "b=", "--hyperparameter",
+            "c=$(x) 'y' \"z\"\n`w`; é", "--hyperparameter", "d=[1, 2]", "--hyperparameter", "e=--x",
+            "--custom-mpi-options", "-x A --mca b c", "--hyperparameter", "f=a,b"});
+  CHECK(options.hyperparameters == Pairs{{"a", "-1"},
+                                         {"b", ""},
+                                         {"c", "$(x) 'y' \"z\"\n`w`; é"},
+                                         {"d", "[1, 2]"},
+                                         {"e", "--x"},
+                                         {"f", "a,b"}});
+  CHECK(options.custom_mpi_options == "-x A --mca b c");
+  CHECK(options.mpi);
+}
+
+TEST_CASE("fit: MPI runs only for more than one process, or when it is asked for") {
+  CHECK(!good({"t.py"}).mpi);
+  CHECK(!good({"t.py", "--processes-per-host", "1"}).mpi);
+  CHECK(!good({"t.py", "--hosts", "3"}).mpi);
+  CHECK(good({"t.py", "--hosts", "3", "--processes-per-host", "1"}).mpi);
+  CHECK(good({"t.py", "--processes-per-host", "2"}).mpi);
+  CHECK(good({"t.py", "--mpi"}).mpi);
+}
+
+TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
+  struct {
+    Args args;
+    const char* text;
+  } const cases[] = {
+      {{}, "SCRIPT"},
+      {{"t.py", "--hosts", "0"}, "--hosts: expected a whole number from 1 to 250, got \"0\""},
+      {{"t.py", "--hosts", "251"}, "--hosts: expected a whole number from 1 to 250"},
+      {{"t.py", "--hosts", "two"}, "got \"two\""},
+      {{"t.py", "--hosts", "-1"}, "got \"-1\""},
+      {{"t.py", "--hosts"}, "--hosts"},
+      {{"t.py", "--processes-per-host", "1.5"}, "--processes-per-host: expected a whole number"},
+      {{"t.py", "--input", "train"}, "--input: expected NAME=DIR, got \"train\""},
+      {{"t.py", "--input", "=x"}, "--input: expected NAME=DIR"},
+      {{"t.py", "--env", "=x"}, "--env: expected NAME=VALUE"},
+      {{"t.py", "--hyperparameter", "a=1", "--hyperparameter", "a=2"},
+       "--hyperparameter: a is given twice"},
+      {{"t.py", "--hyperparameter", "sagemaker_program=x"}, "is set by sm fit"},
+      {{"t.py", "--hyperparameter", "a=\xff"}, "--hyperparameter: a: expected UTF-8"},
+      {{"t.py", "--name", "a_b"}, "--name: \"a_b\" is no job name"},
+      {{"t.py", "--timeout", "0"}, "--timeout: expected a whole number"},
+      {{"t.py", "--grace", "-1"}, "--grace: expected seconds"},
+      {{"t.py", "--grace", "1e9"}, "--grace: expected seconds"},
+      {{"t.py", "--no-such-flag"}, "--no-such-flag"},
+      {{"t.py", "more.py"}, "more.py"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Parsed<FitOptions> parsed = fit_options(c.args);
+    REQUIRE(!parsed.options);
+    CHECK(parsed.exit_code == 2);
+    CHECK(parsed.text.substr(0, 8) == "sm fit: ");
+    CAPTURE(parsed.text);
+    CHECK(parsed.text.find(c.text) != std::string::npos);
+  }
+}
+
+TEST_CASE("fit: help shows every flag and examples") {
+  const Parsed<FitOptions> parsed = fit_options({"--help"});
+  CHECK(parsed.exit_code == 0);
+  for (const char* part : {"sm fit", "SCRIPT", "--hosts", "--hyperparameter", "examples:",
+                           "--processes-per-host", "Exit codes"}) {
+    CAPTURE(part);
+    CHECK(parsed.text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("fit: hyperparameters are sent so that text arrives byte for byte") {
+  struct {
+    const char* value;
+    const char* want;
+  } const cases[] = {
+      {"2", "2"},
+      {"-1.5e3", "-1.5e3"},
+      {"true", "true"},
+      {"null", "null"},
+      {"[1, \"a\"]", "[1, \"a\"]"},
+      {"{\"a\": 1}", "{\"a\": 1}"},
+      {"abc", "\"abc\""},
+      {"", "\"\""},
+      {" 2", "\" 2\""},
+      {"01", "\"01\""},
+      {"True", "\"True\""},
+      {"\"quoted\"", R"("\"quoted\"")"},
+      {"a\nb\t'$(x)'", R"("a\nb\t'$(x)'")"},
+      {"é", "\"é\""},
+      {"[1", "\"[1\""},
+      {"1e999", "\"1e999\""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.value);
+    CHECK(encoded_hyperparameter(c.value) == std::string(c.want));
+  }
+}
+
+TEST_CASE("fit: the specification is what SageMaker's SDK would send") {
+  FitOptions options = good({"train.py", "--hosts", "2", "--processes-per-host", "3",
+                             "--hyperparameter", "epochs=2", "--hyperparameter", "note=a b", "--env",
+                             "A=b", "--", "-v", "x y"});
+  const Places places{"/code", "sub/train.py", {{"train", "/data"}}, "/out"};
+  const platform::Interpreter python{"/v/bin/python3", {"/v"}};
+  const Result<job::Spec> spec = fit_spec(options, places, python, "demo", "/usr/bin:/bin");
+  REQUIRE(spec);
+  CHECK(spec->hyperparameters ==
+        std::map<std::string, std::string>{{"epochs", "2"},
+                                           {"note", "\"a b\""},
+                                           {"sagemaker_program", "\"sub/train.py\""},
+                                           {"sagemaker_submit_directory", "\"/opt/ml/code\""},
+                                           {"sagemaker_job_name", "\"demo\""},
+                                           {"sagemaker_mpi_enabled", "true"},
+                                           {"sagemaker_mpi_num_of_processes_per_host", "3"}});
+  CHECK(spec->environment == Env{{"A", "b"}, {"MUSTER_SCRIPT_ARGS", R"(["-v","x y"])"}});
+  CHECK(spec->path == "/v/bin:/usr/bin:/bin");
+  CHECK(spec->python == "/v/bin/python3");
+  CHECK(spec->instance_count == 2);
+  CHECK(spec->output_folder == "/out");
+  CHECK(!fit_spec(options, {"/code", "t.py", {{"a/b", "/data"}}, ""}, {}, "demo", ""));
+}
+
+struct Folder {
+  Folder() : path(std::filesystem::canonical(*make_private_folder("/tmp", "muster-cli-"))) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+TEST_CASE("places: the script is found, in the source folder or beside itself") {
+  Folder folder;
+  REQUIRE(make_folders(folder.path + "/code/sub"));
+  REQUIRE(make_folders(folder.path + "/data"));
+  REQUIRE(write_file(folder.path + "/code/sub/train.py", ""));
+  REQUIRE(::symlink("code", (folder.path + "/link").c_str()) == 0);
+  struct {
+    Args args;
+    const char* source;
+    const char* script;
+  } const cases[] = {
+      {{"code/sub/train.py"}, "/code/sub", "train.py"},
+      {{"sub/train.py", "--source-dir", "code"}, "/code", "sub/train.py"},
+      {{"./sub/train.py", "--source-dir", "link/"}, "/code", "sub/train.py"},
+      {{"code/sub/train.py", "--source-dir", "code"}, "/code", "sub/train.py"},
+      {{"train.py", "--source-dir", "code/../code/sub"}, "/code/sub", "train.py"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.args.back());
+    const Result<Places> places = find_places(good(c.args), folder.path);
+    REQUIRE(places);
+    CHECK(places->source_folder == folder.path + c.source);
+    CHECK(places->script == c.script);
+  }
+  const Result<Places> all = find_places(
+      good({"code/sub/train.py", "--input", "train=data", "--output", "new/out"}), folder.path);
+  REQUIRE(all);
+  CHECK(all->inputs == std::vector<job::InputChannel>{{"train", folder.path + "/data"}});
+  CHECK(all->output == folder.path + "/new/out");
+}
+
+TEST_CASE("places: what is missing is named in one line") {
+  Folder folder;
+  REQUIRE(make_folders(folder.path + "/code"));
+  REQUIRE(write_file(folder.path + "/code/train.py", ""));
+  REQUIRE(write_file(folder.path + "/outside.py", ""));
+  struct {
+    Args args;
+    std::string text;
+  } const cases[] = {
+      {{"none.py"}, "none.py: no such file"},
+      {{"code"}, "code: a folder; give the script in it"},
+      {{"none.py", "--source-dir", "code"}, "none.py: no such file in the source folder code"},
+      {{"../outside.py", "--source-dir", "code"},
+       "../outside.py: no such file in the source folder code"},
+      {{"train.py", "--source-dir", "none"}, "--source-dir: " + folder.path + "/none: No such file"},
+      {{"train.py", "--source-dir", "outside.py"}, "/outside.py: not a folder"},
+      {{"code/train.py", "--input", "train=none"},
+       "--input train: " + folder.path + "/none: No such file"},
+      {{"code/train.py", "--input", "train=outside.py"}, "/outside.py: not a folder"},
+      {{"code/train.py", "--output", "code"}, "output: " + folder.path + "/code is not empty"},
+      {{"code/train.py", "--output", "outside.py"}, "/outside.py is not a folder"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<Places> places = find_places(good(c.args), folder.path);
+    REQUIRE(!places);
+    CHECK(places.error().code == Errc::invalid_input);
+    CAPTURE(places.error().text);
+    CHECK(places.error().text.find(c.text) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli

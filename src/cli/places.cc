@@ -1,0 +1,91 @@
+#include "cli/places.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/text.h"
+#include "platform/results.h"
+
+namespace muster::cli {
+namespace {
+
+bool is_kind(const std::string& path, mode_t kind) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind;
+}
+bool is_folder(const std::string& path) { return is_kind(path, S_IFDIR); }
+bool is_file(const std::string& path) { return is_kind(path, S_IFREG); }
+
+Result<std::string> real_folder(const std::string& what, const std::string& path) {
+  char resolved[PATH_MAX];
+  if (::realpath(path.c_str(), resolved) == nullptr)
+    return fail(Errc::invalid_input, errno_text(what + ": " + path));
+  if (!is_folder(resolved))
+    return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
+  if (::access(resolved, R_OK | X_OK) != 0)
+    return fail(Errc::invalid_input, errno_text(what + ": " + path));
+  return std::string(resolved);
+}
+
+bool leaves(const std::string& relative) {
+  return relative == ".." || relative.compare(0, 3, "../") == 0;
+}
+
+std::string below(const std::string& path, const std::string& folder) {
+  return std::filesystem::path(path).lexically_relative(folder);
+}
+
+/// With a source folder the script is a path in it; a path from here that leads into it will do.
+Result<std::string> script_in(const std::string& source, const std::string& given_source,
+                              const std::string& script, const std::string& cwd) {
+  const std::string inside = below(absolute(script, source), source);
+  if (!leaves(inside) && is_file(source + "/" + inside)) return inside;
+  const std::string from_here = below(absolute(script, cwd), source);
+  if (!leaves(from_here) && is_file(source + "/" + from_here)) return from_here;
+  return fail(Errc::invalid_input, script + ": no such file in the source folder " + given_source);
+}
+
+}  // namespace
+
+std::string absolute(const std::string& path, const std::string& cwd) {
+  const std::filesystem::path full = std::filesystem::path(cwd) / path;
+  std::string text = full.lexically_normal();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
+  Places places;
+  if (options.source_folder.empty()) {
+    const std::string script = absolute(options.script, cwd);
+    if (!is_file(script))
+      return fail(Errc::invalid_input,
+                  options.script + (is_folder(script) ? ": a folder; give the script in it, with "
+                                                        "--source-dir for the folder"
+                                                      : ": no such file"));
+    const std::string folder = script.substr(0, script.rfind('/'));
+    places.source_folder = TRY(real_folder("source folder", folder.empty() ? "/" : folder));
+    places.script = script.substr(script.rfind('/') + 1);
+  } else {
+    places.source_folder =
+        TRY(real_folder("--source-dir", absolute(options.source_folder, cwd)));
+    places.script =
+        TRY(script_in(places.source_folder, options.source_folder, options.script, cwd));
+  }
+  for (const auto& [name, folder] : options.inputs)
+    places.inputs.push_back(
+        {name, TRY(real_folder("--input " + name, absolute(folder, cwd)))});
+  if (!options.output.empty()) {
+    places.output = absolute(options.output, cwd);
+    const Result<void> usable = platform::check_output_folder(places.output);
+    if (!usable) return fail(Errc::invalid_input, usable.error().text);
+  }
+  return places;
+}
+
+}  // namespace muster::cli

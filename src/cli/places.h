@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/fit_options.h"
+#include "job/spec.h"
+
+namespace muster::cli {
+
+/// The folders and files of a job, found on the disk. All absolute, links resolved.
+struct Places {
+  std::string source_folder;
+  std::string script;  ///< Relative to it.
+  std::vector<job::InputChannel> inputs;
+  std::string output;  ///< Empty: none was asked for.
+};
+
+/// Looks at the disk. Relative paths are relative to `cwd`. Error: `invalid_input`, in one line that
+/// names the flag, the path and what was expected.
+Result<Places> find_places(const FitOptions& options, const std::string& cwd);
+
+/// `path` as an absolute one, without "." and "..", links not resolved. Pure.
+std::string absolute(const std::string& path, const std::string& cwd);
+
+}  // namespace muster::cli
