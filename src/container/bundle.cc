@@ -217,7 +217,6 @@ Env host_environment(const job::HostSpec& spec) {
       {"CURRENT_HOST", spec.host},
       {"DMLC_INTERFACE", "eth0"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
-  if (!spec.spec.python.empty()) env["MUSTER_PYTHON"] = spec.spec.python;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;
   env["HOSTNAME"] = spec.host;
   env["MUSTER_STEWARD_FD"] = std::to_string(steward_stream_fd);

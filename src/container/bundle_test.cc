@@ -179,7 +179,6 @@ TEST_CASE("bundle: the environment is the host's, with the user's variables over
   CHECK(env["MUSTER_STEWARD_FD"] == "3");
   CHECK(env["MUSTER_JOB_KEY_FILE"] == "/run/muster/job.key");
   CHECK(env["MUSTER_STOP_DEADLINE"] == "1.5");
-  CHECK(env["MUSTER_PYTHON"] == "/venv/bin/python3");
   CHECK(env["PATH"] == "/venv/bin:/usr/bin:/usr/local/bin");
   CHECK(env["TRAINING_JOB_NAME"] == "demo");
   CHECK(env["HOSTNAME"] == "algo-2");

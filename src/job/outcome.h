@@ -24,6 +24,10 @@ struct Outcome {
   static Outcome lost(std::string how) { return {Kind::lost, 0, std::move(how)}; }
   static Outcome failed(std::string why) { return {Kind::failed, 1, std::move(why)}; }
 
+  /// The end of a job that somebody asked to stop, by that signal.
+  static Outcome stopped(int signal) { return {Kind::signaled, signal, "stopped on request"}; }
+
+  bool is_stopped() const { return *this == stopped(number); }
   bool success() const { return kind == Kind::exited && number == 0; }
   bool operator==(const Outcome&) const = default;
 };

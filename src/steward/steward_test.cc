@@ -25,8 +25,6 @@
 #include "job/spec.h"
 #include "loop/unix.h"
 #include "steward/folders.h"
-#include "steward/journal_file.h"
-#include "steward/staging.h"
 #include "steward/sweep.h"
 
 namespace muster::steward {
@@ -524,82 +522,6 @@ TEST_CASE("steward: wrong arguments and a wrong specification are named") {
   CHECK(steward_main({"--spec", "x", "--sweep"}, {}) == 2);
   CHECK(steward_main({"--lifeline", "999", "--spec", "x"}, {}) == 2);
   CHECK(steward_main({"--spec", "/none"}, {}) == 1);
-}
-
-TEST_CASE("journal file: a torn tail is cut and the sequence goes on") {
-  const std::string folder = *make_private_folder("/tmp", "muster-journal-");
-  const std::string path = folder + "/journal";
-  {
-    JournalFile journal = *JournalFile::open(path, 1 << 20);
-    journal.append(job::LogLine{"info", "one"});
-    journal.append(job::LogLine{"info", "two"});
-    REQUIRE(journal.flush());
-  }
-  const std::string whole = *read_file(path);
-  REQUIRE(write_file(path, whole + whole.substr(0, 30)));
-  {
-    JournalFile journal = *JournalFile::open(path, 1 << 20);
-    journal.append(job::LogLine{"info", "three"});
-    REQUIRE(journal.finish());
-  }
-  job::JournalReader reader;
-  reader.feed(*read_file(path));
-  for (std::uint64_t seq = 1; seq <= 3; ++seq) CHECK((**reader.next()).seq == seq);
-  CHECK(!fs::exists(path + ".reserve"));
-  CHECK(remove_tree(folder));
-}
-
-TEST_CASE("journal file: beyond its limit it drops lines, says so once, and keeps the rest") {
-  const std::string folder = *make_private_folder("/tmp", "muster-journal-");
-  JournalFile journal = *JournalFile::open(folder + "/journal", 1000);
-  const std::string lines = job::encode(job::Lines{0, job::Stream::out, false, "0123456789\n"});
-  for (int i = 0; i < 1000; ++i) journal.append(job::Message::lines, lines);
-  journal.append(job::PhaseChange{job::Phase::completed, ""});
-  REQUIRE(journal.finish());
-  job::JournalReader reader;
-  reader.feed(*read_file(folder + "/journal"));
-  std::size_t kept = 0, logs = 0, phases = 0;
-  while (const std::optional<job::Record> record = *reader.next()) {
-    kept += record->kind == job::Message::lines;
-    logs += record->kind == job::Message::log;
-    phases += record->kind == job::Message::phase;
-  }
-  CHECK(kept > 10);
-  CHECK(kept < 100);
-  CHECK(logs == 1);
-  CHECK(phases == 1);
-  CHECK(remove_tree(folder));
-}
-
-TEST_CASE("staging: what no overlay can show is copied, and an unreadable copy is an error") {
-  const std::string folder = *make_private_folder("/tmp", "muster-staging-");
-  REQUIRE(make_folders(folder + "/from/inner"));
-  REQUIRE(write_file(folder + "/from/inner/file", "x"));
-  const Staged staged{"channel train", folder + "/from", folder + "/layer", folder + "/to"};
-  // A mount inside, as far as the list says: no overlay is tried.
-  Result<std::optional<container::Process>> copy = stage(staged, {folder + "/from/inner"});
-  REQUIRE(copy);
-  REQUIRE(copy->has_value());
-  loop::Loop loop;
-  CHECK(await(loop, copied(loop, staged, **copy)));
-  CHECK(*read_file(folder + "/to/inner/file") == "x");
-  const Staged gone{"channel x", folder + "/none", folder + "/layer", folder + "/to"};
-  CHECK(stage(gone, {}).error().code == Errc::not_found);
-  CHECK(remove_tree(folder));
-}
-
-TEST_CASE("folders: a lock is held by one, and a living job is told by it") {
-  const std::string folder = *make_private_folder("/tmp", "muster-lock-");
-  REQUIRE(make_folders(folder + "/algo-1"));
-  CHECK(!is_living(folder));
-  {
-    const Result<Fd> lock = take_lock(folder + "/algo-1/lock");
-    REQUIRE(lock);
-    CHECK(is_living(folder));
-    CHECK(take_lock(folder + "/algo-1/lock").error().code == Errc::denied);
-  }
-  CHECK(!is_living(folder));
-  CHECK(remove_tree(folder));
 }
 
 }  // namespace

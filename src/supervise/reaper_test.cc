@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <optional>
 
@@ -44,6 +45,15 @@ void wait_until_zombie(pid_t pid) {
 
 loop::Task<> all_told(loop::Event& told, const std::size_t& count, std::size_t want) {
   while (count < want) co_await told.wait();
+}
+
+/// The next byte, 0 at the end: SIGCHLD interrupts reads.
+ssize_t read_byte(const Fd& fd) {
+  char byte = 0;
+  ssize_t count = -1;
+  do count = ::read(fd.get(), &byte, 1);
+  while (count < 0 && errno == EINTR);
+  return count;
 }
 
 bool has_children() {
@@ -224,11 +234,10 @@ TEST_CASE("reaper: no descendant survives, not in a session of its own, not doub
         stdio, {});
     REQUIRE(tree);
     alive.write.reset();
-    char byte = 0;
-    for (int i = 0; i < 2; ++i) CHECK(::read(alive.read.get(), &byte, 1) == 1);
+    for (int i = 0; i < 2; ++i) CHECK(read_byte(alive.read) == 1);
     CHECK_FALSE(descendants(::getpid()).empty());
     CHECK(co_await reaper.kill_descendants(in_time()));
-    CHECK(::read(alive.read.get(), &byte, 1) == 0);
+    CHECK(read_byte(alive.read) == 0);
     CHECK_FALSE(has_children());
     CHECK(descendants(::getpid()).empty());
   };
@@ -254,10 +263,9 @@ TEST_CASE("reaper: processes that fork without end are all killed") {
       }
     }
     alive.write.reset();
-    char byte = 0;
-    for (int i = 0; i < 4; ++i) CHECK(::read(alive.read.get(), &byte, 1) == 1);
+    for (int i = 0; i < 4; ++i) CHECK(read_byte(alive.read) == 1);
     CHECK(co_await reaper.kill_descendants(in_time()));
-    CHECK(::read(alive.read.get(), &byte, 1) == 0);
+    CHECK(read_byte(alive.read) == 0);
     CHECK_FALSE(has_children());
   };
   loop::run_task(loop, body(), guard);

@@ -51,8 +51,7 @@ job::Verdict Conduct::failed_here(const std::string& process, const Error& error
 
 job::Verdict Conduct::stopped_verdict(int signal) const {
   job::Verdict verdict;
-  verdict.outcome = job::Outcome::signaled(signal);
-  verdict.outcome.text = "stopped on request";
+  verdict.outcome = job::Outcome::stopped(signal);
   verdict.host = host();
   verdict.process = "train";
   return verdict;

@@ -1,5 +1,6 @@
 #include "toolkit/follow.h"
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -138,7 +139,7 @@ void Follow::stop(int signal) {
   stop_signal_ = signal;
   const Duration grace = again ? Duration() : context_.options.stop_grace;
   if (member_) member_->post(type_of(Message::signal), signal_text(signal, grace));
-  context_.host_run.stop(signal, grace);
+  context_.host_run.stop(SIGTERM, grace);
   if (member_ && !joined_) context_.loop.spawn(leave());
 }
 

@@ -19,11 +19,12 @@ std::string value_or(const Env& env, const std::string& name, const std::string&
   return found == env.end() ? standard : found->second;
 }
 
-Result<std::optional<std::string>> read_if_there(const std::string& path) {
+/// One of the files that the platform gives every container.
+Result<std::string> read_config(const std::string& path, const std::string& expected) {
   Result<std::string> text = read_file(path);
-  if (text) return std::optional<std::string>(*std::move(text));
-  if (text.error().code == Errc::not_found) return std::optional<std::string>();
-  return text.error();
+  if (text || text.error().code != Errc::not_found) return text;
+  return fail(Errc::not_found, text.error().text + "; expected " + expected +
+                                   " (SAGEMAKER_BASE_DIR moves /opt/ml)");
 }
 
 struct CloseDir {
@@ -80,9 +81,12 @@ Result<job::Training> read_training(const Env& env) {
   facts.env = env;
   const std::string config = facts.base_dir + "/input/config/";
   job::ConfigFiles files;
-  files.hyperparameters = TRY(read_if_there(config + "hyperparameters.json"));
-  files.resource_config = TRY(read_if_there(config + "resourceconfig.json"));
-  files.input_data_config = TRY(read_if_there(config + "inputdataconfig.json"));
+  files.resource_config =
+      TRY(read_config(config + "resourceconfig.json", "the job's hosts, a JSON object"));
+  files.hyperparameters =
+      TRY(read_config(config + "hyperparameters.json", "a JSON object, {} for none"));
+  files.input_data_config =
+      TRY(read_config(config + "inputdataconfig.json", "the job's channels, {} for none"));
   return job::training_from(files, std::move(facts));
 }
 

@@ -143,8 +143,8 @@ void Lead::stop(int signal) {
     leader_->cancel(host() + " was stopped by " + job::signal_name(signal));
   if (leader_ && started_)
     leader_->post_all(job::type_of(job::Message::signal),
-                      signal_text(signal, again ? Duration() : grace));
-  context_.host_run.stop(signal, again ? Duration() : grace);
+                      signal_text(SIGTERM, again ? Duration() : grace));
+  context_.host_run.stop(SIGTERM, again ? Duration() : grace);
   changed_.notify();
 }
 

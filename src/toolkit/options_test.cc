@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "toolkit/job_key.h"
 #include "toolkit/messages.h"
 #include "toolkit/writer.h"

@@ -50,17 +50,16 @@ loop::Task<> conduct(Conduct& part, Output& output, std::optional<job::Verdict>&
   loop.stop();
 }
 
-loop::Task<> pass_signals(loop::Signals& signals, Conduct& part, int& last) {
+loop::Task<> pass_signals(loop::Signals& signals, Conduct& part) {
   while (true) {
     const Result<int> signal = co_await signals.next();
     if (!signal) co_return;
-    last = *signal;
     part.stop(*signal);
   }
 }
 
 /// Runs this host's part of the job to its end.
-job::Verdict run(const Start& start, const Env& env, int& stopped_by, const Log& log) {
+job::Verdict run(const Start& start, const Env& env, const Log& log) {
   loop::Loop loop;
   supervise::Reaper reaper(loop);
   loop::Signals signals(loop, {SIGTERM, SIGINT});
@@ -82,7 +81,7 @@ job::Verdict run(const Start& start, const Env& env, int& stopped_by, const Log&
     part = std::make_unique<Follow>(std::move(context));
   std::optional<job::Verdict> verdict;
   loop.spawn(conduct(*part, output, verdict, loop));
-  loop.spawn(pass_signals(signals, *part, stopped_by));
+  loop.spawn(pass_signals(signals, *part));
   loop.run();
   CHECK_THAT(verdict.has_value(), "the loop ends with the job");
   return *verdict;
@@ -140,16 +139,15 @@ int train_main(const Args& args, const Env& env) {
   if (!start) return fail_with(env, start.error().text, log);
   if (options->print_plan) return print_plan(*start, env, log);
 
-  int stopped_by = 0;
-  const job::Verdict verdict = run(*start, env, stopped_by, log);
+  const job::Verdict verdict = run(*start, env, log);
   if (verdict.success()) {
     const Result<void> written = report_success(base_of(env));
     if (!written) return fail_with(env, written.error().text, log);
     return 0;
   }
-  if (stopped_by != 0 && verdict.outcome.number == stopped_by) {
+  if (verdict.outcome.is_stopped()) {
     log.info(job::describe(verdict));
-    return 128 + stopped_by;
+    return job::exit_code(verdict.outcome);
   }
   log.error(job::describe(verdict));
   const Result<void> written = report_failure(base_of(env), job::failure_text(verdict));

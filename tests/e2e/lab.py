@@ -99,7 +99,7 @@ class Host:
         self.base.mkdir(parents=True)
         lines = ["127.0.0.1 localhost"] + [f"{SUBNET}.{n} algo-{n}" for n in range(1, 255)]
         (self.folder / "hosts").write_text("\n".join(lines) + "\n")
-        enter = ["nsenter", "-t", lab.pid, "--net", "--pid", "--mount"]
+        enter = ["/usr/bin/nsenter", "-t", lab.pid, "--net", "--pid", "--mount"]
         make = [
             "unshare",
             "--net",
@@ -128,7 +128,7 @@ class Host:
 
     def enter(self, argv: list) -> list[str]:
         """The command line that runs `argv` inside."""
-        words = ["nsenter", "-t", self.pid, "--mount", "--uts", "--ipc", "--net", "--pid", *argv]
+        words = ["/usr/bin/nsenter", "-t", self.pid, "--mount", "--uts", "--ipc", "--net", "--pid", *argv]
         return [str(word) for word in words]
 
     def check(self, *argv) -> bytes:
@@ -230,7 +230,7 @@ class Lab:
 
     def ip(self, *words) -> None:
         """ip(8) in the lab's network, with the machine's pids."""
-        argv = ["nsenter", "-t", self.pid, "--net", "ip", *words]
+        argv = ["/usr/bin/nsenter", "-t", self.pid, "--net", "ip", *words]
         subprocess.run([str(word) for word in argv], check=True, capture_output=True, timeout=60)
 
     def close(self) -> None:

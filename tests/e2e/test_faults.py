@@ -11,7 +11,7 @@ import pytest
 from training import is_program, is_rank
 
 WITHIN_SECONDS = 8.0  # The issue's own figure; the only hard time in these tests.
-MINUTE = 20.0
+MINUTE = 60.0
 
 WAITING = """
 import os, signal
@@ -99,10 +99,15 @@ def test_other_hosts_end_within_8_seconds_and_name_the_cause(training, fault):
     for name in others:
         assert_verdict(job, name, accused, says)
     if fault.endswith("_stopped"):
-        host_of(job, accused).resume()
+        resume(job, accused)
     if fault not in HOST_IS_GONE:
         assert job[accused].wait(MINUTE) != 0
     job.assert_quiet(killed=accused if fault.endswith("_train") else "")
+
+
+def resume(job, name: str) -> None:
+    host_of(job, name).resume()
+    os.kill(job[name].pid, signal.SIGCONT)  # nsenter stops when its child does.
 
 
 def strike(choice: random.Random, job) -> str:
@@ -130,7 +135,7 @@ def kill_at_a_random_moment(training, seed: int) -> None:
         code = train.wait(MINUTE)
         assert code != 0, f"seed {seed}, {fault}: {name} ended with success\n{job.story()}"
     if fault.endswith("_stopped"):
-        host_of(job, accused).resume()
+        resume(job, accused)
         assert job[accused].wait(MINUTE) != 0
     job.assert_quiet(killed=accused if fault.endswith("_train") else "")
 

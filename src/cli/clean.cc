@@ -1,0 +1,47 @@
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/apps.h"
+#include "cli/cli.h"
+#include "cli/exit_codes.h"
+#include "platform/machine.h"
+
+namespace muster::cli {
+namespace {
+
+loop::Task<> clean(loop::Loop& loop, platform::Machine& machine, CleanOptions options, int& code) {
+  const Result<std::string> swept = co_await machine.sweep(options.all, options.json);
+  if (swept) {
+    const std::string text = trim(*swept).empty() ? "nothing to remove\n" : *swept;
+    code = write_all(STDOUT_FILENO, text) ? exit_success : exit_platform;
+  } else {
+    static_cast<void>(write_all(STDERR_FILENO, "sm clean: " + swept.error().text + "\n"));
+    code = exit_platform;
+  }
+  loop.stop();
+}
+
+}  // namespace
+
+int clean_main(const Args& args, const Env& env) {
+  CleanOptions options;
+  CLI::App app("", "sm clean");
+  add_clean(app, options);
+  if (const std::optional<Stop> stop = parse(app, args)) {
+    const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+  }
+  if (::geteuid() != 0) {
+    static_cast<void>(write_all(STDERR_FILENO, "sm clean: needs root: run it with sudo\n"));
+    return exit_platform;
+  }
+  loop::Loop loop;
+  platform::Machine machine(loop, env);
+  int code = exit_platform;
+  loop.spawn(clean(loop, machine, options, code));
+  loop.run();
+  return code;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,71 @@
+#include "cli/doctor.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::cli {
+namespace {
+
+MachineFacts good_machine() {
+  return {.root = true,
+          .kernel = "6.1.0-18-amd64",
+          .runc = "/usr/sbin/runc",
+          .python3 = "/usr/bin/python3",
+          .mpirun = "/usr/bin/mpirun",
+          .nft = "/usr/sbin/nft",
+          .file_systems = "nodev\tproc\n\text4\nnodev\toverlay\n",
+          .mountinfo = "1 2 0:3 / /sys/fs/cgroup rw - cgroup2 none rw\n",
+          .seccomp_actions = "kill_process errno allow\n",
+          .state_folder = "/var/lib/muster",
+          .state_writable = true};
+}
+
+TEST_CASE("doctor: a good machine is well, also without what only some jobs need") {
+  CHECK(is_well(findings(good_machine())));
+  MachineFacts facts = good_machine();
+  facts.mpirun = facts.nft = facts.python3 = "";
+  CHECK(is_well(findings(facts)));
+  CHECK(first_lack(facts, false) == "");
+  CHECK(first_lack(facts, true) ==
+        "mpirun is missing: apt-get install openmpi-bin (sm doctor tells all)");
+}
+
+TEST_CASE("doctor: what is missing is named with what to do about it") {
+  struct {
+    const char* what;
+    void (*spoil)(MachineFacts&);
+    const char* lack;
+  } const cases[] = {
+      {"root", [](MachineFacts& f) { f.root = false; }, "need root"},
+      {"kernel", [](MachineFacts& f) { f.kernel = "5.4.0"; }, "Linux 5.9"},
+      {"runc", [](MachineFacts& f) { f.runc = ""; }, "apt-get install runc"},
+      {"overlayfs", [](MachineFacts& f) { f.file_systems = "\text4\n"; }, "modprobe overlay"},
+      {"cgroups", [](MachineFacts& f) { f.mountinfo = ""; }, "mount -t cgroup2"},
+      {"seccomp", [](MachineFacts& f) { f.seccomp_actions = ""; }, "CONFIG_SECCOMP_FILTER"},
+      {"state folder", [](MachineFacts& f) { f.state_writable = false; }, "MUSTER_STATE"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    MachineFacts facts = good_machine();
+    c.spoil(facts);
+    CHECK(!is_well(findings(facts)));
+    CHECK(first_lack(facts, false).find(c.lack) != std::string::npos);
+    const std::string text = findings_text(findings(facts), false);
+    CHECK(text.find("MISSING " + std::string(c.what)) != std::string::npos);
+    CHECK(text.find("cannot run jobs yet") != std::string::npos);
+    const Json json = *parse_json(findings_json(findings(facts)));
+    CHECK(json["good"] == false);
+  }
+}
+
+TEST_CASE("doctor: the report is one line a thing") {
+  const std::string text = findings_text(findings(good_machine()), false);
+  CHECK(text.substr(0, text.find('\n')) == "ok      root         yes");
+  CHECK(text.ends_with("This machine can run jobs.\n"));
+}
+
+}  // namespace
+}  // namespace muster::cli

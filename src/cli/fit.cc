@@ -1,0 +1,262 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/doctor.h"
+#include "cli/exit_codes.h"
+#include "cli/fit_options.h"
+#include "cli/fit_spec.h"
+#include "cli/out.h"
+#include "cli/places.h"
+#include "cli/render.h"
+#include "platform/job_name.h"
+#include "platform/machine.h"
+
+namespace muster::cli {
+namespace {
+
+UnixMillis wall_time() {
+  return std::chrono::duration_cast<UnixMillis>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+void complain(const std::string& text) {
+  static_cast<void>(write_all(STDERR_FILENO, "sm fit: " + text + "\n"));
+}
+
+/// Shows a job on standard output.
+class Screen final : public platform::Sink {
+ public:
+  Screen(Out& out, std::unique_ptr<Render> render) : out_(out), render_(std::move(render)) {}
+  void status(const platform::StatusLine& line) override {
+    if (is_end(line.status)) render_->finish();
+    render_->status(line);
+  }
+  void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override {
+    render_->lines(host, time, lines);
+  }
+  void log(const std::string& host, UnixMillis time, const job::LogLine& line) override {
+    render_->log(host, time, line);
+  }
+  loop::Task<> flush() override { return out_.flush(); }
+
+ private:
+  static bool is_end(const std::string& status) {
+    return status == "Completed" || status == "Failed" || status == "Stopped" ||
+           status == "MaxRuntimeExceeded";
+  }
+  Out& out_;
+  std::unique_ptr<Render> render_;
+};
+
+/// One `sm fit`, from the places on the disk to the exit code.
+class Fit {
+ public:
+  Fit(loop::Loop& loop, FitOptions options, Places places, const Env& env, std::string cwd)
+      : loop_(loop),
+        options_(std::move(options)),
+        places_(std::move(places)),
+        env_(env),
+        cwd_(std::move(cwd)),
+        signals_(loop, {SIGINT, SIGTERM, SIGHUP}),
+        machine_(loop, env),
+        out_(loop, STDOUT_FILENO),
+        colour_(!env.contains("NO_COLOR")),
+        requests_(loop),
+        swept_(loop) {}
+  Fit(const Fit&) = delete;
+  Fit& operator=(const Fit&) = delete;
+
+  loop::Task<> run();
+  loop::Task<> watch_signals();
+  int exit_code() const { return exit_code_; }
+
+ private:
+  loop::Task<> sweep();
+  loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
+  loop::Task<Result<job::Spec>> specify();
+  loop::Task<int> run_to_the_end();
+  loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report);
+  std::unique_ptr<Render> make_render();
+
+  loop::Loop& loop_;
+  FitOptions options_;
+  Places places_;
+  const Env& env_;
+  std::string cwd_;
+  loop::Signals signals_;
+  platform::Machine machine_;
+  Out out_;
+  bool colour_;
+  platform::Requests requests_;
+  loop::Event swept_;
+  bool sweeping_ = false;
+  bool running_ = false;
+  int stop_signal_ = 0;
+  int exit_code_ = exit_platform;
+};
+
+loop::Task<> Fit::watch_signals() {
+  int count = 0;
+  while (true) {
+    const Result<int> signal = co_await signals_.next();
+    if (!signal) co_return;
+    ++count;
+    if (stop_signal_ == 0) stop_signal_ = *signal;
+    if (!running_ || count > 2) ::_exit(exit_signal_base + *signal);  // Hosts end with their lifeline.
+    if (count == 1) {
+      const std::string grace = std::to_string((options_.grace.count() + 999) / 1000);
+      complain("stopping the job (at most " + grace + " s); again to kill it now");
+      requests_.stop();
+    } else {
+      complain("killing the job");
+      requests_.kill();
+      out_.abandon();
+    }
+  }
+}
+
+loop::Task<> Fit::run() {
+  exit_code_ = co_await run_to_the_end();
+  loop_.stop();
+}
+
+/// What earlier jobs left must not be in this one's way. Costs a few milliseconds.
+loop::Task<> Fit::sweep() {
+  const Result<std::string> swept = co_await machine_.sweep(false, false);
+  if (!swept) complain("warning: what dead jobs left could not be removed: " + swept.error().text);
+  if (swept && options_.verbose && !swept->empty()) complain(trim(*swept));
+  sweeping_ = false;
+  swept_.notify();
+}
+
+loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
+  using Found = std::optional<platform::Interpreter>;
+  const bool is_python = places_.script.ends_with(".py");
+  if (options_.python.empty() && !is_python) co_return Found();
+  const bool named = options_.python.find('/') != std::string::npos;
+  std::string python = options_.python.empty() ? "python3" : options_.python;
+  if (named) python = absolute(python, cwd_);
+  Result<platform::Interpreter> found = co_await machine_.interpreter(python, cwd_);
+  if (found) co_return Found(*std::move(found));
+  if (options_.python.empty())
+    co_return fail(Errc::system, found.error().text + "; --python PATH names another interpreter");
+  co_return fail(Errc::invalid_input, "--python: " + found.error().text);
+}
+
+loop::Task<Result<job::Spec>> Fit::specify() {
+  const Result<std::optional<platform::Interpreter>> python = co_await interpreter();
+  if (!python) co_return python.error();
+  const std::string name =
+      !options_.name.empty()
+          ? options_.name
+          : platform::default_job_name(places_.script, wall_time(), hex(random_bytes(2)));
+  const Env::const_iterator path = env_.find("PATH");
+  Result<job::Spec> spec =
+      fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
+  if (spec && spec->output_folder.empty()) spec->output_folder = absolute(name, cwd_);
+  co_return spec;
+}
+
+std::unique_ptr<Render> Fit::make_render() {
+  if (options_.json) return std::make_unique<JsonRender>(out_.text());
+  const bool terminal = out_.is_terminal();
+  return std::make_unique<PlainRender>(
+      out_.text(), RenderOptions{.colour = terminal && colour_,
+                                 .live = terminal,
+                                 .verbose = options_.verbose,
+                                 .hosts = options_.hosts,
+                                 .ranks = options_.mpi ? options_.hosts * options_.processes_per_host
+                                                       : 1});
+}
+
+loop::Task<int> Fit::run_to_the_end() {
+  if (!options_.print_plan) {
+    sweeping_ = true;
+    loop_.spawn(sweep());
+  }
+  const Result<job::Spec> spec = co_await specify();
+  while (sweeping_) co_await swept_.wait();
+  if (!spec) {
+    complain(spec.error().text);
+    co_return exit_code_of(spec.error().code);
+  }
+  if (options_.print_plan) {
+    out_.text() += job::to_json(*spec).dump(2) + "\n";
+    co_await out_.flush();
+    co_return exit_success;
+  }
+  running_ = true;
+  Screen screen(out_, make_render());
+  platform::JobRunOptions options;
+  options.keep = options_.keep;
+  options.only_if_any = options_.output.empty();
+  Result<platform::JobReport> done = co_await platform::run_job(
+      loop_, machine_.engine(), *spec, options, screen, requests_);
+  const int code = co_await report(*spec, std::move(done));
+  co_return code;
+}
+
+loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> report) {
+  if (!report) {
+    co_await out_.flush();
+    complain(report.error().text);
+    co_return exit_code_of(report.error().code);
+  }
+  const platform::JobEnd& end = report->end;
+  int code = exit_code_of(end.status, stop_signal_);
+  if (!report->trouble.empty() && end.status == platform::JobEnd::Status::failed &&
+      end.verdict.success())
+    code = exit_platform;
+  if (options_.json) {
+    out_.text() += end_object(*report, spec.name, spec.output_folder, options_.hosts, code);
+  } else {
+    out_.text() +=
+        "Training seconds: " + std::to_string(end.training_time.count() * options_.hosts) + "\n";
+    if (report->results.written) out_.text() += "Results: " + spec.output_folder + "\n";
+    if (options_.keep)
+      out_.text() += "Kept: " + platform::state_folder(env_) + "/jobs/" + spec.name + "\n";
+  }
+  co_await out_.flush();
+  const bool colour = colour_ && ::isatty(STDERR_FILENO) == 1;
+  static_cast<void>(write_all(STDERR_FILENO, verdict_text(*report, colour)));
+  if (!report->trouble.empty()) complain("warning: " + report->trouble);
+  co_return code;
+}
+
+int stop_with(int code, const std::string& text) {
+  if (code == exit_success) return write_all(STDOUT_FILENO, text) ? code : exit_platform;
+  static_cast<void>(write_all(STDERR_FILENO, text));
+  return code;
+}
+
+}  // namespace
+
+int fit_main(const Args& args, const Env& env) {
+  Parsed<FitOptions> parsed = fit_options(args);
+  if (!parsed.options) return stop_with(parsed.exit_code, parsed.text);
+  const std::unique_ptr<char, void (*)(void*)> here(::getcwd(nullptr, 0), ::free);
+  if (!here) return stop_with(exit_usage, errno_text("sm fit: this folder") + "\n");
+  const std::string cwd = here.get();
+  Result<Places> places = find_places(*parsed.options, cwd);
+  if (!places) return stop_with(exit_usage, "sm fit: " + places.error().text + "\n");
+  if (!parsed.options->print_plan) {
+    const std::string lack = first_lack(machine_facts(env), parsed.options->mpi);
+    if (!lack.empty()) return stop_with(exit_platform, "sm fit: " + lack + "\n");
+  }
+  loop::Loop loop;
+  Fit fit(loop, *std::move(parsed.options), *std::move(places), env, cwd);
+  loop.spawn(fit.watch_signals());
+  loop.spawn(fit.run());
+  loop.run();
+  return fit.exit_code();
+}
+
+}  // namespace muster::cli

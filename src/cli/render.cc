@@ -1,0 +1,156 @@
+#include "cli/render.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "platform/job_name.h"
+
+namespace muster::cli {
+namespace {
+
+/// A line without end is not kept back beyond this.
+constexpr std::size_t waiting_bytes_max = 64u << 20;
+
+constexpr std::array<const char*, 6> host_colours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
+                                                     "\x1b[35m", "\x1b[34m", "\x1b[96m"};
+constexpr const char* red = "\x1b[31m";
+constexpr const char* bold = "\x1b[1m";
+constexpr const char* plain = "\x1b[0m";
+
+std::size_t number_of(const std::string& host) {
+  return static_cast<std::size_t>(
+      parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
+}
+
+std::string name_of(const std::string& host, int rank) {
+  return rank < 0 ? host : host + " rank " + std::to_string(rank);
+}
+
+std::string indented(const std::string& text) {
+  std::string all;
+  for (const std::string& line : split(trim(text), '\n')) all += "    " + line + "\n";
+  return all;
+}
+
+}  // namespace
+
+PlainRender::PlainRender(std::string& out, RenderOptions options)
+    : out_(out),
+      options_(options),
+      tag_width_(name_of("algo-" + std::to_string(options.hosts), options.ranks - 1).size()) {}
+
+void PlainRender::break_line() {
+  if (at_ != nullptr) out_ += '\n';
+  at_ = nullptr;
+}
+
+void PlainRender::status(const platform::StatusLine& line) {
+  break_line();
+  if (options_.colour) out_ += bold;
+  out_ += platform::utc_text(line.time) + " " + line.status + " - " + to_utf8(line.message);
+  if (options_.colour) out_ += plain;
+  out_ += '\n';
+}
+
+PlainRender::Writer& PlainRender::writer(const std::string& host, int rank, job::Stream stream) {
+  const auto [found, is_new] = writers_.try_emplace({host, rank, stream});
+  Writer& writer = found->second;
+  if (!is_new) return writer;
+  std::string name = name_of(host, rank);
+  name.resize(std::max(name.size(), tag_width_), ' ');
+  const bool error = stream == job::Stream::err;
+  if (!options_.colour) {
+    writer.tag = name + (error ? " ! " : " | ");
+    return writer;
+  }
+  writer.tag = host_colours[number_of(host) % host_colours.size()] + name;
+  writer.tag += error ? std::string(red) + " ! " + plain : std::string(" | ") + plain;
+  return writer;
+}
+
+/// Goes to where the writer's next bytes belong: on with its line, or to a new one.
+void PlainRender::begin_line(Writer& writer) {
+  if (at_ == &writer) return;
+  break_line();
+  out_ += writer.tag;
+  if (writer.open) out_ += "... ";  // Its line was broken by somebody else's.
+}
+
+void PlainRender::part(Writer& writer, std::string_view bytes) {
+  if (!options_.live && writer.waiting.size() + bytes.size() <= waiting_bytes_max) {
+    writer.waiting += bytes;
+    return;
+  }
+  begin_line(writer);
+  out_ += writer.waiting;
+  out_ += bytes;
+  writer.waiting.clear();
+  writer.open = true;
+  at_ = &writer;
+}
+
+void PlainRender::lines(const std::string& host, UnixMillis, const job::Lines& lines) {
+  Writer& from = writer(host, lines.rank, lines.stream);
+  if (lines.part) return part(from, lines.bytes);
+  std::string_view rest = lines.bytes;
+  if (rest.empty()) return;
+  begin_line(from);
+  if (!from.waiting.empty()) {
+    out_ += from.waiting;
+    from.waiting.clear();
+    from.waiting.shrink_to_fit();
+  }
+  from.open = false;
+  at_ = nullptr;
+  for (bool first = true; !rest.empty(); first = false) {
+    const std::size_t end = rest.find('\n');
+    const std::size_t size = end == std::string_view::npos ? rest.size() : end + 1;
+    if (!first) out_ += from.tag;
+    out_ += rest.substr(0, size);
+    rest.remove_prefix(size);
+    if (end == std::string_view::npos) out_ += '\n';
+  }
+}
+
+void PlainRender::log(const std::string& host, UnixMillis, const job::LogLine& line) {
+  const bool loud = line.level == "error" || line.level == "warning";
+  if (!loud && !options_.verbose) return;
+  break_line();
+  const bool coloured = options_.colour && line.level == "error";
+  if (coloured) out_ += red;
+  out_ += host + " muster: " + (loud ? line.level + ": " : "") + to_utf8(line.text);
+  if (coloured) out_ += plain;
+  out_ += '\n';
+}
+
+void PlainRender::finish() {
+  for (auto& [key, writer] : writers_) {
+    if (writer.waiting.empty()) continue;
+    begin_line(writer);
+    out_ += writer.waiting;
+    writer.waiting.clear();
+    at_ = &writer;
+  }
+  break_line();
+}
+
+std::string verdict_text(const platform::JobReport& report, bool colour) {
+  const platform::JobEnd& end = report.end;
+  if (end.status == platform::JobEnd::Status::completed) return {};
+  std::string text = colour ? red : "";
+  text += std::string(platform::status_name(end.status)) + ": ";
+  if (end.status == platform::JobEnd::Status::timed_out) text += "ran longer than --timeout allows";
+  if (end.status == platform::JobEnd::Status::stopped) text += "as asked";
+  if (end.status == platform::JobEnd::Status::failed) text += to_utf8(end.reason);
+  text += colour ? std::string(plain) + "\n" : "\n";
+  if (end.status != platform::JobEnd::Status::failed) return text;
+  if (!trim(end.verdict.last_lines).empty())
+    text += "  last lines:\n" + indented(to_utf8(end.verdict.last_lines));
+  if (!end.verdict.command.empty()) text += "  command: " + to_utf8(end.verdict.command) + "\n";
+  if (!report.results.failure_files.empty())
+    text += "  failure files: " + join(report.results.failure_files, " ") + "\n";
+  return text;
+}
+
+}  // namespace muster::cli

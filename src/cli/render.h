@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "platform/job_run.h"
+
+namespace muster::cli {
+
+/// Everything that is told of a job, as text for a person or for a program. Pure: `out` grows.
+class Render {
+ public:
+  virtual ~Render() = default;
+  virtual void status(const platform::StatusLine& line) = 0;
+  virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
+  virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
+  /// Lines that were never finished are shown now.
+  virtual void finish() {}
+};
+
+struct RenderOptions {
+  bool colour = false;
+  /// Unfinished lines are shown at once; else they wait for their rest, so that a file holds every
+  /// line whole.
+  bool live = false;
+  bool verbose = false;  ///< Muster's own lines below warnings too.
+  int hosts = 1;         ///< For the width of tags.
+  int ranks = 1;
+};
+
+/// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error; statuses as the
+/// SageMaker SDK prints them. A line's bytes are passed on as they are.
+class PlainRender final : public Render {
+ public:
+  PlainRender(std::string& out, RenderOptions options);
+  void status(const platform::StatusLine& line) override;
+  void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
+  void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
+  void finish() override;
+
+ private:
+  struct Writer {
+    std::string tag;
+    std::string waiting;  ///< The beginning of a line whose rest has not come.
+    bool open = false;    ///< A line of it stands unfinished in `out`.
+  };
+  Writer& writer(const std::string& host, int rank, job::Stream stream);
+  void part(Writer& writer, std::string_view bytes);
+  void begin_line(Writer& writer);
+  void break_line();
+
+  std::string& out_;
+  RenderOptions options_;
+  std::size_t tag_width_;
+  std::map<std::tuple<std::string, int, job::Stream>, Writer> writers_;
+  Writer* at_ = nullptr;  ///< Whose unfinished line is the last thing in `out`.
+};
+
+/// One JSON object a line: type status, line or log; see docs/protocols/fit-json.md.
+class JsonRender final : public Render {
+ public:
+  explicit JsonRender(std::string& out) : out_(out) {}
+  void status(const platform::StatusLine& line) override;
+  void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
+  void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
+
+ private:
+  void line(std::string_view text, std::string_view head, bool part);
+  std::string& out_;
+};
+
+/// "2026-01-31T12:00:00.123Z"
+std::string iso_time(UnixMillis time);
+/// Appends `text` (UTF-8) as a JSON string, with its quotes.
+void append_json_string(std::string& out, std::string_view text);
+/// Standard base64 with padding.
+std::string base64(std::string_view bytes);
+
+/// The end of a failed, stopped or timed out job for a person; empty for a completed one.
+std::string verdict_text(const platform::JobReport& report, bool colour);
+/// The last object of --json.
+std::string end_object(const platform::JobReport& report, const std::string& job,
+                       const std::string& output, int hosts, int exit_code);
+
+}  // namespace muster::cli

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/render.h"
+#include "platform/job_name.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+/// A character that stands in a JSON string by itself.
+bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+
+void append_escaped(std::string& out, char c) {
+  out += '\\';
+  if (c == '"' || c == '\\') {
+    out += c;
+  } else if (c == '\n') {
+    out += 'n';
+  } else if (c == '\r') {
+    out += 'r';
+  } else if (c == '\t') {
+    out += 't';
+  } else {
+    const unsigned byte = static_cast<unsigned char>(c);
+    out += "u00";
+    out += hex_digits[byte >> 4];
+    out += hex_digits[byte & 15];
+  }
+}
+
+void append_field(std::string& out, const char* name, std::string_view text) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  append_json_string(out, text);
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    std::size_t run = 0;
+    while (run < text.size() && is_plain(text[run])) ++run;
+    out += text.substr(0, run);
+    text.remove_prefix(run);
+    if (text.empty()) break;
+    append_escaped(out, text.front());
+    text.remove_prefix(1);
+  }
+  out += '"';
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8 |
+              (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    const std::size_t known = std::min<std::size_t>(3, bytes.size() - at);
+    for (std::size_t i = 0; i < 4; ++i)
+      text += i <= known ? digits[group >> (18 - 6 * i) & 63] : '=';
+  }
+  return text;
+}
+
+std::string iso_time(UnixMillis time) {
+  const std::string digits = std::to_string(1000 + time.count() % 1000);
+  return platform::utc_text(time, 'T') + "." + digits.substr(1) + "Z";
+}
+
+void JsonRender::status(const platform::StatusLine& line) {
+  out_ += R"({"type":"status")";
+  append_field(out_, "time", iso_time(line.time));
+  append_field(out_, "status", line.status);
+  append_field(out_, "message", to_utf8(line.message));
+  out_ += "}\n";
+}
+
+void JsonRender::log(const std::string& host, UnixMillis time, const job::LogLine& line) {
+  out_ += R"({"type":"log")";
+  append_field(out_, "time", iso_time(time));
+  append_field(out_, "host", host);
+  append_field(out_, "level", line.level);
+  append_field(out_, "text", to_utf8(line.text));
+  out_ += "}\n";
+}
+
+void JsonRender::line(std::string_view text, std::string_view head, bool part) {
+  out_ += head;
+  const bool readable = is_utf8(text);
+  if (readable) {
+    append_json_string(out_, text);
+  } else {
+    append_json_string(out_, to_utf8(text));
+    append_field(out_, "base64", base64(text));
+  }
+  out_ += part ? ",\"part\":true}\n" : "}\n";
+}
+
+void JsonRender::lines(const std::string& host, UnixMillis time, const job::Lines& lines) {
+  std::string head = R"({"type":"line")";
+  append_field(head, "time", iso_time(time));
+  append_field(head, "host", host);
+  head += ",\"rank\":" + (lines.rank < 0 ? "null" : std::to_string(lines.rank));
+  append_field(head, "stream", lines.stream == job::Stream::err ? "stderr" : "stdout");
+  head += ",\"text\":";
+  std::string_view rest = lines.bytes;
+  if (lines.part) return line(rest, head, true);
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    line(rest.substr(0, end), head, false);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+}
+
+std::string end_object(const platform::JobReport& report, const std::string& job,
+                       const std::string& output, int hosts, int exit_code) {
+  const platform::JobEnd& end = report.end;
+  Json json{{"type", "end"},
+            {"time", iso_time(end.last.time)},
+            {"job", job},
+            {"status", platform::status_name(end.status)},
+            {"secondary_status", end.last.status},
+            {"exit_code", exit_code},
+            {"reason", end.reason},
+            {"verdict", job::to_json(end.verdict)},
+            {"training_seconds", end.training_time.count() * hosts},
+            {"output", report.results.written ? Json(output) : Json()},
+            {"failure_files", report.results.failure_files}};
+  if (!report.trouble.empty()) json["trouble"] = report.trouble;
+  return to_text(json) + "\n";
+}
+
+}  // namespace muster::cli

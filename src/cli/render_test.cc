@@ -1,0 +1,162 @@
+#include "cli/render.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::cli {
+namespace {
+
+using job::Lines;
+using job::Stream;
+
+constexpr UnixMillis noon{1769860800123};  // 2026-01-31 12:00:00.123 UTC
+
+Lines out(int rank, std::string bytes) { return {rank, Stream::out, false, std::move(bytes)}; }
+Lines part(int rank, std::string bytes) { return {rank, Stream::out, true, std::move(bytes)}; }
+
+TEST_CASE("render: a job as a person reads it") {
+  std::string text;
+  PlainRender render(text, {.hosts = 2, .ranks = 4});
+  render.status({"Starting", "Starting the training job", noon});
+  render.lines("algo-1", noon, out(0, "hello\nworld\n"));
+  render.lines("algo-2", noon, {3, Stream::err, false, "careful\n"});
+  render.lines("algo-2", noon, out(-1, "mpirun says\n"));
+  render.log("algo-1", noon, {"info", "nobody asked"});
+  render.log("algo-1", noon, {"warning", "slow"});
+  render.finish();
+  CHECK(text == std::string("2026-01-31 12:00:00 Starting - Starting the training job\n"
+                            "algo-1 rank 0 | hello\n"
+                            "algo-1 rank 0 | world\n"
+                            "algo-2 rank 3 ! careful\n"
+                            "algo-2        | mpirun says\n"
+                            "algo-1 muster: warning: slow\n"));
+}
+
+TEST_CASE("render: colours are by host, and only when asked for") {
+  std::string text;
+  PlainRender render(text, {.colour = true, .verbose = true, .hosts = 2, .ranks = 2});
+  render.lines("algo-1", noon, out(0, "a\n"));
+  render.lines("algo-2", noon, {1, Stream::err, false, "b\n"});
+  render.log("algo-1", noon, {"error", "bad"});
+  CHECK(text == std::string("\x1b[33malgo-1 rank 0 | \x1b[0ma\n"
+                            "\x1b[32malgo-2 rank 1\x1b[31m ! \x1b[0mb\n"
+                            "\x1b[31malgo-1 muster: error: bad\x1b[0m\n"));
+}
+
+TEST_CASE("render: lines in pieces stay whole in a file") {
+  std::string text;
+  PlainRender render(text, {});
+  render.lines("algo-1", noon, part(0, "begin "));
+  render.lines("algo-1", noon, out(1, "other\n"));
+  render.lines("algo-1", noon, part(0, "middle "));
+  render.lines("algo-1", noon, out(0, "end\nnext\n"));
+  render.lines("algo-1", noon, part(0, "never finished"));
+  render.finish();
+  CHECK(text == std::string("algo-1 rank 1 | other\n"
+                            "algo-1 rank 0 | begin middle end\n"
+                            "algo-1 rank 0 | next\n"
+                            "algo-1 rank 0 | never finished\n"));
+}
+
+TEST_CASE("render: on a terminal pieces are shown at once, and marked where they were broken") {
+  std::string text;
+  PlainRender render(text, {.live = true});
+  render.lines("algo-1", noon, part(0, "name? "));
+  render.lines("algo-1", noon, part(0, "yes"));
+  render.lines("algo-1", noon, out(1, "other\n"));
+  render.lines("algo-1", noon, out(0, " sir\nnext\n"));
+  render.lines("algo-1", noon, part(0, "10%"));
+  render.lines("algo-1", noon, out(0, "20%\n"));
+  render.lines("algo-1", noon, part(0, "rest"));
+  render.status({"Uploading", "x", noon});
+  render.finish();
+  CHECK(text == std::string("algo-1 rank 0 | name? yes\n"
+                            "algo-1 rank 1 | other\n"
+                            "algo-1 rank 0 | ...  sir\n"
+                            "algo-1 rank 0 | next\n"
+                            "algo-1 rank 0 | 10%20%\n"
+                            "algo-1 rank 0 | rest\n"
+                            "2026-01-31 12:00:00 Uploading - x\n"));
+}
+
+TEST_CASE("render: bytes of a line are passed on as they are") {
+  std::string text;
+  PlainRender render(text, {});
+  const std::string bytes("\xff\x00\x1b[0m\r\n", 8);
+  render.lines("algo-1", noon, out(0, bytes));
+  CHECK(text == "algo-1 rank 0 | " + bytes);
+}
+
+TEST_CASE("render: JSON has one object a line") {
+  std::string text;
+  JsonRender render(text);
+  render.status({"Training", "in \"progress\"", noon});
+  render.lines("algo-1", noon, out(3, "a\tb\\\n\xff\n"));
+  render.lines("algo-1", noon, {-1, Stream::err, true, "\x01"});
+  render.log("algo-2", noon, {"info", "x"});
+  CHECK(text ==
+        std::string(
+            R"({"type":"status","time":"2026-01-31T12:00:00.123Z","status":"Training",)"
+            R"("message":"in \"progress\""})" "\n"
+            R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":3,)"
+            R"("stream":"stdout","text":"a\tb\\"})" "\n"
+            R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":3,)"
+            R"("stream":"stdout","text":")" "\xef\xbf\xbd" R"(","base64":"/w=="})" "\n"
+            R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":null,)"
+            R"("stream":"stderr","text":"\u0001","part":true})" "\n"
+            R"({"type":"log","time":"2026-01-31T12:00:00.123Z","host":"algo-2","level":"info",)"
+            R"("text":"x"})" "\n"));
+}
+
+TEST_CASE("render: base64 as everybody's") {
+  CHECK(base64("") == "");
+  CHECK(base64("f") == "Zg==");
+  CHECK(base64("fo") == "Zm8=");
+  CHECK(base64("foo") == "Zm9v");
+  CHECK(base64(std::string("\xff\xfe\xfd\xfc", 4)) == "//79/A==");
+}
+
+platform::JobReport failed_report() {
+  platform::JobReport report;
+  report.end.status = platform::JobEnd::Status::failed;
+  report.end.reason = "rank 3 on algo-2: exit code 1";
+  report.end.verdict.outcome = job::Outcome::exited(1);
+  report.end.verdict.last_lines = "Traceback\nValueError\n";
+  report.end.verdict.command = "python3 t.py";
+  report.end.training_time = std::chrono::seconds(2);
+  report.end.last = {"Failed", "Training job failed", noon};
+  report.results = {true, {"/out/failure/algo-1", "/out/failure/algo-2"}};
+  return report;
+}
+
+TEST_CASE("render: the verdict names who, how, the last lines and where to look") {
+  CHECK(verdict_text(failed_report(), false) ==
+        std::string("Failed: rank 3 on algo-2: exit code 1\n"
+                    "  last lines:\n"
+                    "    Traceback\n"
+                    "    ValueError\n"
+                    "  command: python3 t.py\n"
+                    "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
+  CHECK(verdict_text(failed_report(), true).substr(0, 5) == "\x1b[31m");
+  platform::JobReport done;
+  done.end.status = platform::JobEnd::Status::completed;
+  CHECK(verdict_text(done, true) == "");
+  done.end.status = platform::JobEnd::Status::stopped;
+  CHECK(verdict_text(done, false) == "Stopped: as asked\n");
+}
+
+TEST_CASE("render: the last object tells the end") {
+  const Json json = *parse_json(end_object(failed_report(), "demo", "/out", 3, 1));
+  CHECK(json["type"] == "end");
+  CHECK(json["status"] == "Failed");
+  CHECK(json["exit_code"] == 1);
+  CHECK(json["training_seconds"] == 6);
+  CHECK(json["output"] == "/out");
+  CHECK(json["verdict"].is_object());
+}
+
+}  // namespace
+}  // namespace muster::cli
