@@ -8,17 +8,27 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 # clang 14 knows C++20's coroutines but does not say so to libstdc++; GCC's own warnings are GCC's.
-ARGUMENTS = ["--extra-arg=-D__cpp_impl_coroutine=201902L", "--extra-arg=-Wno-unknown-warning-option"]
+ARGUMENTS = [
+    "--extra-arg=-D__cpp_impl_coroutine=201902L",
+    "--extra-arg=-Wno-unknown-warning-option",
+]
 
 
-def check(build: str, path: str) -> tuple[str, int, str]:
-    argv = ["clang-tidy", "-p", build, "--quiet", "--warnings-as-errors=*", *ARGUMENTS, path]
+ROOT = str(pathlib.Path(__file__).resolve().parents[1])
+
+
+def check(build: str, path: str) -> tuple[str, bool, str]:
+    """Fails by a warning in our own files, or an error anywhere: other people's warnings are theirs."""
+    argv = ["clang-tidy", "-p", build, "--quiet", *ARGUMENTS, path]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return path, done.returncode, done.stdout + (done.stderr if done.returncode else "")
+    ours = re.search(rf"^{re.escape(ROOT)}/.*: (warning|error):", done.stdout, re.M)
+    failed = done.returncode != 0 or ours is not None
+    return path, failed, done.stdout + (done.stderr if done.returncode else "")
 
 
 def main(arguments: list[str]) -> int:
@@ -32,9 +42,9 @@ def main(arguments: list[str]) -> int:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(check, build, path) for path in ours if word in path]
         for job in concurrent.futures.as_completed(jobs):
-            path, code, text = job.result()
-            failed += code != 0
-            print(f"{'FAIL' if code else 'ok'}  {path}\n{text if code else ''}", end="", flush=True)
+            path, bad, text = job.result()
+            failed += bad
+            print(f"{'FAIL' if bad else 'ok'}  {path}\n{text if bad else ''}", end="", flush=True)
     print(f"clang-tidy: {len(jobs)} files, {failed} failed")
     return 1 if failed else 0
 

@@ -74,7 +74,8 @@ std::vector<std::string> JobFolder::living(const std::string& state) {
 
 Result<void> JobFolder::remove() {
   // Under another name first: the job's own is free at once, and nobody sees half a job.
-  const std::string going = path_ + "/../.gone-" + hex(random_bytes(4));
+  const std::string jobs = path_.substr(0, path_.rfind('/'));
+  const std::string going = jobs + "/.gone-" + hex(random_bytes(4));
   const bool renamed = ::rename(path_.c_str(), going.c_str()) == 0;
   const Result<void> removed = remove_tree(renamed ? going : path_);
   lock_.reset();

@@ -37,6 +37,7 @@ TEST_CASE("job folder: private, locked, with a key of 32 random bytes") {
   const std::string path = job->path();
   REQUIRE(job->remove());
   CHECK(::access(path.c_str(), F_OK) != 0);
+  CHECK(::rmdir((state.path + "/jobs").c_str()) == 0);  // Nothing else is left there.
   CHECK(JobFolder::living(state.path).empty());
 }
 

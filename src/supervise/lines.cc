@@ -7,19 +7,17 @@ namespace muster::supervise {
 namespace {
 
 /// Puts '\n' behind each '\r' that has none. `bytes` ends with a line's end.
-std::string with_newlines(std::string bytes) {
-  std::size_t at = bytes.find('\r');
-  if (at == std::string::npos) return bytes;
+std::string with_newlines(std::string_view bytes) {
   std::string result;
   result.reserve(bytes.size() + 16);
   std::size_t from = 0;
-  for (; at != std::string::npos; at = bytes.find('\r', at + 1)) {
+  for (std::size_t at = bytes.find('\r'); at != bytes.npos; at = bytes.find('\r', at + 1)) {
     if (at + 1 < bytes.size() && bytes[at + 1] == '\n') continue;
-    result.append(bytes, from, at + 1 - from);
+    result += bytes.substr(from, at + 1 - from);
     result += '\n';
     from = at + 1;
   }
-  result.append(bytes, from);
+  result += bytes.substr(from);
   return result;
 }
 
@@ -46,12 +44,12 @@ std::size_t after_last_end(std::string_view bytes) {
 void LineSplitter::feed(std::string_view bytes, const Emit& emit) {
   const bool held_return = !pending_.empty() && pending_.back() == '\r';
   if (held_return && !bytes.empty() && bytes[0] != '\n') {
-    give_whole(std::exchange(pending_, {}), emit);
+    give_whole(take_pending(), emit);
   }
   const std::size_t end = after_last_end(bytes);
   if (end > 0) {
     pending_.append(bytes.substr(0, end));
-    give_whole(std::exchange(pending_, {}), emit);
+    give_whole(take_pending(), emit);
   }
   pending_.append(bytes.substr(end));
   while (pending_.size() > job::line_bytes_max) {
@@ -61,8 +59,14 @@ void LineSplitter::feed(std::string_view bytes, const Emit& emit) {
   }
 }
 
+std::string LineSplitter::take_pending() {
+  std::string taken;
+  taken.swap(pending_);
+  return taken;
+}
+
 void LineSplitter::give_whole(std::string bytes, const Emit& emit) {
-  bytes = with_newlines(std::move(bytes));
+  if (bytes.find('\r') != bytes.npos) bytes = with_newlines(bytes);
   std::string_view rest = bytes;
   while (rest.size() > job::line_bytes_max) {
     const std::size_t newline = rest.rfind('\n', job::line_bytes_max - 1);
@@ -77,15 +81,15 @@ void LineSplitter::give_whole(std::string bytes, const Emit& emit) {
 
 void LineSplitter::flush_quiet(const Emit& emit) {
   if (pending_.empty()) return;
-  if (pending_.back() == '\r') return give_whole(std::exchange(pending_, {}), emit);
-  emit(std::exchange(pending_, {}), true);
+  if (pending_.back() == '\r') return give_whole(take_pending(), emit);
+  emit(take_pending(), true);
   in_part_ = true;
 }
 
 void LineSplitter::finish(const Emit& emit) {
   if (pending_.empty() && !in_part_) return;
   if (pending_.empty() || pending_.back() != '\r') pending_ += '\n';
-  give_whole(std::exchange(pending_, {}), emit);
+  give_whole(take_pending(), emit);
 }
 
 void LastWords::add(job::Stream stream, std::string_view bytes) {

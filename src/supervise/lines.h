@@ -25,6 +25,7 @@ class LineSplitter {
   bool unfinished() const { return !pending_.empty(); }
 
  private:
+  std::string take_pending();
   void give_whole(std::string bytes, const Emit& emit);
 
   std::string pending_;

@@ -1,5 +1,6 @@
 """Whatever dies, is cut off or stops: the other hosts end soon, and all name who and why."""
 
+import contextlib
 import os
 import random
 import re
@@ -107,7 +108,8 @@ def test_other_hosts_end_within_8_seconds_and_name_the_cause(training, fault):
 
 def resume(job, name: str) -> None:
     host_of(job, name).resume()
-    os.kill(job[name].pid, signal.SIGCONT)  # nsenter stops when its child does.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(job[name].pid, signal.SIGCONT)  # nsenter stops when its child does.
 
 
 def strike(choice: random.Random, job) -> str:

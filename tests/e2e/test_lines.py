@@ -10,7 +10,7 @@ rank = MPI.COMM_WORLD.Get_rank()
 fill = b"abcdefghij"[rank:rank + 1] * 89
 lines = b"".join(b"%02d %06d %s\\n" % (rank, n, fill) for n in range(COUNT))
 MPI.COMM_WORLD.Barrier()
-out = sys.stdout.buffer.raw
+out = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
 at, size = 0, 1
 while at < len(lines):  # Pieces that end anywhere, from 1 byte to 64 KiB.
     at += out.write(lines[at:at + size])
