@@ -23,7 +23,7 @@ ROOT = str(pathlib.Path(__file__).resolve().parents[1])
 
 
 def check(build: str, path: str) -> tuple[str, bool, str]:
-    """Fails by a warning in our own files, or an error anywhere: other people's warnings are theirs."""
+    """Fails by a warning in our own files, or an error anywhere."""
     argv = ["clang-tidy", "-p", build, "--quiet", *ARGUMENTS, path]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     ours = re.search(rf"^{re.escape(ROOT)}/.*: (warning|error):", done.stdout, re.M)

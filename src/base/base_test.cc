@@ -52,7 +52,10 @@ TEST_CASE("text: what is not UTF-8 is told apart and replaced byte by byte") {
     CAPTURE(bytes);
     CHECK(!is_utf8(bytes));
   }
-  CHECK(to_utf8("a\xff" "b") == "a\xef\xbf\xbd" "b");
+  CHECK(to_utf8("a\xff"
+                "b") ==
+        "a\xef\xbf\xbd"
+        "b");
 }
 
 TEST_CASE("json: an error says where") {

@@ -62,7 +62,9 @@ class [[nodiscard]] Result<void> {
   std::variant<std::monostate, Error> state_;
 };
 
-inline Error fail(Errc code, std::string text) { return {code, std::move(text)}; }
+inline Error fail(Errc code, std::string text) {
+  return {code, std::move(text)};
+}
 
 /// "what: No such file or directory", from `errno` as it stands.
 std::string errno_text(const std::string& what);
@@ -79,11 +81,11 @@ Error fail_errno(const std::string& what);
 
 /// Yields the value of a Result or returns its Error from the enclosing function.
 /// Not inside coroutines (GCC 12 fails on it) and never nested.
-#define TRY(expression)                                             \
-  __extension__({                                                   \
-    auto try_result_ = (expression);                                \
-    if (!try_result_) return try_result_.error();                   \
-    ::muster::detail::take(std::move(try_result_));                 \
+#define TRY(expression)                             \
+  __extension__({                                   \
+    auto try_result_ = (expression);                \
+    if (!try_result_) return try_result_.error();   \
+    ::muster::detail::take(std::move(try_result_)); \
   })
 
 namespace muster::detail {

@@ -6,7 +6,9 @@
 namespace muster {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 /// Length of the well-formed UTF-8 sequence at the start of `bytes`; 0 if there is none.
 std::size_t utf8_length(std::string_view bytes) {

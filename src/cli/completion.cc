@@ -20,7 +20,9 @@ struct Flag {
   bool path = false;
 };
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 bool is_path_type(const std::string& type) {
   return type == "FILE" || type == "PATH" || type.ends_with("DIR");
@@ -130,13 +132,14 @@ std::string fish_script(const CLI::App& root) {
     text += "complete -c sm -n __fish_use_subcommand -f -a " + name + " -d '" +
             harmless(first_line(command->get_description())) + "'\n";
     for (const Flag& flag : flags_of(*command)) {
-      text += "complete -c sm -n '__fish_seen_subcommand_from " + name + "' -l " +
-              flag.name.substr(2);
+      text +=
+          "complete -c sm -n '__fish_seen_subcommand_from " + name + "' -l " + flag.name.substr(2);
       if (flag.value) text += flag.path ? " -r -F" : " -x";
       text += " -d '" + harmless(flag.help) + "'\n";
     }
   }
-  return text + "complete -c sm -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
+  return text +
+         "complete -c sm -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
 }
 
 }  // namespace
@@ -145,8 +148,7 @@ Result<std::string> completion_script(const std::string& shell, const CLI::App& 
   if (shell == "bash") return bash_script(root);
   if (shell == "zsh") return zsh_script(root);
   if (shell == "fish") return fish_script(root);
-  return fail(Errc::invalid_input,
-              "expected bash, zsh or fish, got \"" + to_utf8(shell) + "\"");
+  return fail(Errc::invalid_input, "expected bash, zsh or fish, got \"" + to_utf8(shell) + "\"");
 }
 
 int completion_main(const Args& args, const Env&) {

@@ -79,8 +79,8 @@ std::vector<Finding> findings(const MachineFacts& facts) {
   std::vector<Finding> all;
   all.push_back({"root", facts.root, true, facts.root ? "yes" : "hosts are containers",
                  "run sm as root: sudo sm ..."});
-  all.push_back({"kernel", is_new_enough(facts.kernel), true, facts.kernel,
-                 "Linux 5.9 or newer is needed"});
+  all.push_back(
+      {"kernel", is_new_enough(facts.kernel), true, facts.kernel, "Linux 5.9 or newer is needed"});
   all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
   all.push_back({"overlayfs", has_file_system(facts.file_systems, "overlay"), true,
                  "hosts write to a layer over the machine's files", "modprobe overlay"});
@@ -94,8 +94,8 @@ std::vector<Finding> findings(const MachineFacts& facts) {
   all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
-  all.push_back(program("nft", facts.nft, false, "for looking at or cutting hosts' networks",
-                        "nftables"));
+  all.push_back(
+      program("nft", facts.nft, false, "for looking at or cutting hosts' networks", "nftables"));
   return all;
 }
 
@@ -126,8 +126,8 @@ std::string findings_text(const std::vector<Finding>& findings, bool colour) {
 std::string findings_json(const std::vector<Finding>& findings) {
   Json checks = Json::array();
   for (const Finding& each : findings) {
-    Json check{{"what", each.what}, {"good", each.good}, {"needed", each.needed},
-               {"found", each.found}};
+    Json check{
+        {"what", each.what}, {"good", each.good}, {"needed", each.needed}, {"found", each.found}};
     if (!each.good) check["advice"] = each.advice;
     checks.push_back(std::move(check));
   }

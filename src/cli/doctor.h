@@ -10,7 +10,7 @@ namespace muster::cli {
 /// What `sm doctor` looks at.
 struct MachineFacts {
   bool root = false;
-  std::string kernel;  ///< "6.1.0"
+  std::string kernel;                      ///< "6.1.0"
   std::string runc, python3, mpirun, nft;  ///< Paths; empty: not there.
   std::string file_systems;                ///< Text of /proc/filesystems.
   std::string mountinfo;                   ///< Text of /proc/self/mountinfo.
@@ -22,7 +22,7 @@ struct MachineFacts {
 MachineFacts machine_facts(const Env& env);
 
 struct Finding {
-  std::string what;    ///< "runc"
+  std::string what;  ///< "runc"
   bool good = false;
   bool needed = true;  ///< False: only some jobs need it.
   std::string found;   ///< Where it is, or what it is for.

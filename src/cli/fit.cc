@@ -110,7 +110,8 @@ loop::Task<> Fit::watch_signals() {
     if (!signal) co_return;
     ++count;
     if (stop_signal_ == 0) stop_signal_ = *signal;
-    if (!running_ || count > 2) ::_exit(exit_signal_base + *signal);  // Hosts end with their lifeline.
+    if (!running_ || count > 2)
+      ::_exit(exit_signal_base + *signal);  // Hosts end with their lifeline.
     if (count == 1) {
       const std::string grace = std::to_string((options_.grace.count() + 999) / 1000);
       complain("stopping the job (at most " + grace + " s); again to kill it now");
@@ -169,12 +170,12 @@ std::unique_ptr<Render> Fit::make_render() {
   if (options_.json) return std::make_unique<JsonRender>(out_.text());
   const bool terminal = out_.is_terminal();
   return std::make_unique<PlainRender>(
-      out_.text(), RenderOptions{.colour = terminal && colour_,
-                                 .live = terminal,
-                                 .verbose = options_.verbose,
-                                 .hosts = options_.hosts,
-                                 .ranks = options_.mpi ? options_.hosts * options_.processes_per_host
-                                                       : 1});
+      out_.text(),
+      RenderOptions{.colour = terminal && colour_,
+                    .live = terminal,
+                    .verbose = options_.verbose,
+                    .hosts = options_.hosts,
+                    .ranks = options_.mpi ? options_.hosts * options_.processes_per_host : 1});
 }
 
 loop::Task<int> Fit::run_to_the_end() {
@@ -198,8 +199,8 @@ loop::Task<int> Fit::run_to_the_end() {
   platform::JobRunOptions options;
   options.keep = options_.keep;
   options.only_if_any = options_.output.empty();
-  Result<platform::JobReport> done = co_await platform::run_job(
-      loop_, machine_.engine(), *spec, options, screen, requests_);
+  Result<platform::JobReport> done =
+      co_await platform::run_job(loop_, machine_.engine(), *spec, options, screen, requests_);
   const int code = co_await report(*spec, std::move(done));
   co_return code;
 }

@@ -35,8 +35,8 @@ Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& t
                                           std::chrono::milliseconds otherwise) {
   if (text.empty()) return otherwise;
   double value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
-                                            std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   const bool good = error == std::errc() && end == text.data() + text.size() && value >= 0 &&
                     value <= grace_seconds_max;
   if (!good) return wrong(flag, "seconds from 0 to 86400", text);
@@ -79,20 +79,19 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.processes_per_host =
       TRY(whole_number("--processes-per-host", words.processes_per_host, processes_max, 1));
   options.custom_mpi_options = words.custom_mpi_options;
-  const bool many = !words.processes_per_host.empty() &&
-                    options.hosts * options.processes_per_host > 1;
+  const bool many =
+      !words.processes_per_host.empty() && options.hosts * options.processes_per_host > 1;
   options.mpi = words.mpi || many || !words.custom_mpi_options.empty();
   options.inputs = TRY(pairs("--input", "NAME=DIR", words.inputs));
-  options.hyperparameters =
-      TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
+  options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));
   if (!words.name.empty()) {
     const Result<void> named = platform::check_job_name(words.name);
     if (!named) return named.error().in("--name");
   }
-  options.timeout = std::chrono::seconds(TRY(
-      whole_number("--timeout", words.timeout, seconds_max, 86400)));
+  options.timeout =
+      std::chrono::seconds(TRY(whole_number("--timeout", words.timeout, seconds_max, 86400)));
   options.grace = TRY(seconds("--grace", words.grace, options.grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))

@@ -24,11 +24,37 @@ FitOptions good(const Args& args) {
 }
 
 TEST_CASE("fit: every flag is understood") {
-  const FitOptions options = good(
-      {"train.py", "--source-dir", "code", "--hosts", "3", "--processes-per-host=2", "--input",
-       "train=data", "--input", "test=more=data", "--hyperparameter", "epochs=2", "--output", "out",
-       "--name", "my-job", "--python", "venv/bin/python", "--env", "A=b c", "--timeout", "90",
-       "--grace", "1.5", "--keep", "--json", "--verbose", "--", "--resume", "--", "x"});
+  const FitOptions options = good({"train.py",
+                                   "--source-dir",
+                                   "code",
+                                   "--hosts",
+                                   "3",
+                                   "--processes-per-host=2",
+                                   "--input",
+                                   "train=data",
+                                   "--input",
+                                   "test=more=data",
+                                   "--hyperparameter",
+                                   "epochs=2",
+                                   "--output",
+                                   "out",
+                                   "--name",
+                                   "my-job",
+                                   "--python",
+                                   "venv/bin/python",
+                                   "--env",
+                                   "A=b c",
+                                   "--timeout",
+                                   "90",
+                                   "--grace",
+                                   "1.5",
+                                   "--keep",
+                                   "--json",
+                                   "--verbose",
+                                   "--",
+                                   "--resume",
+                                   "--",
+                                   "x"});
   CHECK(options.script == "train.py");
   CHECK(options.source_folder == "code");
   CHECK(options.hosts == 3);
@@ -110,8 +136,8 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
 TEST_CASE("fit: help shows every flag and examples") {
   const Parsed<FitOptions> parsed = fit_options({"--help"});
   CHECK(parsed.exit_code == 0);
-  for (const char* part : {"sm fit", "SCRIPT", "--hosts", "--hyperparameter", "examples:",
-                           "--processes-per-host", "Exit codes"}) {
+  for (const char* part : {"sm fit", "SCRIPT", "--hosts", "--hyperparameter",
+                           "examples:", "--processes-per-host", "Exit codes"}) {
     CAPTURE(part);
     CHECK(parsed.text.find(part) != std::string::npos);
   }
@@ -146,9 +172,9 @@ TEST_CASE("fit: hyperparameters are sent so that text arrives byte for byte") {
 }
 
 TEST_CASE("fit: the specification is what SageMaker's SDK would send") {
-  FitOptions options = good({"train.py", "--hosts", "2", "--processes-per-host", "3",
-                             "--hyperparameter", "epochs=2", "--hyperparameter", "note=a b", "--env",
-                             "A=b", "--", "-v", "x y"});
+  FitOptions options =
+      good({"train.py", "--hosts", "2", "--processes-per-host", "3", "--hyperparameter", "epochs=2",
+            "--hyperparameter", "note=a b", "--env", "A=b", "--", "-v", "x y"});
   const Places places{"/code", "sub/train.py", {{"train", "/data"}}, "/out"};
   const platform::Interpreter python{"/v/bin/python3", {"/v"}};
   const Result<job::Spec> spec = fit_spec(options, places, python, "demo", "/usr/bin:/bin");
@@ -222,7 +248,8 @@ TEST_CASE("places: what is missing is named in one line") {
       {{"none.py", "--source-dir", "code"}, "none.py: no such file in the source folder code"},
       {{"../outside.py", "--source-dir", "code"},
        "../outside.py: no such file in the source folder code"},
-      {{"train.py", "--source-dir", "none"}, "--source-dir: " + folder.path + "/none: No such file"},
+      {{"train.py", "--source-dir", "none"},
+       "--source-dir: " + folder.path + "/none: No such file"},
       {{"train.py", "--source-dir", "outside.py"}, "/outside.py: not a folder"},
       {{"code/train.py", "--input", "train=none"},
        "--input train: " + folder.path + "/none: No such file"},

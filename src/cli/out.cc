@@ -12,7 +12,7 @@ namespace {
 /// Opened anew, a terminal or pipe can be non-blocking for us alone. A file must not be: it would
 /// get an offset of its own.
 Fd own_description(int fd) {
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd, &status) != 0) return {};
   if (!S_ISFIFO(status.st_mode) && !S_ISCHR(status.st_mode)) return {};
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
@@ -28,8 +28,8 @@ Out::~Out() = default;
 
 Out::Wrote Out::write_some() {
   while (sent_ < sending_.size()) {
-    const ssize_t count = ::write(own_ ? own_.get() : fd_, sending_.data() + sent_,
-                                  sending_.size() - sent_);
+    const ssize_t count =
+        ::write(own_ ? own_.get() : fd_, sending_.data() + sent_, sending_.size() - sent_);
     if (count > 0) sent_ += static_cast<std::size_t>(count);
     if (count < 0 && errno == EAGAIN) return Wrote::some;
     if (count < 0 && errno != EINTR) return Wrote::gone;

@@ -15,18 +15,21 @@ namespace muster::cli {
 namespace {
 
 bool is_kind(const std::string& path, mode_t kind) {
-  struct stat status{};
+  struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
-bool is_folder(const std::string& path) { return is_kind(path, S_IFDIR); }
-bool is_file(const std::string& path) { return is_kind(path, S_IFREG); }
+bool is_folder(const std::string& path) {
+  return is_kind(path, S_IFDIR);
+}
+bool is_file(const std::string& path) {
+  return is_kind(path, S_IFREG);
+}
 
 Result<std::string> real_folder(const std::string& what, const std::string& path) {
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) == nullptr)
     return fail(Errc::invalid_input, errno_text(what + ": " + path));
-  if (!is_folder(resolved))
-    return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
+  if (!is_folder(resolved)) return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
   if (::access(resolved, R_OK | X_OK) != 0)
     return fail(Errc::invalid_input, errno_text(what + ": " + path));
   return std::string(resolved);
@@ -72,14 +75,12 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
     places.source_folder = TRY(real_folder("source folder", folder.empty() ? "/" : folder));
     places.script = script.substr(script.rfind('/') + 1);
   } else {
-    places.source_folder =
-        TRY(real_folder("--source-dir", absolute(options.source_folder, cwd)));
+    places.source_folder = TRY(real_folder("--source-dir", absolute(options.source_folder, cwd)));
     places.script =
         TRY(script_in(places.source_folder, options.source_folder, options.script, cwd));
   }
   for (const auto& [name, folder] : options.inputs)
-    places.inputs.push_back(
-        {name, TRY(real_folder("--input " + name, absolute(folder, cwd)))});
+    places.inputs.push_back({name, TRY(real_folder("--input " + name, absolute(folder, cwd)))});
   if (!options.output.empty()) {
     places.output = absolute(options.output, cwd);
     const Result<void> usable = platform::check_output_folder(places.output);

@@ -17,8 +17,8 @@ struct Places {
   std::string output;  ///< Empty: none was asked for.
 };
 
-/// Looks at the disk. Relative paths are relative to `cwd`. Error: `invalid_input`, in one line that
-/// names the flag, the path and what was expected.
+/// Looks at the disk. Relative paths are relative to `cwd`. Error: `invalid_input`, in one line
+/// that names the flag, the path and what was expected.
 Result<Places> find_places(const FitOptions& options, const std::string& cwd);
 
 /// `path` as an absolute one, without "." and "..", links not resolved. Pure.

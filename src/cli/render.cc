@@ -19,8 +19,7 @@ constexpr const char* bold = "\x1b[1m";
 constexpr const char* plain = "\x1b[0m";
 
 std::size_t number_of(const std::string& host) {
-  return static_cast<std::size_t>(
-      parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
+  return static_cast<std::size_t>(parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
 }
 
 std::string name_of(const std::string& host, int rank) {

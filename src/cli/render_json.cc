@@ -13,7 +13,9 @@ namespace {
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
 /// A character that stands in a JSON string by itself.
-bool is_plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
 
 void append_escaped(std::string& out, char c) {
   out += '\\';
@@ -64,8 +66,7 @@ std::string base64(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
     std::uint32_t group = 0;
     for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8 |
-              (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+      group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
     const std::size_t known = std::min<std::size_t>(3, bytes.size() - at);
     for (std::size_t i = 0; i < 4; ++i)
       text += i <= known ? digits[group >> (18 - 6 * i) & 63] : '=';

@@ -14,8 +14,12 @@ using job::Stream;
 
 constexpr UnixMillis noon{1769860800123};  // 2026-01-31 12:00:00.123 UTC
 
-Lines out(int rank, std::string bytes) { return {rank, Stream::out, false, std::move(bytes)}; }
-Lines part(int rank, std::string bytes) { return {rank, Stream::out, true, std::move(bytes)}; }
+Lines out(int rank, std::string bytes) {
+  return {rank, Stream::out, false, std::move(bytes)};
+}
+Lines part(int rank, std::string bytes) {
+  return {rank, Stream::out, true, std::move(bytes)};
+}
 
 TEST_CASE("render: a job as a person reads it") {
   std::string text;
@@ -100,15 +104,22 @@ TEST_CASE("render: JSON has one object a line") {
   CHECK(text ==
         std::string(
             R"({"type":"status","time":"2026-01-31T12:00:00.123Z","status":"Training",)"
-            R"("message":"in \"progress\""})" "\n"
+            R"("message":"in \"progress\""})"
+            "\n"
             R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":3,)"
-            R"("stream":"stdout","text":"a\tb\\"})" "\n"
+            R"("stream":"stdout","text":"a\tb\\"})"
+            "\n"
             R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":3,)"
-            R"("stream":"stdout","text":")" "\xef\xbf\xbd" R"(","base64":"/w=="})" "\n"
+            R"("stream":"stdout","text":")"
+            "\xef\xbf\xbd"
+            R"(","base64":"/w=="})"
+            "\n"
             R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":null,)"
-            R"("stream":"stderr","text":"\u0001","part":true})" "\n"
+            R"("stream":"stderr","text":"\u0001","part":true})"
+            "\n"
             R"({"type":"log","time":"2026-01-31T12:00:00.123Z","host":"algo-2","level":"info",)"
-            R"("text":"x"})" "\n"));
+            R"("text":"x"})"
+            "\n"));
 }
 
 TEST_CASE("render: base64 as everybody's") {

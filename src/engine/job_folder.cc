@@ -30,8 +30,9 @@ Error name_in_use(const std::string& folder, const std::string& name) {
   if (is_locked(folder))
     return fail(Errc::invalid_input,
                 "a job named " + name + " runs on this machine; choose another --name");
-  return fail(Errc::invalid_input, "an earlier job named " + name + " left " + folder +
-                                       "; choose another --name, or let `sm clean --all` remove it");
+  return fail(Errc::invalid_input,
+              "an earlier job named " + name + " left " + folder +
+                  "; choose another --name, or let `sm clean --all` remove it");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct State {
 };
 
 unsigned mode_of(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   REQUIRE(::stat(path.c_str(), &status) == 0);
   return status.st_mode & 07777;
 }

@@ -70,7 +70,9 @@ Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
   return std::unique_ptr<Run>(std::move(run));
 }
 
-std::vector<std::string> Local::list() { return JobFolder::living(options_.state); }
+std::vector<std::string> Local::list() {
+  return JobFolder::living(options_.state);
+}
 
 Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
   const std::string path = options_.state + "/jobs/" + job;
@@ -79,8 +81,7 @@ Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
     return fail(Errc::not_found, "no job named " + job + " runs on this machine");
   const Json json = TRY(parse_json(*text));
   const job::Spec spec = TRY(job::spec_from(json));
-  std::unique_ptr<LocalRun> run =
-      std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
+  std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
   for (const std::string& host : job::host_names(spec.instance_count)) TRY(run->attach(host));
   return std::unique_ptr<Run>(std::move(run));
 }

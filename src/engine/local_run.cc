@@ -31,7 +31,9 @@ std::string started_at(pid_t pid) {
   return fields.size() > 19 ? fields[19] : std::string();
 }
 
-Fd pidfd_of(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+Fd pidfd_of(pid_t pid) {
+  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
 /// What the steward said last on its standard error; empty if nothing.
 std::string last_line(const std::string& log_file) {
@@ -45,10 +47,10 @@ std::string last_line(const std::string& log_file) {
 /// Lives as long as something waits for a steward.
 struct LocalRun::State {
   explicit State(loop::Loop& loop) : moved(loop) {}
-  std::map<std::string, pid_t> ours;    ///< Stewards that are our children and have not ended.
-  std::map<std::string, Fd> others;     ///< pidfds of those that are not.
+  std::map<std::string, pid_t> ours;  ///< Stewards that are our children and have not ended.
+  std::map<std::string, Fd> others;   ///< pidfds of those that are not.
   std::deque<Ended> ended;
-  bool all_well = true;                 ///< No steward was killed or failed.
+  bool all_well = true;  ///< No steward was killed or failed.
   loop::Event moved;
   void note(Ended end) {
     all_well = all_well && end.outcome.success();
@@ -165,7 +167,9 @@ loop::Task<> LocalRun::ask(std::string host, std::chrono::milliseconds grace) {
   co_await (*channel)->flushed();
 }
 
-void LocalRun::destroy(const std::string& host) { signal(host, SIGKILL); }
+void LocalRun::destroy(const std::string& host) {
+  signal(host, SIGKILL);
+}
 
 loop::Task<Result<void>> LocalRun::release(bool keep) {
   const bool well = state_->all_well;

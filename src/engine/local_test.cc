@@ -61,7 +61,9 @@ job::Spec demo(int hosts) {
   return spec;
 }
 
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
 
 TEST_CASE("local: every host's steward gets its specification, the lifeline and the lock") {
   Stage stage;
@@ -158,10 +160,11 @@ TEST_CASE("local: without us the lifeline ends, and with it the steward") {
 
 TEST_CASE("local: a steward is asked to stop, or killed when it does not answer") {
   Stage stage;
-  Local engine = stage.engine(R"(folder=${3%/spec.json}; trap 'echo term > "$folder"/got; exit 0' TERM
+  Local engine =
+      stage.engine(R"(folder=${3%/spec.json}; trap 'echo term > "$folder"/got; exit 0' TERM
 host=${folder##*/}; [ $host = algo-2 ] && trap '' TERM
 echo > "$0-$host"
-while :; do read -r nothing <&3; done)");
+while read -r nothing <&3; do :; done)");
   for (const char* host : {"-algo-1", "-algo-2"})
     REQUIRE(::mkfifo((stage.program() + host).c_str(), 0600) == 0);
   stage.run([&]() -> loop::Task<> {

@@ -37,8 +37,7 @@ std::vector<Entry> living_entries(std::string_view text) {
 std::string text_of(const std::vector<Entry>& entries) {
   std::string text;
   for (const Entry& entry : entries)
-    text += cidr(entry.network.subnet) + " " + entry.network.bridge + " " + entry.job_folder +
-            "\n";
+    text += cidr(entry.network.subnet) + " " + entry.network.bridge + " " + entry.job_folder + "\n";
   return text;
 }
 

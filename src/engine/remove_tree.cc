@@ -19,7 +19,7 @@ namespace {
 constexpr int depth_max = 512;  ///< One descriptor a level.
 
 Result<std::uint64_t> mount_of(int folder) {
-  struct statx status{};
+  struct statx status {};
   if (::statx(folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return fail_errno("statx");
   return status.stx_mnt_id;
 }

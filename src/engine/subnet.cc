@@ -12,7 +12,9 @@ constexpr std::uint32_t mask_of(int prefix_length) {
   return prefix_length == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix_length);
 }
 
-constexpr std::uint32_t dotted(std::uint32_t a, std::uint32_t b) { return a << 24 | b << 16; }
+constexpr std::uint32_t dotted(std::uint32_t a, std::uint32_t b) {
+  return a << 24 | b << 16;
+}
 
 constexpr Subnet ranges[] = {{dotted(10, 177), 16}, {dotted(172, 29), 16}, {dotted(198, 18), 15}};
 
@@ -57,8 +59,8 @@ std::string cidr(const Subnet& subnet) {
 }
 
 Result<Subnet> subnet_from(std::string_view text) {
-  const Error wrong = fail(Errc::invalid_input,
-                           "\"" + to_utf8(text) + "\" is no network like 10.177.0.0/24");
+  const Error wrong =
+      fail(Errc::invalid_input, "\"" + to_utf8(text) + "\" is no network like 10.177.0.0/24");
   const std::vector<std::string> halves = split(text, '/');
   if (halves.size() != 2) return wrong;
   const std::vector<std::string> bytes = split(halves[0], '.');

@@ -5,13 +5,22 @@
 namespace muster::engine {
 namespace {
 
-Subnet net(const char* text) { return *subnet_from(text); }
+Subnet net(const char* text) {
+  return *subnet_from(text);
+}
 
 TEST_CASE("subnet: text is read, written and refused") {
   CHECK(cidr(net("10.177.3.0/24")) == "10.177.3.0/24");
   CHECK(address_in(net("10.177.3.0/24"), 254) == "10.177.3.254");
-  const char* const bad[] = {"", "10.0.0.0", "10.0.0/8", "10.0.0.0/33", "10.0.0.256/24",
-                             "10.0.0.1/24", "10.0.0.0/-1", "a.b.c.d/8", "10.0.0.0/24/1"};
+  const char* const bad[] = {"",
+                             "10.0.0.0",
+                             "10.0.0/8",
+                             "10.0.0.0/33",
+                             "10.0.0.256/24",
+                             "10.0.0.1/24",
+                             "10.0.0.0/-1",
+                             "a.b.c.d/8",
+                             "10.0.0.0/24/1"};
   for (const char* text : bad) {
     CAPTURE(text);
     REQUIRE(!subnet_from(text));

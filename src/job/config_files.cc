@@ -92,8 +92,7 @@ Result<PyValue> read_hyperparameters(const std::optional<std::string>& text,
 }
 
 Result<ResourceConfig> read_resource_config(const std::optional<std::string>& text,
-                                            const std::string& path,
-                                            const std::string& host_name) {
+                                            const std::string& path, const std::string& host_name) {
   ResourceConfig config;
   config.source = text ? TRY(read_object(*text, path))
                        : one_host(is_host_name(host_name) ? host_name : "algo-1");

@@ -6,7 +6,8 @@ namespace muster::job {
 
 /// Types of the frames that muster's processes exchange. Payloads are compact JSON objects, except
 /// `lines` and `exec_output` (job/lines.h). docs/protocols/ has a page for each stream:
-/// rollcall.md (member - leader), host-socket.md (rank, agent - train), steward.md (train - steward).
+/// rollcall.md (member - leader), host-socket.md (rank, agent - train), steward.md (train -
+/// steward).
 enum class Message : std::uint8_t {
   // Roll call; owned by coordinate/.
   join = 1,       ///< member: {version, muster, host, facts, ports, digest}
@@ -25,8 +26,8 @@ enum class Message : std::uint8_t {
   drained = 13,     ///< member: {}
   end = 14,         ///< leader: the job's verdict; the session ends
   // Host socket.
-  rank_hello = 20,  ///< rank: {rank, local_rank, pid}
-  rank_run = 21,    ///< train: {argv, env, cwd}
+  rank_hello = 20,    ///< rank: {rank, local_rank, pid}
+  rank_run = 21,      ///< train: {argv, env, cwd}
   rank_started = 22,  ///< rank: {pid} with the read ends of its stdout and stderr (SCM_RIGHTS)
   rank_end = 23,      ///< rank: {outcome, unix_ms}
   rank_ack = 24,      ///< train: {} the end is known, the rank may exit
@@ -39,6 +40,8 @@ enum class Message : std::uint8_t {
   verdict = 42,  ///< the job's verdict as this host knows it
 };
 
-constexpr std::uint8_t type_of(Message message) { return static_cast<std::uint8_t>(message); }
+constexpr std::uint8_t type_of(Message message) {
+  return static_cast<std::uint8_t>(message);
+}
 
 }  // namespace muster::job

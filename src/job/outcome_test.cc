@@ -60,8 +60,8 @@ TEST_CASE("lines: broken payloads are refused") {
   stream[4] = 3;
   std::string flags = good;
   flags[5] = 8;
-  for (const std::string& bad : {std::string(), good.substr(0, 5), stream, flags,
-                                 good + std::string(line_bytes_max, 'x')})
+  for (const std::string& bad :
+       {std::string(), good.substr(0, 5), stream, flags, good + std::string(line_bytes_max, 'x')})
     CHECK(lines_from(bad).error().code == Errc::protocol);
 }
 

@@ -465,7 +465,9 @@ std::vector<const PyValue::Member*> PyValue::sorted() const {
   return result;
 }
 
-Result<PyValue> python_loads(std::string_view text) { return Parser(text).whole(); }
+Result<PyValue> python_loads(std::string_view text) {
+  return Parser(text).whole();
+}
 
 std::string python_dumps(const PyValue& value) {
   std::string out;
@@ -503,8 +505,8 @@ std::string python_float(double value) {
   CHECK_THAT(error == std::errc(), "64 characters hold any double");
   const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const std::size_t e = text.find('e');
-  const int exponent = static_cast<int>(
-      parse_integer(text.substr(text[e + 1] == '+' ? e + 2 : e + 1)).value_or(0));
+  const int exponent =
+      static_cast<int>(parse_integer(text.substr(text[e + 1] == '+' ? e + 2 : e + 1)).value_or(0));
   std::string digits;
   for (const char c : text.substr(0, e))
     if (c >= '0' && c <= '9') digits += c;
@@ -515,7 +517,8 @@ std::string python_float(double value) {
     const std::string power = std::to_string(std::abs(exponent));
     return out + (exponent < 0 ? "e-" : "e+") + (power.size() < 2 ? "0" : "") + power;
   }
-  if (exponent < 0) return out + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  if (exponent < 0)
+    return out + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
   const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
   if (digits.size() <= whole) return out + digits + std::string(whole - digits.size(), '0') + ".0";
   return out + digits.substr(0, whole) + "." + digits.substr(whole);

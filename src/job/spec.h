@@ -36,7 +36,7 @@ struct Spec {
   // muster's own part.
   std::string source_folder;  ///< The user's code, absolute; empty: none is staged.
   std::string python;  ///< The interpreter that `path` leads to, absolute: hosts must see it.
-  std::string path;           ///< The submitter's PATH.
+  std::string path;    ///< The submitter's PATH.
   std::chrono::milliseconds grace{30000};    ///< Between SIGTERM and SIGKILL of a stop request.
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.

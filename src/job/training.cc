@@ -13,12 +13,15 @@ constexpr const char* homogeneous = "homogeneousCluster";
 
 /// Parameters of the platform; other names that begin with sagemaker_ are the frameworks'.
 const std::set<std::string>& platform_parameters() {
-  static const std::set<std::string> names = {
-      "sagemaker_program",         "sagemaker_submit_directory",
-      "sagemaker_enable_cloudwatch_metrics", "sagemaker_region",
-      "sagemaker_container_log_level", "sagemaker_job_name",
-      "default_user_module_name",  "_tuning_objective_metric",
-      "sagemaker_s3_output"};
+  static const std::set<std::string> names = {"sagemaker_program",
+                                              "sagemaker_submit_directory",
+                                              "sagemaker_enable_cloudwatch_metrics",
+                                              "sagemaker_region",
+                                              "sagemaker_container_log_level",
+                                              "sagemaker_job_name",
+                                              "default_user_module_name",
+                                              "_tuning_objective_metric",
+                                              "sagemaker_s3_output"};
   return names;
 }
 
@@ -58,7 +61,8 @@ bool distributed(const PyValue& framework) {
        {"sagemaker_mpi_enabled", "sagemaker_parameter_server_enabled",
         "sagemaker_distributed_dataparallel_enabled", "sagemaker_pytorch_ddp_enabled",
         "sagemaker_pytorch_xla_multi_worker_enabled",
-        "sagemaker_multi_worker_mirrored_strategy_enabled", "sagemaker_torch_distributed_enabled"}) {
+        "sagemaker_multi_worker_mirrored_strategy_enabled",
+        "sagemaker_torch_distributed_enabled"}) {
     const PyValue* value = framework.find(name);
     if (value != nullptr && value->truthy()) return true;
   }
@@ -106,11 +110,11 @@ void set_parameters(Training& training, const PyValue& all) {
   const PyValue* program = parts.platform.find("sagemaker_program");
   if (training.user_entry_point.empty() && program != nullptr && !program->is_null())
     training.user_entry_point = python_str(*program);
-  if (!env.contains("SAGEMAKER_PROGRAM")) module = text_or(parts.platform, "sagemaker_program", "None");
+  if (!env.contains("SAGEMAKER_PROGRAM"))
+    module = text_or(parts.platform, "sagemaker_program", "None");
   if (module.ends_with(".py")) module.resize(module.size() - 3);
   training.module_name = module;
-  training.module_dir =
-      text_or(parts.platform, "sagemaker_submit_directory", training.code_dir());
+  training.module_dir = text_or(parts.platform, "sagemaker_submit_directory", training.code_dir());
   const PyValue* level = parts.platform.find("sagemaker_container_log_level");
   training.log_level = level == nullptr ? PyValue::of_int(20) : *level;
   training.declared_job_name = text_or(parts.platform, "sagemaker_job_name", "");

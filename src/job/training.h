@@ -34,31 +34,31 @@ struct Facts {
 /// sagemaker-training 5.1.4 holds.
 struct Training {
   Facts facts;
-  std::string job_name;                  ///< TRAINING_JOB_NAME; empty if unset.
-  std::vector<std::string> hosts;        ///< As the file lists them; unique, not empty.
-  std::string current_host;              ///< One of `hosts`.
-  std::string leader;                    ///< The reference's master_hostname.
-  std::string instance_type;             ///< "local" if the file says none.
-  std::string instance_group;            ///< Of this host; "homogeneousCluster" if none.
+  std::string job_name;            ///< TRAINING_JOB_NAME; empty if unset.
+  std::vector<std::string> hosts;  ///< As the file lists them; unique, not empty.
+  std::string current_host;        ///< One of `hosts`.
+  std::string leader;              ///< The reference's master_hostname.
+  std::string instance_type;       ///< "local" if the file says none.
+  std::string instance_group;      ///< Of this host; "homogeneousCluster" if none.
   std::vector<std::string> instance_group_hosts;
   std::vector<std::string> instance_groups;
   std::vector<std::string> distribution_hosts;  ///< Where a launcher runs; the first one leads.
   PyValue distribution_instance_groups;
   PyValue instance_groups_dict;
-  std::string interface;                 ///< Network interface of the job, "eth0" if none is said.
+  std::string interface;  ///< Network interface of the job, "eth0" if none is said.
   PyValue topology;
-  PyValue hyperparameters;               ///< The user's: a dict of decoded values.
-  PyValue framework_parameters;          ///< sagemaker_* beyond those that are read below.
+  PyValue hyperparameters;       ///< The user's: a dict of decoded values.
+  PyValue framework_parameters;  ///< sagemaker_* beyond those that are read below.
   PyValue resource_config;
   PyValue input_data_config;
-  std::vector<std::string> channels;     ///< As the file lists them.
-  std::string user_entry_point;          ///< sagemaker_program; empty if the job names none.
+  std::vector<std::string> channels;  ///< As the file lists them.
+  std::string user_entry_point;       ///< sagemaker_program; empty if the job names none.
   std::string module_name;
-  std::string module_dir;                ///< Where the code comes from: a folder or a URI.
+  std::string module_dir;  ///< Where the code comes from: a folder or a URI.
   PyValue log_level;
   std::optional<std::string> framework_module;  ///< SAGEMAKER_TRAINING_MODULE.
   std::string region;
-  std::string declared_job_name;         ///< sagemaker_job_name.
+  std::string declared_job_name;  ///< sagemaker_job_name.
 
   std::string code_dir() const { return facts.base_dir + "/code"; }
   bool is_leader() const { return current_host == leader; }

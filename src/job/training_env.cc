@@ -50,9 +50,8 @@ PyValue shared_properties(const Training& training) {
   all.set("is_hetero", PyValue::of_bool(training.instance_groups.size() > 1));
   set_text("module_name", training.module_name);
   all.set("log_level", training.log_level);
-  all.set("framework_module", training.framework_module
-                                  ? PyValue::of_text(*training.framework_module)
-                                  : PyValue());
+  all.set("framework_module",
+          training.framework_module ? PyValue::of_text(*training.framework_module) : PyValue());
   set_text("input_dir", base + "/input");
   set_text("input_config_dir", base + "/input/config");
   set_text("output_dir", base + "/output");
@@ -190,8 +189,7 @@ Result<void> check_entry_point(const std::string& name) {
 std::string failure_text(const Verdict& verdict) {
   const Outcome& outcome = verdict.outcome;
   // Python counts a death by signal N as exit code -N.
-  const int code =
-      outcome.kind == Outcome::Kind::signaled ? -outcome.number : exit_code(outcome);
+  const int code = outcome.kind == Outcome::Kind::signaled ? -outcome.number : exit_code(outcome);
   std::string message = describe(verdict);
   if (!verdict.last_lines.empty()) message += "\n" + verdict.last_lines;
   return "ExecuteUserScriptError:\nExitCode " + std::to_string(code) + "\nErrorMessage \"" +
@@ -208,8 +206,9 @@ std::string env_shell(const Env& env) {
   std::string text;
   for (const auto& [name, value] : env) {
     // A hyperparameter's name may be no shell name: such variables exist, but cannot be exported.
-    const bool shell_name = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrst"
-                                                   "uvwxyz0123456789") == std::string::npos;
+    const bool shell_name = name.find_first_not_of(
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrst"
+                                "uvwxyz0123456789") == std::string::npos;
     if (shell_name) text += "export " + name + "=" + shell_quoted({value}) + "\n";
   }
   return text;

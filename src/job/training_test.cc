@@ -164,7 +164,8 @@ TEST_CASE("training: counts of processes are whole numbers") {
 }
 
 TEST_CASE("entry point: a plain path inside the source folder, as the reference demands") {
-  for (const char* good : {"train.py", "bin/train.sh", "a.b-c_d+e", "_x"}) CHECK(check_entry_point(good));
+  for (const char* good : {"train.py", "bin/train.sh", "a.b-c_d+e", "_x"})
+    CHECK(check_entry_point(good));
   for (const char* bad : {"", "-c", "/bin/sh", "../x", "a/../b", "a//b", "./x", "a b", "a;b", "+x",
                           "a\nb", "\xc3\xa9.py"}) {
     CAPTURE(bad);

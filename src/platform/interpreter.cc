@@ -16,7 +16,9 @@ constexpr const char* question =
     "print(json.dumps([sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix,"
     " sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))]))\n";
 
-std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string parent_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
 
 bool is_in(const std::string& path, const std::string& folder) {
   return path == folder || folder == "/" || path.compare(0, folder.size() + 1, folder + "/") == 0;

@@ -60,10 +60,10 @@ std::string default_job_name(std::string_view script, UnixMillis now, std::strin
 }
 
 Result<void> check_job_name(std::string_view name) {
-  const bool good = !name.empty() && name.size() <= name_length_max && is_plain(name.front()) &&
-                    is_plain(name.back()) &&
-                    std::all_of(name.begin(), name.end(),
-                                [](char c) { return is_plain(c) || c == '-'; });
+  const bool good =
+      !name.empty() && name.size() <= name_length_max && is_plain(name.front()) &&
+      is_plain(name.back()) &&
+      std::all_of(name.begin(), name.end(), [](char c) { return is_plain(c) || c == '-'; });
   if (good) return {};
   return fail(Errc::invalid_input, "\"" + to_utf8(name) +
                                        "\" is no job name: expected 1 to 63 letters, digits and "

@@ -95,7 +95,8 @@ loop::Task<> JobRun::watch_wishes(std::shared_ptr<Inbox> inbox) {
 
 loop::Task<Result<void>> JobRun::run() {
   std::vector<JournalFollow::Host> hosts;
-  for (const engine::HostPlace& place : run_.hosts()) hosts.push_back({place.host, place.folder, 0});
+  for (const engine::HostPlace& place : run_.hosts())
+    hosts.push_back({place.host, place.folder, 0});
   Result<std::unique_ptr<JournalFollow>> follow = JournalFollow::open(loop_, std::move(hosts));
   if (!follow) co_return follow.error();
   follow_ = *std::move(follow);
@@ -196,7 +197,8 @@ void JobRun::act(const Actions& actions) {
 loop::Task<Result<Merged>> merge(loop::Loop& loop, const engine::Run& run, std::string out,
                                  bool failed, bool only_if_any) {
   std::vector<HostResult> results;
-  for (const engine::HostPlace& place : run.hosts()) results.push_back({place.host, place.result()});
+  for (const engine::HostPlace& place : run.hosts())
+    results.push_back({place.host, place.result()});
   const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
   const std::function<Result<void>()> work = [merged, results, out, failed,
                                               only_if_any]() -> Result<void> {

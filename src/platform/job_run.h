@@ -47,9 +47,9 @@ class Requests {
 };
 
 struct JobRunOptions {
-  LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
-  bool keep = false;             ///< The job's folder stays for inspection.
-  bool only_if_any = false;      ///< No output folder for a job that leaves no file.
+  LifeCycle::Options times;  ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
+  bool keep = false;         ///< The job's folder stays for inspection.
+  bool only_if_any = false;  ///< No output folder for a job that leaves no file.
 };
 
 struct JobReport {

@@ -25,7 +25,8 @@ using job::Phase;
 /// A host without a steward: the test writes its journal.
 class FakeHost {
  public:
-  FakeHost(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {
+  FakeHost(std::string name, std::string folder)
+      : name_(std::move(name)), folder_(std::move(folder)) {
     REQUIRE(make_folders(folder_ + "/result/model"));
   }
   const std::string& name() const { return name_; }
@@ -47,8 +48,8 @@ class FakeHost {
   FakeHost& record(job::Message kind, const std::string& payload) {
     std::string bytes;
     job::append_record(bytes, ++seq_, UnixMillis(1000), kind, payload);
-    const Fd file(::open((folder_ + "/journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                         0600));
+    const Fd file(
+        ::open((folder_ + "/journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     REQUIRE(write_all(file.get(), bytes));
     return *this;
   }
@@ -287,7 +288,8 @@ TEST_CASE("job run: a damaged journal fails the job") {
 
 TEST_CASE("interpreter: its own word is taken, places inside others left out") {
   const Result<Interpreter> got = interpreter_from(
-      R"(["/w/venv/bin/python3", "/w/venv", "/w/venv", "/usr", "/usr", "/usr/bin"])" "\n");
+      R"(["/w/venv/bin/python3", "/w/venv", "/w/venv", "/usr", "/usr", "/usr/bin"])"
+      "\n");
   REQUIRE(got);
   CHECK(got->program == "/w/venv/bin/python3");
   CHECK(got->places == std::vector<std::string>{"/usr", "/w/venv"});

@@ -43,8 +43,9 @@ Result<bool> JournalFollow::read(std::size_t host, const Take& take) {
     if (!file.fd) return fail_errno(path);
   }
   ssize_t count = 0;
-  do count = ::pread(file.fd.get(), buffer_.data(), buffer_.size(),
-                     static_cast<off_t>(file.read_to));
+  do
+    count =
+        ::pread(file.fd.get(), buffer_.data(), buffer_.size(), static_cast<off_t>(file.read_to));
   while (count < 0 && errno == EINTR);
   if (count < 0) return fail_errno(file.host.folder + "/journal");
   file.read_to += static_cast<std::uint64_t>(count);

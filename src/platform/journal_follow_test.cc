@@ -16,8 +16,8 @@ struct Folder {
   Folder& operator=(const Folder&) = delete;
   ~Folder() { static_cast<void>(engine::remove_tree(path)); }
   void append(const std::string& bytes) {
-    const Fd file(::open((path + "/journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                         0600));
+    const Fd file(
+        ::open((path + "/journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     REQUIRE(write_all(file.get(), bytes));
   }
   std::string path;

@@ -35,7 +35,9 @@ StatusLine line_of(Phase phase, UnixMillis time) {
   return {std::string(job::phase_name(phase)), std::string(message_of(phase)), time};
 }
 
-Action say(StatusLine line) { return {.kind = Action::Kind::say, .line = std::move(line)}; }
+Action say(StatusLine line) {
+  return {.kind = Action::Kind::say, .line = std::move(line)};
+}
 
 void add(Actions& actions, Actions more) {
   actions.insert(actions.end(), std::make_move_iterator(more.begin()),
@@ -60,7 +62,9 @@ LifeCycle::Host& LifeCycle::host(const std::string& name) {
   return hosts_.front();
 }
 
-Actions LifeCycle::begin(UnixMillis time) const { return {say(line_of(Phase::starting, time))}; }
+Actions LifeCycle::begin(UnixMillis time) const {
+  return {say(line_of(Phase::starting, time))};
+}
 
 Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {
   Host& from = host(name);

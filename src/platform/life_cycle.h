@@ -61,10 +61,10 @@ class LifeCycle {
     Duration failure_window = std::chrono::seconds(2);
     /// The same once the leader has told success.
     Duration success_window = std::chrono::seconds(30);
-    std::chrono::milliseconds grace{30000};  ///< Of a stop.
-    Duration stop_margin = std::chrono::seconds(3);  ///< For a steward to do it within.
+    std::chrono::milliseconds grace{30000};                  ///< Of a stop.
+    Duration stop_margin = std::chrono::seconds(3);          ///< For a steward to do it within.
     Duration kill_margin = std::chrono::milliseconds(1500);  ///< The same for a kill.
-    Duration upload_margin = std::chrono::seconds(10);  ///< For results after the user's kill.
+    Duration upload_margin = std::chrono::seconds(10);       ///< For results after the user's kill.
   };
   LifeCycle(Options options, TimePoint now);
 

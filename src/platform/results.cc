@@ -95,7 +95,8 @@ Result<void> copy_link(const std::string& from, const std::string& to) {
 Result<void> merge(const std::string& from, const std::string& to);
 
 Result<void> merge_entries(const std::string& from, const std::string& to) {
-  for (const std::string& name : TRY(names_in(from))) TRY(merge(from + "/" + name, to + "/" + name));
+  for (const std::string& name : TRY(names_in(from)))
+    TRY(merge(from + "/" + name, to + "/" + name));
   return {};
 }
 

@@ -28,7 +28,7 @@ struct Bench {
     return read_file(path + "/out/" + file).value_or("(none)");
   }
   bool has(const std::string& file) const {
-    struct stat status{};
+    struct stat status {};
     return ::lstat((path + "/" + file).c_str(), &status) == 0;
   }
   Result<Merged> merge(std::vector<std::string> hosts, bool failed = false, bool if_any = false) {
@@ -97,7 +97,8 @@ TEST_CASE("results: kinds that clash, links and pipes do no harm") {
 TEST_CASE("results: another file system gets copies with modes and links") {
   Bench bench;
   const Result<std::string> other = make_private_folder("/dev/shm", "muster-results-");
-  struct stat here{}, there{};
+  struct stat here {
+  }, there{};
   if (!other || ::stat(bench.path.c_str(), &here) != 0 || ::stat(other->c_str(), &there) != 0 ||
       here.st_dev == there.st_dev) {
     MESSAGE("skipped: /dev/shm is no file system of its own here");
@@ -109,7 +110,7 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   REQUIRE(::symlink("run.sh", (bench.path + "/algo-1/model/link").c_str()) == 0);
   const std::string out = *other + "/deep/out";
   REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false));
-  struct stat status{};
+  struct stat status {};
   REQUIRE(::lstat((out + "/model/run.sh").c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0750);
   CHECK(status.st_size == 3 << 20);
@@ -131,7 +132,8 @@ TEST_CASE("results: a job without any file makes no folder unless one was asked 
   CHECK(bench.has("out/output"));
 }
 
-TEST_CASE("results: the output folder must be new or empty; what a killed run left does not count") {
+TEST_CASE(
+    "results: the output folder must be new or empty; what a killed run left does not count") {
   Bench bench;
   CHECK(check_output_folder(bench.path + "/new/folder"));
   REQUIRE(make_folders(bench.path + "/out/.muster-partial-abc123"));
@@ -142,8 +144,8 @@ TEST_CASE("results: the output folder must be new or empty; what a killed run le
   const Result<void> full = check_output_folder(bench.path + "/out");
   REQUIRE(!full);
   CHECK(full.error().code == Errc::invalid_input);
-  CHECK(full.error().text == "output: " + bench.path +
-                                 "/out is not empty; give an empty or a new folder");
+  CHECK(full.error().text ==
+        "output: " + bench.path + "/out is not empty; give an empty or a new folder");
   bench.put("file", "");
   CHECK(!check_output_folder(bench.path + "/file"));
   CHECK(!check_output_folder(bench.path + "/file/below"));

@@ -22,7 +22,9 @@ Cause cause(const HostFacts& facts, const char* process, job::Outcome outcome, U
   return found;
 }
 
-bool failing(const std::optional<job::Verdict>& word) { return word && !word->success(); }
+bool failing(const std::optional<job::Verdict>& word) {
+  return word && !word->success();
+}
 
 /// What the host's own steward, or its death, tells for sure.
 std::optional<Cause> exact(const HostFacts& facts) {
@@ -46,8 +48,8 @@ std::optional<Cause> exact(const HostFacts& facts) {
   // The host's init ends as its `train` did. One that failed says why first, unless it was killed.
   if (failing(facts.word)) return std::nullopt;
   const bool by_signal = outcome.kind == Kind::exited && outcome.number > 128;
-  return cause(facts, "train",
-               by_signal ? job::Outcome::signaled(outcome.number - 128) : outcome, facts.end_time);
+  return cause(facts, "train", by_signal ? job::Outcome::signaled(outcome.number - 128) : outcome,
+               facts.end_time);
 }
 
 std::optional<Cause> earliest_exact(const std::vector<HostFacts>& hosts) {

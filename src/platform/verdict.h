@@ -16,11 +16,11 @@ struct HostFacts {
   std::optional<job::Verdict> word;  ///< The job's verdict as the host's `train` told it.
   UnixMillis word_time{0};
   std::optional<job::HostEnd> end;  ///< Its steward's exact word about the host itself.
-  UnixMillis end_time{0};           ///< When the host was seen to end; before its results were kept.
+  UnixMillis end_time{0};  ///< When the host was seen to end; before its results were kept.
   std::optional<job::Outcome> steward;  ///< How its steward ended; none if it still lives.
   UnixMillis steward_time{0};
-  std::string trouble;   ///< The last error that its steward logged.
-  bool killed = false;   ///< We had it killed: its end tells nothing.
+  std::string trouble;  ///< The last error that its steward logged.
+  bool killed = false;  ///< We had it killed: its end tells nothing.
 };
 
 /// The verdict over all hosts, in the order of the job's: the first is the leader.

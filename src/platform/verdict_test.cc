@@ -15,9 +15,15 @@ job::Verdict about(const char* host, const char* process, Outcome outcome, int r
   verdict.rank = rank;
   return verdict;
 }
-job::Verdict lost(const char* host) { return about(host, "host", Outcome::lost("no heartbeat")); }
-job::Verdict segv() { return about("algo-2", "rank 3", Outcome::signaled(11), 3); }
-job::Verdict killed_rank() { return about("algo-2", "rank 3", Outcome::signaled(9), 3); }
+job::Verdict lost(const char* host) {
+  return about(host, "host", Outcome::lost("no heartbeat"));
+}
+job::Verdict segv() {
+  return about("algo-2", "rank 3", Outcome::signaled(11), 3);
+}
+job::Verdict killed_rank() {
+  return about("algo-2", "rank 3", Outcome::signaled(9), 3);
+}
 
 /// One host's facts, told by a chain of words; times in ms.
 struct Told : HostFacts {
@@ -49,7 +55,9 @@ struct Told : HostFacts {
 Told algo(int number) {
   return Told(number == 1 ? "algo-1" : number == 2 ? "algo-2" : "algo-3");
 }
-Told good(int number) { return algo(number).says({}).ends(Outcome::exited(0)); }
+Told good(int number) {
+  return algo(number).says({}).ends(Outcome::exited(0));
+}
 Told bad(int number, job::Verdict word) {
   return algo(number).says(std::move(word)).ends(Outcome::exited(1));
 }
@@ -63,7 +71,8 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
   } const cases[] = {
       {"all well", {good(1), good(2), good(3)}, "success"},
       {"all well, no verdict told", {algo(1).ends(Outcome::exited(0)), ended_well}, "success"},
-      {"a rank, by the leader", {bad(1, segv()), bad(2, segv()), bad(3, segv())},
+      {"a rank, by the leader",
+       {bad(1, segv()), bad(2, segv()), bad(3, segv())},
        "rank 3 on algo-2: killed by SIGSEGV"},
       {"the leader's word before an earlier one",
        {bad(1, segv()), algo(2).says(about("algo-2", "rank 2", Outcome::exited(1)), 50)},
@@ -132,7 +141,8 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
       {"results that could not be kept",
        {good(1), good(2).steward_ends(Outcome::exited(1)).troubled("result: no space left")},
        "steward on algo-2: result: no space left"},
-      {"stopped, and the program obeyed", {good(1), algo(2).ends(Outcome::exited(143), 9, true)},
+      {"stopped, and the program obeyed",
+       {good(1), algo(2).ends(Outcome::exited(143), 9, true)},
        "host algo-2: exit code 143"},
   };
   for (const auto& c : cases) {

@@ -71,7 +71,8 @@ Env environment() {
   Env env;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
-    if (equals != nullptr) env.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
+    if (equals != nullptr)
+      env.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
   }
   return env;
 }
@@ -106,5 +107,6 @@ int run(const std::string& called_as, Args args) {
 
 int main(int argc, char** argv) {
   muster::keep_to_ourselves();
-  return muster::run(argc > 0 ? argv[0] : "sm", muster::Args(argv + (argc > 0 ? 1 : 0), argv + argc));
+  return muster::run(argc > 0 ? argv[0] : "sm",
+                     muster::Args(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

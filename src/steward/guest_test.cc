@@ -33,23 +33,29 @@ constexpr std::uint16_t port = 5151;
 
 volatile sig_atomic_t program_pid = 0;
 void pass_on(int number) {
-  if (program_pid > 0) ::kill(static_cast<pid_t>(program_pid), number);
+  ::kill(static_cast<pid_t>(program_pid), number);
 }
 
 /// Like `sm init`: starts argv behind "--", passes SIGTERM on, ends with it or with the lifeline.
 int guest_init(char** argv) {
   while (std::strcmp(*argv, "--") != 0) ++argv;
-  // Before the fork: the kernel drops a signal that the first process of a container has no
-  // handler for.
-  std::signal(SIGTERM, pass_on);
+  // Blocked until there is somebody to pass it on to: the kernel drops a signal that the first
+  // process of a container neither blocks nor handles.
+  sigset_t term, none;
+  ::sigemptyset(&none);
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &term, nullptr);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    std::signal(SIGTERM, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::close(4);
     ::execv(argv[1], argv + 1);
     ::_exit(127);
   }
   program_pid = pid;
+  std::signal(SIGTERM, pass_on);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::close(stream_fd);
   const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
   std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};

@@ -39,8 +39,7 @@ int agent_main(const Args& args, const Env& env) {
   }
   const Env::const_iterator path = env.find("MUSTER_SOCKET");
   const Args words(args.begin() + 1, args.end());
-  const Result<int> code =
-      call(path == env.end() ? "" : path->second, args[0], join(words, " "));
+  const Result<int> code = call(path == env.end() ? "" : path->second, args[0], join(words, " "));
   if (code) return *code;
   log.error(args[0] + ": " + code.error().text);
   return exit_no_train;

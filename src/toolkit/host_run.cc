@@ -41,8 +41,7 @@ HostRun::~HostRun() {
   ::rmdir(folder_.c_str());
 }
 
-Result<void> HostRun::listen(RankRun rank, Sink sink,
-                             std::function<void(job::Verdict)> on_rank_end,
+Result<void> HostRun::listen(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
                              std::function<void(AgentCall)> on_agent) {
   folder_ = TRY(make_private_folder("/tmp", "muster-"));
   socket_path_ = folder_ + "/socket";
@@ -111,8 +110,8 @@ Result<void> HostRun::start(Program program) {
 void HostRun::read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink) {
   for (const job::Stream stream : {job::Stream::out, job::Stream::err}) {
     Fd& fd = stream == job::Stream::out ? out : err;
-    auto reader = std::make_shared<supervise::OutputReader>(loop_, std::move(fd), process->rank,
-                                                            stream);
+    auto reader =
+        std::make_shared<supervise::OutputReader>(loop_, std::move(fd), process->rank, stream);
     ++process->readers;
     ++readers_;
     loop_.spawn(read(std::move(reader), sink, process));

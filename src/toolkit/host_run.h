@@ -24,9 +24,9 @@ class HostRun {
 
   /// A program that train starts itself.
   struct Program {
-    std::string name;  ///< For verdicts: "mpirun", "orted", "train.py".
-    int rank = -1;     ///< >= 0: its output is user output of that rank.
-    bool user = false; ///< The user's own program: gets SIGTERM and a grace at a stop.
+    std::string name;   ///< For verdicts: "mpirun", "orted", "train.py".
+    int rank = -1;      ///< >= 0: its output is user output of that rank.
+    bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop.
     Command command;
     Sink sink;
     std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.

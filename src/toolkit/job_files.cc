@@ -23,8 +23,8 @@ std::string value_or(const Env& env, const std::string& name, const std::string&
 Result<std::string> read_config(const std::string& path, const std::string& expected) {
   Result<std::string> text = read_file(path);
   if (text || text.error().code != Errc::not_found) return text;
-  return fail(Errc::not_found, text.error().text + "; expected " + expected +
-                                   " (SAGEMAKER_BASE_DIR moves /opt/ml)");
+  return fail(Errc::not_found,
+              text.error().text + "; expected " + expected + " (SAGEMAKER_BASE_DIR moves /opt/ml)");
 }
 
 struct CloseDir {

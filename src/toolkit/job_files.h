@@ -9,8 +9,8 @@
 
 namespace muster::toolkit {
 
-/// The job as this host's /opt/ml (SAGEMAKER_BASE_DIR) tells it. Errors name file and place; a missing
-/// file is one.
+/// The job as this host's /opt/ml (SAGEMAKER_BASE_DIR) tells it. Errors name file and place; a
+/// missing file is one.
 Result<job::Training> read_training(const Env& env);
 
 /// What this host runs. The user's environment is `env` without MUSTER_*, the SM_* variables, the

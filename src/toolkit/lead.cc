@@ -139,8 +139,7 @@ void Lead::stop(int signal) {
   const bool again = stop_signal_ != 0;
   stop_signal_ = signal;
   stop_by_ = Clock::now() + (again ? Duration() : grace) + end_slack;
-  if (leader_ && !started_)
-    leader_->cancel(host() + " was stopped by " + job::signal_name(signal));
+  if (leader_ && !started_) leader_->cancel(host() + " was stopped by " + job::signal_name(signal));
   if (leader_ && started_)
     leader_->post_all(job::type_of(job::Message::signal),
                       signal_text(SIGTERM, again ? Duration() : grace));
@@ -215,11 +214,10 @@ loop::Task<> Lead::release_when_read(std::string from) {
 }
 
 void Lead::on_agent(AgentCall call) {
-  Result<Command> command =
-      launch::agent_command(call.text, context_.plan.launcher_command->env);
+  Result<Command> command = launch::agent_command(call.text, context_.plan.launcher_command->env);
   if (!command) return call.reply(1, command.error().text);
-  const bool known = std::count(context_.training.hosts.begin(), context_.training.hosts.end(),
-                                call.host) > 0;
+  const bool known =
+      std::count(context_.training.hosts.begin(), context_.training.hosts.end(), call.host) > 0;
   if (!known) return call.reply(1, call.host + " is not a host of this job");
   const int id = ++daemons_made_;
   auto daemon = std::make_shared<Daemon>();

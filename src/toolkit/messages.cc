@@ -37,7 +37,9 @@ SignalRequest signal_from(std::string_view payload) {
   return request;
 }
 
-std::string grace_text(Duration grace) { return to_text({{"grace_ms", millis(grace)}}); }
+std::string grace_text(Duration grace) {
+  return to_text({{"grace_ms", millis(grace)}});
+}
 
 Duration grace_from(std::string_view payload) {
   return std::chrono::milliseconds(number_in(object_or_empty(payload), "grace_ms"));

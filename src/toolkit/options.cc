@@ -15,7 +15,8 @@ Result<Duration> seconds_from(const std::string& name, const std::string& text, 
   if (!whole || !(value >= 0) || value > 31536000)
     return fail(Errc::invalid_input,
                 name + " is \"" + text + "\", expected seconds from 0 to 31536000");
-  const Duration duration = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
+  const Duration duration =
+      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(value));
   if (duration < least) return fail(Errc::invalid_input, name + " is " + text + ", too short");
   return duration;
 }
@@ -74,7 +75,8 @@ Result<void> apply_flag(TrainOptions& options, const Args& args, std::size_t& at
     options.*setting.field = TRY(seconds_from(setting.flag, *text, setting.least));
     return {};
   }
-  return fail(Errc::invalid_input, "train: unknown argument \"" + args[at] + "\"; see train --help");
+  return fail(Errc::invalid_input,
+              "train: unknown argument \"" + args[at] + "\"; see train --help");
 }
 
 }  // namespace

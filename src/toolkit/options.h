@@ -12,12 +12,12 @@ namespace muster::toolkit {
 /// What `train` was told: flags win over MUSTER_* variables, those over the defaults.
 /// Every variable is listed in docs/protocols/environment.md.
 struct TrainOptions {
-  std::uint16_t port = 9730;            ///< MUSTER_ROLLCALL_PORT
-  Duration join_deadline;               ///< MUSTER_JOIN_DEADLINE (seconds), 15 min
-  Duration heartbeat;                   ///< MUSTER_HEARTBEAT, 1 s
-  Duration lost_after;                  ///< MUSTER_LOST_AFTER, 5 s
-  Duration stop_grace;                  ///< MUSTER_STOP_DEADLINE, 30 s: from TERM to KILL on a stop
-  Duration failure_grace;               ///< MUSTER_FAILURE_GRACE, 1 s: the same after a failure
+  std::uint16_t port = 9730;  ///< MUSTER_ROLLCALL_PORT
+  Duration join_deadline;     ///< MUSTER_JOIN_DEADLINE (seconds), 15 min
+  Duration heartbeat;         ///< MUSTER_HEARTBEAT, 1 s
+  Duration lost_after;        ///< MUSTER_LOST_AFTER, 5 s
+  Duration stop_grace;        ///< MUSTER_STOP_DEADLINE, 30 s: from TERM to KILL on a stop
+  Duration failure_grace;     ///< MUSTER_FAILURE_GRACE, 1 s: the same after a failure
   bool print_plan = false;
   bool help = false;
 };

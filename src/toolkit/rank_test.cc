@@ -457,7 +457,7 @@ TEST_CASE("host socket: only its owner may connect, and its path goes with it") 
 
 TEST_CASE("host socket: a connection that speaks nonsense is closed, and the others go on") {
   Host host;
-  host.run.command.argv = shell("echo up; read line; exit 4");
+  host.run.command.argv = shell("echo up; exec sleep 1000");
   const std::string hello = to_text({{"rank", 7}, {"local_rank", 0}, {"pid", 1}});
   // Out here: GCC 12 frees a braced list's temporaries twice inside a coroutine.
   const std::vector<std::vector<Frame>> cases = {

@@ -72,8 +72,8 @@ job::Verdict run(const Start& start, const Env& env, const Log& log) {
     return failed;
   }
   Output output(loop, {start.steward_fd, plan->launcher == launch::Launcher::mpi});
-  HostContext context{loop,      start.training, start.options, *std::move(plan), start.key,
-                      host_run, output,         log};
+  HostContext context{loop,      start.training, start.options, *std::move(plan),
+                      start.key, host_run,       output,        log};
   std::unique_ptr<Conduct> part;
   if (start.training.current_host == start.training.leader)
     part = std::make_unique<Lead>(std::move(context));

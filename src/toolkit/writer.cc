@@ -57,10 +57,11 @@ struct Writer::State {
   loop::Event moved;
 };
 
-Writer::Writer(loop::Loop& loop, int fd)
-    : loop_(loop), state_(std::make_shared<State>(loop, fd)) {}
+Writer::Writer(loop::Loop& loop, int fd) : loop_(loop), state_(std::make_shared<State>(loop, fd)) {}
 
-Writer::Writer(loop::Loop& loop, Fd fd) : Writer(loop, fd.get()) { state_->given = std::move(fd); }
+Writer::Writer(loop::Loop& loop, Fd fd) : Writer(loop, fd.get()) {
+  state_->given = std::move(fd);
+}
 
 Writer::~Writer() {
   state_->gone = true;

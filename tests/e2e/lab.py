@@ -128,7 +128,8 @@ class Host:
 
     def enter(self, argv: list) -> list[str]:
         """The command line that runs `argv` inside."""
-        words = ["/usr/bin/nsenter", "-t", self.pid, "--mount", "--uts", "--ipc", "--net", "--pid", *argv]
+        spaces = ["--mount", "--uts", "--ipc", "--net", "--pid"]
+        words = ["/usr/bin/nsenter", "-t", self.pid, *spaces, *argv]
         return [str(word) for word in words]
 
     def check(self, *argv) -> bytes:
