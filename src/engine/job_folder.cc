@@ -19,10 +19,14 @@ namespace {
 
 constexpr std::size_t key_bytes = 32;
 
+/// The file gets its name when it is locked already: a sweep never meets it unlocked.
 Result<Fd> make_locked(const std::string& folder) {
-  Fd lock(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail_errno(folder + "/lock");
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(folder + "/lock");
+  const std::string path = folder + "/lock";
+  const std::string early = path + ".early";
+  Fd lock(::open(early.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail_errno(path);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(path);
+  if (::rename(early.c_str(), path.c_str()) != 0) return fail_errno(path);
   return lock;
 }
 
@@ -41,7 +45,7 @@ Result<JobFolder> JobFolder::create(const std::string& state, const std::string&
   const std::string jobs = state + "/jobs";
   TRY(make_folders(jobs, 0700));
   const std::string path = jobs + "/" + name;
-  // Locked before it gets its name, so that no sweep ever meets it unlocked.
+  // Locked before it gets its name, too.
   const std::string fresh = TRY(make_private_folder(jobs, ".new-"));
   Result<Fd> lock = make_locked(fresh);
   Result<void> made;
@@ -57,7 +61,7 @@ Result<JobFolder> JobFolder::create(const std::string& state, const std::string&
 bool is_locked(const std::string& job_folder) {
   const Fd lock(::open((job_folder + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   if (!lock) return false;
-  return ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 std::vector<std::string> JobFolder::living(const std::string& state) {

@@ -8,7 +8,7 @@
 
 namespace muster::engine {
 
-/// A job's place on this machine, `<state>/jobs/<name>`, mode 0700 (docs/protocols/steward.md):
+/// A job's place on this machine, `<state>/jobs/<name>`, mode 0700 (docs/protocols/job-folder.md):
 /// `lock` (held as long as the job lives, also by its stewards: a sweep takes what is not locked),
 /// `key` (0600, 64 hex digits), `algo-K/` for each host.
 class JobFolder {

@@ -11,7 +11,7 @@
 
 namespace muster::engine {
 
-/// Jobs on this machine: a steward process for each host. Places: docs/protocols/steward.md.
+/// Jobs on this machine: a steward process for each host. Places: docs/protocols/job-folder.md.
 class Local final : public Engine {
  public:
   struct Options {

@@ -10,6 +10,8 @@ namespace muster::platform {
 namespace {
 
 constexpr std::size_t name_length_max = 63;
+/// Of names that we make: leaves room for the paths that they become part of.
+constexpr std::size_t made_length_max = 52;
 
 bool is_plain(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -54,7 +56,7 @@ std::string default_job_name(std::string_view script, UnixMillis now, std::strin
   const std::string end = "-" + time + "-" + std::string(random);
   std::string name = plain(stem);
   if (name.empty()) name = "job";
-  name.resize(std::min(name.size(), name_length_max - end.size()));
+  name.resize(std::min(name.size(), made_length_max - end.size()));
   while (name.back() == '-') name.pop_back();
   return name + end;
 }

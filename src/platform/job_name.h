@@ -9,7 +9,7 @@
 namespace muster::platform {
 
 /// "mpi-demo-2026-01-31-12-00-00-1a2b" for "dir/mpi_demo.py": stem, UTC time, `random` (4 hex
-/// digits); at most 63 characters. Pure. Source: the SageMaker Python SDK's name_from_base().
+/// digits); at most 52 characters. Pure. Source: the SageMaker Python SDK's name_from_base().
 std::string default_job_name(std::string_view script, UnixMillis now, std::string_view random);
 
 /// Error: `invalid_input` for a name that is not [a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}.

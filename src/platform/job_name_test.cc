@@ -19,7 +19,7 @@ TEST_CASE("job name: made of the script's stem and the time, as the SDK does") {
       {".py", "py-2026-01-31-12-00-00-1a2b"},
       {"é.py", "job-2026-01-31-12-00-00-1a2b"},
       {"a-very-long-script-name-of-somebody-who-likes-words.py",
-       "a-very-long-script-name-of-somebody-wh-2026-01-31-12-00-00-1a2b"},
+       "a-very-long-script-name-of-2026-01-31-12-00-00-1a2b"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.script);

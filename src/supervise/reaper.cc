@@ -76,7 +76,7 @@ std::vector<pid_t> descendants(pid_t root) {
 
 Reaper::Reaper(loop::Loop& loop) : loop_(loop), signals_(loop, {SIGCHLD}), reaped_(loop) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  loop_.spawn(reap());
+  loop_.spawn(reap(alive_));
 }
 
 void Reaper::watch(pid_t pid, std::function<void(job::Outcome)> on_end) {
@@ -116,10 +116,10 @@ void Reaper::deliver(pid_t pid, const job::Outcome& outcome) {
   on_end(outcome);
 }
 
-loop::Task<> Reaper::reap() {
-  while (true) {
+loop::Task<> Reaper::reap(std::weak_ptr<char> alive) {
+  while (!alive.expired()) {
     const Result<int> signal = co_await signals_.next();
-    if (!signal) co_return;
+    if (!signal || alive.expired()) co_return;
     reap_ended();
   }
 }

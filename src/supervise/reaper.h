@@ -37,7 +37,7 @@ class Reaper {
   loop::Task<bool> kill_descendants(TimePoint deadline);
 
  private:
-  loop::Task<> reap();
+  loop::Task<> reap(std::weak_ptr<char> alive);
   void reap_ended();
   void deliver(pid_t pid, const job::Outcome& outcome);
   void give_unclaimed(pid_t pid);
@@ -46,8 +46,8 @@ class Reaper {
   loop::Signals signals_;
   loop::Event reaped_;
   std::map<pid_t, std::function<void(job::Outcome)>> watched_;
-  std::deque<std::pair<pid_t, job::Outcome>> unclaimed_;  ///< Oldest first.
-  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::deque<std::pair<pid_t, job::Outcome>> unclaimed_;    ///< Oldest first.
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  ///< For what may run after us.
 };
 
 /// The outcome that waitid(2) gives: `code` is si_code, `status` is si_status.

@@ -16,7 +16,9 @@ Result<void> Conduct::start_program(std::function<void(job::Verdict)> on_end) {
     return context_.output.lines(host(), std::move(lines));
   };
   program.on_end = std::move(on_end);
-  return context_.host_run.start(std::move(program));
+  Result<void> started = context_.host_run.start(std::move(program));
+  if (!started) return started.error().in(context_.training.user_entry_point);
+  return started;
 }
 
 Result<void> Conduct::start_launcher_program(Command command, HostRun::Sink sink,

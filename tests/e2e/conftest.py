@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from fit import Machine
 from lab import REPOSITORY, SM, Lab
 from process import state_of, wait_until
 from training import Training
@@ -24,47 +25,48 @@ def pytest_sessionstart(session):
         pytest.exit(f"{SM} is missing: `make sm` builds it", returncode=2)
 
 
+def our_programs() -> set[str]:
+    """Living processes of the binary under test, wherever they see it."""
+    binary = SM.stat()
+    found = set()
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            same = os.path.samestat(os.stat(f"/proc/{entry}/exe"), binary)
+        except OSError:
+            continue
+        if same and state_of(int(entry)) not in ("", "Z", "X"):
+            found.add(entry)
+    return found
+
+
 def machine_state() -> dict[str, set[str]]:
     """What a job could leave behind on the machine itself."""
     links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
     with open("/proc/self/mountinfo") as mounts:
         mounted = {line.split()[4] for line in mounts}
-    groups = subprocess.run(
-        ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster*"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
-    programs = set()
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            name = os.path.basename(os.readlink(f"/proc/{entry}/exe"))
-        except OSError:
-            continue
-        if (
-            name in ("sm", "train", "orted", "mpirun", "orterun", "runc")
-            and state_of(int(entry)) != "Z"
-        ):
-            programs.add(f"{name} {entry}")
+    find = ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster/*"]
+    groups = subprocess.run(find, capture_output=True, text=True, check=False).stdout
     return {
         "links": {line.split()[0] for line in links.splitlines()},
         "mounts": mounted,
         "cgroups": set(groups.split()),
-        "programs": programs,
+        "programs": our_programs(),
     }
 
 
 def leftovers(before: dict[str, set[str]]) -> dict[str, set[str]]:
-    """What is there now and was not before; empty cgroup parents do not count."""
+    """What is there now and was not before."""
     now = machine_state()
     new = {what: now[what] - before[what] for what in now}
-    new["cgroups"] = {path for path in new["cgroups"] if not path.endswith("/muster")}
     return {what: items for what, items in new.items() if items}
 
 
 @pytest.fixture
 def nothing_left():
-    """Fails a test that leaves a link, mount, cgroup or process of ours on the machine."""
+    """Fails a test of `sm fit` that leaves a link, mount, cgroup or process on the machine.
+
+    It takes whatever is new for the test's: run no other job on the machine meanwhile.
+    """
     before = machine_state()
     yield before
     try:
@@ -93,8 +95,8 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture
-def lab(folder, nothing_left):
-    """A lab without hosts; hosts are made on demand."""
+def lab(folder):
+    """A lab without hosts; hosts are made on demand. It shows nothing of itself on the machine."""
     with Lab(folder) as lab:
         yield lab
 
@@ -111,3 +113,11 @@ def training(lab):
     yield make
     for one in made:
         one.end()
+
+
+@pytest.fixture
+def machine(folder, nothing_left):
+    """Where a test's `sm fit` runs; whatever it left is swept."""
+    machine = Machine(folder)
+    yield machine
+    machine.close()

@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import shutil
+import tempfile
 
 from lab import SM, VENV
 from process import Process, namespace_pids, wait_until
@@ -14,7 +16,8 @@ class Machine:
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
-        self.state = folder / "state"
+        # Short: a host's control socket lies below it, and socket paths end at 107 bytes.
+        self.state = pathlib.Path(tempfile.mkdtemp(prefix="mu-"))
         self.source = folder / "source"
         self.output = folder / "output"
         self.home = folder / "home"
@@ -67,6 +70,7 @@ class Machine:
             process.end()
         if self.state.exists():
             self.sm("clean").wait(GUARD_SECONDS)
+            shutil.rmtree(self.state)
 
 
 def in_host(name: str, wanted) -> list[int]:

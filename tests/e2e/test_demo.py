@@ -2,12 +2,11 @@
 
 import re
 
-from fit import GUARD_SECONDS, Machine
+from fit import GUARD_SECONDS
 from lab import REPOSITORY, VENV
 
 
-def test_the_demo_prints_the_mean_for_each_of_six_ranks(folder, nothing_left):
-    machine = Machine(folder)
+def test_the_demo_prints_the_mean_for_each_of_six_ranks(machine):
     process = machine.sm(
         "fit",
         "mpi_demo.py",

@@ -14,7 +14,8 @@ def plan(training, **hyperparameters) -> list[str]:
         "print('must not run')",
         {name: json.dumps(value) for name, value in hyperparameters.items()},
     )
-    process = job.hosts[0].start([train_program(), "--print-plan"], env=host_environment(job.key))
+    env = host_environment(job.key, {"LD_LIBRARY_PATH": "/opt/lib"})
+    process = job.hosts[0].start([train_program(), "--print-plan"], env=env)
     assert process.wait(GUARD_SECONDS) == 0, process.text
     assert "must not run" not in process.text
     line = next(line for line in process.out.decode().splitlines() if "mpirun" in line)

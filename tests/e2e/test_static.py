@@ -75,7 +75,7 @@ class Old:
 
     def start(self, *words, key: str = "0" * 64, **env):
         environment = {**host_environment(key), "PATH": "/usr/local/bin:/usr/bin:/bin", **env}
-        return self.host.start(["chroot", "/run/lab/d11", *words], env=environment)
+        return self.host.start(["/usr/sbin/chroot", "/run/lab/d11", *words], env=environment)
 
 
 @pytest.fixture
