@@ -56,9 +56,8 @@ Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
                                          std::to_string(spec.instance_count));
   TRY(job::check(spec));
   // Before anything is made: also what a steward would refuse, such as too long a path.
-  for (const job::HostSpec& host : host_specs(spec, options_.state,
-                                              options_.state + "/jobs/" + spec.name, "/key", "mu0",
-                                              Subnet{}))
+  for (const job::HostSpec& host : host_specs(
+           spec, options_.state, options_.state + "/jobs/" + spec.name, "/key", "mu0", Subnet{}))
     TRY(job::check(host));
   const std::string routes = TRY(read_file(options_.routes));
   JobFolder folder = TRY(JobFolder::create(options_.state, spec.name));

@@ -126,6 +126,21 @@ void set_parameters(Training& training, const PyValue& all) {
   training.job_name = variable(env, "TRAINING_JOB_NAME");
 }
 
+Result<Args> script_args(const Env& env) {
+  Args args;
+  const Env::const_iterator found = env.find("MUSTER_SCRIPT_ARGS");
+  if (found == env.end()) return args;
+  const Result<PyValue> list = python_loads(found->second);
+  const Error wrong =
+      fail(Errc::invalid_input, "MUSTER_SCRIPT_ARGS: expected a JSON list of texts");
+  if (!list || !list->is_list()) return wrong;
+  for (const PyValue& item : list->items) {
+    if (!item.is_text() || item.text.find('\0') != std::string::npos) return wrong;
+    args.push_back(item.text);
+  }
+  return args;
+}
+
 }  // namespace
 
 Result<Training> training_from(const ConfigFiles& files, Facts facts) {
@@ -136,6 +151,7 @@ Result<Training> training_from(const ConfigFiles& files, Facts facts) {
   const PyValue parameters =
       TRY(read_hyperparameters(files.hyperparameters, config + "hyperparameters.json"));
   set_parameters(training, parameters);
+  training.script_args = TRY(script_args(training.facts.env));
 
   ResourceConfig resources = TRY(read_resource_config(
       files.resource_config, config + "resourceconfig.json", training.facts.host_name));

@@ -59,6 +59,7 @@ struct Training {
   std::optional<std::string> framework_module;  ///< SAGEMAKER_TRAINING_MODULE.
   std::string region;
   std::string declared_job_name;  ///< sagemaker_job_name.
+  Args script_args;  ///< MUSTER_SCRIPT_ARGS, a JSON list: they follow those of hyperparameters.
 
   std::string code_dir() const { return facts.base_dir + "/code"; }
   bool is_leader() const { return current_host == leader; }
@@ -73,7 +74,8 @@ Result<Training> training_from(const ConfigFiles& files, Facts facts);
 /// (CURRENT_HOST, SAGEMAKER_JOB_NAME, SAGEMAKER_REGION).
 Env sm_variables(const Training& training);
 
-/// The script's arguments: sorted by name, `--name value`, `-n value` for one letter.
+/// The script's arguments: sorted by name, `--name value`, `-n value` for one letter; then
+/// `script_args`.
 /// Error: `invalid_input` for text that no argument can carry (NUL, lone surrogate).
 Result<Args> user_args(const Training& training);
 

@@ -160,7 +160,9 @@ Result<Args> user_args(const Training& training) {
     TRY(check_argument(member.first, argument_text(member.second)));
     TRY(check_argument(member.first, variable_text(member.second)));
   }
-  return lenient_args(training);
+  Args args = lenient_args(training);
+  args.insert(args.end(), training.script_args.begin(), training.script_args.end());
+  return args;
 }
 
 Result<void> check_entry_point(const std::string& name) {

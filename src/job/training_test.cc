@@ -65,6 +65,18 @@ TEST_CASE("training: arguments are sorted, one letter takes one dash") {
   CHECK(*user_args(job) == Args{"", "3", "--lr", "0.1", "-z", "1", "-\xc3\xa9", "2"});
 }
 
+TEST_CASE("training: the submitter's own arguments follow, as they are") {
+  const Training job =
+      training(R"({"lr": "1"})", three_hosts, {{"MUSTER_SCRIPT_ARGS", R"(["a b", "", "-x"])"}});
+  CHECK(*user_args(job) == Args{"--lr", "1", "a b", "", "-x"});
+  for (const char* bad : {"", "{}", "[1]", R"(["a\u0000"])"}) {
+    CAPTURE(bad);
+    Facts facts;
+    facts.env = {{"MUSTER_SCRIPT_ARGS", bad}};
+    CHECK(training_from({"{}", three_hosts, "{}"}, facts).error().code == Errc::invalid_input);
+  }
+}
+
 TEST_CASE("training: what no argument can carry is refused by name") {
   for (const char* value : {R"("\"a\\u0000b\"")", R"("\"\\ud800\"")"}) {
     CAPTURE(value);

@@ -150,7 +150,7 @@ void HostRun::signal_users(int signal) {
 }
 
 void HostRun::stop(int signal, Duration grace) {
-  if (signal != SIGKILL) signal_users(signal);
+  if (signal != SIGKILL && kill_at_ == TimePoint::max()) signal_users(signal);
   const TimePoint kill_at = Clock::now() + grace;
   if (kill_at >= kill_at_) return;
   kill_at_ = kill_at;

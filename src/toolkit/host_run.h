@@ -46,7 +46,7 @@ class HostRun {
   Result<void> start(Program program);
 
   /// A stop request: the user's programs and ranks get `signal`, SIGKILL after `grace`. Launchers
-  /// are left to end by themselves. A second call can only shorten the grace.
+  /// are left to end by themselves. A second call sends no signal, it can only shorten the grace.
   void stop(int signal, Duration grace);
   /// Ends everything: ranks as by stop(SIGTERM, grace), then launchers and what else descends from
   /// us by SIGKILL. Returns when all are gone and their last lines have been handed on.

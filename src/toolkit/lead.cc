@@ -147,6 +147,11 @@ void Lead::stop(int signal) {
   changed_.notify();
 }
 
+void Lead::on_stop_request(const SignalRequest& request) {
+  // A platform that stops a job signals every host: that is one request. Without grace it is new.
+  if (stop_signal_ == 0 || request.grace == Duration()) stop(request.signal);
+}
+
 loop::Task<> Lead::end(const job::Verdict& verdict) {
   ending_ = true;
   const Duration grace = verdict.success() ? Duration() : context_.options.failure_grace;
@@ -176,7 +181,7 @@ void Lead::on_frame(const std::string& from, const Frame& frame) {
       draining_.erase(from);
       return changed_.notify();
     case job::Message::signal:
-      return stop(signal_from(frame.payload).signal);
+      return on_stop_request(signal_from(frame.payload));
     case job::Message::outcome: {
       Result<job::Verdict> verdict = verdict_from_text(frame.payload);
       if (!verdict) return context_.log.warning(from + ": " + verdict.error().text);

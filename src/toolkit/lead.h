@@ -7,6 +7,7 @@
 #include "coordinate/first_cause.h"
 #include "coordinate/leader.h"
 #include "toolkit/conduct.h"
+#include "toolkit/messages.h"
 
 namespace muster::toolkit {
 
@@ -33,6 +34,7 @@ class Lead final : public Conduct {
   loop::Task<> release_when_read(std::string host);
   void on_exec_end(const std::string& host, const Frame& frame);
   void on_outcome(job::Verdict verdict);
+  void on_stop_request(const SignalRequest& request);
   void on_agent(AgentCall call);
   void add_failure(job::Verdict verdict);
   bool leads_alone() const { return context_.training.hosts.size() == 1; }

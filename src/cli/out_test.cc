@@ -1,0 +1,87 @@
+#include "cli/out.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "loop/testing.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t much = 4u << 20;  // More than a pipe takes.
+
+TEST_CASE("out: a slow reader is waited for while the loop goes on, nothing is lost") {
+  Pipe pipe = *make_pipe();
+  loop::Loop loop;
+  std::size_t got = 0;
+  const auto write = [&]() -> loop::Task<> {
+    {
+      Out out(loop, pipe.write.get());
+      out.text().assign(much, 'x');
+      co_await out.flush();
+      CHECK(out.text().empty());
+    }
+    pipe.write.reset();
+  };
+  const auto read = [&]() -> loop::Task<> {  // In the same thread: a flush that blocks would hang.
+    loop::Watch watch(loop, pipe.read.get());
+    std::string buffer(1u << 16, '\0');
+    while (true) {
+      const bool readable = co_await watch.readable();
+      const ssize_t count = readable ? ::read(pipe.read.get(), buffer.data(), buffer.size()) : 0;
+      if (count == 0) co_return;
+      if (count > 0) got += static_cast<std::size_t>(count);
+    }
+  };
+  loop.spawn(write());
+  loop::run_task(loop, read());
+  CHECK(got == much);
+}
+
+TEST_CASE("out: the flags that others share are left alone") {
+  Pipe pipe = *make_pipe();
+  loop::Loop loop;
+  Out out(loop, pipe.write.get());
+  CHECK((::fcntl(pipe.write.get(), F_GETFL) & O_NONBLOCK) == 0);
+  CHECK(!out.is_terminal());
+}
+
+TEST_CASE("out: abandoned, it waits for nobody; without a reader it drops") {
+  Pipe pipe = *make_pipe();
+  loop::Loop loop;
+  Out out(loop, pipe.write.get());
+  const auto story = [&]() -> loop::Task<> {
+    out.text().assign(much, 'x');
+    loop.post([&] { out.abandon(); });
+    co_await out.flush();
+    out.text() = "more";
+    co_await out.flush();
+    pipe.read.reset();
+    out.text() = "nobody";
+    co_await out.flush();
+    CHECK(out.text().empty());
+  };
+  loop::run_task(loop, story());
+}
+
+TEST_CASE("out: a file is written in place") {
+  const std::string folder = *make_private_folder("/tmp", "muster-out-");
+  const std::string path = folder + "/file";
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(write_all(file.get(), "before\n"));
+  loop::Loop loop;
+  Out out(loop, file.get());
+  const auto story = [&]() -> loop::Task<> {
+    out.text() = "after\n";
+    co_await out.flush();
+  };
+  loop::run_task(loop, story());
+  CHECK(read_file(path).value_or("") == "before\nafter\n");
+  ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
+}
+
+}  // namespace
+}  // namespace muster::cli
