@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "base/fd.h"
 #include "loop/testing.h"
 
@@ -49,6 +51,7 @@ TEST_CASE("out: the flags that others share are left alone") {
 }
 
 TEST_CASE("out: abandoned, it waits for nobody; without a reader it drops") {
+  std::signal(SIGPIPE, SIG_IGN);  // As main does.
   Pipe pipe = *make_pipe();
   loop::Loop loop;
   Out out(loop, pipe.write.get());

@@ -134,22 +134,22 @@ void Lead::on_outcome(job::Verdict verdict) {
 }
 
 void Lead::stop(int signal) {
-  if (ending_) return;
-  const Duration grace = context_.options.stop_grace;
-  const bool again = stop_signal_ != 0;
-  stop_signal_ = signal;
-  stop_by_ = Clock::now() + (again ? Duration() : grace) + end_slack;
-  if (leader_ && !started_) leader_->cancel(host() + " was stopped by " + job::signal_name(signal));
-  if (leader_ && started_)
-    leader_->post_all(job::type_of(job::Message::signal),
-                      signal_text(SIGTERM, again ? Duration() : grace));
-  context_.host_run.stop(SIGTERM, again ? Duration() : grace);
-  changed_.notify();
+  const bool again = signalled_;
+  signalled_ = true;
+  stop_all({signal, again ? Duration() : context_.options.stop_grace});
 }
 
-void Lead::on_stop_request(const SignalRequest& request) {
+void Lead::stop_all(const SignalRequest& request) {
   // A platform that stops a job signals every host: that is one request. Without grace it is new.
-  if (stop_signal_ == 0 || request.grace == Duration()) stop(request.signal);
+  if (ending_ || (stop_signal_ != 0 && request.grace != Duration())) return;
+  stop_signal_ = request.signal;
+  stop_by_ = Clock::now() + request.grace + end_slack;
+  if (leader_ && !started_)
+    leader_->cancel(host() + " was stopped by " + job::signal_name(request.signal));
+  if (leader_ && started_)
+    leader_->post_all(job::type_of(job::Message::signal), signal_text(SIGTERM, request.grace));
+  context_.host_run.stop(SIGTERM, request.grace);
+  changed_.notify();
 }
 
 loop::Task<> Lead::end(const job::Verdict& verdict) {
@@ -181,7 +181,7 @@ void Lead::on_frame(const std::string& from, const Frame& frame) {
       draining_.erase(from);
       return changed_.notify();
     case job::Message::signal:
-      return on_stop_request(signal_from(frame.payload));
+      return stop_all(signal_from(frame.payload));
     case job::Message::outcome: {
       Result<job::Verdict> verdict = verdict_from_text(frame.payload);
       if (!verdict) return context_.log.warning(from + ": " + verdict.error().text);

@@ -34,7 +34,7 @@ class Lead final : public Conduct {
   loop::Task<> release_when_read(std::string host);
   void on_exec_end(const std::string& host, const Frame& frame);
   void on_outcome(job::Verdict verdict);
-  void on_stop_request(const SignalRequest& request);
+  void stop_all(const SignalRequest& request);
   void on_agent(AgentCall call);
   void add_failure(job::Verdict verdict);
   bool leads_alone() const { return context_.training.hosts.size() == 1; }
@@ -51,6 +51,7 @@ class Lead final : public Conduct {
   bool launcher_running_ = false;
   bool launcher_ended_well_ = false;
   bool ending_ = false;
+  bool signalled_ = false;  ///< This process itself was; once more means now.
   int stop_signal_ = 0;
   TimePoint stop_by_ = TimePoint::max();
   loop::Event changed_;

@@ -77,3 +77,30 @@ def test_a_stop_before_all_hosts_came_ends_at_once(training):
     os.kill(pid, signal.SIGTERM)
     assert job.leader.wait(GUARD_SECONDS / 4) != 0
     job.assert_quiet()
+
+
+def test_a_signal_to_every_train_at_once_is_one_request_with_its_grace(training):
+    """What a platform does: it stops all containers. The second must not count as "now"."""
+    job = ready(training, stay=True, env={"MUSTER_STOP_DEADLINE": "3"})
+    sent = time.monotonic()
+    for name in job.trains:
+        os.kill(job.train_pid(name), signal.SIGTERM)
+    codes = job.wait()
+    assert 0 not in codes.values(), codes
+    assert len(times(job)) == 6, job.story()
+    took = min(train.ended_at for train in job.trains.values()) - sent
+    assert took >= 3.0, f"the grace of 3 s was cut to {took:.1f} s\n{job.story()}"
+    job.assert_quiet()
+
+
+def test_a_rank_that_ends_early_does_not_cut_the_others_grace(training):
+    """mpirun kills the rest a second after a rank has gone; the grace is longer."""
+    script = TELLING.replace("if not STAY:", "time.sleep(3 if rank else 0)\n    if True:")
+    script = script.replace("os._exit(0)", 'open(path + "-done", "w").close()\n        os._exit(0)')
+    job = training(2, 1, script).start()
+    for rank in range(2):
+        job.leader.wait_for_output(b"ready %d" % rank)
+    os.kill(job.train_pid("algo-1"), signal.SIGTERM)
+    assert 0 not in job.wait().values()
+    done = {path.name for host in job.hosts for path in (host.base / "output/data").glob("*-done")}
+    assert done == {"stopped-0-done", "stopped-1-done"}, f"{done}\n{job.story()}"
