@@ -113,6 +113,7 @@ class Follower {
       if (std::optional<job::Outcome> outcome = reap(WNOHANG)) return outcome;
     }
     ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // It may have moved to another group.
     static_cast<void>(reap(0));
     return std::nullopt;
   }
