@@ -7,6 +7,7 @@ process kills all of it; killing the lab's kills everything, whatever state it i
 in the machine's own network or mounts. No runtime, no sshd, no steward: `train` meets bare hosts.
 """
 
+import contextlib
 import os
 import pathlib
 import shlex
@@ -184,7 +185,8 @@ class Host:
 
     def resume(self) -> None:
         for pid in [self.pid, *self.processes()]:
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 class Lab:
