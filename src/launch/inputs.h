@@ -17,7 +17,7 @@ struct Inputs {
   std::string host;         ///< This one.
   Args hosts;               ///< Those that take part in the distribution; the first one leads.
   int hosts_of_job = 1;     ///< All of them.
-  bool mpi = false;         ///< sagemaker_mpi_enabled.
+  Runner runner = Runner::process;
   int processes_per_host = 1;
   std::optional<int> processes;  ///< sagemaker_mpi_num_processes.
   std::string custom_options;    ///< sagemaker_mpi_custom_mpi_options.
@@ -25,8 +25,9 @@ struct Inputs {
   std::string instance_type;
 };
 
+/// `runner`: none for the one that the hyperparameters ask for.
 /// Error: `invalid_input` for a value that is no number where one is expected.
-Result<Inputs> inputs_from(const job::Training& training);
+Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> runner);
 
 /// As plan(), from the planners' own input.
 Result<HostPlan> plan(const Inputs& inputs, const Options& options);
@@ -39,8 +40,15 @@ EntryPoint entry_point_kind(const std::string& name, bool has_setup_py);
 Result<Command> program_command(const Inputs& inputs, const Options& options,
                                 const std::string& module);
 
-/// The plan of a host of an MPI job; `inputs.host` is one of `inputs.hosts`.
-/// Error: `invalid_input`.
+// The plan of a host of a distributed job; `inputs.host` is one of `inputs.hosts`.
+// Error: `invalid_input`.
+
 Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options);
+/// Source: sagemaker-training 5.1.4, torch_distributed.py. Launcher::process: one agent per host.
+Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options);
+/// Source: sagemaker-training 5.1.4, pytorch_xla.py. Launcher::process.
+Result<HostPlan> plan_pytorch_xla(const Inputs& inputs, const Options& options);
+/// Source: sagemaker-training 5.1.4, smdataparallel.py. Launcher::mpi.
+Result<HostPlan> plan_smdataparallel(const Inputs& inputs, const Options& options);
 
 }  // namespace muster::launch

@@ -16,7 +16,7 @@ Inputs three_by_two() {
   inputs.host = "algo-1";
   inputs.hosts = {"algo-1", "algo-2", "algo-3"};
   inputs.hosts_of_job = 3;
-  inputs.mpi = true;
+  inputs.runner = Runner::mpi;
   inputs.processes_per_host = 2;
   return inputs;
 }

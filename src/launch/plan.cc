@@ -76,7 +76,18 @@ Json command_json(const Command& command) {
 Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   const bool takes_part =
       std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host) != inputs.hosts.end();
-  if (inputs.mpi && takes_part) return plan_mpi(inputs, options);
+  switch (takes_part ? inputs.runner : Runner::process) {
+    case Runner::mpi:
+      return plan_mpi(inputs, options);
+    case Runner::smdataparallel:
+      return plan_smdataparallel(inputs, options);
+    case Runner::torch_distributed:
+      return plan_torchrun(inputs, options);
+    case Runner::pytorch_xla:
+      return plan_pytorch_xla(inputs, options);
+    case Runner::process:
+      break;
+  }
   HostPlan result;
   result.rank = TRY(program_command(inputs, options, ""));
   result.roll_call = inputs.hosts_of_job > 1;

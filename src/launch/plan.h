@@ -20,8 +20,27 @@ struct PortRange {
   std::uint16_t last = 0;
 };
 
+/// How a job's program is started. Source: sagemaker-training 5.1.4, runner.py.
+enum class Runner { process, mpi, smdataparallel, torch_distributed, pytorch_xla };
+
+/// Which MPI an `mpirun` is; told by `mpirun --version` (launch/mpi_flavour.h).
+struct MpiFlavour {
+  enum class Kind { open_mpi, mpich, intel_mpi };
+  Kind kind = Kind::open_mpi;
+  int major = 4;  ///< First number of its version.
+};
+
+/// How mpirun's daemons are started on members.
+enum class Transport { sessions, ssh };
+
 /// What a plan needs that is not in the job's files.
 struct Options {
+  std::optional<Runner> runner;  ///< None: the one that the hyperparameters ask for.
+  MpiFlavour mpi;                ///< Read by MPI plans only.
+  Transport transport = Transport::sessions;
+  /// A library that ranks of an MPI job preload, so that gethostname() says the job's host name;
+  /// empty: none is needed.
+  std::string preload;
   std::string python = "python3";  ///< The interpreter, a path or a name for PATH.
   std::string sm;                  ///< Absolute path of our binary; every MPI rank is `<sm> rank`.
   /// Absolute path that mpirun takes as its rsh agent: one word, no space, ':' or quote, for

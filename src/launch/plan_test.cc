@@ -96,7 +96,7 @@ TEST_CASE("plan: an entry point is started as what it is, its arguments as they 
 
 TEST_CASE("plan: under MPI Python runs with mpi4py, other programs as they are") {
   Inputs inputs = script("train.py");
-  inputs.mpi = true;
+  inputs.runner = Runner::mpi;
   Options options = in_code();
   const Args words = {"/usr/bin/python3", "-m", "mpi4py", "train.py", "--lr", "0.1", "-n", "a b"};
   CHECK(plan(inputs, options)->rank.argv == words);
@@ -214,7 +214,7 @@ TEST_CASE("plan: a job's files decide, each host for itself") {
 
 TEST_CASE("plan: as text it can be pasted, counts SM_* and masks secrets") {
   Inputs inputs = script("train.py");
-  inputs.mpi = true;
+  inputs.runner = Runner::mpi;
   inputs.custom_options = "-x WANDB_API_KEY=hunter2 -x FOO=bar";
   Options options = in_code();
   options.env = {{"PATH", "/bin"}, {"AWS_SECRET_ACCESS_KEY", "hunter3"}, {"hf_token", "hunter4"}};
