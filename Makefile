@@ -35,9 +35,26 @@ test-deep: test  ## also: thread sanitizer, long kill loops
 	ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m deep
 
+FUZZ_SECONDS ?= 60
+FUZZERS := hyperparameters resource_config archive messages
+.PHONY: fuzz
+fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is kept in fuzz/found
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j$(JOBS)
+	for target in $(FUZZERS); do \
+	  mkdir -p build/fuzz/corpus/$$target; \
+	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
+	    -verbosity=0 -print_final_stats=1 -artifact_prefix=fuzz/found/$$target/ \
+	    build/fuzz/corpus/$$target fuzz/corpus/$$target fuzz/found/$$target; \
+	done
+
 .PHONY: bench
-bench: packages-demo packages-bench $(VENV)/.done build/bench-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios
+bench: packages-demo packages-bench $(VENV)/.done build/reference-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios
 	$(PYTHON) bench/compare.py
+
+.PHONY: wheel
+wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs
+	tools/build-wheel $(SM) build/dist
 
 .PHONY: lint
 lint: packages-demo packages-test packages-lint format-check build-dev  ## tools/tidy.py, formatting, clang-tidy
@@ -68,8 +85,12 @@ test-asan: build-asan
 	ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 
 .PHONY: test-e2e
-test-e2e: $(VENV)/.test-done sm
+test-e2e: $(VENV)/.test-done build/reference-venv/.done sm
 	$(PYTHON) -m pytest tests/e2e -q -m 'not deep'
+
+.PHONY: test-python
+test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done sm
+	$(PYTHON) -m pytest tests/python -q
 
 .PHONY: packages-%
 packages-%:
@@ -99,8 +120,15 @@ $(VENV)/.test-done: requirements-test.txt $(VENV)/.done
 	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
 
-build/bench-venv/.done: bench/requirements.txt
-	rm -rf build/bench-venv
-	python3 -m venv build/bench-venv
-	build/bench-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+# The package that muster replaces: make bench measures it, tests/e2e/test_reference.py asks it.
+build/reference-venv/.done: requirements-reference.txt
+	rm -rf build/reference-venv
+	python3 -m venv build/reference-venv
+	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+build/wheel-venv/.done: python/requirements-wheel.txt
+	rm -rf build/wheel-venv
+	python3 -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@

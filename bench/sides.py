@@ -13,7 +13,7 @@ import training  # noqa: E402
 from lab import VENV, Host, Lab  # noqa: E402
 from process import Process, wait_until  # noqa: E402
 
-REFERENCE = REPOSITORY / "build" / "bench-venv"
+REFERENCE = REPOSITORY / "build" / "reference-venv"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 SSHD_CONFIG = """

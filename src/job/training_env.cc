@@ -1,94 +1,16 @@
 // What a training job looks like to the script: variables, arguments, the failure text.
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
 
 #include "base/text.h"
 #include "job/training.h"
+#include "job/upper.h"
 
 namespace muster::job {
 namespace {
-
-PyValue text_or_null(const std::string& text) {
-  return text.empty() ? PyValue() : PyValue::of_text(text);
-}
-
-PyValue channel_dirs(const Training& training) {
-  PyValue dirs = PyValue::new_dict();
-  for (const std::string& channel : training.channels)
-    dirs.set(channel, PyValue::of_text(training.facts.base_dir + "/input/data/" + channel));
-  return dirs;
-}
-
-/// The reference's value is the variable itself if that is empty, null without it, else a bool.
-PyValue modelparallel_enabled(const Env& env) {
-  const Env::const_iterator found = env.find("SM_HP_MP_PARAMETERS");
-  if (found == env.end()) return PyValue();
-  if (found->second.empty()) return PyValue::of_text("");
-  return PyValue::of_bool(found->second != "{}");
-}
-
-/// The properties that stand both in SM_* variables of their own and in SM_TRAINING_ENV.
-PyValue shared_properties(const Training& training) {
-  const std::string& base = training.facts.base_dir;
-  PyValue all = PyValue::new_dict();
-  const auto set_text = [&all](const char* name, const std::string& value) {
-    all.set(name, PyValue::of_text(value));
-  };
-  all.set("hosts", PyValue::of_list(training.hosts));
-  set_text("network_interface_name", training.interface);
-  all.set("user_entry_point", text_or_null(training.user_entry_point));
-  all.set("resource_config", training.resource_config);
-  all.set("input_data_config", training.input_data_config);
-  set_text("output_data_dir", base + "/output/data");
-  set_text("current_host", training.current_host);
-  set_text("current_instance_type", training.instance_type);
-  set_text("current_instance_group", training.instance_group);
-  all.set("current_instance_group_hosts", PyValue::of_list(training.instance_group_hosts));
-  all.set("instance_groups", PyValue::of_list(training.instance_groups));
-  all.set("instance_groups_dict", training.instance_groups_dict);
-  all.set("distribution_instance_groups", training.distribution_instance_groups);
-  all.set("is_hetero", PyValue::of_bool(training.instance_groups.size() > 1));
-  set_text("module_name", training.module_name);
-  all.set("log_level", training.log_level);
-  all.set("framework_module",
-          training.framework_module ? PyValue::of_text(*training.framework_module) : PyValue());
-  set_text("input_dir", base + "/input");
-  set_text("input_config_dir", base + "/input/config");
-  set_text("output_dir", base + "/output");
-  all.set("num_cpus", PyValue::of_int(training.facts.num_cpus));
-  all.set("num_gpus", PyValue::of_int(training.facts.num_gpus));
-  all.set("num_neurons", PyValue::of_int(training.facts.num_neurons));
-  set_text("model_dir", base + "/model");
-  set_text("module_dir", training.module_dir);
-  set_text("output_intermediate_dir", base + "/output/intermediate");
-  return all;
-}
-
-/// The whole Environment as the reference dumps it.
-PyValue training_env(const Training& training) {
-  PyValue all = shared_properties(training);
-  all.set("additional_framework_parameters", training.framework_parameters);
-  all.set("channel_input_dirs", channel_dirs(training));
-  all.set("distribution_hosts", PyValue::of_list(training.distribution_hosts));
-  all.set("hyperparameters", training.hyperparameters);
-  all.set("is_master", PyValue::of_bool(training.is_leader()));
-  all.set("is_modelparallel_enabled", modelparallel_enabled(training.facts.env));
-  all.set("is_smddpmprun_installed", PyValue::of_bool(training.facts.smddpmprun_installed));
-  all.set("is_smddprun_installed", PyValue::of_bool(training.facts.smddprun_installed));
-  all.set("job_name", training.facts.env.contains("TRAINING_JOB_NAME")
-                          ? PyValue::of_text(training.job_name)
-                          : PyValue());
-  all.set("master_hostname", PyValue::of_text(training.leader));
-  all.set("topology", training.topology);
-  return all;
-}
-
-/// str.upper() for ASCII; other letters stay (Python would raise them too).
-std::string upper(std::string text) {
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
 
 std::string variable_text(const PyValue& value) {
   if (value.is_null()) return {};
@@ -114,7 +36,39 @@ Result<void> check_argument(const std::string& name, const std::string& text) {
   return {};
 }
 
-Args lenient_args(const Training& training) {
+/// The properties that are variables of their own, by the same name.
+constexpr std::array own_variables = {
+    std::string_view("hosts"),
+    std::string_view("network_interface_name"),
+    std::string_view("user_entry_point"),
+    std::string_view("resource_config"),
+    std::string_view("input_data_config"),
+    std::string_view("output_data_dir"),
+    std::string_view("current_host"),
+    std::string_view("current_instance_type"),
+    std::string_view("current_instance_group"),
+    std::string_view("current_instance_group_hosts"),
+    std::string_view("instance_groups"),
+    std::string_view("instance_groups_dict"),
+    std::string_view("distribution_instance_groups"),
+    std::string_view("is_hetero"),
+    std::string_view("module_name"),
+    std::string_view("log_level"),
+    std::string_view("framework_module"),
+    std::string_view("input_dir"),
+    std::string_view("input_config_dir"),
+    std::string_view("output_dir"),
+    std::string_view("num_cpus"),
+    std::string_view("num_gpus"),
+    std::string_view("num_neurons"),
+    std::string_view("model_dir"),
+    std::string_view("module_dir"),
+    std::string_view("output_intermediate_dir"),
+};
+
+}  // namespace
+
+Args to_cmd_args(const Training& training) {
   Args args;
   for (const PyValue::Member* member : training.hyperparameters.sorted()) {
     const std::string& name = member->first;
@@ -125,29 +79,37 @@ Args lenient_args(const Training& training) {
     args.push_back(name.empty() ? "" : (one ? "-" : "--") + name);
     args.push_back(argument_text(member->second));
   }
+  args.insert(args.end(), training.script_args.begin(), training.script_args.end());
   return args;
 }
 
-}  // namespace
-
-Env sm_variables(const Training& training) {
-  PyValue all = shared_properties(training);
+Env to_env_vars(const Training& training) {
+  const PyValue properties = job::properties(training);
+  PyValue all = PyValue::new_dict();
+  for (const PyValue::Member& member : properties.members)
+    if (std::find(own_variables.begin(), own_variables.end(), member.first) != own_variables.end())
+      all.set(member.first, member.second);
   all.set("hps", training.hyperparameters);
   all.set("framework_params", training.framework_parameters);
   std::vector<std::string> channels = training.channels;
   std::sort(channels.begin(), channels.end());
   all.set("channels", PyValue::of_list(channels));
-  all.set("training_env", training_env(training));
-  all.set("user_args", PyValue::of_list(lenient_args(training)));
+  all.set("training_env", properties);
+  all.set("user_args", PyValue::of_list(to_cmd_args(training)));
   if (training.topology.truthy()) all.set("topology", training.topology);
-  for (const PyValue::Member& channel : channel_dirs(training).members)
+  for (const PyValue::Member& channel : properties.find("channel_input_dirs")->members)
     all.set("channel_" + channel.first, channel.second);
   for (const PyValue::Member& member : training.hyperparameters.members)
     all.set("hp_" + member.first, member.second);
 
   Env env;
   for (const PyValue::Member& member : all.members)
-    env["SM_" + upper(member.first)] = variable_text(member.second);
+    env["SM_" + python_upper(member.first)] = variable_text(member.second);
+  return env;
+}
+
+Env sm_variables(const Training& training) {
+  Env env = to_env_vars(training);
   env["CURRENT_HOST"] = training.current_host;
   env["SAGEMAKER_JOB_NAME"] = training.declared_job_name;
   env["SAGEMAKER_REGION"] = training.region;
@@ -160,9 +122,7 @@ Result<Args> user_args(const Training& training) {
     TRY(check_argument(member.first, argument_text(member.second)));
     TRY(check_argument(member.first, variable_text(member.second)));
   }
-  Args args = lenient_args(training);
-  args.insert(args.end(), training.script_args.begin(), training.script_args.end());
-  return args;
+  return to_cmd_args(training);
 }
 
 Result<void> check_entry_point(const std::string& name) {
@@ -188,14 +148,47 @@ Result<void> check_entry_point(const std::string& name) {
   return {};
 }
 
+namespace {
+
+/// What SageMaker's own compiler leaves in tracebacks; the reference tells its errors by them.
+bool from_training_compiler(const std::string& lines) {
+  for (const char* path : {"tensorflow/compiler/xla", "tensorflow/compiler/tf2xla",
+                           "tensorflow/python/compiler/xla", "torch_xla/"})
+    if (lines.find(path) != lines.npos) return true;
+  return false;
+}
+
+}  // namespace
+
 std::string failure_text(const Verdict& verdict) {
   const Outcome& outcome = verdict.outcome;
+  // Nothing was run: the reference's ClientError is its bare line.
+  if (outcome.kind == Outcome::Kind::failed && verdict.command.empty() &&
+      verdict.error_class.empty())
+    return describe(verdict);
   // Python counts a death by signal N as exit code -N.
   const int code = outcome.kind == Outcome::Kind::signaled ? -outcome.number : exit_code(outcome);
   std::string message = describe(verdict);
   if (!verdict.last_lines.empty()) message += "\n" + verdict.last_lines;
-  return "ExecuteUserScriptError:\nExitCode " + std::to_string(code) + "\nErrorMessage \"" +
-         message + "\"\nCommand \"" + verdict.command + "\"";
+  std::string extra;
+  if (verdict.out_of_memory)
+    extra = "OutOfMemory: Process killed by SIGKILL (signal 9)";
+  else if (from_training_compiler(verdict.last_lines))
+    extra = "SMTrainingCompiler Error: Error occurred in SMTrainingCompiler.";
+  const std::string& name = verdict.error_class;
+  return (name.empty() ? "ExecuteUserScriptError" : name) + ":\nExitCode " + std::to_string(code) +
+         "\nErrorMessage \"" + message + "\"" +
+         (extra.empty() ? "" : "\nExtraInfo \"" + extra + "\"") + "\nCommand \"" + verdict.command +
+         "\"";
+}
+
+std::string framework_failure_text(const std::string& line) {
+  return "Framework Error: \n" + line;
+}
+
+int framework_exit_code(const Error& error) {
+  if (error.code == Errc::not_found) return ENOENT;
+  return error.code == Errc::denied ? EACCES : 1;
 }
 
 std::string env_text(const Env& env) {

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "job/upper.h"
+
 namespace muster::job {
 namespace {
 
@@ -199,6 +203,97 @@ TEST_CASE("failure text: the reference's form, with the first cause in its first
   verdict.outcome = Outcome::signaled(11);
   CHECK(failure_text(verdict).find("ExitCode -11\nErrorMessage \"rank 3 on algo-2: killed by "
                                    "SIGSEGV") != std::string::npos);
+}
+
+TEST_CASE("failure text: more is said of a lack of memory and of SageMaker's compiler") {
+  Verdict verdict;
+  verdict.outcome = Outcome::signaled(9);
+  verdict.process = "train.py";
+  verdict.command = "python3 train.py";
+  CHECK(failure_text(verdict) ==
+        "ExecuteUserScriptError:\nExitCode -9\nErrorMessage \"train.py: killed by SIGKILL\"\n"
+        "Command \"python3 train.py\"");
+  verdict.out_of_memory = true;
+  CHECK(failure_text(verdict) ==
+        "ExecuteUserScriptError:\nExitCode -9\nErrorMessage \"train.py: killed by SIGKILL (out of "
+        "memory)\"\nExtraInfo \"OutOfMemory: Process killed by SIGKILL (signal 9)\"\n"
+        "Command \"python3 train.py\"");
+  verdict.out_of_memory = false;
+  verdict.last_lines = "File \"/x/torch_xla/core.py\"";
+  CHECK(failure_text(verdict).find("\nExtraInfo \"SMTrainingCompiler Error: Error occurred in "
+                                   "SMTrainingCompiler.\"\n") != std::string::npos);
+}
+
+TEST_CASE("failure text: what kept the script from being run is said in one line") {
+  Verdict verdict;
+  verdict.outcome = Outcome::failed("sagemaker_program: the job names no entry point");
+  verdict.host = "algo-1";
+  CHECK(failure_text(verdict) == "algo-1: sagemaker_program: the job names no entry point");
+  verdict.error_class = "InstallRequirementsError";
+  CHECK(failure_text(verdict).starts_with("InstallRequirementsError:\nExitCode 1\n"));
+  CHECK(framework_failure_text("no file") == "Framework Error: \nno file");
+  CHECK(framework_exit_code(fail(Errc::not_found, "")) == 2);
+  CHECK(framework_exit_code(fail(Errc::denied, "")) == 13);
+  CHECK(framework_exit_code(fail(Errc::invalid_input, "")) == 1);
+}
+
+TEST_CASE("training: names of variables are raised as Python raises them") {
+  const struct {
+    const char* given;
+    const char* want;
+  } cases[] = {{"a_b-1.x", "A_B-1.X"},
+               {"stra\u00dfe", "STRASSE"},
+               {"\u00f1\u00ff", "\u00d1\u0178"},
+               {"\u043a\u044f", "\u041a\u042f"},
+               {"\u0101\u0100", "\u0100\u0100"},
+               {"\u65e5\u672c", "\u65e5\u672c"},
+               {"\ufb03", "FFI"},
+               {"\U00010428", "\U00010400"},
+               {"a\xff\xe2\x28", "A\xff\xe2\x28"},
+               {"\xed\xa0\x80z", "\xed\xa0\x80Z"},
+               {"", ""}};
+  for (const auto& c : cases) {
+    CAPTURE(c.given);
+    CHECK(python_upper(c.given) == c.want);
+  }
+}
+
+TEST_CASE("properties: all that the reference's Environment has, sorted by name") {
+  const Training job = training(R"({"lr": "0.1", "b": "{\"z\": 1, \"a\": 2}"})");
+  const PyValue all = properties(job);
+  CHECK(all.members.size() == 37);
+  CHECK(std::is_sorted(all.members.begin(), all.members.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; }));
+  CHECK(python_dumps_plain(*all.find("hyperparameters")) ==
+        R"({"lr": 0.1, "b": {"z": 1, "a": 2}})");
+  CHECK(all.find("job_name")->is_null());
+  CHECK(!all.find("is_master")->boolean);
+  CHECK(to_env_vars(job).count("CURRENT_HOST") == 0);
+  CHECK(sm_variables(job).at("CURRENT_HOST") == "algo-2");
+}
+
+TEST_CASE("training: given contents stand in for files and are taken as they are") {
+  const auto of = [](const std::string& given) {
+    return training_from({R"({"from": "file"})", three_hosts, R"({"train": {}})"}, Facts{},
+                         *given_config(given));
+  };
+  const Training given = *of(R"({"hyperparameters": {"a": "1"}, "resource_config":
+      {"current_host": "x", "hosts": ["x"]}, "input_data_config": {"test": {}}})");
+  CHECK(python_dumps(given.hyperparameters) == R"({"a":"1"})");
+  CHECK(given.current_host == "x");
+  CHECK(given.channels == std::vector<std::string>{"test"});
+  // What Python takes for false leaves the file in force.
+  for (const char* none : {"{}", R"({"hyperparameters": {}, "resource_config": null})"}) {
+    CAPTURE(none);
+    const Training files = *of(none);
+    CHECK(python_dumps(files.hyperparameters) == R"({"from":"file"})");
+    CHECK(files.current_host == "algo-2");
+    CHECK(files.channels == std::vector<std::string>{"train"});
+  }
+  for (const char* bad : {"", "[]", R"({"hosts": []})", R"({"hyperparameters": [1]})"}) {
+    CAPTURE(bad);
+    CHECK(given_config(bad).error().code == Errc::invalid_input);
+  }
 }
 
 TEST_CASE("environment text: lines, shell and JSON") {

@@ -20,10 +20,15 @@ struct Inputs {
   Runner runner = Runner::process;
   int processes_per_host = 1;
   std::optional<int> processes;  ///< sagemaker_mpi_num_processes.
-  std::string custom_options;    ///< sagemaker_mpi_custom_mpi_options.
+  std::string custom_options;    ///< For mpirun; from the hyperparameter custom_options_name().
   std::string interface = "eth0";
   std::string instance_type;
+  int gpus = 0;           ///< Of this host.
+  bool smddprun = false;  ///< SMDDP's own launcher of ranks is installed.
 };
+
+/// The hyperparameter that holds a runner's options for mpirun.
+const char* custom_options_name(Runner runner);
 
 /// `runner`: none for the one that the hyperparameters ask for.
 /// Error: `invalid_input` for a value that is no number where one is expected.
@@ -39,6 +44,14 @@ EntryPoint entry_point_kind(const std::string& name, bool has_setup_py);
 /// script in turn. Error: `invalid_input`, naming sagemaker_program.
 Result<Command> program_command(const Inputs& inputs, const Options& options,
                                 const std::string& module);
+
+/// As program_command(), for a runner (`who`, for the error) that takes a Python script only.
+/// Error: `invalid_input`, naming sagemaker_program.
+Result<Command> script_command(const Inputs& inputs, const Options& options, const std::string& who,
+                               const std::string& module);
+
+/// Puts a library in front of those that `env` has programs preload; nothing if it is empty.
+void add_preload(Env& env, const std::string& library);
 
 // The plan of a host of a distributed job; `inputs.host` is one of `inputs.hosts`.
 // Error: `invalid_input`.

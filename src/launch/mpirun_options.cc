@@ -4,148 +4,13 @@
 #include <array>
 
 #include "base/text.h"
+#include "launch/mpi_flavour.h"
+#include "launch/mpirun_options_table.h"
 
 namespace muster::launch {
 namespace {
 
-/// What an option means to the plan.
-enum class Kind {
-  plain,
-  binds,
-  maps,
-  by_node,
-  oversubscribes,
-  prefix,
-  verbose,
-  set_already,
-  refused
-};
-
-struct Option {
-  std::string_view name;  ///< Without its dashes: Open MPI takes one or two of them alike.
-  int values;
-  Kind kind = Kind::plain;
-  const char* why = nullptr;  ///< For `refused`.
-};
-
-constexpr const char* hosts_are_ours = "the hosts are those of the job";
-constexpr const char* count_is_ours =
-    "the number of ranks is sagemaker_mpi_num_of_processes_per_host, sagemaker_mpi_num_processes";
-constexpr const char* wraps_ranks = "it changes the program that is started as a rank";
-constexpr const char* starts_nothing = "the job would end without having run";
-constexpr const char* daemons_are_ours = "muster starts the daemons";
-constexpr const char* folder_is_ours = "ranks start in the code folder";
-
-/// All of mpirun's options. Source: orte/mca/schizo/ompi/schizo_ompi.c of Open MPI 4.1.4 and
-/// opal/mca/base/mca_base_cmd_line.c; short letters are names of their own.
-constexpr std::array options = {
-    Option{"allow-run-as-root", 0, Kind::set_already},
-    Option{"am", 1},
-    Option{"app", 1, Kind::refused, wraps_ranks},
-    Option{"bind-to", 1, Kind::binds},
-    Option{"bind-to-core", 0, Kind::binds},
-    Option{"bind-to-socket", 0, Kind::binds},
-    Option{"bycore", 0, Kind::maps},
-    Option{"bynode", 0, Kind::by_node},
-    Option{"byslot", 0, Kind::set_already},
-    Option{"c", 1, Kind::refused, count_is_ours},
-    Option{"np", 1, Kind::refused, count_is_ours},
-    Option{"n", 1, Kind::refused, count_is_ours},
-    Option{"cf", 1},
-    Option{"cartofile", 1},
-    Option{"continuous", 0},
-    Option{"cpu-list", 1},
-    Option{"cpu-set", 1},
-    Option{"cpus-per-proc", 1, Kind::maps},
-    Option{"cpus-per-rank", 1, Kind::maps},
-    Option{"d", 0},
-    Option{"debug-devel", 0},
-    Option{"debug", 0, Kind::refused, wraps_ranks},
-    Option{"debug-daemons", 0},
-    Option{"debug-daemons-file", 0},
-    Option{"debugger", 1, Kind::refused, wraps_ranks},
-    Option{"default-hostfile", 1, Kind::refused, hosts_are_ours},
-    Option{"disable-recovery", 0},
-    Option{"display-allocation", 0},
-    Option{"display-devel-allocation", 0},
-    Option{"display-devel-map", 0},
-    Option{"display-diffable-map", 0},
-    Option{"display-map", 0},
-    Option{"display-topo", 0},
-    Option{"do-not-launch", 0, Kind::refused, starts_nothing},
-    Option{"do-not-resolve", 0},
-    Option{"dvm", 0, Kind::refused, daemons_are_ours},
-    Option{"enable-instant-on-support", 0},
-    Option{"enable-recovery", 0},
-    Option{"fwd-mpirun-port", 0},
-    Option{"get-stack-traces", 0},
-    Option{"gmca", 2},
-    Option{"h", 0, Kind::refused, starts_nothing},
-    Option{"help", 0, Kind::refused, starts_nothing},
-    Option{"H", 1, Kind::refused, hosts_are_ours},
-    Option{"host", 1, Kind::refused, hosts_are_ours},
-    Option{"hnp", 1, Kind::refused, daemons_are_ours},
-    Option{"hostfile", 1, Kind::refused, hosts_are_ours},
-    Option{"index-argv-by-rank", 0, Kind::refused, wraps_ranks},
-    Option{"launch-agent", 1, Kind::refused, daemons_are_ours},
-    Option{"leave-session-attached", 0, Kind::set_already},
-    Option{"machinefile", 1, Kind::refused, hosts_are_ours},
-    Option{"map-by", 1, Kind::maps},
-    Option{"max-restarts", 1},
-    Option{"max-vm-size", 1, Kind::refused, hosts_are_ours},
-    Option{"mca", 2},
-    Option{"merge-stderr-to-stdout", 0},
-    Option{"N", 1, Kind::by_node},
-    Option{"nolocal", 0, Kind::refused, hosts_are_ours},
-    Option{"nooversubscribe", 0},
-    Option{"noprefix", 0},
-    Option{"novm", 0},
-    Option{"npernode", 1, Kind::by_node},
-    Option{"npersocket", 1, Kind::maps},
-    Option{"ompi-server", 1},
-    Option{"output-filename", 1},
-    Option{"output-proctable", 0},
-    Option{"oversubscribe", 0, Kind::oversubscribes},
-    Option{"path", 1},
-    Option{"pernode", 0, Kind::by_node},
-    Option{"personality", 1},
-    Option{"ppr", 1, Kind::maps},
-    Option{"prefix", 1, Kind::prefix},
-    Option{"preload-binary", 0, Kind::refused, wraps_ranks},
-    Option{"preload-files", 1},
-    Option{"q", 0},
-    Option{"quiet", 0},
-    Option{"rank-by", 1},
-    Option{"rankfile", 1, Kind::maps},
-    Option{"report-bindings", 0},
-    Option{"report-child-jobs-separately", 0},
-    Option{"report-events", 1},
-    Option{"report-pid", 1},
-    Option{"report-state-on-timeout", 0},
-    Option{"report-uri", 1},
-    Option{"rf", 1, Kind::maps},
-    Option{"s", 0, Kind::refused, wraps_ranks},
-    Option{"set-cwd-to-session-dir", 0, Kind::refused, folder_is_ours},
-    Option{"show-progress", 0},
-    Option{"stdin", 1},
-    Option{"tag-output", 0},
-    Option{"timeout", 1},
-    Option{"timestamp-output", 0},
-    Option{"tune", 1},
-    Option{"tv", 0, Kind::refused, wraps_ranks},
-    Option{"use-hwthread-cpus", 0},
-    Option{"use-regexp", 0},
-    Option{"V", 0, Kind::refused, starts_nothing},
-    Option{"v", 0, Kind::verbose},
-    Option{"verbose", 0, Kind::verbose},
-    Option{"version", 0, Kind::refused, starts_nothing},
-    Option{"wd", 1, Kind::refused, folder_is_ours},
-    Option{"wdir", 1, Kind::refused, folder_is_ours},
-    Option{"x", 1},
-    Option{"xml", 0},
-    Option{"xml-file", 1},
-    Option{"xterm", 1, Kind::refused, wraps_ranks},
-};
+using Kind = MpirunOption::Kind;
 
 struct Refusal {
   std::string_view name;  ///< Ends with '*': every parameter that begins so.
@@ -155,6 +20,7 @@ struct Refusal {
 constexpr std::array refusals = {
     Refusal{"plm_base_verbose", nullptr},
     Refusal{"plm_rsh_verbose", nullptr},
+    Refusal{"plm_ssh_verbose", nullptr},
     Refusal{"plm", daemons_are_ours},
     Refusal{"plm_*", daemons_are_ours},
     Refusal{"pls_*", daemons_are_ours},
@@ -177,17 +43,20 @@ constexpr std::array refusals = {
     Refusal{"orte_fork_agent", wraps_ranks},
     Refusal{"orte_xterm", wraps_ranks},
     Refusal{"orte_do_not_launch", starts_nothing},
+    Refusal{"prte_launch_agent", daemons_are_ours},
+    Refusal{"prte_ssh_agent", daemons_are_ours},
+    Refusal{"prte_hnp_uri", daemons_are_ours},
+    Refusal{"prte_parent_uri", daemons_are_ours},
+    Refusal{"prte_ess_*", daemons_are_ours},
+    Refusal{"prte_default_hostfile", hosts_are_ours},
+    Refusal{"prte_default_dash_host", hosts_are_ours},
+    Refusal{"prte_max_vm_size", hosts_are_ours},
+    Refusal{"prte_fwd_environment", variables_are_hosts},
     Refusal{"mca_base_env_list", "mpirun refuses it beside -x; use -x"},
 };
 
 Error bad(const std::string& what) {
   return fail(Errc::invalid_input, "sagemaker_mpi_custom_mpi_options: " + what);
-}
-
-const Option* find_option(std::string_view name) {
-  for (const Option& option : options)
-    if (option.name == name) return &option;
-  return nullptr;
 }
 
 Error refused(const std::string& word, const char* why) {
@@ -197,7 +66,7 @@ Error refused(const std::string& word, const char* why) {
 /// Reads one option after the other into a CustomOptions.
 class Reader {
  public:
-  explicit Reader(Args words) : words_(std::move(words)) {}
+  Reader(Args words, const MpiFlavour& flavour) : words_(std::move(words)), flavour_(flavour) {}
 
   Result<CustomOptions> read() {
     while (at_ < words_.size()) TRY(read_one());
@@ -212,9 +81,9 @@ class Reader {
       return bad("\"" + to_utf8(word) + "\" is no option (mpirun would start it as the program)");
     if (word == "--") return refused(word, wraps_ranks);
     const std::string_view name = std::string_view(word).substr(word[1] == '-' ? 2 : 1);
-    const Option* option = find_option(name);
+    const MpirunOption* option = find_mpirun_option(flavour_, name);
     if (option == nullptr)
-      return bad("\"" + to_utf8(word) + "\" is no option of Open MPI 4.1's mpirun" +
+      return bad("\"" + to_utf8(word) + "\" is no option of " + name_of(flavour_) + "'s mpirun" +
                  (word.find('=') == std::string::npos ? "" : "; it takes values as a word apart"));
     if (option->kind == Kind::refused) return refused(word, option->why);
     Args values;
@@ -241,24 +110,37 @@ class Reader {
     return {};
   }
 
-  Result<void> take(const Option& option, const std::string& word, const Args& values) {
+  Result<void> take(const MpirunOption& option, const std::string& word, const Args& values) {
     if (option.kind == Kind::set_already) return {};
-    if (option.name == "mca" || option.name == "gmca") {
+    if (option.kind == Kind::mca) {
       const bool known = found_.mca.contains(values[0]);
       TRY(take_mca(values[0], values[1]));
       if (known || values[0] == "orte_leave_session_attached") return {};
     }
-    if (option.name == "x") TRY(take_export(values[0]));
+    if (option.kind == Kind::exports) TRY(take_export(values[0]));
+    if (option.kind == Kind::export_value) TRY(take_export(values[0] + "=" + values[1]));
+    if (option.kind == Kind::export_names)
+      for (const std::string& name : split(values[0], ',')) TRY(take_export(name));
     found_.verbose |= option.kind == Kind::verbose;
     found_.binds |= option.kind == Kind::binds;
     if (option.kind == Kind::maps) found_.mapping = Mapping::other;
     if (option.kind == Kind::by_node) found_.mapping = Mapping::by_node;
     found_.prefix |= option.kind == Kind::prefix;
+    found_.interface |= option.kind == Kind::interface;
     found_.oversubscribes |= option.kind == Kind::oversubscribes;
-    if (option.name == "map-by") take_mapping(values[0]);
-    found_.words.push_back(word);
+    if (!is_hydra(flavour_) && option.name == "map-by") take_mapping(values[0]);
+    if (is_hydra(flavour_) && in_plan_only(option.kind)) return {};
+    // Open MPI 5 takes a long name behind one dash for several short ones, or warns of it.
+    const bool dash = flavour_.major >= 5 && option.name.size() > 1 && word[1] != '-';
+    found_.words.push_back((dash && !is_hydra(flavour_) ? "-" : "") + word);
     found_.words.insert(found_.words.end(), values.begin(), values.end());
     return {};
+  }
+
+  /// What hydra's line says in its own way: see hydra_line().
+  static bool in_plan_only(Kind kind) {
+    return kind == Kind::exports || kind == Kind::export_value || kind == Kind::export_names ||
+           kind == Kind::oversubscribes;
   }
 
   Result<void> take_mca(const std::string& name, const std::string& value) {
@@ -285,6 +167,8 @@ class Reader {
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     if (name.empty()) return bad("-x \"" + to_utf8(text) + "\" wants NAME or NAME=VALUE");
+    if (is_hydra(flavour_) && name.find(',') != std::string::npos)
+      return bad("-x " + to_utf8(name) + ": hydra takes no ',' in a variable's name");
     if (name.starts_with("MUSTER_")) return refused("-x " + name, "the name is muster's own");
     if (equals == std::string::npos)
       found_.exported[name] = std::nullopt;
@@ -306,6 +190,7 @@ class Reader {
   }
 
   Args words_;
+  const MpiFlavour flavour_;
   std::size_t at_ = 0;
   CustomOptions found_;
 };
@@ -351,10 +236,10 @@ Result<Args> split_quoted(std::string_view text) {
   return words;
 }
 
-Result<CustomOptions> parse_custom_options(std::string_view text) {
+Result<CustomOptions> parse_custom_options(std::string_view text, const MpiFlavour& flavour) {
   if (text.find('\0') != std::string_view::npos) return bad("holds a NUL");
   Args words = TRY(split_quoted(text));
-  return Reader(std::move(words)).read();
+  return Reader(std::move(words), flavour).read();
 }
 
 }  // namespace muster::launch

@@ -7,6 +7,7 @@
 
 #include "base/command.h"
 #include "base/result.h"
+#include "launch/plan.h"
 
 namespace muster::launch {
 
@@ -15,20 +16,23 @@ enum class Mapping { by_slot, by_node, other };
 
 /// The user's own mpirun options (hyperparameter sagemaker_mpi_custom_mpi_options), understood.
 struct CustomOptions {
-  Args words;  ///< For mpirun's line, as given but for --NCCL_DEBUG and what is already set.
+  /// For mpirun's line, as given but for --NCCL_DEBUG and what is already set; for hydra also
+  /// without what is exported.
+  Args words;
   std::map<std::string, std::string> mca;  ///< -mca NAME VALUE, also in `words`.
-  std::map<std::string, std::optional<std::string>> exported;  ///< -x, also in `words`.
+  std::map<std::string, std::optional<std::string>> exported;  ///< -x; for hydra -genv and alike.
   std::optional<std::string> nccl_debug;                       ///< --NCCL_DEBUG
   bool verbose = false;                                        ///< -v, -verbose
+  bool interface = false;                                      ///< -iface
   bool binds = false;                                          ///< Says what ranks are bound to.
   bool prefix = false;          ///< --prefix: mpirun changes PATH and LD_LIBRARY_PATH of ranks.
   bool oversubscribes = false;  ///< More ranks than slots are wanted.
   std::optional<Mapping> mapping;
 };
 
-/// Error: `invalid_input` naming the option: unknown to Open MPI 4.1, short of a value, given twice
+/// Error: `invalid_input` naming the option: unknown to this mpirun, short of a value, given twice
 /// (-mca), or one that muster sets itself because the job rests on it.
-Result<CustomOptions> parse_custom_options(std::string_view text);
+Result<CustomOptions> parse_custom_options(std::string_view text, const MpiFlavour& flavour = {});
 
 /// Splits as a POSIX shell does with '…', "…" and \, and expands nothing.
 /// Error: `invalid_input` for a quote that is not closed.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "launch/inputs.h"
+#include "launch/mpi_flavour.h"
 #include "launch/mpirun_options.h"
 
 namespace muster::launch {
@@ -19,12 +20,11 @@ bool begins_with_any(const std::string& name, const Names& prefixes) {
                      [&](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
-/// What an Open MPI 4.1 daemon tells its ranks; observed on a remote rank, listed in
-/// docs/decisions/0004-mpirun.md.
-bool from_open_mpi(const std::string& name) {
-  static const Names prefixes = {"OMPI_", "PMIX_", "ORTE_", "OPAL_"};
-  return begins_with_any(name, prefixes) || name == "HFI_NO_BACKTRACE" ||
-         name == "IPATH_NO_BACKTRACE";
+bool sets_refused_mca(const std::string& variable) {
+  for (const std::string_view prefix : {"OMPI_MCA_", "PRTE_MCA_"})
+    if (variable.starts_with(prefix))
+      return mca_refusal(std::string_view(variable).substr(prefix.size())) != nullptr;
+  return false;
 }
 
 bool secret(std::string name) {
@@ -38,12 +38,13 @@ bool secret(std::string name) {
 
 constexpr const char* masked = "***";
 
-/// The words with the values of secret `-x NAME=VALUE` masked.
+/// The words with the values of secret `-x NAME=VALUE` and `-genv NAME VALUE` masked.
 Args shown(Args words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     if (words[i - 1] == "-x" && equals != std::string::npos && secret(words[i].substr(0, equals)))
       words[i] = words[i].substr(0, equals + 1) + masked;
+    if (i > 1 && words[i - 2] == "-genv" && secret(words[i - 1])) words[i] = masked;
   }
   return words;
 }
@@ -71,12 +72,8 @@ Json command_json(const Command& command) {
           {"cwd", command.cwd}};
 }
 
-}  // namespace
-
-Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
-  const bool takes_part =
-      std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host) != inputs.hosts.end();
-  switch (takes_part ? inputs.runner : Runner::process) {
+Result<HostPlan> plan_for(Runner runner, const Inputs& inputs, const Options& options) {
+  switch (runner) {
     case Runner::mpi:
       return plan_mpi(inputs, options);
     case Runner::smdataparallel:
@@ -90,28 +87,38 @@ Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   }
   HostPlan result;
   result.rank = TRY(program_command(inputs, options, ""));
+  return result;
+}
+
+}  // namespace
+
+Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
+  const bool takes_part =
+      std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host) != inputs.hosts.end();
+  HostPlan result = TRY(plan_for(takes_part ? inputs.runner : Runner::process, inputs, options));
+  // Not mpirun's: it and its daemons know hosts by their own names.
+  if (result.launcher == Launcher::mpi) add_preload(result.rank.env, options.preload);
   result.roll_call = inputs.hosts_of_job > 1;
+  result.hosts = inputs.hosts;
   return result;
 }
 
 Env rank_environment(const HostPlan& plan, const Env& given) {
   Env env = plan.rank.env;
   for (const auto& [name, value] : given)
-    if (from_open_mpi(name)) env[name] = value;
+    if (told_to_ranks(name)) env[name] = value;
   for (const std::string& name : plan.kept_names)
     if (const Env::const_iterator at = given.find(name); at != given.end()) env[name] = at->second;
   return env;
 }
 
 Env launcher_environment(const Env& base) {
-  static const Names launchers = {"PMIX_", "PMI_", "SLURM_",     "PBS_",
-                                  "LSB_",  "LSF_", "OMPI_COMM_", "ORTE_HNP_"};
-  static const std::string mca = "OMPI_MCA_";
+  static const Names launchers = {"PMIX_",  "PMI_",  "SLURM_",       "PBS_",
+                                  "LSB_",   "LSF_",  "OMPI_COMM_",   "ORTE_HNP_",
+                                  "HYDRA_", "HYDI_", "I_MPI_HYDRA_", "MPI_LOCAL"};
   Env env;
   for (const auto& [name, value] : base)
-    if (!begins_with_any(name, launchers) &&
-        !(name.starts_with(mca) && mca_refusal(name.substr(mca.size()))))
-      env.emplace(name, value);
+    if (!begins_with_any(name, launchers) && !sets_refused_mca(name)) env.emplace(name, value);
   return env;
 }
 

@@ -58,7 +58,7 @@ struct Options {
 
 enum class Launcher { process, mpi };
 
-/// What one host runs. Every host makes its own from its own files; only the leader's has a
+/// What one host runs. Every host makes its own from its own files; only the leading host's has a
 /// launcher command.
 struct HostPlan {
   Launcher launcher = Launcher::process;
@@ -74,6 +74,7 @@ struct HostPlan {
   int ranks_here = 1;
   int ranks_total = 1;     ///< Of the whole job; for launcher process, of this host.
   bool roll_call = false;  ///< The job has more than one host: they gather first.
+  Args hosts;              ///< Those that take part in the distribution; the first one leads.
 };
 
 /// Decides what this host runs. Pure.

@@ -91,4 +91,28 @@ Result<Command> program_command(const Inputs& inputs, const Options& options,
   return Command{std::move(argv), program_environment(inputs, options), options.code_dir};
 }
 
+Result<Command> script_command(const Inputs& inputs, const Options& options, const std::string& who,
+                               const std::string& module) {
+  switch (entry_point_kind(inputs.entry_point, options.has_setup_py)) {
+    case EntryPoint::python_program:
+      return program_command(inputs, options, module);
+    case EntryPoint::python_package:
+      return bad_entry(inputs.entry_point, "is a Python package (setup.py is in " +
+                                               options.code_dir + "), and " + who +
+                                               " starts Python scripts only");
+    case EntryPoint::command:
+      break;
+  }
+  TRY(job::check_entry_point(inputs.entry_point));
+  return bad_entry(inputs.entry_point,
+                   "is no Python script (.py), and " + who + " starts nothing else");
+}
+
+void add_preload(Env& env, const std::string& library) {
+  if (library.empty()) return;
+  std::string& list = env["LD_PRELOAD"];
+  if (list == library || list.starts_with(library + ":")) return;
+  list = list.empty() ? library : library + ":" + list;
+}
+
 }  // namespace muster::launch

@@ -11,14 +11,17 @@ namespace muster::launch {
 namespace {
 
 constexpr std::size_t text_bytes_max = 128 * 1024;  // One argument of Linux holds no more.
-constexpr std::string_view program = "orted";
+/// What may be started: the daemons of Open MPI 4, 5, MPICH and Intel MPI.
+constexpr std::array<std::string_view, 4> programs = {"orted", "prted", "hydra_pmi_proxy",
+                                                      "hydra_bstrap_proxy"};
 constexpr std::string_view word_signs =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-^~[]";
 constexpr std::string_view path_signs =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
 /// What --prefix sets, and OPAL_* that mpirun's own environment holds.
-constexpr std::array<std::string_view, 5> settable = {
-    "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OPAL_PREFIX", "OPAL_LIBDIR"};
+constexpr std::array<std::string_view, 7> settable = {
+    "PATH",        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OPAL_PREFIX",
+    "OPAL_LIBDIR", "PRTE_PREFIX",     "PMIX_PREFIX"};
 /// mpirun's wish for a login shell of the sh or ksh kind; nothing of it is done.
 constexpr std::string_view profile = "( test ! -r ./.profile || . ./.profile;";
 
@@ -74,7 +77,8 @@ class Reader {
     return std::nullopt;
   }
 
-  /// NAME=VALUE ; export NAME ;  where VALUE may end in $NAME or ${NAME:-}.
+  /// NAME=VALUE ; export NAME ;  where VALUE may end in $NAME or ${NAME:-}; from Open MPI 5
+  /// without spaces.
   Result<AgentCall::Change> read_assignment(std::string_view name_read) {
     const std::string name(name_read);
     rest_.remove_prefix(name.size() + 1);
@@ -82,13 +86,13 @@ class Reader {
     const std::size_t end = std::min(rest_.find_first_not_of(path_signs), rest_.size());
     change.value = rest_.substr(0, end);
     rest_.remove_prefix(end);
-    for (const std::string& reference : {"$" + name + " ", "${" + name + ":-} "}) {
+    for (const std::string& reference : {"$" + name, "${" + name + ":-}"}) {
       if (!rest_.starts_with(reference)) continue;
-      rest_.remove_prefix(reference.size() - 1);
+      rest_.remove_prefix(reference.size());
       change.before_present = true;
       break;
     }
-    if (rest_.starts_with(' ') && take(";") && take("export " + name) && take(";")) return change;
+    if (take(";") && take("export " + name) && take(";")) return change;
     return denied("the value of " + name + " is none that --prefix sets, at " + excerpt(rest_));
   }
 
@@ -114,11 +118,12 @@ class Reader {
   static Result<void> check(const Args& argv) {
     if (argv.empty()) return denied("the call names no program");
     const std::string& path = argv[0];
-    const bool named =
-        path == program || (path.starts_with('/') && path.ends_with("/" + std::string(program)));
     const std::vector<std::string> segments = split(path, '/');
+    const bool named =
+        (segments.size() == 1 || path.starts_with('/')) &&
+        std::find(programs.begin(), programs.end(), segments.back()) != programs.end();
     if (!named || std::find(segments.begin(), segments.end(), "..") != segments.end())
-      return denied("only orted, not " + excerpt(path));
+      return denied("only orted, prted and hydra's proxies, not " + excerpt(path));
     // A daemon that leaves its session is out of our sight.
     if (std::find(argv.begin(), argv.end(), "--daemonize") != argv.end())
       return denied("--daemonize (orte_leave_session_attached must be 1)");
@@ -134,6 +139,19 @@ Result<AgentCall> parse_agent_call(std::string_view text) {
   if (text.size() > text_bytes_max) return denied("the call is longer than 128 KiB");
   if (text.find('\0') != std::string_view::npos) return denied("the call holds a NUL");
   return Reader(text).read();
+}
+
+Result<AgentRequest> agent_request(const Args& words) {
+  // Hydra's wishes to ssh: quiet, no terminal, no X.
+  static const Args flags = {"-q", "-x", "-X", "-T", "-n"};
+  std::size_t host = 0;
+  while (host < words.size() && std::find(flags.begin(), flags.end(), words[host]) != flags.end())
+    ++host;
+  if (host + 1 >= words.size() || words[host].starts_with('-'))
+    return fail(Errc::invalid_input,
+                "expected HOST and the command that mpirun gives to its remote shell");
+  const Args command(words.begin() + static_cast<std::ptrdiff_t>(host) + 1, words.end());
+  return AgentRequest{words[host], join(command, " ")};
 }
 
 Result<Command> agent_command(std::string_view text, const Env& base) {

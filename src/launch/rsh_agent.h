@@ -9,6 +9,16 @@
 
 namespace muster::launch {
 
+/// What mpirun calls its remote shell with, taken apart.
+struct AgentRequest {
+  std::string host;
+  std::string text;  ///< The command for it, words joined by spaces as ssh joins them.
+};
+
+/// `words` are the agent's arguments: options for ssh, the host's name, the command.
+/// Error: `invalid_input`.
+Result<AgentRequest> agent_request(const Args& words);
+
 /// What mpirun asks its remote shell to do, understood: start one daemon.
 struct AgentCall {
   struct Change {
@@ -19,15 +29,18 @@ struct AgentCall {
     bool operator==(const Change&) const = default;
   };
   std::vector<Change> environment;  ///< In order; only paths that --prefix sets.
-  Args argv;                        ///< argv[0] is "orted" or a path that ends in "/orted".
+  Args argv;  ///< argv[0] is a daemon's name or an absolute path that ends in it.
 
   bool operator==(const AgentCall&) const = default;
 };
 
 /// Reads the words that mpirun gives to its agent after the host name, joined by spaces. No shell
-/// is asked: exactly the forms that Open MPI 4.1 writes are understood, with or without --prefix,
-/// for login shells of the bash, zsh, sh and ksh kind. Error: `denied`, for anything else.
-/// Source: setup_launch() in orte/mca/plm/rsh/plm_rsh_module.c, Open MPI 4.1.4.
+/// is asked: exactly the forms that Open MPI 4.1, Open MPI 5 and hydra write are understood, with
+/// or without --prefix, for login shells of the bash, zsh, sh and ksh kind. Error: `denied`, for
+/// anything else.
+/// Source: setup_launch() in orte/mca/plm/rsh/plm_rsh_module.c, Open MPI 4.1.4, and in
+/// src/mca/plm/ssh/plm_ssh_module.c, PRRTE 3.0; hydra's calls as observed (MPICH 5.0.2, Intel MPI
+/// 2021.13).
 Result<AgentCall> parse_agent_call(std::string_view text);
 
 /// The daemon as a command of a host whose launchers start from `base`. Error: `denied`.

@@ -1,53 +1,14 @@
 #include "loop/psk.h"
 
 #include <openssl/err.h>
-#include <sys/socket.h>
 
 #include <array>
-#include <cerrno>
-#include <climits>
-#include <cstring>
 
 namespace muster::loop {
 namespace {
 
 constexpr std::size_t key_bytes = 32;
 constexpr std::size_t identity_bytes_max = 256;
-
-PskSession& session_at(BIO* bio) {
-  return *static_cast<PskSession*>(BIO_get_data(bio));
-}
-
-int bio_read(BIO* bio, char* into, int bytes_max) {
-  BIO_clear_retry_flags(bio);
-  const int count = session_at(bio).receive(into, bytes_max);
-  if (count < 0 && errno == EAGAIN) BIO_set_retry_read(bio);
-  return count;
-}
-
-int bio_write(BIO* bio, const char* bytes, int count) {
-  BIO_clear_retry_flags(bio);
-  const int written = session_at(bio).send(bytes, count);
-  if (written < 0 && errno == EAGAIN) BIO_set_retry_write(bio);
-  return written;
-}
-
-long bio_ctrl(BIO*, int command, long, void*) {
-  return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-/// OpenSSL's own socket BIO would raise SIGPIPE.
-BIO_METHOD* bio_method() {
-  static const std::unique_ptr<BIO_METHOD, void (*)(BIO_METHOD*)> method = [] {
-    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "muster socket");
-    CHECK_THAT(made != nullptr, "BIO_meth_new");
-    BIO_meth_set_read(made, bio_read);
-    BIO_meth_set_write(made, bio_write);
-    BIO_meth_set_ctrl(made, bio_ctrl);
-    return std::unique_ptr<BIO_METHOD, void (*)(BIO_METHOD*)>(made, BIO_meth_free);
-  }();
-  return method.get();
-}
 
 PskSession& session_of_ssl(SSL* ssl) {
   return *static_cast<PskSession*>(SSL_get_app_data(ssl));
@@ -67,47 +28,33 @@ int use_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::si
 }
 
 SslContext make_context(const SSL_METHOD* method) {
-  // No configuration file: it may load modules, which a static program cannot.
-  static const int initialised = OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
-  SslContext context(initialised == 1 ? SSL_CTX_new(method) : nullptr, SSL_CTX_free);
+  SslContext context = make_ssl_context(method, TLS1_3_VERSION);
   if (!context) return context;
   SSL_CTX* raw = context.get();
-  const bool usable = SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION) == 1 &&
-                      SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION) == 1 &&
+  const bool usable = SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION) == 1 &&
                       // With other suites beside it OpenSSL 3.0 does not find the key's.
                       SSL_CTX_set_ciphersuites(raw, "TLS_AES_128_GCM_SHA256") == 1 &&
                       SSL_CTX_set1_groups_list(raw, "X25519:P-256") == 1;
   if (!usable) context.reset();
-  SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_read_ahead(raw, 1);
-  SSL_CTX_set_default_read_buffer_len(raw, 64u << 10);
   return context;
-}
-
-std::string reason() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* text = ERR_reason_error_string(code);
-  return text != nullptr ? text : "error " + std::to_string(code);
 }
 
 /// Why a handshake failed that OpenSSL gave up.
 Error handshake_error() {
   const unsigned long code = ERR_peek_error();
   const int number = ERR_GET_REASON(code);
-  if (ERR_GET_LIB(code) != ERR_LIB_SSL) return fail(Errc::system, "TLS: " + reason());
+  if (ERR_GET_LIB(code) != ERR_LIB_SSL) return fail(Errc::system, "TLS: " + ssl_reason());
   if (number > SSL_AD_REASON_OFFSET)
-    return fail(Errc::denied, "the other side refused our key (" + reason() + ")");
+    return fail(Errc::denied, "the other side refused our key (" + ssl_reason() + ")");
   switch (number) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
     case SSL_R_BINDER_DOES_NOT_VERIFY:
     case SSL_R_BAD_PSK:
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
     case SSL_R_NO_SHARED_CIPHER:
-      return fail(Errc::denied, "the other side has not the job's key (" + reason() + ")");
+      return fail(Errc::denied, "the other side has not the job's key (" + ssl_reason() + ")");
     default:
-      return fail(Errc::protocol, "the other side speaks no TLS 1.3 (" + reason() + ")");
+      return fail(Errc::protocol, "the other side speaks no TLS 1.3 (" + ssl_reason() + ")");
   }
 }
 
@@ -134,11 +81,7 @@ PskSession::PskSession(SSL_CTX* context, int socket)
     : socket_(socket), ssl_(SSL_new(context), SSL_free) {
   CHECK_THAT(ssl_, "SSL_new: out of memory");
   SSL_set_app_data(ssl_.get(), this);
-  BIO* bio = BIO_new(bio_method());
-  CHECK_THAT(bio != nullptr, "BIO_new: out of memory");
-  BIO_set_data(bio, this);
-  BIO_set_init(bio, 1);
-  SSL_set_bio(ssl_.get(), bio, bio);
+  socket_.attach(ssl_.get());
 }
 
 std::unique_ptr<PskSession> PskSession::server(SSL_CTX* context, int socket,
@@ -186,41 +129,11 @@ SSL_SESSION* PskSession::offered(const unsigned char** identity, std::size_t* si
   return session_of(key_);
 }
 
-int PskSession::receive(char* into, int bytes_max) {
-  ssize_t count = 0;
-  do count = ::recv(socket_, into, static_cast<std::size_t>(bytes_max), 0);
-  while (count < 0 && errno == EINTR);
-  if (count == 0) ended_ = true;
-  if (count < 0 && errno != EAGAIN) failure_ = errno;
-  return static_cast<int>(count);
-}
-
-int PskSession::send(const char* bytes, int count) {
-  ssize_t sent = 0;
-  do sent = ::send(socket_, bytes, static_cast<std::size_t>(count), MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  if (sent < 0 && errno != EAGAIN) failure_ = errno;
-  return static_cast<int>(sent);
-}
-
 Wire::Attempt PskSession::outcome_of(int result, bool shaking) {
-  switch (SSL_get_error(ssl_.get(), result)) {
-    case SSL_ERROR_WANT_READ:
-      return {.kind = Kind::want_read};
-    case SSL_ERROR_WANT_WRITE:
-      return {.kind = Kind::want_write};
-    case SSL_ERROR_ZERO_RETURN:
-      return {.kind = Kind::end};
-    default:
-      break;
-  }
-  if (failure_ != 0) {
-    errno = failure_;
-    return {.kind = Kind::failed, .error = fail_errno("connection")};
-  }
-  if (ended_) return {.kind = Kind::end};
-  return {.kind = Kind::failed,
-          .error = shaking ? handshake_error() : fail(Errc::protocol, "TLS: " + reason())};
+  Attempt attempt = socket_.outcome_of(ssl_.get(), result);
+  if (attempt.kind == Kind::failed && attempt.error.text.empty())
+    attempt.error = shaking ? handshake_error() : fail(Errc::protocol, "TLS: " + ssl_reason());
+  return attempt;
 }
 
 Wire::Attempt PskSession::handshake() {

@@ -9,11 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "loop/wire.h"
+#include "loop/socket_bio.h"
 
 namespace muster::loop {
 
-using SslContext = std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)>;
 using KeyFor = std::function<std::optional<std::string>(const std::string& identity)>;
 
 /// Null if OpenSSL refuses (out of memory, or a build without the suite).
@@ -42,8 +41,6 @@ class PskSession final : public Wire {
   void goodbye() override;
 
   // Called by OpenSSL.
-  int receive(char* into, int bytes_max);
-  int send(const char* bytes, int count);
   SSL_SESSION* found(std::string identity);
   SSL_SESSION* offered(const unsigned char** identity, std::size_t* size);
 
@@ -52,9 +49,7 @@ class PskSession final : public Wire {
   Attempt outcome_of(int result, bool shaking);
   SSL_SESSION* session_of(const std::string& key);
 
-  int socket_;
-  bool ended_ = false;  ///< The other side will send no more.
-  int failure_ = 0;     ///< errno of the socket.
+  SocketBio socket_;
   std::string identity_;
   std::string key_;
   const KeyFor* key_for_ = nullptr;

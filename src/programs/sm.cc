@@ -16,6 +16,7 @@
 #include "toolkit/env_command.h"
 #include "toolkit/init.h"
 #include "toolkit/rank.h"
+#include "toolkit/toolkit_command.h"
 #include "toolkit/train.h"
 
 extern char** environ;
@@ -36,6 +37,7 @@ const Entry entries[] = {
     {"doctor", cli::doctor_main, "say what this machine lacks and how to install it"},
     {"clean", cli::clean_main, "remove what killed jobs left behind"},
     {"completion", cli::completion_main, "print the completion script of a shell"},
+    {"toolkit", toolkit::toolkit_main, nullptr},
     {"rank", toolkit::rank_main, nullptr},
     {"init", toolkit::init_main, nullptr},
     {"steward", steward::steward_main, nullptr},

@@ -42,7 +42,10 @@ char* raw(const std::string& text) {
 
 Prepared prepared(const Command& command, const std::string& program, const Stdio& stdio) {
   Prepared result;
-  result.program = program;
+  // After the chdir a relative name holds as it was written, and a script sees it as its $0.
+  const std::string& written = command.argv[0];
+  const bool relative = written.find('/') != written.npos && !written.starts_with('/');
+  result.program = relative ? written : program;
   for (const std::string& word : command.argv) result.argv.push_back(raw(word));
   result.argv.push_back(nullptr);
   for (const auto& [name, value] : command.env) result.env_text.push_back(name + "=" + value);
@@ -223,6 +226,20 @@ Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptio
   if (count == 0) return pid;
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   return explained(failure, command, program);
+}
+
+Error replace_self(const Command& command) {
+  if (command.argv.empty() || has_nul(command))
+    return fail(Errc::invalid_input, "a command that is empty or holds a NUL cannot be started");
+  Result<std::string> program = find_program(command.argv[0], command.env, command.cwd);
+  if (!program) return program.error();
+  Prepared self = prepared(command, *program, {});
+  if (!command.cwd.empty() && ::chdir(command.cwd.c_str()) != 0)
+    return explained({Step::chdir, errno}, command, *program);
+  reset_signals();
+  keep_nothing_open();
+  ::execve(self.program.c_str(), self.argv.data(), self.envp.data());
+  return explained({Step::exec, errno}, command, *program);
 }
 
 }  // namespace muster::supervise

@@ -171,6 +171,8 @@ TEST_CASE("spawn: arguments and variables arrive byte for byte, and no shell see
 TEST_CASE("spawn: a program is found below the child's folder and runs there") {
   const Folder folder;
   folder.file("here", "#!/bin/sh\npwd\n", 0755);
+  folder.file("name", "#!/bin/sh\nprintf %s $0\n", 0755);
+  CHECK(run({{"./name"}, default_env, folder.path}).out == "./name");
   CHECK(run({{"./here"}, default_env, folder.path}).out == folder.path + "\n");
   CHECK(run({{"here"}, {{"PATH", ".:/bin"}}, folder.path}).out == folder.path + "\n");
   const std::string before = std::filesystem::current_path();

@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "job/message.h"
+#include "launch/rsh_agent.h"
 #include "toolkit/socket_client.h"
 
 namespace muster::toolkit {
@@ -33,15 +33,16 @@ Result<int> call(const std::string& socket_path, const std::string& host, const 
 
 int agent_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm agent", Log::Level::info);
-  if (args.size() < 2) {
-    log.error("expected HOST and the command that mpirun gives to its remote shell");
+  const Result<launch::AgentRequest> request = launch::agent_request(args);
+  if (!request) {
+    log.error(request.error().text);
     return exit_no_train;
   }
   const Env::const_iterator path = env.find("MUSTER_SOCKET");
-  const Args words(args.begin() + 1, args.end());
-  const Result<int> code = call(path == env.end() ? "" : path->second, args[0], join(words, " "));
+  const Result<int> code =
+      call(path == env.end() ? "" : path->second, request->host, request->text);
   if (code) return *code;
-  log.error(args[0] + ": " + code.error().text);
+  log.error(request->host + ": " + code.error().text);
   return exit_no_train;
 }
 

@@ -1,46 +1,67 @@
 #include "toolkit/conduct.h"
 
-#include <algorithm>
-
 namespace muster::toolkit {
 
-Result<void> Conduct::start_program(std::function<void(job::Verdict)> on_end) {
-  const std::vector<std::string>& hosts = context_.training.hosts;
-  const auto at = std::find(hosts.begin(), hosts.end(), host());
+Result<void> Conduct::open_socket() {
+  if (!context_.socket) return {};
+  HostRun::Visitors visitors;
+  visitors.on_agent = [this](AgentCall call) { agent(std::move(call)); };
+  visitors.on_call = [this](Call made, CallEnd on_end) {
+    return call(std::move(made), std::move(on_end), false);
+  };
+  visitors.on_call_gone = [this] { call_gone(); };
+  return context_.host_run.listen(std::move(visitors));
+}
+
+loop::Task<> Conduct::work() {
+  Prepared prepared = co_await context_.prepare();
+  if (given_up_) co_return;
+  begun_ = true;
+  if (job::Verdict* failed = std::get_if<job::Verdict>(&prepared)) {
+    end_work(std::move(*failed));
+    co_return;
+  }
+  Work work = std::get<Work>(std::move(prepared));
+  const std::string name = work.name;
+  const Result<void> done = begin(std::move(work));
+  if (!done) end_work(failed_here(name, done.error()));
+}
+
+Result<void> Conduct::begin(Work work) {
+  if (work.program) return start_program(work);
+  CHECK_THAT(work.call.has_value(), "a host's work is a program or a call");
+  return call(
+      *std::move(work.call), [this](const job::Verdict& verdict) { end_work(verdict); }, true);
+}
+
+Result<void> Conduct::start_program(const Work& work) {
   HostRun::Program program;
-  program.name = context_.training.user_entry_point;
-  program.rank = static_cast<int>(at - hosts.begin());
+  program.name = work.name;
+  program.rank = work.rank;
   program.user = true;
-  program.command = context_.plan.rank;
+  program.command = *work.program;
+  if (context_.socket) program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
   program.sink = [this](job::Lines lines) {
     return context_.output.lines(host(), std::move(lines));
   };
-  program.on_end = std::move(on_end);
+  program.on_end = [this](job::Verdict verdict) {
+    context_.output.ended(verdict);
+    end_work(std::move(verdict));
+  };
   Result<void> started = context_.host_run.start(std::move(program));
-  if (!started) return started.error().in(context_.training.user_entry_point);
+  if (!started) return started.error().in(work.name);
   return started;
 }
 
-Result<void> Conduct::start_launcher_program(Command command, HostRun::Sink sink,
-                                             std::function<void(job::Verdict)> on_end) {
-  HostRun::Program program;
-  program.name = command.argv.front().substr(command.argv.front().rfind('/') + 1);
-  program.command = std::move(command);
-  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
-  program.sink = std::move(sink);
-  program.on_end = std::move(on_end);
-  return context_.host_run.start(std::move(program));
+void Conduct::give_up_work(int signal) {
+  if (begun_ || given_up_) return;
+  given_up_ = true;
+  end_work(stopped_verdict(signal));
 }
 
-Result<void> Conduct::let_ranks_come(HostRun::Sink sink,
-                                     std::function<void(job::Verdict)> on_rank_end,
-                                     std::function<void(AgentCall)> on_agent) {
-  RankRun run;
-  run.command = context_.plan.rank;
-  run.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
-  run.kept = context_.plan.kept_names;
-  return context_.host_run.listen(std::move(run), std::move(sink), std::move(on_rank_end),
-                                  std::move(on_agent));
+void Conduct::end_work(job::Verdict verdict) {
+  own_end_ = verdict;
+  host_ended(std::move(verdict));
 }
 
 job::Verdict Conduct::failed_here(const std::string& process, const Error& error) const {

@@ -16,7 +16,8 @@ using job::type_of;
 Follow::Follow(HostContext context) : Conduct(std::move(context)), changed_(context_.loop) {}
 
 loop::Task<job::Verdict> Follow::run() {
-  const Result<void> joined = co_await join();
+  Result<void> joined = open_socket();
+  if (joined) joined = co_await join();
   if (!joined && stop_signal_ != 0) co_return stopped_verdict(stop_signal_);
   if (!joined) co_return failed_here("", joined.error());
   joined_ = true;
@@ -51,16 +52,6 @@ loop::Task<Result<void>> Follow::join() {
     verdict.process = "host";
     settle(std::move(verdict));
   });
-  if (context_.plan.launcher == launch::Launcher::mpi) {
-    Result<void> coming = let_ranks_come(
-        user_sink(),
-        [this](job::Verdict verdict) {
-          context_.output.ended(verdict);
-          member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
-        },
-        [](AgentCall call) { call.reply(1, "mpirun runs on the leader only"); });
-    if (!coming) co_return coming.error();
-  }
   co_return co_await member_->join();
 }
 
@@ -80,21 +71,14 @@ void Follow::settle(job::Verdict verdict) {
 
 void Follow::on_frame(const Frame& frame) {
   switch (static_cast<Message>(frame.type)) {
-    case Message::start: {
-      if (context_.plan.launcher == launch::Launcher::mpi) return;
-      const auto ended = [this](const job::Verdict& verdict) {
-        context_.output.ended(verdict);
-        member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
-      };
-      const Result<void> started = start_program(ended);
-      if (!started) ended(failed_here(context_.training.user_entry_point, started.error()));
-      return;
-    }
+    case Message::start:
+      return context_.loop.spawn(work());
     case Message::exec:
       return on_exec(frame);
     case Message::signal: {
       const SignalRequest request = signal_from(frame.payload);
-      return context_.host_run.stop(request.signal, request.grace);
+      context_.host_run.stop(request.signal, request.grace);
+      return give_up_work(request.signal);
     }
     case Message::drain:
       return context_.loop.spawn(drain(grace_from(frame.payload)));
@@ -104,24 +88,85 @@ void Follow::on_frame(const Frame& frame) {
       return settle(verdict ? *std::move(verdict) : failed_here("", verdict.error()));
     }
     default:
+      on_call_frame(frame);
+  }
+}
+
+void Follow::on_call_frame(const Frame& frame) {
+  switch (static_cast<Message>(frame.type)) {
+    case Message::call_start:
+      return begin_call();
+    case Message::call_drain:
+      return context_.loop.spawn(drain_call(grace_from(frame.payload)));
+    case Message::call_end: {
+      const Result<job::Verdict> verdict = verdict_from_text(frame.payload);
+      own_call_.reset();
+      const CallEnd on_end = std::exchange(on_call_end_, nullptr);
+      if (on_end) on_end(verdict ? *verdict : failed_here("", verdict.error()));
+      return;
+    }
+    default:
       context_.log.warning("leader: unexpected message " + std::to_string(frame.type));
   }
+}
+
+Result<void> Follow::call(Call made, CallEnd on_end, bool) {
+  if (own_call_)
+    return fail(Errc::closed, own_call_->name +
+                                  " runs already on this host; one call at a time, and none "
+                                  "inside a rank");
+  member_->post(type_of(Message::host_call), host_call_text({made.name, made.digest}));
+  own_call_ = std::move(made);
+  on_call_end_ = std::move(on_end);
+  return {};
+}
+
+void Follow::call_gone() {
+  const job::Verdict verdict =
+      failed_here("operator", fail(Errc::closed, "was ended before its call"));
+  member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
+}
+
+void Follow::agent(AgentCall call) {
+  call.reply(1, "mpirun runs on the leader only");
+}
+
+void Follow::host_ended(job::Verdict verdict) {
+  member_->post(type_of(Message::host_end), to_text(job::to_json(verdict)));
+}
+
+void Follow::begin_call() {
+  if (!own_call_) return;
+  context_.output.tag_ranks();
+  context_.host_run.begin_call(own_call_->rank, user_sink(), [this](const job::Verdict& verdict) {
+    context_.output.ended(verdict);
+    member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
+  });
+}
+
+loop::Task<> Follow::drain_call(Duration grace) {
+  co_await context_.host_run.finish_call(grace);
+  member_->post(type_of(Message::call_drained), "{}");
 }
 
 void Follow::on_exec(const Frame& frame) {
   Result<ExecRequest> request = exec_from(frame.payload);
   if (!request) return context_.log.warning("leader: " + request.error().text);
   const int id = request->id;
-  Result<Command> command = launch::agent_command(request->text, context_.plan.rank.env);
+  if (!own_call_) return send_end(id, job::Outcome::failed("no launch is under way"));
+  Result<Command> command = launch::agent_command(request->text, own_call_->rank.command.env);
   if (!command) return send_end(id, job::Outcome::failed(command.error().text));
-  const HostRun::Sink sink = [this, id](job::Lines lines) -> loop::Task<> {
+  HostRun::Program program;
+  program.name = command->argv.front().substr(command->argv.front().rfind('/') + 1);
+  program.command = *std::move(command);
+  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
+  program.sink = [this, id](job::Lines lines) -> loop::Task<> {
     lines.rank = id;
     member_->post(type_of(Message::exec_output), job::encode(lines));
     static_cast<void>(co_await member_->room());
   };
-  const Result<void> started = start_launcher_program(
-      *std::move(command), sink,
-      [this, id](const job::Verdict& verdict) { send_end(id, verdict.outcome); });
+  program.on_end = [this, id](const job::Verdict& verdict) { send_end(id, verdict.outcome); };
+  const Result<void> started = context_.host_run.start(std::move(program));
   if (!started) send_end(id, job::Outcome::failed(started.error().text));
 }
 
@@ -141,6 +186,7 @@ void Follow::stop(int signal) {
   if (member_) member_->post(type_of(Message::signal), signal_text(signal, grace));
   context_.host_run.stop(SIGTERM, grace);
   if (member_ && !joined_) context_.loop.spawn(leave());
+  if (joined_) give_up_work(signal);
 }
 
 loop::Task<> Follow::leave() {

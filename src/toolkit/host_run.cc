@@ -14,6 +14,8 @@ namespace muster::toolkit {
 namespace {
 /// How long the end of a process waits for the end of its output, which a child of it may hold.
 constexpr Duration last_words_wait = std::chrono::milliseconds(100);
+/// How long killed ranks and launchers may take to be gone.
+constexpr Duration call_end_wait = std::chrono::seconds(5);
 /// How long a reader of our output that does not keep up is waited for once all writers are gone.
 constexpr Duration output_wait = std::chrono::seconds(30);
 }  // namespace
@@ -24,6 +26,7 @@ struct HostRun::Process {
   std::string name;
   int rank = -1;
   bool user = false;
+  bool of_call = false;  ///< A rank.
   std::string command;
   std::function<void(job::Verdict)> on_end;
   supervise::LastWords words;
@@ -41,17 +44,13 @@ HostRun::~HostRun() {
   ::rmdir(folder_.c_str());
 }
 
-Result<void> HostRun::listen(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
-                             std::function<void(AgentCall)> on_agent) {
+Result<void> HostRun::listen(Visitors visitors) {
   folder_ = TRY(make_private_folder("/tmp", "muster-"));
   socket_path_ = folder_ + "/socket";
-  rank_run_ = std::move(rank);
-  rank_run_.command.env["MUSTER_SOCKET"] = socket_path_;
-  rank_sink_ = std::move(sink);
-  on_rank_end_ = std::move(on_rank_end);
   HostSocket::Callbacks callbacks;
   callbacks.on_rank = [this](const RankHello& hello) -> Result<RankRun> {
     if (finishing_) return fail(Errc::closed, "the job is ending");
+    if (!call_open_) return fail(Errc::closed, "no launch is under way on this host");
     return rank_come(hello);
   };
   callbacks.on_started = [this](int number, Fd out, Fd err) {
@@ -63,9 +62,44 @@ Result<void> HostRun::listen(RankRun rank, Sink sink, std::function<void(job::Ve
     const auto found = ranks_.find(number);
     if (found != ranks_.end()) co_await report(found->second, std::move(outcome));
   };
-  callbacks.on_agent = std::move(on_agent);
+  callbacks.on_agent = std::move(visitors.on_agent);
+  callbacks.on_call = std::move(visitors.on_call);
+  callbacks.on_call_gone = std::move(visitors.on_call_gone);
   socket_ = TRY(HostSocket::open(loop_, socket_path_, std::move(callbacks)));
   return {};
+}
+
+void HostRun::begin_call(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end) {
+  ranks_.clear();
+  rank_run_ = std::move(rank);
+  rank_run_.command.env["MUSTER_SOCKET"] = socket_path_;
+  rank_sink_ = std::move(sink);
+  on_rank_end_ = std::move(on_rank_end);
+  call_open_ = true;
+}
+
+loop::Task<> HostRun::finish_call(Duration grace) {
+  call_open_ = false;
+  if (!socket_) co_return;
+  if (ranks_running_ > 0 && grace > Duration()) socket_->signal_ranks(SIGTERM);
+  const TimePoint kill_at = Clock::now() + grace;
+  while (ranks_running_ > 0 && Clock::now() < kill_at) co_await moved_.wait_until(kill_at);
+  if (ranks_running_ > 0) socket_->signal_ranks(SIGKILL);
+  end_launchers();
+  const TimePoint gone_by = Clock::now() + call_end_wait;
+  while ((ranks_running_ > 0 || launchers_running()) && Clock::now() < gone_by)
+    co_await moved_.wait_until(gone_by);
+}
+
+bool HostRun::launchers_running() const {
+  for (const auto& [pid, process] : programs_)
+    if (!process->user) return true;
+  return false;
+}
+
+void HostRun::end_launchers() {
+  for (const auto& [pid, process] : programs_)
+    if (!process->user) reaper_.signal_group(pid, SIGKILL);
 }
 
 RankRun HostRun::rank_come(const RankHello& hello) {
@@ -73,10 +107,12 @@ RankRun HostRun::rank_come(const RankHello& hello) {
   rank->name = "rank " + std::to_string(hello.rank);
   rank->rank = hello.rank;
   rank->user = true;
+  rank->of_call = true;
   rank->command = shell_quoted(rank_run_.command.argv);
   rank->on_end = on_rank_end_;
   ranks_[hello.rank] = std::move(rank);
   ++users_;
+  ++ranks_running_;
   return rank_run_;
 }
 
@@ -139,6 +175,7 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outc
   verdict.last_lines = process->words.text();
   verdict.command = process->command;
   if (process->user) --users_;
+  if (process->of_call) --ranks_running_;
   if (process->on_end) process->on_end(std::move(verdict));
   moved_.notify();
 }

@@ -26,7 +26,8 @@ class HostRun {
   struct Program {
     std::string name;   ///< For verdicts: "mpirun", "orted", "train.py".
     int rank = -1;      ///< >= 0: its output is user output of that rank.
-    bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop.
+    bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop. Others are
+                        ///< launchers: part of a call, they end with it.
     Command command;
     Sink sink;
     std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.
@@ -37,11 +38,24 @@ class HostRun {
   HostRun& operator=(const HostRun&) = delete;
   ~HostRun();
 
-  /// Opens the host's socket in a private folder; ranks that come run `rank`. Errors: `system`.
-  /// `on_rank_end` is called for each rank's end after its last line went to `sink`.
-  Result<void> listen(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end,
-                      std::function<void(AgentCall)> on_agent);
+  /// Who comes to the host's socket besides ranks.
+  struct Visitors {
+    std::function<void(AgentCall)> on_agent;
+    std::function<Result<void>(Call, CallEnd)> on_call;
+    std::function<void()> on_call_gone;
+  };
+  /// Opens the host's socket in a private folder. Errors: `system`.
+  Result<void> listen(Visitors visitors);
+  /// Empty before listen().
   const std::string& socket_path() const { return socket_path_; }
+  const std::string& folder() const { return folder_; }  ///< The private one; empty likewise.
+
+  /// From now on ranks may come; they run `rank`. `on_rank_end` is called for each one's end after
+  /// its last line went to `sink`.
+  void begin_call(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end);
+  /// No more ranks; those that run get SIGTERM, then SIGKILL after `grace`, launchers SIGKILL.
+  /// Returns when all have ended. Without a call there is nothing to do.
+  loop::Task<> finish_call(Duration grace);
 
   Result<void> start(Program program);
 
@@ -63,6 +77,8 @@ class HostRun {
   loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
   loop::Task<> kill_at_deadline();
   void signal_users(int signal);
+  void end_launchers();
+  bool launchers_running() const;
 
   loop::Loop& loop_;
   supervise::Reaper& reaper_;
@@ -75,7 +91,9 @@ class HostRun {
   std::unique_ptr<HostSocket> socket_;
   std::map<int, std::shared_ptr<Process>> ranks_;       ///< Those that came over the socket.
   std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Those that we started.
-  int users_ = 0;
+  int users_ = 0;                                       ///< Users' programs and ranks that run.
+  int ranks_running_ = 0;
+  bool call_open_ = false;
   int readers_ = 0;
   bool finishing_ = false;
   loop::Event moved_;

@@ -23,13 +23,14 @@ struct HostSocket::State : std::enable_shared_from_this<HostSocket::State> {
   loop::Task<> serve_rank(std::shared_ptr<loop::UnixChannel> channel, Frame hello);
   Result<RankRun> admit(const RankHello& hello);
   loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
+  loop::Task<> serve_call(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<job::Outcome> follow_rank(loop::UnixChannel& channel, int rank);
 
   loop::Loop& loop;
   std::unique_ptr<loop::UnixListener> listener;
   Callbacks callbacks;
   std::map<int, std::shared_ptr<loop::UnixChannel>> ranks;
-  std::set<std::shared_ptr<loop::UnixChannel>> open;  ///< All of them, ranks' and agents'.
+  std::set<std::shared_ptr<loop::UnixChannel>> open;  ///< All of them.
   bool closed = false;  ///< The HostSocket is gone: no callback is called any more.
 };
 
@@ -98,6 +99,8 @@ loop::Task<> HostSocket::State::serve(std::shared_ptr<loop::UnixChannel> channel
     co_await serve_rank(channel, *first);
   else if (first && !closed && first->type == type_of(Message::agent_exec))
     co_await serve_agent(channel, *first);
+  else if (first && !closed && first->type == type_of(Message::call))
+    co_await serve_call(channel, *first);
   open.erase(channel);
   channel->close();
 }
@@ -173,6 +176,25 @@ loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> c
   };
   callbacks.on_agent(std::move(call));
   static_cast<void>(co_await channel->receive());  // Until the agent goes.
+}
+
+loop::Task<> HostSocket::State::serve_call(std::shared_ptr<loop::UnixChannel> channel,
+                                           const Frame& frame) {
+  const auto answered = std::make_shared<bool>(false);
+  const CallEnd answer = [channel, answered](const job::Verdict& verdict) {
+    *answered = true;
+    channel->post(type_of(Message::call_result), to_text(job::to_json(verdict)));
+  };
+  Result<Call> call = unpack_call(frame.payload);
+  const Result<void> taken =
+      call ? callbacks.on_call(*std::move(call), answer) : Result<void>(call.error());
+  if (!taken) {
+    channel->post(type_of(Message::failed), to_text({{"why", taken.error().text}}));
+    static_cast<void>(co_await channel->flushed());
+    co_return;
+  }
+  static_cast<void>(co_await channel->receive());  // Until the operator goes.
+  if (!closed && !*answered) callbacks.on_call_gone();
 }
 
 }  // namespace muster::toolkit

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "job/outcome.h"
 #include "loop/unix.h"
+#include "toolkit/call.h"
 
 namespace muster::toolkit {
 
@@ -19,11 +20,6 @@ struct RankHello {
   int rank = 0;
   int local_rank = 0;
   pid_t pid = 0;  ///< Of `sm rank`.
-};
-/// What it is to run.
-struct RankRun {
-  Command command;
-  Args kept;  ///< Variables of its own environment that win over `command.env`.
 };
 /// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
 struct AgentCall {
@@ -34,7 +30,7 @@ struct AgentCall {
   std::function<void(int code, const std::string& error)> reply;
 };
 
-/// The unix socket of a host's `train`, to which ranks and agents talk.
+/// The unix socket of a host's `train`, to which ranks, agents and operators talk.
 /// Source: docs/protocols/host-socket.md.
 class HostSocket {
  public:
@@ -47,6 +43,10 @@ class HostSocket {
     /// returns the rank is let go.
     std::function<loop::Task<>(int rank, job::Outcome outcome)> on_rank_end;
     std::function<void(AgentCall)> on_agent;
+    /// An operator calls; `end` answers it. Error: the call is refused with its text.
+    std::function<Result<void>(Call, CallEnd end)> on_call;
+    /// The operator of a call that has no answer yet is gone.
+    std::function<void()> on_call_gone;
   };
   /// Listens at `path` (mode 0600). Error: `system`.
   static Result<std::unique_ptr<HostSocket>> open(loop::Loop& loop, const std::string& path,

@@ -1,38 +1,41 @@
 #include "toolkit/lead.h"
 
-#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "job/message.h"
-#include "launch/rsh_agent.h"
 #include "toolkit/messages.h"
 
 namespace muster::toolkit {
+
+using job::Message;
+using job::type_of;
+
 namespace {
 constexpr Duration end_slack = std::chrono::milliseconds(1500);  ///< For KILL to be carried out.
 }
 
-/// A launcher's daemon on some host, and the agent of mpirun that waits for its end.
-struct Lead::Daemon {
-  std::string host;
-  AgentCall call;
-  std::unique_ptr<Writer> out, err;  ///< The agent's; copies of mpirun's own.
-};
-
-Lead::Lead(HostContext context) : Conduct(std::move(context)), changed_(context_.loop) {}
+Lead::Lead(HostContext context)
+    : Conduct(std::move(context)),
+      calls_(context_,
+             [this](const std::string& to, Message type, std::string_view payload) {
+               if (leader_) leader_->post(to, type_of(type), payload);
+             }),
+      changed_(context_.loop) {}
 
 loop::Task<job::Verdict> Lead::run() {
-  Result<void> ready;
-  if (!leads_alone()) ready = co_await gather();
-  if (ready && stop_signal_ == 0) ready = start();
+  Result<void> ready = open_socket();
+  if (ready && !leads_alone()) ready = co_await gather();
   job::Verdict verdict;
-  if (stop_signal_ != 0 && !started_)
+  if (stop_signal_ != 0) {
     verdict = stopped_verdict(stop_signal_);
-  else if (!ready)
+  } else if (!ready) {
     verdict = failed_here("", ready.error());
-  else
+  } else {
+    start();
     verdict = co_await watch();
+  }
   co_await end(verdict);
   co_return verdict;
 }
@@ -55,7 +58,7 @@ loop::Task<Result<void>> Lead::gather() {
   leader_->on_frame([this](const std::string& from, Frame frame) { on_frame(from, frame); });
   leader_->on_lost([this](const std::string& lost, const std::string& how) {
     draining_.erase(lost);
-    scripts_running_.erase(lost);
+    working_.erase(lost);
     job::Verdict verdict;
     verdict.outcome = job::Outcome::lost(how);
     verdict.host = lost;
@@ -65,40 +68,37 @@ loop::Task<Result<void>> Lead::gather() {
   co_return co_await leader_->gather();
 }
 
-Result<void> Lead::start() {
+void Lead::start() {
   started_ = true;
-  for (const std::string& name : context_.training.hosts)
-    if (name != host()) draining_.insert(name);
-  if (context_.plan.launcher == launch::Launcher::process) return start_script();
-  return start_launcher();
+  working_.insert(context_.training.hosts.begin(), context_.training.hosts.end());
+  draining_ = working_;
+  draining_.erase(host());
+  context_.loop.spawn(work());
 }
 
-Result<void> Lead::start_script() {
-  scripts_running_.insert(context_.training.hosts.begin(), context_.training.hosts.end());
-  return start_program([this](job::Verdict verdict) {
-    scripts_running_.erase(host());
-    on_outcome(std::move(verdict));
-  });
+Result<void> Lead::call(Call made, CallEnd on_end, bool whole_job) {
+  if (ending_) return fail(Errc::closed, "the job is ending");
+  whole_job_call_ = whole_job;
+  return calls_.call(std::move(made), std::move(on_end), whole_job);
 }
 
-Result<void> Lead::start_launcher() {
-  Result<void> coming = let_ranks_come(
-      [this](job::Lines lines) { return context_.output.lines(host(), std::move(lines)); },
-      [this](job::Verdict verdict) { on_outcome(std::move(verdict)); },
-      [this](AgentCall call) { on_agent(std::move(call)); });
-  if (!coming) return coming;
-  CHECK_THAT(context_.plan.launcher_command.has_value(), "the leader's plan has the launcher");
-  launcher_running_ = true;
-  Command command = *context_.plan.launcher_command;
-  command.env["MUSTER_AGENT"] = "1";
-  return start_launcher_program(
-      std::move(command),
-      [this](job::Lines lines) { return context_.output.launcher_lines(std::move(lines)); },
-      [this](job::Verdict verdict) {
-        launcher_running_ = false;
-        launcher_ended_well_ = verdict.success();
-        add_failure(std::move(verdict));
-      });
+void Lead::call_gone() {
+  job::Verdict verdict = failed_here("operator", fail(Errc::closed, "was ended before its call"));
+  calls_.ended(std::move(verdict));
+}
+
+void Lead::host_ended(job::Verdict verdict) {
+  // The call has looked for its first cause already.
+  if (whole_job_call_ && !verdict.success() && stop_signal_ == 0) decided_ = verdict;
+  one_host_ended(host(), std::move(verdict));
+}
+
+void Lead::one_host_ended(const std::string& name, job::Verdict verdict) {
+  working_.erase(name);
+  if (verdict.success()) calls_.gone(name, "ended");
+  // A program that fails because its call did is not the first cause; what the call found is.
+  const bool of_call = !verdict.success() && calls_.last_failure();
+  add_failure(of_call ? *calls_.last_failure() : std::move(verdict));
 }
 
 loop::Task<job::Verdict> Lead::watch() {
@@ -109,13 +109,16 @@ loop::Task<job::Verdict> Lead::watch() {
 }
 
 std::optional<job::Verdict> Lead::verdict_now(TimePoint now) const {
-  const bool mpi = context_.plan.launcher == launch::Launcher::mpi;
-  const bool all_ended = mpi ? !launcher_running_ : scripts_running_.empty();
-  if (all_ended && !cause_.failing()) return job::Verdict{};
+  const bool all_ended = working_.empty();
   // After a stop request what fails is its consequence.
-  if (stop_signal_ == 0) return cause_.decide(now);
-  if (all_ended || now >= stop_by_) return stopped_verdict(stop_signal_);
-  return std::nullopt;
+  if (stop_signal_ != 0 && (all_ended || now >= stop_by_)) {
+    if (all_ended && !cause_.failing()) return job::Verdict{};
+    return stopped_verdict(stop_signal_);
+  }
+  if (stop_signal_ != 0) return std::nullopt;
+  if (decided_) return decided_;
+  if (all_ended && !cause_.failing()) return job::Verdict{};
+  return cause_.decide(now);
 }
 
 TimePoint Lead::next_look() const {
@@ -126,11 +129,6 @@ TimePoint Lead::next_look() const {
 void Lead::add_failure(job::Verdict verdict) {
   if (!ending_) cause_.add(std::move(verdict), Clock::now());
   changed_.notify();
-}
-
-void Lead::on_outcome(job::Verdict verdict) {
-  if (!ending_) context_.output.ended(verdict);
-  add_failure(std::move(verdict));
 }
 
 void Lead::stop(int signal) {
@@ -147,8 +145,10 @@ void Lead::stop_all(const SignalRequest& request) {
   if (leader_ && !started_)
     leader_->cancel(host() + " was stopped by " + job::signal_name(request.signal));
   if (leader_ && started_)
-    leader_->post_all(job::type_of(job::Message::signal), signal_text(SIGTERM, request.grace));
+    leader_->post_all(type_of(Message::signal), signal_text(SIGTERM, request.grace));
+  calls_.stop();
   context_.host_run.stop(SIGTERM, request.grace);
+  if (started_) give_up_work(request.signal);
   changed_.notify();
 }
 
@@ -156,56 +156,63 @@ loop::Task<> Lead::end(const job::Verdict& verdict) {
   ending_ = true;
   const Duration grace = verdict.success() ? Duration() : context_.options.failure_grace;
   const TimePoint deadline = Clock::now() + grace + end_slack;
-  if (leader_ && started_) {
-    leader_->post_all(job::type_of(job::Message::drain), grace_text(grace));
-  }
-  daemons_.clear();  // With our copies of mpirun's output, or that would never end.
+  if (leader_ && started_) leader_->post_all(type_of(Message::drain), grace_text(grace));
+  calls_.close();
   co_await context_.host_run.finish(grace);
   if (!leader_) co_return;
   while (!draining_.empty() && Clock::now() < deadline) co_await changed_.wait_until(deadline);
   leader_->expect_end();
-  leader_->post_all(job::type_of(job::Message::end), to_text(job::to_json(verdict)));
+  leader_->post_all(type_of(Message::end), to_text(job::to_json(verdict)));
   co_await leader_->ended(Clock::now() + std::chrono::milliseconds(500));
   leader_->close();
 }
 
 void Lead::on_frame(const std::string& from, const Frame& frame) {
-  switch (static_cast<job::Message>(frame.type)) {
-    case job::Message::lines:
-      return on_lines(from, frame, true);
-    case job::Message::exec_output:
-      return on_lines(from, frame, false);
-    case job::Message::exec_end:
-      return on_exec_end(from, frame);
-    case job::Message::drained:
+  switch (static_cast<Message>(frame.type)) {
+    case Message::lines:
+      return on_lines(from, frame);
+    case Message::exec_output:
+      return calls_.member_output(frame);
+    case Message::exec_end:
+      return calls_.member_daemon_ended(from, frame);
+    case Message::call_drained:
+      return calls_.member_drained(from);
+    case Message::host_call: {
+      Result<HostCall> made = host_call_from(frame.payload);
+      if (!made) return context_.log.warning(from + ": " + made.error().text);
+      return calls_.member_calls(from, *std::move(made));
+    }
+    default:
+      return on_job_frame(from, frame);
+  }
+}
+
+void Lead::on_job_frame(const std::string& from, const Frame& frame) {
+  switch (static_cast<Message>(frame.type)) {
+    case Message::drained:
       draining_.erase(from);
       return changed_.notify();
-    case job::Message::signal:
+    case Message::signal:
       return stop_all(signal_from(frame.payload));
-    case job::Message::outcome: {
+    case Message::outcome:
+    case Message::host_end: {
       Result<job::Verdict> verdict = verdict_from_text(frame.payload);
       if (!verdict) return context_.log.warning(from + ": " + verdict.error().text);
+      if (frame.type == type_of(Message::host_end))
+        return one_host_ended(from, *std::move(verdict));
       verdict->host = from;
-      if (context_.plan.launcher == launch::Launcher::process) scripts_running_.erase(from);
-      return add_failure(*std::move(verdict));
+      return calls_.ended(*std::move(verdict));
     }
     default:
       context_.log.warning(from + ": unexpected message " + std::to_string(frame.type));
   }
 }
 
-void Lead::on_lines(const std::string& from, const Frame& frame, bool user) {
-  Result<job::Lines> lines = job::lines_from(frame.payload);
+void Lead::on_lines(const std::string& from, const Frame& frame) {
+  const Result<job::Lines> lines = job::lines_from(frame.payload);
   if (!lines) return context_.log.warning(from + ": " + lines.error().text);
-  if (user) {
-    context_.output.post_lines(from, *lines);
-    if (held_.insert(from).second) context_.loop.spawn(release_when_read(from));
-    return;
-  }
-  const auto daemon = daemons_.find(lines->rank);
-  if (daemon == daemons_.end()) return;
-  (lines->stream == job::Stream::err ? daemon->second->err : daemon->second->out)
-      ->post(lines->bytes);
+  context_.output.post_lines(from, *lines);
+  if (held_.insert(from).second) context_.loop.spawn(release_when_read(from));
 }
 
 loop::Task<> Lead::release_when_read(std::string from) {
@@ -216,46 +223,6 @@ loop::Task<> Lead::release_when_read(std::string from) {
     leader_->hold(from, false);
   }
   held_.erase(from);
-}
-
-void Lead::on_agent(AgentCall call) {
-  Result<Command> command = launch::agent_command(call.text, context_.plan.launcher_command->env);
-  if (!command) return call.reply(1, command.error().text);
-  const bool known =
-      std::count(context_.training.hosts.begin(), context_.training.hosts.end(), call.host) > 0;
-  if (!known) return call.reply(1, call.host + " is not a host of this job");
-  const int id = ++daemons_made_;
-  auto daemon = std::make_shared<Daemon>();
-  daemon->host = call.host;
-  daemon->out = std::make_unique<Writer>(context_.loop, std::move(call.out));
-  daemon->err = std::make_unique<Writer>(context_.loop, std::move(call.err));
-  daemon->call = std::move(call);
-  daemons_.emplace(id, daemon);
-  if (daemon->host != host())
-    return leader_->post(daemon->host, job::type_of(job::Message::exec),
-                         exec_text({id, daemon->call.text}));
-  const Result<void> done = start_launcher_program(
-      *std::move(command),
-      [this](job::Lines lines) { return context_.output.launcher_lines(std::move(lines)); },
-      [this, daemon](job::Verdict verdict) {
-        daemon->call.reply(job::exit_code(verdict.outcome), {});
-        add_failure(std::move(verdict));
-      });
-  if (!done) daemon->call.reply(1, done.error().text);
-}
-
-void Lead::on_exec_end(const std::string& from, const Frame& frame) {
-  Result<ExecEnd> end = exec_end_from(frame.payload);
-  if (!end) return context_.log.warning(from + ": " + end.error().text);
-  const auto daemon = daemons_.find(end->id);
-  if (daemon == daemons_.end()) return;
-  daemon->second->call.reply(job::exit_code(end->outcome), end->outcome.text);
-  daemons_.erase(daemon);
-  job::Verdict verdict;
-  verdict.outcome = end->outcome;
-  verdict.host = from;
-  verdict.process = "orted";
-  add_failure(std::move(verdict));
 }
 
 }  // namespace muster::toolkit

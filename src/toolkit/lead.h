@@ -6,13 +6,14 @@
 
 #include "coordinate/first_cause.h"
 #include "coordinate/leader.h"
+#include "toolkit/call_lead.h"
 #include "toolkit/conduct.h"
 #include "toolkit/messages.h"
 
 namespace muster::toolkit {
 
-/// The leader's part of a job, and the whole of a job of one host: gathers the members, runs the
-/// launcher, finds the verdict, ends everybody.
+/// The leader's part of a job, and the whole of a job of one host: gathers the members, lets every
+/// host do its work, finds the verdict, ends everybody.
 class Lead final : public Conduct {
  public:
   explicit Lead(HostContext context);
@@ -20,36 +21,36 @@ class Lead final : public Conduct {
   void stop(int signal) override;
 
  private:
+  Result<void> call(Call call, CallEnd on_end, bool whole_job) override;
+  void call_gone() override;
+  void agent(AgentCall call) override { calls_.agent(std::move(call)); }
+  void host_ended(job::Verdict verdict) override;
+
   loop::Task<Result<void>> gather();
-  Result<void> start();
-  Result<void> start_launcher();
-  Result<void> start_script();
+  void start();
   loop::Task<job::Verdict> watch();
   std::optional<job::Verdict> verdict_now(TimePoint now) const;
   TimePoint next_look() const;
   loop::Task<> end(const job::Verdict& verdict);
 
   void on_frame(const std::string& host, const Frame& frame);
-  void on_lines(const std::string& host, const Frame& frame, bool user);
+  void on_job_frame(const std::string& host, const Frame& frame);
+  void on_lines(const std::string& host, const Frame& frame);
   loop::Task<> release_when_read(std::string host);
-  void on_exec_end(const std::string& host, const Frame& frame);
-  void on_outcome(job::Verdict verdict);
+  void one_host_ended(const std::string& host, job::Verdict verdict);
   void stop_all(const SignalRequest& request);
-  void on_agent(AgentCall call);
   void add_failure(job::Verdict verdict);
   bool leads_alone() const { return context_.training.hosts.size() == 1; }
 
-  struct Daemon;
   std::unique_ptr<coordinate::Leader> leader_;
+  CallLead calls_;
   coordinate::FirstCause cause_;
-  std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
-  int daemons_made_ = 0;
-  std::set<std::string> scripts_running_;  ///< Hosts whose script has not ended (no launcher).
-  std::set<std::string> draining_;         ///< Hosts that have not said `drained`.
+  std::optional<job::Verdict> decided_;  ///< By a call that was the whole job.
+  std::set<std::string> working_;        ///< Hosts whose work has not ended.
+  std::set<std::string> draining_;       ///< Hosts that have not said `drained`.
   std::set<std::string> held_;
   bool started_ = false;
-  bool launcher_running_ = false;
-  bool launcher_ended_well_ = false;
+  bool whole_job_call_ = false;
   bool ending_ = false;
   bool signalled_ = false;  ///< This process itself was; once more means now.
   int stop_signal_ = 0;

@@ -10,17 +10,16 @@
 
 namespace muster::toolkit {
 
-Output::Output(loop::Loop& loop, Options options)
-    : steward_(options.steward_fd.has_value()),
-      tagged_(options.tagged),
-      out_(loop, options.steward_fd.value_or(STDOUT_FILENO)),
+Output::Output(loop::Loop& loop, std::optional<int> steward_fd)
+    : steward_(steward_fd.has_value()),
+      out_(loop, steward_fd.value_or(STDOUT_FILENO)),
       err_(loop, STDERR_FILENO) {}
 
 void Output::post_lines(const std::string& host, const job::Lines& lines) {
   std::string text;
   if (steward_)
     append_frame(text, job::type_of(job::Message::lines), job::encode(lines));
-  else if (tagged_)
+  else if (tagged_ && lines.rank >= 0)
     text = tags_.tagged(host, lines);
   else if (lines.stream == job::Stream::err)
     return err_.post(lines.bytes);

@@ -16,11 +16,10 @@ namespace muster::toolkit {
 /// (docs/protocols/steward.md), else its own standard output in the reference's form.
 class Output {
  public:
-  struct Options {
-    std::optional<int> steward_fd;
-    bool tagged = false;  ///< Without a steward: lines of ranks carry their tag.
-  };
-  Output(loop::Loop& loop, Options options);
+  Output(loop::Loop& loop, std::optional<int> steward_fd);
+
+  /// From now on lines of ranks carry their tag, where there is no steward to tell whose they are.
+  void tag_ranks() { tagged_ = true; }
 
   /// Lines of a rank of `host`; waits while the reader does not keep up.
   loop::Task<> lines(std::string host, job::Lines lines);
@@ -40,7 +39,7 @@ class Output {
 
  private:
   bool steward_;
-  bool tagged_;
+  bool tagged_ = false;
   Writer out_;
   Writer err_;
   supervise::TagWriter tags_;

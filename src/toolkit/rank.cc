@@ -1,5 +1,6 @@
 #include "toolkit/rank.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -16,6 +18,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "job/message.h"
+#include "launch/mpi_flavour.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 #include "toolkit/messages.h"
@@ -42,7 +45,8 @@ std::int64_t number_of(const Env& env, std::initializer_list<const char*> names)
   return parse_integer(value_of(env, names)).value_or(-1);
 }
 
-/// What `train` answers, laid over our own environment. Payload: docs/protocols/host-socket.md.
+/// What `train` answers, laid over our own environment, in which only the launcher's words for this
+/// rank stand over it. Payload: docs/protocols/host-socket.md.
 Result<Command> command_from(const std::string& payload, const Env& own) {
   std::vector<std::string> parts = split(payload, '\0');
   if (parts.size() < 4) return fail(Errc::protocol, "train sent no command");
@@ -62,7 +66,7 @@ Result<Command> command_from(const std::string& payload, const Env& own) {
     const std::size_t equals = parts[at].find('=');
     if (equals == std::string::npos) return fail(Errc::protocol, "train sent a bad variable");
     const std::string name = parts[at].substr(0, equals);
-    bool keep = false;
+    bool keep = launch::told_to_ranks(name);
     for (const std::string& kept_name : kept_names) keep = keep || kept_name == name;
     if (!keep || !own.contains(name)) command.env[name] = parts[at].substr(equals + 1);
   }
@@ -73,7 +77,8 @@ Result<Command> ask(SocketClient& train, const Env& env) {
   const std::int64_t rank = number_of(env, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"});
   const std::int64_t local = number_of(env, {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"});
   if (rank < 0)
-    return fail(Errc::invalid_input, "no OMPI_COMM_WORLD_RANK or PMIX_RANK: not started by mpirun");
+    return fail(Errc::invalid_input,
+                "no OMPI_COMM_WORLD_RANK, PMIX_RANK or PMI_RANK: not started by mpirun");
   TRY(train.send(type_of(Message::rank_hello),
                  to_text({{"rank", rank}, {"local_rank", local}, {"pid", ::getpid()}})));
   const Frame answer = TRY(train.receive());
@@ -148,14 +153,24 @@ class Follower {
   Fd signals_;
 };
 
-Result<pid_t> start(SocketClient& train, const Command& command) {
+/// The descriptor by which hydra's daemon speaks with this rank's program; none under Open MPI.
+Fd take_launcher_channel(const Env& env) {
+  const std::int64_t number = number_of(env, {"PMI_FD"});
+  const bool open = number > STDERR_FILENO && number <= std::numeric_limits<int>::max() &&
+                    ::fcntl(static_cast<int>(number), F_GETFD) >= 0;
+  return Fd(open ? static_cast<int>(number) : -1);
+}
+
+/// `channel` becomes the program's alone: its end shows that the program ended.
+Result<pid_t> start(SocketClient& train, const Command& command, Fd channel) {
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   supervise::SpawnOptions options;
   options.own_group = true;  // Whoever signals our group must not signal it twice.
   options.death_signal = SIGKILL;
-  const pid_t pid =
-      TRY(supervise::spawn(command, {STDIN_FILENO, out.write.get(), err.write.get(), {}}, options));
+  supervise::Stdio stdio{STDIN_FILENO, out.write.get(), err.write.get(), {}};
+  if (channel) stdio.extra = {{channel.get(), channel.get()}};
+  const pid_t pid = TRY(supervise::spawn(command, stdio, options));
   TRY(train.send(type_of(Message::rank_started), to_text({{"pid", pid}}),
                  {out.read.get(), err.read.get()}));
   return pid;
@@ -198,6 +213,7 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
 
 int rank_main(const Args&, const Env& env) {
   const Log log(STDERR_FILENO, "sm rank", Log::Level::info);
+  Fd channel = take_launcher_channel(env);  // Before descriptors of our own can have its number.
   Result<SocketClient> train = SocketClient::connect(value_of(env, {"MUSTER_SOCKET"}));
   if (!train) {
     log.error(train.error().text);
@@ -210,7 +226,7 @@ int rank_main(const Args&, const Env& env) {
     report_end(*train, job::Outcome::failed(command.error().text));
     return exit_cannot_run;
   }
-  const Result<pid_t> pid = start(*train, *command);
+  const Result<pid_t> pid = start(*train, *command, std::move(channel));
   if (!pid) {  // `train` tells it, with rank and host.
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;

@@ -91,8 +91,12 @@ struct Host {
   pid_t start(int rank, Env env = {}, int err = STDERR_FILENO) {
     env.emplace("OMPI_COMM_WORLD_RANK", std::to_string(rank));
     env.emplace("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank % 2));
+    return start_with(rank, std::move(env), err);
+  }
+  /// ... with these variables alone, and `kept` open.
+  pid_t start_with(int rank, Env env, int err = STDERR_FILENO, int kept = 2) {
     env.emplace("MUSTER_SOCKET", path);
-    const pid_t pid = fork_entry([&env] { return rank_main({}, env); }, err);
+    const pid_t pid = fork_entry([&env] { return rank_main({}, env); }, err, kept);
     reaper.watch(pid, [this, rank](Outcome outcome) {
       exits.emplace(rank, std::move(outcome));
       moved.notify();
@@ -211,6 +215,55 @@ TEST_CASE("rank: the program has 0, 1 and 2 open and leads a process group of it
   REQUIRE(words.size() == 6);  // ls has the folder open as 3.
   CHECK(Args(words.begin(), words.begin() + 4) == Args{"0", "1", "2", "3"});
   CHECK(words[4] == words[5]);
+}
+
+TEST_CASE(
+    "rank: the launcher's words for a rank stand over what its host has of an outer launcher") {
+  Host host;
+  host.run.command.argv = {"env", "-0"};
+  host.run.command.env["OMPI_COMM_WORLD_RANK"] = "77";
+  host.run.command.env["PMI_SIZE"] = "77";
+  host.start(0);
+  loop::run_task(host.loop, host.until_ended(0), guard);
+  CHECK(host.out(0).find("OMPI_COMM_WORLD_RANK=0") != std::string::npos);
+  CHECK(host.out(0).find("PMI_SIZE=77") != std::string::npos);  // Nobody says otherwise.
+}
+
+TEST_CASE("rank: hydra's rank is known, and its PMI_FD becomes its program's alone") {
+  Host host;
+  host.hold_ends = true;  // `sm rank` stays after its program.
+  host.run.command.argv = shell("echo $PMI_RANK > /proc/self/fd/$PMI_FD; ls /proc/self/fd");
+  Pipe pipe = *make_pipe();
+  Fd inherited(::fcntl(pipe.write.get(), F_DUPFD, 17));
+  REQUIRE(inherited);
+  host.start_with(3,
+                  {{"PMI_RANK", "3"},
+                   {"PMI_SIZE", "4"},
+                   {"MPI_LOCALRANKID", "1"},
+                   {"PMI_FD", std::to_string(inherited.get())}},
+                  STDERR_FILENO, inherited.get());
+  const std::string number = std::to_string(inherited.get());
+  inherited.reset();
+  pipe.write.reset();
+  loop::run_task(host.loop, host.until([&host] { return !host.ends[3].empty(); }), guard);
+  CHECK(read_to_end(pipe.read) == "3\n");
+  CHECK(host.hellos.at(0).rank == 3);
+  CHECK(host.hellos.at(0).local_rank == 1);
+  host.hold_ends = false;
+  host.moved.notify();
+  loop::run_task(host.loop, host.until_ended(3), guard);
+  CHECK(split_words(host.out(3)) == Args{"0", "1", number, "2", "3"});
+}
+
+TEST_CASE("rank: a PMI_FD that is not open, or is none, is no channel") {
+  for (const char* value : {"", "x", "-1", "0", "2", "999", "4294967299"}) {
+    CAPTURE(value);
+    Host host;
+    host.run.command.argv = shell("ls /proc/self/fd");
+    host.start(0, {{"PMI_FD", value}});
+    loop::run_task(host.loop, host.until_ended(0), guard);
+    CHECK(split_words(host.out(0)) == Args{"0", "1", "2", "3"});
+  }
 }
 
 TEST_CASE("rank: what cannot be started is told to the host, and ends with 127") {

@@ -1,0 +1,98 @@
+// Payloads that come from other hosts, or from mpirun. The first byte says which kind.
+#include "toolkit/messages.h"
+
+#include <string_view>
+
+#include "base/frame.h"
+#include "coordinate/protocol.h"
+#include "fuzz.h"
+#include "job/journal.h"
+#include "job/lines.h"
+#include "job/spec.h"
+#include "launch/rsh_agent.h"
+
+using namespace muster;
+
+namespace {
+
+void frames(std::string_view bytes) {
+  FrameReader whole;
+  FrameReader halves;
+  whole.feed(bytes);
+  halves.feed(bytes.substr(0, bytes.size() / 2));
+  std::vector<Frame> got;
+  const auto drain = [](FrameReader& reader, std::vector<Frame>& into) {
+    while (true) {
+      Result<std::optional<Frame>> frame = reader.next();
+      if (!frame) return false;
+      if (!*frame) return true;
+      into.push_back(**frame);
+    }
+  };
+  const bool fine = drain(whole, got);
+  std::vector<Frame> got_in_halves;
+  bool fine_in_halves = drain(halves, got_in_halves);
+  if (fine_in_halves) {
+    halves.feed(bytes.substr(bytes.size() / 2));
+    fine_in_halves = drain(halves, got_in_halves);
+  }
+  CHECK_THAT(fine == fine_in_halves && got == got_in_halves, "where bytes are cut does not matter");
+  std::string again;
+  for (const Frame& frame : got) again += encode(frame);
+  CHECK_THAT(bytes.starts_with(again), "frames encode as they came");
+}
+
+void roll_call(std::string_view bytes) {
+  const Result<coordinate::Join> join = coordinate::join_from(bytes);
+  if (join && join->version == coordinate::wire_version) {
+    const Result<std::string> text = coordinate::encode(*join);
+    CHECK_THAT(text, "a join that was read can be written");
+    CHECK_THAT(*coordinate::join_from(*text) == *join, "and read again");
+  }
+  static_cast<void>(coordinate::welcome_from(bytes));
+  static_cast<void>(coordinate::refuse_from(bytes));
+}
+
+void agent(std::string_view bytes) {
+  const Result<launch::AgentCall> call = launch::parse_agent_call(bytes);
+  if (!call) return;
+  const std::string& program = call->argv.at(0);
+  CHECK_THAT(program == "orted" || program.ends_with("/orted"), "nothing but orted is started");
+  static_cast<void>(launch::agent_command(bytes, {{"PATH", "/bin"}}));
+}
+
+void session(std::string_view bytes) {
+  static_cast<void>(toolkit::signal_from(bytes));
+  static_cast<void>(toolkit::grace_from(bytes));
+  static_cast<void>(toolkit::exec_from(bytes));
+  static_cast<void>(toolkit::exec_end_from(bytes));
+  static_cast<void>(toolkit::verdict_from_text(bytes));
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'f':
+      frames(bytes);
+      break;
+    case 'l':
+      if (const Result<job::Lines> lines = job::lines_from(bytes); lines)
+        CHECK_THAT(*job::lines_from(job::encode(*lines)) == *lines, "lines read back");
+      break;
+    case 'r':
+      roll_call(bytes);
+      break;
+    case 'a':
+      agent(bytes);
+      break;
+    case 's':
+      session(bytes);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}

@@ -1,0 +1,141 @@
+"""Finds the `sm` program and asks it. Nothing here knows what the answers mean."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+
+class ToolkitError(Exception):
+    """`sm` could not do what it was asked; the text is its own line."""
+
+
+def program():
+    """The path of `sm`: MUSTER_SM, or what was installed with this package, or PATH's."""
+    named = os.environ.get("MUSTER_SM")
+    if named:
+        return named
+    packages = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folders = [
+        os.path.dirname(sys.executable or ""),
+        sysconfig.get_path("scripts"),
+        os.path.join(packages, "bin"),  # pip install --target
+    ]
+    if "posix_user" in sysconfig.get_scheme_names():
+        folders.append(sysconfig.get_path("scripts", "posix_user"))
+    for folder in folders:
+        path = os.path.join(folder, "sm")
+        if folder and os.access(path, os.X_OK):
+            return path
+    found = shutil.which("sm")
+    if found is None:
+        raise ToolkitError(
+            "muster: no program `sm` beside %s or in PATH; install the muster wheel "
+            "or name it in MUSTER_SM" % (sys.executable or "python")
+        )
+    return found
+
+
+def ask(*words, **options):
+    """Runs `sm WORDS` and returns what it printed.
+
+    `stdin`: text that it reads, default nothing. Raises ToolkitError with its last line.
+    """
+    stdin = options.pop("stdin", "")
+    assert not options, options
+    done = subprocess.run(
+        [program()] + list(words),
+        input=stdin.encode("utf-8", "surrogateescape"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise ToolkitError(_last_line(done.stderr) or _end_text(words, done.returncode))
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def environment(flag, resource_config, input_data_config, hyperparameters):
+    """What `sm env FLAG` says, in JSON, of a job with these three configurations."""
+    given = {
+        "resource_config": resource_config,
+        "input_data_config": input_data_config,
+        "hyperparameters": hyperparameters,
+    }
+    return json.loads(ask("env", flag, "--stdin", stdin=json.dumps(given, default=str)))
+
+
+def do(*words):
+    """Runs `sm WORDS`, its lines going to ours. Raises ToolkitError with its last error line."""
+    process = subprocess.Popen(
+        [program()] + list(words), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    last = b""
+    for line in process.stderr:
+        write(sys.stderr, line)
+        last = line.strip() or last
+    process.stderr.close()
+    if process.wait() != 0:
+        raise ToolkitError(_last_line(last) or _end_text(words, process.returncode))
+
+
+def run_command(runner, options, entry_point, args):
+    """The `sm` command line that runs a job's entry point; its arguments are words of a list."""
+    command = [program(), "toolkit", "run", "--runner", runner]
+    for name in sorted(options):
+        if options[name] is not None:
+            command += ["--option", "%s=%s" % (name, options[name])]
+    return command, ["--", entry_point] + list(args)
+
+
+class Collective(object):
+    """A `sm toolkit run` that all hosts call together, and what it reported at its end."""
+
+    def __init__(self, runner, options, entry_point, args, cwd=None):
+        head, tail = run_command(runner, options, entry_point, args)
+        # A file and not a pipe: nobody has to read while it runs, and none who inherited it can
+        # keep us waiting.
+        self._report = tempfile.TemporaryFile()
+        fd = self._report.fileno()
+        self.process = subprocess.Popen(
+            head + ["--report", str(fd)] + tail, cwd=cwd, pass_fds=(fd,), stdin=subprocess.DEVNULL
+        )
+
+    def wait(self):
+        """Its report: return_code, output, command, info. Raises ToolkitError if none was run."""
+        code = self.process.wait()
+        self._report.seek(0)
+        text = self._report.read()
+        self._report.close()
+        report = json.loads(text.decode("utf-8", "replace")) if text.strip() else {}
+        if "error" in report:
+            raise ToolkitError(report["error"])
+        if "return_code" not in report:
+            if code == 0:
+                report["return_code"] = 0
+            else:
+                raise ToolkitError(_end_text(("toolkit", "run"), code))
+        return report
+
+
+def write(stream, data):
+    """Bytes, untouched, to a text stream that may have been replaced by a test."""
+    stream.flush()
+    try:
+        stream.buffer.write(data)
+        stream.buffer.flush()
+    except AttributeError:
+        stream.write(data.decode("utf-8", "replace"))
+
+
+def _last_line(data):
+    lines = data.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _end_text(words, code):
+    how = "signal %d" % -code if code < 0 else "exit code %d" % code
+    return "sm %s: ended with %s" % (" ".join(words[:2]), how)

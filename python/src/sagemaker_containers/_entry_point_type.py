@@ -1,0 +1,9 @@
+"""What kind of program an entry point is."""
+
+from sagemaker_training._entry_point_type import (
+    _EntryPointType,
+    COMMAND,
+    get,
+    PYTHON_PACKAGE,
+    PYTHON_PROGRAM,
+)

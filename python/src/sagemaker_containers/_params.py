@@ -1,0 +1,8 @@
+"""Names of hyperparameters and environment variables, with those of serving."""
+
+from sagemaker_training.params import *  # noqa: F401,F403
+
+MODEL_SERVER_WORKERS_ENV = "SAGEMAKER_MODEL_SERVER_WORKERS"
+MODEL_SERVER_TIMEOUT_ENV = "SAGEMAKER_MODEL_SERVER_TIMEOUT"
+USE_NGINX_ENV = "SAGEMAKER_USE_NGINX"
+FRAMEWORK_SERVING_MODULE_ENV = "SAGEMAKER_SERVING_MODULE"

@@ -1,0 +1,3 @@
+"""Training in this process."""
+
+from sagemaker_training.trainer import *  # noqa: F401,F403

@@ -1,0 +1,5 @@
+"""Serving: not in muster."""
+
+from sagemaker_containers._serving import refusal
+
+__getattr__ = refusal(__name__)

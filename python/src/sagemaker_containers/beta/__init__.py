@@ -1,0 +1,1 @@
+"""sagemaker_containers.beta.framework is what images use."""

@@ -1,0 +1,53 @@
+"""The API of sagemaker-training, on muster. See its python/README.md for what differs."""
+
+# Words by which the error is found in a failed program's output: the message begins at the first
+# line that has one of them.
+_PYTHON_ERRORS_ = (
+    "BaseException Exception ArithmeticError AssertionError AttributeError BlockingIOError "
+    "BrokenPipeError BufferError ChildProcessError ConnectionAbortedError ConnectionError "
+    "ConnectionRefusedError ConnectionResetError EOFError EnvironmentError FileExistsError "
+    "FileNotFoundError FloatingPointError IOError ImportError IndentationError IndexError "
+    "InterruptedError IsADirectoryError KeyError LookupError MemoryError ModuleNotFoundError "
+    "NameError NotADirectoryError NotImplementedError OSError OverflowError PermissionError "
+    "ProcessLookupError RecursionError ReferenceError RuntimeError SyntaxError SystemError "
+    "TabError TimeoutError TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError "
+    "UnicodeError UnicodeTranslateError ValueError ZeroDivisionError"
+).split() + [
+    "Invalid requirement",
+    "ResourceExhaustedError",
+    "OutOfRangeError",
+    "InvalidArgumentError",
+]
+
+_MPI_ERRORS_ = ["mpirun.real", "ORTE"]
+
+# Instance types with Elastic Fabric Adapter, and those whose adapter reads remote memory.
+SM_EFA_NCCL_INSTANCES = [
+    "ml.g4dn.8xlarge",
+    "ml.g4dn.12xlarge",
+    "ml.g5.48xlarge",
+    "ml.p3dn.24xlarge",
+    "ml.p4d.24xlarge",
+    "ml.p4de.24xlarge",
+    "ml.p5.48xlarge",
+    "ml.p5e.48xlarge",
+    "ml.trn1.32xlarge",
+    "ml.p6e-gb200.36xlarge",
+]
+
+SM_EFA_RDMA_INSTANCES = [
+    "ml.p4d.24xlarge",
+    "ml.p4de.24xlarge",
+    "ml.p5.48xlarge",
+    "ml.p5e.48xlarge",
+    "ml.trn1.32xlarge",
+    "ml.p6e-gb200.36xlarge",
+]
+
+# Paths in a traceback that tell an error of SageMaker Training Compiler.
+SM_TRAINING_COMPILER_PATHS = [
+    "tensorflow/compiler/xla",
+    "tensorflow/compiler/tf2xla",
+    "tensorflow/python/compiler/xla",
+    "torch_xla/",
+]

@@ -1,0 +1,1 @@
+"""Names of the elder package sagemaker_containers, for the younger one."""

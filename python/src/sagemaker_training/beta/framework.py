@@ -1,0 +1,20 @@
+"""`framework.training_env()` and the modules, under the names of sagemaker_containers."""
+
+from sagemaker_training import (
+    content_types,
+    encoders,
+    entry_point,
+    environment as env,
+    errors,
+    files,
+    functions,
+    logging_config as logging,
+    mapping,
+    modules,
+    mpi,
+    params,
+    process,
+    runner,
+    trainer,
+)
+from sagemaker_training.environment import training_env

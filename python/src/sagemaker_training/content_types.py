@@ -1,0 +1,8 @@
+"""Media types that the encoders know."""
+
+JSON = "application/json"
+CSV = "text/csv"
+OCTET_STREAM = "application/octet-stream"
+ANY = "*/*"
+NPY = "application/x-npy"
+UTF8_TYPES = [JSON, CSV]

@@ -1,0 +1,99 @@
+"""Brings the user's code to this host and runs its entry point."""
+
+import os
+import socket
+import sys
+import threading
+import time
+
+from sagemaker_training import (
+    _entry_point_type,
+    environment,
+    errors,
+    files,
+    logging_config,
+    modules,
+    process,
+    runner,
+)
+
+logger = logging_config.get_logger()
+
+_NAMES_SECONDS_MAX = 15 * 60
+_PAUSE_SECONDS_FIRST = 0.1
+_PAUSE_SECONDS_MAX = 30.0
+
+
+def run(
+    uri,
+    user_entry_point,
+    args,
+    env_vars=None,
+    wait=True,
+    capture_error=False,
+    runner_type=runner.ProcessRunnerType,
+    extra_opts=None,
+):
+    """Runs the entry point `user_entry_point` of the code at `uri` with these arguments.
+
+    `env_vars` are set in this process, and so reach the program. `extra_opts`: see runner.get.
+    Returns the program's Popen; raises ExecuteUserScriptError if it fails, and with
+    `capture_error` tells what it said. Other errors: files.download_and_extract, install.
+    """
+    env_vars = dict(env_vars or {})
+    files.download_and_extract(uri=uri, path=environment.code_dir)
+    install(name=user_entry_point, path=environment.code_dir, capture_error=capture_error)
+    environment.write_env_vars(env_vars)
+    if os.environ.get("SM_STUDIO_LOCAL_MODE", "False").lower() != "true":
+        _wait_hostname_resolution()
+    chosen = runner.get(runner_type, user_entry_point, args, env_vars, extra_opts)
+    return chosen.run(wait=wait, capture_error=capture_error)
+
+
+def install(name, path=environment.code_dir, capture_error=False):
+    """Makes an entry point of the folder ready to run.
+
+    A package is installed by pip, a script's requirements.txt is; a program gets mode 0777.
+    Raises ClientError for a bad name, InstallModuleError or InstallRequirementsError from pip.
+    """
+    if path not in sys.path:
+        sys.path.insert(0, path)
+    process.validate_entry_point(name)
+    kind = _entry_point_type.get(path, name)
+    if kind is _entry_point_type.PYTHON_PACKAGE:
+        modules.install(path, capture_error)
+    elif kind is _entry_point_type.COMMAND:
+        os.chmod(_entry_point_path(path, name), 0o777)
+    elif modules.has_requirements(path):
+        modules.install_requirements(path, capture_error)
+
+
+def _entry_point_path(path, name):
+    """The real path of the entry point; ClientError if a link leads out of the folder."""
+    folder = os.path.realpath(path)
+    target = os.path.realpath(os.path.join(folder, name))
+    if os.path.commonpath([folder, target]) != folder:
+        raise errors.ClientError(
+            "sagemaker_program is %r, which leads out of the code folder to %s" % (name, target)
+        )
+    return target
+
+
+def _wait_hostname_resolution():
+    """Until the names of all hosts have addresses, which may come after the hosts themselves."""
+    for host in environment.Environment().hosts:
+        _dns_lookup(host)
+
+
+def _dns_lookup(host):
+    deadline = time.monotonic() + _NAMES_SECONDS_MAX
+    pause = _PAUSE_SECONDS_FIRST
+    never = threading.Event()
+    while True:
+        try:
+            return socket.gethostbyname(host)
+        except OSError:
+            if time.monotonic() + pause > deadline:
+                raise
+        never.wait(pause)
+        pause = min(2 * pause, _PAUSE_SECONDS_MAX)

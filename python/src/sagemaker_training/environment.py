@@ -1,0 +1,346 @@
+"""A job's folders, configuration files and training environment.
+
+The folders are fixed at import, by SAGEMAKER_BASE_DIR. Where there is neither that nor /opt/ml, an
+empty job is made below ~/sagemaker_local, so that a script can be tried by hand.
+"""
+
+import configparser
+import json
+import multiprocessing
+import os
+import shutil
+import socket
+import sys
+import time
+
+from muster import binary
+from sagemaker_training import logging_config, mapping, params
+
+logger = logging_config.get_logger()
+
+SAGEMAKER_BASE_PATH = os.path.join("/opt", "ml")
+BASE_PATH_ENV = "SAGEMAKER_BASE_DIR"
+
+HYPERPARAMETERS_FILE = "hyperparameters.json"
+RESOURCE_CONFIG_FILE = "resourceconfig.json"
+INPUT_DATA_CONFIG_FILE = "inputdataconfig.json"
+
+_is_path_configured = os.path.exists(SAGEMAKER_BASE_PATH) or BASE_PATH_ENV in os.environ
+if not _is_path_configured:
+    os.environ[BASE_PATH_ENV] = os.path.join(
+        os.path.expanduser("~"), "sagemaker_local", "jobs", str(time.time()), "opt", "ml"
+    )
+
+base_dir = os.environ.get(BASE_PATH_ENV, SAGEMAKER_BASE_PATH)
+code_dir = os.path.join(base_dir, "code")
+model_dir = os.path.join(base_dir, "model")
+input_dir = os.path.join(base_dir, "input")
+input_config_dir = os.path.join(input_dir, "config")
+_input_data_dir = os.path.join(input_dir, "data")
+output_dir = os.path.join(base_dir, "output")
+output_data_dir = os.path.join(output_dir, "data")
+output_intermediate_dir = os.path.join(output_dir, "intermediate")
+hyperparameters_file_dir = os.path.join(input_config_dir, HYPERPARAMETERS_FILE)
+input_data_config_file_dir = os.path.join(input_config_dir, INPUT_DATA_CONFIG_FILE)
+resource_config_file_dir = os.path.join(input_config_dir, RESOURCE_CONFIG_FILE)
+
+
+def _write_json(obj, path):
+    with open(path, "w") as file:
+        json.dump(obj, file)
+
+
+def _create_training_directories():
+    """An empty job of this one host, where nobody gave us one."""
+    logger.info("No %s: making an empty job in %s", SAGEMAKER_BASE_PATH, base_dir)
+    for folder in (model_dir, input_config_dir, output_data_dir):
+        os.makedirs(folder)
+    _write_json({}, hyperparameters_file_dir)
+    _write_json({}, input_data_config_file_dir)
+    host = socket.gethostname()
+    group = {
+        "instance_group_name": "homogeneousCluster",
+        "instance_type": "local",
+        "hosts": [host],
+    }
+    _write_json(
+        {
+            "current_host": host,
+            "hosts": [host],
+            "current_instance_group": "homogeneousCluster",
+            "instance_groups": [group],
+        },
+        resource_config_file_dir,
+    )
+
+
+if not _is_path_configured:
+    _create_training_directories()
+os.makedirs(code_dir, exist_ok=True)
+
+
+def _read_json(path):
+    with open(path, "r") as file:
+        return json.load(file)
+
+
+def read_hyperparameters():
+    """hyperparameters.json, each value decoded where it is JSON text."""
+    decoded = {}
+    for name, value in _read_json(hyperparameters_file_dir).items():
+        try:
+            value = json.loads(value)
+        except (ValueError, TypeError):
+            logger.info("The hyperparameter %s is no JSON text: taken as it is", name)
+        decoded[name] = value
+    return decoded
+
+
+def read_resource_config():
+    """resourceconfig.json."""
+    return _read_json(resource_config_file_dir)
+
+
+def read_input_data_config():
+    """inputdataconfig.json."""
+    return _read_json(input_data_config_file_dir)
+
+
+def channel_path(channel):
+    """The folder with the data of a channel."""
+    return os.path.join(_input_data_dir, channel)
+
+
+def _machine(instance_type="local"):
+    """The properties of a job of one host and nothing else: what the machine has."""
+    resources = {
+        "current_host": "localhost",
+        "hosts": ["localhost"],
+        "current_instance_type": instance_type,
+    }
+    anything = {"-": None}  # Empty ones are read from files, which need not be there.
+    return binary.environment("--properties", resources, anything, anything)
+
+
+def num_neurons(instance_type):
+    """Neuron cores of this machine."""
+    return _machine(instance_type)["num_neurons"]
+
+
+def num_gpus():
+    """NVIDIA GPUs of this machine."""
+    return _machine()["num_gpus"]
+
+
+def num_cpus():
+    """Processors of this machine."""
+    return multiprocessing.cpu_count()
+
+
+def validate_smddprun():
+    """Whether smddprun is in PATH."""
+    return shutil.which("smddprun") is not None
+
+
+def validate_smddpmprun():
+    """Whether smddpmprun is in PATH."""
+    return shutil.which("smddpmprun") is not None
+
+
+def _configured_region():
+    """The region that the AWS tools would take on this machine, or None."""
+    named = os.environ.get("AWS_DEFAULT_REGION")
+    if named:
+        return named
+    profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
+    files = configparser.ConfigParser(interpolation=None)
+    try:
+        files.read(os.path.expanduser(os.environ.get("AWS_CONFIG_FILE", "~/.aws/config")))
+    except (configparser.Error, UnicodeDecodeError):
+        return None
+    section = profile if profile == "default" else "profile " + profile
+    return files.get(section, "region", fallback=None)
+
+
+def _value(name, doc):
+    """A property that `sm` worked out."""
+    return property(lambda self: self._values[name], doc=doc)
+
+
+class Environment(mapping.MappingMixin):
+    """What a job tells its script on this host; a mapping of its properties.
+
+    A snapshot: nothing is read again. The dictionaries and lists are its own and may be changed;
+    `to_cmd_args` and `to_env_vars` then follow.
+    """
+
+    additional_framework_parameters = _value(
+        "additional_framework_parameters",
+        "Hyperparameters named sagemaker_… that are not the toolkit's own.",
+    )
+    channel_input_dirs = _value("channel_input_dirs", "The folder of each channel, by name.")
+    current_host = _value("current_host", "This host's name, such as algo-1.")
+    current_instance_group = _value("current_instance_group", "Name of this host's group.")
+    current_instance_group_hosts = _value("current_instance_group_hosts", "Hosts of that group.")
+    current_instance_type = _value("current_instance_type", "Instance type of this host.")
+    distribution_hosts = _value("distribution_hosts", "Hosts that take part in the distribution.")
+    distribution_instance_groups = _value(
+        "distribution_instance_groups", "Groups that take part in the distribution."
+    )
+    framework_module = _value("framework_module", "SAGEMAKER_TRAINING_MODULE: module:function.")
+    hosts = _value("hosts", "Names of all hosts, sorted.")
+    hyperparameters = _value("hyperparameters", "The script's hyperparameters, decoded.")
+    input_config_dir = _value("input_config_dir", "Where the configuration files lie.")
+    input_data_config = _value("input_data_config", "inputdataconfig.json.")
+    input_dir = _value("input_dir", "Parent of the configuration and the channels.")
+    instance_groups = _value("instance_groups", "Names of all instance groups.")
+    instance_groups_dict = _value("instance_groups_dict", "All instance groups, by name.")
+    is_hetero = _value("is_hetero", "Whether there is more than one instance group.")
+    is_master = _value("is_master", "Whether this host leads.")
+    is_modelparallel_enabled = _value("is_modelparallel_enabled", "Whether SMP is asked for.")
+    is_smddpmprun_installed = _value("is_smddpmprun_installed", "Whether smddpmprun is in PATH.")
+    is_smddprun_installed = _value("is_smddprun_installed", "Whether smddprun is in PATH.")
+    job_name = _value("job_name", "TRAINING_JOB_NAME.")
+    log_level = _value("log_level", "Level of the toolkit's logging, as a number.")
+    master_hostname = _value("master_hostname", "Name of the leading host.")
+    model_dir = _value("model_dir", "Where the model is to be saved.")
+    module_dir = _value("module_dir", "Where the user's code comes from, a folder or URI.")
+    module_name = _value("module_name", "The entry point without .py.")
+    network_interface_name = _value("network_interface_name", "Interface between the hosts.")
+    num_cpus = _value("num_cpus", "Processors of this host.")
+    num_gpus = _value("num_gpus", "NVIDIA GPUs of this host.")
+    num_neurons = _value("num_neurons", "Neuron cores of this host.")
+    output_data_dir = _value("output_data_dir", "Where files other than the model are to be saved.")
+    output_dir = _value("output_dir", "Parent of that; `success` and `failure` are written here.")
+    output_intermediate_dir = _value(
+        "output_intermediate_dir", "What is saved here goes to S3 while the job runs."
+    )
+    resource_config = _value("resource_config", "resourceconfig.json.")
+    topology = _value("topology", "Hosts and capacity units of an UltraServer; else empty.")
+    user_entry_point = _value("user_entry_point", "The user's program, relative to its folder.")
+
+    def __init__(self, resource_config=None, input_data_config=None, hyperparameters=None):
+        """The three default to the job's files. What is empty is read from its file, too.
+
+        Like the reference it sets SAGEMAKER_JOB_NAME, CURRENT_HOST and SAGEMAKER_REGION.
+        """
+        resource_config = resource_config or read_resource_config()
+        input_data_config = input_data_config or read_input_data_config()
+        hyperparameters = hyperparameters or read_hyperparameters()
+        for needed in ("hosts", "current_host"):
+            resource_config[needed]  # KeyError, as in the reference, if it is missing.
+
+        self._values = binary.environment(
+            "--properties", resource_config, input_data_config, hyperparameters
+        )
+        split = mapping.split_by_criteria(
+            hyperparameters, params.SAGEMAKER_HYPERPARAMETERS, params.SAGEMAKER_PREFIX
+        )
+        # The caller's own objects, which need not be what JSON can carry.
+        self._values["resource_config"] = resource_config
+        self._values["input_data_config"] = input_data_config
+        self._values["hyperparameters"] = split.excluded
+        self._values["additional_framework_parameters"] = {
+            name: value
+            for name, value in split.included.items()
+            if name not in params.SAGEMAKER_HYPERPARAMETERS
+        }
+        self._sagemaker_s3_output = split.included.get(params.S3_OUTPUT_LOCATION_PARAM)
+
+        region = split.included.get(params.REGION_NAME_PARAM, _configured_region())
+        os.environ[params.JOB_NAME_ENV] = split.included.get(params.JOB_NAME_PARAM, "")
+        os.environ[params.CURRENT_HOST_ENV] = self.current_host
+        os.environ[params.REGION_NAME_ENV] = region or ""
+
+    def sagemaker_s3_output(self):
+        """Where in S3 the job's output goes, or None."""
+        return self._sagemaker_s3_output
+
+    def to_cmd_args(self):
+        """The hyperparameters as command-line arguments."""
+        return mapping.to_cmd_args(self.hyperparameters)
+
+    def to_env_vars(self):
+        """The SM_* variables, as a dictionary of the caller's own."""
+        values = {name: self[name] for name in _VARIABLES}
+        values.update(_renamed(self))
+        if self.topology:
+            values["topology"] = self.topology
+        for name, path in self.channel_input_dirs.items():
+            values["channel_%s" % name] = path
+        for name, value in self.hyperparameters.items():
+            values["hp_%s" % name] = value
+        return mapping.to_env_vars(values)
+
+    # Questions that the properties answer as well; the reference has them as methods.
+
+    def get_current_instance_group(self):
+        """`current_instance_group` of resourceconfig.json."""
+        return self.resource_config["current_instance_group"]
+
+    def get_current_instance_group_hosts(self):
+        """Hosts of this host's group."""
+        return self.current_instance_group_hosts
+
+    def get_distribution_hosts(self):
+        """Hosts that take part in the distribution."""
+        return self.distribution_hosts
+
+    def get_distribution_instance_groups_from_resource_config(self):
+        """This host's group, if the job is distributed and no groups are named."""
+        asked = any(self.additional_framework_parameters.get(name) for name in _DISTRIBUTIONS)
+        return [self.current_instance_group] if asked else []
+
+    def get_instance_groups(self):
+        """Names of all instance groups."""
+        return self.instance_groups
+
+    def get_instance_groups_dict(self):
+        """All instance groups, by name."""
+        return self.instance_groups_dict
+
+    def get_master_hostname(self):
+        """Name of the leading host."""
+        return self.master_hostname
+
+
+# Properties whose variable bears their name, upper-cased.
+_VARIABLES = (
+    "current_host current_instance_group current_instance_group_hosts current_instance_type "
+    "distribution_instance_groups framework_module hosts input_config_dir input_data_config "
+    "input_dir instance_groups instance_groups_dict is_hetero log_level model_dir module_dir "
+    "module_name network_interface_name num_cpus num_gpus num_neurons output_data_dir output_dir "
+    "output_intermediate_dir resource_config user_entry_point"
+).split()
+
+_DISTRIBUTIONS = (
+    params.MPI_ENABLED,
+    params.PARAMETER_SERVER_ENABLED,
+    "sagemaker_distributed_dataparallel_enabled",
+    "sagemaker_pytorch_ddp_enabled",
+    params.PYTORCH_XLA_MULTI_WORKER_ENABLED,
+    params.MULTI_WORKER_MIRRORED_STRATEGY_ENABLED,
+    "sagemaker_torch_distributed_enabled",
+)
+
+
+def _renamed(env):
+    return {
+        "hps": env.hyperparameters,
+        "framework_params": env.additional_framework_parameters,
+        "channels": sorted(env.channel_input_dirs),
+        "training_env": dict(env),
+        "user_args": env.to_cmd_args(),
+    }
+
+
+def training_env(resource_config=None, input_data_config=None, hyperparameters=None):
+    """An Environment; the elder package's name for it."""
+    return Environment(resource_config, input_data_config, hyperparameters)
+
+
+def write_env_vars(env_vars=None):
+    """Sets environment variables for the programs to come, and PYTHONPATH from sys.path."""
+    env_vars = env_vars or {}
+    env_vars["PYTHONPATH"] = ":".join(sys.path)
+    os.environ.update(env_vars)

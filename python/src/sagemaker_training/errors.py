@@ -1,0 +1,73 @@
+"""The exceptions of the toolkit. Their texts become failure files, which people and tools read."""
+
+
+class ClientError(Exception):
+    """The user's mistake, not the toolkit's or the framework's."""
+
+
+class SMTrainingCompilerConfigurationError(Exception):
+    """A job that asks for SageMaker Training Compiler where it cannot run."""
+
+
+class _CalledProcessError(ClientError):
+    """A program of the job failed. Attributes: cmd, return_code (text), output, extra_info."""
+
+    def __init__(self, cmd, return_code=None, output=None, info=None):
+        super(_CalledProcessError, self).__init__()
+        self.cmd = cmd
+        self.return_code = str(return_code)
+        self.output = output
+        self.extra_info = info
+
+    def __str__(self):
+        output = self.output or ""
+        if isinstance(output, bytes):
+            output = output.decode("utf-8")
+        lines = [
+            "%s:" % type(self).__name__,
+            "ExitCode %s" % self.return_code,
+            'ErrorMessage "%s"' % output,
+        ]
+        if self.extra_info is not None:
+            lines.append('ExtraInfo "%s"' % self.extra_info)
+        lines.append('Command "%s"' % self.cmd)
+        return "\n".join(lines).strip()
+
+
+class InstallModuleError(_CalledProcessError):
+    """pip could not install the user's package."""
+
+
+class InstallRequirementsError(_CalledProcessError):
+    """pip could not install what requirements.txt asks for."""
+
+
+class ImportModuleError(ClientError):
+    """The user's module could not be imported."""
+
+
+class ExecuteUserScriptError(_CalledProcessError):
+    """The user's program failed."""
+
+
+class ChannelDoesNotExistError(Exception):
+    """The job has no such channel."""
+
+    def __init__(self, channel_name):
+        super(ChannelDoesNotExistError, self).__init__(
+            "Channel %s is not a valid channel" % channel_name
+        )
+
+
+class UnsupportedFormatError(Exception):
+    """No encoder or decoder for a content type. Attribute: message."""
+
+    def __init__(self, content_type, **kwargs):
+        self.message = (
+            "Content type %s is not supported by this framework.\n\n"
+            "            Please implement input_fn to to deserialize the request data or an "
+            "output_fn to\n"
+            "            serialize the response. For more information, see the SageMaker Python "
+            "SDK README." % content_type
+        )
+        super(UnsupportedFormatError, self).__init__(self.message, **kwargs)

@@ -1,0 +1,74 @@
+"""The runner of torchrun: one agent on each host."""
+
+import os
+
+from muster import binary
+from sagemaker_training import (
+    _entry_point_type,
+    environment,
+    errors,
+    logging_config,
+    params,
+    process,
+)
+
+TORCH_DISTRIBUTED_MODULE = "torchrun"
+MASTER_PORT = "7777"
+
+logger = logging_config.get_logger()
+
+
+class TorchDistributedRunner(process.ProcessRunner):
+    """Runs torchrun with the entry point, a Python script."""
+
+    def __init__(
+        self,
+        user_entry_point,
+        args,
+        env_vars,
+        processes_per_host,
+        master_hostname,
+        hosts,
+        current_host,
+        network_interface_name,
+        instance_type="ml.trn1.2xlarge",
+    ):
+        super(TorchDistributedRunner, self).__init__(
+            user_entry_point, args, env_vars, processes_per_host
+        )
+        self._master_hostname = master_hostname
+        self._hosts = hosts
+        self._current_host = current_host
+        self._network_interface_name = network_interface_name
+        self._instance_type = instance_type
+
+    def _create_command(self):
+        kind = _entry_point_type.get(environment.code_dir, self._user_entry_point)
+        if kind is not _entry_point_type.PYTHON_PROGRAM:
+            raise errors.ClientError(
+                "sagemaker_program is %r: torchrun wants a Python script (and no setup.py beside it)"
+                % self._user_entry_point
+            )
+        command = [TORCH_DISTRIBUTED_MODULE, "--nnodes", str(len(self._hosts))]
+        command += ["--nproc_per_node", str(self._processes_per_host)]
+        if len(self._hosts) > 1:
+            command += ["--master_addr", str(self._master_hostname)]
+            command += ["--master_port", MASTER_PORT]
+            command += ["--node_rank", str(self._hosts.index(self._current_host))]
+        if os.environ.get("RUN_NEURON_PARALLEL_COMPILE") == "1":
+            command.insert(0, "neuron_parallel_compile")
+        return command + [process.validate_entry_point(str(self._user_entry_point))] + self._args
+
+    def _launch(self):
+        options = {params.MPI_PROCESSES_PER_HOST: self._processes_per_host}
+        head, tail = binary.run_command(
+            "torch_distributed", options, str(self._user_entry_point), self._args
+        )
+        return head + tail
+
+    def _error_classes(self):
+        return errors.ExecuteUserScriptError
+
+    def run(self, capture_error=True, wait=True):
+        """Runs it; see ProcessRunner.run, but note the order of the arguments."""
+        return super(TorchDistributedRunner, self).run(wait=wait, capture_error=capture_error)

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace muster::launch {
+
+// Which instance types have an Elastic Fabric Adapter that NCCL may use. Pure.
+// Source of both lists: sagemaker-training 5.1.4, __init__.py.
+
+bool has_efa(const std::string& instance_type);
+/// Its adapter also reads and writes GPU memory by itself.
+bool has_efa_rdma(const std::string& instance_type);
+
+}  // namespace muster::launch

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "launch/plan.h"
+
+namespace muster::launch {
+
+// Which MPI an mpirun is. Pure.
+
+/// From what `mpirun --version` writes. Error: `invalid_input`, with its first line, for an MPI
+/// that muster does not know, and for Open MPI before 4.
+Result<MpiFlavour> mpi_flavour_from(std::string_view version_text);
+
+/// For people: "Open MPI 4", "MPICH 5", "Intel MPI 2021".
+std::string name_of(const MpiFlavour& flavour);
+
+/// True if mpirun is hydra, whose options, daemons and variables are not Open MPI's.
+inline bool is_hydra(const MpiFlavour& flavour) {
+  return flavour.kind != MpiFlavour::Kind::open_mpi;
+}
+
+/// True for a variable that a launcher of any flavour tells its ranks: who they are and how they
+/// find each other. Nothing else gives it a right value. Observed on remote ranks; listed in
+/// docs/decisions/0004-mpirun.md and 0010-mpi-flavours.md.
+bool told_to_ranks(std::string_view name);
+
+}  // namespace muster::launch

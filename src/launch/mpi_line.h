@@ -1,0 +1,27 @@
+#pragma once
+
+#include "base/command.h"
+#include "launch/inputs.h"
+#include "launch/mpirun_options.h"
+#include "launch/plan.h"
+
+namespace muster::launch {
+
+/// What mpirun's line is made of. Everything in it has been checked.
+struct MpiLine {
+  const Inputs& inputs;
+  const Options& options;
+  const CustomOptions& custom;
+  int ranks_total;
+  const Env& variables;     ///< What every rank gets by -x, unless custom options say otherwise.
+  const Env& launcher_env;  ///< mpirun's own.
+};
+
+/// Open MPI 4 and 5. The line ends in `sm rank`, as does hydra's.
+/// Source: sagemaker-training 5.1.4, mpi.py; mpirun(1), Open MPI 4.1 and 5.0.
+Args open_mpi_line(const MpiLine& line);
+
+/// MPICH and Intel MPI. Source: docs/decisions/0010-mpi-flavours.md.
+Args hydra_line(const MpiLine& line);
+
+}  // namespace muster::launch

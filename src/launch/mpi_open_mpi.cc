@@ -1,0 +1,114 @@
+#include "launch/efa.h"
+#include "launch/mpi_line.h"
+
+namespace muster::launch {
+namespace {
+
+constexpr int first_prrte = 5;  ///< From here on its daemons are PRRTE's.
+
+class OpenMpiLine {
+ public:
+  explicit OpenMpiLine(const MpiLine& line)
+      : line_(line), prrte_(line.options.mpi.major >= first_prrte) {}
+
+  Args build() {
+    const Inputs& inputs = line_.inputs;
+    const CustomOptions& custom = line_.custom;
+    std::string hosts;
+    for (const std::string& host : inputs.hosts)
+      hosts += (hosts.empty() ? "" : ",") + host + ":" + std::to_string(inputs.processes_per_host);
+    words_ = {"mpirun", "--host", hosts, "-np", std::to_string(line_.ranks_total)};
+    if (prrte_) words_[3] = "--np";
+    add({"--allow-run-as-root"});
+    add_launch();
+    if (line_.options.daemon_ports) {
+      const PortRange& ports = *line_.options.daemon_ports;
+      add_daemon_mca("oob_tcp_dynamic_ipv4_ports",
+                     std::to_string(ports.first) + "-" + std::to_string(ports.last));
+    }
+    if (line_.options.message_ports) {
+      const PortRange& ports = *line_.options.message_ports;
+      add_mca("btl_tcp_port_min_v4", std::to_string(ports.first));
+      add_mca("btl_tcp_port_range_v4", std::to_string(ports.last - ports.first + 1));
+    }
+    add_defaults();
+    for (const auto& [name, value] : line_.variables)
+      if (!custom.exported.contains(name)) add({"-x", name + "=" + value});
+    // mpirun warns of a variable that is not there.
+    for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
+      if (line_.launcher_env.contains(name) && !custom.exported.contains(name)) add({"-x", name});
+    if (custom.verbose) {
+      if (prrte_)
+        add({"--display", "map"});
+      else
+        add({"--display-map"});
+    }
+    add(custom.words);
+    add({line_.options.sm, "rank"});
+    return std::move(words_);
+  }
+
+ private:
+  void add(const Args& words) { words_.insert(words_.end(), words.begin(), words.end()); }
+
+  /// mpirun ends with an error if a parameter stands on its line twice, be it with one value.
+  void add_mca(const std::string& name, const std::string& value) {
+    if (!line_.custom.mca.contains(name)) add({prrte_ ? "--mca" : "-mca", name, value});
+  }
+  /// One that the daemons read.
+  void add_daemon_mca(const std::string& name, const std::string& value) {
+    if (!line_.custom.mca.contains(name)) add({prrte_ ? "--prtemca" : "-mca", name, value});
+  }
+
+  /// What the job rests on; custom options cannot name these. Daemons that ssh starts may not stay
+  /// attached to nothing else: there its connection is what they are attached to.
+  void add_launch() {
+    const std::string shell = prrte_ ? "ssh" : "rsh";
+    add_daemon_mca("plm", shell);
+    if (line_.options.transport == Transport::sessions)
+      add_daemon_mca("plm_" + shell + "_agent", line_.options.agent);
+    add_daemon_mca("plm_" + shell + "_no_tree_spawn", "1");
+    if (prrte_)
+      add({"--leave-session-attached"});
+    else
+      add({"-mca", "orte_leave_session_attached", "1"});
+  }
+
+  void add_defaults() {
+    // A host alone needs no network, and may have none but its loopback.
+    const std::string interface = line_.inputs.hosts.size() > 1 ? line_.inputs.interface : "lo";
+    const std::map<std::string, std::string>& mca = line_.custom.mca;
+    // if_include and if_exclude shut each other out.
+    if (!mca.contains("btl_tcp_if_exclude")) add_mca("btl_tcp_if_include", interface);
+    const std::string daemons = prrte_ ? "prte_if_" : "oob_tcp_if_";
+    if (!mca.contains(daemons + "exclude") && !mca.contains("oob_tcp_if_exclude") &&
+        !mca.contains("oob_tcp_if_include"))
+      add_daemon_mca(daemons + "include", interface);
+    if (!line_.custom.binds) add({prrte_ ? "--bind-to" : "-bind-to", "none"});
+    if (!line_.custom.mapping) add({prrte_ ? "--map-by" : "-map-by", "slot"});
+    add_mca("pml", "ob1");
+    // The reference leaves btl/ofi in: without a fabric it costs 0.3 s at MPI_Init and 1 s at
+    // MPI_Finalize of every rank (docs/decisions/0004-mpirun.md).
+    const bool fabric = has_efa(line_.inputs.instance_type);
+    if (prrte_) {
+      if (!fabric) add_mca("btl", "^ofi");
+      add_mca("smsc", "^cma");  // As single_copy_mechanism none for Open MPI 4.
+      return;
+    }
+    add_mca("btl", fabric ? "^openib" : "^openib,ofi");
+    add_mca("orte_abort_on_non_zero_status", "1");
+    add_mca("btl_vader_single_copy_mechanism", "none");
+  }
+
+  const MpiLine& line_;
+  const bool prrte_;
+  Args words_;
+};
+
+}  // namespace
+
+Args open_mpi_line(const MpiLine& line) {
+  return OpenMpiLine(line).build();
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,97 @@
+#include "loop/http.h"
+
+#include <strings.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace muster::loop {
+namespace {
+
+bool is_url_byte(char c) {
+  return c > ' ' && c < '\x7f' &&
+         std::string_view("\"<>\\^`{|}#").find(c) == std::string_view::npos;
+}
+
+bool is_host_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_';
+}
+
+Result<void> read_authority(std::string_view text, HttpOrigin& origin) {
+  const bool bracketed = text.starts_with('[');
+  const std::size_t host_end = bracketed ? text.find(']') : text.find(':');
+  if (bracketed && host_end == std::string_view::npos)
+    return fail(Errc::invalid_input, "not a URL: '[' without ']'");
+  origin.host = text.substr(bracketed ? 1 : 0, bracketed ? host_end - 1 : host_end);
+  const auto is_v6_byte = [](char c) { return c == ':' || is_host_byte(c); };
+  const bool plausible = std::all_of(origin.host.begin(), origin.host.end(), [&](char c) {
+    return bracketed ? is_v6_byte(c) : is_host_byte(c);
+  });
+  if (origin.host.empty() || origin.host.size() > 253 || !plausible)
+    return fail(Errc::invalid_input, "not a URL: no host name in it");
+  std::string_view rest =
+      host_end == std::string_view::npos ? "" : text.substr(host_end + (bracketed ? 1 : 0));
+  if (rest.empty()) return {};
+  const std::optional<std::int64_t> port =
+      rest.starts_with(':') ? parse_integer(rest.substr(1)) : std::nullopt;
+  if (!port || *port < 1 || *port > 65535)
+    return fail(Errc::invalid_input, "not a URL: the port is no number from 1 to 65535");
+  origin.port = static_cast<std::uint16_t>(*port);
+  return {};
+}
+
+}  // namespace
+
+std::string HttpOrigin::authority() const {
+  std::string text = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  if (port != (tls ? 443 : 80)) text += ":" + std::to_string(port);
+  return text;
+}
+
+Result<HttpUrl> parse_http_url(std::string_view text) {
+  HttpUrl url;
+  if (text.starts_with("https://"))
+    url.origin = {.tls = true, .host = "", .port = 443};
+  else if (text.starts_with("http://"))
+    url.origin = {.tls = false, .host = "", .port = 80};
+  else
+    return fail(Errc::invalid_input, "not a URL: want http://… or https://…");
+  if (!std::all_of(text.begin(), text.end(), is_url_byte))
+    return fail(Errc::invalid_input, "not a URL: it has a space, a fragment or the like");
+  text.remove_prefix(url.origin.tls ? 8 : 7);
+  const std::size_t target_at = std::min(text.find_first_of("/?"), text.size());
+  if (text.substr(0, target_at).find('@') != std::string_view::npos)
+    return fail(Errc::invalid_input, "a URL with a user in it is not taken");
+  TRY(read_authority(text.substr(0, target_at), url.origin));
+  url.target = text.substr(target_at);
+  if (!url.target.starts_with('/')) url.target.insert(0, "/");
+  return url;
+}
+
+std::string HttpHead::value(std::string_view name) const {
+  for (const auto& [key, value] : headers)
+    if (key.size() == name.size() && ::strncasecmp(key.data(), name.data(), name.size()) == 0)
+      return value;
+  return "";
+}
+
+std::string find_ca_roots(const Env& env) {
+  for (const char* name : {"AWS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    const auto at = env.find(name);
+    if (at != env.end() && !at->second.empty()) return at->second;
+  }
+  for (const char* path : {
+           "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch
+           "/etc/pki/tls/certs/ca-bundle.crt",    // RHEL, Amazon Linux
+           "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+           "/etc/ssl/ca-bundle.pem",  // SUSE
+           "/etc/ssl/cert.pem",       // Alpine
+       })
+    if (::access(path, R_OK) == 0) return path;
+  return "";
+}
+
+}  // namespace muster::loop

@@ -1,0 +1,260 @@
+#include <unistd.h>
+
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <cerrno>
+#include <map>
+
+#include "loop/http.h"
+#include "loop/http_connection.h"
+
+namespace muster::loop {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr std::size_t piece_bytes = 64u << 10;
+constexpr std::size_t idle_connections_max = 8;
+constexpr int interim_heads_max = 8;
+
+using Parser = http::response_parser<http::buffer_body>;
+
+bool has_control(std::string_view text) {
+  for (const char c : text)
+    if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f') return true;
+  return false;
+}
+
+Result<std::string> head_text(const HttpOrigin& origin, const HttpRequest& request) {
+  const bool with_body = request.file.fd >= 0 || !request.body.empty() || request.method == "PUT" ||
+                         request.method == "POST";
+  const std::uint64_t length = request.file.fd >= 0 ? request.file.bytes : request.body.size();
+  std::string text = request.method + " " + request.target + " HTTP/1.1\r\n";
+  if (has_control(request.target) || request.target.find(' ') != std::string::npos)
+    return fail(Errc::invalid_input, "the request's target is not encoded");
+  text += "Host: " + origin.authority() + "\r\n";
+  for (const auto& [name, value] : request.headers) {
+    if (has_control(name) || has_control(value))
+      return fail(Errc::invalid_input, "header " + name + ": a control character in its value");
+    text += name + ": " + value + "\r\n";
+  }
+  if (with_body) text += "Content-Length: " + std::to_string(length) + "\r\n";
+  return text + "\r\n";
+}
+
+HttpHead head_of(const Parser& parser) {
+  HttpHead head;
+  head.status = static_cast<int>(parser.get().result_int());
+  for (const auto& field : parser.get().base())
+    head.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  return head;
+}
+
+/// Reads one response off a connection.
+class Response {
+ public:
+  Response(HttpConnection& connection, const HttpClient::Options& options, TimePoint deadline)
+      : connection_(connection), options_(options), deadline_(deadline) {}
+
+  Task<Result<void>> read(bool without_body, const HttpOnBody& on_body);
+  const HttpHead& head() const { return head_; }
+  bool started() const { return started_; }
+  bool keep_alive() const { return keep_alive_; }
+
+ private:
+  Task<Result<void>> read_head(Parser& parser);
+  Task<Result<void>> read_body(Parser& parser, const HttpOnBody& on_body);
+  Task<Result<void>> more(Parser& parser);
+
+  HttpConnection& connection_;
+  const HttpClient::Options& options_;
+  TimePoint deadline_;
+  HttpHead head_;
+  bool started_ = false;  ///< Anything came at all.
+  bool keep_alive_ = false;
+};
+
+/// Waits for bytes; the stream's end is told to the parser, which may take it for the body's.
+Task<Result<void>> Response::more(Parser& parser) {
+  Result<bool> filled = co_await connection_.fill(options_.idle_max, deadline_);
+  if (!filled) co_return filled.error();
+  if (*filled) {
+    started_ = true;
+    co_return Result<void>();
+  }
+  boost::system::error_code error;
+  if (parser.got_some()) parser.put_eof(error);
+  if (!parser.got_some() || error)
+    co_return fail(Errc::closed, parser.is_header_done()
+                                     ? "the connection ended before the body did"
+                                     : "the connection ended before an answer came");
+  co_return Result<void>();
+}
+
+Task<Result<void>> Response::read_head(Parser& parser) {
+  boost::system::error_code error;
+  while (!parser.is_header_done()) {
+    const std::string_view unread = connection_.unread();
+    std::size_t taken = 0;
+    error = {};
+    if (!unread.empty())
+      taken = parser.put(boost::asio::buffer(unread.data(), unread.size()), error);
+    connection_.take(taken);
+    if (parser.is_header_done()) break;
+    if (error && error != http::error::need_more)
+      co_return fail(Errc::protocol, "no HTTP answer: " + error.message());
+    if (unread.size() - taken > options_.head_bytes_max)
+      co_return fail(Errc::protocol, "no HTTP answer: the head is too long");
+    Result<void> filled = co_await more(parser);
+    if (!filled) co_return filled.error();
+  }
+  head_ = head_of(parser);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Response::read_body(Parser& parser, const HttpOnBody& on_body) {
+  std::vector<char> piece(piece_bytes);
+  while (!parser.is_done()) {
+    const std::string_view unread = connection_.unread();
+    boost::system::error_code error = http::error::need_more;
+    http::buffer_body::value_type& body = parser.get().body();
+    body.data = piece.data();
+    body.size = piece.size();
+    body.more = true;
+    if (!unread.empty()) {
+      const std::size_t taken =
+          parser.put(boost::asio::buffer(unread.data(), unread.size()), error);
+      connection_.take(taken);
+    }
+    const std::size_t got = piece.size() - body.size;
+    if (got > 0 && on_body) {
+      Result<void> taken = on_body(head_, std::string_view(piece.data(), got));
+      if (!taken) co_return taken.error();
+    }
+    if (error && error != http::error::need_more && error != http::error::need_buffer)
+      co_return fail(Errc::protocol, "a broken HTTP body: " + error.message());
+    if (parser.is_done() || error != http::error::need_more) continue;  // There may be more.
+    Result<void> filled = co_await more(parser);
+    if (!filled) co_return filled.error();
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Response::read(bool without_body, const HttpOnBody& on_body) {
+  for (int heads = 0; heads < interim_heads_max; ++heads) {
+    Parser parser;
+    parser.header_limit(static_cast<std::uint32_t>(options_.head_bytes_max));
+    parser.body_limit(boost::none);
+    parser.skip(without_body);
+    started_ = started_ || !connection_.unread().empty();
+    Result<void> read = co_await read_head(parser);
+    if (!read) co_return read.error();
+    if (head_.status / 100 == 1) continue;  // 100 Continue and its like: the answer follows.
+    read = co_await read_body(parser, on_body);
+    if (!read) co_return read.error();
+    keep_alive_ = parser.keep_alive() && connection_.unread().empty();
+    co_return Result<void>();
+  }
+  co_return fail(Errc::protocol, "no HTTP answer: only interim ones");
+}
+
+Task<Result<bool>> send_file(HttpConnection& connection, HttpFilePart part, Duration idle_max,
+                             TimePoint deadline) {
+  std::string piece(piece_bytes, '\0');
+  while (part.bytes > 0) {
+    const std::size_t wanted = std::min<std::uint64_t>(part.bytes, piece.size());
+    const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) co_return fail_errno("read");
+    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter meanwhile");
+    const auto bytes = static_cast<std::size_t>(count);
+    part.offset += bytes;
+    part.bytes -= bytes;
+    const std::string_view view(piece.data(), bytes);
+    Result<bool> sent = co_await connection.send(view, idle_max, deadline);
+    if (!sent || !*sent) co_return sent;
+  }
+  co_return true;
+}
+
+Task<Result<bool>> send_all(HttpConnection& connection, const std::string& head,
+                            const HttpRequest& request, Duration idle_max) {
+  Result<bool> sent = co_await connection.send(head, idle_max, request.deadline);
+  if (!sent || !*sent) co_return sent;
+  if (request.file.fd >= 0)
+    sent = co_await send_file(connection, request.file, idle_max, request.deadline);
+  else
+    sent = co_await connection.send(request.body, idle_max, request.deadline);
+  co_return sent;
+}
+
+}  // namespace
+
+struct HttpClient::State {
+  State(Loop& on, Options with) : loop(on), options(std::move(with)), context(nullptr, nullptr) {}
+
+  /// A kept connection that is still quiet, or null.
+  std::unique_ptr<HttpConnection> kept(const HttpOrigin& origin) {
+    while (true) {
+      const auto at = idle.find(origin);
+      if (at == idle.end()) return nullptr;
+      std::unique_ptr<HttpConnection> connection = std::move(at->second);
+      idle.erase(at);
+      if (connection->quiet()) return connection;
+    }
+  }
+  void keep(const HttpOrigin& origin, std::unique_ptr<HttpConnection> connection) {
+    if (idle.size() < idle_connections_max) idle.emplace(origin, std::move(connection));
+  }
+  Result<void> prepare_tls() {
+    if (context) return {};
+    context = TRY(https_context(options.ca_roots));
+    return {};
+  }
+
+  Loop& loop;
+  Options options;
+  SslContext context;  ///< Before `idle`, whose connections need it.
+  std::multimap<HttpOrigin, std::unique_ptr<HttpConnection>> idle;
+};
+
+HttpClient::HttpClient(Loop& loop, Options options)
+    : state_(std::make_shared<State>(loop, std::move(options))) {}
+
+HttpClient::~HttpClient() = default;
+
+Task<Result<HttpHead>> HttpClient::exchange(HttpOrigin origin, HttpRequest request,
+                                            HttpOnBody on_body) {
+  const std::shared_ptr<State> state = state_;
+  const Options& options = state->options;
+  Result<std::string> head = head_text(origin, request);
+  if (!head) co_return head.error();
+  while (true) {
+    std::unique_ptr<HttpConnection> connection = state->kept(origin);
+    const bool reused = connection != nullptr;
+    if (!reused) {
+      Result<void> prepared = origin.tls ? state->prepare_tls() : Result<void>();
+      if (!prepared) co_return prepared.error();
+      const TimePoint until = std::min(Clock::now() + options.connect_max, request.deadline);
+      Result<std::unique_ptr<HttpConnection>> opened =
+          co_await HttpConnection::open(state->loop, origin, state->context.get(), until);
+      if (!opened) co_return opened.error();
+      connection = std::move(*opened);
+    }
+    Result<bool> sent = co_await send_all(*connection, *head, request, options.idle_max);
+    if (!sent && (sent.error().code == Errc::invalid_input || sent.error().code == Errc::timeout))
+      co_return sent.error();
+    Response response(*connection, options, request.deadline);
+    Result<void> read = fail(Errc::closed, "");
+    // What the server said before it closed tells more than that it closed.
+    read = co_await response.read(request.method == "HEAD", on_body);
+    if (!read && reused && !response.started()) continue;  // The server gave up the kept one.
+    if (!read && !sent && !response.started()) co_return sent.error();
+    if (!read) co_return read.error();
+    const bool whole = sent && *sent;
+    if (response.keep_alive() && whole) state->keep(origin, std::move(connection));
+    co_return response.head();
+  }
+}
+
+}  // namespace muster::loop

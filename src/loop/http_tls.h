@@ -1,0 +1,31 @@
+#pragma once
+
+// Inside loop/ only: TLS of HTTPS clients.
+
+#include "loop/socket_bio.h"
+
+namespace muster::loop {
+
+/// Trusts the roots of a PEM file or of a hashed folder. Error: `system`: none could be read.
+Result<SslContext> https_context(const std::string& ca_roots);
+
+/// The client's side of a TLS session whose peer proves by certificate that it is `host`.
+class HttpsWire final : public Wire {
+ public:
+  HttpsWire(SSL_CTX* context, int socket, const std::string& host);
+  HttpsWire(const HttpsWire&) = delete;
+  HttpsWire& operator=(const HttpsWire&) = delete;
+  ~HttpsWire() override = default;
+
+  /// One step. `failed`: `denied` (the certificate), `closed`, `protocol`, `system`.
+  Attempt handshake();
+  Attempt read(char* into, std::size_t bytes_max, std::vector<Fd>& fds) override;
+  Attempt write(std::string_view bytes, std::vector<Fd>& fds) override;
+  void goodbye() override;
+
+ private:
+  SocketBio socket_;
+  std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+};
+
+}  // namespace muster::loop

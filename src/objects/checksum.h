@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster::objects {
+
+/// Checksums that S3 keeps of objects.
+///
+/// Pure: bytes in, digest out.
+enum class Checksum { crc32, crc32c, crc64nvme, sha1, sha256, md5 };
+
+/// One being made, piece by piece.
+class Digest {
+ public:
+  explicit Digest(Checksum kind);
+  ~Digest();
+  Digest(Digest&&) noexcept;
+  Digest& operator=(Digest&&) noexcept;
+  void add(std::string_view bytes);
+  /// The digest's bytes, most significant first. Once.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::string base64(std::string_view bytes);
+
+/// What a server says a whole object's checksum is.
+struct Expected {
+  Checksum kind;
+  std::string name;   ///< For messages: "CRC32", "MD5 (ETag)".
+  std::string value;  ///< As the digest would be: base64, or lower-case hex for MD5.
+};
+/// The digest in the form that `expected` has.
+std::string rendered(const Expected& expected, const std::string& digest);
+
+}  // namespace muster::objects

@@ -1,0 +1,52 @@
+#include "objects/checksum.h"
+
+#include <doctest/doctest.h>
+
+#include "base/text.h"
+
+using namespace muster;
+using namespace muster::objects;
+
+TEST_CASE("checksum: digests of the usual nine digits are the published ones") {
+  struct {
+    Checksum kind;
+    const char* want;
+  } const cases[] = {
+      {Checksum::crc32, "cbf43926"},
+      {Checksum::crc32c, "e3069283"},
+      {Checksum::crc64nvme, "ae8b14860a799888"},
+      {Checksum::sha1, "f7c3bc1d808e04732adf679965ccc34ca7ae3441"},
+      {Checksum::sha256, "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225"},
+      {Checksum::md5, "25f9e794323b453885f5181f1b624d0b"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.want);
+    Digest digest(c.kind);
+    digest.add("123456789");
+    CHECK(hex(digest.finish()) == c.want);
+  }
+}
+
+TEST_CASE("checksum: pieces of any length give what the whole gives") {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) bytes += static_cast<char>(i * 7 + i / 13);
+  for (const Checksum kind : {Checksum::crc32, Checksum::crc32c, Checksum::crc64nvme}) {
+    Digest whole(kind);
+    whole.add(bytes);
+    const std::string want = whole.finish();
+    for (const std::size_t size : {1u, 3u, 8u, 9u, 64u, 333u}) {
+      Digest pieces(kind);
+      for (std::size_t at = 0; at < bytes.size(); at += size)
+        pieces.add(std::string_view(bytes).substr(at, size));
+      CHECK(pieces.finish() == want);
+    }
+  }
+}
+
+TEST_CASE("checksum: base64 pads to four") {
+  CHECK(base64("") == "");
+  CHECK(base64("f") == "Zg==");
+  CHECK(base64("fo") == "Zm8=");
+  CHECK(base64("foo") == "Zm9v");
+  CHECK(base64("\xff\xfe\xfd\xfc") == "//79/A==");
+}

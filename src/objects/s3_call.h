@@ -1,0 +1,64 @@
+#pragma once
+
+// Inside objects/ only: one request to S3, signed, sent to where the bucket is, and explained.
+
+#include <map>
+#include <memory>
+
+#include "objects/aws_call.h"
+#include "objects/credentials.h"
+#include "objects/endpoint.h"
+#include "objects/s3_client.h"
+
+namespace muster::objects {
+
+struct S3State {
+  S3State(loop::Loop& on, const Log& to, S3Client::Options with, S3Endpoint server,
+          std::string home_region, CredentialSources sources, const std::string& ca_roots);
+
+  loop::Loop& loop;
+  const Log log;
+  const S3Client::Options options;
+  const S3Endpoint endpoint;
+  const std::string region;
+  std::map<std::string, std::string> regions;  ///< Of buckets that are elsewhere.
+  CredentialProvider credentials;
+  loop::HttpClient http;
+};
+
+struct S3Request {
+  std::string method = "GET";
+  S3Url url;
+  Pairs query{};
+  Pairs headers{};
+  std::string body{};
+  loop::HttpFilePart file{};
+  std::string file_hash{};  ///< Of `file`: hex of SHA-256; needed where is_plain().
+};
+
+/// One try. An answer of any status is a success, with what S3 said of a failure. Goes once to
+/// another region if the bucket is there, and once more with fresh credentials if those fetched
+/// from the container's endpoint were not taken.
+struct S3Answer {
+  loop::HttpHead head;
+  std::string text;
+  S3Failure failure;
+  /// 2xx, and no failure in it: S3 finds some only after it has sent the 200.
+  bool succeeded() const { return head.status / 100 == 2 && failure.code.empty(); }
+};
+loop::Task<Result<S3Answer>> s3_once(std::shared_ptr<S3State> state, S3Request request,
+                                     loop::HttpOnBody on_body);
+
+/// As many tries as are worth it. Error: the last one's, which begins with the object's URL.
+loop::Task<Result<S3Answer>> s3_call(std::shared_ptr<S3State> state, S3Request request);
+
+/// The server is reached without TLS, so a payload's hash is signed.
+bool is_plain(const S3State& state, const std::string& bucket);
+
+/// One line about an answer that is no success. `origin`: where the credentials came from.
+Error s3_error(int status, const S3Failure& failure, const std::string& origin);
+
+loop::Task<Result<void>> s3_download(std::shared_ptr<S3State> state, S3Url from, std::string path);
+loop::Task<Result<void>> s3_upload(std::shared_ptr<S3State> state, std::string path, S3Url to);
+
+}  // namespace muster::objects

@@ -1,0 +1,160 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+#include "loop/wait.h"
+#include "objects/checksum.h"
+#include "objects/s3_call.h"
+
+namespace muster::objects {
+namespace {
+
+constexpr std::uint64_t parts_max = 10000;  // S3's own limit.
+constexpr std::size_t piece_bytes = 1u << 20;
+
+struct Sums {
+  std::string crc32;   ///< base64
+  std::string sha256;  ///< hex; empty unless asked for
+};
+
+/// Reads the range once; lets others of the loop run in between.
+loop::Task<Result<Sums>> sums_of(loop::Loop& loop, loop::HttpFilePart part, bool with_sha256) {
+  Digest crc32(Checksum::crc32);
+  Digest sha256(Checksum::sha256);
+  std::string piece(piece_bytes, '\0');
+  loop::Timer turn(loop);
+  while (part.bytes > 0) {
+    const std::size_t wanted = std::min<std::uint64_t>(part.bytes, piece.size());
+    const ssize_t count = ::pread(part.fd, piece.data(), wanted, static_cast<off_t>(part.offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) co_return fail_errno("read");
+    if (count == 0) co_return fail(Errc::invalid_input, "the file became shorter meanwhile");
+    const std::string_view bytes(piece.data(), static_cast<std::size_t>(count));
+    crc32.add(bytes);
+    if (with_sha256) sha256.add(bytes);
+    part.offset += bytes.size();
+    part.bytes -= bytes.size();
+    co_await turn.after(Duration(0));
+  }
+  co_return Sums{base64(crc32.finish()), with_sha256 ? hex(sha256.finish()) : ""};
+}
+
+struct Source {
+  Fd fd;
+  std::uint64_t bytes = 0;
+};
+
+Result<Source> open_source(const std::string& path) {
+  Source source;
+  source.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!source.fd) return fail_errno(path);
+  struct stat status {};
+  if (::fstat(source.fd.get(), &status) != 0) return fail_errno(path);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + ": not a regular file");
+  source.bytes = static_cast<std::uint64_t>(status.st_size);
+  return source;
+}
+
+/// PUT of a range: a whole object or one part of it. Gives the ETag and the CRC.
+struct Stored {
+  std::string etag;
+  std::string crc32;
+};
+loop::Task<Result<Stored>> put(std::shared_ptr<S3State> state, S3Url to, Pairs query,
+                               loop::HttpFilePart part) {
+  const bool plain = is_plain(*state, to.bucket);
+  Result<Sums> sums = co_await sums_of(state->loop, part, plain);
+  if (!sums) co_return sums.error().in(text_of(to));
+  S3Request request{.method = "PUT",
+                    .url = std::move(to),
+                    .query = std::move(query),
+                    .headers = {{"x-amz-checksum-crc32", sums->crc32}},
+                    .file = part,
+                    .file_hash = sums->sha256};
+  Result<S3Answer> answer = co_await s3_call(state, std::move(request));
+  if (!answer) co_return answer.error();
+  co_return Stored{answer->head.value("ETag"), sums->crc32};
+}
+
+loop::Task<Result<std::string>> begin_multipart(std::shared_ptr<S3State> state, S3Url to) {
+  S3Request request{.method = "POST",
+                    .url = to,
+                    .query = {{"uploads", ""}},
+                    .headers = {{"x-amz-checksum-algorithm", "CRC32"}}};
+  Result<S3Answer> answer = co_await s3_call(state, std::move(request));
+  if (!answer) co_return answer.error();
+  const std::optional<std::string> id = xml_text(answer->text, "UploadId");
+  if (!id || id->empty())
+    co_return fail(Errc::protocol, text_of(to) + ": the server named no UploadId");
+  co_return *id;
+}
+
+loop::Task<Result<void>> end_multipart(std::shared_ptr<S3State> state, S3Url to, std::string id,
+                                       std::vector<Stored> parts) {
+  std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" +
+            xml_escaped(parts[i].etag) + "</ETag><ChecksumCRC32>" + parts[i].crc32 +
+            "</ChecksumCRC32></Part>";
+  body += "</CompleteMultipartUpload>";
+  S3Request request{.method = "POST",
+                    .url = std::move(to),
+                    .query = {{"uploadId", std::move(id)}},
+                    .headers = {{"content-type", "application/xml"}},
+                    .body = std::move(body)};
+  Result<S3Answer> answer = co_await s3_call(state, std::move(request));
+  if (!answer) co_return answer.error();
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> send_parts(std::shared_ptr<S3State> state, S3Url to, const Source& source,
+                                    std::string id) {
+  const std::uint64_t part_bytes =
+      std::max(state->options.part_bytes, (source.bytes + parts_max - 1) / parts_max);
+  std::vector<Stored> parts;
+  for (std::uint64_t offset = 0; offset < source.bytes; offset += part_bytes) {
+    const loop::HttpFilePart part{source.fd.get(), offset,
+                                  std::min(part_bytes, source.bytes - offset)};
+    Pairs query{{"partNumber", std::to_string(parts.size() + 1)}, {"uploadId", id}};
+    Result<Stored> stored = co_await put(state, to, std::move(query), part);
+    if (!stored) co_return stored.error();
+    if (stored->etag.empty())
+      co_return fail(Errc::protocol, text_of(to) + ": the server gave a part no ETag");
+    parts.push_back(*std::move(stored));
+  }
+  Result<void> ended = co_await end_multipart(state, to, std::move(id), std::move(parts));
+  co_return ended;
+}
+
+/// Parts that were stored cost money until the upload is ended or aborted.
+loop::Task<void> abort_multipart(std::shared_ptr<S3State> state, S3Url to, std::string id) {
+  S3Request request{
+      .method = "DELETE", .url = std::move(to), .query = {{"uploadId", std::move(id)}}};
+  Result<S3Answer> ignored = co_await s3_once(state, std::move(request), nullptr);
+  static_cast<void>(ignored);  // The upload's own error is what counts.
+}
+
+}  // namespace
+
+loop::Task<Result<void>> s3_upload(std::shared_ptr<S3State> state, std::string path, S3Url to) {
+  Result<Source> source = open_source(path);
+  if (!source) co_return source.error().in(text_of(to));
+  if (source->bytes <= state->options.part_bytes) {
+    const loop::HttpFilePart whole{source->fd.get(), 0, source->bytes};
+    Pairs no_query;
+    Result<Stored> stored = co_await put(state, to, std::move(no_query), whole);
+    if (!stored) co_return stored.error();
+    co_return Result<void>();
+  }
+  Result<std::string> id = co_await begin_multipart(state, to);
+  if (!id) co_return id.error();
+  Result<void> sent = co_await send_parts(state, to, *source, *id);
+  if (!sent) co_await abort_multipart(state, to, *id);
+  co_return sent;
+}
+
+}  // namespace muster::objects

@@ -1,0 +1,145 @@
+#include "objects/sign.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "base/result.h"
+#include "base/text.h"
+
+namespace muster::objects {
+namespace {
+
+constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
+
+std::string sha256(std::string_view bytes) {
+  std::array<unsigned char, 32> digest{};
+  unsigned size = 0;
+  const int done =
+      EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  CHECK_THAT(done == 1 && size == digest.size(), "SHA-256");
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+std::string hmac(std::string_view key, std::string_view bytes) {
+  std::array<unsigned char, 32> digest{};
+  unsigned size = 0;
+  const unsigned char* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   bytes.size(), digest.data(), &size);
+  CHECK_THAT(done != nullptr && size == digest.size(), "HMAC-SHA-256");
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+/// "20150830T123600Z".
+std::string timestamp(UnixMillis now) {
+  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
+  return {text.data(), size};
+}
+
+/// Spaces in a row count as one, those at the ends as none.
+std::string folded(std::string_view value) {
+  return join(split_words(value), " ");
+}
+
+struct CanonicalHeaders {
+  std::string lines;
+  std::string names;  ///< "host;x-amz-date"
+};
+
+CanonicalHeaders canonical(Pairs headers) {
+  for (auto& [name, value] : headers) {
+    name = lower(std::move(name));
+    value = folded(value);
+  }
+  std::stable_sort(headers.begin(), headers.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  CanonicalHeaders result;
+  for (const auto& [name, value] : headers) {
+    result.lines += name + ":" + value + "\n";
+    result.names += (result.names.empty() ? "" : ";") + name;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string percent_encoded(std::string_view text, bool keep_slash) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~' || (c == '/' && keep_slash);
+    if (plain) {
+      encoded += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    encoded += '%';
+    encoded += digits[byte >> 4];
+    encoded += digits[byte & 15];
+  }
+  return encoded;
+}
+
+std::string encoded_query(Pairs query) {
+  for (auto& [name, value] : query) {
+    name = percent_encoded(name, false);
+    value = percent_encoded(value, false);
+  }
+  std::sort(query.begin(), query.end());
+  std::string text;
+  for (const auto& [name, value] : query) text += (text.empty() ? "" : "&") + name + "=" + value;
+  return text;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  return hex(sha256(bytes));
+}
+
+Pairs sign(const SignRequest& request, const SignScope& scope, const Credentials& credentials) {
+  const std::string time = timestamp(scope.now);
+  const std::string day = time.substr(0, 8);
+  const bool s3 = scope.service == "s3";
+  Pairs added = {{"x-amz-date", time}};
+  if (s3) added.emplace_back("x-amz-content-sha256", request.payload_hash);
+  if (!credentials.session_token.empty())
+    added.emplace_back("x-amz-security-token", credentials.session_token);
+
+  Pairs headers = request.headers;
+  headers.insert(headers.end(), added.begin(), added.end());
+  const CanonicalHeaders canonical_headers = canonical(std::move(headers));
+  const std::string path = s3 ? request.path : percent_encoded(request.path, true);
+  const std::string canonical_request =
+      join({request.method, path, encoded_query(request.query), canonical_headers.lines,
+            canonical_headers.names, request.payload_hash},
+           "\n");
+  const std::string place = join({day, scope.region, scope.service, "aws4_request"}, "/");
+  const std::string to_sign =
+      join({std::string(algorithm), time, place, sha256_hex(canonical_request)}, "\n");
+
+  std::string key = "AWS4" + credentials.secret_key;
+  for (const std::string& part : {day, scope.region, scope.service, std::string("aws4_request")})
+    key = hmac(key, part);
+  added.emplace_back("Authorization", std::string(algorithm) +
+                                          " Credential=" + credentials.access_key + "/" + place +
+                                          ", SignedHeaders=" + canonical_headers.names +
+                                          ", Signature=" + hex(hmac(key, to_sign)));
+  return added;
+}
+
+}  // namespace muster::objects

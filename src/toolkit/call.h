@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "job/outcome.h"
+#include "launch/plan.h"
+
+namespace muster::toolkit {
+
+/// What a rank that comes is to run.
+struct RankRun {
+  Command command;
+  Args kept;  ///< Variables of its own environment that win over `command.env`.
+};
+
+/// What one host brings to a collective call: the launch of a distributed program that every host
+/// asks for alike and that happens once. It starts when all of `hosts` have called.
+/// Pure. Source: docs/protocols/host-socket.md, "A call".
+struct Call {
+  std::string name;                 ///< What is called, for people: "mpirun train.py".
+  std::string digest;               ///< Equal on all hosts, or the call is refused.
+  Args hosts;                       ///< Those that must call; the first one leads.
+  RankRun rank;                     ///< What ranks of this host run.
+  std::optional<Command> launcher;  ///< mpirun; the leading host's.
+};
+
+/// Called once, with how the call ended.
+using CallEnd = std::function<void(const job::Verdict&)>;
+
+/// The call that carries out a plan of Launcher::mpi.
+Call call_from(const launch::HostPlan& plan, std::string name, std::string digest);
+
+/// Payload of a `call` frame. Error: `protocol`.
+std::string pack(const Call& call);
+Result<Call> unpack_call(std::string_view payload);
+
+/// Payload of a `host_call` frame.
+struct HostCall {
+  std::string name;
+  std::string digest;
+};
+std::string host_call_text(const HostCall& call);
+Result<HostCall> host_call_from(std::string_view payload);
+
+}  // namespace muster::toolkit

@@ -1,0 +1,297 @@
+#include "toolkit/call_lead.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "launch/rsh_agent.h"
+#include "toolkit/conduct.h"
+
+namespace muster::toolkit {
+
+using job::Message;
+
+namespace {
+constexpr Duration say_missing_every = std::chrono::seconds(10);
+constexpr Duration drain_slack = std::chrono::milliseconds(1500);  ///< For KILL to be carried out.
+}  // namespace
+
+/// A launcher's daemon on some host, and the agent of mpirun that waits for its end.
+struct CallLead::Daemon {
+  std::string name;  ///< "orted"
+  std::string host;
+  AgentCall call;
+  std::unique_ptr<Writer> out, err;  ///< The agent's; copies of mpirun's own.
+};
+
+CallLead::CallLead(HostContext& context, Post post)
+    : context_(context), post_(std::move(post)), changed_(context.loop) {}
+
+// --- gathering ---
+
+Result<void> CallLead::call(Call call, CallEnd on_end, bool whole_job) {
+  if (own_)
+    return fail(Errc::closed, own_->name + " runs already on this host; one call at a time, and " +
+                                  "none inside a rank");
+  const std::string name = call.name;
+  const std::string digest = call.digest;
+  own_ = std::move(call);
+  on_end_ = std::move(on_end);
+  whole_job_ = whole_job;
+  came(context_.training.current_host, {name, digest});
+  return {};
+}
+
+void CallLead::member_calls(const std::string& host, HostCall call) {
+  came(host, std::move(call));
+}
+
+void CallLead::came(const std::string& host, HostCall call) {
+  if (closed_) return;
+  came_[host] = std::move(call);
+  if (phase_ == Phase::idle) {
+    phase_ = Phase::gathering;
+    context_.loop.spawn(say_who_is_missing());
+  }
+  begin_if_complete();
+}
+
+void CallLead::begin_if_complete() {
+  if (phase_ != Phase::gathering) return;
+  if (!own_) {
+    // Which hosts must call stands in this host's own call.
+    const std::string& self = context_.training.current_host;
+    const auto left = gone_.find(self);
+    if (left != gone_.end()) fail_call(self, left->second);
+    return;
+  }
+  const HostCall& first = came_.at(context_.training.current_host);
+  for (const auto& [host, call] : came_) {
+    if (std::find(own_->hosts.begin(), own_->hosts.end(), host) == own_->hosts.end())
+      return fail_call(host, "calls " + call.name + ", but takes no part in the distribution");
+    if (call.digest != first.digest)
+      return fail_call(host, "calls " + call.name + ", but " + context_.training.current_host +
+                                 " calls " + first.name + "; every host must make the same call");
+  }
+  for (const std::string& host : own_->hosts)
+    if (const auto left = gone_.find(host); left != gone_.end() && !came_.contains(host))
+      return fail_call(host, left->second + " without calling " + own_->name);
+  if (missing().empty()) begin();
+}
+
+std::string CallLead::missing() const {
+  Args names;
+  if (!own_) return context_.training.current_host;
+  for (const std::string& host : own_->hosts)
+    if (!came_.contains(host)) names.push_back(host);
+  return join(names, ", ");
+}
+
+loop::Task<> CallLead::say_who_is_missing() {
+  TimePoint say_at = Clock::now() + say_missing_every;
+  while (phase_ == Phase::gathering && !closed_) {
+    co_await changed_.wait_until(say_at);
+    if (Clock::now() < say_at || phase_ != Phase::gathering || closed_) continue;
+    say_at = Clock::now() + say_missing_every;
+    context_.log.info(came_.begin()->second.name + " waits for " + missing() + " to call it too");
+  }
+}
+
+void CallLead::gone(const std::string& host, const std::string& how) {
+  gone_[host] = how;
+  begin_if_complete();
+}
+
+// --- running ---
+
+void CallLead::begin() {
+  phase_ = Phase::running;
+  cause_ = coordinate::FirstCause();
+  context_.output.tag_ranks();
+  context_.host_run.begin_call(
+      own_->rank,
+      [this](job::Lines lines) {
+        return context_.output.lines(context_.training.current_host, std::move(lines));
+      },
+      [this](job::Verdict verdict) {
+        context_.output.ended(verdict);
+        ended(std::move(verdict));
+      });
+  post_members(Message::call_start, "{}");
+  const Result<void> started = start_launcher();
+  if (!started) {
+    job::Verdict verdict;
+    verdict.host = context_.training.current_host;
+    verdict.process = own_->name;
+    verdict.outcome = job::Outcome::failed(started.error().text);
+    ended(std::move(verdict));
+  }
+  context_.loop.spawn(watch());
+}
+
+Result<void> CallLead::start_launcher() {
+  if (!own_->launcher)
+    return fail(Errc::invalid_input, own_->name + " has no launcher on " + own_->hosts.front());
+  HostRun::Program program;
+  program.command = *own_->launcher;
+  program.command.env["MUSTER_AGENT"] = "1";
+  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
+  const std::string& path = program.command.argv.front();
+  program.name = path.substr(path.rfind('/') + 1);
+  program.sink = [this](job::Lines lines) {
+    return context_.output.launcher_lines(std::move(lines));
+  };
+  program.on_end = [this](job::Verdict verdict) {
+    launcher_running_ = false;
+    ended(std::move(verdict));
+  };
+  TRY(context_.host_run.start(std::move(program)));
+  launcher_running_ = true;
+  return {};
+}
+
+void CallLead::ended(job::Verdict verdict) {
+  if (phase_ == Phase::gathering && !verdict.success())
+    return fail_call(verdict.host, job::describe(verdict.outcome));
+  if (phase_ == Phase::running) cause_.add(std::move(verdict), Clock::now());
+  changed_.notify();
+}
+
+void CallLead::stop() {
+  stopping_ = true;
+  changed_.notify();
+}
+
+void CallLead::close() {
+  closed_ = true;
+  daemons_.clear();  // With our copies of mpirun's output, or that would never end.
+  changed_.notify();
+}
+
+std::optional<job::Verdict> CallLead::verdict_now(TimePoint now) const {
+  if (!launcher_running_ && !cause_.failing()) return job::Verdict{};
+  if (!stopping_) return cause_.decide(now);
+  if (launcher_running_) return std::nullopt;
+  return cause_.decide(TimePoint::max());
+}
+
+loop::Task<> CallLead::watch() {
+  std::optional<job::Verdict> verdict;
+  while (!closed_ && !verdict) {
+    verdict = verdict_now(Clock::now());
+    if (verdict) break;
+    const TimePoint look_again =
+        stopping_ ? TimePoint::max() : cause_.next_deadline().value_or(TimePoint::max());
+    co_await changed_.wait_until(look_again);
+  }
+  if (!closed_) co_await finish(*verdict);
+}
+
+loop::Task<> CallLead::finish(job::Verdict verdict) {
+  phase_ = Phase::ending;
+  if (!whole_job_) {
+    const Duration grace = verdict.success() ? Duration() : context_.options.failure_grace;
+    for (const std::string& host : own_->hosts)
+      if (host != context_.training.current_host) draining_.insert(host);
+    post_members(Message::call_drain, grace_text(grace));
+    daemons_.clear();
+    const TimePoint deadline = Clock::now() + grace + drain_slack;
+    co_await context_.host_run.finish_call(grace);
+    while (!closed_ && !draining_.empty() && Clock::now() < deadline)
+      co_await changed_.wait_until(deadline);
+  }
+  if (!closed_) answer(verdict);
+}
+
+void CallLead::fail_call(const std::string& host, const std::string& why) {
+  job::Verdict verdict;
+  verdict.host = host;
+  verdict.process = "host";
+  verdict.outcome = job::Outcome::failed(why);
+  answer(verdict);
+}
+
+void CallLead::answer(const job::Verdict& verdict) {
+  last_failure_.reset();
+  if (!verdict.success()) last_failure_ = verdict;
+  for (const auto& [host, call] : came_)
+    if (host != context_.training.current_host)
+      post_(host, Message::call_end, to_text(job::to_json(verdict)));
+  phase_ = Phase::idle;
+  draining_.clear();
+  came_.clear();
+  own_.reset();
+  changed_.notify();
+  const CallEnd on_end = std::exchange(on_end_, nullptr);
+  if (on_end) on_end(verdict);
+}
+
+void CallLead::post_members(Message type, std::string_view payload) {
+  for (const std::string& host : own_->hosts)
+    if (host != context_.training.current_host) post_(host, type, payload);
+}
+
+void CallLead::member_drained(const std::string& host) {
+  draining_.erase(host);
+  changed_.notify();
+}
+
+// --- daemons ---
+
+void CallLead::agent(AgentCall call) {
+  if (phase_ != Phase::running) return call.reply(1, "no launch is under way");
+  Result<Command> command = launch::agent_command(call.text, own_->launcher->env);
+  if (!command) return call.reply(1, command.error().text);
+  if (std::count(own_->hosts.begin(), own_->hosts.end(), call.host) == 0)
+    return call.reply(1, call.host + " is not a host of this job");
+  const int id = ++daemons_made_;
+  auto daemon = std::make_shared<Daemon>();
+  const std::string& path = command->argv.front();
+  daemon->name = path.substr(path.rfind('/') + 1);
+  daemon->host = call.host;
+  daemon->out = std::make_unique<Writer>(context_.loop, std::move(call.out));
+  daemon->err = std::make_unique<Writer>(context_.loop, std::move(call.err));
+  daemon->call = std::move(call);
+  daemons_.emplace(id, daemon);
+  if (daemon->host != context_.training.current_host)
+    return post_(daemon->host, Message::exec, exec_text({id, daemon->call.text}));
+  HostRun::Program program;
+  program.name = daemon->name;
+  program.command = *std::move(command);
+  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
+  program.sink = [this](job::Lines lines) {
+    return context_.output.launcher_lines(std::move(lines));
+  };
+  program.on_end = [this, daemon](job::Verdict verdict) {
+    daemon->call.reply(job::exit_code(verdict.outcome), {});
+    ended(std::move(verdict));
+  };
+  const Result<void> done = context_.host_run.start(std::move(program));
+  if (!done) daemon->call.reply(1, done.error().text);
+}
+
+void CallLead::member_output(const Frame& frame) {
+  const Result<job::Lines> lines = job::lines_from(frame.payload);
+  if (!lines) return context_.log.warning(lines.error().text);
+  const auto daemon = daemons_.find(lines->rank);
+  if (daemon == daemons_.end()) return;
+  (lines->stream == job::Stream::err ? daemon->second->err : daemon->second->out)
+      ->post(lines->bytes);
+}
+
+void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) {
+  Result<ExecEnd> end = exec_end_from(frame.payload);
+  if (!end) return context_.log.warning(host + ": " + end.error().text);
+  const auto daemon = daemons_.find(end->id);
+  if (daemon == daemons_.end()) return;
+  job::Verdict verdict;
+  verdict.outcome = end->outcome;
+  verdict.host = host;
+  verdict.process = daemon->second->name;
+  daemon->second->call.reply(job::exit_code(end->outcome), end->outcome.text);
+  daemons_.erase(daemon);
+  ended(std::move(verdict));
+}
+
+}  // namespace muster::toolkit

@@ -1,0 +1,80 @@
+#include "toolkit/conduct_job.h"
+
+#include <fcntl.h>
+
+#include <csignal>
+#include <memory>
+
+#include "base/text.h"
+#include "loop/wait.h"
+#include "supervise/reaper.h"
+#include "toolkit/follow.h"
+#include "toolkit/job_key.h"
+#include "toolkit/lead.h"
+
+namespace muster::toolkit {
+namespace {
+
+constexpr Duration flush_wait = std::chrono::seconds(30);
+
+loop::Task<> conduct(Conduct& part, Output& output, std::optional<job::Verdict>& verdict,
+                     loop::Loop& loop) {
+  verdict = co_await part.run();
+  output.verdict(*verdict);
+  co_await output.flushed(Clock::now() + flush_wait);
+  loop.stop();
+}
+
+loop::Task<> pass_signals(loop::Signals& signals, Conduct& part) {
+  while (true) {
+    const Result<int> signal = co_await signals.next();
+    if (!signal) co_return;
+    part.stop(*signal);
+  }
+}
+
+}  // namespace
+
+Result<std::optional<int>> steward_stream(const Env& env) {
+  const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
+  if (found == env.end()) return std::optional<int>();
+  const std::optional<std::int64_t> number = parse_integer(found->second);
+  if (!number || *number < 3 || ::fcntl(static_cast<int>(*number), F_SETFD, FD_CLOEXEC) != 0)
+    return fail(Errc::invalid_input, "MUSTER_STEWARD_FD is \"" + found->second +
+                                         "\", expected the number of an open descriptor");
+  return std::optional<int>(static_cast<int>(*number));
+}
+
+Result<std::string> key_for(const job::Training& training, const Env& env, const Log& log) {
+  if (training.hosts.size() == 1) return std::string();
+  JobKey key = TRY(job_key(env));
+  if (!key.warning.empty()) log.warning(key.warning);
+  return std::move(key.bytes);
+}
+
+JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log) {
+  loop::Loop loop;
+  supervise::Reaper reaper(loop);
+  loop::Signals signals(loop, {SIGTERM, SIGINT});
+  HostRun host_run(loop, reaper, start.training.current_host, log);
+  Output output(loop, start.steward_fd);
+  Workshop workshop{loop, host_run, output};
+  HostContext context{loop,          start.training,
+                      start.options, start.key,
+                      host_run,      output,
+                      log,           [&prepare, &workshop] { return prepare(workshop); },
+                      start.socket};
+  std::unique_ptr<Conduct> part;
+  if (start.training.current_host == start.training.leader)
+    part = std::make_unique<Lead>(std::move(context));
+  else
+    part = std::make_unique<Follow>(std::move(context));
+  std::optional<job::Verdict> verdict;
+  loop.spawn(conduct(*part, output, verdict, loop));
+  loop.spawn(pass_signals(signals, *part));
+  loop.run();
+  CHECK_THAT(verdict.has_value(), "the loop ends with the job");
+  return {*verdict, part->own_end()};
+}
+
+}  // namespace muster::toolkit

@@ -1,0 +1,100 @@
+#include "toolkit/planning.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "code/folder.h"
+#include "launch/inputs.h"
+#include "supervise/spawn.h"
+#include "toolkit/options.h"
+
+namespace muster::toolkit {
+namespace {
+
+bool installed(const std::string& program, const Env& env) {
+  return supervise::find_program(program, env, "").has_value();
+}
+
+/// The first line of a file, at most 256 bytes of it; empty if it cannot be read.
+std::string first_line(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char buffer[256];
+  const ssize_t count = fd ? ::read(fd.get(), buffer, sizeof(buffer)) : 0;
+  const std::string_view text(buffer, count > 0 ? static_cast<std::size_t>(count) : 0);
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+/// The program that ranks are started by: `sm` beside this one, or this one itself.
+Result<std::string> rank_program() {
+  const std::string own = TRY(own_program());
+  const std::string beside = own.substr(0, own.rfind('/') + 1) + "sm";
+  return ::access(beside.c_str(), X_OK) == 0 ? beside : own;
+}
+
+/// The job as the wish would have it.
+job::Training wished(job::Training training, const Wish& wish) {
+  if (!wish.entry_point.empty()) training.user_entry_point = wish.entry_point;
+  for (const auto& [name, text] : wish.options)
+    training.framework_parameters.set(name, job::PyValue::of_text(text));
+  return training;
+}
+
+}  // namespace
+
+std::string python_for(const Env& env) {
+  const std::string found = installed("python3", env) ? "python3" : "python";
+  const Result<std::string> own = own_program();
+  const Env::const_iterator path = env.find("PATH");
+  if (!own || path == env.end()) return found;
+  const std::string folder = own->substr(0, own->rfind('/'));
+  const std::vector<std::string> folders = split(path->second, ':');
+  if (std::find(folders.begin(), folders.end(), folder) != folders.end()) return found;
+  const std::string beside = folder + "/python3";
+  return ::access(beside.c_str(), X_OK) == 0 ? beside : found;
+}
+
+Command framework_command(const std::string& module, const Env& env) {
+  Command command;
+  command.argv = {python_for(env), "-m", "muster.framework", module};
+  command.env = user_environment(env);
+  command.env.try_emplace("PYTHONUNBUFFERED", "1");
+  return command;
+}
+
+bool launches(const job::Training& training) {
+  return job::mpi_enabled(training);
+}
+
+Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, const Wish& wish) {
+  const job::Training training = wished(job, wish);
+  TRY(job::check_entry_point(training.user_entry_point));
+  const std::string entry = training.code_dir() + "/" + training.user_entry_point;
+  launch::Options options;
+  options.runner = wish.runner;
+  options.python = python_for(env);
+  options.sm = TRY(rank_program());
+  options.agent = options.sm;  // Told apart by MUSTER_AGENT: mpirun's agent is one word.
+  options.code_dir = training.code_dir();
+  const code::CodeFolder folder =
+      TRY(code::look_at(training.code_dir(), training.user_entry_point));
+  options.has_setup_py = code::is_package(folder, training.user_entry_point);
+  options.entry_exists = folder.has_entry_point;
+  options.entry_executable = ::access(entry.c_str(), X_OK) == 0;
+  options.entry_first_line = first_line(entry);
+  options.env = user_environment(env);
+  options.env.try_emplace("PYTHONUNBUFFERED", "1");
+  std::string& path = options.env["PYTHONPATH"];
+  path = options.code_dir + (path.empty() ? "" : ":" + path);
+  launch::Inputs inputs = TRY(launch::inputs_from(training, options.runner));
+  // A job that names no distribution has none; whoever asks for a launch means all hosts.
+  if (inputs.hosts.empty()) inputs.hosts = training.hosts;
+  if (!wish.args.empty()) inputs.args = wish.args;
+  if (wish.own_environment) inputs.variables.clear();
+  return launch::plan(inputs, options);
+}
+
+}  // namespace muster::toolkit

@@ -1,0 +1,142 @@
+#include "toolkit/prepare.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "code/deliver.h"
+#include "code/folder.h"
+#include "code/install.h"
+#include "launch/inputs.h"
+#include "objects/codeartifact.h"
+#include "toolkit/options.h"
+#include "toolkit/planning.h"
+
+namespace muster::toolkit {
+namespace {
+
+/// The script of a job without launcher is a rank, one on each host; a shell script or a program
+/// of another kind may be anything, an operator's caller too.
+int rank_of(const job::Training& training) {
+  const std::string& entry = training.user_entry_point;
+  if (launch::entry_point_kind(entry, false) == launch::EntryPoint::command) return -1;
+  const auto at = std::find(training.hosts.begin(), training.hosts.end(), training.current_host);
+  return static_cast<int>(at - training.hosts.begin());
+}
+
+Work work_of(const job::Training& training, launch::HostPlan plan) {
+  Work work;
+  work.name = training.user_entry_point;
+  if (plan.launcher == launch::Launcher::mpi) {
+    work.call = call_from(plan, "mpirun " + training.user_entry_point, "");
+    return work;
+  }
+  work.rank = rank_of(training);
+  work.program = std::move(plan.rank);
+  return work;
+}
+
+/// Runs a program of the preparation to its end; its lines are shown as the host's own.
+loop::Task<job::Verdict> run_program(Workshop& workshop, HostRun::Program program) {
+  const auto ended = std::make_shared<loop::Event>(workshop.loop);
+  const auto verdict = std::make_shared<std::optional<job::Verdict>>();
+  program.on_end = [ended, verdict](job::Verdict end) {
+    *verdict = std::move(end);
+    ended->notify();
+  };
+  job::Verdict failed;
+  failed.process = program.name;
+  const Result<void> started = workshop.host_run.start(std::move(program));
+  if (!started) {
+    failed.outcome = job::Outcome::failed(started.error().text);
+    co_return failed;
+  }
+  while (!*verdict) co_await ended->wait();
+  co_return **verdict;
+}
+
+}  // namespace
+
+loop::Task<Prepared> Preparation::run(Workshop& workshop) {
+  if (training_.framework_module) {
+    Work work;
+    work.name = *training_.framework_module;
+    work.program = framework_command(*training_.framework_module, env_);
+    co_return Prepared(std::move(work));
+  }
+  std::optional<job::Verdict> end = co_await bring_code(workshop);
+  if (!end) end = co_await install(workshop);
+  if (end) co_return Prepared(*std::move(end));
+  co_return plan_work();
+}
+
+loop::Task<std::optional<job::Verdict>> Preparation::bring_code(Workshop& workshop) {
+  const Result<void> checked = job::check_entry_point(training_.user_entry_point);
+  if (!checked) co_return failed(checked.error());
+  const std::string uri = training_.module_dir;
+  const std::string folder = training_.code_dir();
+  const Result<code::DeliverReport> delivered =
+      co_await code::deliver(workshop.loop, env_, uri, folder, log_);
+  if (!delivered) co_return failed(delivered.error());
+  co_return std::nullopt;
+}
+
+loop::Task<std::optional<job::Verdict>> Preparation::install(Workshop& workshop) {
+  const Result<std::string> index = co_await package_index(workshop);
+  if (!index) co_return failed(index.error());
+  const Result<code::CodeFolder> folder =
+      code::look_at(training_.code_dir(), training_.user_entry_point);
+  if (!folder) co_return failed(folder.error());
+  std::optional<code::Install> install =
+      code::plan_install(*folder, training_.user_entry_point, python_for(env_),
+                         training_.code_dir(), user_environment(env_), *index);
+  const bool package = code::is_package(*folder, training_.user_entry_point);
+  Result<void> done;
+  if (launch::entry_point_kind(training_.user_entry_point, package) == launch::EntryPoint::command)
+    done = code::make_executable(training_.code_dir(), training_.user_entry_point);
+  if (!done) co_return failed(done.error());
+  if (!install) co_return std::nullopt;
+  training_log_.info(install->says);
+  HostRun::Program program;
+  program.name = "pip";
+  program.user = true;
+  program.command = std::move(install->command);
+  program.sink = [&workshop, this](job::Lines lines) {
+    return workshop.output.lines(training_.current_host, std::move(lines));
+  };
+  const job::Verdict ended = co_await run_program(workshop, std::move(program));
+  if (ended.success()) co_return std::nullopt;
+  job::Verdict verdict = ended;
+  verdict.host = training_.current_host;
+  verdict.error_class = install->error_class;
+  co_return verdict;
+}
+
+/// The package index of CodeArtifact, where the job names one; empty otherwise. It holds a token.
+loop::Task<Result<std::string>> Preparation::package_index(Workshop& workshop) {
+  const Env::const_iterator arn = env_.find("CA_REPOSITORY_ARN");
+  if (arn == env_.end() || arn->second.empty()) co_return std::string();
+  const std::string repository = arn->second;
+  Result<std::string> index = co_await objects::codeartifact_index(workshop.loop, env_, repository);
+  co_return index;
+}
+
+Prepared Preparation::plan_work() const {
+  Result<launch::HostPlan> plan = plan_host(training_, env_);
+  if (!plan) return failed(plan.error());
+  // As in the reference, the hosts that only take part in a launch of the leader's say nothing.
+  if (plan->launcher == launch::Launcher::process)
+    training_log_.invocation(training_, plan->rank);
+  else if (plan->launcher_command)
+    training_log_.invocation(training_, *plan->launcher_command);
+  return work_of(training_, *std::move(plan));
+}
+
+job::Verdict Preparation::failed(const Error& error) const {
+  job::Verdict verdict;
+  verdict.host = training_.current_host;
+  verdict.process = training_.user_entry_point;
+  verdict.outcome = job::Outcome::failed(error.text);
+  return verdict;
+}
+
+}  // namespace muster::toolkit

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "base/command.h"
+#include "base/log.h"
+#include "job/training.h"
+#include "toolkit/conduct_job.h"
+#include "toolkit/training_log.h"
+
+namespace muster::toolkit {
+
+/// Prepares the work of `train`: a framework's module is started as it is; in script mode the code
+/// is brought to the code folder, what it needs is installed, and the plan decides what runs.
+class Preparation {
+ public:
+  /// All arguments outlive this.
+  Preparation(const job::Training& training, const Env& env, const Log& log,
+              const TrainingLog& training_log)
+      : training_(training), env_(env), log_(log), training_log_(training_log) {}
+  loop::Task<Prepared> run(Workshop& workshop);
+
+ private:
+  loop::Task<std::optional<job::Verdict>> bring_code(Workshop& workshop);
+  loop::Task<std::optional<job::Verdict>> install(Workshop& workshop);
+  loop::Task<Result<std::string>> package_index(Workshop& workshop);
+  Prepared plan_work() const;
+  job::Verdict failed(const Error& error) const;
+
+  const job::Training& training_;
+  const Env& env_;
+  const Log& log_;
+  const TrainingLog& training_log_;
+};
+
+}  // namespace muster::toolkit

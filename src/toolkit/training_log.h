@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "job/training.h"
+
+namespace muster::toolkit {
+
+/// The log of a training container in the reference's form, on standard error: what was started,
+/// and how it ended. sagemaker_container_log_level says how much; MUSTER_TRAINING_LOG=0 turns it
+/// off.
+class TrainingLog {
+ public:
+  /// Error: `invalid_input` for a log level that is none.
+  static Result<TrainingLog> open(const job::Training& training, const Env& env);
+
+  /// What is about to run, with the job's environment; secrets are masked.
+  void invocation(const job::Training& training, const Command& command) const;
+  void info(std::string_view text) const;
+  void error(std::string_view text) const;
+
+ private:
+  explicit TrainingLog(int level) : level_(level) {}
+  void write(int level, std::string_view text) const;
+
+  int level_;  ///< A number of Python's.
+};
+
+}  // namespace muster::toolkit
