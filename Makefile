@@ -132,3 +132,9 @@ build/wheel-venv/.done: python/requirements-wheel.txt
 	python3 -m venv build/wheel-venv
 	build/wheel-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
+
+build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt
+	rm -rf build/frameworks-venv
+	python3 -m venv build/frameworks-venv
+	build/frameworks-venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements.txt -r $<
+	@touch $@

@@ -1,14 +1,17 @@
 // hyperparameters.json, as a user's job brings it, up to the variables and arguments made of it.
+#include "base/text.h"
 #include "fuzz.h"
 #include "job/config_files.h"
 #include "job/training.h"
 
-using namespace muster;
+namespace muster {
 
 namespace {
 
-/// What python_dumps writes, python_loads reads as the same.
+/// What python_dumps writes, python_loads reads as the same. (It takes UTF-8 only: its callers
+/// check.)
 void round_trip(const std::string& text) {
+  if (!is_utf8(text)) return;
   const Result<job::PyValue> value = job::python_loads(text);
   if (!value) return;
   const std::string dumped = job::python_dumps(*value);
@@ -21,10 +24,12 @@ void round_trip(const std::string& text) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   round_trip(text);
-  const job::ConfigFiles files{.hyperparameters = text};
+  static_cast<void>(job::given_config(text));
+  job::ConfigFiles files;
+  files.hyperparameters = text;
   job::Facts facts;
   facts.host_name = "algo-1";
   const Result<job::Training> training = job::training_from(files, facts);
@@ -46,3 +51,5 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static_cast<void>(job::custom_mpi_options(*training));
   return 0;
 }
+
+}  // namespace muster

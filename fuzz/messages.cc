@@ -11,7 +11,7 @@
 #include "job/spec.h"
 #include "launch/rsh_agent.h"
 
-using namespace muster;
+namespace muster {
 
 namespace {
 
@@ -71,7 +71,7 @@ void session(std::string_view bytes) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0]) {
@@ -96,3 +96,5 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   return 0;
 }
+
+}  // namespace muster

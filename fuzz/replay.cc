@@ -21,7 +21,8 @@ int main(int count, char** arguments) {
     CHECK_THAT(bytes, "an input that can be read");
     std::printf("%s\n", path.c_str());
     std::fflush(stdout);  // Before the input that ends us.
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size());
+    muster::LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes->data()),
+                                   bytes->size());
   }
   std::printf("%zu inputs\n", files.size());
   return files.empty() ? 1 : 0;

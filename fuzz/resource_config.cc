@@ -5,12 +5,13 @@
 #include "fuzz.h"
 #include "job/training.h"
 
-using namespace muster;
+namespace muster {
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::size_t cut = text.find('\0');
-  job::ConfigFiles files{.resource_config = text.substr(0, cut)};
+  job::ConfigFiles files;
+  files.resource_config = text.substr(0, cut);
   if (cut != std::string::npos) files.input_data_config = text.substr(cut + 1);
   job::Facts facts;
   facts.host_name = "algo-1";
@@ -29,3 +30,5 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static_cast<void>(job::env_text(job::sm_variables(*training)));
   return 0;
 }
+
+}  // namespace muster

@@ -61,10 +61,10 @@ Result<std::vector<InstanceGroup>> group_list(const PyValue& source, const std::
     const PyValue* name = item.is_dict() ? item.find("instance_group_name") : nullptr;
     if (name == nullptr || !name->is_text())
       return bad(path, "\"instance_groups\": expected objects with \"instance_group_name\"");
-    groups.push_back({name->text,
-                      TRY(host_list(item.find("hosts"),
-                                    path + ": \"instance_groups\": " + name->text + ": \"hosts\"")),
-                      item});
+    // Not inside the braces below: a return out of an initializer leaks what it made by then.
+    std::vector<std::string> hosts = TRY(host_list(
+        item.find("hosts"), path + ": \"instance_groups\": " + name->text + ": \"hosts\""));
+    groups.push_back({name->text, std::move(hosts), item});
   }
   return groups;
 }

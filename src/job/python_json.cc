@@ -167,7 +167,8 @@ class Parser {
       skip_space();
       if (!take(":")) return expected("':'");
       skip_space();
-      result.set(std::move(key), TRY(value(depth + 1)));
+      PyValue member = TRY(value(depth + 1));
+      result.set(std::move(key), std::move(member));
       skip_space();
       if (take("}")) return result;
       if (!take(",")) return expected("',' or '}'");

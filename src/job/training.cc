@@ -116,11 +116,15 @@ void set_parameters(Training& training, const PyValue& all) {
                            : text_or(parts.platform, "sagemaker_program", "None");
   if (module.ends_with(".py")) module.resize(module.size() - 3);
   training.module_name = module;
-  training.module_dir = text_or(parts.platform, "sagemaker_submit_directory", training.code_dir());
+  const std::string submitted = variable(env, "SAGEMAKER_SUBMIT_DIRECTORY");
+  training.module_dir = text_or(parts.platform, "sagemaker_submit_directory",
+                                submitted.empty() ? training.code_dir() : submitted);
   const PyValue* level = parts.platform.find("sagemaker_container_log_level");
   training.log_level = level == nullptr ? PyValue::of_int(20) : *level;
   const PyValue* name = parts.platform.find("sagemaker_job_name");
   training.declared_job_name = name == nullptr || name->is_null() ? "" : python_str(*name);
+  const PyValue* output = parts.platform.find("sagemaker_s3_output");
+  training.s3_output = output == nullptr || output->is_null() ? "" : python_str(*output);
   const PyValue* region = parts.platform.find("sagemaker_region");
   if (region == nullptr)
     training.region = variable(env, "AWS_DEFAULT_REGION");

@@ -72,6 +72,7 @@ struct Training {
   std::optional<std::string> framework_module;  ///< SAGEMAKER_TRAINING_MODULE.
   std::string region;
   std::string declared_job_name;  ///< sagemaker_job_name.
+  std::string s3_output;          ///< sagemaker_s3_output; empty if the job names none.
   Args script_args;  ///< MUSTER_SCRIPT_ARGS, a JSON list: they follow those of hyperparameters.
 
   std::string code_dir() const { return facts.base_dir + "/code"; }

@@ -50,9 +50,6 @@ Result<Command> program_command(const Inputs& inputs, const Options& options,
 Result<Command> script_command(const Inputs& inputs, const Options& options, const std::string& who,
                                const std::string& module);
 
-/// Puts a library in front of those that `env` has programs preload; nothing if it is empty.
-void add_preload(Env& env, const std::string& library);
-
 // The plan of a host of a distributed job; `inputs.host` is one of `inputs.hosts`.
 // Error: `invalid_input`.
 

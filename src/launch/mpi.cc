@@ -139,6 +139,7 @@ Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options) {
   if (hydra && options.daemon_ports)
     env["MPIEXEC_PORT_RANGE"] = std::to_string(options.daemon_ports->first) + ":" +
                                 std::to_string(options.daemon_ports->last);
+  if (!hydra) add_open_mpi_agent(env, options);
   const MpiLine line{inputs, options, custom, result.ranks_total, variables, env};
   Args words = hydra ? hydra_line(line) : open_mpi_line(line);
   result.launcher_command = Command{std::move(words), std::move(env), options.code_dir};

@@ -21,6 +21,10 @@ struct MpiLine {
 /// Source: sagemaker-training 5.1.4, mpi.py; mpirun(1), Open MPI 4.1 and 5.0.
 Args open_mpi_line(const MpiLine& line);
 
+/// Open MPI 5 is told of its agent by mpirun's environment: on its line it takes the first word
+/// that is the program's path as the program, and our agent is the same file as `sm rank`.
+void add_open_mpi_agent(Env& env, const Options& options);
+
 /// MPICH and Intel MPI. Source: docs/decisions/0010-mpi-flavours.md.
 Args hydra_line(const MpiLine& line);
 

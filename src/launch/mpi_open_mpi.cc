@@ -60,13 +60,12 @@ class OpenMpiLine {
     if (!line_.custom.mca.contains(name)) add({prrte_ ? "--prtemca" : "-mca", name, value});
   }
 
-  /// What the job rests on; custom options cannot name these. Daemons that ssh starts may not stay
-  /// attached to nothing else: there its connection is what they are attached to.
+  /// What the job rests on; custom options cannot name these.
   void add_launch() {
     const std::string shell = prrte_ ? "ssh" : "rsh";
     add_daemon_mca("plm", shell);
-    if (line_.options.transport == Transport::sessions)
-      add_daemon_mca("plm_" + shell + "_agent", line_.options.agent);
+    if (!prrte_ && line_.options.transport == Transport::sessions)
+      add_daemon_mca("plm_rsh_agent", line_.options.agent);
     add_daemon_mca("plm_" + shell + "_no_tree_spawn", "1");
     if (prrte_)
       add({"--leave-session-attached"});
@@ -76,13 +75,15 @@ class OpenMpiLine {
 
   void add_defaults() {
     // A host alone needs no network, and may have none but its loopback.
-    const std::string interface = line_.inputs.hosts.size() > 1 ? line_.inputs.interface : "lo";
+    const bool alone = line_.inputs.hosts.size() == 1;
+    const std::string interface = alone ? "lo" : line_.inputs.interface;
     const std::map<std::string, std::string>& mca = line_.custom.mca;
     // if_include and if_exclude shut each other out.
     if (!mca.contains("btl_tcp_if_exclude")) add_mca("btl_tcp_if_include", interface);
     const std::string daemons = prrte_ ? "prte_if_" : "oob_tcp_if_";
-    if (!mca.contains(daemons + "exclude") && !mca.contains("oob_tcp_if_exclude") &&
-        !mca.contains("oob_tcp_if_include"))
+    // PRRTE takes no loopback, and without an interface needs none for itself.
+    if (!(prrte_ && alone) && !mca.contains(daemons + "exclude") &&
+        !mca.contains("oob_tcp_if_exclude") && !mca.contains("oob_tcp_if_include"))
       add_daemon_mca(daemons + "include", interface);
     if (!line_.custom.binds) add({prrte_ ? "--bind-to" : "-bind-to", "none"});
     if (!line_.custom.mapping) add({prrte_ ? "--map-by" : "-map-by", "slot"});
@@ -109,6 +110,11 @@ class OpenMpiLine {
 
 Args open_mpi_line(const MpiLine& line) {
   return OpenMpiLine(line).build();
+}
+
+void add_open_mpi_agent(Env& env, const Options& options) {
+  if (options.mpi.major < first_prrte || options.transport != Transport::sessions) return;
+  env["PRTE_MCA_plm_ssh_agent"] = options.agent;
 }
 
 }  // namespace muster::launch

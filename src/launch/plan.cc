@@ -97,7 +97,6 @@ Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
       std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host) != inputs.hosts.end();
   HostPlan result = TRY(plan_for(takes_part ? inputs.runner : Runner::process, inputs, options));
   // Not mpirun's: it and its daemons know hosts by their own names.
-  if (result.launcher == Launcher::mpi) add_preload(result.rank.env, options.preload);
   result.roll_call = inputs.hosts_of_job > 1;
   result.hosts = inputs.hosts;
   return result;

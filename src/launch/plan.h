@@ -38,9 +38,6 @@ struct Options {
   std::optional<Runner> runner;  ///< None: the one that the hyperparameters ask for.
   MpiFlavour mpi;                ///< Read by MPI plans only.
   Transport transport = Transport::sessions;
-  /// A library that ranks of an MPI job preload, so that gethostname() says the job's host name;
-  /// empty: none is needed.
-  std::string preload;
   std::string python = "python3";  ///< The interpreter, a path or a name for PATH.
   std::string sm;                  ///< Absolute path of our binary; every MPI rank is `<sm> rank`.
   /// Absolute path that mpirun takes as its rsh agent: one word, no space, ':' or quote, for

@@ -108,11 +108,4 @@ Result<Command> script_command(const Inputs& inputs, const Options& options, con
                    "is no Python script (.py), and " + who + " starts nothing else");
 }
 
-void add_preload(Env& env, const std::string& library) {
-  if (library.empty()) return;
-  std::string& list = env["LD_PRELOAD"];
-  if (list == library || list.starts_with(library + ":")) return;
-  list = list.empty() ? library : library + ":" + list;
-}
-
 }  // namespace muster::launch

@@ -81,8 +81,6 @@ Result<HostPlan> plan_smdataparallel(const Inputs& inputs, const Options& option
     const MpiLine line{inputs, options, words, result.ranks_total, variables, env};
     result.launcher_command = Command{open_mpi_line(line), env, options.code_dir};
   }
-  add_preload(result.rank.env,
-              options.preload);  // Not mpirun's: it knows hosts by their own names.
   return result;
 }
 

@@ -172,29 +172,6 @@ TEST_CASE("smdataparallel: custom options win over ours, the job's environment d
   }
 }
 
-TEST_CASE("plan: ranks preload the host-name library before the job's own ones, mpirun does not") {
-  Options options = on_machine();
-  options.env["LD_PRELOAD"] = "/lib/a.so";
-  options.preload = "/tmp/x/libmuster-hostname.so";
-  for (const Runner runner : {Runner::mpi, Runner::smdataparallel}) {
-    Inputs inputs = job_of({"algo-1"}, "algo-1");
-    inputs.runner = runner;
-    const Result<HostPlan> got = plan(inputs, options);
-    REQUIRE(got);
-    CHECK(got->rank.env.at("LD_PRELOAD") == "/tmp/x/libmuster-hostname.so:/lib/a.so");
-    CHECK(got->launcher_command->env.at("LD_PRELOAD") == "/lib/a.so");
-  }
-  Inputs script = job_of({"algo-1"}, "algo-1");
-  script.runner = Runner::process;
-  CHECK(plan(script, options)->rank.env.at("LD_PRELOAD") == "/lib/a.so");
-  Env env;
-  add_preload(env, "");
-  CHECK(env.empty());
-  add_preload(env, "/b.so");
-  add_preload(env, "/b.so");
-  CHECK(env == Env{{"LD_PRELOAD", "/b.so"}});
-}
-
 TEST_CASE("smdataparallel: what cannot run is one clear line") {
   struct {
     const char* name;

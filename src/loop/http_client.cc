@@ -248,7 +248,8 @@ Task<Result<HttpHead>> HttpClient::exchange(HttpOrigin origin, HttpRequest reque
     Result<void> read = fail(Errc::closed, "");
     // What the server said before it closed tells more than that it closed.
     read = co_await response.read(request.method == "HEAD", on_body);
-    if (!read && reused && !response.started()) continue;  // The server gave up the kept one.
+    const bool gave_up = !read && read.error().code != Errc::timeout;
+    if (gave_up && reused && !response.started()) continue;  // The server closed the kept one.
     if (!read && !sent && !response.started()) co_return sent.error();
     if (!read) co_return read.error();
     const bool whole = sent && *sent;

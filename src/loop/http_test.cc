@@ -301,6 +301,22 @@ TEST_CASE("http: silence ends at the idle limit, and all of it at the deadline")
   CHECK(late.head->error().code == Errc::timeout);
 }
 
+TEST_CASE("http: silence on a kept connection is silence, not a reason to send it all again") {
+  const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  const Server server({answer + "||", answer});  // It hears a second request and says nothing.
+  Loop loop;
+  HttpClient::Options options;
+  options.idle_max = 200ms;
+  HttpClient client(loop, options);
+  Got first;
+  loop::run_task(loop, exchange(client, server.origin(), {}, first));
+  REQUIRE(*first.head);
+  Got second;
+  loop::run_task(loop, exchange(client, server.origin(), {}, second));
+  REQUIRE(!*second.head);
+  CHECK(second.head->error().code == Errc::timeout);
+}
+
 TEST_CASE("http: nobody there") {
   std::uint16_t port = 0;
   {

@@ -51,8 +51,8 @@ HttpsWire::HttpsWire(SSL_CTX* context, int socket, const std::string& host)
     named = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1;
   } else {
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    named =
-        SSL_set1_host(ssl, host.c_str()) == 1 && SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+    named = SSL_set1_host(ssl, host.c_str()) == 1 &&
+            SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                      const_cast<char*>(host.c_str())) == 1;
   }
   CHECK_THAT(named, "a host that no certificate can name");  // parse_http_url lets none pass.

@@ -84,8 +84,9 @@ TEST_CASE("credentials: a profile of the shared file") {
 }
 
 TEST_CASE("credentials: the endpoint's answer, good and bad") {
-  const Result<FetchedCredentials> got = credentials_from_json(
-      R"({"AccessKeyId":"A","SecretAccessKey":"S","Token":"T","Expiration":"2030-01-02T03:04:05Z"})");
+  const Result<FetchedCredentials> got =
+      credentials_from_json(R"({"AccessKeyId":"A","SecretAccessKey":"S","Token":"T",)"
+                            R"("Expiration":"2030-01-02T03:04:05Z"})");
   REQUIRE(got);
   CHECK(got->credentials == Credentials{"A", "S", "T"});
   CHECK(got->expires == UnixMillis(1893553445000));

@@ -16,13 +16,25 @@ namespace muster::toolkit {
 namespace {
 
 constexpr Duration flush_wait = std::chrono::seconds(30);
+/// For what is left of intermediate output when the job has ended.
+constexpr Duration upload_wait = std::chrono::minutes(30);
 
-loop::Task<> conduct(Conduct& part, Output& output, std::optional<job::Verdict>& verdict,
-                     loop::Loop& loop) {
-  verdict = co_await part.run();
-  output.verdict(*verdict);
-  co_await output.flushed(Clock::now() + flush_wait);
-  loop.stop();
+struct Running {
+  loop::Loop& loop;
+  Conduct& part;
+  Output& output;
+  Intermediate* intermediate;  ///< Null without any.
+  std::optional<job::Verdict>& verdict;
+};
+
+loop::Task<> conduct(Running running) {
+  running.verdict = co_await running.part.run();
+  const TimePoint uploaded_by = Clock::now() + upload_wait;
+  if (running.intermediate != nullptr) co_await running.intermediate->finish(uploaded_by);
+  running.output.verdict(*running.verdict);
+  const TimePoint flushed_by = Clock::now() + flush_wait;
+  co_await running.output.flushed(flushed_by);
+  running.loop.stop();
 }
 
 loop::Task<> pass_signals(loop::Signals& signals, Conduct& part) {
@@ -31,6 +43,14 @@ loop::Task<> pass_signals(loop::Signals& signals, Conduct& part) {
     if (!signal) co_return;
     part.stop(*signal);
   }
+}
+
+job::Verdict failed_on(const job::Training& training, const Error& error) {
+  job::Verdict verdict;
+  verdict.host = training.current_host;
+  verdict.process = "train";
+  verdict.outcome = job::Outcome::failed(error.text);
+  return verdict;
 }
 
 }  // namespace
@@ -52,6 +72,14 @@ Result<std::string> key_for(const job::Training& training, const Env& env, const
   return std::move(key.bytes);
 }
 
+Intermediate::Options intermediate_options(const job::Training& training) {
+  Intermediate::Options options;
+  options.folder = training.facts.base_dir + "/output/intermediate";
+  options.s3_output = training.s3_output;
+  options.job_name = training.job_name;
+  return options;
+}
+
 JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log) {
   loop::Loop loop;
   supervise::Reaper reaper(loop);
@@ -69,8 +97,11 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
     part = std::make_unique<Lead>(std::move(context));
   else
     part = std::make_unique<Follow>(std::move(context));
+  Result<std::unique_ptr<Intermediate>> intermediate =
+      Intermediate::start(loop, start.env, log, intermediate_options(start.training));
+  if (!intermediate) return {failed_on(start.training, intermediate.error()), std::nullopt};
   std::optional<job::Verdict> verdict;
-  loop.spawn(conduct(*part, output, verdict, loop));
+  loop.spawn(conduct({loop, *part, output, intermediate->get(), verdict}));
   loop.spawn(pass_signals(signals, *part));
   loop.run();
   CHECK_THAT(verdict.has_value(), "the loop ends with the job");

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "toolkit/conduct.h"
+#include "toolkit/intermediate.h"
 
 namespace muster::toolkit {
 
@@ -16,7 +17,11 @@ struct JobStart {
   std::optional<int> steward_fd;
   std::string key;      ///< The job's; empty for a job of one host.
   bool socket = false;  ///< Ranks or operators may come.
+  Env env;              ///< This process's: credentials for what goes to S3.
 };
+
+/// What goes to S3 while the job runs.
+Intermediate::Options intermediate_options(const job::Training& training);
 
 /// How a job ended.
 struct JobEnd {

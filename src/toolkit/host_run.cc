@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "supervise/spawn.h"
+#include "toolkit/hostname_library.h"
 
 namespace muster::toolkit {
 namespace {
@@ -41,6 +42,7 @@ HostRun::~HostRun() {
   socket_.reset();
   if (folder_.empty()) return;
   ::unlink(socket_path_.c_str());
+  if (!hostname_library_.empty()) ::unlink(hostname_library_.c_str());
   ::rmdir(folder_.c_str());
 }
 
@@ -73,9 +75,22 @@ void HostRun::begin_call(RankRun rank, Sink sink, std::function<void(job::Verdic
   ranks_.clear();
   rank_run_ = std::move(rank);
   rank_run_.command.env["MUSTER_SOCKET"] = socket_path_;
+  show_host_name(rank_run_.command.env);
   rank_sink_ = std::move(sink);
   on_rank_end_ = std::move(on_rank_end);
   call_open_ = true;
+}
+
+void HostRun::show_host_name(Env& env) {
+  char name[256] = {};
+  if (::gethostname(name, sizeof(name) - 1) == 0 && name == host_) return;
+  if (hostname_library_.empty()) {
+    Result<std::string> library = write_hostname_library(folder_, host_);
+    if (!library)
+      return log_.warning("ranks will see this machine's own name: " + library.error().text);
+    hostname_library_ = *std::move(library);
+  }
+  add_preload(env, hostname_library_);
 }
 
 loop::Task<> HostRun::finish_call(Duration grace) {
@@ -174,6 +189,7 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outc
   verdict.rank = process->rank;
   verdict.last_lines = process->words.text();
   verdict.command = process->command;
+  verdict.out_of_memory = oom_.explains(verdict.outcome);
   if (process->user) --users_;
   if (process->of_call) --ranks_running_;
   if (process->on_end) process->on_end(std::move(verdict));

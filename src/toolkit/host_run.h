@@ -10,6 +10,7 @@
 #include "job/lines.h"
 #include "job/outcome.h"
 #include "loop/wait.h"
+#include "supervise/oom.h"
 #include "supervise/output.h"
 #include "supervise/reaper.h"
 #include "toolkit/host_socket.h"
@@ -50,8 +51,9 @@ class HostRun {
   const std::string& socket_path() const { return socket_path_; }
   const std::string& folder() const { return folder_; }  ///< The private one; empty likewise.
 
-  /// From now on ranks may come; they run `rank`. `on_rank_end` is called for each one's end after
-  /// its last line went to `sink`.
+  /// From now on ranks may come; they run `rank`. On a machine of another name than the host's they
+  /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each
+  /// one's end after its last line went to `sink`.
   void begin_call(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end);
   /// No more ranks; those that run get SIGTERM, then SIGKILL after `grace`, launchers SIGKILL.
   /// Returns when all have ended. Without a call there is nothing to do.
@@ -71,6 +73,7 @@ class HostRun {
  private:
   struct Process;
   RankRun rank_come(const RankHello& hello);
+  void show_host_name(Env& env);
   void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
   loop::Task<> read(std::shared_ptr<supervise::OutputReader> reader, Sink sink,
                     std::shared_ptr<Process> process);
@@ -84,7 +87,9 @@ class HostRun {
   supervise::Reaper& reaper_;
   std::string host_;
   const Log& log_;
+  supervise::OomWatch oom_;
   std::string folder_, socket_path_;
+  std::string hostname_library_;  ///< In the folder; empty until needed.
   RankRun rank_run_;
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;

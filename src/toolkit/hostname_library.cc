@@ -57,4 +57,11 @@ Result<std::string> write_hostname_library(const std::string& folder, const std:
   return path;
 }
 
+void add_preload(Env& env, const std::string& library) {
+  if (library.empty()) return;
+  std::string& list = env["LD_PRELOAD"];
+  if (list == library || list.starts_with(library + ":")) return;
+  list = list.empty() ? library : library + ":" + list;
+}
+
 }  // namespace muster::toolkit

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/command.h"
 #include "base/result.h"
 
 namespace muster::toolkit {
@@ -11,5 +12,8 @@ namespace muster::toolkit {
 /// Errors: `invalid_input` for a name that does not fit, a folder that LD_PRELOAD cannot name, or
 /// one mounted noexec, where no program can load it; `system`.
 Result<std::string> write_hostname_library(const std::string& folder, const std::string& host);
+
+/// Puts a library in front of those that `env` has programs preload; nothing if it is empty.
+void add_preload(Env& env, const std::string& library);
 
 }  // namespace muster::toolkit

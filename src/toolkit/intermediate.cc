@@ -32,6 +32,11 @@ std::string joined(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
 }
 
+/// Somebody else takes care of the folder.
+bool is_taken(const Intermediate::Options& options) {
+  return !options.made_already && ::access(options.folder.c_str(), F_OK) == 0;
+}
+
 bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder + "/");
 }
@@ -245,7 +250,7 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(loop::Loop& loop, cons
                                                           const Log& log, Options options) {
   // Opened only where it is needed: a job without S3 has no credentials either.
   std::shared_ptr<objects::ObjectStore> store;
-  if (options.s3_output.starts_with("s3://") && ::access(options.folder.c_str(), F_OK) != 0)
+  if (options.s3_output.starts_with("s3://") && !is_taken(options))
     store = TRY(objects::S3Client::open(loop, env, log));
   return start(loop, std::move(store), log, std::move(options));
 }
@@ -253,8 +258,7 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(loop::Loop& loop, cons
 Result<std::unique_ptr<Intermediate>> Intermediate::start(
     loop::Loop& loop, std::shared_ptr<objects::ObjectStore> store, const Log& log,
     Options options) {
-  if (options.s3_output.empty() || ::access(options.folder.c_str(), F_OK) == 0)
-    return std::unique_ptr<Intermediate>();
+  if (options.s3_output.empty() || is_taken(options)) return std::unique_ptr<Intermediate>();
   TRY(make_folders(options.folder + "/" + copies_folder));
   const std::string scheme = options.s3_output.substr(0, options.s3_output.find("://"));
   if (scheme == "file") return std::unique_ptr<Intermediate>();

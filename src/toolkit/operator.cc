@@ -34,6 +34,7 @@ Result<job::Verdict> gather_and_run(const job::Training& training, const Call& c
   start.steward_fd = TRY(steward_stream(env));
   start.key = TRY(key_for(training, env, log));
   start.socket = true;
+  start.env = env;
   const auto prepare = [&call](Workshop&) -> loop::Task<Prepared> {
     Work work;
     work.name = call.name;

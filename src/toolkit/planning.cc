@@ -10,6 +10,7 @@
 #include "code/folder.h"
 #include "launch/inputs.h"
 #include "supervise/spawn.h"
+#include "toolkit/mpi_version.h"
 #include "toolkit/options.h"
 
 namespace muster::toolkit {
@@ -65,6 +66,10 @@ Command framework_command(const std::string& module, const Env& env) {
   return command;
 }
 
+bool has_framework(const job::Training& training) {
+  return training.framework_module && !training.framework_module->empty();
+}
+
 bool launches(const job::Training& training) {
   return job::mpi_enabled(training);
 }
@@ -94,6 +99,10 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   if (inputs.hosts.empty()) inputs.hosts = training.hosts;
   if (!wish.args.empty()) inputs.args = wish.args;
   if (wish.own_environment) inputs.variables.clear();
+  // On every host: its mpirun's flavour says what the custom options may be.
+  const bool mpirun =
+      inputs.runner == launch::Runner::mpi || inputs.runner == launch::Runner::smdataparallel;
+  if (mpirun) options.mpi = TRY(mpi_version(options.env));
   return launch::plan(inputs, options);
 }
 

@@ -37,6 +37,9 @@ std::string python_for(const Env& env);
 /// without MUSTER_*; the module itself sets the user's variables.
 Command framework_command(const std::string& module, const Env& env);
 
+/// True if a framework's module does the job's work; an empty SAGEMAKER_TRAINING_MODULE names none.
+bool has_framework(const job::Training& training);
+
 /// True if the job's own work is a launch over its hosts, as the hyperparameters say.
 bool launches(const job::Training& training);
 

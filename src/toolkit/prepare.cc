@@ -57,7 +57,7 @@ loop::Task<job::Verdict> run_program(Workshop& workshop, HostRun::Program progra
 }  // namespace
 
 loop::Task<Prepared> Preparation::run(Workshop& workshop) {
-  if (training_.framework_module) {
+  if (has_framework(training_)) {
     Work work;
     work.name = *training_.framework_module;
     work.program = framework_command(*training_.framework_module, env_);

@@ -8,9 +8,11 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "code/deliver.h"
-#include "loop/loop.h"
+#include "loop/wait.h"
 #include "objects/codeartifact.h"
 #include "objects/s3_client.h"
+#include "toolkit/conduct_job.h"
+#include "toolkit/job_files.h"
 #include "toolkit/run_command.h"
 
 namespace muster::toolkit {
@@ -23,6 +25,9 @@ What the Python packages sagemaker_training and sagemaker_containers ask muster 
   fetch URI FOLDER     bring code to a folder: a folder, a tar.gz or s3://BUCKET/KEY of one; does
                        nothing if the folder is not empty
   download S3URL FILE  fetch one object
+  upload FILE S3URL    store one
+  sync                 upload what appears in output/intermediate to sagemaker_s3_output
+                       (SAGEMAKER_S3_OUTPUT) until standard input ends; says "ready" first
   codeartifact-index   print the package index of CA_REPOSITORY_ARN (it holds a token)
   run [--runner RUNNER] [--option NAME=VALUE]... [--report FD] -- ENTRY_POINT [ARGS]
                        run an entry point of the code folder; RUNNER is process, mpi,
@@ -33,6 +38,7 @@ exit status: 0, 1 with one line of why, 2 wrong usage; of `run`, the program's.
 
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
+constexpr Duration upload_wait = std::chrono::minutes(30);
 
 struct Request {
   loop::Loop& loop;
@@ -61,6 +67,17 @@ loop::Task<Result<void>> download(Request request) {
   co_return done;
 }
 
+loop::Task<Result<void>> upload(Request request) {
+  const std::string path = request.args[0];
+  const Result<objects::S3Url> to = objects::parse_s3_url(request.args[1]);
+  if (!to) co_return to.error();
+  const Result<std::unique_ptr<objects::S3Client>> client =
+      objects::S3Client::open(request.loop, request.env, request.log);
+  if (!client) co_return client.error();
+  Result<void> done = co_await (*client)->upload(path, *to);
+  co_return done;
+}
+
 loop::Task<Result<void>> codeartifact_index(Request request) {
   const Env::const_iterator found = request.env.find("CA_REPOSITORY_ARN");
   const std::string arn = found == request.env.end() ? "" : found->second;
@@ -70,13 +87,40 @@ loop::Task<Result<void>> codeartifact_index(Request request) {
   co_return write_all(STDOUT_FILENO, *index + "\n");
 }
 
+loop::Task<Result<void>> sync(Request request) {
+  const Result<job::Training> training = read_training(request.env);
+  if (!training) co_return training.error();
+  Intermediate::Options options = intermediate_options(*training);
+  const Env::const_iterator output = request.env.find("SAGEMAKER_S3_OUTPUT");
+  if (output != request.env.end()) options.s3_output = output->second;
+  const Result<std::unique_ptr<Intermediate>> intermediate =
+      Intermediate::start(request.loop, request.env, request.log, options);
+  if (!intermediate) co_return intermediate.error();
+  Result<void> said = write_all(STDOUT_FILENO, "ready\n");
+  if (!said || *intermediate == nullptr) co_return said;
+  loop::Watch input(request.loop, STDIN_FILENO);
+  char byte = 0;
+  ssize_t count = 1;
+  while (count != 0) {
+    const bool readable = co_await input.readable();
+    if (!readable) break;
+    count = ::read(STDIN_FILENO, &byte, 1);
+  }
+  const TimePoint deadline = Clock::now() + upload_wait;
+  co_await (*intermediate)->finish(deadline);
+  co_return Result<void>();
+}
+
 struct Command {
   const char* name;
   std::size_t arguments;
   loop::Task<Result<void>> (*run)(Request request);
 };
-constexpr Command commands[] = {
-    {"fetch", 2, fetch}, {"download", 2, download}, {"codeartifact-index", 0, codeartifact_index}};
+constexpr Command commands[] = {{"fetch", 2, fetch},
+                                {"download", 2, download},
+                                {"upload", 2, upload},
+                                {"sync", 0, sync},
+                                {"codeartifact-index", 0, codeartifact_index}};
 
 loop::Task<> run_to_end(loop::Task<Result<void>> task, Result<void>& result) {
   result = co_await std::move(task);

@@ -18,12 +18,13 @@ constexpr int exit_usage = 2;
 Result<JobStart> prepare(const TrainOptions& options, const Env& env, const Log& log) {
   JobStart start;
   start.options = options;
+  start.env = env;
   start.steward_fd = TRY(steward_stream(env));
   start.training = TRY(read_training(env));
   start.key = TRY(key_for(start.training, env, log));
   // A script alone on its host needs nobody to talk to.
-  start.socket = start.training.hosts.size() > 1 || start.training.framework_module ||
-                 launches(start.training);
+  start.socket =
+      start.training.hosts.size() > 1 || has_framework(start.training) || launches(start.training);
   return start;
 }
 
@@ -49,9 +50,11 @@ int print_plan(const JobStart& start, const Env& env, const Log& log) {
   return write_all(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
 }
 
-/// A framework's module ends with a code of its own, that of the error it met.
+/// A framework's module ends with a code of its own, that of the error it met; not one that was
+/// ended because of another host's.
 int failure_code(const JobStart& start, const JobEnd& end) {
-  if (!start.training.framework_module || !end.own || end.own->success()) return exit_failure;
+  const bool own = end.verdict.host == start.training.current_host;
+  if (!own || !has_framework(start.training) || !end.own || end.own->success()) return exit_failure;
   return job::exit_code(end.own->outcome);
 }
 

@@ -1,7 +1,7 @@
 """An S3 server for tests: buckets in memory, signatures really checked, faults on demand.
 
-It knows GET with Range and If-Match, PUT, multipart uploads and their abortion, and CodeArtifact's two
-calls; nothing else. What it checks it checks by itself: no code is shared with the client.
+It knows GET with Range and If-Match, PUT, multipart uploads and their abortion, and CodeArtifact's
+two calls; nothing else. What it checks it checks by itself: no code is shared with the client.
 
     with S3Server() as server:
         server.put("bucket", "key", b"bytes")
@@ -314,6 +314,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Listener(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+
+    def shutdown_request(self, request):
+        self.close_request(request)  # No goodbye first: it would make a reset an end.
 
     def handle_error(self, request, client_address):
         pass  # A client that goes away is part of the tests.

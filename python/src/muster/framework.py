@@ -23,6 +23,18 @@ def main(argv):
         code = trainer.report_failure(error)
         logging_config.get_logger().error("Encountered exit_code %s", code)
         return code
+    finally:
+        _end_children()
+
+
+def _end_children():
+    """Ends what the framework started by multiprocessing and left behind.
+
+    A parameter server, which never ends by itself; the interpreter would wait for it at its exit.
+    """
+    multiprocessing = sys.modules.get("multiprocessing")
+    for child in multiprocessing.active_children() if multiprocessing else ():
+        child.terminate()
 
 
 if __name__ == "__main__":

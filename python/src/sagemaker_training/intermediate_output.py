@@ -54,8 +54,8 @@ def start_sync(s3_output_location, region, endpoint_url=None):
     scheme = urlparse(s3_output_location).scheme
     if scheme not in ("file", "s3"):
         raise ValueError("%s: expected s3:// or file://" % s3_output_location)
-    os.makedirs(tmp_dir_path)
     if scheme == "file":
+        os.makedirs(intermediate_path)
         return None
     env = dict(os.environ)
     env[params.S3_OUTPUT_LOCATION_ENV] = s3_output_location
@@ -63,8 +63,12 @@ def start_sync(s3_output_location, region, endpoint_url=None):
         env["AWS_REGION"] = region
     if endpoint_url:
         env[params.S3_ENDPOINT_URL] = endpoint_url
-    return _Sync(
-        subprocess.Popen(
-            [binary.program(), "toolkit", "sync"], stdin=subprocess.PIPE, env=env
-        )
+    process = subprocess.Popen(
+        [binary.program(), "toolkit", "sync"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=env,
     )
+    process.stdout.readline()  # It watches the folder from here on.
+    process.stdout.close()
+    return _Sync(process)

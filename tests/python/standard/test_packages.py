@@ -381,6 +381,7 @@ class FakeProgramTest(JobTest):
     def test_intermediate_output_ends_with_its_stdin(self):
         log = os.path.join(_BASE, "log")
         self.program(
+            "print('ready', flush=True)\n"
             "sys.stdin.read()\n"
             "open(%r, 'w').write(os.environ['SAGEMAKER_S3_OUTPUT'] + os.environ['AWS_REGION'])" % log
         )

@@ -1,0 +1,36 @@
+#include "loop/port.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "loop/tcp.h"
+
+namespace muster::loop {
+
+Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port,
+                                std::string greeting, TimePoint deadline) {
+  Result<std::vector<TcpAddress>> addresses = co_await resolve(loop, host, port, deadline);
+  if (!addresses) co_return addresses.error();
+  Error last = fail(Errc::not_found, host + ": no address");
+  for (const TcpAddress& address : *addresses) {
+    Result<Fd> socket = co_await tcp_connect(loop, address, deadline);
+    if (!socket) {
+      last = socket.error();
+      continue;
+    }
+    if (::send(socket->get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) < 0)
+      co_return fail(Errc::closed, errno_text("send"));
+    TimedWatch watch(loop, socket->get(), deadline);
+    const bool readable = co_await watch.readable();
+    if (!readable) co_return fail(Errc::timeout, "no answer");
+    char byte = 0;
+    const ssize_t count = ::recv(socket->get(), &byte, 1, 0);
+    if (count < 0) co_return fail(Errc::closed, errno_text("receive"));
+    if (count == 0) co_return fail(Errc::closed, "the connection ended at once");
+    co_return Result<void>();
+  }
+  co_return last;
+}
+
+}  // namespace muster::loop

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "loop/loop.h"
+
+namespace muster::loop {
+
+/// Waits until a server answers at `host`:`port`: it accepts a connection, takes `greeting` (may be
+/// empty) and sends something itself. One try, without a pause. Errors: `not_found` for a name that
+/// is none, `timeout`, `system` for a refused connection, `closed` for one that ended at once.
+Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port,
+                                std::string greeting, TimePoint deadline);
+
+}  // namespace muster::loop
