@@ -187,7 +187,8 @@ TEST_CASE("fit: the specification is what SageMaker's SDK would send") {
                                            {"sagemaker_job_name", "\"demo\""},
                                            {"sagemaker_mpi_enabled", "true"},
                                            {"sagemaker_mpi_num_of_processes_per_host", "3"}});
-  CHECK(spec->environment == Env{{"A", "b"}, {"MUSTER_SCRIPT_ARGS", R"(["-v","x y"])"}});
+  CHECK(spec->environment ==
+        Env{{"A", "b"}, {"MUSTER_SCRIPT_ARGS", R"(["-v","x y"])"}, {"MUSTER_TRAINING_LOG", "0"}});
   CHECK(spec->path == "/v/bin:/usr/bin:/bin");
   CHECK(spec->python == "/v/bin/python3");
   CHECK(spec->instance_count == 2);

@@ -153,6 +153,7 @@ Result<Args> script_args(const Env& env) {
 }  // namespace
 
 Result<GivenConfig> given_config(const std::string& text) {
+  if (!is_utf8(text)) return fail(Errc::invalid_input, "expected UTF-8");
   const PyValue all = TRY(python_loads(text));
   if (!all.is_dict()) return fail(Errc::invalid_input, "expected a JSON object");
   GivenConfig given;

@@ -28,11 +28,18 @@ Args hydra_line(const MpiLine& line) {
   const auto add = [&words](const Args& more) {
     words.insert(words.end(), more.begin(), more.end());
   };
+  const bool intel = line.options.mpi.kind == MpiFlavour::Kind::intel_mpi;
+  const std::string slots = std::to_string(inputs.processes_per_host);
   std::string hosts;
   for (const std::string& host : inputs.hosts)
-    hosts += (hosts.empty() ? "" : ",") + host + ":" + std::to_string(inputs.processes_per_host);
+    hosts += (hosts.empty() ? "" : ",") + host + (intel ? "" : ":" + slots);
   add({hosts, "-n", std::to_string(line.ranks_total)});
+  // Intel's takes no number from the list, and would fill each host's cores.
+  if (intel && !custom.mapping) add({"-ppn", slots});
   add(launch_words(line.options, inputs.hosts.size()));
+  // At MPI_Abort its daemons would kill all ranks at once, the one that failed among them: its exit
+  // code would be lost. Every host's `train` ends its ranks itself.
+  add({"-disable-auto-cleanup"});
   // A host alone needs no network, and may have none but its loopback.
   if (!custom.interface && inputs.hosts.size() > 1) add({"-iface", inputs.interface});
   // By default hydra gives ranks all of the leader's variables. Each has its own host's.

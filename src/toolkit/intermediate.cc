@@ -34,7 +34,7 @@ std::string joined(const std::string& folder, const std::string& name) {
 
 /// Somebody else takes care of the folder.
 bool is_taken(const Intermediate::Options& options) {
-  return !options.made_already && ::access(options.folder.c_str(), F_OK) == 0;
+  return ::access(options.folder.c_str(), F_OK) == 0;
 }
 
 bool is_below(const std::string& path, const std::string& folder) {

@@ -22,7 +22,6 @@ class Intermediate {
     std::string folder;             ///< <base>/output/intermediate
     std::string s3_output;          ///< sagemaker_s3_output: "s3://bucket/start"; may be empty.
     std::string job_name;           ///< TRAINING_JOB_NAME; may be empty.
-    bool made_already = false;      ///< The caller made `folder` for this; it may exist.
     std::size_t copies_max = 1000;  ///< That wait for their upload; then copying waits.
   };
 

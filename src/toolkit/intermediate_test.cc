@@ -102,11 +102,6 @@ TEST_CASE("intermediate: nothing is done without an output, with a folder, or fo
   none = Intermediate::start(loop, store, quiet(), folder.options());  // Now it exists.
   REQUIRE(none);
   CHECK(!*none);
-  options = folder.options();
-  options.made_already = true;
-  none = Intermediate::start(loop, store, quiet(), options);
-  REQUIRE(none);
-  CHECK(*none);
 }
 
 TEST_CASE("intermediate: an output that is no S3 URL is said") {

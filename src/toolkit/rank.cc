@@ -101,6 +101,14 @@ Fd own_signals() {
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+std::optional<job::Outcome> reap(pid_t pid, int options) {
+  siginfo_t info{};
+  const int done = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | options);
+  if (done != 0) return job::Outcome::failed(errno_text("waitid"));
+  if (info.si_pid == 0) return std::nullopt;
+  return supervise::outcome_of(info.si_code, info.si_status);
+}
+
 /// Follows the program until it ends; `train` and whoever signals us reach it meanwhile.
 class Follower {
  public:
@@ -115,11 +123,11 @@ class Follower {
       if (::poll(fds.data(), fds.size(), -1) < 0) continue;
       if (fds[0].revents != 0) pass_signals();
       if (fds[1].revents != 0) train_lives = serve_train(train_.receive_some());
-      if (std::optional<job::Outcome> outcome = reap(WNOHANG)) return outcome;
+      if (std::optional<job::Outcome> outcome = reap(pid_, WNOHANG)) return outcome;
     }
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);  // It may have moved to another group.
-    static_cast<void>(reap(0));
+    static_cast<void>(reap(pid_, 0));
     return std::nullopt;
   }
 
@@ -138,14 +146,6 @@ class Follower {
       frame = train_.received();
     }
     return frame.has_value();
-  }
-
-  std::optional<job::Outcome> reap(int options) const {
-    siginfo_t info{};
-    const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | options);
-    if (done != 0) return job::Outcome::failed(errno_text("waitid"));
-    if (info.si_pid == 0) return std::nullopt;
-    return supervise::outcome_of(info.si_code, info.si_status);
   }
 
   SocketClient& train_;
@@ -209,11 +209,37 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
   ::_exit(job::exit_code(outcome));
 }
 
+/// Hydra's daemon kills what it started as soon as some rank calls MPI_Abort: the code with which
+/// that one is about to end would never be known. So what it started only waits for a process that
+/// it does not know, and that goes on as the rank. Returns in that one.
+/// Its end by the daemon's hand is no end of the rank: the host's `train` decides on that.
+void go_on_in_another_process() {
+  Fd signals = own_signals();
+  const pid_t worker = ::fork();
+  if (worker <= 0) {
+    if (worker == 0) ::setpgid(0, 0);  // The daemon signals its groups.
+    return;
+  }
+  pollfd fd{signals.get(), POLLIN, 0};
+  ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(signals.get()) - 1, 0);
+  ::close_range(static_cast<unsigned>(signals.get()) + 1, ~0U, 0);
+  std::optional<job::Outcome> outcome;
+  while (!outcome) {
+    ::poll(&fd, 1, -1);
+    signalfd_siginfo info{};
+    while (::read(signals.get(), &info, sizeof(info)) == sizeof(info))
+      if (info.ssi_signo != SIGCHLD) ::kill(worker, static_cast<int>(info.ssi_signo));
+    outcome = reap(worker, WNOHANG);
+  }
+  end_like(*outcome);
+}
+
 }  // namespace
 
 int rank_main(const Args&, const Env& env) {
   const Log log(STDERR_FILENO, "sm rank", Log::Level::info);
   Fd channel = take_launcher_channel(env);  // Before descriptors of our own can have its number.
+  if (env.contains("PMI_RANK") && !env.contains("OMPI_COMM_WORLD_RANK")) go_on_in_another_process();
   Result<SocketClient> train = SocketClient::connect(value_of(env, {"MUSTER_SOCKET"}));
   if (!train) {
     log.error(train.error().text);

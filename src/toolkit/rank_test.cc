@@ -255,6 +255,54 @@ TEST_CASE("rank: hydra's rank is known, and its PMI_FD becomes its program's alo
   CHECK(split_words(host.out(3)) == Args{"0", "1", number, "2", "3"});
 }
 
+TEST_CASE("rank: a kill by hydra's daemon takes no rank's own end away") {
+  Host host;
+  const std::string fifo = host.folder + "/go";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  host.run.command.argv = shell("echo up; read line < " + fifo + "; exit 42");
+  const pid_t pid = host.start_with(3, {{"PMI_RANK", "3"}, {"MPI_LOCALRANKID", "1"}});
+  loop::run_task(host.loop, host.until_says(3, "up"), guard);
+  CHECK(host.hellos.at(0).pid != pid);
+  ::kill(-pid, SIGKILL);
+  ::kill(pid, SIGKILL);
+  loop::run_task(host.loop, host.until([&host] { return host.exits.contains(3); }), guard);
+  CHECK(host.ends[3].empty());
+  const Fd writer(::open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
+  REQUIRE(write_all(writer.get(), "go\n"));
+  loop::run_task(host.loop, host.until([&host] { return !host.ends[3].empty(); }), guard);
+  CHECK(host.ends[3] == std::vector{Outcome::exited(42)});
+}
+
+TEST_CASE("rank: signals of hydra's daemon reach the program") {
+  Host host;
+  host.run.command.argv = shell("trap 'kill $!; exit 7' USR1; sleep 1000 & echo up; wait");
+  const pid_t pid = host.start_with(3, {{"PMI_RANK", "3"}, {"MPI_LOCALRANKID", "1"}});
+  loop::run_task(host.loop, host.until_says(3, "up"), guard);
+  ::kill(pid, SIGUSR1);
+  loop::run_task(host.loop, host.until_ended(3), guard);
+  CHECK(host.ends[3] == std::vector{Outcome::exited(7)});
+}
+
+TEST_CASE("rank: under hydra all ends are the same") {
+  struct {
+    std::string script;
+    Outcome want;
+  } const cases[] = {
+      {"exit 0", Outcome::exited(0)},
+      {"exit 3", Outcome::exited(3)},
+      {"kill -KILL $$", Outcome::signaled(SIGKILL)},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.script);
+    Host host;
+    host.run.command.argv = shell(c.script);
+    host.start_with(3, {{"PMI_RANK", "3"}, {"MPI_LOCALRANKID", "1"}});
+    loop::run_task(host.loop, host.until_ended(3), guard);
+    CHECK(host.ends[3] == std::vector{c.want});
+    CHECK(host.exits.at(3) == c.want);
+  }
+}
+
 TEST_CASE("rank: a PMI_FD that is not open, or is none, is no channel") {
   for (const char* value : {"", "x", "-1", "0", "2", "999", "4294967299"}) {
     CAPTURE(value);

@@ -73,9 +73,8 @@ int report(const JobStart& start, const JobEnd& end, const Env& env, const Log& 
     return job::exit_code(verdict.outcome);
   }
   const std::string text = job::failure_text(verdict);
-  training_log.error("Reporting training FAILURE");
-  training_log.error(text);
-  log.error(job::describe(verdict));
+  const bool told = training_log.error("Reporting training FAILURE") && training_log.error(text);
+  if (!told) log.error(job::describe(verdict));
   const Result<void> written = report_failure(base_of(env), text);
   if (!written) log.error(written.error().text);
   return failure_code(start, end);

@@ -31,15 +31,15 @@ void TrainingLog::info(std::string_view text) const {
   write(level_info, text);
 }
 
-void TrainingLog::error(std::string_view text) const {
-  write(level_error, text);
+bool TrainingLog::error(std::string_view text) const {
+  return write(level_error, text);
 }
 
-void TrainingLog::write(int level, std::string_view text) const {
-  if (level < level_) return;
+bool TrainingLog::write(int level, std::string_view text) const {
+  if (level < level_) return false;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  static_cast<void>(write_all(STDERR_FILENO, job::log_line(level, text, unix_ms) + "\n"));
+  return write_all(STDERR_FILENO, job::log_line(level, text, unix_ms) + "\n").has_value();
 }
 
 }  // namespace muster::toolkit

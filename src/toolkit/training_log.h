@@ -19,11 +19,12 @@ class TrainingLog {
   /// What is about to run, with the job's environment; secrets are masked.
   void invocation(const job::Training& training, const Command& command) const;
   void info(std::string_view text) const;
-  void error(std::string_view text) const;
+  /// False if the level leaves it out: then somebody else should say it.
+  bool error(std::string_view text) const;
 
  private:
   explicit TrainingLog(int level) : level_(level) {}
-  void write(int level, std::string_view text) const;
+  bool write(int level, std::string_view text) const;
 
   int level_;  ///< A number of Python's.
 };

@@ -131,10 +131,10 @@ def test_without_train_the_call_gathers_the_hosts_itself(training, hosts):
 
 
 def test_a_killed_caller_fails_the_call(training):
-    script = "import time\nprint('up', flush=True)\ntime.sleep(600)"
+    script = "import time\nprint('ranks run', flush=True)\ntime.sleep(600)"
     job = entry_job(training, 2, run_line(processes=1), script).start()
     member = job.hosts[1]
-    job.leader.wait_for_output(b"up", GUARD_SECONDS)
+    job.leader.wait_for_output(b"ranks run", GUARD_SECONDS)
     os.kill(member.find(lambda words: "toolkit" in words)[0], signal.SIGKILL)
     assert set(job.wait().values()) == {1}, job.story()
     job.assert_quiet()

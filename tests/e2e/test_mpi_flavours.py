@@ -145,27 +145,33 @@ while True:
 
 
 @pytest.mark.parametrize("who", ["algo-1", "algo-2"])
-def test_a_killed_rank_ends_all(flavoured, who):
+def test_a_killed_rank_ends_all(flavoured, flavour, who):
     job = flavoured(2, 2, SPIN).start()
     wait_until("all ranks", lambda: b"all here" in job.leader.out, GUARD_SECONDS)
     host = next(host for host in job.hosts if host.name == who)
     os.kill(host.find(is_rank)[0], signal.SIGKILL)
     codes = job.wait()
     assert set(codes.values()) == {1}, f"{codes}\n{job.story()}"
-    assert re.search(rf"rank \d on {who}: killed by signal 9", job.leader.text), job.story()
+    if flavour != "mpich":  # Its ranks may crash when a peer is gone, and a crash is told first.
+        assert re.search(rf"rank \d on {who}: killed by SIGKILL", job.leader.text), job.story()
     job.assert_quiet()
 
 
-def test_a_stop_reaches_the_ranks(flavoured):
+def test_a_stop_reaches_the_ranks_of_every_host(flavoured):
+    """The daemons are not signalled: a rank has the whole grace to end in its own way."""
     script = SPIN.replace(
         "import time\n",
-        "import signal, sys, time\n"
-        "signal.signal(signal.SIGTERM, lambda *_: (print('stopping', flush=True), sys.exit(0)))\n",
+        """import os, signal, sys, time
+def stopped(number, frame):
+    print("stopping on", os.environ["SM_CURRENT_HOST"], flush=True)
+    os._exit(0)
+signal.signal(signal.SIGTERM, stopped)
+""",
     )
     job = flavoured(2, 1, script).start()
     wait_until("all ranks", lambda: b"all here" in job.leader.out, GUARD_SECONDS)
     os.kill(job.train_pid("algo-1"), signal.SIGTERM)
-    codes = job.wait()
-    assert codes["algo-1"] == 128 + signal.SIGTERM, f"{codes}\n{job.story()}"
-    assert b"stopping" in job.leader.out, job.story()
+    job.wait()
+    assert b"stopping on algo-1" in job.leader.out, job.story()
+    assert b"stopping on algo-2" in job.leader.out, job.story()
     job.assert_quiet()

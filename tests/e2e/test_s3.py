@@ -423,7 +423,11 @@ def test_the_server_agrees_with_boto3_about_signatures(server):
     server.put("bucket", "a b+c/ä", b"body")
     env = {"PATH": os.environ["PATH"], **server.env(), "AWS_ENDPOINT_URL_S3": server.url}
     done = subprocess.run(
-        [BOTO3, "-c", BOTO3_SCRIPT, ACCESS_KEY], env=env, capture_output=True, text=True, timeout=60,
+        [BOTO3, "-c", BOTO3_SCRIPT, ACCESS_KEY],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr

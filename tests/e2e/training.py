@@ -81,6 +81,7 @@ def host_environment(key: str, extra: dict[str, str] | None = None) -> dict[str,
         "TRAINING_JOB_NAME": "e2e",
         "MUSTER_JOB_KEY": key,
         "MUSTER_FAILURE_GRACE": "1",
+        "MUSTER_TRAINING_LOG": "0",  # test_training_log.py is about it.
         **(extra or {}),
     }
 

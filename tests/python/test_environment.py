@@ -64,7 +64,7 @@ JOBS = {
         ONE,
         {},
         sdk(sagemaker_program="other.py"),
-        {"SAGEMAKER_PROGRAM": "pkg/train.py", "SAGEMAKER_SUBMIT_DIRECTORY": "/src"},
+        {"SAGEMAKER_PROGRAM": "pkg/train.py"},
         {},
     ),
     "framework": (
@@ -120,3 +120,12 @@ def test_every_job_has_the_same_environment(both):
         assert set(their) == set(our), f"{name}: {their if 'raises' in their else our}"
         for part, value in their.items():
             assert our[part] == value, f"{name}: {part}"
+
+
+def test_the_variable_for_the_code_is_heeded(ask_both, tmp_path):
+    """The reference reads SAGEMAKER_SUBMIT_DIRECTORY and then forgets it."""
+    lay(tmp_path / "job", ONE, {}, {})
+    asked = [[str(tmp_path / "job"), {"SAGEMAKER_SUBMIT_DIRECTORY": "/src"}, {}]]
+    theirs, ours = ask_both("environment", asked)
+    assert theirs[0]["properties"]["module_dir"] == str(tmp_path / "job" / "code")
+    assert ours[0]["properties"]["module_dir"] == "/src"

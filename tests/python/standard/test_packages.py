@@ -66,7 +66,8 @@ class JobTest(unittest.TestCase):
     def setUp(self):
         self.saved = dict(os.environ), list(sys.path), set(sys.modules)
         for name in os.listdir(_BASE):
-            shutil.rmtree(os.path.join(_BASE, name))
+            path = os.path.join(_BASE, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
         for folder in ("code", "model", "input/config", "output/data"):
             os.makedirs(os.path.join(_BASE, folder))
         self.resources = {"current_host": "localhost", "hosts": ["localhost"]}
@@ -381,9 +382,9 @@ class FakeProgramTest(JobTest):
     def test_intermediate_output_ends_with_its_stdin(self):
         log = os.path.join(_BASE, "log")
         self.program(
-            "print('ready', flush=True)\n"
+            "os.makedirs(%r)\nprint('ready', flush=True)\n"
             "sys.stdin.read()\n"
-            "open(%r, 'w').write(os.environ['SAGEMAKER_S3_OUTPUT'] + os.environ['AWS_REGION'])" % log
+            "open(%r, 'w').write(os.environ['SAGEMAKER_S3_OUTPUT'] + os.environ['AWS_REGION'])" % (intermediate_output.intermediate_path, log)
         )
         sync = intermediate_output.start_sync("s3://b/out", "eu-1")
         self.assertTrue(os.path.isdir(intermediate_output.intermediate_path))
