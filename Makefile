@@ -8,7 +8,7 @@ VENV := build/venv
 PYTHON := $(VENV)/bin/python
 SM := build/release/sm
 JOBS ?= $(shell nproc)
-CXX_FILES = $(shell find src tests -name '*.cc' -o -name '*.h')
+CXX_FILES = $(shell find src tests fuzz -name '*.cc' -o -name '*.h')
 
 .PHONY: help
 help:  ## this text
@@ -27,13 +27,15 @@ test: packages-demo packages-test $(VENV)/.test-done  ## install what is missing
 	$(MAKE) format-check
 	$(MAKE) test-release
 	$(MAKE) test-asan
+	$(MAKE) test-python
 	$(MAKE) test-e2e
 
 .PHONY: test-deep
-test-deep: test  ## also: thread sanitizer, long kill loops
+test-deep: test  ## also: thread sanitizer, long kill loops, fuzzers
 	$(MAKE) build-tsan
 	ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m deep
+	$(MAKE) fuzz
 
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages
@@ -85,7 +87,7 @@ test-asan: build-asan
 	ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 
 .PHONY: test-e2e
-test-e2e: $(VENV)/.test-done build/reference-venv/.done sm
+test-e2e: $(VENV)/.test-done build/reference-venv/.done wheel
 	$(PYTHON) -m pytest tests/e2e -q -m 'not deep'
 
 .PHONY: test-python

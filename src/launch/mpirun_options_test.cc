@@ -151,5 +151,88 @@ TEST_CASE("custom options: a bad one is named, with the reason") {
   CHECK(!parse_custom_options(std::string_view("-x\0A", 4)));
 }
 
+constexpr MpiFlavour open_mpi_5 = {MpiFlavour::Kind::open_mpi, 5};
+constexpr MpiFlavour mpich = {MpiFlavour::Kind::mpich, 5};
+constexpr MpiFlavour intel = {MpiFlavour::Kind::intel_mpi, 2021};
+
+TEST_CASE("custom options: Open MPI 5 has its own, and gets long names behind two dashes") {
+  struct {
+    const char* text;
+    Args want;
+  } const cases[] = {
+      {"-verbose -v", {"--verbose", "-v"}},
+      {"-mca btl tcp --prtemca a b -x A=b",
+       {"--mca", "btl", "tcp", "--prtemca", "a", "b", "-x", "A=b"}},
+      {"-N 2 -bind-to core", {"-N", "2", "--bind-to", "core"}},
+      {"--output tag --rtos ABORT", {"--output", "tag", "--rtos", "ABORT"}},
+      {"--leave-session-attached -allow-run-as-root", {}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<CustomOptions> got = parse_custom_options(c.text, open_mpi_5);
+    REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
+    CHECK(got->words == c.want);
+  }
+  CHECK(parse_custom_options("--map-by node", open_mpi_5)->mapping == Mapping::by_node);
+}
+
+TEST_CASE("custom options: hydra's pass, and variables are exported in its own way") {
+  const Result<CustomOptions> got = parse_custom_options(
+      "-x A=1 -x B -genv C 'x y' -genvlist D,E -genvnone -l -prepend-pattern %r -oversubscribe "
+      "--NCCL_DEBUG=WARN -bind-to core",
+      mpich);
+  REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
+  CHECK(got->words == Args{"-l", "-prepend-pattern", "%r", "-bind-to", "core"});
+  CHECK(got->exported.at("A") == "1");
+  CHECK(!got->exported.at("B"));
+  CHECK(got->exported.at("C") == "x y");
+  CHECK(!got->exported.at("D"));
+  CHECK(!got->exported.at("E"));
+  CHECK(got->nccl_debug == "WARN");
+  CHECK(got->binds);
+  CHECK(got->oversubscribes);
+  CHECK(parse_custom_options("-ppn 1", mpich)->mapping == Mapping::other);
+  CHECK(parse_custom_options("-perhost 1", intel)->mapping == Mapping::other);
+  CHECK(parse_custom_options("-iface ib0", intel)->interface);
+}
+
+TEST_CASE("custom options: each flavour refuses what it does not know and what is muster's") {
+  struct {
+    MpiFlavour flavour;
+    const char* text;
+    const char* part;
+  } const cases[] = {
+      {open_mpi_5, "--prtemca plm_ssh_agent ssh", "muster starts the daemons"},
+      {open_mpi_5, "-mca prte_launch_agent x", "muster starts the daemons"},
+      {open_mpi_5, "--stop-on-exec", "wait for a debugger"},
+      {open_mpi_5, "--fwd-environment", "its own host's variables"},
+      {open_mpi_5, "-rf file", "no option of Open MPI 5's mpirun"},
+      {{}, "--prtemca a b", "no option of Open MPI 4's mpirun"},
+      {mpich, "-mca btl tcp", "no option of MPICH 5's mpirun"},
+      {mpich, "-launcher-exec x", "muster starts the daemons"},
+      {mpich, "-hosts a", "hosts are those of the job"},
+      {mpich, "-n 4", "number of ranks"},
+      {mpich, "-genvall", "its own host's variables"},
+      {mpich, "-wdir /x", "code folder"},
+      {mpich, "-info", "without having run"},
+      {mpich, "-genv MUSTER_SOCKET x", "muster's own"},
+      {mpich, "-genv A", "wants 2 values"},
+      {mpich, "-x A,B", "no ','"},
+      {mpich, "-genvlist A,,B", "wants NAME"},
+      {mpich, "-branch-count 3", "no option of MPICH 5's mpirun"},
+      {intel, "-branch-count 3", "muster starts the daemons"},
+      {intel, "-gtool x:1", "started as a rank"},
+      {intel, "-bootstrap slurm", "muster starts the daemons"},
+      {intel, "-gnp 3", "number of ranks"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<CustomOptions> got = parse_custom_options(c.text, c.flavour);
+    REQUIRE(!got);
+    CHECK(got.error().code == Errc::invalid_input);
+    CHECK_MESSAGE(got.error().text.find(c.part) != std::string::npos, got.error().text);
+  }
+}
+
 }  // namespace
 }  // namespace muster::launch

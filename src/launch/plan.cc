@@ -99,6 +99,7 @@ Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   // Not mpirun's: it and its daemons know hosts by their own names.
   result.roll_call = inputs.hosts_of_job > 1;
   result.hosts = inputs.hosts;
+  result.transport = options.transport;
   return result;
 }
 

@@ -59,6 +59,7 @@ enum class Launcher { process, mpi };
 /// launcher command.
 struct HostPlan {
   Launcher launcher = Launcher::process;
+  Transport transport = Transport::sessions;  ///< Of launcher mpi.
   /// mpirun, on the leader of an MPI job. The caller adds MUSTER_SOCKET to its env.
   std::optional<Command> launcher_command;
   /// What every rank of this host runs, or (launcher process) the program itself.

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/text.h"
+
 namespace muster::launch {
 namespace {
 
@@ -92,6 +94,8 @@ TEST_CASE("agent call: anything else is denied, and nothing of it is kept") {
   } const cases[] = {
       {"empty", "", "names no program"},
       {"spaces", "   ", "names no program"},
+      {"a proxy that is none", "/x/hydra_pmi_proxy2 -a", "only orted"},
+      {"its folder", "/x/prted/", "only orted"},
       {"another program", "rm -rf /", "only orted"},
       {"a name that ends alike", "notorted", "only orted"},
       {"a relative path", "bin/orted", "only orted"},
@@ -139,6 +143,64 @@ TEST_CASE("agent call: anything else is denied, and nothing of it is kept") {
     CHECK_MESSAGE(got.error().text.find(c.part) != std::string::npos, got.error().text);
     CHECK(got.error().text.size() < 200);
     CHECK(agent_command(c.text, {}).error().code == Errc::denied);
+  }
+}
+
+TEST_CASE("agent call: Open MPI 5's is understood, whose assignments have no spaces") {
+  const Result<AgentCall> got = parse_agent_call(
+      "PRTE_PREFIX=/o;export PRTE_PREFIX;PMIX_PREFIX=/o;export PMIX_PREFIX;"
+      "LD_LIBRARY_PATH=/o/lib:/o/lib:$LD_LIBRARY_PATH;export LD_LIBRARY_PATH;"
+      "DYLD_LIBRARY_PATH=/o/lib:/o/lib:$DYLD_LIBRARY_PATH;export DYLD_LIBRARY_PATH;/o/bin/prted "
+      "--leave-session-attached --allow-run-as-root --prtemca ess \"env\" --prtemca ess_base_vpid "
+      "1 "
+      "--prtemca prte_hnp_uri "
+      "\"prterun-a-9@0.0;tcp://10.0.0.1:42537:24;tcp6://[fd00::2]:41203:64\"");
+  REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
+  CHECK(got->environment ==
+        std::vector<AgentCall::Change>{{"PRTE_PREFIX", "/o", false},
+                                       {"PMIX_PREFIX", "/o", false},
+                                       {"LD_LIBRARY_PATH", "/o/lib:/o/lib:", true},
+                                       {"DYLD_LIBRARY_PATH", "/o/lib:/o/lib:", true}});
+  REQUIRE(got->argv.size() == 12);
+  CHECK(got->argv[0] == "/o/bin/prted");
+  CHECK(got->argv[11] == "prterun-a-9@0.0;tcp://10.0.0.1:42537:24;tcp6://[fd00::2]:41203:64");
+}
+
+TEST_CASE("agent call: hydra's proxies are understood") {
+  const Result<AgentCall> mpich = parse_agent_call(
+      "\"/m/bin/hydra_pmi_proxy\" --control-port 10.0.0.1:37437 --rmk user --launcher ssh "
+      "--launcher-exec /usr/local/bin/sm --demux poll --pgid 0 --usize -1 --proxy-id 1");
+  REQUIRE_MESSAGE(mpich, (mpich ? "" : mpich.error().text));
+  CHECK(mpich->argv[0] == "/m/bin/hydra_pmi_proxy");
+  CHECK(mpich->argv[2] == "10.0.0.1:37437");
+  const Result<AgentCall> intel = parse_agent_call(
+      "/i/bin//hydra_bstrap_proxy --upstream-host algo-1 --upstream-port 46119 --base-path /i/bin/ "
+      "--tree-width 2 /i/bin//hydra_pmi_proxy --usize -1 --auto-cleanup 0 --abort-signal 9");
+  REQUIRE_MESSAGE(intel, (intel ? "" : intel.error().text));
+  CHECK(intel->argv[0] == "/i/bin//hydra_bstrap_proxy");
+}
+
+TEST_CASE("agent request: hydra's options for ssh stand before the host") {
+  struct {
+    Args words;
+    const char* host;  ///< nullptr: refused.
+    const char* text;
+  } const cases[] = {
+      {{"algo-2", " orted", "-mca", "a", "\"b\""}, "algo-2", " orted -mca a \"b\""},
+      {{"-x", "algo-2", "hydra_pmi_proxy"}, "algo-2", "hydra_pmi_proxy"},
+      {{"-q", "-x", "algo-2", "hydra_bstrap_proxy", "-x"}, "algo-2", "hydra_bstrap_proxy -x"},
+      {{}, nullptr, ""},
+      {{"algo-2"}, nullptr, ""},
+      {{"-x", "-q"}, nullptr, ""},
+      {{"-oProxyCommand=id", "algo-2", "orted"}, nullptr, ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(join(c.words, " "));
+    const Result<AgentRequest> got = agent_request(c.words);
+    CHECK(got.has_value() == (c.host != nullptr));
+    if (!got || c.host == nullptr) continue;
+    CHECK(got->host == c.host);
+    CHECK(got->text == c.text);
   }
 }
 

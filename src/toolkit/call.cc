@@ -76,6 +76,7 @@ Call call_from(const launch::HostPlan& plan, std::string name, std::string diges
   call.rank.command = plan.rank;
   call.rank.kept = plan.kept_names;
   call.launcher = plan.launcher_command;
+  call.by_ssh = plan.transport == launch::Transport::ssh;
   return call;
 }
 
@@ -86,6 +87,7 @@ std::string pack(const Call& call) {
   packer.list(call.hosts);
   packer.command(call.rank.command);
   packer.list(call.rank.kept);
+  packer.text(call.by_ssh ? "1" : "0");
   packer.text(call.launcher ? "1" : "0");
   if (call.launcher) packer.command(*call.launcher);
   return packer.take();
@@ -99,6 +101,8 @@ Result<Call> unpack_call(std::string_view payload) {
   call.hosts = TRY(unpacker.list());
   call.rank.command = TRY(unpacker.command());
   call.rank.kept = TRY(unpacker.list());
+  const std::string by_ssh = TRY(unpacker.text());
+  call.by_ssh = by_ssh == "1";
   const std::string has_launcher = TRY(unpacker.text());
   if (has_launcher == "1") call.launcher = TRY(unpacker.command());
   if (call.hosts.empty() || call.rank.command.argv.empty() ||

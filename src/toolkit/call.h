@@ -26,6 +26,7 @@ struct Call {
   Args hosts;                       ///< Those that must call; the first one leads.
   RankRun rank;                     ///< What ranks of this host run.
   std::optional<Command> launcher;  ///< mpirun; the leading host's.
+  bool by_ssh = false;              ///< Daemons come by ssh: every host runs an sshd meanwhile.
 };
 
 /// Called once, with how the call ended.

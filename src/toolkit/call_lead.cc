@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "launch/rsh_agent.h"
 #include "toolkit/conduct.h"
+#include "toolkit/ssh_transport.h"
 
 namespace muster::toolkit {
 
@@ -119,15 +120,38 @@ void CallLead::begin() {
         ended(std::move(verdict));
       });
   post_members(Message::call_start, "{}");
-  const Result<void> started = start_launcher();
-  if (!started) {
-    job::Verdict verdict;
-    verdict.host = context_.training.current_host;
-    verdict.process = own_->name;
-    verdict.outcome = job::Outcome::failed(started.error().text);
-    ended(std::move(verdict));
-  }
+  launcher_running_ = true;
+  context_.loop.spawn(launch());
   context_.loop.spawn(watch());
+}
+
+loop::Task<> CallLead::launch() {
+  const std::string name = own_->name;
+  Result<void> done;
+  if (own_->by_ssh) done = co_await open_ssh();
+  if (closed_ || phase_ != Phase::running) co_return;
+  if (done) done = start_launcher();
+  if (done) co_return;
+  launcher_running_ = false;
+  job::Verdict verdict;
+  verdict.host = context_.training.current_host;
+  verdict.process = name;
+  verdict.outcome = job::Outcome::failed(done.error().text);
+  ended(std::move(verdict));
+}
+
+loop::Task<Result<void>> CallLead::open_ssh() {
+  const Args hosts = own_->hosts;
+  const HostRun::Sink sink = [this](job::Lines lines) {
+    return context_.output.launcher_lines(std::move(lines));
+  };
+  const Result<void> started =
+      start_sshd(context_.host_run, own_->rank.command.env, sink,
+                 [this](job::Verdict verdict) { ended(std::move(verdict)); });
+  if (!started) co_return started.error();
+  const TimePoint deadline = Clock::now() + context_.options.join_deadline;
+  Result<void> reached = co_await wait_for_ssh(context_.loop, hosts, ssh_port, deadline);
+  co_return reached;
 }
 
 Result<void> CallLead::start_launcher() {
@@ -146,9 +170,7 @@ Result<void> CallLead::start_launcher() {
     launcher_running_ = false;
     ended(std::move(verdict));
   };
-  TRY(context_.host_run.start(std::move(program)));
-  launcher_running_ = true;
-  return {};
+  return context_.host_run.start(std::move(program));
 }
 
 void CallLead::ended(job::Verdict verdict) {

@@ -55,6 +55,8 @@ class CallLead {
   void came(const std::string& host, HostCall call);
   void begin_if_complete();
   void begin();
+  loop::Task<> launch();
+  loop::Task<Result<void>> open_ssh();
   Result<void> start_launcher();
   void fail_call(const std::string& host, const std::string& why);
   void answer(const job::Verdict& verdict);
@@ -75,7 +77,7 @@ class CallLead {
   std::optional<Call> own_;
   CallEnd on_end_;
   bool whole_job_ = false;
-  bool launcher_running_ = false;
+  bool launcher_running_ = false;  ///< Or about to.
   coordinate::FirstCause cause_;
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
   int daemons_made_ = 0;

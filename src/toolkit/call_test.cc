@@ -15,6 +15,7 @@ Call a_call() {
   call.rank.command = {
       {"python3", "a b\n", ""}, {{"NAME", "v=1\xff"}, {"EMPTY", ""}}, "/opt/ml/code"};
   call.rank.kept = {"NAME"};
+  call.by_ssh = true;
   call.launcher = Command{{"mpirun", "-np", "4"}, {{"PATH", "/bin"}}, "/"};
   return call;
 }
@@ -32,6 +33,7 @@ TEST_CASE("call: what was packed is unpacked byte for byte") {
   CHECK(got->rank.command.env == call.rank.command.env);
   CHECK(got->rank.command.cwd == call.rank.command.cwd);
   CHECK(got->rank.kept == call.rank.kept);
+  CHECK(got->by_ssh);
   REQUIRE(got->launcher);
   CHECK(got->launcher->argv == call.launcher->argv);
   CHECK(got->launcher->env == call.launcher->env);
@@ -55,10 +57,10 @@ TEST_CASE("call: nonsense is refused") {
       "",
       packed({"name", "digest", "-1"}),
       packed({"name", "digest", "99999999999999999999"}),
-      packed({"name", "digest", "0", "0", "0", "", "0", "0"}),            // No host, no program.
-      packed({"name", "digest", "1", "algo-1", "0", "0", "", "0", "0"}),  // No program.
-      packed(
-          {"name", "digest", "1", "algo-1", "1", "a", "1", "b", "", "0", "0"}),  // "b" is no NAME=.
+      packed({"name", "digest", "0", "0", "0", "", "0", "0", "0"}),  // No host, no program.
+      packed({"name", "digest", "1", "algo-1", "0", "0", "", "0", "0", "0"}),  // No program.
+      packed({"name", "digest", "1", "algo-1", "1", "a", "1", "b", "", "0", "0",
+              "0"}),  // "b" is no NAME=.
   };
   for (const std::string& payload : cases) CHECK_FALSE(unpack_call(payload));
   CHECK_FALSE(host_call_from("[]"));

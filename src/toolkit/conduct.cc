@@ -41,6 +41,7 @@ Result<void> Conduct::start_program(const Work& work) {
   program.user = true;
   program.command = *work.program;
   if (context_.socket) program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
+  if (!context_.transport.empty()) program.command.env["MUSTER_MPI_TRANSPORT"] = context_.transport;
   program.sink = [this](job::Lines lines) {
     return context_.output.lines(host(), std::move(lines));
   };

@@ -36,7 +36,8 @@ struct HostContext {
   const Log& log;
   /// Brings the code and decides the work; called once, when all hosts are there.
   std::function<loop::Task<Prepared>()> prepare;
-  bool socket = true;  ///< Whether ranks or operators may come.
+  bool socket = true;     ///< Whether ranks or operators may come.
+  std::string transport;  ///< MUSTER_MPI_TRANSPORT, which operators need to know too.
 };
 
 /// A host's part of a job: the leader's (lead.h) or a member's (follow.h).

@@ -87,11 +87,12 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
   HostRun host_run(loop, reaper, start.training.current_host, log);
   Output output(loop, start.steward_fd);
   Workshop workshop{loop, host_run, output};
+  const Env::const_iterator transport = start.env.find("MUSTER_MPI_TRANSPORT");
   HostContext context{loop,          start.training,
                       start.options, start.key,
                       host_run,      output,
                       log,           [&prepare, &workshop] { return prepare(workshop); },
-                      start.socket};
+                      start.socket,  transport == start.env.end() ? "" : transport->second};
   std::unique_ptr<Conduct> part;
   if (start.training.current_host == start.training.leader)
     part = std::make_unique<Lead>(std::move(context));

@@ -7,6 +7,7 @@
 #include "job/message.h"
 #include "launch/rsh_agent.h"
 #include "toolkit/messages.h"
+#include "toolkit/ssh_transport.h"
 
 namespace muster::toolkit {
 
@@ -137,6 +138,17 @@ void Follow::host_ended(job::Verdict verdict) {
 
 void Follow::begin_call() {
   if (!own_call_) return;
+  const auto sshd_ended = [this](const job::Verdict& verdict) {
+    member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
+  };
+  if (own_call_->by_ssh) {
+    const HostRun::Sink sink = [this](job::Lines lines) {
+      return context_.output.launcher_lines(std::move(lines));
+    };
+    const Result<void> started =
+        start_sshd(context_.host_run, own_call_->rank.command.env, sink, sshd_ended);
+    if (!started) sshd_ended(failed_here("sshd", started.error()));
+  }
   context_.output.tag_ranks();
   context_.host_run.begin_call(own_call_->rank, user_sink(), [this](const job::Verdict& verdict) {
     context_.output.ended(verdict);

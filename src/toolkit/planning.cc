@@ -12,6 +12,7 @@
 #include "supervise/spawn.h"
 #include "toolkit/mpi_version.h"
 #include "toolkit/options.h"
+#include "toolkit/ssh_transport.h"
 
 namespace muster::toolkit {
 namespace {
@@ -102,7 +103,10 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   // On every host: its mpirun's flavour says what the custom options may be.
   const bool mpirun =
       inputs.runner == launch::Runner::mpi || inputs.runner == launch::Runner::smdataparallel;
-  if (mpirun) options.mpi = TRY(mpi_version(options.env));
+  if (mpirun) {
+    options.mpi = TRY(mpi_version(options.env));
+    options.transport = TRY(transport_from(env));
+  }
   return launch::plan(inputs, options);
 }
 

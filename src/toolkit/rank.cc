@@ -22,6 +22,7 @@
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 #include "toolkit/messages.h"
+#include "toolkit/pmi_relay.h"
 #include "toolkit/socket_client.h"
 
 namespace muster::toolkit {
@@ -101,37 +102,46 @@ Fd own_signals() {
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-std::optional<job::Outcome> reap(pid_t pid, int options) {
-  siginfo_t info{};
-  const int done = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | options);
-  if (done != 0) return job::Outcome::failed(errno_text("waitid"));
-  if (info.si_pid == 0) return std::nullopt;
-  return supervise::outcome_of(info.si_code, info.si_status);
-}
-
 /// Follows the program until it ends; `train` and whoever signals us reach it meanwhile.
 class Follower {
  public:
-  Follower(SocketClient& train, pid_t pid, Fd signals)
-      : train_(train), pid_(pid), signals_(std::move(signals)) {}
+  Follower(SocketClient& train, pid_t pid, Fd signals, PmiRelay relay)
+      : train_(train), pid_(pid), signals_(std::move(signals)), relay_(std::move(relay)) {}
 
   /// None: `train` is gone, and the program was killed for it.
   std::optional<job::Outcome> until_end() {
-    std::array<pollfd, 2> fds = {pollfd{signals_.get(), POLLIN, 0}, pollfd{train_.fd(), POLLIN, 0}};
+    std::array<pollfd, 4> fds = {pollfd{signals_.get(), POLLIN, 0}, pollfd{train_.fd(), POLLIN, 0},
+                                 pollfd{relay_.from_program(), POLLIN, 0},
+                                 pollfd{relay_.from_daemon(), POLLIN, 0}};
     bool train_lives = serve_train(train_.received());  // May have come with the command.
     while (train_lives) {
       if (::poll(fds.data(), fds.size(), -1) < 0) continue;
       if (fds[0].revents != 0) pass_signals();
       if (fds[1].revents != 0) train_lives = serve_train(train_.receive_some());
-      if (std::optional<job::Outcome> outcome = reap(pid_, WNOHANG)) return outcome;
+      if (fds[2].revents != 0) relay_.serve_program();
+      if (fds[3].revents != 0 && relay_.from_daemon() >= 0) relay_.serve_daemon();
+      if (const std::optional<int> code = relay_.abort_code()) return aborted(*code);
+      if (std::optional<job::Outcome> outcome = reap(WNOHANG)) return outcome;
+      fds[2].fd = relay_.from_program();
+      fds[3].fd = relay_.from_daemon();
     }
-    ::kill(-pid_, SIGKILL);
-    ::kill(pid_, SIGKILL);  // It may have moved to another group.
-    static_cast<void>(reap(pid_, 0));
+    kill_program();
     return std::nullopt;
   }
 
  private:
+  void kill_program() {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // It may have moved to another group.
+    static_cast<void>(reap(0));
+  }
+
+  /// After MPI_Abort the program only waits to be killed, or is about to exit.
+  job::Outcome aborted(int code) {
+    kill_program();
+    return job::Outcome::exited(code);
+  }
+
   void pass_signals() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof(info)) == sizeof(info))
@@ -148,9 +158,18 @@ class Follower {
     return frame.has_value();
   }
 
+  std::optional<job::Outcome> reap(int options) const {
+    siginfo_t info{};
+    const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | options);
+    if (done != 0) return job::Outcome::failed(errno_text("waitid"));
+    if (info.si_pid == 0) return std::nullopt;
+    return supervise::outcome_of(info.si_code, info.si_status);
+  }
+
   SocketClient& train_;
   pid_t pid_;
   Fd signals_;
+  PmiRelay relay_;
 };
 
 /// The descriptor by which hydra's daemon speaks with this rank's program; none under Open MPI.
@@ -161,16 +180,17 @@ Fd take_launcher_channel(const Env& env) {
   return Fd(open ? static_cast<int>(number) : -1);
 }
 
-/// `channel` becomes the program's alone: its end shows that the program ended.
-Result<pid_t> start(SocketClient& train, const Command& command, Fd channel) {
+/// The program finds what it speaks with hydra's daemon through as `channel`.
+Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay, int channel) {
   Pipe out = TRY(make_pipe());
   Pipe err = TRY(make_pipe());
   supervise::SpawnOptions options;
   options.own_group = true;  // Whoever signals our group must not signal it twice.
   options.death_signal = SIGKILL;
   supervise::Stdio stdio{STDIN_FILENO, out.write.get(), err.write.get(), {}};
-  if (channel) stdio.extra = {{channel.get(), channel.get()}};
+  if (relay.programs_end()) stdio.extra = {{channel, relay.programs_end().get()}};
   const pid_t pid = TRY(supervise::spawn(command, stdio, options));
+  relay.programs_end().reset();
   TRY(train.send(type_of(Message::rank_started), to_text({{"pid", pid}}),
                  {out.read.get(), err.read.get()}));
   return pid;
@@ -209,37 +229,11 @@ void report_end(SocketClient& train, const job::Outcome& outcome) {
   ::_exit(job::exit_code(outcome));
 }
 
-/// Hydra's daemon kills what it started as soon as some rank calls MPI_Abort: the code with which
-/// that one is about to end would never be known. So what it started only waits for a process that
-/// it does not know, and that goes on as the rank. Returns in that one.
-/// Its end by the daemon's hand is no end of the rank: the host's `train` decides on that.
-void go_on_in_another_process() {
-  Fd signals = own_signals();
-  const pid_t worker = ::fork();
-  if (worker <= 0) {
-    if (worker == 0) ::setpgid(0, 0);  // The daemon signals its groups.
-    return;
-  }
-  pollfd fd{signals.get(), POLLIN, 0};
-  ::close_range(STDERR_FILENO + 1, static_cast<unsigned>(signals.get()) - 1, 0);
-  ::close_range(static_cast<unsigned>(signals.get()) + 1, ~0U, 0);
-  std::optional<job::Outcome> outcome;
-  while (!outcome) {
-    ::poll(&fd, 1, -1);
-    signalfd_siginfo info{};
-    while (::read(signals.get(), &info, sizeof(info)) == sizeof(info))
-      if (info.ssi_signo != SIGCHLD) ::kill(worker, static_cast<int>(info.ssi_signo));
-    outcome = reap(worker, WNOHANG);
-  }
-  end_like(*outcome);
-}
-
 }  // namespace
 
 int rank_main(const Args&, const Env& env) {
   const Log log(STDERR_FILENO, "sm rank", Log::Level::info);
   Fd channel = take_launcher_channel(env);  // Before descriptors of our own can have its number.
-  if (env.contains("PMI_RANK") && !env.contains("OMPI_COMM_WORLD_RANK")) go_on_in_another_process();
   Result<SocketClient> train = SocketClient::connect(value_of(env, {"MUSTER_SOCKET"}));
   if (!train) {
     log.error(train.error().text);
@@ -252,13 +246,16 @@ int rank_main(const Args&, const Env& env) {
     report_end(*train, job::Outcome::failed(command.error().text));
     return exit_cannot_run;
   }
-  const Result<pid_t> pid = start(*train, *command, std::move(channel));
+  const int channel_number = channel.get();
+  Result<PmiRelay> relay = PmiRelay::open(std::move(channel));
+  const Result<pid_t> pid =
+      relay ? start(*train, *command, *relay, channel_number) : Result<pid_t>(relay.error());
   if (!pid) {  // `train` tells it, with rank and host.
     report_end(*train, job::Outcome::failed(pid.error().text));
     return exit_cannot_run;
   }
   const std::optional<job::Outcome> outcome =
-      Follower(*train, *pid, std::move(signals)).until_end();
+      Follower(*train, *pid, std::move(signals), *std::move(relay)).until_end();
   if (!outcome) return exit_cannot_run;
   report_end(*train, *outcome);
   end_like(*outcome);

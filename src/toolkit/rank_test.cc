@@ -229,78 +229,66 @@ TEST_CASE(
   CHECK(host.out(0).find("PMI_SIZE=77") != std::string::npos);  // Nobody says otherwise.
 }
 
-TEST_CASE("rank: hydra's rank is known, and its PMI_FD becomes its program's alone") {
+namespace {
+
+/// Rank 3 of hydra with a daemon that speaks PMI to it.
+struct HydraRank {
+  HydraRank(Host& host, Args argv) {
+    host.run.command.argv = std::move(argv);
+    auto [ours, theirs] = *make_socket_pair();
+    daemon = std::move(ours);
+    Fd inherited(::fcntl(theirs.get(), F_DUPFD, 17));  // As hydra's: not close-on-exec.
+    REQUIRE(inherited);
+    number = std::to_string(inherited.get());
+    host.start_with(
+        3, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"PMI_FD", number}},
+        STDERR_FILENO, inherited.get());
+  }
+  Fd daemon;
+  std::string number;
+};
+
+/// A Python program that has `pmi`, the socket of PMI_FD.
+Args pmi_program(const std::string& text) {
+  return {"python3", "-c",
+          "import os, socket, sys\npmi = socket.socket(fileno=int(os.environ['PMI_FD']))\n" + text};
+}
+
+}  // namespace
+
+TEST_CASE("rank: hydra's rank is known, and its program speaks with the daemon through PMI_FD") {
   Host host;
-  host.hold_ends = true;  // `sm rank` stays after its program.
-  host.run.command.argv = shell("echo $PMI_RANK > /proc/self/fd/$PMI_FD; ls /proc/self/fd");
-  Pipe pipe = *make_pipe();
-  Fd inherited(::fcntl(pipe.write.get(), F_DUPFD, 17));
-  REQUIRE(inherited);
-  host.start_with(3,
-                  {{"PMI_RANK", "3"},
-                   {"PMI_SIZE", "4"},
-                   {"MPI_LOCALRANKID", "1"},
-                   {"PMI_FD", std::to_string(inherited.get())}},
-                  STDERR_FILENO, inherited.get());
-  const std::string number = std::to_string(inherited.get());
-  inherited.reset();
-  pipe.write.reset();
-  loop::run_task(host.loop, host.until([&host] { return !host.ends[3].empty(); }), guard);
-  CHECK(read_to_end(pipe.read) == "3\n");
+  HydraRank rank(host, pmi_program("pmi.send(b'cmd=init\\n'); print(pmi.recv(99));"
+                                   "print(sorted(int(fd) for fd in os.listdir('/proc/self/fd')))"));
+  loop::run_task(host.loop, host.until([&host] { return !host.started.empty(); }), guard);
+  CHECK(read_until(rank.daemon, "\n") == "cmd=init\n");
+  REQUIRE(write_all(rank.daemon.get(), "cmd=response_to_init\n"));
+  loop::run_task(host.loop, host.until_ended(3), guard);
   CHECK(host.hellos.at(0).rank == 3);
   CHECK(host.hellos.at(0).local_rank == 1);
-  host.hold_ends = false;
-  host.moved.notify();
-  loop::run_task(host.loop, host.until_ended(3), guard);
-  CHECK(split_words(host.out(3)) == Args{"0", "1", number, "2", "3"});
+  CHECK(host.out(3) ==
+        "b'cmd=response_to_init\\n'\n[0, 1, 2, 3, " + rank.number + "]\n");  // listdir's is 3.
+  CHECK(host.ends[3] == std::vector{Outcome::exited(0)});
+  CHECK(read_to_end(rank.daemon).empty());
 }
 
-TEST_CASE("rank: a kill by hydra's daemon takes no rank's own end away") {
+TEST_CASE("rank: MPI_Abort under hydra is the rank's own exit, and the daemon never hears of it") {
   Host host;
-  const std::string fifo = host.folder + "/go";
-  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  host.run.command.argv = shell("echo up; read line < " + fifo + "; exit 42");
-  const pid_t pid = host.start_with(3, {{"PMI_RANK", "3"}, {"MPI_LOCALRANKID", "1"}});
-  loop::run_task(host.loop, host.until_says(3, "up"), guard);
-  CHECK(host.hellos.at(0).pid != pid);
-  ::kill(-pid, SIGKILL);
-  ::kill(pid, SIGKILL);
-  loop::run_task(host.loop, host.until([&host] { return host.exits.contains(3); }), guard);
-  CHECK(host.ends[3].empty());
-  const Fd writer(::open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
-  REQUIRE(write_all(writer.get(), "go\n"));
-  loop::run_task(host.loop, host.until([&host] { return !host.ends[3].empty(); }), guard);
+  HydraRank rank(host, pmi_program("pmi.send(b'cmd=put\\ncmd=abort exitcode=42\\n')\n"
+                                   "pmi.recv(99)"));
+  loop::run_task(host.loop, host.until_ended(3), guard);
   CHECK(host.ends[3] == std::vector{Outcome::exited(42)});
+  CHECK(host.exits.at(3) == Outcome::exited(42));
+  CHECK(read_to_end(rank.daemon) == "cmd=put\n");
 }
 
-TEST_CASE("rank: signals of hydra's daemon reach the program") {
+TEST_CASE("rank: a daemon of hydra that goes away is for the program to notice") {
   Host host;
-  host.run.command.argv = shell("trap 'kill $!; exit 7' USR1; sleep 1000 & echo up; wait");
-  const pid_t pid = host.start_with(3, {{"PMI_RANK", "3"}, {"MPI_LOCALRANKID", "1"}});
-  loop::run_task(host.loop, host.until_says(3, "up"), guard);
-  ::kill(pid, SIGUSR1);
+  HydraRank rank(host, pmi_program("print('end' if pmi.recv(99) == b'' else 'more'); sys.exit(5)"));
+  rank.daemon.reset();
   loop::run_task(host.loop, host.until_ended(3), guard);
-  CHECK(host.ends[3] == std::vector{Outcome::exited(7)});
-}
-
-TEST_CASE("rank: under hydra all ends are the same") {
-  struct {
-    std::string script;
-    Outcome want;
-  } const cases[] = {
-      {"exit 0", Outcome::exited(0)},
-      {"exit 3", Outcome::exited(3)},
-      {"kill -KILL $$", Outcome::signaled(SIGKILL)},
-  };
-  for (const auto& c : cases) {
-    CAPTURE(c.script);
-    Host host;
-    host.run.command.argv = shell(c.script);
-    host.start_with(3, {{"PMI_RANK", "3"}, {"MPI_LOCALRANKID", "1"}});
-    loop::run_task(host.loop, host.until_ended(3), guard);
-    CHECK(host.ends[3] == std::vector{c.want});
-    CHECK(host.exits.at(3) == c.want);
-  }
+  CHECK(host.out(3) == "end\n");
+  CHECK(host.ends[3] == std::vector{Outcome::exited(5)});
 }
 
 TEST_CASE("rank: a PMI_FD that is not open, or is none, is no channel") {

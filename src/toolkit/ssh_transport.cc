@@ -74,6 +74,16 @@ Result<Command> sshd_command(const Env& env, const std::string& socket_path) {
       "/"};
 }
 
+Result<void> start_sshd(HostRun& host_run, const Env& env, HostRun::Sink sink,
+                        std::function<void(job::Verdict)> on_end) {
+  HostRun::Program program;
+  program.name = "sshd";
+  program.command = TRY(sshd_command(env, host_run.socket_path()));
+  program.sink = std::move(sink);
+  program.on_end = std::move(on_end);
+  return host_run.start(std::move(program));
+}
+
 loop::Task<Result<void>> wait_for_ssh(loop::Loop& loop, Args hosts, std::uint16_t port,
                                       TimePoint deadline) {
   const auto waiting = std::make_shared<Waiting>(loop);

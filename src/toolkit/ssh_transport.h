@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "launch/plan.h"
 #include "loop/loop.h"
+#include "toolkit/host_run.h"
 
 namespace muster::toolkit {
 
@@ -26,6 +27,11 @@ inline constexpr std::uint16_t ssh_port = 22;
 /// Keys, users and everything else are the image's. `env` is what the server starts from.
 /// Errors: `not_found`, with what to install; `invalid_input` for a path that sshd cannot take.
 Result<Command> sshd_command(const Env& env, const std::string& socket_path);
+
+/// Starts it as a part of the host's call; `on_end` is called if it ends before the call does.
+/// Errors: as sshd_command(); what HostRun::start() says.
+Result<void> start_sshd(HostRun& host_run, const Env& env, HostRun::Sink sink,
+                        std::function<void(job::Verdict)> on_end);
 
 /// Waits until the ssh server of every host answers. Error: `timeout`, naming the hosts that do not
 /// and why the last try failed.

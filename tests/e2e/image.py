@@ -70,7 +70,8 @@ class ImageTraining(Training):
 
     def start(self, *only: Host, args: tuple = (), env: dict[str, str] | None = None):
         for host in only or self.hosts:
-            environment = host_environment(self.key, {**self.env, **(env or {})})
+            told = {"MUSTER_TRAINING_LOG": "1", **self.env, **(env or {})}
+            environment = host_environment(self.key, told)
             environment["PATH"] = os.pathsep.join(
                 [str(STANDINS / "bin"), str(self.venv / "bin"), "/usr/bin", "/bin", "/usr/sbin"]
             )

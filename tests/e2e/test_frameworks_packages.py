@@ -143,7 +143,9 @@ def test_tensorflow_s_parameter_servers(job):
         "ps": ["algo-1:2223", "algo-2:2223"],
         "worker": ["algo-2:2222"],
     }
-    for host, task in zip(two.hosts, ({"type": "master", "index": 0}, {"type": "worker", "index": 0})):
+    for host, task in zip(
+        two.hosts, ({"type": "master", "index": 0}, {"type": "worker", "index": 0})
+    ):
         heard = json.loads(said(host)["env"]["TF_CONFIG"])
         assert (heard["cluster"], heard["task"]) == (cluster, task)
 
@@ -320,3 +322,26 @@ def test_the_wheel_is_the_same_twice(venv, tmp_path):
         subprocess.run(words, cwd=BUILD.parent, check=True)
         wheels.append(next((tmp_path / name).glob("*.whl")).read_bytes())
     assert wheels[0] == wheels[1]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_operator_in_python(job, count):
+    script = """
+import os, sys
+import sagemaker_containers.operators as sm
+if "OMPI_COMM_WORLD_RANK" not in os.environ:
+    sm.mpirun(process_per_hosts=2, learning_rate=10)
+    print("all ranks are done", flush=True)
+    sys.exit()
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+world.Barrier()
+print("rank", world.Get_rank(), "of", world.Get_size(), sys.argv[1:], flush=True)
+"""
+    one = job("pytorch", count, script, env={"SAGEMAKER_TRAINING_MODULE": ""}, lr=0.1).start()
+    one.succeed()
+    text = "".join(train.text for train in one.trains.values())
+    for rank in range(2 * count):
+        assert f"rank {rank} of {2 * count} ['--learning_rate', '10']" in text, one.story()
+    assert text.count("all ranks are done") == count, one.story()
+    one.assert_quiet()

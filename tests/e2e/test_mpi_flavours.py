@@ -175,3 +175,11 @@ signal.signal(signal.SIGTERM, stopped)
     assert b"stopping on algo-1" in job.leader.out, job.story()
     assert b"stopping on algo-2" in job.leader.out, job.story()
     job.assert_quiet()
+
+
+def test_three_hosts_all_get_their_daemon_from_the_leader(flavoured):
+    """No member may call the agent itself: sessions are a star."""
+    job = flavoured(3, 1, ALLREDUCE).start().succeed()
+    seen = ranks_of(job)
+    assert [seen[rank]["on"] for rank in range(3)] == ["algo-1", "algo-2", "algo-3"]
+    job.assert_quiet()

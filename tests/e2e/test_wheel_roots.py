@@ -4,11 +4,13 @@ The roots are made by debootstrap once and kept outside the tree; a suite that c
 skipped with its reason. Inside there is no network but the lab's, and no compiler.
 """
 
+import hashlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -21,6 +23,8 @@ CACHE = pathlib.Path(
 )
 DEBIAN = "http://deb.debian.org/debian"
 UBUNTU = "http://archive.ubuntu.com/ubuntu"
+KEYRING_PACKAGE = f"{UBUNTU}/pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb"
+KEYRING_SHA256 = "0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f"
 # name -> (suite, mirror, components)
 ROOTS = {
     "debian-11": ("bullseye", DEBIAN, "main"),
@@ -32,7 +36,8 @@ ROOTS = {
 ENTER = """
 set -e
 mkdir -p /run/lab/root /run/lab/upper /run/lab/work
-mount -t overlay -o lowerdir="$1",upperdir=/run/lab/upper,workdir=/run/lab/work overlay /run/lab/root
+mount -t overlay -o lowerdir="$1",upperdir=/run/lab/upper,workdir=/run/lab/work overlay \
+  /run/lab/root
 mount -t proc proc /run/lab/root/proc
 mount --rbind /dev /run/lab/root/dev
 mkdir -p /run/lab/root/opt/ml
@@ -60,6 +65,24 @@ def main():
 """
 
 
+def ubuntu_keyring() -> pathlib.Path:
+    """The keys of Ubuntu's archive, which Debian has no package of."""
+    keyring = CACHE / "ubuntu-archive-keyring.gpg"
+    if keyring.exists():
+        return keyring
+    try:
+        with urllib.request.urlopen(KEYRING_PACKAGE, timeout=60) as answer:
+            data = answer.read()
+    except OSError as error:
+        pytest.skip(f"Ubuntu's keys cannot be had: {error}")
+    assert hashlib.sha256(data).hexdigest() == KEYRING_SHA256, "not the package that was pinned"
+    package = CACHE / "ubuntu-keyring.deb"
+    package.write_bytes(data)
+    subprocess.run(["dpkg-deb", "-x", package, CACHE / "ubuntu-keyring"], check=True)
+    shutil.copy(CACHE / "ubuntu-keyring/usr/share/keyrings/ubuntu-archive-keyring.gpg", keyring)
+    return keyring
+
+
 def make_root(name: str) -> pathlib.Path:
     """A root folder with Python and pip, made once; never written to by tests."""
     suite, mirror, components = ROOTS[name]
@@ -69,12 +92,11 @@ def make_root(name: str) -> pathlib.Path:
     part = CACHE / f"{suite}-python.{os.getpid()}"
     CACHE.mkdir(parents=True, exist_ok=True)
     words = ["debootstrap", "--variant=minbase", f"--components={components}"]
-    words += ["--include=python3,python3-pip"]
-    # Ubuntu's keys are not on a Debian machine; what is made here runs nothing but tests.
-    if mirror == UBUNTU and not pathlib.Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg").exists():
-        words += ["--no-check-gpg"]
+    words += ["--include=python3,python3-pip", "--force-check-gpg"]
     if not pathlib.Path(f"/usr/share/debootstrap/scripts/{suite}").exists():
         pytest.skip(f"this debootstrap does not know {suite}")
+    if mirror == UBUNTU:
+        words.append(f"--keyring={ubuntu_keyring()}")
     done = subprocess.run(
         [*words, suite, part, mirror], capture_output=True, text=True, check=False
     )

@@ -1,16 +1,13 @@
 """Fixtures of the Python packages' tests."""
 
 import json
-import os
 import pathlib
 import subprocess
 
 import pytest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-SOURCE = REPOSITORY / "python" / "src"
-RELEASE = pathlib.Path(os.environ.get("MUSTER_BUILD", REPOSITORY / "build" / "release"))
-SM = RELEASE / "sm"
+from ours import REPOSITORY, SM, our_environment
+
 REFERENCE = REPOSITORY / "build" / "reference-venv" / "bin" / "python"
 PROBE = pathlib.Path(__file__).with_name("probe.py")
 
@@ -21,19 +18,6 @@ collect_ignore = ["standard"]
 def pytest_sessionstart(session):
     if not SM.exists():
         pytest.exit(f"{SM} is missing: `make sm` builds it", returncode=2)
-
-
-def our_environment(**more: str) -> dict[str, str]:
-    """Our packages from the tree, and the program under test."""
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": "/nonexistent",
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(SOURCE),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "MUSTER_SM": str(SM),
-        **more,
-    }
 
 
 def _probe(ours: bool, question: str, given, **variables: str):

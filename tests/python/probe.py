@@ -12,7 +12,6 @@ import os
 import sys
 import types
 
-
 # Plain values that the reference's modules import from elsewhere.
 _IMPORTED = (
     "SM_EFA_NCCL_INSTANCES SM_EFA_RDMA_INSTANCES SM_TRAINING_COMPILER_PATHS PIPE amount"

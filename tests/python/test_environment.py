@@ -31,8 +31,20 @@ def sdk(**values) -> dict[str, str]:
 JOBS = {
     "one host": (ONE, {}, {}, {}, {}),
     "two hosts, channels": (TWO, {"train": {"TrainingInputMode": "File"}, "a-b": {}}, {}, {}, {}),
-    "values": (ONE, {}, sdk(lr=0.1, n=3, flag=True, none=None, text="a b", d={"b": 1, "a": [1]}), {}, {}),
-    "raw values": (ONE, {}, {"a": "1e5", "b": "1.10", "c": "true", "d": "null", "e": "x y"}, {}, {}),
+    "values": (
+        ONE,
+        {},
+        sdk(lr=0.1, n=3, flag=True, none=None, text="a b", d={"b": 1, "a": [1]}),
+        {},
+        {},
+    ),
+    "raw values": (
+        ONE,
+        {},
+        {"a": "1e5", "b": "1.10", "c": "true", "d": "null", "e": "x y"},
+        {},
+        {},
+    ),
     "the toolkit's own": (
         ONE,
         {},
@@ -50,7 +62,13 @@ JOBS = {
         {},
         {},
     ),
-    "mpi": (TWO, {}, sdk(sagemaker_mpi_enabled=True, sagemaker_mpi_num_of_processes_per_host=2), {}, {}),
+    "mpi": (
+        TWO,
+        {},
+        sdk(sagemaker_mpi_enabled=True, sagemaker_mpi_num_of_processes_per_host=2),
+        {},
+        {},
+    ),
     "hetero": (HETERO, {}, sdk(sagemaker_torch_distributed_enabled=True), {}, {}),
     "hetero, groups named": (
         HETERO,
@@ -71,7 +89,11 @@ JOBS = {
         ONE,
         {},
         {},
-        {"SAGEMAKER_TRAINING_MODULE": "m:main", "TRAINING_JOB_NAME": "j", "SM_HP_MP_PARAMETERS": "{}"},
+        {
+            "SAGEMAKER_TRAINING_MODULE": "m:main",
+            "TRAINING_JOB_NAME": "j",
+            "SM_HP_MP_PARAMETERS": "{}",
+        },
         {},
     ),
     "region by variable": (ONE, {}, {}, {"AWS_DEFAULT_REGION": "us-west-2"}, {}),

@@ -11,7 +11,7 @@ MAPPINGS = [
     {"flag": True, "off": False, "nothing": None, "text": "", "spaces": "a b  c"},
     {"list": [1, 2, "a"], "nested": {"b": 1, "a": [1, {"c": None}]}, "empty": {}},
     {"float": 1e5, "small": 1e-7, "big": 1e16, "int": 10**30, "minus": -0.0},
-    {"umlaut": "größer", "emoji": "🦀", "quote": "it's \"so\"", "newline": "a\nb", "tab": "\t"},
+    {"umlaut": "größer", "emoji": "🦀", "quote": 'it\'s "so"', "newline": "a\nb", "tab": "\t"},
     {"shell": "$(id); `id` | cat > /x && y", "dash": "--x", "colon": ":", "equals": "a=b"},
     {"Mixed-Case_1.2": "x", "UPPER": "y", "ß": "z"},
     {"dict": {"z": "1", "y": True, "x": None, "w": [1]}},

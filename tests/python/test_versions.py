@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import our_environment
+from ours import our_environment
 
 VERSIONS = [f"3.{minor}" for minor in range(7, 14)]
 FOLDER = pathlib.Path(__file__).parent

@@ -8,7 +8,7 @@ SplitResultSpec = collections.namedtuple("SplitResultSpec", "included excluded")
 
 
 def to_env_vars(mapping):
-    """{"batch_size": 25} -> {"SM_BATCH_SIZE": "25"}: texts as they are, all else as compact JSON."""
+    """{"batch_size": 25} -> {"SM_BATCH_SIZE": "25"}: texts as they are, else compact JSON."""
     return {_variable_name(key): _variable_value(value) for key, value in mapping.items()}
 
 
@@ -62,6 +62,10 @@ def split_by_criteria(dictionary, keys=None, prefix=None):
     return SplitResultSpec(included=included, excluded=excluded)
 
 
+class _NoSuchName(KeyError, AttributeError):
+    """Both what a mapping raises and what the reference does."""
+
+
 class MappingMixin(collections.abc.Mapping):
     """Makes a mapping of a class: its properties, by name."""
 
@@ -74,7 +78,7 @@ class MappingMixin(collections.abc.Mapping):
 
     def __getitem__(self, k):
         if not self._is_property(k):
-            raise KeyError("Trying to access non property %s" % k)
+            raise _NoSuchName("Trying to access non property %s" % k)
         return getattr(self, k)
 
     def __len__(self):

@@ -26,7 +26,9 @@ def get_modelparallel_exception_classes():
     try:
         from smdistributed.modelparallel.torch import exceptions as torch_exceptions
 
-        found += [name for name in dir(torch_exceptions) if isclass(getattr(torch_exceptions, name))]
+        found += [
+            name for name in dir(torch_exceptions) if isclass(getattr(torch_exceptions, name))
+        ]
     except ImportError:
         pass
     return found or [DEFAULT_ERROR_CLASS]

@@ -143,7 +143,7 @@ class _Run(object):
             cwd=cwd or environment.code_dir,
             stdout=pipe,
             stderr=pipe,
-            **kwargs
+            **kwargs,
         )
         self._pumps = []
         if capture_error:
@@ -166,13 +166,7 @@ def start(cmd, error_classes=None, cwd=None, capture_error=False, **kwargs):
 
 
 def create(
-    cmd,
-    error_classes,
-    processes_per_host,
-    cwd=None,
-    env=None,
-    capture_error=False,
-    **kwargs
+    cmd, error_classes, processes_per_host, cwd=None, env=None, capture_error=False, **kwargs
 ):
     """Runs a program to its end: (return code, error lines of each stream, Popen).
 

@@ -34,9 +34,7 @@ class PyTorchXLARunner(process.ProcessRunner):
         hosts,
         num_gpus,
     ):
-        super(PyTorchXLARunner, self).__init__(
-            user_entry_point, args, env_vars, processes_per_host
-        )
+        super(PyTorchXLARunner, self).__init__(user_entry_point, args, env_vars, processes_per_host)
         self._master_hostname = master_hostname
         self._current_host = current_host
         self._hosts = hosts
@@ -69,9 +67,7 @@ class PyTorchXLARunner(process.ProcessRunner):
 
     def _launch(self):
         options = {params.MPI_PROCESSES_PER_HOST: self._processes_per_host}
-        head, tail = binary.run_command(
-            "pytorch_xla", options, self._user_entry_point, self._args
-        )
+        head, tail = binary.run_command("pytorch_xla", options, self._user_entry_point, self._args)
         return head + tail
 
 

@@ -85,7 +85,7 @@ def _mpi(wish):
         wish.option(params.MPI_CUSTOM_OPTIONS, ""),
         env.network_interface_name,
         num_processes=wish.option(params.MPI_NUM_PROCESSES),
-        instance_type=env.current_instance_type
+        instance_type=env.current_instance_type,
     )
     return leader if env.is_master else _worker(wish, leader)
 
@@ -97,7 +97,7 @@ def _smdataparallel(wish):
         env.master_hostname,
         env.distribution_hosts,
         wish.option(params.SMDATAPARALLEL_CUSTOM_MPI_OPTIONS, ""),
-        env.network_interface_name
+        env.network_interface_name,
     )
     return leader if env.is_master else _worker(wish, leader)
 
@@ -110,7 +110,7 @@ def _torch_distributed(wish):
         env.distribution_hosts,
         env.current_host,
         env.network_interface_name,
-        instance_type=env.current_instance_type
+        instance_type=env.current_instance_type,
     )
 
 

@@ -98,6 +98,10 @@ def train():
     finally:
         if sync:
             sync.join()
-    if code != SUCCESS_CODE:
-        logger.error("Encountered exit_code %s", code)
-    sys.exit(code)
+    _exit_processes(code)
+
+
+def _exit_processes(exit_code):
+    if exit_code != SUCCESS_CODE:
+        logger.error("Encountered exit_code %s", exit_code)
+    sys.exit(exit_code)

@@ -103,8 +103,9 @@ class EnvironmentTest(JobTest):
         self.assertEqual(env["current_host"], "localhost")
         self.assertEqual(len(env), len(env.properties()))
         self.assertIsNone(env.get("nonsense"))
-        with self.assertRaises(KeyError):
-            env["nonsense"]
+        for error in (KeyError, AttributeError):
+            with self.assertRaises(error):
+                env["nonsense"]
 
     def test_changes_reach_arguments_and_variables(self):
         env = environment.Environment()
@@ -158,7 +159,9 @@ class RunTest(JobTest):
                 self.captured = captured
 
     def test_a_script_gets_arguments_and_variables_byte_by_byte(self):
-        self.script("t.py", "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['V']]))")
+        self.script(
+            "t.py", "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['V']]))"
+        )
         words = ["a b", "$(id)", "", "it's", "ü", "-x", "--", "a=b:c"]
         done = self.run_entry("t.py", words, env_vars={"V": "1 2\n3"})
         self.assertEqual(done.returncode, 0)
@@ -175,7 +178,9 @@ class RunTest(JobTest):
         self.script("t.py", "import os; print(os.environ['PYTHONPATH'].split(':')[0], os.getcwd())")
         self.run_entry("t.py")
         code = environment.code_dir
-        self.assertEqual(self.captured.out.splitlines()[-1], "%s %s" % (code, os.path.realpath(code)))
+        self.assertEqual(
+            self.captured.out.splitlines()[-1], "%s %s" % (code, os.path.realpath(code))
+        )
 
     def test_a_failure_without_capture_tells_the_code_alone(self):
         self.script("t.py", "import sys; print('ValueError: x', file=sys.stderr); sys.exit(42)")
@@ -202,7 +207,8 @@ class RunTest(JobTest):
     def test_output_is_passed_on_byte_by_byte(self):
         self.script(
             "t.py",
-            "import os\nos.write(1, b'10%\\r20%\\r' + b'x' * 200000 + b'\\xff\\n')\nos.write(2, b'end')",
+            "import os\nos.write(1, b'10%\\r20%\\r' + b'x' * 200000 + b'\\xff\\n')\n"
+            "os.write(2, b'end')",
         )
         self.run_entry("t.py", capture_error=True)
         self.assertIn("10%\r20%\r" + "x" * 200000 + "\ufffd\n", self.captured.out)
@@ -357,8 +363,8 @@ class FakeProgramTest(JobTest):
     def test_a_call_s_report_becomes_the_exception(self):
         self.program(
             "fd = int(sys.argv[sys.argv.index('--report') + 1])\n"
-            "os.write(fd, b'{\"return_code\": 3, \"output\": \"boom\", \"command\": \"mpirun t\","
-            " \"info\": null}')\nsys.exit(3)"
+            'os.write(fd, b\'{"return_code": 3, "output": "boom", "command": "mpirun t",'
+            ' "info": null}\')\nsys.exit(3)'
         )
         self.script("t.py", "")
         for capture, output in ((True, "boom"), (False, None)):
@@ -372,7 +378,7 @@ class FakeProgramTest(JobTest):
     def test_what_could_not_be_called_is_the_client_s_error(self):
         self.program(
             "fd = int(sys.argv[sys.argv.index('--report') + 1])\n"
-            "os.write(fd, b'{\"error\": \"no mpirun\"}')\nsys.exit(1)"
+            'os.write(fd, b\'{"error": "no mpirun"}\')\nsys.exit(1)'
         )
         self.script("t.py", "")
         with self.assertRaises(errors.ClientError) as caught:
@@ -384,7 +390,8 @@ class FakeProgramTest(JobTest):
         self.program(
             "os.makedirs(%r)\nprint('ready', flush=True)\n"
             "sys.stdin.read()\n"
-            "open(%r, 'w').write(os.environ['SAGEMAKER_S3_OUTPUT'] + os.environ['AWS_REGION'])" % (intermediate_output.intermediate_path, log)
+            "open(%r, 'w').write(os.environ['SAGEMAKER_S3_OUTPUT'] + os.environ['AWS_REGION'])"
+            % (intermediate_output.intermediate_path, log)
         )
         sync = intermediate_output.start_sync("s3://b/out", "eu-1")
         self.assertTrue(os.path.isdir(intermediate_output.intermediate_path))

