@@ -103,15 +103,6 @@ Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   return result;
 }
 
-Env rank_environment(const HostPlan& plan, const Env& given) {
-  Env env = plan.rank.env;
-  for (const auto& [name, value] : given)
-    if (told_to_ranks(name)) env[name] = value;
-  for (const std::string& name : plan.kept_names)
-    if (const Env::const_iterator at = given.find(name); at != given.end()) env[name] = at->second;
-  return env;
-}
-
 Env launcher_environment(const Env& base) {
   static const Names launchers = {"PMIX_",  "PMI_",  "SLURM_",       "PBS_",
                                   "LSB_",   "LSF_",  "OMPI_COMM_",   "ORTE_HNP_",

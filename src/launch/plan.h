@@ -80,10 +80,6 @@ struct HostPlan {
 /// Source: sagemaker-training 5.1.4, mpi.py and process.py; mpirun(1), Open MPI 4.1.
 Result<HostPlan> plan(const job::Training& training, const Options& options);
 
-/// The environment that a rank gets: `plan.rank.env`, over which comes what Open MPI tells its
-/// ranks, and `kept_names`, from `given`, the environment that `sm rank` was started with.
-Env rank_environment(const HostPlan& plan, const Env& given);
-
 /// The environment for mpirun and its daemons: `base` without what another launcher or batch
 /// system left there (mpirun under SLURM_* ignores our host list) and without MCA parameters that
 /// would undo ours.

@@ -81,7 +81,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   const std::string entry = training.code_dir() + "/" + training.user_entry_point;
   launch::Options options;
   options.runner = wish.runner;
-  options.python = python_for(env);
+  options.python = wish.python.empty() ? python_for(env) : wish.python;
   options.sm = TRY(rank_program());
   options.agent = options.sm;  // Told apart by MUSTER_AGENT: mpirun's agent is one word.
   options.code_dir = training.code_dir();

@@ -18,6 +18,7 @@ struct Wish {
   Args args;                ///< Empty: the job's.
   /// Hyperparameters of the launcher by name, as text: sagemaker_mpi_num_of_processes_per_host, ...
   std::map<std::string, std::string> options;
+  std::string python;  ///< The interpreter; empty: python_for().
   /// The caller's environment is the program's as it is, without the job's SM_* laid over it.
   bool own_environment = false;
 };

@@ -1,5 +1,3 @@
-#include "toolkit/rank.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,130 +16,13 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "job/message.h"
-#include "loop/testing.h"
-#include "supervise/output.h"
-#include "supervise/reaper.h"
-#include "toolkit/host_socket.h"
+#include "toolkit/rank_testing.h"
 #include "toolkit/socket_client.h"
-#include "toolkit/testing.h"
 
 using namespace muster;
 using namespace muster::toolkit;
 using job::Message;
-using job::Outcome;
 using job::type_of;
-
-namespace {
-
-constexpr Duration guard = std::chrono::seconds(60);
-
-/// A host's `train` in small: it runs one command for every rank that comes.
-struct Host {
-  Host() {
-    HostSocket::Callbacks callbacks;
-    callbacks.on_rank = [this](const RankHello& hello) -> Result<RankRun> {
-      hellos.push_back(hello);
-      if (!refusal.empty()) return fail(Errc::closed, refusal);
-      return run;
-    };
-    callbacks.on_started = [this](int rank, Fd out, Fd err) {
-      started.push_back(rank);
-      read(rank, std::move(out), job::Stream::out);
-      read(rank, std::move(err), job::Stream::err);
-      moved.notify();
-    };
-    callbacks.on_rank_end = [this](int rank, Outcome outcome) -> loop::Task<> {
-      ends[rank].push_back(std::move(outcome));
-      moved.notify();
-      while (hold_ends) co_await moved.wait();
-    };
-    callbacks.on_agent = [this](AgentCall call) {
-      calls.push_back(std::move(call));
-      moved.notify();
-    };
-    socket = *HostSocket::open(loop, path, std::move(callbacks));
-    run.command.env = {{"PATH", "/usr/bin:/bin"}, {"MUSTER_SOCKET", path}};
-  }
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-  ~Host() {
-    socket.reset();
-    std::filesystem::remove_all(folder);
-  }
-
-  void read(int rank, Fd fd, job::Stream stream) {
-    ++readers;
-    loop.spawn([](Host& host, Fd pipe, int of, job::Stream from) -> loop::Task<> {
-      const auto reader =
-          std::make_shared<supervise::OutputReader>(host.loop, std::move(pipe), of, from);
-      supervise::LastWords words;
-      co_await reader->run(
-          [&host](job::Lines lines) -> loop::Task<> {
-            host.text[{lines.rank, lines.stream}] += lines.bytes;
-            host.moved.notify();
-            co_return;
-          },
-          words);
-      --host.readers;
-      host.moved.notify();
-    }(*this, std::move(fd), rank, stream));
-  }
-
-  /// Starts a rank as mpirun would, and tells how `sm rank` itself ended.
-  pid_t start(int rank, Env env = {}, int err = STDERR_FILENO) {
-    env.emplace("OMPI_COMM_WORLD_RANK", std::to_string(rank));
-    env.emplace("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank % 2));
-    return start_with(rank, std::move(env), err);
-  }
-  /// ... with these variables alone, and `kept` open.
-  pid_t start_with(int rank, Env env, int err = STDERR_FILENO, int kept = 2) {
-    env.emplace("MUSTER_SOCKET", path);
-    const pid_t pid = fork_entry([&env] { return rank_main({}, env); }, err, kept);
-    reaper.watch(pid, [this, rank](Outcome outcome) {
-      exits.emplace(rank, std::move(outcome));
-      moved.notify();
-    });
-    return pid;
-  }
-
-  // Parameters are trivial: GCC 12 frees a temporary twice that co_await converts to one that is
-  // not.
-  template <class Holds>
-  loop::Task<> until(Holds holds) {
-    while (!holds()) co_await moved.wait();
-  }
-  loop::Task<> until_ended(int rank) {
-    co_await until([this, rank] { return exits.contains(rank) && readers == 0; });
-  }
-  /// Until the rank's program has written this much.
-  loop::Task<> until_says(int rank, std::string_view words) {
-    co_await until([this, rank, words] { return out(rank).find(words) != std::string::npos; });
-  }
-  std::string out(int rank) { return text[{rank, job::Stream::out}]; }
-
-  loop::Loop loop;
-  supervise::Reaper reaper{loop};
-  loop::Event moved{loop};
-  std::string folder = *make_private_folder("/tmp", "muster-rank-");
-  std::string path = folder + "/socket";
-  RankRun run;
-  std::string refusal;
-  bool hold_ends = false;
-  int readers = 0;
-  std::vector<RankHello> hellos;
-  std::vector<int> started;
-  std::map<int, std::vector<Outcome>> ends;
-  std::map<int, Outcome> exits;  ///< Of `sm rank` itself.
-  std::map<std::pair<int, job::Stream>, std::string> text;
-  std::vector<AgentCall> calls;
-  std::unique_ptr<HostSocket> socket;
-};
-
-Args shell(const std::string& script) {
-  return {"sh", "-c", script};
-}
-
-}  // namespace
 
 TEST_CASE(
     "rank: the host's command runs, its output arrives by stream, and all ends are the same") {
@@ -227,79 +108,6 @@ TEST_CASE(
   loop::run_task(host.loop, host.until_ended(0), guard);
   CHECK(host.out(0).find("OMPI_COMM_WORLD_RANK=0") != std::string::npos);
   CHECK(host.out(0).find("PMI_SIZE=77") != std::string::npos);  // Nobody says otherwise.
-}
-
-namespace {
-
-/// Rank 3 of hydra with a daemon that speaks PMI to it.
-struct HydraRank {
-  HydraRank(Host& host, Args argv) {
-    host.run.command.argv = std::move(argv);
-    auto [ours, theirs] = *make_socket_pair();
-    daemon = std::move(ours);
-    Fd inherited(::fcntl(theirs.get(), F_DUPFD, 17));  // As hydra's: not close-on-exec.
-    REQUIRE(inherited);
-    number = std::to_string(inherited.get());
-    host.start_with(
-        3, {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"PMI_FD", number}},
-        STDERR_FILENO, inherited.get());
-  }
-  Fd daemon;
-  std::string number;
-};
-
-/// A Python program that has `pmi`, the socket of PMI_FD.
-Args pmi_program(const std::string& text) {
-  return {"python3", "-c",
-          "import os, socket, sys\npmi = socket.socket(fileno=int(os.environ['PMI_FD']))\n" + text};
-}
-
-}  // namespace
-
-TEST_CASE("rank: hydra's rank is known, and its program speaks with the daemon through PMI_FD") {
-  Host host;
-  HydraRank rank(host, pmi_program("pmi.send(b'cmd=init\\n'); print(pmi.recv(99));"
-                                   "print(sorted(int(fd) for fd in os.listdir('/proc/self/fd')))"));
-  loop::run_task(host.loop, host.until([&host] { return !host.started.empty(); }), guard);
-  CHECK(read_until(rank.daemon, "\n") == "cmd=init\n");
-  REQUIRE(write_all(rank.daemon.get(), "cmd=response_to_init\n"));
-  loop::run_task(host.loop, host.until_ended(3), guard);
-  CHECK(host.hellos.at(0).rank == 3);
-  CHECK(host.hellos.at(0).local_rank == 1);
-  CHECK(host.out(3) ==
-        "b'cmd=response_to_init\\n'\n[0, 1, 2, 3, " + rank.number + "]\n");  // listdir's is 3.
-  CHECK(host.ends[3] == std::vector{Outcome::exited(0)});
-  CHECK(read_to_end(rank.daemon).empty());
-}
-
-TEST_CASE("rank: MPI_Abort under hydra is the rank's own exit, and the daemon never hears of it") {
-  Host host;
-  HydraRank rank(host, pmi_program("pmi.send(b'cmd=put\\ncmd=abort exitcode=42\\n')\n"
-                                   "pmi.recv(99)"));
-  loop::run_task(host.loop, host.until_ended(3), guard);
-  CHECK(host.ends[3] == std::vector{Outcome::exited(42)});
-  CHECK(host.exits.at(3) == Outcome::exited(42));
-  CHECK(read_to_end(rank.daemon) == "cmd=put\n");
-}
-
-TEST_CASE("rank: a daemon of hydra that goes away is for the program to notice") {
-  Host host;
-  HydraRank rank(host, pmi_program("print('end' if pmi.recv(99) == b'' else 'more'); sys.exit(5)"));
-  rank.daemon.reset();
-  loop::run_task(host.loop, host.until_ended(3), guard);
-  CHECK(host.out(3) == "end\n");
-  CHECK(host.ends[3] == std::vector{Outcome::exited(5)});
-}
-
-TEST_CASE("rank: a PMI_FD that is not open, or is none, is no channel") {
-  for (const char* value : {"", "x", "-1", "0", "2", "999", "4294967299"}) {
-    CAPTURE(value);
-    Host host;
-    host.run.command.argv = shell("ls /proc/self/fd");
-    host.start(0, {{"PMI_FD", value}});
-    loop::run_task(host.loop, host.until_ended(0), guard);
-    CHECK(split_words(host.out(0)) == Args{"0", "1", "2", "3"});
-  }
 }
 
 TEST_CASE("rank: what cannot be started is told to the host, and ends with 127") {

@@ -59,6 +59,10 @@ Result<void> read_flag(RunOptions& options, const Args& args, std::size_t& at) {
     options.wish.runner = TRY(runner_from(value));
     return {};
   }
+  if (flag == "--python") {
+    options.wish.python = value;
+    return {};
+  }
   if (flag == "--option") {
     const std::size_t equals = value.find('=');
     if (equals == std::string::npos)

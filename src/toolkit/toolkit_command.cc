@@ -29,7 +29,8 @@ What the Python packages sagemaker_training and sagemaker_containers ask muster 
   sync                 upload what appears in output/intermediate to sagemaker_s3_output
                        (SAGEMAKER_S3_OUTPUT) until standard input ends; says "ready" first
   codeartifact-index   print the package index of CA_REPOSITORY_ARN (it holds a token)
-  run [--runner RUNNER] [--option NAME=VALUE]... [--report FD] -- ENTRY_POINT [ARGS]
+  run [--runner RUNNER] [--option NAME=VALUE]... [--python PATH] [--report FD]
+      -- ENTRY_POINT [ARGS]
                        run an entry point of the code folder; RUNNER is process, mpi,
                        smdataparallel, torch_distributed or pytorch_xla
 

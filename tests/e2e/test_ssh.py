@@ -1,4 +1,4 @@
-"""MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons come by the image's own ssh, as in sagemaker-training."""
+"""MUSTER_MPI_TRANSPORT=ssh: mpirun's daemons come by the image's ssh, as in sagemaker-training."""
 
 import json
 import os

@@ -85,6 +85,8 @@ def do(*words):
 def run_command(runner, options, entry_point, args):
     """The `sm` command line that runs a job's entry point; its arguments are words of a list."""
     command = [program(), "toolkit", "run", "--runner", runner]
+    if sys.executable:
+        command += ["--python", sys.executable]
     for name in sorted(options):
         if options[name] is not None:
             command += ["--option", "%s=%s" % (name, options[name])]
