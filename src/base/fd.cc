@@ -108,4 +108,11 @@ Result<std::string> own_program() {
   return path.string();
 }
 
+Result<std::string> working_folder() {
+  std::error_code code;
+  std::filesystem::path path = std::filesystem::current_path(code);
+  if (code) return fail(Errc::system, "the current folder: " + code.message());
+  return path.string();
+}
+
 }  // namespace muster

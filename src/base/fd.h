@@ -65,5 +65,7 @@ std::string random_bytes(std::size_t count);
 
 /// The path of the running program (/proc/self/exe resolved).
 Result<std::string> own_program();
+/// The current folder. Error: `system`.
+Result<std::string> working_folder();
 
 }  // namespace muster

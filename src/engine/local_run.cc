@@ -10,9 +10,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/worker.h"
 #include "job/message.h"
 #include "loop/unix.h"
+#include "loop/worker.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 
@@ -181,7 +181,7 @@ loop::Task<Result<void>> LocalRun::release(bool keep) {
     const std::shared_ptr<JobFolder> folder = std::make_shared<JobFolder>(*std::move(folder_));
     folder_.reset();
     const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
-    released = co_await in_thread(programs_.loop(), remove);
+    released = co_await loop::in_thread(programs_.loop(), remove);
   }
   folder_.reset();  // The lock too: what a killed steward left is now a dead job's.
   if (well) co_return released;

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "engine/job_folder.h"
 #include "engine/remove_tree.h"
-#include "engine/worker.h"
 #include "loop/testing.h"
+#include "loop/worker.h"
 
 namespace muster::engine {
 namespace {
@@ -152,7 +152,7 @@ TEST_CASE("local: without us the lifeline ends, and with it the steward") {
       if (::flock(number, LOCK_EX) != 0) return fail_errno("flock");
       return {};
     };
-    const Result<void> given_up = co_await in_thread(stage.loop(), wait);
+    const Result<void> given_up = co_await loop::in_thread(stage.loop(), wait);
     CHECK(given_up);
     CHECK(!exists(stage.job()));
   });

@@ -35,14 +35,15 @@ enum class Message : std::uint8_t {
   agent_end = 26,     ///< train: {code, error}
   failed = 27,        ///< either: {why}
   call = 28,          ///< operator: toolkit/call.h, packed; the call is made when all hosts have
-  call_result = 29,   ///< train: the call's verdict
+  call_result = 29,   ///< train: {verdict, data}
   // Collective calls and the hosts' own programs, between leader and members: toolkit/call.h.
-  host_call = 30,     ///< member: {name, digest} a call of this host's
+  host_call = 30,     ///< member: {name, digest, data} a call of this host's
   call_start = 31,    ///< leader: {} every host has called: ranks will come
   call_drain = 32,    ///< leader: {grace_ms} end the call's ranks and daemons, then `call_drained`
   call_drained = 33,  ///< member: {}
-  call_end = 34,      ///< leader: the call's verdict
+  call_end = 34,      ///< leader: the call's result
   host_end = 35,      ///< member: a verdict, how this host's own program ended
+  call_done = 36,     ///< member: {} what decides of this host's share of the call has ended
   // Steward stream, journal.
   phase = 40,    ///< {phase, message}: see job/journal.h
   log = 41,      ///< {level, text}: muster's own line

@@ -13,6 +13,7 @@ enum class EntryPoint { python_package, python_program, command };
 struct Inputs {
   std::string entry_point;  ///< sagemaker_program, relative to the code folder.
   Args args;                ///< The user's arguments, from hyperparameters.
+  Args command;             ///< What an operator runs in place of an entry point, as it stands.
   Env variables;            ///< SM_* and what else the job adds to the environment.
   std::string host;         ///< This one.
   Args hosts;               ///< Those that take part in the distribution; the first one leads.

@@ -62,7 +62,25 @@ std::size_t count_sm(const Env& env) {
 }
 
 const char* name_of(Launcher launcher) {
-  return launcher == Launcher::mpi ? "mpi" : "process";
+  switch (launcher) {
+    case Launcher::mpi:
+      return "mpi";
+    case Launcher::direct:
+      return "direct";
+    case Launcher::process:
+      break;
+  }
+  return "process";
+}
+
+/// What `env` has that `base` has not, or has otherwise.
+Env added(const Env& env, const Env& base) {
+  Env result;
+  for (const auto& [name, value] : env) {
+    const Env::const_iterator before = base.find(name);
+    if (before == base.end() || before->second != value) result.emplace(name, value);
+  }
+  return result;
 }
 
 Json command_json(const Command& command) {
@@ -70,6 +88,40 @@ Json command_json(const Command& command) {
           {"env", shown(command.env)},
           {"sm_variables", count_sm(command.env)},
           {"cwd", command.cwd}};
+}
+
+Json program_json(const HostProgram& program, const Command& given) {
+  Json json = {
+      {"name", program.name},        {"rank", program.rank},
+      {"decides", program.decides},  {"argv", shown(program.command.argv)},
+      {"cwd", program.command.cwd},  {"env_added", shown(added(program.command.env, given.env))},
+      {"env_removed", Json::array()}};
+  for (const auto& [name, value] : added(given.env, program.command.env))
+    if (!program.command.env.contains(name)) json["env_removed"].push_back(name);
+  return json;
+}
+
+/// The programs of a host that starts its share itself, with what the plan changes for each.
+std::string programs_text(const HostPlan& plan) {
+  std::string text;
+  for (const HostProgram& program : plan.programs) {
+    text += program.name + (program.decides ? "" : " (ended when those that decide have)") +
+            " runs: " + shell_quoted(shown(program.command.argv)) + "\n";
+    for (const auto& [name, value] : shown(added(program.command.env, plan.rank.env)))
+      text += "  " + name + "=" + shell_quoted({value}) + "\n";
+    for (const auto& [name, value] : plan.rank.env)
+      if (!program.command.env.contains(name)) text += "  without " + name + "\n";
+  }
+  if (plan.programs.empty()) text = "nothing runs on this host\n";
+  return text + "in folder: " + plan.rank.cwd + "\n";
+}
+
+std::string headline(const HostPlan& plan) {
+  std::string text = std::string("launcher: ") + name_of(plan.launcher);
+  if (plan.launcher != Launcher::process)
+    text += ", " + std::to_string(plan.ranks_here) + " of " + std::to_string(plan.ranks_total) +
+            (plan.launcher == Launcher::mpi ? " ranks" : " programs") + " on this host";
+  return text + (plan.roll_call ? ", after the roll call of all hosts\n" : "\n");
 }
 
 Result<HostPlan> plan_for(Runner runner, const Inputs& inputs, const Options& options) {
@@ -114,11 +166,8 @@ Env launcher_environment(const Env& base) {
 }
 
 std::string plan_text(const HostPlan& plan) {
-  std::string text = std::string("launcher: ") + name_of(plan.launcher);
-  if (plan.launcher == Launcher::mpi)
-    text += ", " + std::to_string(plan.ranks_here) + " of " + std::to_string(plan.ranks_total) +
-            " ranks on this host";
-  text += plan.roll_call ? ", after the roll call of all hosts\n" : "\n";
+  std::string text = headline(plan);
+  if (plan.launcher == Launcher::direct) return text + programs_text(plan);
   if (plan.launcher_command)
     text += "leader runs: " + shell_quoted(shown(plan.launcher_command->argv)) + "\n";
   text += plan.launcher == Launcher::mpi ? "each rank runs: " : "runs: ";
@@ -137,6 +186,11 @@ Json plan_json(const HostPlan& plan) {
                {"kept_names", plan.kept_names},      {"ranks_here", plan.ranks_here},
                {"ranks_total", plan.ranks_total},    {"roll_call", plan.roll_call},
                {"launcher_command", nullptr}};
+  if (plan.launcher == Launcher::direct) {
+    json["programs"] = Json::array();
+    for (const HostProgram& program : plan.programs)
+      json["programs"].push_back(program_json(program, plan.rank));
+  }
   if (plan.launcher_command) json["launcher_command"] = command_json(*plan.launcher_command);
   return json;
 }

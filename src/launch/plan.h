@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "base/json.h"
@@ -53,7 +54,21 @@ struct Options {
   std::optional<PortRange> message_ports;  ///< For the ranks' TCP (btl); none: any port.
 };
 
-enum class Launcher { process, mpi };
+enum class Launcher {
+  process,  ///< One program on this host, which is the host's work.
+  mpi,      ///< mpirun on the leading host starts ranks everywhere.
+  direct,   ///< Each host starts its share itself: `programs`.
+};
+
+/// A program that a host starts itself as its share of a distributed one.
+struct HostProgram {
+  std::string name;  ///< For people: "worker 1", "ps 0", "scheduler", "torchrun".
+  int rank = -1;     ///< Whose lines its output is; -1: the host's own.
+  Command command;
+  /// When all programs that decide have ended well, on all hosts, the rest is ended and all is well
+  /// (a parameter server never ends by itself). One that fails, deciding or not, ends all.
+  bool decides = true;
+};
 
 /// What one host runs. Every host makes its own from its own files; only the leading host's has a
 /// launcher command.
@@ -62,8 +77,10 @@ struct HostPlan {
   Transport transport = Transport::sessions;  ///< Of launcher mpi.
   /// mpirun, on the leader of an MPI job. The caller adds MUSTER_SOCKET to its env.
   std::optional<Command> launcher_command;
-  /// What every rank of this host runs, or (launcher process) the program itself.
+  /// What every rank of this host runs, or (launcher process) the program itself, or (launcher
+  /// direct) the user's command, before what the plan does to it for each of `programs`.
   Command rank;
+  std::vector<HostProgram> programs;  ///< Of launcher direct.
   /// Variables that the user gave by mpirun's -x (or --prefix changes): the rank's given value wins
   /// over `rank.env`.
   Args kept_names;

@@ -68,6 +68,7 @@ EntryPoint entry_point_kind(const std::string& name, bool has_setup_py) {
 
 Result<Command> program_command(const Inputs& inputs, const Options& options,
                                 const std::string& module) {
+  if (!inputs.command.empty()) return Command{inputs.command, options.env, options.code_dir};
   const std::string& name = inputs.entry_point;
   TRY(job::check_entry_point(name));
   const EntryPoint kind = entry_point_kind(name, options.has_setup_py);

@@ -1,9 +1,11 @@
 #include "loop/port.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
+#include "base/fd.h"
 #include "loop/tcp.h"
 
 namespace muster::loop {
@@ -31,6 +33,24 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
     co_return Result<void>();
   }
   co_return last;
+}
+
+Result<std::vector<std::uint16_t>> free_ports(int count) {
+  std::vector<Fd> held;  // All at once, or the kernel might give one of them twice.
+  std::vector<std::uint16_t> ports;
+  for (int i = 0; i < count; ++i) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    socklen_t size = sizeof(address);
+    sockaddr* const any = reinterpret_cast<sockaddr*>(&address);
+    if (!socket || ::bind(socket.get(), any, size) != 0 ||
+        ::getsockname(socket.get(), any, &size) != 0)
+      return fail_errno("a free port");
+    ports.push_back(ntohs(address.sin_port));
+    held.push_back(std::move(socket));
+  }
+  return ports;
 }
 
 }  // namespace muster::loop

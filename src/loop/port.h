@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "loop/loop.h"
 
@@ -12,5 +13,8 @@ namespace muster::loop {
 /// is none, `timeout`, `system` for a refused connection, `closed` for one that ended at once.
 Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port,
                                 std::string greeting, TimePoint deadline);
+
+/// `count` different TCP ports that nobody listens on at this moment. Error: `system`.
+Result<std::vector<std::uint16_t>> free_ports(int count);
 
 }  // namespace muster::loop

@@ -5,7 +5,7 @@
 #include <memory>
 #include <set>
 
-#include "engine/worker.h"
+#include "loop/worker.h"
 #include "platform/journal_follow.h"
 
 namespace muster::platform {
@@ -205,7 +205,7 @@ loop::Task<Result<Merged>> merge(loop::Loop& loop, const engine::Run& run, std::
     *merged = TRY(merge_results(results, out, failed, only_if_any));
     return {};
   };
-  const Result<void> done = co_await engine::in_thread(loop, work);
+  const Result<void> done = co_await loop::in_thread(loop, work);
   if (!done) co_return done.error();
   co_return *merged;
 }

@@ -15,6 +15,7 @@
 #include "toolkit/agent.h"
 #include "toolkit/env_command.h"
 #include "toolkit/init.h"
+#include "toolkit/operators.h"
 #include "toolkit/rank.h"
 #include "toolkit/toolkit_command.h"
 #include "toolkit/train.h"
@@ -33,6 +34,11 @@ struct Entry {
 const Entry entries[] = {
     {"fit", cli::fit_main, "run a training job on this machine"},
     {"train", toolkit::train_main, "the entry point of a training container"},
+    {"mpirun", toolkit::mpirun_main, "on every host alike: one MPI program over all of them"},
+    {"torchrun", toolkit::torchrun_main, "on every host alike: one PyTorch program"},
+    {"tf", toolkit::tf_main, "on every host alike: TensorFlow workers and parameter servers"},
+    {"mxnet", toolkit::mxnet_main, "on every host alike: MXNet workers and servers"},
+    {"run", toolkit::run_on_hosts_main, "on every host alike: a command once on each"},
     {"env", toolkit::env_main, "print the training environment of the job in /opt/ml"},
     {"doctor", cli::doctor_main, "say what this machine lacks and how to install it"},
     {"clean", cli::clean_main, "remove what killed jobs left behind"},

@@ -25,6 +25,7 @@ class Packer {
     list(variables);
     text(command.cwd);
   }
+  void flag(bool set) { text(set ? "1" : "0"); }
   std::string take() { return std::move(payload_); }
 
  private:
@@ -41,10 +42,15 @@ class Unpacker {
     rest_.remove_prefix(end + 1);
     return text;
   }
+  Result<std::int64_t> number(std::int64_t least, std::int64_t most) {
+    const std::string digits = TRY(text());
+    const std::int64_t value = parse_integer(digits).value_or(least - 1);
+    if (value < least || value > most) return fail(Errc::protocol, "a call with a bad number");
+    return value;
+  }
   Result<Args> list() {
-    const std::string count = TRY(text());
-    const std::int64_t texts = parse_integer(count).value_or(-1);
-    if (texts < 0) return fail(Errc::protocol, "a call with a list of no length");
+    // Each text takes a byte at least.
+    const std::int64_t texts = TRY(number(0, static_cast<std::int64_t>(rest_.size())));
     Args list;
     for (std::int64_t i = 0; i < texts; ++i) list.push_back(TRY(text()));
     return list;
@@ -62,9 +68,29 @@ class Unpacker {
     return command;
   }
 
+  Result<launch::HostProgram> program() {
+    launch::HostProgram program;
+    program.name = TRY(text());
+    program.rank = static_cast<int>(TRY(number(-1, 1 << 30)));
+    program.command = TRY(command());
+    program.decides = TRY(number(0, 1)) == 1;
+    if (program.command.argv.empty()) return fail(Errc::protocol, "a call of no program");
+    return program;
+  }
+
  private:
   std::string_view rest_;
 };
+
+constexpr std::int64_t programs_max = 4096;
+
+Result<void> check(const Call& call) {
+  const bool ranks_run_nothing = call.kind == Call::Kind::mpi && call.rank.command.argv.empty();
+  const bool launcher_is_nothing = call.launcher && call.launcher->argv.empty();
+  if (call.hosts.empty() || ranks_run_nothing || launcher_is_nothing)
+    return fail(Errc::protocol, "a call of nothing");
+  return {};
+}
 
 }  // namespace
 
@@ -76,7 +102,9 @@ Call call_from(const launch::HostPlan& plan, std::string name, std::string diges
   call.rank.command = plan.rank;
   call.rank.kept = plan.kept_names;
   call.launcher = plan.launcher_command;
-  call.by_ssh = plan.transport == launch::Transport::ssh;
+  call.by_ssh = plan.launcher == launch::Launcher::mpi && plan.transport == launch::Transport::ssh;
+  if (plan.launcher == launch::Launcher::direct) call.kind = Call::Kind::direct;
+  call.programs = plan.programs;
   return call;
 }
 
@@ -85,11 +113,20 @@ std::string pack(const Call& call) {
   packer.text(call.name);
   packer.text(call.digest);
   packer.list(call.hosts);
+  packer.text(std::to_string(static_cast<int>(call.kind)));
   packer.command(call.rank.command);
   packer.list(call.rank.kept);
-  packer.text(call.by_ssh ? "1" : "0");
-  packer.text(call.launcher ? "1" : "0");
+  packer.flag(call.by_ssh);
+  packer.flag(call.launcher.has_value());
   if (call.launcher) packer.command(*call.launcher);
+  packer.text(std::to_string(call.programs.size()));
+  for (const launch::HostProgram& program : call.programs) {
+    packer.text(program.name);
+    packer.text(std::to_string(program.rank));
+    packer.command(program.command);
+    packer.flag(program.decides);
+  }
+  packer.text(call.data);
   return packer.take();
 }
 
@@ -99,20 +136,24 @@ Result<Call> unpack_call(std::string_view payload) {
   call.name = TRY(unpacker.text());
   call.digest = TRY(unpacker.text());
   call.hosts = TRY(unpacker.list());
+  const std::int64_t kind = TRY(unpacker.number(0, 2));
+  call.kind = static_cast<Call::Kind>(kind);
   call.rank.command = TRY(unpacker.command());
   call.rank.kept = TRY(unpacker.list());
-  const std::string by_ssh = TRY(unpacker.text());
-  call.by_ssh = by_ssh == "1";
-  const std::string has_launcher = TRY(unpacker.text());
-  if (has_launcher == "1") call.launcher = TRY(unpacker.command());
-  if (call.hosts.empty() || call.rank.command.argv.empty() ||
-      (call.launcher && call.launcher->argv.empty()))
-    return fail(Errc::protocol, "a call of nothing");
+  call.by_ssh = TRY(unpacker.number(0, 1)) == 1;
+  const bool has_launcher = TRY(unpacker.number(0, 1)) == 1;
+  if (has_launcher) call.launcher = TRY(unpacker.command());
+  const std::int64_t programs = TRY(unpacker.number(0, programs_max));
+  for (std::int64_t i = 0; i < programs; ++i) call.programs.push_back(TRY(unpacker.program()));
+  call.data = TRY(unpacker.text());
+  TRY(check(call));
   return call;
 }
 
 std::string host_call_text(const HostCall& call) {
-  return to_text({{"name", to_utf8(call.name)}, {"digest", to_utf8(call.digest)}});
+  return to_text({{"name", to_utf8(call.name)},
+                  {"digest", to_utf8(call.digest)},
+                  {"data", to_utf8(call.data)}});
 }
 
 Result<HostCall> host_call_from(std::string_view payload) {
@@ -120,7 +161,25 @@ Result<HostCall> host_call_from(std::string_view payload) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string() ||
       !json.contains("digest") || !json["digest"].is_string())
     return fail(Errc::protocol, "a call without name");
-  return HostCall{json["name"].get<std::string>(), json["digest"].get<std::string>()};
+  const std::string data =
+      json.contains("data") && json["data"].is_string() ? json["data"].get<std::string>() : "";
+  return HostCall{json["name"].get<std::string>(), json["digest"].get<std::string>(), data};
+}
+
+std::string call_result_text(const CallResult& result) {
+  return to_text({{"verdict", job::to_json(result.verdict)}, {"data", result.data}});
+}
+
+Result<CallResult> call_result_from(std::string_view payload) {
+  const Json json = TRY(parse_json(payload));
+  if (!json.is_object() || !json.contains("verdict"))
+    return fail(Errc::protocol, "a call's result without verdict");
+  CallResult result;
+  result.verdict = TRY(job::verdict_from(json["verdict"]));
+  if (!json.contains("data") || !json["data"].is_object()) return result;
+  for (const auto& [host, data] : json["data"].items())
+    if (data.is_string()) result.data[host] = data.get<std::string>();
+  return result;
 }
 
 }  // namespace muster::toolkit

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "base/result.h"
@@ -21,18 +23,31 @@ struct RankRun {
 /// asks for alike and that happens once. It starts when all of `hosts` have called.
 /// Pure. Source: docs/protocols/host-socket.md, "A call".
 struct Call {
-  std::string name;                 ///< What is called, for people: "mpirun train.py".
-  std::string digest;               ///< Equal on all hosts, or the call is refused.
-  Args hosts;                       ///< Those that must call; the first one leads.
+  std::string name;    ///< What is called, for people: "mpirun train.py".
+  std::string digest;  ///< Equal on all hosts, or the call is refused.
+  Args hosts;          ///< Those that must call; the first one leads.
+  enum class Kind {
+    mpi,       ///< A launcher starts ranks, which come to the host socket.
+    direct,    ///< Each host starts `programs`.
+    exchange,  ///< Nothing runs: every host gets every other's `data`.
+  };
+  Kind kind = Kind::mpi;
   RankRun rank;                     ///< What ranks of this host run.
   std::optional<Command> launcher;  ///< mpirun; the leading host's.
   bool by_ssh = false;              ///< Daemons come by ssh: every host runs an sshd meanwhile.
+  std::vector<launch::HostProgram> programs;
+  std::string data;  ///< Any UTF-8 text.
 };
 
-/// Called once, with how the call ended.
-using CallEnd = std::function<void(const job::Verdict&)>;
+/// How a call ended.
+struct CallResult {
+  job::Verdict verdict;
+  std::map<std::string, std::string> data;  ///< By host; of an exchange.
+};
+/// Called once.
+using CallEnd = std::function<void(const CallResult&)>;
 
-/// The call that carries out a plan of Launcher::mpi.
+/// The call that carries out a plan of Launcher::mpi or direct.
 Call call_from(const launch::HostPlan& plan, std::string name, std::string digest);
 
 /// Payload of a `call` frame. Error: `protocol`.
@@ -43,8 +58,13 @@ Result<Call> unpack_call(std::string_view payload);
 struct HostCall {
   std::string name;
   std::string digest;
+  std::string data;
 };
 std::string host_call_text(const HostCall& call);
 Result<HostCall> host_call_from(std::string_view payload);
+
+/// Payload of `call_end` and `call_result` frames.
+std::string call_result_text(const CallResult& result);
+Result<CallResult> call_result_from(std::string_view payload);
 
 }  // namespace muster::toolkit

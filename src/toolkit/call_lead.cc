@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "launch/rsh_agent.h"
+#include "toolkit/call_share.h"
 #include "toolkit/conduct.h"
 #include "toolkit/ssh_transport.h"
 
@@ -35,12 +36,11 @@ Result<void> CallLead::call(Call call, CallEnd on_end, bool whole_job) {
   if (own_)
     return fail(Errc::closed, own_->name + " runs already on this host; one call at a time, and " +
                                   "none inside a rank");
-  const std::string name = call.name;
-  const std::string digest = call.digest;
+  HostCall own{call.name, call.digest, call.data};
   own_ = std::move(call);
   on_end_ = std::move(on_end);
   whole_job_ = whole_job;
-  came(context_.training.current_host, {name, digest});
+  came(context_.training.current_host, std::move(own));
   return {};
 }
 
@@ -107,28 +107,33 @@ void CallLead::gone(const std::string& host, const std::string& how) {
 // --- running ---
 
 void CallLead::begin() {
+  if (own_->kind == Call::Kind::exchange) {
+    CallResult result;
+    for (const auto& [host, call] : came_) result.data[host] = call.data;
+    return answer(result);
+  }
   phase_ = Phase::running;
   cause_ = coordinate::FirstCause();
-  context_.output.tag_ranks();
-  context_.host_run.begin_call(
-      own_->rank,
-      [this](job::Lines lines) {
-        return context_.output.lines(context_.training.current_host, std::move(lines));
-      },
-      [this](job::Verdict verdict) {
-        context_.output.ended(verdict);
-        ended(std::move(verdict));
-      });
+  launcher_running_ = own_->kind == Call::Kind::mpi;
+  deciding_.clear();
+  if (own_->kind == Call::Kind::direct) deciding_.insert(own_->hosts.begin(), own_->hosts.end());
+  const std::string self = context_.training.current_host;
+  ShareEnds ends;
+  ends.lines = [this, self](job::Lines lines) {
+    return context_.output.lines(self, std::move(lines));
+  };
+  ends.ended = [this](job::Verdict verdict) { ended(std::move(verdict)); };
+  ends.done = [this, self] { host_done(self); };
   post_members(Message::call_start, "{}");
-  launcher_running_ = true;
-  context_.loop.spawn(launch());
+  begin_share(context_, *own_, std::move(ends));
+  if (launcher_running_) context_.loop.spawn(launch());
   context_.loop.spawn(watch());
 }
 
 loop::Task<> CallLead::launch() {
   const std::string name = own_->name;
   Result<void> done;
-  if (own_->by_ssh) done = co_await open_ssh();
+  if (own_->by_ssh) done = co_await reach_by_ssh();
   if (closed_ || phase_ != Phase::running) co_return;
   if (done) done = start_launcher();
   if (done) co_return;
@@ -140,15 +145,8 @@ loop::Task<> CallLead::launch() {
   ended(std::move(verdict));
 }
 
-loop::Task<Result<void>> CallLead::open_ssh() {
+loop::Task<Result<void>> CallLead::reach_by_ssh() {
   const Args hosts = own_->hosts;
-  const HostRun::Sink sink = [this](job::Lines lines) {
-    return context_.output.launcher_lines(std::move(lines));
-  };
-  const Result<void> started =
-      start_sshd(context_.host_run, own_->rank.command.env, sink,
-                 [this](job::Verdict verdict) { ended(std::move(verdict)); });
-  if (!started) co_return started.error();
   const TimePoint deadline = Clock::now() + context_.options.join_deadline;
   Result<void> reached = co_await wait_for_ssh(context_.loop, hosts, ssh_port, deadline);
   co_return reached;
@@ -192,9 +190,10 @@ void CallLead::close() {
 }
 
 std::optional<job::Verdict> CallLead::verdict_now(TimePoint now) const {
-  if (!launcher_running_ && !cause_.failing()) return job::Verdict{};
+  const bool all_ended = !launcher_running_ && deciding_.empty();
+  if (all_ended && !cause_.failing()) return job::Verdict{};
   if (!stopping_) return cause_.decide(now);
-  if (launcher_running_) return std::nullopt;
+  if (!all_ended) return std::nullopt;
   return cause_.decide(TimePoint::max());
 }
 
@@ -223,7 +222,7 @@ loop::Task<> CallLead::finish(job::Verdict verdict) {
     while (!closed_ && !draining_.empty() && Clock::now() < deadline)
       co_await changed_.wait_until(deadline);
   }
-  if (!closed_) answer(verdict);
+  if (!closed_) answer({verdict, {}});
 }
 
 void CallLead::fail_call(const std::string& host, const std::string& why) {
@@ -231,27 +230,32 @@ void CallLead::fail_call(const std::string& host, const std::string& why) {
   verdict.host = host;
   verdict.process = "host";
   verdict.outcome = job::Outcome::failed(why);
-  answer(verdict);
+  answer({verdict, {}});
 }
 
-void CallLead::answer(const job::Verdict& verdict) {
+void CallLead::answer(const CallResult& result) {
   last_failure_.reset();
-  if (!verdict.success()) last_failure_ = verdict;
+  if (!result.verdict.success()) last_failure_ = result.verdict;
   for (const auto& [host, call] : came_)
     if (host != context_.training.current_host)
-      post_(host, Message::call_end, to_text(job::to_json(verdict)));
+      post_(host, Message::call_end, call_result_text(result));
   phase_ = Phase::idle;
   draining_.clear();
   came_.clear();
   own_.reset();
   changed_.notify();
   const CallEnd on_end = std::exchange(on_end_, nullptr);
-  if (on_end) on_end(verdict);
+  if (on_end) on_end(result);
 }
 
 void CallLead::post_members(Message type, std::string_view payload) {
   for (const std::string& host : own_->hosts)
     if (host != context_.training.current_host) post_(host, type, payload);
+}
+
+void CallLead::host_done(const std::string& host) {
+  deciding_.erase(host);
+  changed_.notify();
 }
 
 void CallLead::member_drained(const std::string& host) {

@@ -36,6 +36,8 @@ class CallLead {
   void gone(const std::string& host, const std::string& how);
   /// A rank or a daemon of the call has ended.
   void ended(job::Verdict verdict);
+  /// What decides of a host's share has ended.
+  void host_done(const std::string& host);
   void member_drained(const std::string& host);
   void member_output(const Frame& frame);
   void member_daemon_ended(const std::string& host, const Frame& frame);
@@ -56,10 +58,10 @@ class CallLead {
   void begin_if_complete();
   void begin();
   loop::Task<> launch();
-  loop::Task<Result<void>> open_ssh();
+  loop::Task<Result<void>> reach_by_ssh();
   Result<void> start_launcher();
   void fail_call(const std::string& host, const std::string& why);
-  void answer(const job::Verdict& verdict);
+  void answer(const CallResult& result);
   std::optional<job::Verdict> verdict_now(TimePoint now) const;
   loop::Task<> watch();
   loop::Task<> finish(job::Verdict verdict);
@@ -81,6 +83,7 @@ class CallLead {
   coordinate::FirstCause cause_;
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
   int daemons_made_ = 0;
+  std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
   std::set<std::string> draining_;
   std::optional<job::Verdict> last_failure_;
   loop::Event changed_;

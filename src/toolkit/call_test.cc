@@ -17,6 +17,12 @@ Call a_call() {
   call.rank.kept = {"NAME"};
   call.by_ssh = true;
   call.launcher = Command{{"mpirun", "-np", "4"}, {{"PATH", "/bin"}}, "/"};
+  launch::HostProgram server;
+  server.name = "ps 0";
+  server.command = Command{{"python", "t.py", "a=b c"}, {{"TF_CONFIG", "{}"}}, "/code"};
+  server.decides = false;
+  call.programs = {server};
+  call.data = "{\"ports\": [1]}";
   return call;
 }
 
@@ -34,6 +40,13 @@ TEST_CASE("call: what was packed is unpacked byte for byte") {
   CHECK(got->rank.command.cwd == call.rank.command.cwd);
   CHECK(got->rank.kept == call.rank.kept);
   CHECK(got->by_ssh);
+  CHECK(got->kind == call.kind);
+  CHECK(got->data == call.data);
+  REQUIRE(got->programs.size() == 1);
+  CHECK(got->programs[0].name == "ps 0");
+  CHECK(got->programs[0].rank == -1);
+  CHECK(got->programs[0].command == call.programs[0].command);
+  CHECK(!got->programs[0].decides);
   REQUIRE(got->launcher);
   CHECK(got->launcher->argv == call.launcher->argv);
   CHECK(got->launcher->env == call.launcher->env);
@@ -47,23 +60,56 @@ TEST_CASE("call: a payload that is cut anywhere is refused") {
   }
 }
 
+TEST_CASE("call: a call that asks for nothing, or for what is none, is refused") {
+  struct {
+    const char* name;
+    void (*change)(Call& call);
+    bool good;
+  } const cases[] = {
+      {"direct, without ranks",
+       [](Call& c) {
+         c.kind = Call::Kind::direct;
+         c.rank = {};
+       },
+       true},
+      {"an exchange, of data alone",
+       [](Call& c) {
+         c.kind = Call::Kind::exchange;
+         c.rank = {};
+         c.programs.clear();
+         c.launcher.reset();
+       },
+       true},
+      {"no host", [](Call& c) { c.hosts.clear(); }, false},
+      {"ranks that run nothing", [](Call& c) { c.rank = {}; }, false},
+      {"a launcher that is none", [](Call& c) { c.launcher->argv.clear(); }, false},
+      {"a program that is none", [](Call& c) { c.programs[0].command.argv.clear(); }, false},
+      {"a rank below -1", [](Call& c) { c.programs[0].rank = -2; }, false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Call call = a_call();
+    c.change(call);
+    CHECK(unpack_call(pack(call)).has_value() == c.good);
+  }
+}
+
 TEST_CASE("call: nonsense is refused") {
-  const auto packed = [](std::initializer_list<const char*> texts) {
-    std::string payload;
-    for (const char* text : texts) payload.append(text).push_back('\0');
-    return payload;
-  };
-  const std::string cases[] = {
-      "",
-      packed({"name", "digest", "-1"}),
-      packed({"name", "digest", "99999999999999999999"}),
-      packed({"name", "digest", "0", "0", "0", "", "0", "0", "0"}),  // No host, no program.
-      packed({"name", "digest", "1", "algo-1", "0", "0", "", "0", "0", "0"}),  // No program.
-      packed({"name", "digest", "1", "algo-1", "1", "a", "1", "b", "", "0", "0",
-              "0"}),  // "b" is no NAME=.
-  };
+  const std::string cases[] = {"", std::string("name\0digest\0", 12),
+                               std::string("name\0digest\0-1\0", 15),
+                               std::string("name\0digest\0"
+                                           "99999999999999999999\0",
+                                           33)};
   for (const std::string& payload : cases) CHECK_FALSE(unpack_call(payload));
   CHECK_FALSE(host_call_from("[]"));
   CHECK_FALSE(host_call_from(R"({"name": 1, "digest": ""})"));
-  CHECK(host_call_from(host_call_text({"mpirun", "d"}))->name == "mpirun");
+  CHECK(host_call_from(host_call_text({"mpirun", "d", "x"}))->data == "x");
+  CHECK_FALSE(call_result_from("{}"));
+  CallResult result;
+  result.verdict.outcome = job::Outcome::exited(3);
+  result.data = {{"algo-1", "one"}};
+  const Result<CallResult> got = call_result_from(call_result_text(result));
+  REQUIRE(got);
+  CHECK(got->verdict == result.verdict);
+  CHECK(got->data == result.data);
 }

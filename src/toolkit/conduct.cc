@@ -31,7 +31,7 @@ Result<void> Conduct::begin(Work work) {
   if (work.program) return start_program(work);
   CHECK_THAT(work.call.has_value(), "a host's work is a program or a call");
   return call(
-      *std::move(work.call), [this](const job::Verdict& verdict) { end_work(verdict); }, true);
+      *std::move(work.call), [this](const CallResult& result) { end_work(result.verdict); }, true);
 }
 
 Result<void> Conduct::start_program(const Work& work) {

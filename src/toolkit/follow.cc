@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "job/message.h"
 #include "launch/rsh_agent.h"
+#include "toolkit/call_share.h"
 #include "toolkit/messages.h"
-#include "toolkit/ssh_transport.h"
 
 namespace muster::toolkit {
 
@@ -100,10 +100,10 @@ void Follow::on_call_frame(const Frame& frame) {
     case Message::call_drain:
       return context_.loop.spawn(drain_call(grace_from(frame.payload)));
     case Message::call_end: {
-      const Result<job::Verdict> verdict = verdict_from_text(frame.payload);
+      const Result<CallResult> result = call_result_from(frame.payload);
       own_call_.reset();
       const CallEnd on_end = std::exchange(on_call_end_, nullptr);
-      if (on_end) on_end(verdict ? *verdict : failed_here("", verdict.error()));
+      if (on_end) on_end(result ? *result : CallResult{failed_here("", result.error()), {}});
       return;
     }
     default:
@@ -116,7 +116,7 @@ Result<void> Follow::call(Call made, CallEnd on_end, bool) {
     return fail(Errc::closed, own_call_->name +
                                   " runs already on this host; one call at a time, and none "
                                   "inside a rank");
-  member_->post(type_of(Message::host_call), host_call_text({made.name, made.digest}));
+  member_->post(type_of(Message::host_call), host_call_text({made.name, made.digest, made.data}));
   own_call_ = std::move(made);
   on_call_end_ = std::move(on_end);
   return {};
@@ -138,22 +138,13 @@ void Follow::host_ended(job::Verdict verdict) {
 
 void Follow::begin_call() {
   if (!own_call_) return;
-  const auto sshd_ended = [this](const job::Verdict& verdict) {
+  ShareEnds ends;
+  ends.lines = user_sink();
+  ends.ended = [this](const job::Verdict& verdict) {
     member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
   };
-  if (own_call_->by_ssh) {
-    const HostRun::Sink sink = [this](job::Lines lines) {
-      return context_.output.launcher_lines(std::move(lines));
-    };
-    const Result<void> started =
-        start_sshd(context_.host_run, own_call_->rank.command.env, sink, sshd_ended);
-    if (!started) sshd_ended(failed_here("sshd", started.error()));
-  }
-  context_.output.tag_ranks();
-  context_.host_run.begin_call(own_call_->rank, user_sink(), [this](const job::Verdict& verdict) {
-    context_.output.ended(verdict);
-    member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
-  });
+  ends.done = [this] { member_->post(type_of(Message::call_done), "{}"); };
+  begin_share(context_, *own_call_, std::move(ends));
 }
 
 loop::Task<> Follow::drain_call(Duration grace) {

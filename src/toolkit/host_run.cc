@@ -27,7 +27,7 @@ struct HostRun::Process {
   std::string name;
   int rank = -1;
   bool user = false;
-  bool of_call = false;  ///< A rank.
+  bool of_call = false;  ///< A rank, or a program of a call.
   std::string command;
   std::function<void(job::Verdict)> on_end;
   supervise::LastWords words;
@@ -96,14 +96,20 @@ void HostRun::show_host_name(Env& env) {
 loop::Task<> HostRun::finish_call(Duration grace) {
   call_open_ = false;
   if (!socket_) co_return;
-  if (ranks_running_ > 0 && grace > Duration()) socket_->signal_ranks(SIGTERM);
+  if (call_running_ > 0 && grace > Duration()) signal_call(SIGTERM);
   const TimePoint kill_at = Clock::now() + grace;
-  while (ranks_running_ > 0 && Clock::now() < kill_at) co_await moved_.wait_until(kill_at);
-  if (ranks_running_ > 0) socket_->signal_ranks(SIGKILL);
+  while (call_running_ > 0 && Clock::now() < kill_at) co_await moved_.wait_until(kill_at);
+  if (call_running_ > 0) signal_call(SIGKILL);
   end_launchers();
   const TimePoint gone_by = Clock::now() + call_end_wait;
-  while ((ranks_running_ > 0 || launchers_running()) && Clock::now() < gone_by)
+  while ((call_running_ > 0 || launchers_running()) && Clock::now() < gone_by)
     co_await moved_.wait_until(gone_by);
+}
+
+void HostRun::signal_call(int signal) {
+  socket_->signal_ranks(signal);
+  for (const auto& [pid, process] : programs_)
+    if (process->of_call) reaper_.signal_group(pid, signal);
 }
 
 bool HostRun::launchers_running() const {
@@ -127,7 +133,7 @@ RankRun HostRun::rank_come(const RankHello& hello) {
   rank->on_end = on_rank_end_;
   ranks_[hello.rank] = std::move(rank);
   ++users_;
-  ++ranks_running_;
+  ++call_running_;
   return rank_run_;
 }
 
@@ -146,10 +152,12 @@ Result<void> HostRun::start(Program program) {
   process->name = program.name;
   process->rank = program.rank;
   process->user = program.user;
+  process->of_call = program.of_call;
   process->command = shell_quoted(program.command.argv);
   process->on_end = std::move(program.on_end);
   programs_.emplace(pid, process);
   if (process->user) ++users_;
+  if (process->of_call) ++call_running_;
   read_output(process, std::move(out.read), std::move(err.read), std::move(program.sink));
   reaper_.watch(pid, [this, pid, process](job::Outcome outcome) {
     programs_.erase(pid);
@@ -191,7 +199,7 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outc
   verdict.command = process->command;
   verdict.out_of_memory = oom_.explains(verdict.outcome);
   if (process->user) --users_;
-  if (process->of_call) --ranks_running_;
+  if (process->of_call) --call_running_;
   if (process->on_end) process->on_end(std::move(verdict));
   moved_.notify();
 }

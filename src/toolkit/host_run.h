@@ -29,6 +29,7 @@ class HostRun {
     int rank = -1;      ///< >= 0: its output is user output of that rank.
     bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop. Others are
                         ///< launchers: part of a call, they end with it.
+    bool of_call = false;  ///< A user's program that is part of the call.
     Command command;
     Sink sink;
     std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.
@@ -55,8 +56,8 @@ class HostRun {
   /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each
   /// one's end after its last line went to `sink`.
   void begin_call(RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end);
-  /// No more ranks; those that run get SIGTERM, then SIGKILL after `grace`, launchers SIGKILL.
-  /// Returns when all have ended. Without a call there is nothing to do.
+  /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
+  /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
   loop::Task<> finish_call(Duration grace);
 
   Result<void> start(Program program);
@@ -80,6 +81,7 @@ class HostRun {
   loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
   loop::Task<> kill_at_deadline();
   void signal_users(int signal);
+  void signal_call(int signal);
   void end_launchers();
   bool launchers_running() const;
 
@@ -97,7 +99,7 @@ class HostRun {
   std::map<int, std::shared_ptr<Process>> ranks_;       ///< Those that came over the socket.
   std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Those that we started.
   int users_ = 0;                                       ///< Users' programs and ranks that run.
-  int ranks_running_ = 0;
+  int call_running_ = 0;  ///< Of those, ranks and programs of the call.
   bool call_open_ = false;
   int readers_ = 0;
   bool finishing_ = false;

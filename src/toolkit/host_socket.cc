@@ -181,9 +181,9 @@ loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> c
 loop::Task<> HostSocket::State::serve_call(std::shared_ptr<loop::UnixChannel> channel,
                                            const Frame& frame) {
   const auto answered = std::make_shared<bool>(false);
-  const CallEnd answer = [channel, answered](const job::Verdict& verdict) {
+  const CallEnd answer = [channel, answered](const CallResult& result) {
     *answered = true;
-    channel->post(type_of(Message::call_result), to_text(job::to_json(verdict)));
+    channel->post(type_of(Message::call_result), call_result_text(result));
   };
   Result<Call> call = unpack_call(frame.payload);
   const Result<void> taken =

@@ -32,9 +32,7 @@ bool installed(const std::string& program, const Env& env) {
   return supervise::find_program(program, env, "").has_value();
 }
 
-}  // namespace
-
-Result<job::Training> read_training(const Env& env, const job::GivenConfig& given) {
+job::Facts facts_of(const Env& env) {
   job::Facts facts;
   facts.base_dir = value_or(env, "SAGEMAKER_BASE_DIR", "/opt/ml");
   facts.host_name = host_name();
@@ -44,6 +42,21 @@ Result<job::Training> read_training(const Env& env, const job::GivenConfig& give
   facts.smddprun_installed = installed("smddprun", env);
   facts.smddpmprun_installed = installed("smddpmprun", env);
   facts.env = env;
+  return facts;
+}
+
+/// One of those files where it is there.
+Result<std::optional<std::string>> read_if_there(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  if (text) return std::optional<std::string>(*std::move(text));
+  if (text.error().code == Errc::not_found) return std::optional<std::string>();
+  return text.error();
+}
+
+}  // namespace
+
+Result<job::Training> read_training(const Env& env, const job::GivenConfig& given) {
+  job::Facts facts = facts_of(env);
   const std::string config = facts.base_dir + "/input/config/";
   job::ConfigFiles files;
   if (!given.resource_config.truthy())
@@ -56,6 +69,16 @@ Result<job::Training> read_training(const Env& env, const job::GivenConfig& give
     files.input_data_config =
         TRY(read_config(config + "inputdataconfig.json", "the job's channels, {} for none"));
   return job::training_from(files, std::move(facts), given);
+}
+
+Result<job::Training> read_site(const Env& env) {
+  job::Facts facts = facts_of(env);
+  const std::string config = facts.base_dir + "/input/config/";
+  job::ConfigFiles files;
+  files.resource_config = TRY(read_if_there(config + "resourceconfig.json"));
+  files.hyperparameters = TRY(read_if_there(config + "hyperparameters.json"));
+  files.input_data_config = TRY(read_if_there(config + "inputdataconfig.json"));
+  return job::training_from(files, std::move(facts));
 }
 
 }  // namespace muster::toolkit

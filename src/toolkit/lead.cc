@@ -175,6 +175,8 @@ void Lead::on_frame(const std::string& from, const Frame& frame) {
       return calls_.member_output(frame);
     case Message::exec_end:
       return calls_.member_daemon_ended(from, frame);
+    case Message::call_done:
+      return calls_.host_done(from);
     case Message::call_drained:
       return calls_.member_drained(from);
     case Message::host_call: {

@@ -1,33 +1,41 @@
 #include "toolkit/operator.h"
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "job/message.h"
+#include "loop/port.h"
 #include "toolkit/conduct_job.h"
-#include "toolkit/messages.h"
+#include "toolkit/job_files.h"
 #include "toolkit/socket_client.h"
 
 namespace muster::toolkit {
 namespace {
 
-Result<job::Verdict> ask_train(const std::string& socket_path, const Call& call) {
+constexpr int exit_failure = 1;
+constexpr std::size_t name_bytes_max = 200;
+
+Result<CallResult> ask_train(const std::string& socket_path, const Call& call) {
   const std::string payload = pack(call);
   if (payload.size() > frame_payload_bytes_max)
     return fail(Errc::invalid_input, "the arguments and the environment are larger than 1 MiB");
   SocketClient train = TRY(SocketClient::connect(socket_path));
   TRY(train.send(job::type_of(job::Message::call), payload));
   const Frame frame = TRY(train.receive());
-  if (frame.type == job::type_of(job::Message::call_result))
-    return verdict_from_text(frame.payload);
+  if (frame.type == job::type_of(job::Message::call_result)) return call_result_from(frame.payload);
   const Json json = TRY(parse_json(frame.payload));
   if (frame.type != job::type_of(job::Message::failed) || !json.is_object())
     return fail(Errc::protocol, "train answered with frame type " + std::to_string(frame.type));
   return fail(Errc::closed, json.value("why", "refused"));
 }
 
-Result<job::Verdict> gather_and_run(const job::Training& training, const Call& call, const Env& env,
-                                    const Log& log) {
+/// Takes part in the job with `work` as this host's.
+Result<job::Verdict> take_part(const job::Training& training, const Work& work, const Env& env,
+                               const Log& log) {
   JobStart start;
   start.options = TRY(train_options({}, env));
   start.training = training;
@@ -35,22 +43,113 @@ Result<job::Verdict> gather_and_run(const job::Training& training, const Call& c
   start.key = TRY(key_for(training, env, log));
   start.socket = true;
   start.env = env;
-  const auto prepare = [&call](Workshop&) -> loop::Task<Prepared> {
-    Work work;
-    work.name = call.name;
-    work.call = call;
-    co_return Prepared(std::move(work));
+  const auto prepare = [&work](Workshop&) -> loop::Task<Prepared> {
+    Work own = work;
+    co_return Prepared(std::move(own));
   };
   return conduct_job(start, prepare, log).verdict;
 }
 
+/// The same line again, for a process that finds a `train`.
+Result<Work> again(const std::string& name, const Args& args, const Env& env) {
+  Work work;
+  work.name = "sm " + name;
+  work.program.emplace();
+  work.program->argv = {TRY(own_program())};
+  for (const std::string& word : split_words(name)) work.program->argv.push_back(word);
+  work.program->argv.insert(work.program->argv.end(), args.begin(), args.end());
+  work.program->env = user_environment(env);
+  return work;
+}
+
+Result<int> conduct(const std::string& name, const Args& args, const Env& env,
+                    const job::Training& training, const Log& log) {
+  const Work work = TRY(again(name, args, env));
+  const job::Verdict verdict = TRY(take_part(training, work, env, log));
+  const bool told_elsewhere = verdict.success() || verdict.host == training.current_host;
+  if (!told_elsewhere) log.error(job::describe(verdict));
+  return job::exit_code(verdict.outcome);
+}
+
 }  // namespace
 
-Result<job::Verdict> make_call(const job::Training& training, Call call, const Env& env,
-                               const Log& log) {
+Result<CallResult> make_call(const job::Training& training, Call call, const Env& env,
+                             const Log& log) {
   const Env::const_iterator socket = env.find("MUSTER_SOCKET");
   if (socket != env.end()) return ask_train(socket->second, call);
-  return gather_and_run(training, call, env, log);
+  Work work;
+  work.name = call.name;
+  work.call = std::move(call);
+  return CallResult{TRY(take_part(training, work, env, log)), {}};
+}
+
+int run_operator(
+    const std::string& name, const Args& args, const Env& env,
+    const std::function<Result<CallResult>(const job::Training& training, const Log& log)>& run) {
+  const Log log(STDERR_FILENO, "sm " + name, Log::Level::info);
+  const Result<job::Training> training = read_site(env);
+  if (!training) {
+    log.error(training.error().text);
+    return exit_failure;
+  }
+  if (!env.contains("MUSTER_SOCKET")) {
+    const Result<int> code = conduct(name, args, env, *training, log);
+    if (code) return *code;
+    log.error(code.error().text);
+    return exit_failure;
+  }
+  const Result<CallResult> result = run(*training, log);
+  if (!result) {
+    log.error(result.error().text);
+    return exit_failure;
+  }
+  if (!result->verdict.success()) log.error(job::describe(result->verdict));
+  return job::exit_code(result->verdict.outcome);
+}
+
+Result<launch::Site> exchange_sites(const job::Training& training, const std::string& name,
+                                    const std::string& digest, int ports, const Env& env,
+                                    const Log& log) {
+  const std::vector<std::uint16_t> free = TRY(loop::free_ports(ports));
+  Call call;
+  call.name = name;
+  call.digest = digest;
+  call.hosts = training.hosts;
+  call.kind = Call::Kind::exchange;
+  call.data = to_text({{"gpus", training.facts.num_gpus}, {"ports", free}});
+  const CallResult result = TRY(make_call(training, std::move(call), env, log));
+  if (!result.verdict.success()) return fail(Errc::closed, job::describe(result.verdict));
+  launch::Site site;
+  site.self = training.current_host;
+  for (const std::string& host : training.hosts) {
+    const auto found = result.data.find(host);
+    const Json facts = TRY(parse_json(found == result.data.end() ? "{}" : found->second));
+    launch::Site::Host each;
+    each.name = host;
+    if (facts.is_object() && facts.contains("gpus") && facts["gpus"].is_number_integer())
+      each.gpus = facts["gpus"].get<int>();
+    if (facts.is_object() && facts.contains("ports") && facts["ports"].is_array())
+      for (const Json& port : facts["ports"])
+        if (port.is_number_unsigned()) each.ports.push_back(port.get<std::uint16_t>());
+    site.hosts.push_back(std::move(each));
+  }
+  return site;
+}
+
+std::string name_of_line(const std::string& name, const Args& args) {
+  std::string line = name + " " + shell_quoted(args);
+  if (line.size() > name_bytes_max) line = line.substr(0, name_bytes_max) + "...";
+  return to_utf8(line);
+}
+
+std::string digest_of_line(const Args& args) {
+  // Every word ends in a NUL, so that no two lists give one text. FNV-1a, 64 bits: equality of
+  // what a job's own hosts say, not a defence.
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const std::string& word : args)
+    for (const char byte : word + std::string(1, '\0'))
+      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
+  return std::to_string(args.size()) + " words, " + std::to_string(hash);
 }
 
 }  // namespace muster::toolkit

@@ -45,6 +45,19 @@ job::Training wished(job::Training training, const Wish& wish) {
   return training;
 }
 
+Result<void> look_at_entry_point(const job::Training& training, launch::Options& options) {
+  const std::string& name = training.user_entry_point;
+  TRY(job::check_entry_point(name));
+  options.code_dir = training.code_dir();
+  const code::CodeFolder folder = TRY(code::look_at(options.code_dir, name));
+  const std::string entry = options.code_dir + "/" + name;
+  options.has_setup_py = code::is_package(folder, name);
+  options.entry_exists = folder.has_entry_point;
+  options.entry_executable = ::access(entry.c_str(), X_OK) == 0;
+  options.entry_first_line = first_line(entry);
+  return {};
+}
+
 }  // namespace
 
 std::string python_for(const Env& env) {
@@ -77,28 +90,26 @@ bool launches(const job::Training& training) {
 
 Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, const Wish& wish) {
   const job::Training training = wished(job, wish);
-  TRY(job::check_entry_point(training.user_entry_point));
-  const std::string entry = training.code_dir() + "/" + training.user_entry_point;
   launch::Options options;
   options.runner = wish.runner;
   options.python = wish.python.empty() ? python_for(env) : wish.python;
   options.sm = TRY(rank_program());
   options.agent = options.sm;  // Told apart by MUSTER_AGENT: mpirun's agent is one word.
-  options.code_dir = training.code_dir();
-  const code::CodeFolder folder =
-      TRY(code::look_at(training.code_dir(), training.user_entry_point));
-  options.has_setup_py = code::is_package(folder, training.user_entry_point);
-  options.entry_exists = folder.has_entry_point;
-  options.entry_executable = ::access(entry.c_str(), X_OK) == 0;
-  options.entry_first_line = first_line(entry);
+  if (wish.command.empty())
+    TRY(look_at_entry_point(training, options));
+  else
+    options.code_dir = wish.folder;
   options.env = user_environment(env);
   options.env.try_emplace("PYTHONUNBUFFERED", "1");
-  std::string& path = options.env["PYTHONPATH"];
-  path = options.code_dir + (path.empty() ? "" : ":" + path);
+  if (wish.command.empty()) {
+    std::string& path = options.env["PYTHONPATH"];
+    path = options.code_dir + (path.empty() ? "" : ":" + path);
+  }
   launch::Inputs inputs = TRY(launch::inputs_from(training, options.runner));
   // A job that names no distribution has none; whoever asks for a launch means all hosts.
   if (inputs.hosts.empty()) inputs.hosts = training.hosts;
   if (!wish.args.empty()) inputs.args = wish.args;
+  inputs.command = wish.command;
   if (wish.own_environment) inputs.variables.clear();
   // On every host: its mpirun's flavour says what the custom options may be.
   const bool mpirun =

@@ -19,6 +19,8 @@ struct Wish {
   /// Hyperparameters of the launcher by name, as text: sagemaker_mpi_num_of_processes_per_host, ...
   std::map<std::string, std::string> options;
   std::string python;  ///< The interpreter; empty: python_for().
+  Args command;        ///< Runs in place of an entry point, in `folder`.
+  std::string folder;
   /// The caller's environment is the program's as it is, without the job's SM_* laid over it.
   bool own_environment = false;
 };

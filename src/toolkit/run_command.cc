@@ -121,7 +121,9 @@ Result<job::Verdict> run(const RunOptions& options, const Env& env, const Log& l
   const launch::HostPlan plan = TRY(plan_host(training, env, options.wish));
   if (plan.launcher == launch::Launcher::process) return become(plan, env);
   const std::string& entry = options.wish.entry_point;
-  return make_call(training, call_from(plan, "mpirun " + entry, "entry point " + entry), env, log);
+  const CallResult result = TRY(
+      make_call(training, call_from(plan, "mpirun " + entry, "entry point " + entry), env, log));
+  return result.verdict;
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "launch/operators.h"
+
+namespace muster::launch {
+
+// What the planners of operators share. Pure.
+
+/// More on one host is a slip of the finger.
+constexpr int programs_per_host_max = 1024;
+
+/// Where `site.self` stands among the hosts. Error: `invalid_input`: it is not there, no host is,
+/// or one is there twice.
+Result<int> place_of_self(const Site& site);
+
+/// What the other programs call a host by: its name, or 127.0.0.1 where a host is alone (outside a
+/// job its name may mean nothing).
+std::string name_for_programs(const Site& site, std::size_t host);
+
+/// The n-th port that a host offered, of those that `who` needs. Error: `invalid_input`.
+Result<std::string> port_of(const Site& site, std::size_t host, std::size_t n,
+                            const std::string& who);
+
+/// Error: `invalid_input`, naming `flag`, unless 1 <= `number` <= what fits `hosts` hosts.
+Result<void> check_count(const std::string& flag, int number, std::size_t hosts);
+
+/// Error: `invalid_input`, if there is nothing to run. `what`: "a trainer".
+Result<void> check_command(const Command& command, const std::string& what);
+
+/// A plan without programs.
+HostPlan direct_plan(const Site& site, const Command& command);
+
+/// A Python script goes to the interpreter, anything else is started itself.
+Args started(const std::string& python, const Args& words);
+
+/// The GPUs of the `n`-th of `sharers` programs on a host, for CUDA_VISIBLE_DEVICES: equal runs,
+/// or one GPU in turn where there are more programs than GPUs.
+std::string share_of_gpus(int gpus, int n, int sharers);
+
+/// Splits a host's GPUs among its programs, unless the user did. Alone, a program sees them all.
+void set_gpus(Env& env, int gpus, int n, int sharers);
+
+}  // namespace muster::launch

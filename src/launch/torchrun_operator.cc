@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+#include "launch/operators.h"
+#include "launch/site.h"
+
+namespace muster::launch {
+namespace {
+
+/// Of torchrun's options, those that say who and where the hosts are. Source: torch 2.0.1, run.py.
+constexpr std::array<std::string_view, 9> owned = {
+    "--nnodes",        "--node-rank", "--master-addr",  "--master-port", "--local-addr",
+    "--rdzv-endpoint", "--rdzv-id",   "--rdzv-backend", "--standalone"};
+constexpr std::string_view processes_flag = "--nproc-per-node";
+
+/// Left by whoever started us: torchrun reads the same options from PET_*, and libraries take a
+/// TORCHELASTIC_* for a sign that an agent watches.
+constexpr std::array<const char*, 12> foreign = {
+    "PET_NNODES",         "PET_NODE_RANK",           "PET_MASTER_ADDR",
+    "PET_MASTER_PORT",    "PET_LOCAL_ADDR",          "PET_RDZV_ENDPOINT",
+    "PET_RDZV_ID",        "PET_RDZV_BACKEND",        "PET_STANDALONE",
+    "PET_NPROC_PER_NODE", "TORCHELASTIC_ERROR_FILE", "TORCHELASTIC_RUN_ID"};
+
+/// As its parser takes an option: '_' for '-'.
+std::string option_name(const std::string& word) {
+  std::string name = word.substr(0, word.find('='));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+/// What `name` is, or is short for, as Python's parsers allow; empty if nothing of ours.
+std::string_view owner_of(const std::string& name) {
+  if (!name.starts_with("--") || name.size() < 3) return {};
+  for (const std::string_view option : owned)
+    if (option.starts_with(name)) return option;
+  return {};
+}
+
+Result<int> process_count(const std::string& text) {
+  const std::optional<std::int64_t> number = parse_integer(text);
+  if (number && *number >= 1 && *number <= programs_per_host_max) return static_cast<int>(*number);
+  return fail(Errc::invalid_input, std::string(processes_flag) + " is \"" + to_utf8(text) +
+                                       "\", want 1 to " + std::to_string(programs_per_host_max));
+}
+
+/// Leaves torchrun's own options in the request, checked.
+Result<TorchrunRequest> read_options(TorchrunRequest request) {
+  Args kept;
+  const Args words = std::move(request.agent_options);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = option_name(words[i]);
+    const std::string_view option = owner_of(name);
+    if (!option.empty())
+      return fail(Errc::invalid_input, to_utf8(words[i].substr(0, words[i].find('='))) +
+                                           " cannot be given: muster sets " + std::string(option));
+    if (name.size() < 4 || !processes_flag.starts_with(name)) {
+      kept.push_back(words[i]);
+      continue;
+    }
+    const std::size_t equals = words[i].find('=');
+    if (equals == std::string::npos && i + 1 == words.size())
+      return fail(Errc::invalid_input, std::string(processes_flag) + ": expected a value");
+    request.processes_per_host =
+        TRY(process_count(equals == std::string::npos ? words[++i] : words[i].substr(equals + 1)));
+  }
+  request.agent_options = std::move(kept);
+  return request;
+}
+
+/// Processes on each host.
+Result<std::vector<int>> process_counts(const TorchrunRequest& request, const Site& site) {
+  std::vector<int> counts;
+  if (request.processes_per_host) {
+    TRY(check_count(std::string(processes_flag), *request.processes_per_host, 1));
+    counts.assign(site.hosts.size(), *request.processes_per_host);
+    return counts;
+  }
+  const auto has_gpus = [](const Site::Host& host) { return host.gpus > 0; };
+  const auto with = std::find_if(site.hosts.begin(), site.hosts.end(), has_gpus);
+  const auto without = std::find_if_not(site.hosts.begin(), site.hosts.end(), has_gpus);
+  if (with != site.hosts.end() && without != site.hosts.end())
+    return fail(Errc::invalid_input, to_utf8(without->name) + " has no GPU, and " +
+                                         to_utf8(with->name) + " has: say " +
+                                         std::string(processes_flag));
+  for (const Site::Host& host : site.hosts) counts.push_back(std::max(host.gpus, 1));
+  return counts;
+}
+
+Env cleaned(Env env) {
+  for (const char* name : foreign) env.erase(name);
+  return env;
+}
+
+HostProgram agent(const TorchrunRequest& request, const Site& site, int place, int processes,
+                  const std::string& port) {
+  Command command = request.command;
+  command.env = cleaned(std::move(command.env));
+  // Underscores: torch 1 knows no other spelling.
+  command.argv = {"torchrun",
+                  "--nnodes",
+                  std::to_string(site.hosts.size()),
+                  "--nproc_per_node",
+                  std::to_string(processes),
+                  "--node_rank",
+                  std::to_string(place),
+                  "--master_addr",
+                  name_for_programs(site, 0),
+                  "--master_port",
+                  port};
+  Args& argv = command.argv;
+  argv.insert(argv.end(), request.agent_options.begin(), request.agent_options.end());
+  argv.insert(argv.end(), request.command.argv.begin(), request.command.argv.end());
+  return {"torchrun", -1, std::move(command), true};
+}
+
+/// The script as an agent would start it.
+Result<Args> rank_words(const TorchrunRequest& request) {
+  bool module = false;
+  bool python = true;
+  for (const std::string& word : request.agent_options) {
+    const std::string name = option_name(word);
+    if (word == "-m" || name == "--module") {
+      module = true;
+    } else if (name == "--no-python") {
+      python = false;
+    } else {
+      return fail(Errc::invalid_input, "--launcher direct has no torchrun to give " +
+                                           to_utf8(word) + " to; it takes -m and --no-python");
+    }
+  }
+  if (module && !python)
+    return fail(Errc::invalid_input, "--module and --no-python exclude each other");
+  Args words;
+  if (python) words.push_back(request.python);
+  if (module) words.push_back("-m");
+  words.insert(words.end(), request.command.argv.begin(), request.command.argv.end());
+  return words;
+}
+
+/// What torchrun 2.0.1 tells its processes, and NODE_RANK, which some libraries read.
+/// TORCHELASTIC_USE_AGENT_STORE: rank 0 itself listens on MASTER_PORT.
+Env rank_variables(int place, int local, int rank, const std::vector<int>& counts) {
+  int total = 0;
+  for (const int count : counts) total += count;
+  const std::string world = std::to_string(total);
+  return {{"RANK", std::to_string(rank)},
+          {"LOCAL_RANK", std::to_string(local)},
+          {"WORLD_SIZE", world},
+          {"LOCAL_WORLD_SIZE", std::to_string(counts[static_cast<std::size_t>(place)])},
+          {"NODE_RANK", std::to_string(place)},
+          {"GROUP_RANK", std::to_string(place)},
+          {"GROUP_WORLD_SIZE", std::to_string(counts.size())},
+          {"ROLE_NAME", "default"},
+          {"ROLE_RANK", std::to_string(rank)},
+          {"ROLE_WORLD_SIZE", world},
+          {"TORCHELASTIC_RUN_ID", "none"},
+          {"TORCHELASTIC_RESTART_COUNT", "0"},
+          {"TORCHELASTIC_MAX_RESTARTS", "0"},
+          {"TORCHELASTIC_USE_AGENT_STORE", "False"}};
+}
+
+Result<std::vector<HostProgram>> ranks(const TorchrunRequest& request, const Site& site, int place,
+                                       const std::vector<int>& counts, const std::string& port) {
+  Command command = request.command;
+  command.argv = TRY(rank_words(request));
+  command.env = cleaned(std::move(command.env));
+  const int here = counts[static_cast<std::size_t>(place)];
+  command.env["MASTER_ADDR"] = name_for_programs(site, 0);
+  command.env["MASTER_PORT"] = port;
+  command.env.try_emplace("NCCL_ASYNC_ERROR_HANDLING", "1");
+  if (here > 1) command.env.try_emplace("OMP_NUM_THREADS", "1");
+  int rank = 0;
+  for (int i = 0; i < place; ++i) rank += counts[static_cast<std::size_t>(i)];
+  std::vector<HostProgram> programs;
+  for (int local = 0; local < here; ++local, ++rank) {
+    HostProgram program{"rank " + std::to_string(rank), rank, command, true};
+    for (const auto& [name, value] : rank_variables(place, local, rank, counts))
+      program.command.env[name] = value;
+    programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
+}  // namespace
+
+Result<HostPlan> plan_torchrun(const TorchrunRequest& asked, const Site& site) {
+  const int place = TRY(place_of_self(site));
+  TRY(check_command(asked.command, "a script"));
+  const TorchrunRequest request = TRY(read_options(asked));
+  const std::vector<int> counts = TRY(process_counts(request, site));
+  const std::string port = TRY(port_of(site, 0, 0, "torchrun"));
+  HostPlan plan = direct_plan(site, asked.command);
+  plan.ranks_here = counts[static_cast<std::size_t>(place)];
+  for (const int count : counts) plan.ranks_total += count;
+  if (request.direct)
+    plan.programs = TRY(ranks(request, site, place, counts, port));
+  else
+    plan.programs.push_back(agent(request, site, place, plan.ranks_here, port));
+  return plan;
+}
+
+}  // namespace muster::launch

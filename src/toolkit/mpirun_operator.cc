@@ -1,0 +1,107 @@
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "toolkit/job_files.h"
+#include "toolkit/operator.h"
+#include "toolkit/operator_line.h"
+#include "toolkit/operators.h"
+#include "toolkit/planning.h"
+
+namespace muster::toolkit {
+namespace {
+
+constexpr int exit_failure = 1;
+constexpr int exit_usage = 2;
+
+constexpr const char* footer = R"(
+Every host of the job runs the same line. The leading host runs mpirun once, the others take part
+and wait; all end as the program does. Standing alone it is mpirun on this machine.
+
+custom options are mpirun's own, added to its line: -x NAME[=VALUE], -mca NAME VALUE, --bind-to ...
+Those that the job rests on are refused by name: hosts and counts (-np, --host, --hostfile), the
+launch of daemons (-mca plm*, --launch-agent), output (--tag-output), and what would start other
+programs (--app). With MPICH and Intel MPI they are mpiexec's: -genv NAME VALUE, -bind-to ...
+
+examples:
+  sm mpirun python train.py --epochs 3
+  sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' python train.py
+  sm mpirun --print-plan ./solver input.txt
+
+exit status: the program's (128 + its signal), 1 if it could not be run, 2 wrong usage.)";
+
+struct MpirunFlags {
+  std::string process_per_hosts, num_processes, custom_mpi_options;
+};
+
+/// The planners know these by their hyperparameters.
+struct FlagName {
+  const char* flag;
+  const char* hyperparameter;
+  std::string MpirunFlags::*value;
+};
+const FlagName flag_names[] = {
+    {"--process_per_hosts", "sagemaker_mpi_num_of_processes_per_host",
+     &MpirunFlags::process_per_hosts},
+    {"--num_processes", "sagemaker_mpi_num_processes", &MpirunFlags::num_processes},
+    {"--custom_mpi_options", "sagemaker_mpi_custom_mpi_options", &MpirunFlags::custom_mpi_options},
+};
+
+/// An error in the words of whoever typed the line.
+Error in_flags(Error error) {
+  for (const FlagName& name : flag_names)
+    for (std::size_t at = error.text.find(name.hyperparameter); at != std::string::npos;
+         at = error.text.find(name.hyperparameter))
+      error.text.replace(at, std::string_view(name.hyperparameter).size(), name.flag);
+  const std::string word = "hyperparameter ";
+  if (error.text.starts_with(word + "--")) error.text.erase(0, word.size());
+  return error;
+}
+
+Result<launch::HostPlan> plan_mpirun(const job::Training& training, const MpirunFlags& flags,
+                                     const Args& command, const Env& env) {
+  Wish wish;
+  wish.runner = launch::Runner::mpi;
+  wish.command = command;
+  wish.folder = TRY(working_folder());
+  wish.own_environment = true;
+  for (const FlagName& name : flag_names)
+    if (!(flags.*name.value).empty()) wish.options[name.hyperparameter] = flags.*name.value;
+  Result<launch::HostPlan> plan = plan_host(training, env, wish);
+  if (!plan) return in_flags(plan.error());
+  return plan;
+}
+
+int print_plan(const MpirunFlags& flags, const Args& command, const Env& env) {
+  const Log log(STDERR_FILENO, "sm mpirun", Log::Level::info);
+  const Result<job::Training> training = read_site(env);
+  const Result<launch::HostPlan> plan = training ? plan_mpirun(*training, flags, command, env)
+                                                 : Result<launch::HostPlan>(training.error());
+  if (plan) return write_all(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
+  log.error(plan.error().text);
+  return plan.error().code == Errc::invalid_input ? exit_usage : exit_failure;
+}
+
+}  // namespace
+
+int mpirun_main(const Args& args, const Env& env) {
+  OperatorLine line("mpirun", "Run a program under MPI over all hosts of the job.", footer);
+  MpirunFlags flags;
+  line.value({"--process_per_hosts", "--processes-per-host"}, flags.process_per_hosts,
+             "processes on each host; default: one for each GPU, one without");
+  line.value({"--num_processes"}, flags.num_processes,
+             "processes of the whole job; default: as many as the hosts hold");
+  line.value({"--custom_mpi_options"}, flags.custom_mpi_options,
+             "more options for mpirun, quoted as for a shell");
+  if (const std::optional<int> status = line.parse(args)) return *status;
+  const Args& command = line.command();
+  if (line.print_plan()) return print_plan(flags, command, env);
+  const auto call = [&](const job::Training& training, const Log& log) -> Result<CallResult> {
+    const launch::HostPlan plan = TRY(plan_mpirun(training, flags, command, env));
+    return make_call(
+        training, call_from(plan, name_of_line("sm mpirun", args), digest_of_line(args)), env, log);
+  };
+  return run_operator("mpirun", args, env, call);
+}
+
+}  // namespace muster::toolkit
