@@ -93,6 +93,18 @@ Env cleaned(Env env) {
   return env;
 }
 
+/// torch before 2.4 looks at its processes every 5 s only, and so ends, or tells of a failure, up
+/// to 5 s late; later ones look ten times a second.
+Args watch_options(const TorchrunRequest& request) {
+  constexpr std::string_view option = "--monitor-interval";
+  for (const std::string& word : request.agent_options) {
+    const std::string name = option_name(word);
+    if (name.size() > 3 && option.starts_with(name)) return {};
+  }
+  if (request.command.env.contains("PET_MONITOR_INTERVAL")) return {};
+  return {"--monitor_interval", "0.1"};
+}
+
 HostProgram agent(const TorchrunRequest& request, const Site& site, int place, int processes,
                   const std::string& port) {
   Command command = request.command;
@@ -110,6 +122,8 @@ HostProgram agent(const TorchrunRequest& request, const Site& site, int place, i
                   "--master_port",
                   port};
   Args& argv = command.argv;
+  const Args watch = watch_options(request);
+  argv.insert(argv.end(), watch.begin(), watch.end());
   argv.insert(argv.end(), request.agent_options.begin(), request.agent_options.end());
   argv.insert(argv.end(), request.command.argv.begin(), request.command.argv.end());
   return {"torchrun", -1, std::move(command), true};

@@ -32,31 +32,31 @@ TEST_CASE("torchrun operator: one agent on each host, which meet at the first") 
   } const cases[] = {
       {"one host", hosts_of(1), script(),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"first of two", hosts_of(2), script(),
        "--nnodes 2 --nproc_per_node 1 --node_rank 0 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"second of two", hosts_of(2, 2), script(),
        "--nnodes 2 --nproc_per_node 1 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"processes as asked for", hosts_of(2, 2), script({}, 3),
        "--nnodes 2 --nproc_per_node 3 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"as many as GPUs", site_of({4, 4}, "algo-2"), script(),
        "--nnodes 2 --nproc_per_node 4 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"each host its own GPUs", site_of({4, 8}, "algo-2"), script(),
        "--nnodes 2 --nproc_per_node 8 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"more than GPUs", site_of({1, 1}, "algo-1"), script({}, 2),
        "--nnodes 2 --nproc_per_node 2 --node_rank 0 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"GPUs on some hosts, a number given", site_of({8, 0}, "algo-2"), script({}, 2),
        "--nnodes 2 --nproc_per_node 2 --node_rank 1 --master_addr algo-1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"restarts", hosts_of(2), script({"--max-restarts", "2"}),
        "--nnodes 2 --nproc_per_node 1 --node_rank 0 --master_addr algo-1 --master_port 1001 "
-       "--max-restarts 2 train.py --lr 1"},
+       "--monitor_interval 0.1 --max-restarts 2 train.py --lr 1"},
       {"options of torchrun's", hosts_of(1),
        script({"--monitor_interval=1", "-m", "--rdzv-conf", "timeout=9", "--role", "trainer"}, {},
               {"pkg.train"}),
@@ -65,18 +65,18 @@ TEST_CASE("torchrun operator: one agent on each host, which meet at the first") 
       {"processes among torchrun's options", hosts_of(1),
        script({"--max-restarts=1", "--nproc_per_node", "5", "--tee", "3"}),
        "--nnodes 1 --nproc_per_node 5 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "--max-restarts=1 --tee 3 train.py --lr 1"},
+       "--monitor_interval 0.1 --max-restarts=1 --tee 3 train.py --lr 1"},
       {"the same with an equals sign", hosts_of(1), script({"--nproc-per-node=6"}, 2),
        "--nnodes 1 --nproc_per_node 6 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "train.py --lr 1"},
+       "--monitor_interval 0.1 train.py --lr 1"},
       {"arguments that are options of ours", hosts_of(1),
        script({}, {}, {"train.py", "--nnodes", "9", "--master-port=1"}),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "train.py --nnodes 9 --master-port=1"},
+       "--monitor_interval 0.1 train.py --nnodes 9 --master-port=1"},
       {"arguments with spaces, newlines, ':' and '='", hosts_of(1),
        script({}, {}, {"train.py", "a b", "c\nd", ":", "e=f", ""}),
        "--nnodes 1 --nproc_per_node 1 --node_rank 0 --master_addr 127.0.0.1 --master_port 1001 "
-       "train.py 'a b' 'c\nd' : e=f ''"},
+       "--monitor_interval 0.1 train.py 'a b' 'c\nd' : e=f ''"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -103,13 +103,19 @@ TEST_CASE("torchrun operator: an outer launcher's variables do not reach the age
                          {"PET_RDZV_ENDPOINT", "a:1"},
                          {"PET_STANDALONE", "1"},
                          {"PET_MAX_RESTARTS", "3"},
+                         {"PET_MONITOR_INTERVAL", "2"},
                          {"TORCHELASTIC_RUN_ID", "outer"},
                          {"TORCHELASTIC_ERROR_FILE", "/e"},
                          {"OMP_NUM_THREADS", "4"}};
-  const Env kept = {{"PATH", "/bin"}, {"PET_MAX_RESTARTS", "3"}, {"OMP_NUM_THREADS", "4"}};
+  const Env kept = {{"PATH", "/bin"},
+                    {"PET_MAX_RESTARTS", "3"},
+                    {"PET_MONITOR_INTERVAL", "2"},
+                    {"OMP_NUM_THREADS", "4"}};
   const Result<HostPlan> plan = plan_torchrun(request, hosts_of(2));
   REQUIRE(plan);
-  CHECK(plan->programs[0].command.env == kept);
+  const HostProgram& agent = plan->programs[0];
+  CHECK(agent.command.env == kept);
+  CHECK(shell_quoted(agent.command.argv).find("--monitor") == std::string::npos);
   CHECK(plan->rank.env == request.command.env);
 }
 

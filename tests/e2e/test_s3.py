@@ -25,7 +25,7 @@ def toolkit(server, folder):
     """Runs `sm toolkit ...` with the server's credentials; keywords change the environment."""
 
     def run(*args, **env):
-        base = {"PATH": os.environ["PATH"], "HOME": str(folder), "MUSTER_S3_IDLE": "0.5"}
+        base = {"PATH": os.environ["PATH"], "HOME": str(folder), "MUSTER_S3_IDLE": "20"}
         merged = {**base, **server.env(), **env}
         done = subprocess.run(
             [SM, "toolkit", *map(str, args)],
@@ -108,9 +108,9 @@ def test_an_object_that_changes_meanwhile_is_taken_anew(server, download):
 def test_a_silent_server_is_left_and_the_rest_fetched(server, download):
     server.fault("key", stall_head=True, times=1)
     server.fault("key", stall_after=500_000, times=1)
-    done = download("key")
+    done = download("key", MUSTER_S3_IDLE="3")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("the server sent nothing for 0.5 s") == 2
+    assert done.stderr.count("the server sent nothing for 3 s") == 2
 
 
 def test_a_busy_server_is_asked_again_after_the_time_it_names(server, download):
@@ -325,7 +325,7 @@ def test_an_upload_is_tried_again(server, toolkit, folder, fault, count):
     source = folder / "source"
     source.write_bytes(bytes(PART + 1))
     server.fault("up", times=count, **fault)
-    done = toolkit("upload", source, "s3://bucket/up")
+    done = toolkit("upload", source, "s3://bucket/up", MUSTER_S3_IDLE="5")
     assert done.returncode == 0, done.stderr
     assert server.get("bucket", "up") == bytes(PART + 1)
     assert tries(done) == count + 1
