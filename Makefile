@@ -46,7 +46,7 @@ fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is
 	for target in $(FUZZERS); do \
 	  mkdir -p build/fuzz/corpus/$$target; \
 	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
-	    -verbosity=0 -print_final_stats=1 -artifact_prefix=fuzz/found/$$target/ \
+	    -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix=fuzz/found/$$target/ \
 	    build/fuzz/corpus/$$target fuzz/corpus/$$target fuzz/found/$$target; \
 	done
 

@@ -1,9 +1,12 @@
 #include "loop/port.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
+#include <memory>
 
 #include "base/fd.h"
 #include "loop/tcp.h"
@@ -51,6 +54,22 @@ Result<std::vector<std::uint16_t>> free_ports(int count) {
     held.push_back(std::move(socket));
   }
   return ports;
+}
+
+Result<std::string> address_of(const std::string& host) {
+  for (const int family : {AF_INET, AF_UNSPEC}) {
+    addrinfo hints{};
+    hints.ai_family = family;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) continue;
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0)
+      return std::string(text.data());
+  }
+  return fail(Errc::not_found, host + ": no address");
 }
 
 }  // namespace muster::loop

@@ -17,4 +17,7 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
 /// `count` different TCP ports that nobody listens on at this moment. Error: `system`.
 Result<std::vector<std::uint16_t>> free_ports(int count);
 
+/// A numeric address of `host`, IPv4 if it has one. Blocks for the look-up. Error: `not_found`.
+Result<std::string> address_of(const std::string& host);
+
 }  // namespace muster::loop

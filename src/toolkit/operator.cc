@@ -71,6 +71,22 @@ Result<int> conduct(const std::string& name, const Args& args, const Env& env,
   return job::exit_code(verdict.outcome);
 }
 
+/// What a host told of itself.
+Result<launch::Site::Host> site_host(const std::string& name, const std::string& text) {
+  const Json facts = TRY(parse_json(text));
+  launch::Site::Host host;
+  host.name = name;
+  if (!facts.is_object()) return host;
+  if (facts.contains("gpus") && facts["gpus"].is_number_integer())
+    host.gpus = facts["gpus"].get<int>();
+  if (facts.contains("address") && facts["address"].is_string())
+    host.address = facts["address"].get<std::string>();
+  if (facts.contains("ports") && facts["ports"].is_array())
+    for (const Json& port : facts["ports"])
+      if (port.is_number_unsigned()) host.ports.push_back(port.get<std::uint16_t>());
+  return host;
+}
+
 }  // namespace
 
 Result<CallResult> make_call(const job::Training& training, Call call, const Env& env,
@@ -111,27 +127,21 @@ Result<launch::Site> exchange_sites(const job::Training& training, const std::st
                                     const std::string& digest, int ports, const Env& env,
                                     const Log& log) {
   const std::vector<std::uint16_t> free = TRY(loop::free_ports(ports));
+  const std::string address = loop::address_of(training.current_host).value_or("");
   Call call;
   call.name = name;
   call.digest = digest;
   call.hosts = training.hosts;
   call.kind = Call::Kind::exchange;
-  call.data = to_text({{"gpus", training.facts.num_gpus}, {"ports", free}});
+  call.data = to_text({{"gpus", training.facts.num_gpus}, {"ports", free}, {"address", address}});
   const CallResult result = TRY(make_call(training, std::move(call), env, log));
   if (!result.verdict.success()) return fail(Errc::closed, job::describe(result.verdict));
   launch::Site site;
   site.self = training.current_host;
   for (const std::string& host : training.hosts) {
     const auto found = result.data.find(host);
-    const Json facts = TRY(parse_json(found == result.data.end() ? "{}" : found->second));
-    launch::Site::Host each;
-    each.name = host;
-    if (facts.is_object() && facts.contains("gpus") && facts["gpus"].is_number_integer())
-      each.gpus = facts["gpus"].get<int>();
-    if (facts.is_object() && facts.contains("ports") && facts["ports"].is_array())
-      for (const Json& port : facts["ports"])
-        if (port.is_number_unsigned()) each.ports.push_back(port.get<std::uint16_t>());
-    site.hosts.push_back(std::move(each));
+    if (found == result.data.end()) return fail(Errc::protocol, host + ": told nothing of itself");
+    site.hosts.push_back(TRY(site_host(host, found->second)));
   }
   return site;
 }
