@@ -37,6 +37,14 @@ test-deep: test  ## also: thread sanitizer, long kill loops, fuzzers
 	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m deep
 	$(MAKE) fuzz
 
+.PHONY: frameworks
+frameworks: packages-demo packages-frameworks  ## the real TensorFlow, Horovod, MXNet and PyTorch, once, into ~/.cache
+	tools/build-frameworks
+
+.PHONY: test-frameworks
+test-frameworks: $(VENV)/.test-done frameworks sm  ## the operators and examples with them
+	$(PYTHON) -m pytest tests/e2e/test_frameworks.py -q
+
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages
 .PHONY: fuzz

@@ -138,6 +138,16 @@ CommandTree::CommandTree() : root("muster gathers machines into one training job
   env->add_flag("--shell", ignored, "as export statements");
   CLI::App* const train = root.add_subcommand("train", "the entry point of a training container");
   train->add_flag("--print-plan", ignored, "print the plan and exit");
+  const auto add_operator = [this](const char* name, std::initializer_list<const char*> flags) {
+    CLI::App* const app = root.add_subcommand(name, "run a distributed program over all hosts");
+    for (const char* flag : flags) app->add_flag(flag, ignored, "");
+    app->add_flag("--print-plan", ignored, "print the plan and exit");
+  };
+  add_operator("mpirun", {"--process_per_hosts", "--num_processes", "--custom_mpi_options"});
+  add_operator("torchrun", {"--nproc-per-node", "--launcher"});
+  add_operator("tf", {"--num-workers", "--num-parameter-servers", "--chief", "--evaluator"});
+  add_operator("mxnet", {"--num-servers", "--num-workers"});
+  add_operator("run", {});
   root.add_subcommand("version", "print the version");
   root.add_flag("--version", ignored, "print the version");
 }
