@@ -34,7 +34,7 @@ def make(count, seed):
     for picture, digit in zip(pictures, digits):
         down, right = random.randint(0, 2), random.randint(0, 4)
         picture[down : down + 7, right : right + 5] = font[digit]
-    pictures += random.normal(0, 0.3, pictures.shape).astype(np.float32)
+    pictures += random.normal(0, 0.2, pictures.shape).astype(np.float32)
     return pictures.reshape(count, 64), digits
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 
 import torch
 import torch.distributed as dist
@@ -36,11 +37,12 @@ for epoch in range(args.epochs):
     losses.append(total / (len(x) / 50))
 accuracy = (model(test_x).argmax(1) == test_y).float().mean().item()
 weights = [part.detach().numpy() for part in model.parameters()]
-print(
+# One write: the ranks of a torchrun agent share its pipe, and print() may write its newline apart.
+sys.stdout.write(
     f"rank {rank} of {size}: loss {losses[0]:.3f} to {losses[-1]:.3f}, "
-    f"accuracy {accuracy:.3f}, weights {digits.checksum(weights)}",
-    flush=True,
+    f"accuracy {accuracy:.3f}, weights {digits.checksum(weights)}\n"
 )
+sys.stdout.flush()
 if rank == 0:
     torch.save(model.module.state_dict(), os.path.join(args.model_dir, "model.pt"))
 dist.barrier()

@@ -68,6 +68,15 @@ def test_tensorflow_learns_with_parameter_servers(digits):
     trained(digits("tf", "tf_parameter_server.sh"), 2, "checkpoint")
 
 
+def test_tensorflow_learns_on_mirrored_workers(digits):
+    weights = trained(digits("tf", "tf_multi_worker.sh"), 2, "model.h5")
+    assert len(set(weights)) == 1
+
+
+def test_tensorflow_learns_under_a_coordinator(digits):
+    trained(digits("tf", "tf_coordinator.sh"), 1, "model.h5")
+
+
 def test_torch_learns_under_torchrun(digits):
     weights = trained(digits("torch", "torch_ddp.sh"), 4, "model.pt")
     assert len(set(weights)) == 1
