@@ -84,6 +84,29 @@ TEST_CASE("run: what cannot be is one line") {
   }
 }
 
+TEST_CASE("operators: every host gets as many processes where all have as many GPUs") {
+  struct {
+    const char* name;
+    std::vector<int> gpus;
+    int want;
+    const char* error;
+  } const cases[] = {
+      {"none", {0, 0, 0}, 1, ""},
+      {"four each", {4, 4}, 4, ""},
+      {"one alone", {8}, 8, ""},
+      {"none among some", {4, 4, 0}, 0, "algo-1 has 4 GPUs, algo-3 has no GPUs: say --p"},
+      {"some among none", {0, 1}, 0, "algo-1 has no GPUs, algo-2 has 1 GPU: say --p"},
+      {"more and fewer", {8, 4}, 0, "algo-1 has 8 GPUs, algo-2 has 4 GPUs: say --p"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    const Result<int> got = even_processes(site_of(c.gpus, "algo-1"), "--p");
+    REQUIRE(got.has_value() == (c.want > 0));
+    if (got) CHECK(*got == c.want);
+    if (!got) CHECK(got.error().text == c.error);
+  }
+}
+
 TEST_CASE("operators: GPUs are split in equal runs, or go round") {
   struct {
     int gpus, sharers;

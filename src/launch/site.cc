@@ -1,5 +1,6 @@
 #include "launch/site.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -39,6 +40,18 @@ Result<void> check_count(const std::string& flag, int number, std::size_t hosts)
   if (number >= 1 && static_cast<std::size_t>(number) <= most) return {};
   return fail(Errc::invalid_input,
               flag + " is " + std::to_string(number) + ", want 1 to " + std::to_string(most));
+}
+
+Result<int> even_processes(const Site& site, const std::string& flag) {
+  const auto has = [](const Site::Host& host) {
+    const std::string count = host.gpus == 0 ? "no" : std::to_string(host.gpus);
+    return to_utf8(host.name) + " has " + count + (host.gpus == 1 ? " GPU" : " GPUs");
+  };
+  const Site::Host& first = site.hosts.front();
+  for (const Site::Host& host : site.hosts)
+    if (host.gpus != first.gpus)
+      return fail(Errc::invalid_input, has(first) + ", " + has(host) + ": say " + flag);
+  return std::max(first.gpus, 1);
 }
 
 Result<void> check_command(const Command& command, const std::string& what) {

@@ -27,6 +27,10 @@ Result<std::string> port_of(const Site& site, std::size_t host, std::size_t n,
 /// Error: `invalid_input`, naming `flag`, unless 1 <= `number` <= what fits `hosts` hosts.
 Result<void> check_count(const std::string& flag, int number, std::size_t hosts);
 
+/// Processes for each host where all hosts get as many: the GPUs that each of them has, 1 without.
+/// Error: `invalid_input`, naming two hosts that differ, and `flag` as what to say instead.
+Result<int> even_processes(const Site& site, const std::string& flag);
+
 /// Error: `invalid_input`, if there is nothing to run. `what`: "a trainer".
 Result<void> check_command(const Command& command, const std::string& what);
 

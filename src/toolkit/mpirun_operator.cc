@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "launch/site.h"
 #include "toolkit/job_files.h"
 #include "toolkit/operator.h"
 #include "toolkit/operator_line.h"
@@ -72,6 +73,16 @@ Result<launch::HostPlan> plan_mpirun(const job::Training& training, const Mpirun
   return plan;
 }
 
+/// Every host gets as many processes as it has GPUs: for that all hosts must have told theirs.
+Result<void> count_by_gpus(const job::Training& training, MpirunFlags& flags, const Args& args,
+                           const Env& env, const Log& log) {
+  if (!flags.process_per_hosts.empty() || training.hosts.size() < 2) return {};
+  const launch::Site site = TRY(
+      exchange_sites(training, name_of_line("sm mpirun", args), digest_of_line(args), 0, env, log));
+  flags.process_per_hosts = std::to_string(TRY(launch::even_processes(site, flag_names[0].flag)));
+  return {};
+}
+
 int print_plan(const MpirunFlags& flags, const Args& command, const Env& env) {
   const Log log(STDERR_FILENO, "sm mpirun", Log::Level::info);
   const Result<job::Training> training = read_site(env);
@@ -97,6 +108,7 @@ int mpirun_main(const Args& args, const Env& env) {
   const Args& command = line.command();
   if (line.print_plan()) return print_plan(flags, command, env);
   const auto call = [&](const job::Training& training, const Log& log) -> Result<CallResult> {
+    TRY(count_by_gpus(training, flags, args, env, log));
     const launch::HostPlan plan = TRY(plan_mpirun(training, flags, command, env));
     return make_call(
         training, call_from(plan, name_of_line("sm mpirun", args), digest_of_line(args)), env, log);

@@ -34,8 +34,8 @@ Result<CallResult> ask_train(const std::string& socket_path, const Call& call) {
 }
 
 /// Takes part in the job with `work` as this host's.
-Result<job::Verdict> take_part(const job::Training& training, const Work& work, const Env& env,
-                               const Log& log) {
+Result<JobEnd> take_part(const job::Training& training, const Work& work, const Env& env,
+                         const Log& log) {
   JobStart start;
   start.options = TRY(train_options({}, env));
   start.training = training;
@@ -47,7 +47,7 @@ Result<job::Verdict> take_part(const job::Training& training, const Work& work, 
     Work own = work;
     co_return Prepared(std::move(own));
   };
-  return conduct_job(start, prepare, log).verdict;
+  return conduct_job(start, prepare, log);
 }
 
 /// The same line again, for a process that finds a `train`.
@@ -65,9 +65,10 @@ Result<Work> again(const std::string& name, const Args& args, const Env& env) {
 Result<int> conduct(const std::string& name, const Args& args, const Env& env,
                     const job::Training& training, const Log& log) {
   const Work work = TRY(again(name, args, env));
-  const job::Verdict verdict = TRY(take_part(training, work, env, log));
-  const bool told_elsewhere = verdict.success() || verdict.host == training.current_host;
-  if (!told_elsewhere) log.error(job::describe(verdict));
+  const JobEnd end = TRY(take_part(training, work, env, log));
+  const job::Verdict& verdict = end.verdict;
+  const bool told_by_program = verdict.host == training.current_host && end.own;
+  if (!verdict.success() && !told_by_program) log.error(job::describe(verdict));
   return job::exit_code(verdict.outcome);
 }
 
@@ -96,7 +97,7 @@ Result<CallResult> make_call(const job::Training& training, Call call, const Env
   Work work;
   work.name = call.name;
   work.call = std::move(call);
-  return CallResult{TRY(take_part(training, work, env, log)), {}};
+  return CallResult{TRY(take_part(training, work, env, log)).verdict, {}};
 }
 
 int run_operator(

@@ -345,3 +345,73 @@ print("rank", world.Get_rank(), "of", world.Get_size(), sys.argv[1:], flush=True
         assert f"rank {rank} of {2 * count} ['--learning_rate', '10']" in text, one.story()
     assert text.count("all ranks are done") == count, one.story()
     one.assert_quiet()
+
+
+OPERATORS = {
+    "torchrun": (
+        'sm.torchrun(launcher="direct", nproc_per_node=2, learning_rate=10)',
+        "WORLD_SIZE",
+        ["task 0 of 4", "task 1 of 4", "task 2 of 4", "task 3 of 4"],
+    ),
+    "parameter servers": (
+        "sm.tf.run_distributed_training(num_workers=2, num_parameter_servers=1, learning_rate=10)",
+        "TF_CONFIG",
+        ["task ps 0", "task worker 0", "task worker 1"],
+    ),
+    "multi-worker": (
+        "sm.tf.multi_worker(learning_rate=10)",
+        "TF_CONFIG",
+        ["task worker 0", "task worker 1"],
+    ),
+    "mxnet": ("sm.mxnet.run(learning_rate=10)", "DMLC_ROLE", ["task worker", "task worker"]),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_each_operator_in_python(job, name):
+    call, mark, wanted = OPERATORS[name]
+    script = f"""
+import json, os, signal, sys
+import sagemaker_containers.operators as sm
+if "{mark}" not in os.environ:
+    {call}
+    print("all tasks are done", flush=True)
+    sys.exit()
+env = os.environ
+if "TF_CONFIG" in env:
+    task = json.loads(env["TF_CONFIG"])["task"]
+    print("task", task["type"], task["index"], sys.argv[1:3], flush=True)
+    if task["type"] == "ps":
+        signal.pause()
+elif "DMLC_ROLE" in env:
+    print("task", env["DMLC_ROLE"], sys.argv[1:], flush=True)
+else:
+    print("task", env["RANK"], "of", env["WORLD_SIZE"], sys.argv[1:], flush=True)
+"""
+    env = {"SAGEMAKER_TRAINING_MODULE": "", "PYTHONPATH": str(STANDINS)}
+    two = job("pytorch", 2, script, env=env).start()
+    two.succeed()
+    text = "".join(train.text for train in two.trains.values())
+    heard = re.findall(r"task [^[\n]*(?= \['--learning_rate', '10'\])", text)
+    if name == "parameter servers":  # Their end is not waited for, so their line may be lost.
+        heard = sorted({*heard, "task ps 0"})
+    assert sorted(heard) == wanted, two.story()
+    assert text.count("all tasks are done") == 2, two.story()
+    two.assert_quiet()
+
+
+def test_an_operator_in_python_raises_what_failed(job):
+    script = """
+import os, sys
+import sagemaker_containers.operators as sm
+from sagemaker_training import errors
+if "RANK" in os.environ:
+    sys.exit(int(os.environ["RANK"]) * 3)
+try:
+    sm.torchrun(launcher="direct", nproc_per_node=1)
+except errors.ExecuteUserScriptError as error:
+    print("raised", error.return_code, flush=True)
+"""
+    two = job("pytorch", 2, script, env={"SAGEMAKER_TRAINING_MODULE": ""}).start()
+    two.succeed()
+    assert "".join(train.text for train in two.trains.values()).count("raised 3") == 2, two.story()
