@@ -1,6 +1,7 @@
 #include "launch/mpirun_options_table.h"
 
 #include <array>
+#include <set>
 #include <span>
 
 namespace muster::launch {
@@ -278,18 +279,46 @@ const Option* find_in(Table options, std::string_view name) {
   return nullptr;
 }
 
+struct Tables {
+  Table common, own;
+};
+
+Tables tables_of(const MpiFlavour& flavour) {
+  if (flavour.kind == MpiFlavour::Kind::mpich) return {hydra, mpich_only};
+  if (flavour.kind == MpiFlavour::Kind::intel_mpi) return {hydra, intel_only};
+  return {open_mpi, flavour.major >= 5 ? Table(open_mpi_5_only) : Table(open_mpi_4_only)};
+}
+
+/// The names of those options, refused or not, in lines.
+std::string names_in(const Tables& tables, bool refused) {
+  constexpr std::size_t columns = 100;
+  std::set<std::string_view> names;
+  for (const Table& table : {tables.common, tables.own})
+    for (const Option& option : table)
+      if ((option.kind == Kind::refused) == refused) names.insert(option.name);
+  std::string text;
+  std::string line = " ";
+  for (const std::string_view name : names) {
+    if (line.size() + name.size() + 3 > columns) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += " -" + std::string(name);
+  }
+  return text + line + "\n";
+}
+
 }  // namespace
 
 const Option* find_mpirun_option(const MpiFlavour& flavour, std::string_view name) {
-  const bool prrte = flavour.major >= 5;
-  Table common = open_mpi;
-  Table own = prrte ? Table(open_mpi_5_only) : Table(open_mpi_4_only);
-  if (flavour.kind != MpiFlavour::Kind::open_mpi) {
-    common = hydra;
-    own = flavour.kind == MpiFlavour::Kind::mpich ? Table(mpich_only) : Table(intel_only);
-  }
-  const Option* found = find_in(own, name);
-  return found != nullptr ? found : find_in(common, name);
+  const Tables tables = tables_of(flavour);
+  const Option* found = find_in(tables.own, name);
+  return found != nullptr ? found : find_in(tables.common, name);
+}
+
+std::string mpirun_options_help(const MpiFlavour& flavour) {
+  const Tables tables = tables_of(flavour);
+  return "taken:\n" + names_in(tables, false) + "refused:\n" + names_in(tables, true);
 }
 
 }  // namespace muster::launch

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "launch/plan.h"
@@ -36,6 +37,10 @@ struct MpirunOption {
 
 /// nullptr if this mpirun has no such option.
 const MpirunOption* find_mpirun_option(const MpiFlavour& flavour, std::string_view name);
+
+/// For --help: the options of this mpirun that a user may give, then those that are refused; lines
+/// of at most 100 columns, each ends in a line break.
+std::string mpirun_options_help(const MpiFlavour& flavour);
 
 // Why a job may not set something.
 inline constexpr const char* hosts_are_ours = "the hosts are those of the job";

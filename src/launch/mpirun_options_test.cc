@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
+#include "base/text.h"
+#include "launch/mpirun_options_table.h"
+
 namespace muster::launch {
 namespace {
 
@@ -235,4 +240,28 @@ TEST_CASE("custom options: each flavour refuses what it does not know and what i
 }
 
 }  // namespace
+TEST_CASE("mpirun options: help names each option once, as taken or as refused") {
+  const MpiFlavour flavours[] = {{MpiFlavour::Kind::open_mpi, 4},
+                                 {MpiFlavour::Kind::open_mpi, 5},
+                                 {MpiFlavour::Kind::mpich, 4},
+                                 {MpiFlavour::Kind::intel_mpi, 2021}};
+  for (const MpiFlavour& flavour : flavours) {
+    const std::string text = mpirun_options_help(flavour);
+    const std::size_t middle = text.find("refused:\n");
+    REQUIRE(middle != std::string::npos);
+    std::set<std::string> seen;
+    for (const bool refused : {false, true}) {
+      for (const std::string& word :
+           split_words(refused ? text.substr(middle) : text.substr(0, middle))) {
+        if (!word.starts_with('-')) continue;
+        const MpirunOption* option = find_mpirun_option(flavour, word.substr(1));
+        REQUIRE(option != nullptr);
+        CHECK((option->kind == MpirunOption::Kind::refused) == refused);
+        CHECK(seen.insert(word).second);
+      }
+    }
+    CHECK(seen.size() > 60);
+  }
+}
+
 }  // namespace muster::launch

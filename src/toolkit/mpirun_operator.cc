@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "launch/mpirun_options_table.h"
 #include "launch/site.h"
 #include "toolkit/job_files.h"
 #include "toolkit/operator.h"
@@ -20,9 +21,12 @@ Every host of the job runs the same line. The leading host runs mpirun once, the
 and wait; all end as the program does. Standing alone it is mpirun on this machine.
 
 custom options are mpirun's own, added to its line: -x NAME[=VALUE], -mca NAME VALUE, --bind-to ...
-Those that the job rests on are refused by name: hosts and counts (-np, --host, --hostfile), the
-launch of daemons (-mca plm*, --launch-agent), output (--tag-output), and what would start other
-programs (--app). With MPICH and Intel MPI they are mpiexec's: -genv NAME VALUE, -bind-to ...
+Those that the job rests on are refused by name: its hosts and counts, the launch of daemons (also
+by -mca plm*), how output is shown, and what would start other programs. Of Open MPI 4's they are
+)";
+
+constexpr const char* footer_end = R"(
+With MPICH and Intel MPI they are mpiexec's: -genv NAME VALUE, -bind-to ...
 
 examples:
   sm mpirun python train.py --epochs 3
@@ -96,7 +100,8 @@ int print_plan(const MpirunFlags& flags, const Args& command, const Env& env) {
 }  // namespace
 
 int mpirun_main(const Args& args, const Env& env) {
-  OperatorLine line("mpirun", "Run a program under MPI over all hosts of the job.", footer);
+  OperatorLine line("mpirun", "Run a program under MPI over all hosts of the job.",
+                    footer + launch::mpirun_options_help({}) + footer_end);
   MpirunFlags flags;
   line.value({"--process_per_hosts", "--processes-per-host"}, flags.process_per_hosts,
              "processes on each host; default: one for each GPU, one without");
