@@ -61,6 +61,7 @@ fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is
 .PHONY: bench
 bench: packages-demo packages-bench $(VENV)/.done build/reference-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios
 	$(PYTHON) bench/compare.py
+	$(PYTHON) bench/operators.py
 
 .PHONY: wheel
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs

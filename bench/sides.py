@@ -84,19 +84,26 @@ def lay_job(hosts: list[Host], work: Work) -> None:
         training.write_job(host, names, work.script, values)
 
 
-def measure(processes: list[Process], ranks: int) -> Result:
-    """`processes[0]` shows all lines: "first N" and "last N" of each rank."""
+def measure(processes: list[Process], ranks: int, shown: list[Process] | None = None) -> Result:
+    """Each rank's "first N" and "last N" show in one of `shown`; else in the first process."""
     for process in processes:
         code = process.wait(300)
         if code != 0:
             raise RuntimeError(f"exit {code}: {process.argv}\n{process.text[-4000:]}")
-    shown = processes[0]
+    shown = shown or processes[:1]
     started = min(process.started_at for process in processes)
     ended = max(process.ended_at for process in processes)
-    first = max(shown.time_of(b"first %d" % rank, "first") for rank in range(ranks))
-    last = max(shown.time_of(b"last %d" % rank, "last") for rank in range(ranks))
+    first = max(time_of(shown, b"first %d" % rank) for rank in range(ranks))
+    last = max(time_of(shown, b"last %d" % rank) for rank in range(ranks))
     cpu = sum(process.usage.ru_utime + process.usage.ru_stime for process in processes)
     return Result(first - started, ended - last, ended - started, cpu)
+
+
+def time_of(shown: list[Process], text: bytes) -> float:
+    for process in shown:
+        if text in process.out:
+            return process.time_of(text, "first")
+    raise RuntimeError(f"nobody wrote {text!r}")
 
 
 def bare_python(lab: Lab, work: Work) -> Result:

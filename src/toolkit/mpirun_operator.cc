@@ -21,8 +21,8 @@ Every host of the job runs the same line. The leading host runs mpirun once, the
 and wait; all end as the program does. Standing alone it is mpirun on this machine.
 
 custom options are mpirun's own, added to its line: -x NAME[=VALUE], -mca NAME VALUE, --bind-to ...
-Those that the job rests on are refused by name: its hosts and counts, the launch of daemons (also
-by -mca plm*), how output is shown, and what would start other programs. Of Open MPI 4's they are
+Those that the job rests on are refused by name: its hosts and counts, the launch of daemons (as by
+-mca plm_*), what would run in place of a rank. Of Open MPI 4's options are
 )";
 
 constexpr const char* footer_end = R"(
