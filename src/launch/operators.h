@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/plan.h"
@@ -54,6 +55,9 @@ struct TensorflowRequest {
   int parameter_servers = 0;  ///< > 0 for parameter servers; 0: multi-worker.
   bool chief = false;
   bool evaluator = false;
+  /// Tasks learn their part from TF_CONFIG alone, without flags; parameter servers serve without
+  /// the trainer, so that the chief and the workers, who run it, all decide.
+  bool config_only = false;
   std::string python;  ///< Runs a trainer that ends in .py.
   Command command;     ///< argv: the trainer and its arguments.
 };
@@ -74,5 +78,13 @@ struct MxnetRequest {
 };
 /// The leading host offers one port.
 Result<HostPlan> plan_mxnet(const MxnetRequest& request, const Site& site);
+
+/// A script's operator, as the hyperparameters of a job without a framework package ask for it:
+/// the words between `sm` and the script, empty for none. `framework`: "tensorflow", "mxnet" or
+/// empty, what the job's interpreter can import.
+/// Source: sagemaker_tensorflow_training 20.5.0 and sagemaker_mxnet_training 4.3.0, training.py.
+Args script_operator(const job::Training& training, std::string_view framework);
+/// True if script_operator() may give one, by framework.
+bool wants_operator(const job::Training& training);
 
 }  // namespace muster::launch

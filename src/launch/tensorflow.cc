@@ -13,6 +13,13 @@ namespace {
 constexpr std::array<std::string_view, 4> flags = {"--ps_hosts", "--worker_hosts", "--job_name",
                                                    "--task_index"};
 
+/// Source: sagemaker_tensorflow_training 20.5.0, whose parameter servers see no GPU either.
+constexpr const char* serve = R"(import json, os
+import tensorflow as tf
+config = json.loads(os.environ["TF_CONFIG"])
+tf.distribute.Server(config["cluster"], job_name="ps", task_index=config["task"]["index"]).join()
+)";
+
 struct Task {
   std::string job;  ///< "chief", "worker", "ps", "evaluator"; TensorFlow's words.
   int index = 0;
@@ -86,10 +93,12 @@ Result<void> check_arguments(const Args& argv) {
 }
 
 /// A worker of ParameterServerStrategy serves until it is ended, as a parameter server does; there
-/// the chief leads. Without a chief, workers train and end by themselves.
+/// the chief leads. Without a chief, or told by TF_CONFIG alone, workers train and end by
+/// themselves.
 bool decides(const Task& task, const TensorflowRequest& request) {
   if (task.job == "chief") return true;
-  return task.job == "worker" && !(request.chief && request.parameter_servers > 0);
+  if (task.job != "worker") return false;
+  return request.config_only || !request.chief || request.parameter_servers == 0;
 }
 
 void set_task_gpus(Env& env, const Task& task, const std::vector<Task>& tasks, int gpus) {
@@ -116,7 +125,9 @@ HostProgram program_of(const Task& task, const TensorflowRequest& request, const
   program.command = request.command;
   program.command.argv = started(request.python, request.command.argv);
   program.command.env["TF_CONFIG"] = to_text(config_for(task, tasks, addresses));
-  if (request.parameter_servers > 0) {
+  if (request.config_only && task.job == "ps") {
+    program.command.argv = {request.python, "-c", serve};
+  } else if (request.parameter_servers > 0 && !request.config_only) {
     const Args more = {"--ps_hosts",     join(addresses_of_job(tasks, addresses, "ps"), ","),
                        "--worker_hosts", join(addresses_of_job(tasks, addresses, "worker"), ","),
                        "--job_name",     task.job,
@@ -142,7 +153,8 @@ Result<HostPlan> plan_tensorflow(const TensorflowRequest& request, const Site& s
   const auto place = static_cast<std::size_t>(TRY(place_of_self(site)));
   TRY(check_command(request.command, "a trainer"));
   TRY(check(request, site.hosts.size()));
-  if (request.parameter_servers > 0) TRY(check_arguments(request.command.argv));
+  if (request.parameter_servers > 0 && !request.config_only)
+    TRY(check_arguments(request.command.argv));
   const std::vector<Task> tasks = tasks_of(request, site.hosts.size());
   const Args addresses = TRY(addresses_of(tasks, site));
   HostPlan plan = direct_plan(site, request.command);

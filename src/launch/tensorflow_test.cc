@@ -257,5 +257,24 @@ TEST_CASE("tensorflow: a request that cannot be needs no ports, nor does a stran
   CHECK(tensorflow_ports(trainer({1, 1}), {"algo-1"}, "algo-2") == 0);
 }
 
+TEST_CASE("tensorflow: told by TF_CONFIG alone, servers serve and the others run the trainer") {
+  TensorflowRequest request = trainer({1, 2, true}, {"t.py", "--job_name", "mine"});
+  request.config_only = true;
+  const Result<HostPlan> plan = plan_tensorflow(request, site_of({0, 0}, "algo-2"));
+  REQUIRE(plan);
+  REQUIRE(plan->programs.size() == 2);
+  const HostProgram& worker = plan->programs[0];
+  const HostProgram& server = plan->programs[1];
+  CHECK(worker.name == "worker 0");
+  CHECK(worker.decides);
+  CHECK(worker.command.argv == Args{"python3", "t.py", "--job_name", "mine"});
+  CHECK(server.name == "ps 0");
+  CHECK_FALSE(server.decides);
+  REQUIRE(server.command.argv.size() == 3);
+  CHECK(server.command.argv[1] == "-c");
+  CHECK(server.command.argv[2].find("Server(") != std::string::npos);
+  CHECK(config_of(server)["task"] == Json{{"type", "ps"}, {"index", 0}});
+}
+
 }  // namespace
 }  // namespace muster::launch

@@ -105,7 +105,8 @@ constexpr const char* tf_run_footer = R"(
 Every host of the job runs the same line. Workers are placed from the first host on, parameter
 servers from the last host back; a host may hold several. The trainer gets --ps_hosts,
 --worker_hosts, --job_name and --task_index, and TF_CONFIG. Parameter servers are ended when chief
-and workers have.
+and workers have. With --config-only there is TF_CONFIG alone, and parameter servers serve by
+themselves: chief and workers run the trainer to its end.
 
 examples:
   sm tf run-distributed-training --num-workers 2 --num-parameter-servers 2 trainer.py --steps 100
@@ -142,6 +143,8 @@ int tf_run(const Args& args, const Env& env, bool parameter_servers) {
                 "parameter servers over all hosts; default: 1");
     line.flag({"--chief"}, request.chief, "a chief beside the workers");
     line.flag({"--evaluator"}, request.evaluator, "an evaluator");
+    line.flag({"--config-only"}, request.config_only,
+              "no flags for the trainer, and none on parameter servers");
     request.parameter_servers = 1;
   }
   if (const std::optional<int> status = line.parse(args)) return *status;

@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "code/folder.h"
 #include "launch/inputs.h"
+#include "launch/operators.h"
 #include "supervise/spawn.h"
+#include "toolkit/answer.h"
 #include "toolkit/mpi_version.h"
 #include "toolkit/options.h"
 #include "toolkit/ssh_transport.h"
@@ -82,6 +84,31 @@ Command framework_command(const std::string& module, const Env& env) {
 
 bool has_framework(const job::Training& training) {
   return training.framework_module && !training.framework_module->empty();
+}
+
+Result<Command> under_operator(const job::Training& training, Command program, const Log& log) {
+  if (!launch::wants_operator(training)) return program;
+  constexpr const char* look =
+      "import importlib.util as util\n"
+      "print(*(name for name in ('tensorflow', 'mxnet') if util.find_spec(name)))";
+  // Not from the code folder, where a file may have the name of a framework.
+  const std::optional<std::string> found =
+      answer_of({{python_for(program.env), "-c", look}, program.env, "/"});
+  const std::vector<std::string> frameworks = split_words(found.value_or(""));
+  const Args words =
+      launch::script_operator(training, frameworks.size() == 1 ? frameworks[0] : std::string());
+  if (words.empty()) {
+    log.warning(
+        "the job asks for parameter servers or mirrored workers, but " +
+        std::string(frameworks.empty() ? "no framework for them" : "more than one framework") +
+        " can be imported: the script runs once on every host");
+    return program;
+  }
+  Args argv = {TRY(rank_program())};
+  argv.insert(argv.end(), words.begin(), words.end());
+  argv.insert(argv.end(), program.argv.begin(), program.argv.end());
+  program.argv = std::move(argv);
+  return program;
 }
 
 bool launches(const job::Training& training) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/command.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "job/training.h"
 #include "launch/plan.h"
@@ -42,6 +43,12 @@ Command framework_command(const std::string& module, const Env& env);
 
 /// True if a framework's module does the job's work; an empty SAGEMAKER_TRAINING_MODULE names none.
 bool has_framework(const job::Training& training);
+
+/// What this `train` starts for a plan's program where the hyperparameters ask for an operator over
+/// all hosts (launch::script_operator): `sm OPERATOR -- PROGRAM`. The program itself where they ask
+/// for none, or where the interpreter can import neither or both of TensorFlow and MXNet. Blocks
+/// while the interpreter looks.
+Result<Command> under_operator(const job::Training& training, Command program, const Log& log);
 
 /// True if the job's own work is a launch over its hosts, as the hyperparameters say.
 bool launches(const job::Training& training);

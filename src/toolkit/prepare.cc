@@ -7,6 +7,7 @@
 #include "code/folder.h"
 #include "code/install.h"
 #include "launch/inputs.h"
+#include "launch/operators.h"
 #include "objects/codeartifact.h"
 #include "toolkit/options.h"
 #include "toolkit/planning.h"
@@ -128,7 +129,13 @@ Prepared Preparation::plan_work() const {
     training_log_.invocation(training_, plan->rank);
   else if (plan->launcher_command)
     training_log_.invocation(training_, *plan->launcher_command);
-  return work_of(training_, *std::move(plan));
+  Work work = work_of(training_, *std::move(plan));
+  if (!work.program || !launch::wants_operator(training_)) return work;
+  Result<Command> program = under_operator(training_, *std::move(work.program), log_);
+  if (!program) return failed(program.error());
+  work.program = *std::move(program);
+  work.rank = -1;  // The operator's programs are.
+  return work;
 }
 
 job::Verdict Preparation::failed(const Error& error) const {
