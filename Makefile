@@ -12,7 +12,7 @@ CXX_FILES = $(shell find src tests fuzz -name '*.cc' -o -name '*.h')
 
 .PHONY: help
 help:  ## this text
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
 # --- what people run ---
 
@@ -41,9 +41,17 @@ test-deep: test  ## also: thread sanitizer, long kill loops, fuzzers
 frameworks: packages-demo packages-frameworks  ## the real TensorFlow, Horovod, MXNet and PyTorch, once, into ~/.cache
 	tools/build-frameworks
 
+.PHONY: frameworks-all
+frameworks-all: frameworks  ## also Horovod for PyTorch
+	tools/build-frameworks torch-horovod
+
 .PHONY: test-frameworks
-test-frameworks: $(VENV)/.test-done frameworks sm  ## the operators and examples with them
-	$(PYTHON) -m pytest tests/e2e/test_frameworks.py -q
+test-frameworks: $(VENV)/.test-done build/wheel-venv/.done frameworks sm  ## one example of each framework
+	$(PYTHON) -m pytest tests/e2e -q -m 'framework and not more'
+
+.PHONY: test-frameworks-all
+test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal results, kills, checkpoints
+	$(PYTHON) -m pytest tests/e2e -q -m 'framework and more'
 
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages
@@ -97,7 +105,7 @@ test-asan: build-asan
 
 .PHONY: test-e2e
 test-e2e: $(VENV)/.test-done build/reference-venv/.done wheel
-	$(PYTHON) -m pytest tests/e2e -q -m 'not deep'
+	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework'
 
 .PHONY: test-python
 test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done sm

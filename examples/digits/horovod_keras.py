@@ -24,10 +24,6 @@ model = tf.keras.Sequential(
         tf.keras.layers.Dense(10, activation="softmax"),
     ]
 )
-path = os.path.join(args.model_dir, "model.h5")
-if os.path.exists(path):
-    model.load_weights(path)
-    print("restored", path, flush=True)
 optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.legacy.SGD(0.1 * hvd.size(), 0.9))
 model.compile(optimizer, "sparse_categorical_crossentropy", ["accuracy"])
 history = model.fit(
@@ -46,4 +42,4 @@ accuracy = model.evaluate(*test, verbose=0)[1]
 print(f"rank {hvd.rank()} of {hvd.size()}: loss {losses[0]:.3f} to {losses[-1]:.3f},", end=" ")
 print(f"accuracy {accuracy:.3f}, weights {digits.checksum(model.get_weights())}", flush=True)
 if hvd.rank() == 0:
-    model.save_weights(path)
+    model.save_weights(os.path.join(args.model_dir, "model.h5"))

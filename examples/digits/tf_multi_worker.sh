@@ -1,2 +1,2 @@
 #!/bin/sh
-exec sm tf multi-worker tf_multi_worker.py "$@"
+exec sm tf multi-worker --num-workers 2 tf_multi_worker.py "$@"

@@ -41,20 +41,28 @@ with tf.device(tf.train.replica_device_setter(cluster=cluster, worker_device=own
 
 random = np.random.RandomState(args.task_index)
 losses = []
-with tf.train.MonitoredTrainingSession(
-    master=server.target,
-    is_chief=args.task_index == 0,
-    checkpoint_dir=args.model_dir if args.task_index == 0 else None,
-    save_summaries_steps=None,
-    save_summaries_secs=None,
-    # Without this a worker that comes late waits for one that has ended already.
-    config=tf.ConfigProto(device_filters=["/job:ps", own]),
-) as session:
-    for _ in range(args.steps):
+chief = args.task_index == 0
+# Not MonitoredTrainingSession: its workers look for the chief's variables every 30 s only.
+supervisor = tf.train.Supervisor(
+    is_chief=chief,
+    logdir=args.model_dir if chief else None,
+    global_step=step,
+    summary_op=None,
+    save_model_secs=0,
+    recovery_wait_secs=1,
+)
+# Without the filters a worker that comes late waits for one that has ended already.
+config = tf.ConfigProto(device_filters=["/job:ps", own])
+with supervisor.managed_session(server.target, config) as session:
+    for done in range(args.steps):
         batch = random.randint(0, len(x), 50)
         feed = {pictures: x[batch], wanted: y[batch]}
         losses.append(session.run([loss, train], feed)[0])
+        if done * 50 == len(x):
+            print(f"worker {args.task_index} has seen all its digits once", flush=True)
     measured = session.run(accuracy, {pictures: test_x, wanted: test_y})
+    if chief:
+        supervisor.saver.save(session, supervisor.save_path, global_step=step)
 print(
     f"worker {args.task_index} of {len(workers)}: loss {np.mean(losses[:20]):.3f} to "
     f"{np.mean(losses[-20:]):.3f}, accuracy {measured:.3f}",

@@ -15,7 +15,12 @@ from training import Training
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "deep: long; only `make test-deep` runs it")
+    for mark in (
+        "deep: long; only `make test-deep` runs it",
+        "framework: needs what `make frameworks` builds; `make test-frameworks` runs it",
+        "more: of those, what only `make test-frameworks-all` runs",
+    ):
+        config.addinivalue_line("markers", mark)
 
 
 def pytest_sessionstart(session):
