@@ -27,7 +27,7 @@ ROOMS = {
     "engine": "base loop job supervise",
     "platform": "base loop job engine",
     "server": "base loop job objects platform",
-    "cli": "base loop job platform",
+    "cli": "base loop job objects platform",
     "programs": "base loop job launch supervise coordinate objects code container toolkit steward "
     "engine platform server cli",
 }

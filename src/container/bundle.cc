@@ -84,6 +84,8 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
   all.push_back(bind_mount("/etc/hostname", etc + "/hostname", true));
   all.push_back(bind_mount("/etc/resolv.conf", etc + "/resolv.conf", true));
   all.push_back(bind_mount("/opt/ml", ml_folder(spec), false));
+  if (!spec.spec.checkpoint_url.empty() && spec.spec.checkpoint_path != job::checkpoints_path)
+    all.push_back(bind_mount(spec.spec.checkpoint_path, ml_folder(spec) + "/checkpoints", false));
   all.push_back(bind_mount(sm_path, facts.program, true));
   all.push_back(bind_mount(train_path, facts.program, true));
   all.push_back(bind_mount(key_path, spec.key_file, true));
@@ -94,8 +96,13 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
   Json env = Json::array();
   for (const auto& [name, value] : host_environment(spec)) env.push_back(name + "=" + value);
   Args args = facts.args;
-  if (args.empty())
-    args = {sm_path, "init", "--lifeline", std::to_string(lifeline_fd), "--", train_path};
+  if (args.empty()) args = {sm_path, "init", "--lifeline", std::to_string(lifeline_fd), "--"};
+  if (facts.args.empty()) {
+    const Args& entry = spec.spec.entrypoint;
+    if (entry.empty()) args.push_back(train_path);
+    args.insert(args.end(), entry.begin(), entry.end());
+    args.insert(args.end(), spec.spec.arguments.begin(), spec.spec.arguments.end());
+  }
   const Json held = list(capabilities);
   const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);
   return Json{
@@ -198,10 +205,13 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec) {
                                             {"hosts", names}}})},
       {"network_interface_name", "eth0"}};
   Json input = Json::object();
-  for (const job::InputChannel& channel : spec.spec.input)
-    input[channel.name] = {{"TrainingInputMode", "File"},
-                           {"S3DistributionType", "FullyReplicated"},
-                           {"RecordWrapperType", "None"}};
+  for (const job::InputChannel& channel : spec.spec.input) {
+    Json& told = input[channel.name];
+    told = {{"TrainingInputMode", "File"},
+            {"S3DistributionType", channel.s3.sharded ? "ShardedByS3Key" : "FullyReplicated"},
+            {"RecordWrapperType", channel.record_wrapper}};
+    if (!channel.content_type.empty()) told["ContentType"] = channel.content_type;
+  }
   return {{"resourceconfig.json", to_text(resources_json)},
           {"inputdataconfig.json", to_text(input)},
           {"hyperparameters.json", to_text(Json(spec.spec.hyperparameters))}};

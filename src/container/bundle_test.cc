@@ -17,7 +17,9 @@ job::HostSpec two_hosts() {
   job::HostSpec spec;
   spec.spec.name = "demo";
   spec.spec.hyperparameters = {{"epochs", "2"}};
-  spec.spec.input = {{"train", "/data"}};
+  spec.spec.input = {{"train", "/data"}, {"csv", ""}};
+  spec.spec.input[1].s3 = {"s3://b/k", false, true, false};
+  spec.spec.input[1].content_type = "text/csv";
   spec.spec.environment = {{"FLAG", "a b"}, {"MUSTER_STEWARD_FD", "9"}};
   spec.spec.python = "/venv/bin/python3";
   spec.spec.path = "/venv/bin:/usr/bin";
@@ -194,7 +196,16 @@ TEST_CASE("bundle: the files of the job are SageMaker's") {
         R"("instance_group_name":"homogeneousCluster","instance_type":"local"}],)"
         R"("network_interface_name":"eth0"})");
   CHECK(files.at("hyperparameters.json") == R"({"epochs":"2"})");
-  CHECK((*parse_json(files.at("inputdataconfig.json")))["train"]["TrainingInputMode"] == "File");
+  CHECK(*parse_json(files.at("inputdataconfig.json")) ==
+        Json{{"train",
+              {{"TrainingInputMode", "File"},
+               {"S3DistributionType", "FullyReplicated"},
+               {"RecordWrapperType", "None"}}},
+             {"csv",
+              {{"TrainingInputMode", "File"},
+               {"S3DistributionType", "ShardedByS3Key"},
+               {"RecordWrapperType", "None"},
+               {"ContentType", "text/csv"}}}});
   const std::map<std::string, std::string> etc = etc_files(two_hosts());
   CHECK(etc.at("hostname") == "algo-2\n");
   CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
@@ -235,6 +246,26 @@ TEST_CASE("cgroup: deaths for want of memory are counted in both versions' files
   CHECK(oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n") == 2);
   CHECK(oom_kills("low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n") == 1);
   CHECK(oom_kills("") == 0);
+}
+
+TEST_CASE("bundle: entry point and arguments stand in train's place, checkpoints at their path") {
+  job::HostSpec spec = two_hosts();
+  const auto args_of = [&] {
+    return (*parse_json(bundle_config(spec, facts())))["process"]["args"];
+  };
+  const Json init{"/usr/local/bin/sm", "init", "--lifeline", "4", "--"};
+  spec.spec.arguments = {"-c", "a b"};
+  Json want = init;
+  for (const char* arg : {"/usr/local/bin/train", "-c", "a b"}) want.push_back(arg);
+  CHECK(args_of() == want);
+  spec.spec.entrypoint = {"/bin/bash"};
+  want[5] = "/bin/bash";
+  CHECK(args_of() == want);
+  spec.spec.checkpoint_path = "/data/ck";
+  CHECK(mount_at(*parse_json(bundle_config(spec, facts())), "/data/ck") == nullptr);
+  spec.spec.checkpoint_url = "s3://b/ck";
+  CHECK(mount_at(*parse_json(bundle_config(spec, facts())), "/data/ck")["source"] ==
+        "/state/jobs/demo/algo-2/ml/checkpoints");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "container/network.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -76,6 +78,24 @@ Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec) {
   TRY(set_address(made.socket.get(), "eth0", job::own_address(spec), spec.prefix_length));
   TRY(set_up(made.socket.get(), "eth0"));
   return network;
+}
+
+Result<Fd> HostNetwork::listen(std::uint16_t port) const {
+  const Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!home) return fail_errno("/proc/thread-self/ns/net");
+  if (::setns(namespace_.get(), CLONE_NEWNET) != 0) return fail_errno("the host's network");
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  CHECK_THAT(::setns(home.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_storage storage{};
+  std::memcpy(&storage, &address, sizeof address);
+  const bool bound = socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage),
+                                      sizeof address) == 0;
+  if (bound && ::listen(socket.get(), SOMAXCONN) == 0) return socket;
+  return fail_errno("127.0.0.1:" + std::to_string(port) + " of the host");
 }
 
 std::string HostNetwork::path() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class HostNetwork {
   /// thread visits the new namespace and comes back. Errors: `denied` without root, `system`.
   static Result<HostNetwork> open(const job::HostSpec& spec);
 
+  /// Listens on the loopback address of the host's own network. The calling thread visits it and
+  /// comes back. Error: `system`: somebody in there listens on it already.
+  Result<Fd> listen(std::uint16_t port) const;
   /// Opens the namespace while this process lives: "/proc/<pid>/fd/<n>".
   std::string path() const;
 

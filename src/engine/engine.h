@@ -31,6 +31,8 @@ class Run {
   virtual ~Run() = default;
   /// In the job's order: the leader first.
   virtual const std::vector<HostPlace>& hosts() const = 0;
+  /// False for a job of attach() whose start was cut short: hosts() are those that were started.
+  virtual bool whole() const { return true; }
   /// The next steward that has ended; each comes once. Error: `closed` once all have come.
   virtual loop::Task<Result<Ended>> next_end() = 0;
 
@@ -40,6 +42,12 @@ class Run {
   void kill(const std::string& host) { stop(host, std::chrono::milliseconds(0)); }
   /// Kills the steward itself. What it had opened is removed by release().
   virtual void destroy(const std::string& host) = 0;
+
+  /// After all have ended: stores what the hosts left where the job's spec says (S3). What was
+  /// stored, as JSON (docs/protocols/steward.md); "{}" if nothing is asked for. Done again, by
+  /// whoever comes later, it does nothing more. `completed`: the job did. Error: one line that
+  /// names the object or the file.
+  virtual loop::Task<Result<std::string>> upload(bool completed) = 0;
 
   /// After all have ended: removes what the job still has on the machine; with `keep` its folder
   /// stays for inspection. Takes as long as removing files takes.
@@ -56,7 +64,8 @@ class Engine {
   virtual Result<std::unique_ptr<Run>> start(const job::Spec& spec) = 0;
   /// Names of jobs that live.
   virtual std::vector<std::string> list() = 0;
-  /// A job that another process started, or this one before it was restarted. Error: `not_found`.
+  /// A job that another process started, or this one before it was restarted; its stewards may have
+  /// ended meanwhile. Error: `not_found`.
   virtual Result<std::unique_ptr<Run>> attach(const std::string& job) = 0;
 };
 

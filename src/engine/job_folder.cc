@@ -58,6 +58,13 @@ Result<JobFolder> JobFolder::create(const std::string& state, const std::string&
   return made.error();
 }
 
+Result<JobFolder> JobFolder::take(const std::string& path) {
+  Fd lock(::open((path + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+  if (!lock) return fail_errno(path + "/lock");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return JobFolder(path, std::move(lock));
+  return fail(Errc::denied, path + ": a process of the job lives");
+}
+
 bool is_locked(const std::string& job_folder) {
   const Fd lock(::open((job_folder + "/lock").c_str(), O_RDWR | O_CLOEXEC));
   if (!lock) return false;
@@ -88,9 +95,17 @@ Result<void> JobFolder::remove() {
 }
 
 Result<void> JobFolder::keep() {
-  TRY(write_file(path_ + "/kept", "", 0600));
+  TRY(mark_kept());
   lock_.reset();
   return {};
+}
+
+Result<void> JobFolder::mark_kept() {
+  return write_file(path_ + "/kept", "", 0600);
+}
+
+void JobFolder::forget_kept() {
+  ::unlink((path_ + "/kept").c_str());
 }
 
 }  // namespace muster::engine

@@ -15,6 +15,8 @@ class JobFolder {
  public:
   /// Errors: `invalid_input` when a job of that name runs or has left its folder; `denied`.
   static Result<JobFolder> create(const std::string& state, const std::string& name);
+  /// The folder of a job whose processes have all ended. Error: `denied` while one lives.
+  static Result<JobFolder> take(const std::string& path);
   /// Folders of jobs of this state that somebody holds the lock of, by name, sorted.
   static std::vector<std::string> living(const std::string& state);
 
@@ -28,6 +30,10 @@ class JobFolder {
   Result<void> remove();
   /// Leaves it for inspection: `kept` marks it, so that a sweep passes it over.
   Result<void> keep();
+  /// A sweep passes the folder over although nobody holds its lock: whoever comes back for the job
+  /// finds its journals.
+  Result<void> mark_kept();
+  void forget_kept();
 
  private:
   JobFolder(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}

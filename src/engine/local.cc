@@ -67,6 +67,7 @@ Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
   std::unique_ptr<LocalRun> run =
       std::make_unique<LocalRun>(programs_, *this, path, std::move(folder));
   TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
+  if (!options_.lifeline) TRY(run->mark_kept());
   const Network network = TRY(allocate_network(options_.network_register, path, routes));
   for (const job::HostSpec& host :
        host_specs(spec, options_.state, path, key_file, network.bridge, network.subnet))
@@ -81,8 +82,7 @@ std::vector<std::string> Local::list() {
 Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
   const std::string path = options_.state + "/jobs/" + job;
   const Result<std::string> text = read_file(path + "/job.json");
-  if (!text || !is_locked(path))
-    return fail(Errc::not_found, "no job named " + job + " runs on this machine");
+  if (!text) return fail(Errc::not_found, "no job named " + job + " is on this machine");
   const Json json = TRY(parse_json(*text));
   const job::Spec spec = TRY(job::spec_from(json));
   std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);

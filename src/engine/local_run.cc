@@ -22,6 +22,7 @@ namespace {
 constexpr int lifeline_number = 3;
 constexpr int lock_number = 4;
 constexpr std::size_t log_tail_bytes = 500;
+constexpr std::chrono::hours upload_limit{24 * 7};
 
 /// When the kernel started `pid`: with it a pid names one process for ever.
 std::string started_at(pid_t pid) {
@@ -106,7 +107,12 @@ Result<void> LocalRun::start(const job::HostSpec& spec) {
 
 Result<void> LocalRun::attach(const std::string& host) {
   const std::string folder = path_ + "/" + host;
-  const std::vector<std::string> words = split_words(TRY(read_file(folder + "/steward.pid")));
+  const Result<std::string> file = read_file(folder + "/steward.pid");
+  if (!file) {
+    whole_ = false;
+    return {};
+  }
+  const std::vector<std::string> words = split_words(*file);
   const std::optional<std::int64_t> number =
       words.size() == 2 ? parse_integer(words[0]) : std::nullopt;
   if (!number) return fail(Errc::protocol, folder + "/steward.pid: expected a pid and a time");
@@ -171,9 +177,33 @@ void LocalRun::destroy(const std::string& host) {
   signal(host, SIGKILL);
 }
 
+/// The program goes on without us if it must: whoever runs it again waits for its end.
+loop::Task<Result<std::string>> LocalRun::upload(bool completed) {
+  const Local::Options& options = local_.options();
+  Command command{
+      .argv = {options.program, "steward", "--upload", path_}, .env = options.env, .cwd = "/"};
+  if (completed) command.argv.push_back("--completed");
+  Result<Programs::Done> done = co_await programs_.run(std::move(command), upload_limit);
+  if (!done) co_return done.error();
+  if (done->outcome.success()) co_return trim(done->out);
+  const std::string said = trim(done->err);
+  std::string line = to_utf8(said.substr(said.rfind('\n') + 1));
+  constexpr std::string_view name = "sm steward: ";
+  if (const std::size_t at = line.find(name); at != std::string::npos)
+    line = line.substr(at + name.size());
+  if (line.starts_with("error: ")) line = line.substr(7);
+  co_return fail(Errc::system, line.empty() ? job::describe(done->outcome) : line);
+}
+
 loop::Task<Result<void>> LocalRun::release(bool keep) {
   const bool well = state_->all_well;
   Result<void> released;
+  if (!folder_) {  // Of an earlier process; its stewards have ended, so nobody holds the lock.
+    Result<JobFolder> taken = JobFolder::take(path_);
+    if (taken) folder_ = *std::move(taken);
+    if (!taken) released = taken.error();
+  }
+  if (folder_ && !keep) folder_->forget_kept();
   if (folder_ && keep) {
     released = folder_->keep();
     folder_.reset();

@@ -28,15 +28,20 @@ class LocalRun final : public Run {
   LocalRun& operator=(const LocalRun&) = delete;
   ~LocalRun() override;
 
+  /// For a job that outlives this process: see JobFolder::mark_kept().
+  Result<void> mark_kept() { return folder_->mark_kept(); }
   /// Starts the steward of `spec`, whose folder is made here.
   Result<void> start(const job::HostSpec& spec);
-  /// Watches a steward that runs already, by the pid file that start() wrote.
+  /// Watches a steward that runs already, by the pid file that start() wrote; where there is none
+  /// the host was never started.
   Result<void> attach(const std::string& host);
 
   const std::vector<HostPlace>& hosts() const override { return hosts_; }
+  bool whole() const override { return whole_; }
   loop::Task<Result<Ended>> next_end() override;
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void destroy(const std::string& host) override;
+  loop::Task<Result<std::string>> upload(bool completed) override;
   loop::Task<Result<void>> release(bool keep) override;
   std::string folder() const override { return path_; }
 
@@ -50,6 +55,7 @@ class LocalRun final : public Run {
   std::string path_;
   std::optional<JobFolder> folder_;
   std::vector<HostPlace> hosts_;
+  bool whole_ = true;
   Pipe lifeline_;
   std::shared_ptr<State> state_;
 };

@@ -3,7 +3,8 @@
 namespace muster::job {
 namespace {
 constexpr std::size_t header_bytes = 6;
-constexpr char flag_part = 1;
+constexpr int flag_part = 1;
+constexpr int flag_alone = 2;
 }  // namespace
 
 std::string encode(const Lines& lines) {
@@ -14,7 +15,7 @@ std::string encode(const Lines& lines) {
   for (unsigned shift = 0; shift < 32; shift += 8)
     payload += static_cast<char>(static_cast<unsigned char>(rank >> shift));
   payload += static_cast<char>(lines.stream);
-  payload += lines.part ? flag_part : '\0';
+  payload += static_cast<char>((lines.part ? flag_part : 0) | (lines.alone ? flag_alone : 0));
   payload += lines.bytes;
   return payload;
 }
@@ -30,9 +31,11 @@ Result<Lines> lines_from(std::string_view payload) {
   if (payload[4] != static_cast<char>(Stream::out) && payload[4] != static_cast<char>(Stream::err))
     return fail(Errc::protocol, "lines of an unknown stream");
   lines.stream = static_cast<Stream>(payload[4]);
-  if (payload[5] != 0 && payload[5] != flag_part)
+  const int flags = payload[5];
+  if ((flags & ~(flag_part | flag_alone)) != 0)
     return fail(Errc::protocol, "lines with unknown flags");
-  lines.part = payload[5] == flag_part;
+  lines.part = (flags & flag_part) != 0;
+  lines.alone = (flags & flag_alone) != 0;
   lines.bytes = payload.substr(header_bytes);
   return lines;
 }

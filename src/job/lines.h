@@ -22,12 +22,13 @@ struct Lines {
   int rank = -1;  ///< -1: not a rank, muster itself or a launcher's own output.
   Stream stream = Stream::out;
   bool part = false;
-  std::string bytes;  ///< At most `line_bytes_max`; any bytes.
+  std::string bytes;   ///< At most `line_bytes_max`; any bytes.
+  bool alone = false;  ///< The rank is its host's only program: logs of the host need no tag.
 
   bool operator==(const Lines&) const = default;
 };
 
-/// Payload of a `lines` frame: i32 LE rank, u8 stream, u8 flags (1 = part), bytes.
+/// Payload of a `lines` frame: i32 LE rank, u8 stream, u8 flags (1 = part, 2 = alone), bytes.
 std::string encode(const Lines& lines);
 Result<Lines> lines_from(std::string_view payload);
 

@@ -1,17 +1,18 @@
 #include "job/spec.h"
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/text.h"
+#include "job/spec_fields.h"
+#include "job/spec_s3.h"
 
 namespace muster::job {
 namespace {
 
 constexpr int hosts_max = 999;
-constexpr std::size_t host_folder_bytes_max = 90;  // Unix socket paths end at 107.
+constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and more lies below.
 constexpr std::int64_t days_28_seconds = 28 * 86400;
 
 bool is_letter_or_digit(char c) {
@@ -37,23 +38,6 @@ bool is_variable_name(std::string_view name) {
   return !name.empty() && name.find('=') == std::string_view::npos;
 }
 
-Error wrong(const std::string& field, const std::string& expected) {
-  return fail(Errc::invalid_input, field + ": expected " + expected);
-}
-
-Result<void> check_text(const std::string& field, std::string_view text) {
-  if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
-    return wrong(field, "UTF-8 text without a NUL");
-  return {};
-}
-
-Result<void> check_path(const std::string& field, std::string_view path, bool may_be_empty) {
-  TRY(check_text(field, path));
-  if (path.empty() && may_be_empty) return {};
-  if (path.empty() || path.front() != '/') return wrong(field, "an absolute path");
-  return {};
-}
-
 Result<void> check_map(const std::string& field, const Env& map) {
   for (const auto& [name, value] : map) {
     if (!is_variable_name(name)) return wrong(field, "names that are not empty and without '='");
@@ -68,89 +52,13 @@ Result<void> check_input(const std::vector<InputChannel>& input) {
     const std::string field = "InputDataConfig[" + std::to_string(i) + "].";
     if (!is_channel_name(input[i].name))
       return wrong(field + "ChannelName", "1 to 64 letters, digits, '.', '-' or '_'");
-    TRY(check_path(field + "Folder", input[i].folder, false));
+    TRY(check_source(field, input[i]));
     for (std::size_t j = 0; j < i; ++j)
       if (input[j].name == input[i].name)
         return wrong(field + "ChannelName", "each channel once; twice: " + input[i].name);
   }
   return {};
 }
-
-/// Reads fields of one JSON object into a struct; the first thing that is wrong stays.
-class Fields {
- public:
-  Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-    if (!json.is_object()) note(path_.empty() ? "specification" : path_, "an object");
-  }
-
-  void text(const char* name, std::string& value, bool required = false) {
-    const Json* const found = find(name, required);
-    if (found == nullptr) return;
-    if (!found->is_string()) return note(path_of(name), "text");
-    value = found->get<std::string>();
-  }
-  template <class Number>
-  void integer(const char* name, Number& value) {
-    const Json* const found = find(name, false);
-    if (found == nullptr) return;
-    if (!found->is_number_integer()) return note(path_of(name), "an integer");
-    const std::int64_t read = found->get<std::int64_t>();
-    if (read < std::numeric_limits<Number>::min() || read > std::numeric_limits<Number>::max())
-      return note(path_of(name), "an integer in range");
-    value = static_cast<Number>(read);
-  }
-  void texts(const char* name, std::map<std::string, std::string>& value) {
-    const Json* const found = find(name, false);
-    if (found == nullptr) return;
-    if (!found->is_object()) return note(path_of(name), "an object of texts");
-    for (const auto& [key, item] : found->items()) {
-      if (!item.is_string()) return note(path_of(name) + "[" + key + "]", "text");
-      value[key] = item.get<std::string>();
-    }
-  }
-  const Json* array(const char* name) {
-    const Json* const found = find(name, false);
-    if (found != nullptr && !found->is_array()) note(path_of(name), "an array");
-    return found != nullptr && found->is_array() ? found : nullptr;
-  }
-  const Json* object(const char* name) {
-    const Json* const found = find(name, false);
-    if (found != nullptr && !found->is_object()) note(path_of(name), "an object");
-    return found != nullptr && found->is_object() ? found : nullptr;
-  }
-  /// Refuses fields that were not asked for above.
-  void no_others() {
-    if (error_ || !json_.is_object()) return;
-    for (const auto& [key, item] : json_.items())
-      if (std::find(known_.begin(), known_.end(), key) == known_.end())
-        return note(path_of(key), "no such field");
-  }
-  void take(const Fields& inner) {
-    if (!error_) error_ = inner.error_;
-  }
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  const Json* find(const char* name, bool required) {
-    known_.emplace_back(name);
-    if (!json_.is_object()) return nullptr;
-    const Json::const_iterator found = json_.find(name);
-    const bool there = found != json_.end() && !found->is_null();
-    if (!there && required) note(path_of(name), "it to be there");
-    return there ? &*found : nullptr;
-  }
-  std::string path_of(const std::string& name) const {
-    return path_.empty() ? name : path_ + "." + name;
-  }
-  void note(const std::string& field, const std::string& expected) {
-    if (!error_) error_ = wrong(field, expected);
-  }
-
-  const Json& json_;
-  std::string path_;
-  std::vector<std::string> known_;
-  std::optional<Error> error_;
-};
 
 void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   Fields own(json, "Muster");
@@ -162,22 +70,12 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.text("OutputFolder", spec.output_folder);
   own.integer("ShmBytes", spec.shm_bytes);
   own.integer("MemoryBytes", spec.memory_bytes);
+  if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
   if (const Json* const binds = own.array("ReadOnlyBinds"))
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
   own.no_others();
   spec.grace = std::chrono::milliseconds(grace_ms);
   outer.take(own);
-}
-
-void read_input(const Json& json, Spec& spec, Fields& outer) {
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    Fields channel(json[i], "InputDataConfig[" + std::to_string(i) + "]");
-    InputChannel read;
-    channel.text("ChannelName", read.name, true);
-    channel.text("Folder", read.folder, true);
-    outer.take(channel);
-    spec.input.push_back(std::move(read));
-  }
 }
 
 }  // namespace
@@ -203,6 +101,7 @@ Result<void> check(const Spec& spec) {
   TRY(check_map("HyperParameters", spec.hyperparameters));
   TRY(check_map("Environment", spec.environment));
   TRY(check_input(spec.input));
+  TRY(check_outputs(spec));
   if (spec.instance_count < 1 || spec.instance_count > hosts_max)
     return wrong("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
   TRY(check_text("ResourceConfig.InstanceType", spec.instance_type));
@@ -242,33 +141,35 @@ Result<void> check(const HostSpec& spec) {
   TRY(check_path("job_folder", spec.job_folder, false));
   TRY(check_path("host_folder", spec.host_folder, false));
   if (spec.host_folder.size() > host_folder_bytes_max)
-    return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) +
-                                    " bytes (a socket in it must have a path)");
+    return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
   return check_path("key_file", spec.key_file, false);
 }
 
 Json to_json(const Spec& spec) {
-  Json input = Json::array();
-  for (const InputChannel& channel : spec.input)
-    input.push_back({{"ChannelName", channel.name}, {"Folder", channel.folder}});
-  return Json{
-      {"TrainingJobName", spec.name},
-      {"HyperParameters", spec.hyperparameters},
-      {"InputDataConfig", input},
-      {"Environment", spec.environment},
-      {"ResourceConfig",
-       {{"InstanceCount", spec.instance_count}, {"InstanceType", spec.instance_type}}},
-      {"StoppingCondition", {{"MaxRuntimeInSeconds", spec.run_time_max.count()}}},
-      {"AlgorithmSpecification", {{"TrainingImage", "host"}, {"TrainingInputMode", "File"}}},
-      {"Muster",
-       {{"SourceFolder", spec.source_folder},
-        {"Python", spec.python},
-        {"Path", spec.path},
-        {"GraceMs", spec.grace.count()},
-        {"OutputFolder", spec.output_folder},
-        {"ReadOnlyBinds", spec.read_only_binds},
-        {"ShmBytes", spec.shm_bytes},
-        {"MemoryBytes", spec.memory_bytes}}}};
+  Json json{{"TrainingJobName", spec.name},
+            {"HyperParameters", spec.hyperparameters},
+            {"InputDataConfig", input_json(spec.input)},
+            {"Environment", spec.environment},
+            {"ResourceConfig",
+             {{"InstanceCount", spec.instance_count}, {"InstanceType", spec.instance_type}}},
+            {"StoppingCondition", {{"MaxRuntimeInSeconds", spec.run_time_max.count()}}},
+            {"AlgorithmSpecification",
+             {{"TrainingImage", "host"},
+              {"TrainingInputMode", "File"},
+              {"ContainerEntrypoint", spec.entrypoint},
+              {"ContainerArguments", spec.arguments}}},
+            {"Muster",
+             {{"SourceFolder", spec.source_folder},
+              {"Python", spec.python},
+              {"Path", spec.path},
+              {"GraceMs", spec.grace.count()},
+              {"OutputFolder", spec.output_folder},
+              {"ReadOnlyBinds", spec.read_only_binds},
+              {"ShmBytes", spec.shm_bytes},
+              {"MemoryBytes", spec.memory_bytes},
+              {"S3", access_json(spec.s3)}}}};
+  add_outputs(spec, json);
+  return json;
 }
 
 Json to_json(const HostSpec& spec) {
@@ -306,6 +207,17 @@ Result<Spec> spec_from(const Json& json) {
     inner.integer("MaxRuntimeInSeconds", seconds);
     fields.take(inner);
   }
+  if (const Json* const algorithm = fields.object("AlgorithmSpecification")) {
+    Fields inner(*algorithm, "AlgorithmSpecification");
+    std::string mode = "File";
+    inner.text("TrainingInputMode", mode);
+    if (mode != "File" && mode != "FastFile")
+      inner.note(inner.path_of("TrainingInputMode"), "File (or FastFile), got " + mode);
+    inner.text_list("ContainerEntrypoint", spec.entrypoint);
+    inner.text_list("ContainerArguments", spec.arguments);
+    fields.take(inner);
+  }
+  read_outputs(fields, spec);
   if (const Json* const own = fields.object("Muster")) read_own_part(*own, spec, fields);
   if (fields.error()) return *fields.error();
   spec.run_time_max = std::chrono::seconds(seconds);

@@ -12,12 +12,38 @@
 
 namespace muster::job {
 
+/// Objects of S3 that a channel is made of: CreateTrainingJob's S3DataSource, File mode.
+struct S3Source {
+  std::string url{};      ///< "s3://bucket/…": a folder, the start of keys, an object.
+  bool manifest = false;  ///< `url` is a ManifestFile; else an S3Prefix.
+  bool sharded = false;   ///< ShardedByS3Key: each host gets a share of the objects.
+  bool gzip = false;      ///< CompressionType Gzip: objects named *.gz are unpacked.
+
+  bool operator==(const S3Source&) const = default;
+};
+
+/// Data for the job, either from `folder` or from `s3`.
 struct InputChannel {
-  std::string name;    ///< Letters, digits, '.', '-', '_'; 1 to 64 of them.
-  std::string folder;  ///< Absolute path on the submitter's machine; never written to.
+  std::string name;      ///< Letters, digits, '.', '-', '_'; 1 to 64 of them.
+  std::string folder{};  ///< Absolute path on the submitter's machine; never written to.
+  S3Source s3{};
+  std::string content_type{};
+  std::string record_wrapper = "None";  ///< Told to the job, done by nobody.
 
   bool operator==(const InputChannel&) const = default;
 };
+
+/// How stewards reach S3. Secrets stand in files only.
+struct S3Access {
+  std::string endpoint{};          ///< "http://127.0.0.1:7700"; empty: Amazon's.
+  std::string region{};            ///< Empty: us-east-1.
+  std::string credentials_file{};  ///< Absolute, mode 0600, in the form of ~/.aws/credentials.
+  std::string ca_file{};           ///< Roots to trust; empty: the machine's.
+
+  bool operator==(const S3Access&) const = default;
+};
+
+inline constexpr const char* checkpoints_path = "/opt/ml/checkpoints";
 
 /// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
 ///
@@ -32,6 +58,12 @@ struct Spec {
   int instance_count = 1;  ///< Hosts, 1 to 999.
   std::string instance_type = "local";
   std::chrono::seconds run_time_max{86400};
+  Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
+  Args arguments;             ///< ContainerArguments.
+  std::string s3_output;      ///< S3OutputPath: results go below <this>/<job>/output; may be empty.
+  bool packed_output = true;  ///< As .tar.gz; else file by file (CompressionType NONE).
+  std::string checkpoint_url;  ///< CheckpointConfig.S3Uri; empty: none are kept.
+  std::string checkpoint_path = checkpoints_path;  ///< Where the job finds and writes them.
 
   // muster's own part.
   std::string source_folder;  ///< The user's code, absolute; empty: none is staged.
@@ -42,6 +74,7 @@ struct Spec {
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
   std::int64_t shm_bytes = std::int64_t{1} << 30;  ///< Size limit of each host's /dev/shm.
   std::int64_t memory_bytes = 0;                   ///< Limit per host; 0: none.
+  S3Access s3;
 
   bool operator==(const Spec&) const = default;
 };
@@ -71,6 +104,9 @@ struct HostSpec {
 
 /// "algo-1" ... "algo-N" in the order SageMaker sorts them: as text, so algo-10 before algo-2.
 std::vector<std::string> host_names(int count);
+
+/// Where the job's results go in S3: "<s3_output>/<job>/output". Empty if nowhere.
+std::string s3_results(const Spec& spec);
 
 /// The address of `spec.host`. `spec` is one that check() accepts.
 const std::string& own_address(const HostSpec& spec);

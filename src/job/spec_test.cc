@@ -24,6 +24,18 @@ Spec whole_spec() {
   spec.read_only_binds = {"/tmp/lib"};
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
+  InputChannel remote{"remote", ""};
+  remote.s3 = {"s3://bucket/in", true, true, true};
+  remote.content_type = "text/csv";
+  remote.record_wrapper = "RecordIO";
+  spec.input.push_back(remote);
+  spec.entrypoint = {"/bin/bash"};
+  spec.arguments = {"-c", "echo \"$HOME\""};
+  spec.s3_output = "s3://bucket/out/";
+  spec.packed_output = false;
+  spec.checkpoint_url = "s3://bucket/ck";
+  spec.checkpoint_path = "/data/ck";
+  spec.s3 = {"http://127.0.0.1:7700", "eu-west-1", "/run/keys", "/etc/ca.pem"};
   return spec;
 }
 
@@ -65,6 +77,31 @@ TEST_CASE("spec: a request of CreateTrainingJob is enough, fields without use ar
   CHECK(spec->hyperparameters.empty());
 }
 
+TEST_CASE("spec: channels, results and checkpoints in S3 are as CreateTrainingJob names them") {
+  const Result<Spec> spec = spec_from(*parse_json(R"({
+      "TrainingJobName": "j",
+      "AlgorithmSpecification": {"TrainingInputMode": "File", "ContainerEntrypoint": ["/bin/bash"],
+                                 "ContainerArguments": ["-c", "x y"]},
+      "InputDataConfig": [
+        {"ChannelName": "a", "DataSource": {"S3DataSource": {"S3Uri": "s3://b/a"}}},
+        {"ChannelName": "b", "CompressionType": "Gzip", "InputMode": "FastFile",
+         "ContentType": "text/csv", "RecordWrapperType": "None",
+         "DataSource": {"S3DataSource": {"S3Uri": "s3://b/m", "S3DataType": "ManifestFile",
+                                         "S3DataDistributionType": "ShardedByS3Key"}}}],
+      "OutputDataConfig": {"S3OutputPath": "s3://b/out//", "KmsKeyId": ""},
+      "CheckpointConfig": {"S3Uri": "s3://b/ck", "LocalPath": "/opt/ml/checkpoints/"}})"));
+  REQUIRE(spec);
+  CHECK(spec->entrypoint == Args{"/bin/bash"});
+  CHECK(spec->arguments == Args{"-c", "x y"});
+  CHECK(spec->input[0].s3 == S3Source{"s3://b/a", false, false, false});
+  CHECK(spec->input[1].s3 == S3Source{"s3://b/m", true, true, true});
+  CHECK(spec->input[1].content_type == "text/csv");
+  CHECK(s3_results(*spec) == "s3://b/out/j/output");
+  CHECK(spec->packed_output);
+  CHECK(spec->checkpoint_path == checkpoints_path);
+  CHECK(s3_results(Spec()).empty());
+}
+
 TEST_CASE("spec: what is wrong is named") {
   struct {
     const char* json;
@@ -90,6 +127,38 @@ TEST_CASE("spec: what is wrong is named") {
       {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "Folder": "/a"},
           {"ChannelName": "t", "Folder": "/b"}]})",
        "InputDataConfig[1].ChannelName: expected each channel once"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "Folder": "/a",
+          "DataSource": {"S3DataSource": {"S3Uri": "s3://b/k"}}}]})",
+       "InputDataConfig[0].Folder: expected a folder or a DataSource"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t",
+          "DataSource": {"FileSystemDataSource": {}}}]})",
+       "InputDataConfig[0].DataSource.S3DataSource: expected it to be there"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t",
+          "DataSource": {"S3DataSource": {"S3Uri": "/b/k"}}}]})",
+       "InputDataConfig[0].DataSource.S3DataSource.S3Uri: expected s3://bucket/"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "DataSource":
+          {"S3DataSource": {"S3Uri": "s3://b", "S3DataType": "AugmentedManifestFile"}}}]})",
+       "InputDataConfig[0].DataSource.S3DataSource.S3DataType: expected S3Prefix or ManifestFile"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "InputMode": "Pipe",
+          "DataSource": {"S3DataSource": {"S3Uri": "s3://b"}}}]})",
+       "InputDataConfig[0].InputMode: expected File (or FastFile), got Pipe"},
+      {R"({"TrainingJobName": "j", "AlgorithmSpecification": {"ContainerEntrypoint": [1]}})",
+       "AlgorithmSpecification.ContainerEntrypoint[0]: expected text"},
+      {R"({"TrainingJobName": "j", "AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})",
+       "AlgorithmSpecification.TrainingInputMode: expected File"},
+      {R"({"TrainingJobName": "j", "OutputDataConfig": {"S3OutputPath": "s3://"}})",
+       "OutputDataConfig.S3OutputPath: expected s3://bucket/"},
+      {R"({"TrainingJobName": "j", "OutputDataConfig": {"CompressionType": "ZIP"}})",
+       "OutputDataConfig.CompressionType: expected GZIP or NONE"},
+      {R"({"TrainingJobName": "j", "CheckpointConfig": {}})",
+       "CheckpointConfig.S3Uri: expected it to be there"},
+      {R"({"TrainingJobName": "j", "CheckpointConfig": {"S3Uri": "s3://b", "LocalPath": "/etc"}})",
+       "CheckpointConfig.LocalPath: expected a folder of its own"},
+      {R"({"TrainingJobName": "j", "CheckpointConfig": {"S3Uri": "s3://b",
+          "LocalPath": "/data/../etc"}})",
+       "CheckpointConfig.LocalPath: expected a folder of its own"},
+      {R"({"TrainingJobName": "j", "Muster": {"S3": {"Secret": "x"}}})",
+       "Muster.S3.Secret: expected no such field"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 0}})",
        "ResourceConfig.InstanceCount: expected 1 to 999"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 1e3}})",
@@ -123,7 +192,7 @@ TEST_CASE("spec: a host's part is checked too") {
       {"prefix_length: expected", [](HostSpec& spec) { spec.prefix_length = 33; }},
       {"key_file: expected", [](HostSpec& spec) { spec.key_file = "key"; }},
       {"host_folder: expected",
-       [](HostSpec& spec) { spec.host_folder = "/" + std::string(99, 'x'); }},
+       [](HostSpec& spec) { spec.host_folder = "/" + std::string(3001, 'x'); }},
       {"Environment[A]: expected UTF-8",
        [](HostSpec& spec) { spec.spec.environment["A"] = "\xff"; }},
   };

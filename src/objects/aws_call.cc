@@ -5,7 +5,7 @@
 namespace muster::objects {
 namespace {
 
-constexpr std::size_t text_bytes_max = 1u << 20;
+constexpr std::size_t text_bytes_max = 4u << 20;  // A page of a listing: 1,000 encoded keys.
 
 }  // namespace
 

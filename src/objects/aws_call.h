@@ -25,7 +25,7 @@ struct AwsAnswer {
 };
 
 /// Signs a request and makes one exchange. The body of a 2xx goes to `on_body` if there is one;
-/// else it is kept, as is that of every other answer, 1 MiB at most (beyond: `protocol`).
+/// else it is kept, as is that of every other answer, 4 MiB at most (beyond: `protocol`).
 loop::Task<Result<AwsAnswer>> aws_exchange(loop::HttpClient& http, AwsRequest request,
                                            std::string service, std::string region,
                                            Credentials credentials, loop::HttpOnBody on_body);

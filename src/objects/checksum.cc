@@ -3,56 +3,26 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <bit>
-#include <cstring>
 
 #include "base/result.h"
 #include "base/text.h"
+#include "objects/crc.h"
 
 namespace muster::objects {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
-
-/// Eight tables: the checksum takes eight bytes in a step.
-using CrcTables = std::array<std::array<std::uint64_t, 256>, 8>;
-
-/// `polynomial`: its bits reversed.
-CrcTables make_tables(std::uint64_t polynomial) {
-  CrcTables tables{};
-  for (std::size_t byte = 0; byte < 256; ++byte) {
-    std::uint64_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? polynomial : 0);
-    tables[0][byte] = value;
-  }
-  for (std::size_t table = 1; table < 8; ++table)
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint64_t before = tables[table - 1][byte];
-      tables[table][byte] = before >> 8 ^ tables[0][before & 255];
-    }
-  return tables;
+/// Most significant first.
+std::string bytes_of(Checksum kind, std::uint64_t value) {
+  const int size = kind == Checksum::crc64nvme ? 8 : 4;
+  std::string bytes;
+  for (int i = size - 1; i >= 0; --i) bytes += static_cast<char>(value >> (8 * i) & 255);
+  return bytes;
 }
 
-const CrcTables& tables_of(Checksum kind) {
-  static const CrcTables crc32 = make_tables(0xEDB88320);
-  static const CrcTables crc32c = make_tables(0x82F63B78);
-  static const CrcTables crc64nvme = make_tables(0x9A6C9329AC4BC9B5);
-  if (kind == Checksum::crc32) return crc32;
-  return kind == Checksum::crc32c ? crc32c : crc64nvme;
-}
-
-std::uint64_t crc_step(const CrcTables& tables, std::uint64_t crc, std::string_view bytes) {
-  while (bytes.size() >= 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), 8);
-    word ^= crc;
-    crc = 0;
-    for (std::size_t i = 0; i < 8; ++i) crc ^= tables[7 - i][word >> (8 * i) & 255];
-    bytes.remove_prefix(8);
-  }
-  for (const char c : bytes)
-    crc = crc >> 8 ^ tables[0][(crc ^ static_cast<unsigned char>(c)) & 255];
-  return crc;
+std::uint64_t number_of(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
 }
 
 const EVP_MD* evp_of(Checksum kind) {
@@ -72,7 +42,7 @@ const EVP_MD* evp_of(Checksum kind) {
 
 struct Digest::State {
   Checksum kind;
-  const CrcTables* tables = nullptr;
+  bool is_crc = false;
   std::uint64_t crc = 0;
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> evp{nullptr, EVP_MD_CTX_free};
 };
@@ -81,7 +51,7 @@ Digest::Digest(Checksum kind) : state_(std::make_unique<State>()) {
   state_->kind = kind;
   const EVP_MD* evp = evp_of(kind);
   if (evp == nullptr) {
-    state_->tables = &tables_of(kind);
+    state_->is_crc = true;
     state_->crc = kind == Checksum::crc64nvme ? ~std::uint64_t{0} : 0xFFFFFFFF;
     return;
   }
@@ -94,21 +64,15 @@ Digest::Digest(Digest&&) noexcept = default;
 Digest& Digest::operator=(Digest&&) noexcept = default;
 
 void Digest::add(std::string_view bytes) {
-  if (state_->tables != nullptr) {
-    state_->crc = crc_step(*state_->tables, state_->crc, bytes);
+  if (state_->is_crc) {
+    state_->crc = crc_updated(state_->kind, state_->crc, bytes);
     return;
   }
   CHECK_THAT(EVP_DigestUpdate(state_->evp.get(), bytes.data(), bytes.size()) == 1, "digest");
 }
 
 std::string Digest::finish() {
-  if (state_->tables != nullptr) {
-    const int size = state_->kind == Checksum::crc64nvme ? 8 : 4;
-    const std::uint64_t value = ~state_->crc;
-    std::string bytes;
-    for (int i = size - 1; i >= 0; --i) bytes += static_cast<char>(value >> (8 * i) & 255);
-    return bytes;
-  }
+  if (state_->is_crc) return bytes_of(state_->kind, ~state_->crc);
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
   unsigned size = 0;
   CHECK_THAT(EVP_DigestFinal_ex(state_->evp.get(), bytes.data(), &size) == 1, "digest");
@@ -128,6 +92,67 @@ std::string base64(std::string_view bytes) {
       text += k <= group.size() ? digits[bits >> (18 - 6 * k) & 63] : '=';
   }
   return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  constexpr unsigned bad = 64;
+  const auto value_of = [](char c) -> unsigned {
+    if (c >= 'A' && c <= 'Z') return static_cast<unsigned>(c - 'A');
+    if (c >= 'a' && c <= 'z') return static_cast<unsigned>(c - 'a' + 26);
+    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0' + 52);
+    if (c == '+') return 62;
+    return c == '/' ? 63 : bad;
+  };
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::string bytes;
+  while (!text.empty()) {
+    std::size_t digits = 4;
+    if (text.size() == 4 && text[3] == '=') digits = text[2] == '=' ? 2 : 3;
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      const unsigned value = value_of(text[i]);
+      if (value == bad) return std::nullopt;
+      bits |= value << (18 - 6 * i);
+    }
+    const std::uint32_t unused = digits == 4 ? 0 : digits == 3 ? 0xFF : 0xFFFF;
+    if ((bits & unused) != 0) return std::nullopt;
+    for (std::size_t i = 0; i + 1 < digits; ++i)
+      bytes += static_cast<char>(bits >> (16 - 8 * i) & 255);
+    text.remove_prefix(4);
+  }
+  return bytes;
+}
+
+std::size_t digest_bytes(Checksum kind) {
+  switch (kind) {
+    case Checksum::crc32:
+    case Checksum::crc32c:
+      return 4;
+    case Checksum::crc64nvme:
+      return 8;
+    case Checksum::md5:
+      return 16;
+    case Checksum::sha1:
+      return 20;
+    case Checksum::sha256:
+      return 32;
+  }
+  return 0;
+}
+
+std::string combined(Checksum kind, std::string_view first, std::string_view second,
+                     std::uint64_t second_bytes) {
+  CHECK_THAT(evp_of(kind) == nullptr && first.size() == digest_bytes(kind) &&
+                 second.size() == first.size(),
+             "two CRCs");
+  const std::uint64_t moved = crc_shifted(kind, number_of(first), second_bytes);
+  return bytes_of(kind, moved ^ number_of(second));
+}
+
+std::string composite(Checksum kind, const std::vector<std::string>& parts) {
+  Digest digest(kind);
+  for (const std::string& part : parts) digest.add(part);
+  return base64(digest.finish()) + "-" + std::to_string(parts.size());
 }
 
 std::string rendered(const Expected& expected, const std::string& digest) {

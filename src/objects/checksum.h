@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster::objects {
 
@@ -30,6 +31,18 @@ class Digest {
 };
 
 std::string base64(std::string_view bytes);
+/// Standard alphabet, padded, nothing else in it; none for any other text.
+std::optional<std::string> from_base64(std::string_view text);
+
+/// How many bytes a digest of this kind has.
+std::size_t digest_bytes(Checksum kind);
+/// The checksum of two runs of bytes from those of each: `second_bytes` is the length of the
+/// second. CRCs only.
+std::string combined(Checksum kind, std::string_view first, std::string_view second,
+                     std::uint64_t second_bytes);
+/// What S3 gives an object of parts as its COMPOSITE checksum: base64 of the digest of the parts'
+/// digests, and "-N".
+std::string composite(Checksum kind, const std::vector<std::string>& parts);
 
 /// What a server says a whole object's checksum is.
 struct Expected {

@@ -39,6 +39,9 @@ class S3Client final : public ObjectStore {
   loop::Task<Result<void>> download(S3Url from, std::string path) override;
   loop::Task<Result<void>> upload(std::string path, S3Url to) override;
 
+  /// For the calls of s3_list.h, fetch_folder.h and stream_upload.h; it outlives the client.
+  const std::shared_ptr<S3State>& state() const { return state_; }
+
  private:
   explicit S3Client(std::shared_ptr<S3State> state);
   std::shared_ptr<S3State> state_;

@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "loop/wait.h"
 #include "objects/checksum.h"
+#include "objects/multipart.h"
 #include "objects/s3_call.h"
 
 namespace muster::objects {
 namespace {
 
-constexpr std::uint64_t parts_max = 10000;  // S3's own limit.
 constexpr std::size_t piece_bytes = 1u << 20;
 
 struct Sums {
@@ -46,6 +46,7 @@ loop::Task<Result<Sums>> sums_of(loop::Loop& loop, loop::HttpFilePart part, bool
 struct Source {
   Fd fd;
   std::uint64_t bytes = 0;
+  struct timespec changed {};
 };
 
 Result<Source> open_source(const std::string& path) {
@@ -56,16 +57,24 @@ Result<Source> open_source(const std::string& path) {
   if (::fstat(source.fd.get(), &status) != 0) return fail_errno(path);
   if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, path + ": not a regular file");
   source.bytes = static_cast<std::uint64_t>(status.st_size);
+  source.changed = status.st_ctim;
   return source;
 }
 
-/// PUT of a range: a whole object or one part of it. Gives the ETag and the CRC.
-struct Stored {
-  std::string etag;
-  std::string crc32;
-};
-loop::Task<Result<Stored>> put(std::shared_ptr<S3State> state, S3Url to, Pairs query,
-                               loop::HttpFilePart part) {
+/// Parts of before and after a change make an object that never was.
+Result<void> check_unchanged(const Source& source) {
+  struct stat status {};
+  if (::fstat(source.fd.get(), &status) != 0) return fail_errno("stat");
+  if (static_cast<std::uint64_t>(status.st_size) == source.bytes &&
+      status.st_ctim.tv_sec == source.changed.tv_sec &&
+      status.st_ctim.tv_nsec == source.changed.tv_nsec)
+    return {};
+  return fail(Errc::invalid_input, "the file changed while it was uploaded");
+}
+
+/// PUT of a range: a whole object or one part of it.
+loop::Task<Result<StoredPart>> put(std::shared_ptr<S3State> state, S3Url to, Pairs query,
+                                   loop::HttpFilePart part) {
   const bool plain = is_plain(*state, to.bucket);
   Result<Sums> sums = co_await sums_of(state->loop, part, plain);
   if (!sums) co_return sums.error().in(text_of(to));
@@ -77,65 +86,28 @@ loop::Task<Result<Stored>> put(std::shared_ptr<S3State> state, S3Url to, Pairs q
                     .file_hash = sums->sha256};
   Result<S3Answer> answer = co_await s3_call(state, std::move(request));
   if (!answer) co_return answer.error();
-  co_return Stored{answer->head.value("ETag"), sums->crc32};
-}
-
-loop::Task<Result<std::string>> begin_multipart(std::shared_ptr<S3State> state, S3Url to) {
-  S3Request request{.method = "POST",
-                    .url = to,
-                    .query = {{"uploads", ""}},
-                    .headers = {{"x-amz-checksum-algorithm", "CRC32"}}};
-  Result<S3Answer> answer = co_await s3_call(state, std::move(request));
-  if (!answer) co_return answer.error();
-  const std::optional<std::string> id = xml_text(answer->text, "UploadId");
-  if (!id || id->empty())
-    co_return fail(Errc::protocol, text_of(to) + ": the server named no UploadId");
-  co_return *id;
-}
-
-loop::Task<Result<void>> end_multipart(std::shared_ptr<S3State> state, S3Url to, std::string id,
-                                       std::vector<Stored> parts) {
-  std::string body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    body += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" +
-            xml_escaped(parts[i].etag) + "</ETag><ChecksumCRC32>" + parts[i].crc32 +
-            "</ChecksumCRC32></Part>";
-  body += "</CompleteMultipartUpload>";
-  S3Request request{.method = "POST",
-                    .url = std::move(to),
-                    .query = {{"uploadId", std::move(id)}},
-                    .headers = {{"content-type", "application/xml"}},
-                    .body = std::move(body)};
-  Result<S3Answer> answer = co_await s3_call(state, std::move(request));
-  if (!answer) co_return answer.error();
-  co_return Result<void>();
+  co_return StoredPart{answer->head.value("ETag"), sums->crc32};
 }
 
 loop::Task<Result<void>> send_parts(std::shared_ptr<S3State> state, S3Url to, const Source& source,
                                     std::string id) {
   const std::uint64_t part_bytes =
       std::max(state->options.part_bytes, (source.bytes + parts_max - 1) / parts_max);
-  std::vector<Stored> parts;
+  std::vector<StoredPart> parts;
   for (std::uint64_t offset = 0; offset < source.bytes; offset += part_bytes) {
     const loop::HttpFilePart part{source.fd.get(), offset,
                                   std::min(part_bytes, source.bytes - offset)};
     Pairs query{{"partNumber", std::to_string(parts.size() + 1)}, {"uploadId", id}};
-    Result<Stored> stored = co_await put(state, to, std::move(query), part);
+    Result<StoredPart> stored = co_await put(state, to, std::move(query), part);
     if (!stored) co_return stored.error();
     if (stored->etag.empty())
       co_return fail(Errc::protocol, text_of(to) + ": the server gave a part no ETag");
     parts.push_back(*std::move(stored));
   }
+  Result<void> unchanged = check_unchanged(source);
+  if (!unchanged) co_return unchanged.error().in(text_of(to));
   Result<void> ended = co_await end_multipart(state, to, std::move(id), std::move(parts));
   co_return ended;
-}
-
-/// Parts that were stored cost money until the upload is ended or aborted.
-loop::Task<void> abort_multipart(std::shared_ptr<S3State> state, S3Url to, std::string id) {
-  S3Request request{
-      .method = "DELETE", .url = std::move(to), .query = {{"uploadId", std::move(id)}}};
-  Result<S3Answer> ignored = co_await s3_once(state, std::move(request), nullptr);
-  static_cast<void>(ignored);  // The upload's own error is what counts.
 }
 
 }  // namespace
@@ -146,7 +118,7 @@ loop::Task<Result<void>> s3_upload(std::shared_ptr<S3State> state, std::string p
   if (source->bytes <= state->options.part_bytes) {
     const loop::HttpFilePart whole{source->fd.get(), 0, source->bytes};
     Pairs no_query;
-    Result<Stored> stored = co_await put(state, to, std::move(no_query), whole);
+    Result<StoredPart> stored = co_await put(state, to, std::move(no_query), whole);
     if (!stored) co_return stored.error();
     co_return Result<void>();
   }

@@ -1,54 +1,20 @@
 #include "objects/sign.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <ctime>
 
-#include "base/result.h"
 #include "base/text.h"
+#include "objects/dates.h"
+#include "objects/digest.h"
 
 namespace muster::objects {
 namespace {
 
 constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
 
-std::string sha256(std::string_view bytes) {
-  std::array<unsigned char, 32> digest{};
-  unsigned size = 0;
-  const int done =
-      EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  CHECK_THAT(done == 1 && size == digest.size(), "SHA-256");
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
-std::string hmac(std::string_view key, std::string_view bytes) {
-  std::array<unsigned char, 32> digest{};
-  unsigned size = 0;
-  const unsigned char* done = HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   bytes.size(), digest.data(), &size);
-  CHECK_THAT(done != nullptr && size == digest.size(), "HMAC-SHA-256");
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 std::string lower(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return text;
-}
-
-/// "20150830T123600Z".
-std::string timestamp(UnixMillis now) {
-  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &parts);
-  return {text.data(), size};
 }
 
 /// Spaces in a row count as one, those at the ends as none.
@@ -108,11 +74,11 @@ std::string encoded_query(Pairs query) {
 }
 
 std::string sha256_hex(std::string_view bytes) {
-  return hex(sha256(bytes));
+  return hex(view_of(sha256(bytes)));
 }
 
 Pairs sign(const SignRequest& request, const SignScope& scope, const Credentials& credentials) {
-  const std::string time = timestamp(scope.now);
+  const std::string time = amz_date(scope.now);
   const std::string day = time.substr(0, 8);
   const bool s3 = scope.service == "s3";
   Pairs added = {{"x-amz-date", time}};
@@ -134,11 +100,11 @@ Pairs sign(const SignRequest& request, const SignScope& scope, const Credentials
 
   std::string key = "AWS4" + credentials.secret_key;
   for (const std::string& part : {day, scope.region, scope.service, std::string("aws4_request")})
-    key = hmac(key, part);
+    key = view_of(hmac_sha256(key, part));
   added.emplace_back("Authorization", std::string(algorithm) +
                                           " Credential=" + credentials.access_key + "/" + place +
                                           ", SignedHeaders=" + canonical_headers.names +
-                                          ", Signature=" + hex(hmac(key, to_sign)));
+                                          ", Signature=" + hex(view_of(hmac_sha256(key, to_sign))));
   return added;
 }
 

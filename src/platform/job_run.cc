@@ -210,40 +210,79 @@ loop::Task<Result<Merged>> merge(loop::Loop& loop, const engine::Run& run, std::
   co_return *merged;
 }
 
-}  // namespace
-
-loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
-                                      JobRunOptions options, Sink& sink, Requests& requests) {
-  Result<std::unique_ptr<engine::Run>> run = engine.start(spec);
-  if (!run) co_return run.error();
+/// From running hosts to the last file.
+loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine::Run> run,
+                                        job::Spec spec, JobRunOptions options, Sink& sink,
+                                        Requests& requests) {
   options.times.hosts = job::host_names(spec.instance_count);
   options.times.grace = spec.grace;
   options.times.run_time_max = spec.run_time_max;
-  JobRun job(loop, **run, options.times, sink, requests);
+  JobRun job(loop, *run, options.times, sink, requests);
   const Result<void> followed = co_await job.run();
   if (!followed) co_return followed.error();
 
   JobReport report;
   report.end = job.end();
+  if (!spec.s3_output.empty()) {  // First: merging takes the hosts' folders apart.
+    const bool completed = report.end.status == JobEnd::Status::completed;
+    Result<std::string> uploaded = co_await run->upload(completed);
+    if (uploaded) report.uploaded = *std::move(uploaded);
+    if (!uploaded) report.trouble = uploaded.error().text;
+  }
   if (!spec.output_folder.empty()) {
     const bool failed = report.end.status == JobEnd::Status::failed;
     Result<Merged> merged =
-        co_await merge(loop, **run, spec.output_folder, failed, options.only_if_any);
+        co_await merge(loop, *run, spec.output_folder, failed, options.only_if_any);
     if (merged) report.results = *std::move(merged);
-    if (!merged) report.trouble = merged.error().text;
+    if (!merged && report.trouble.empty()) report.trouble = merged.error().text;
   }
   if (!report.trouble.empty() && report.end.status == JobEnd::Status::completed) {
     report.end.status = JobEnd::Status::failed;
     report.end.reason = report.trouble;
     report.end.last = {"Failed", "Training job failed: " + report.trouble, report.end.last.time};
   }
-  sink.status(report.end.last);
+  sink.ended(report);
   co_await sink.flush();
   const bool keep = options.keep || !report.trouble.empty();  // Results are not thrown away.
-  const std::string folder = (*run)->folder();
-  const Result<void> released = co_await (*run)->release(keep);
+  const std::string folder = run->folder();
+  const Result<void> released = co_await run->release(keep);
   if (!report.trouble.empty()) report.trouble += "; they are kept in " + folder;
   if (!released && report.trouble.empty()) report.trouble = released.error().text;
+  co_return report;
+}
+
+/// Ends what a start that was cut short has left.
+loop::Task<> take_away(std::unique_ptr<engine::Run> run) {
+  for (const engine::HostPlace& place : run->hosts()) run->destroy(place.host);
+  while (true) {
+    const Result<engine::Run::Ended> ended = co_await run->next_end();
+    if (!ended) break;
+  }
+  const Result<void> released = co_await run->release(false);
+  static_cast<void>(released);  // What is left now stands in the new start's way, and is named.
+}
+
+}  // namespace
+
+loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
+                                      JobRunOptions options, Sink& sink, Requests& requests) {
+  Result<std::unique_ptr<engine::Run>> run = engine.start(spec);
+  if (!run) co_return run.error();
+  Result<JobReport> report =
+      co_await carry_out(loop, *std::move(run), std::move(spec), options, sink, requests);
+  co_return report;
+}
+
+loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
+                                         JobRunOptions options, Sink& sink, Requests& requests) {
+  Result<std::unique_ptr<engine::Run>> run = engine.attach(spec.name);
+  if (!run) co_return run.error();
+  if (!(*run)->whole()) {
+    co_await take_away(*std::move(run));
+    co_return fail(Errc::not_found, "the start of " + spec.name + " was cut short");
+  }
+  Result<JobReport> report =
+      co_await carry_out(loop, *std::move(run), std::move(spec), options, sink, requests);
   co_return report;
 }
 

@@ -11,11 +11,20 @@
 
 namespace muster::platform {
 
+struct JobReport {
+  JobEnd end;
+  Merged results;
+  std::string uploaded;  ///< What is in S3, as JSON; empty if nothing was asked for.
+  std::string trouble;   ///< What could not be done after the job's end, in one line; else empty.
+};
+
 /// Who is told what happens in a job, in order.
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void status(const StatusLine& line) = 0;
+  /// The job's end: its results lie in place, its journals are still there.
+  virtual void ended(const JobReport& report) { status(report.end.last); }
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
   /// Called when there is nothing more for the moment, or much: waits until the sink can take
@@ -52,17 +61,17 @@ struct JobRunOptions {
   bool only_if_any = false;  ///< No output folder for a job that leaves no file.
 };
 
-struct JobReport {
-  JobEnd end;
-  Merged results;
-  std::string trouble;  ///< What could not be done after the job's end, in one line; else empty.
-};
-
 /// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as
-/// life_cycle.h says, puts results to `spec.output_folder` and removes what is left. Errors: as of
-/// Engine::start(), and when journals cannot be followed.
-/// `engine`, `sink` and `requests` outlive the task.
+/// life_cycle.h says, puts results to `spec.s3_output` and `spec.output_folder`, and removes what
+/// is left. Errors: as of Engine::start(), and when journals cannot be followed. `engine`, `sink`
+/// and `requests` outlive the task.
 loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                       JobRunOptions options, Sink& sink, Requests& requests);
+
+/// The same for a job that `engine` started before this process was: tells `sink` everything again
+/// from the start. `spec` is as it was then. Errors: `not_found`: nothing of it is there, also
+/// because its start was cut short, and it may be started anew; else as run_job().
+loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
+                                         JobRunOptions options, Sink& sink, Requests& requests);
 
 }  // namespace muster::platform

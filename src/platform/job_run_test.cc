@@ -71,6 +71,7 @@ struct FakeState {
   std::map<std::string, FakeHost> hosts;
   std::function<void(const std::string&, std::chrono::milliseconds)> on_stop;
   std::string asked;
+  std::optional<Error> upload_error;
   bool kept = false;
 };
 
@@ -93,6 +94,11 @@ class FakeRun final : public engine::Run {
     if (state_.on_stop) state_.on_stop(host, grace);
   }
   void destroy(const std::string& host) override { state_.asked += "destroy " + host + ";"; }
+  loop::Task<Result<std::string>> upload(bool completed) override {
+    state_.asked += completed ? "upload completed;" : "upload;";
+    if (state_.upload_error) co_return *state_.upload_error;
+    co_return std::string("{}");
+  }
   loop::Task<Result<void>> release(bool keep) override {
     state_.kept = keep;
     co_return Result<void>();
@@ -203,6 +209,24 @@ TEST_CASE("job run: a job's lines and statuses come in order, its results lie in
   CHECK(bench.report.results.written);
   CHECK(read_file(bench.folder + "/out/model/algo-2").value_or("") == "x");
   CHECK(!bench.state.kept);
+}
+
+TEST_CASE("job run: results go to S3 before the job's last word; if they cannot, it failed") {
+  for (const bool works : {true, false}) {
+    Bench bench(1);
+    bench.spec.output_folder.clear();
+    bench.spec.s3_output = "s3://bucket/out";
+    if (!works) bench.state.upload_error = fail(Errc::denied, "s3://bucket/out/x: access denied");
+    bench.host("algo-1").phase(Phase::training).ends(Outcome::exited(0));
+    bench.state.end("algo-1");
+    bench.run();
+    CHECK(bench.state.asked == "upload completed;");
+    CHECK(bench.report.uploaded == (works ? "{}" : ""));
+    CHECK(bench.state.kept == !works);
+    const JobEnd::Status want = works ? JobEnd::Status::completed : JobEnd::Status::failed;
+    CHECK(bench.report.end.status == want);
+    if (!works) CHECK(bench.report.end.reason == "s3://bucket/out/x: access denied");
+  }
 }
 
 TEST_CASE("job run: what is written just before a steward's end is not lost") {

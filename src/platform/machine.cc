@@ -3,11 +3,12 @@
 namespace muster::platform {
 namespace {
 
-engine::Local::Options options(const Env& env, const std::string& program) {
+engine::Local::Options options(const Env& env, const std::string& program, bool outlived) {
   engine::Local::Options options;
   options.state = state_folder(env);
   options.program = program;
   options.env = env;
+  options.lifeline = !outlived;
   return options;
 }
 
@@ -21,7 +22,7 @@ std::string state_folder(const Env& env) {
   return path;
 }
 
-Machine::Machine(loop::Loop& loop, const Env& env, const std::string& program)
-    : env_(env), programs_(loop), local_(programs_, options(env, program)) {}
+Machine::Machine(loop::Loop& loop, const Env& env, const std::string& program, bool outlived)
+    : env_(env), programs_(loop), local_(programs_, options(env, program, outlived)) {}
 
 }  // namespace muster::platform

@@ -13,8 +13,9 @@ namespace muster::platform {
 class Machine {
  public:
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
-  /// (default /var/lib/muster).
-  Machine(loop::Loop& loop, const Env& env, const std::string& program = "/proc/self/exe");
+  /// (default /var/lib/muster). With `outlived` jobs go on without this process, for resume_job().
+  Machine(loop::Loop& loop, const Env& env, const std::string& program = "/proc/self/exe",
+          bool outlived = false);
 
   engine::Engine& engine() { return local_; }
   /// See engine::Local::sweep().

@@ -12,7 +12,11 @@
 #include "container/cgroup.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
+#include "loop/http.h"
+#include "steward/bring.h"
+#include "steward/failure_file.h"
 #include "steward/folders.h"
+#include "steward/s3_access.h"
 #include "steward/staging.h"
 #include "supervise/output.h"
 
@@ -54,7 +58,11 @@ loop::Task<> HostRun::run() {
   co_await drained();
   const bool out_of_memory =
       prepared && container::killed_for_memory(container::cgroup_path(spec_));
+  if (init_) enter(job::Phase::uploading);
+  co_await store_checkpoints();
+  if (prepared) tell_failure(outcome);
   co_await take_down();
+  if (store_error_ && outcome.success()) outcome = job::Outcome::failed(store_error_->text);
   if (journal_error_) outcome = job::Outcome::failed(journal_error_->text);
   finish(std::move(outcome), out_of_memory);
   if (unwanted_) forget();
@@ -70,6 +78,7 @@ void HostRun::stop(std::chrono::milliseconds grace) {
     return kill_now();
   }
   stopped_ = true;
+  changed_.notify();
   log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
   if (running_) loop_.spawn(terminate());
   kill_after_ = grace + kill_margin;
@@ -90,6 +99,7 @@ loop::Task<> HostRun::kill_late() {
 
 void HostRun::kill_now() {
   kill_ = true;
+  changed_.notify();
   if (copy_) copy_->signal(SIGKILL);
   if (running_) init_->signal(SIGKILL);
 }
@@ -163,7 +173,9 @@ loop::Task<Result<void>> HostRun::prepare() {
   if (Result<void> done = mount_and_connect(); !done) co_return done.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
   enter(job::Phase::downloading);
+  if (Result<void> brought = co_await bring_inputs(); !brought) co_return brought.error();
   if (Result<void> staged = co_await stage_inputs(); !staged) co_return staged.error();
+  if (Result<void> kept = keep_checkpoints(); !kept) co_return kept.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
   co_return co_await start_container();
 }
@@ -174,6 +186,53 @@ Result<void> HostRun::mount_and_connect() {
                                     container::root_folder(spec_)));
   const Fd joining = TRY(wait_for_shared_lock(spec_.job_folder, false));
   network_.emplace(TRY(container::HostNetwork::open(spec_)));
+  return open_relay();
+}
+
+/// A server on the machine's own loopback address is there inside of the host, too.
+Result<void> HostRun::open_relay() {
+  if (spec_.spec.s3.endpoint.empty()) return {};
+  const loop::HttpUrl url = TRY(loop::parse_http_url(spec_.spec.s3.endpoint));
+  if (url.origin.host != "127.0.0.1" && url.origin.host != "localhost") return {};
+  relay_ = loop::Relay::open(loop_, TRY(network_->listen(url.origin.port)),
+                             {.host = "127.0.0.1", .port = url.origin.port});
+  return {};
+}
+
+/// What S3 has for this host. A host that is no longer wanted does not wait for it: a server that
+/// is silent is asked again and again.
+loop::Task<Result<void>> HostRun::bring_inputs() {
+  if (!needs_s3(spec_.spec)) co_return Result<void>();
+  Result<std::unique_ptr<objects::S3Client>> client = open_s3(loop_, spec_.spec.s3, env_);
+  if (!client) co_return client.error();
+  s3_ = *std::move(client);
+  const auto stop = std::make_shared<objects::FetchStop>(loop_);
+  const auto done = std::make_shared<std::optional<Result<void>>>();
+  loop_.spawn(bring_all(stop, done));
+  while (!*done && !stopped_ && !kill_) co_await changed_.wait();
+  if (*done) co_return **done;
+  stop->wanted = true;
+  while (stop->threads > 0) co_await stop->changed.wait();
+  co_return fail(Errc::closed, "stopped while its inputs were downloaded");
+}
+
+loop::Task<> HostRun::bring_all(std::shared_ptr<objects::FetchStop> stop,
+                                std::shared_ptr<std::optional<Result<void>>> done) {
+  Tell tell = [this, stop](const std::string& line) {
+    if (!stop->wanted) log("info", line);
+  };
+  Result<void> brought = co_await bring(loop_, spec_, s3_->state(), stop, std::move(tell));
+  *done = std::move(brought);
+  if (!stop->wanted) changed_.notify();
+}
+
+Result<void> HostRun::keep_checkpoints() {
+  if (spec_.spec.checkpoint_url.empty()) return {};
+  CheckpointSync::Options options;
+  options.folder = container::ml_folder(spec_) + "/checkpoints";
+  options.to = TRY(objects::parse_s3_prefix(spec_.spec.checkpoint_url));
+  checkpoints_ = TRY(CheckpointSync::start(
+      loop_, s3_, std::move(options), [this](const std::string& line) { log("warning", line); }));
   return {};
 }
 
@@ -254,9 +313,11 @@ loop::Task<> HostRun::read_stream(Fd stream) {
 void HostRun::keep(const Frame& frame) {
   const job::Message kind = static_cast<job::Message>(frame.type);
   switch (kind) {
+    case job::Message::verdict:
+      has_verdict_ = true;
+      return journal_.append(kind, frame.payload);
     case job::Message::lines:
     case job::Message::outcome:
-    case job::Message::verdict:
     case job::Message::log:
       return journal_.append(kind, frame.payload);
     default:
@@ -295,8 +356,32 @@ loop::Task<> HostRun::drained() {
   }
 }
 
+loop::Task<> HostRun::store_checkpoints() {
+  if (!checkpoints_) co_return;
+  const Result<void> stored = co_await checkpoints_->finish();
+  if (!stored) store_error_ = stored.error().in("checkpoints");
+  if (store_error_) log("warning", store_error_->text);
+  const std::uint64_t files = checkpoints_->files();
+  if (files > 0)
+    log("info", "checkpoints: " + std::to_string(files) +
+                    (files == 1 ? " upload, " : " uploads, ") +
+                    std::to_string(checkpoints_->bytes()) + " bytes");
+  checkpoints_.reset();
+}
+
+/// Of a program that is not `train`: what it wrote about its own failure.
+void HostRun::tell_failure(const job::Outcome& outcome) {
+  if (has_verdict_ || outcome.success() || stopped_ || spec_.spec.entrypoint.empty()) return;
+  job::Verdict verdict;
+  verdict.outcome = outcome;
+  verdict.host = spec_.host;
+  verdict.process = program_name(spec_.spec.entrypoint);
+  verdict.last_lines = failure_text(container::ml_folder(spec_));
+  if (verdict.last_lines.empty()) verdict.last_lines = words_.text();
+  journal_.append(job::Message::verdict, to_text(job::to_json(verdict)));
+}
+
 loop::Task<> HostRun::take_down() {
-  if (init_) enter(job::Phase::uploading);
   if (init_) {  // What did not start has been removed by then.
     const Result<void> removed = co_await runtime_->remove(loop_, container::container_id(spec_),
                                                            container::bundle_folder(spec_));
@@ -310,6 +395,7 @@ loop::Task<> HostRun::take_down() {
   if (left_out)
     for (const std::string& path : *left_out)
       log("warning", path + " is no folder any more; nothing of it is kept");
+  relay_.reset();
   network_.reset();
   for (const char* folder : {"/layers", "/root", "/ml"}) {
     const Result<void> removed = remove_tree(spec_.host_folder + folder);

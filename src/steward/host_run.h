@@ -10,8 +10,11 @@
 #include "container/process.h"
 #include "container/runtime.h"
 #include "job/spec.h"
+#include "loop/relay.h"
 #include "loop/unix.h"
 #include "loop/wait.h"
+#include "objects/fetch_folder.h"
+#include "steward/checkpoint_sync.h"
 #include "steward/journal_file.h"
 #include "supervise/lines.h"
 
@@ -45,7 +48,12 @@ class HostRun {
   // From nothing to a running container, in this order. Errors are the host's outcome.
   loop::Task<Result<void>> prepare();
   Result<void> mount_and_connect();
+  Result<void> open_relay();
+  loop::Task<Result<void>> bring_inputs();
+  loop::Task<> bring_all(std::shared_ptr<objects::FetchStop> stop,
+                         std::shared_ptr<std::optional<Result<void>>> done);
   loop::Task<Result<void>> stage_inputs();
+  Result<void> keep_checkpoints();
   loop::Task<Result<void>> start_container();
   /// Lets the other tasks run; an error if the host is no longer wanted.
   loop::Task<Result<void>> still_wanted();
@@ -58,6 +66,8 @@ class HostRun {
 
   // From its end to nothing.
   loop::Task<> drained();
+  loop::Task<> store_checkpoints();
+  void tell_failure(const job::Outcome& outcome);
   loop::Task<> take_down();
   void finish(job::Outcome outcome, bool out_of_memory);
   void forget();
@@ -83,10 +93,15 @@ class HostRun {
   int readers_ = 0;       ///< Streams of the container that have not ended.
   std::optional<container::Runtime> runtime_;
   std::optional<container::HostNetwork> network_;
+  std::unique_ptr<loop::Relay> relay_;  ///< To this machine's own S3, from inside.
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;
+  std::shared_ptr<objects::S3Client> s3_;  ///< For a job that has anything there.
+  std::unique_ptr<CheckpointSync> checkpoints_;
   std::optional<Error> journal_error_;
-  Fd container_lifeline_;  ///< Write end: the container ends when it is closed.
+  std::optional<Error> store_error_;  ///< Checkpoints that are not in S3.
+  bool has_verdict_ = false;          ///< `train` told how the job ended.
+  Fd container_lifeline_;             ///< Write end: the container ends when it is closed.
   supervise::LastWords words_;
 };
 

@@ -11,6 +11,7 @@
 #include "container/bundle.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
+#include "steward/bring.h"
 
 namespace muster::steward {
 namespace {
@@ -52,6 +53,7 @@ Result<void> make_host_files(const job::HostSpec& spec) {
     TRY(make_folders(ml + folder));
   for (const auto& [name, text] : container::config_files(spec))
     TRY(write_file(ml + "/input/config/" + name, text));
+  if (!spec.spec.checkpoint_url.empty()) TRY(make_folders(ml + "/checkpoints"));
   TRY(make_folders(container::bundle_folder(spec)));
   for (const auto& [name, text] : container::etc_files(spec))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
@@ -62,9 +64,13 @@ std::vector<Staged> to_stage(const job::HostSpec& spec) {
   const std::string ml = container::ml_folder(spec);
   const std::string layers = spec.host_folder + "/layers";
   std::vector<Staged> all;
-  for (const job::InputChannel& channel : spec.spec.input)
-    all.push_back({"channel " + channel.name, channel.folder, layers + "/data/" + channel.name,
+  for (const job::InputChannel& channel : spec.spec.input) {
+    const std::string from =
+        channel.folder.empty() ? shared_channel(spec, channel) : channel.folder;
+    if (from.empty()) continue;  // It was fetched to where it belongs.
+    all.push_back({"channel " + channel.name, from, layers + "/data/" + channel.name,
                    ml + "/input/data/" + channel.name});
+  }
   if (!spec.spec.source_folder.empty())
     all.push_back({"source folder", spec.spec.source_folder, layers + "/code", ml + "/code"});
   return all;

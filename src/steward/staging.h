@@ -14,10 +14,11 @@ namespace muster::steward {
 /// input/config, model, output, code.
 Result<void> make_host_files(const job::HostSpec& spec);
 
-/// One folder of the submitter's that a host gets a writable view of.
+/// One folder of the submitter's, or a channel that the machine's hosts share, of which a host gets
+/// a writable view.
 struct Staged {
   std::string what;    ///< "channel train", "source folder", for messages.
-  std::string from;    ///< The submitter's folder; never written to.
+  std::string from;    ///< Never written to.
   std::string layer;   ///< Where the host's writes go.
   std::string target;  ///< Below the host's ml/.
 

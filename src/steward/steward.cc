@@ -17,6 +17,7 @@
 #include "steward/folders.h"
 #include "steward/host_run.h"
 #include "steward/sweep.h"
+#include "steward/upload_results.h"
 
 namespace muster::steward {
 namespace {
@@ -28,6 +29,8 @@ constexpr std::uint64_t journal_bytes_max = std::uint64_t{16} << 30;
 
 struct StewardArgs {
   std::string spec_file;
+  std::string upload_folder;
+  bool completed = false;
   int lifeline = -1;
   bool sweep = false;
   bool json = false;
@@ -45,6 +48,10 @@ Result<StewardArgs> steward_args(const Args& args) {
       if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_GETFD) < 0)
         return fail(Errc::invalid_input, "--lifeline " + args[i] + ": not an open descriptor");
       given.lifeline = static_cast<int>(*fd);
+    } else if (args[i] == "--upload" && has_value) {
+      given.upload_folder = args[++i];
+    } else if (args[i] == "--completed") {
+      given.completed = true;
     } else if (args[i] == "--sweep") {
       given.sweep = true;
     } else if (args[i] == "--json") {
@@ -53,11 +60,13 @@ Result<StewardArgs> steward_args(const Args& args) {
       given.kept_too = true;
     } else {
       return fail(Errc::invalid_input,
-                  args[i] + ": expected --spec FILE [--lifeline FD] or --sweep [--json] [--all]");
+                  args[i] +
+                      ": expected --spec FILE [--lifeline FD], --upload FOLDER [--completed], or "
+                      "--sweep [--json] [--all]");
     }
   }
-  if (given.sweep == !given.spec_file.empty())
-    return fail(Errc::invalid_input, "expected either --spec FILE or --sweep");
+  if (given.sweep + !given.spec_file.empty() + !given.upload_folder.empty() != 1)
+    return fail(Errc::invalid_input, "expected one of --spec FILE, --upload FOLDER and --sweep");
   return given;
 }
 
@@ -95,6 +104,14 @@ int print_swept(const Swept& swept, bool json) {
   return swept.failed.empty() ? 0 : exit_undone;
 }
 
+/// Says on standard output what was stored.
+int run_upload(const StewardArgs& given, const Env& env, const Log& log) {
+  const Result<std::string> done = upload_results(given.upload_folder, given.completed, env);
+  if (!done) log.error(done.error().text);
+  if (done) static_cast<void>(write_all(STDOUT_FILENO, *done + "\n"));
+  return done ? 0 : exit_undone;
+}
+
 }  // namespace
 
 int steward_main(const Args& args, const Env& env) {
@@ -114,6 +131,7 @@ int steward_main(const Args& args, const Env& env) {
     log.error(swept.error().text);
     return exit_undone;
   }
+  if (!given->upload_folder.empty()) return run_upload(*given, env, log);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
   const Result<bool> done = run_host(*given, env);
   if (!done) log.error(done.error().text);

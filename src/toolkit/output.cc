@@ -15,8 +15,9 @@ Output::Output(loop::Loop& loop, std::optional<int> steward_fd)
       out_(loop, steward_fd.value_or(STDOUT_FILENO)),
       err_(loop, STDERR_FILENO) {}
 
-void Output::post_lines(const std::string& host, const job::Lines& lines) {
+void Output::post_lines(const std::string& host, job::Lines lines) {
   std::string text;
+  lines.alone = !tagged_;
   if (steward_)
     append_frame(text, job::type_of(job::Message::lines), job::encode(lines));
   else if (tagged_ && lines.rank >= 0)
@@ -29,7 +30,7 @@ void Output::post_lines(const std::string& host, const job::Lines& lines) {
 }
 
 loop::Task<> Output::lines(std::string host, job::Lines lines) {
-  post_lines(host, lines);
+  post_lines(host, std::move(lines));
   co_await out_.room();
   co_await err_.room();
 }

@@ -26,7 +26,7 @@ class Output {
   /// What a launcher itself says: kept apart from the users' lines.
   loop::Task<> launcher_lines(job::Lines lines);
   /// As lines(), without waiting; see behind().
-  void post_lines(const std::string& host, const job::Lines& lines);
+  void post_lines(const std::string& host, job::Lines lines);
   /// Waits until the reader keeps up again.
   loop::Task<> room() { return out_.room(); }
   bool behind() const { return out_.behind(); }

@@ -1,7 +1,8 @@
 """An S3 server for tests: buckets in memory, signatures really checked, faults on demand.
 
-It knows GET with Range and If-Match, PUT, multipart uploads and their abortion, and CodeArtifact's
-two calls; nothing else. What it checks it checks by itself: no code is shared with the client.
+It knows GET with Range and If-Match, ListObjectsV2, PUT, multipart uploads and their abortion, and
+CodeArtifact's two calls; nothing else. What it checks it checks by itself: no code is shared with
+the client.
 
     with S3Server() as server:
         server.put("bucket", "key", b"bytes")
@@ -219,7 +220,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     # --- what S3 does ---
 
-    def get(self, bucket, key, _query, _body, fault):
+    def listing(self, bucket, query):
+        server = self.server.owner
+        start, after = query.get("prefix", ""), query.get("continuation-token", "")
+        keys = sorted(server.buckets[bucket], key=str.encode)
+        keys = [key for key in keys if key.startswith(start) and key > after]
+        page = keys[: min(int(query.get("max-keys", 1000)), server.page_keys)]
+        more = len(page) < len(keys)
+        assert query.get("encoding-type") == "url"
+        body = "<ListBucketResult><EncodingType>url</EncodingType>"
+        body += f"<IsTruncated>{str(more).lower()}</IsTruncated>"
+        if more:
+            token = page[-1].replace("&", "&amp;").replace("<", "&lt;")
+            body += f"<NextContinuationToken>{token}</NextContinuationToken>"
+        for key in page:
+            stored = server.buckets[bucket][key]
+            etag = stored.etag.replace('"', "&quot;")
+            body += f"<Contents><Key>{urllib.parse.quote_plus(key)}</Key>"
+            body += f"<ETag>{etag}</ETag><Size>{len(stored.body)}</Size></Contents>"
+        self.answer(200, (body + "</ListBucketResult>").encode())
+
+    def get(self, bucket, key, query, _body, fault):
+        if not key and query.get("list-type") == "2":
+            self.listing(bucket, query)
+            return
         objects = self.server.owner.buckets[bucket]
         if key not in objects:
             raise Refused(404, "NoSuchKey", "The specified key does not exist.")
@@ -230,11 +254,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body, status = stored.body, 200
         span = self.headers.get("Range")
         if span and not fault.ignore_range:
-            first = int(span.removeprefix("bytes=").removesuffix("-"))
+            first, _, last = span.removeprefix("bytes=").partition("-")
+            first, last = int(first), min(int(last or len(body)), len(body) - 1)
             if first >= len(body):
                 raise Refused(416, "InvalidRange", "The range is not satisfiable")
-            headers["Content-Range"] = f"bytes {first}-{len(body) - 1}/{len(body)}"
-            body, status = body[first:], 206
+            headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
+            body, status = body[first : last + 1], 206
         elif self.headers.get("x-amz-checksum-mode") == "ENABLED":
             if not any(name.startswith("x-amz-checksum-") for name in headers):
                 headers["x-amz-checksum-crc32"] = fault.checksum or crc32_text(stored.body)
@@ -331,6 +356,7 @@ class S3Server:
         self.buckets: dict[str, dict[str, Stored]] = {}
         self.uploads: dict[str, dict[int, bytes]] = {}
         self.requests: list[tuple] = []
+        self.page_keys = 1000
         self.released = threading.Event()
         self.tls = certificate is not None
         self._faults: dict[str, list[Fault]] = {}

@@ -1,0 +1,127 @@
+// What S3's clients send: the head of a request (its signature, then its meaning), or an XML body.
+// The first byte says which. Lines of a head: "METHOD TARGET", then "name: value".
+#include "objects/s3_request.h"
+
+#include <string_view>
+
+#include "base/text.h"
+#include "fuzz.h"
+#include "objects/s3_answer.h"
+#include "objects/s3_document.h"
+#include "objects/s3_listing.h"
+#include "objects/verify.h"
+#include "objects/xml.h"
+
+namespace muster {
+
+namespace {
+
+using objects::AwsError;
+
+void check_error(const AwsError& error) {
+  CHECK_THAT(!error.code.empty() && !error.message.empty(), "an error says something");
+  CHECK_THAT(error.status >= 400 && error.status < 600, "an error has a status");
+  const std::string xml = error_xml(error, "/", "");
+  CHECK_THAT(is_utf8(xml), "an answer is UTF-8");
+  CHECK_THAT(objects::s3_failure(xml).code == error.code, "a client can read the answer");
+}
+
+struct Head {
+  std::string_view method;
+  std::string_view target;
+  std::vector<objects::HeaderView> headers;
+};
+
+Head head_of(std::string_view text) {
+  Head head;
+  bool first = true;
+  while (!text.empty() && head.headers.size() < 64) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t cut = std::min(line.find(first ? ' ' : ':'), line.size());
+    const std::string_view name = line.substr(0, cut);
+    std::string_view value = line.substr(std::min(cut + 1, line.size()));
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    if (first) {
+      head.method = name;
+      head.target = value;
+    } else {
+      head.headers.emplace_back(name, value);
+    }
+    first = false;
+  }
+  return head;
+}
+
+void request(std::string_view text) {
+  const Head head = head_of(text);
+  const objects::RequestHead view{head.method, head.target, head.headers};
+
+  objects::AccessKey key;
+  key.id = "AKIDEXAMPLE";
+  key.secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+  objects::KeyRing ring;
+  CHECK_THAT(ring.add(key), "a key");
+  objects::Verifier verifier(ring);
+  const auto verified = verifier.verify(view, {.now = UnixMillis(1440938160000)});
+  if (const auto* refused = std::get_if<objects::Refused>(&verified))
+    for (const objects::Dialect dialect :
+         {objects::Dialect::s3, objects::Dialect::json, objects::Dialect::query})
+      check_error(answer_to(*refused, dialect));
+  static_cast<void>(objects::claimed_service(view));
+
+  const auto read = objects::read_s3_request(view, {"s3.example.org"});
+  if (const auto* error = std::get_if<AwsError>(&read)) {
+    check_error(*error);
+    return;
+  }
+  const auto& operation = std::get<objects::S3Operation>(read);
+  CHECK_THAT(!operation.name.empty(), "an operation has a name");
+  CHECK_THAT(operation.bucket.empty() || objects::is_bucket_name(operation.bucket), "a bucket");
+  CHECK_THAT(operation.key.size() <= 1024 && is_utf8(operation.key), "a key");
+  CHECK_THAT(operation.key.find('\0') == std::string::npos, "no NUL in a key");
+  CHECK_THAT(operation.list.max <= 1000, "a page is bounded");
+  if (operation.range) {
+    const std::optional<objects::ByteSpan> span = resolved(*operation.range, 100);
+    CHECK_THAT(!span || (span->bytes > 0 && span->offset + span->bytes <= 100), "within");
+  }
+  for (const auto& [name, value] : metadata_headers(operation.metadata, operation.response_headers))
+    CHECK_THAT(value.find('\n') == std::string::npos, "a header is one line");
+  CHECK_THAT(is_utf8(listing_xml(operation, {})), "an answer is UTF-8");
+}
+
+template <class T>
+void document(const objects::Document<T>& read) {
+  if (const auto* error = std::get_if<AwsError>(&read)) check_error(*error);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'h':
+      request(text);
+      break;
+    case 'd':
+      document(objects::read_delete(text));
+      break;
+    case 'c':
+      document(objects::read_complete(text));
+      break;
+    case 'b':
+      document(objects::read_create_bucket(text));
+      break;
+    case 't':
+      document(objects::read_tagging(text));
+      document(objects::read_tagging_header(text));
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace muster

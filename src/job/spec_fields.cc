@@ -1,0 +1,91 @@
+#include "job/spec_fields.h"
+
+#include "base/text.h"
+
+namespace muster::job {
+
+Error wrong(const std::string& field, const std::string& expected) {
+  return fail(Errc::invalid_input, field + ": expected " + expected);
+}
+
+Result<void> check_text(const std::string& field, std::string_view text) {
+  if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
+    return wrong(field, "UTF-8 text without a NUL");
+  return {};
+}
+
+Result<void> check_path(const std::string& field, std::string_view path, bool may_be_empty) {
+  TRY(check_text(field, path));
+  if (path.empty() && may_be_empty) return {};
+  if (path.empty() || path.front() != '/') return wrong(field, "an absolute path");
+  return {};
+}
+
+Fields::Fields(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
+  if (!json.is_object()) note(path_.empty() ? "specification" : path_, "an object");
+}
+
+void Fields::text(const char* name, std::string& value, bool required) {
+  const Json* const found = find(name, required);
+  if (found == nullptr) return;
+  if (!found->is_string()) return note(path_of(name), "text");
+  value = found->get<std::string>();
+}
+
+void Fields::texts(const char* name, std::map<std::string, std::string>& value) {
+  const Json* const found = find(name, false);
+  if (found == nullptr) return;
+  if (!found->is_object()) return note(path_of(name), "an object of texts");
+  for (const auto& [key, item] : found->items()) {
+    if (!item.is_string()) return note(path_of(name) + "[" + key + "]", "text");
+    value[key] = item.get<std::string>();
+  }
+}
+
+void Fields::text_list(const char* name, std::vector<std::string>& value) {
+  const Json* const found = array(name);
+  if (found == nullptr) return;
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    if (!(*found)[i].is_string())
+      return note(path_of(name) + "[" + std::to_string(i) + "]", "text");
+    value.push_back((*found)[i].get<std::string>());
+  }
+}
+
+const Json* Fields::array(const char* name) {
+  const Json* const found = find(name, false);
+  if (found != nullptr && !found->is_array()) note(path_of(name), "an array");
+  return found != nullptr && found->is_array() ? found : nullptr;
+}
+
+const Json* Fields::object(const char* name) {
+  const Json* const found = find(name, false);
+  if (found != nullptr && !found->is_object()) note(path_of(name), "an object");
+  return found != nullptr && found->is_object() ? found : nullptr;
+}
+
+void Fields::choice(const char* name, const char* no, const char* yes, bool& value) {
+  std::string read;
+  text(name, read);
+  value = read == yes;
+  if (!read.empty() && read != yes && read != no)
+    note(path_of(name), std::string(no) + " or " + yes);
+}
+
+void Fields::no_others() {
+  if (error_ || !json_.is_object()) return;
+  for (const auto& [key, item] : json_.items())
+    if (std::find(known_.begin(), known_.end(), key) == known_.end())
+      return note(path_of(key), "no such field");
+}
+
+const Json* Fields::find(const char* name, bool required) {
+  known_.emplace_back(name);
+  if (!json_.is_object()) return nullptr;
+  const Json::const_iterator found = json_.find(name);
+  const bool there = found != json_.end() && !found->is_null();
+  if (!there && required) note(path_of(name), "it to be there");
+  return there ? &*found : nullptr;
+}
+
+}  // namespace muster::job

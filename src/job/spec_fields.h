@@ -1,0 +1,73 @@
+#pragma once
+
+// Inside job/ only: JSON objects read field by field.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace muster::job {
+
+/// "FIELD: expected …".
+Error wrong(const std::string& field, const std::string& expected);
+/// UTF-8 without a NUL.
+Result<void> check_text(const std::string& field, std::string_view text);
+/// An absolute path; or none, if it `may_be_empty`.
+Result<void> check_path(const std::string& field, std::string_view path, bool may_be_empty);
+
+/// Reads fields of one JSON object into a struct; the first thing that is wrong stays. Missing and
+/// null ones leave the value as it is.
+class Fields {
+ public:
+  Fields(const Json& json, std::string path);
+
+  void text(const char* name, std::string& value, bool required = false);
+  void texts(const char* name, std::map<std::string, std::string>& value);
+  void text_list(const char* name, std::vector<std::string>& value);
+  template <class Number>
+  void integer(const char* name, Number& value) {
+    const Json* const found = find(name, false);
+    if (found == nullptr) return;
+    if (!found->is_number_integer()) return note(path_of(name), "an integer");
+    const std::int64_t read = found->get<std::int64_t>();
+    if (read < std::numeric_limits<Number>::min() || read > std::numeric_limits<Number>::max())
+      return note(path_of(name), "an integer in range");
+    value = static_cast<Number>(read);
+  }
+  const Json* array(const char* name);
+  const Json* object(const char* name);
+  /// True for `yes`, false for `no` or nothing; anything else is wrong.
+  void choice(const char* name, const char* no, const char* yes, bool& value);
+
+  /// Refuses fields that were not asked for above.
+  void no_others();
+  void take(const Fields& inner) {
+    if (!error_) error_ = inner.error_;
+  }
+  void note(const std::string& field, const std::string& expected) {
+    if (!error_) error_ = wrong(field, expected);
+  }
+  std::string path_of(const std::string& name) const {
+    return path_.empty() ? name : path_ + "." + name;
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const Json* find(const char* name, bool required);
+
+  const Json& json_;
+  std::string path_;
+  std::vector<std::string> known_;
+  std::optional<Error> error_;
+};
+
+}  // namespace muster::job

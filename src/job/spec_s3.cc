@@ -1,0 +1,184 @@
+#include "job/spec_s3.h"
+
+namespace muster::job {
+namespace {
+
+constexpr std::size_t arguments_max = 100;  // Of the API.
+constexpr std::size_t argument_bytes_max = 128u << 10;
+
+/// The bucket and the key are objects/'s business.
+Result<void> check_url(const std::string& field, std::string_view url, bool may_be_empty) {
+  TRY(check_text(field, url));
+  if (url.empty() && may_be_empty) return {};
+  constexpr std::string_view scheme = "s3://";
+  if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/')
+    return wrong(field, "s3://bucket/…");
+  if (url.size() > 1024 + 64 + scheme.size()) return wrong(field, "at most 1024 bytes of a key");
+  return {};
+}
+
+Result<void> check_arguments(const std::string& field, const Args& args) {
+  if (args.size() > arguments_max) return wrong(field, "at most 100 texts");
+  for (const std::string& arg : args) {
+    TRY(check_text(field, arg));
+    if (arg.size() > argument_bytes_max) return wrong(field, "texts of at most 131072 bytes");
+  }
+  return {};
+}
+
+/// What the job may not put its checkpoints over.
+bool is_taken(std::string_view path) {
+  for (const std::string_view folder : {"/", "/opt", "/opt/ml", "/proc", "/sys", "/dev", "/etc",
+                                        "/usr", "/bin", "/sbin", "/lib", "/lib64", "/run", "/tmp"})
+    if (path == folder) return true;
+  for (const std::string_view folder :
+       {"/proc/", "/sys/", "/dev/", "/etc/", "/opt/ml/input/", "/run/muster/"})
+    if (path.starts_with(folder)) return true;
+  return path == "/opt/ml/input" || path == "/opt/ml/model" || path == "/opt/ml/output" ||
+         path == "/opt/ml/code" || path == "/run/muster";
+}
+
+bool has_dots(std::string_view path) {
+  return (std::string(path) + "/").find("/../") != std::string::npos ||
+         (std::string(path) + "/").find("/./") != std::string::npos ||
+         path.find("//") != std::string_view::npos || path.ends_with('/');
+}
+
+void read_source(const Json& json, InputChannel& channel, Fields& outer, const std::string& path) {
+  Fields source(json, path + ".DataSource");
+  const Json* const s3 = source.object("S3DataSource");
+  if (s3 == nullptr) {
+    source.note(path + ".DataSource.S3DataSource", "it to be there (muster knows no other source)");
+    return outer.take(source);
+  }
+  Fields fields(*s3, path + ".DataSource.S3DataSource");
+  fields.text("S3Uri", channel.s3.url, true);
+  fields.choice("S3DataType", "S3Prefix", "ManifestFile", channel.s3.manifest);
+  fields.choice("S3DataDistributionType", "FullyReplicated", "ShardedByS3Key", channel.s3.sharded);
+  outer.take(source);
+  outer.take(fields);
+}
+
+}  // namespace
+
+std::string s3_results(const Spec& spec) {
+  if (spec.s3_output.empty()) return {};
+  std::string url = spec.s3_output;
+  while (url.ends_with('/')) url.pop_back();
+  return url + "/" + spec.name + "/output";
+}
+
+Result<void> check_source(const std::string& field, const InputChannel& channel) {
+  TRY(check_path(field + "Folder", channel.folder, !channel.s3.url.empty()));
+  if (!channel.folder.empty() && !channel.s3.url.empty())
+    return wrong(field + "Folder", "a folder or a DataSource, not both");
+  TRY(check_text(field + "ContentType", channel.content_type));
+  TRY(check_text(field + "RecordWrapperType", channel.record_wrapper));
+  return check_url(field + "DataSource.S3DataSource.S3Uri", channel.s3.url, true);
+}
+
+Result<void> check_outputs(const Spec& spec) {
+  TRY(check_arguments("AlgorithmSpecification.ContainerEntrypoint", spec.entrypoint));
+  TRY(check_arguments("AlgorithmSpecification.ContainerArguments", spec.arguments));
+  if (!spec.entrypoint.empty() && spec.entrypoint.front().empty())
+    return wrong("AlgorithmSpecification.ContainerEntrypoint", "a program first");
+  TRY(check_url("OutputDataConfig.S3OutputPath", spec.s3_output, true));
+  TRY(check_url("CheckpointConfig.S3Uri", spec.checkpoint_url, true));
+  TRY(check_path("CheckpointConfig.LocalPath", spec.checkpoint_path, false));
+  if (has_dots(spec.checkpoint_path) || is_taken(spec.checkpoint_path))
+    return wrong("CheckpointConfig.LocalPath",
+                 "a folder of its own, without . and .., got " + spec.checkpoint_path);
+  TRY(check_text("Muster.S3.Endpoint", spec.s3.endpoint));
+  TRY(check_text("Muster.S3.Region", spec.s3.region));
+  TRY(check_path("Muster.S3.CredentialsFile", spec.s3.credentials_file, true));
+  return check_path("Muster.S3.CaFile", spec.s3.ca_file, true);
+}
+
+Json input_json(const std::vector<InputChannel>& input) {
+  Json all = Json::array();
+  for (const InputChannel& channel : input) {
+    Json json{{"ChannelName", channel.name}};
+    if (!channel.folder.empty()) json["Folder"] = channel.folder;
+    if (!channel.content_type.empty()) json["ContentType"] = channel.content_type;
+    if (channel.record_wrapper != "None") json["RecordWrapperType"] = channel.record_wrapper;
+    const S3Source& s3 = channel.s3;
+    if (!s3.url.empty())
+      json["DataSource"] = {
+          {"S3DataSource",
+           {{"S3Uri", s3.url},
+            {"S3DataType", s3.manifest ? "ManifestFile" : "S3Prefix"},
+            {"S3DataDistributionType", s3.sharded ? "ShardedByS3Key" : "FullyReplicated"}}}};
+    if (s3.gzip) json["CompressionType"] = "Gzip";
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json access_json(const S3Access& access) {
+  return Json{{"Endpoint", access.endpoint},
+              {"Region", access.region},
+              {"CredentialsFile", access.credentials_file},
+              {"CaFile", access.ca_file}};
+}
+
+void add_outputs(const Spec& spec, Json& json) {
+  if (!spec.s3_output.empty())
+    json["OutputDataConfig"] = {{"S3OutputPath", spec.s3_output},
+                                {"CompressionType", spec.packed_output ? "GZIP" : "NONE"}};
+  if (!spec.checkpoint_url.empty())
+    json["CheckpointConfig"] = {{"S3Uri", spec.checkpoint_url},
+                                {"LocalPath", spec.checkpoint_path}};
+}
+
+void read_input(const Json& json, Spec& spec, Fields& outer) {
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const std::string path = "InputDataConfig[" + std::to_string(i) + "]";
+    Fields channel(json[i], path);
+    InputChannel read;
+    channel.text("ChannelName", read.name, true);
+    const Json* const source = channel.object("DataSource");
+    channel.text("Folder", read.folder, source == nullptr);
+    channel.text("ContentType", read.content_type);
+    channel.text("RecordWrapperType", read.record_wrapper);
+    channel.choice("CompressionType", "None", "Gzip", read.s3.gzip);
+    std::string mode = "File";
+    channel.text("InputMode", mode);
+    // FastFile shows the same files; here they are all there when the job begins.
+    if (mode != "File" && mode != "FastFile")
+      channel.note(path + ".InputMode", "File (or FastFile), got " + mode);
+    if (source != nullptr) read_source(*source, read, channel, path);
+    outer.take(channel);
+    spec.input.push_back(std::move(read));
+  }
+}
+
+void read_outputs(Fields& outer, Spec& spec) {
+  if (const Json* const output = outer.object("OutputDataConfig")) {
+    Fields fields(*output, "OutputDataConfig");
+    bool plain = false;
+    fields.text("S3OutputPath", spec.s3_output);
+    fields.choice("CompressionType", "GZIP", "NONE", plain);
+    spec.packed_output = !plain;
+    outer.take(fields);
+  }
+  if (const Json* const checkpoints = outer.object("CheckpointConfig")) {
+    Fields fields(*checkpoints, "CheckpointConfig");
+    fields.text("S3Uri", spec.checkpoint_url, true);
+    fields.text("LocalPath", spec.checkpoint_path);
+    while (spec.checkpoint_path.size() > 1 && spec.checkpoint_path.ends_with('/'))
+      spec.checkpoint_path.pop_back();
+    outer.take(fields);
+  }
+}
+
+void read_access(const Json& json, S3Access& access, Fields& outer) {
+  Fields fields(json, "Muster.S3");
+  fields.text("Endpoint", access.endpoint);
+  fields.text("Region", access.region);
+  fields.text("CredentialsFile", access.credentials_file);
+  fields.text("CaFile", access.ca_file);
+  fields.no_others();
+  outer.take(fields);
+}
+
+}  // namespace muster::job

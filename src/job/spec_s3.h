@@ -1,0 +1,24 @@
+#pragma once
+
+// Inside job/ only: what of a specification is about S3, and how it stands in JSON.
+
+#include "job/spec.h"
+#include "job/spec_fields.h"
+
+namespace muster::job {
+
+/// A channel has a folder or a URL. `field`: "InputDataConfig[0].".
+Result<void> check_source(const std::string& field, const InputChannel& channel);
+/// Where results and checkpoints go, entry point and arguments, and the way to S3.
+Result<void> check_outputs(const Spec& spec);
+
+Json input_json(const std::vector<InputChannel>& input);
+Json access_json(const S3Access& access);
+/// OutputDataConfig and CheckpointConfig, if there is anything to say.
+void add_outputs(const Spec& spec, Json& json);
+
+void read_input(const Json& json, Spec& spec, Fields& outer);
+void read_outputs(Fields& outer, Spec& spec);
+void read_access(const Json& json, S3Access& access, Fields& outer);
+
+}  // namespace muster::job

@@ -1,0 +1,214 @@
+#include "loop/http_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "loop/http_server_connection.h"
+#include "loop/tcp.h"
+
+namespace muster::loop {
+namespace {
+
+constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
+
+Result<TcpAddress> address_of(const std::string& host, std::uint16_t port) {
+  TcpAddress address;
+  sockaddr_in v4{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    std::memcpy(&address.storage, &v4, address.size = sizeof v4);
+    return address;
+  }
+  sockaddr_in6 v6{};
+  if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&address.storage, &v6, address.size = sizeof v6);
+    return address;
+  }
+  return fail(Errc::invalid_input, "\"" + host + "\" is no numeric address");
+}
+
+Result<Fd> listen_at(const std::string& host, std::uint16_t port) {
+  const TcpAddress address = TRY(address_of(host, port));
+  const std::string where = host + ":" + std::to_string(port);
+  Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return fail(Errc::system, errno_text(where));
+  const int on = 1;
+  const int off = 0;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (address.family() == AF_INET6)
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
+  if (::bind(socket.get(), name, address.size) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+    return fail(Errc::system, errno_text(where));
+  return socket;
+}
+
+/// A loop on a thread of its own, until stop().
+class LoopThread {
+ public:
+  LoopThread() : busy_(loop_.context().get_executor()), thread_([this] { loop_.run(); }) {}
+  LoopThread(const LoopThread&) = delete;
+  LoopThread& operator=(const LoopThread&) = delete;
+  ~LoopThread() {
+    loop_.stop();
+    thread_.join();
+  }
+  Loop& loop() { return loop_; }
+
+ private:
+  Loop loop_;
+  asio::executor_work_guard<asio::io_context::executor_type> busy_;
+  std::thread thread_;
+};
+
+struct Serving {
+  Serving(Loop& on, Fd listener, std::shared_ptr<ServerShared> common)
+      : main(on),
+        shared(std::move(common)),
+        socket(std::move(listener)),
+        watch(on, socket.get()),
+        emptied(on) {}
+
+  Loop& main;
+  std::shared_ptr<ServerShared> shared;
+  Fd socket;
+  Watch watch;
+  Event emptied;  ///< A home lost its last connection while stopping.
+  std::vector<std::shared_ptr<ServerHome>> homes;
+  std::size_t next = 0;
+  bool closed = false;
+};
+
+/// Each connection goes to the next loop, so that few connections are spread evenly (the kernel's
+/// SO_REUSEPORT spreads by hash: of 16 connections on 4 loops, one often gets 8).
+void hand_out(Serving& serving, Fd socket, std::string peer) {
+  std::shared_ptr<ServerHome> home = serving.homes[serving.next++ % serving.homes.size()];
+  ++serving.shared->connections;
+  if (&home->loop == &serving.main) {
+    ServerConnection::start(std::move(home), std::move(socket), std::move(peer));
+    return;
+  }
+  const auto carried = std::make_shared<Fd>(std::move(socket));  // std::function wants copies.
+  Loop& loop = home->loop;
+  loop.post([home, carried, peer = std::move(peer)]() mutable {
+    ServerConnection::start(home, std::move(*carried), std::move(peer));
+  });
+}
+
+/// False if there is nobody to accept for now.
+bool accept_one(Serving& serving) {
+  TcpAddress from;
+  Fd socket = tcp_accept(serving.socket, from);
+  if (!socket) return errno == EINTR || errno == ECONNABORTED;
+  if (serving.shared->connections >= serving.shared->options.connections_max) return true;
+  hand_out(serving, std::move(socket), numeric(from));
+  return true;
+}
+
+Task<void> accept_all(std::shared_ptr<Serving> serving) {
+  Timer pause(serving->main);
+  int in_a_row = 0;
+  while (!serving->closed) {
+    if (accept_one(*serving)) {
+      if (++in_a_row % accepts_per_turn == 0) co_await pause.after(Duration(0));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      co_await serving->watch.readable();
+    } else {  // Out of descriptors or memory: others may free some.
+      co_await pause.after(std::chrono::milliseconds(100));
+    }
+  }
+}
+
+void close_listener(Serving& serving) {
+  serving.closed = true;
+  serving.watch.cancel();
+  ::shutdown(serving.socket.get(), SHUT_RDWR);
+}
+
+/// Ends connections on their own loop: idle ones, or all.
+void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
+  for (const std::shared_ptr<ServerHome>& home : serving->homes) {
+    home->loop.post([home, serving, all] {
+      home->stopping = true;
+      home->emptied = [serving] { serving->main.post([serving] { serving->emptied.notify(); }); };
+      for (ServerConnection* connection : home->connections)
+        if (all || connection->idle()) connection->cut();
+    });
+  }
+}
+
+Task<void> stop_all(std::shared_ptr<Serving> serving, TimePoint deadline) {
+  close_listener(*serving);
+  end_connections(serving, false);
+  bool in_time = true;
+  while (serving->shared->connections > 0 && in_time)
+    in_time = co_await serving->emptied.wait_until(deadline);
+  if (serving->shared->connections > 0) end_connections(serving, true);
+  while (serving->shared->connections > 0) co_await serving->emptied.wait();
+}
+
+class ThreadedServer final : public HttpServer {
+ public:
+  ThreadedServer(std::shared_ptr<Serving> serving, std::vector<std::unique_ptr<LoopThread>> threads)
+      : serving_(std::move(serving)), threads_(std::move(threads)) {}
+  ThreadedServer(const ThreadedServer&) = delete;
+  ThreadedServer& operator=(const ThreadedServer&) = delete;
+  ~ThreadedServer() override {
+    if (!serving_->closed) close_listener(*serving_);
+  }
+
+  std::uint16_t port() const override { return port_of(own_address(serving_->socket)); }
+  std::size_t connections() const override { return serving_->shared->connections; }
+  Task<void> stop(TimePoint deadline) override { return stop_all(serving_, deadline); }
+
+ private:
+  std::shared_ptr<Serving> serving_;
+  std::vector<std::unique_ptr<LoopThread>> threads_;  ///< Joined first of all.
+};
+
+}  // namespace
+
+Task<Result<std::string>> read_whole(HttpExchange& exchange, std::size_t bytes_max) {
+  std::string whole;
+  while (true) {
+    Result<std::string_view> piece = co_await exchange.read();
+    if (!piece) co_return piece.error();
+    if (piece->empty()) co_return whole;
+    if (piece->size() > bytes_max - whole.size())
+      co_return fail(Errc::invalid_input,
+                     "the body is longer than " + std::to_string(bytes_max) + " bytes");
+    whole.append(*piece);
+  }
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& main, Options options,
+                                                     HttpHandler handler) {
+  auto shared = std::make_shared<ServerShared>();
+  if (!options.certificate_file.empty())
+    shared->tls = TRY(https_server_context(options.certificate_file, options.key_file));
+  Fd socket = TRY(listen_at(options.host, options.port));
+  const int thread_count = options.threads;
+  shared->options = std::move(options);
+  shared->handler = std::move(handler);
+  auto serving = std::make_shared<Serving>(main, std::move(socket), shared);
+  std::vector<std::unique_ptr<LoopThread>> threads;
+  for (int i = 0; i < thread_count; ++i) {
+    threads.push_back(std::make_unique<LoopThread>());
+    serving->homes.push_back(std::make_shared<ServerHome>(threads.back()->loop(), shared));
+  }
+  if (threads.empty()) serving->homes.push_back(std::make_shared<ServerHome>(main, shared));
+  main.spawn(accept_all(serving));
+  return std::unique_ptr<HttpServer>(
+      std::make_unique<ThreadedServer>(std::move(serving), std::move(threads)));
+}
+
+}  // namespace muster::loop

@@ -1,0 +1,466 @@
+#include "loop/http_server_connection.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <ctime>
+
+namespace muster::loop {
+namespace {
+
+constexpr std::size_t inbox_bytes = 16 << 10;
+constexpr std::size_t inbox_bytes_max = 256 << 10;    ///< For long bodies.
+constexpr std::uint64_t passed_over_max = 256 << 10;  ///< Of a body that nobody wanted.
+constexpr std::uint64_t linger_bytes_max = 16 << 20;  ///< The same, before closing.
+constexpr std::size_t unbroken_bytes_max = 2 << 20;
+constexpr std::size_t file_piece_bytes = 512 << 10;
+constexpr Duration linger_max = std::chrono::seconds(3);
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT", made once a second.
+std::string_view date_now() {
+  thread_local std::time_t made_for = -1;
+  thread_local std::array<char, 40> text{};
+  thread_local std::size_t size = 0;
+  const std::time_t now = std::time(nullptr);
+  if (now != made_for) {
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    made_for = now;
+  }
+  return {text.data(), size};
+}
+
+/// A header; what would end its line is made a space.
+void add_header(std::string& head, std::string_view name, std::string_view value) {
+  head.append(name).append(": ");
+  const std::size_t from = head.size();
+  head.append(value);
+  std::replace_if(
+      head.begin() + static_cast<std::ptrdiff_t>(from), head.end(),
+      [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
+  head.append("\r\n");
+}
+
+void add_number(std::string& text, std::uint64_t number, int base) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, base).ptr;
+  text.append(digits.data(), end);
+}
+
+Task<void> tick(std::shared_ptr<ServerHome> home) {
+  Timer timer(home->loop);
+  while (!home->connections.empty()) {
+    const bool ticked = co_await timer.after(std::chrono::seconds(1));
+    if (!ticked) break;
+    ++home->tick;
+    for (ServerConnection* connection : home->connections)
+      if (connection->overdue()) connection->cut();
+  }
+  home->ticking = false;
+}
+
+}  // namespace
+
+void ServerConnection::start(std::shared_ptr<ServerHome> home, Fd socket, std::string peer) {
+  auto connection = std::make_shared<ServerConnection>(home, std::move(socket), std::move(peer));
+  home->loop.spawn(serve(connection));
+  if (home->ticking) return;
+  home->ticking = true;
+  home->loop.spawn(tick(home));
+}
+
+ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, Fd socket, std::string peer)
+    : home_(std::move(home)),
+      socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      wire_(home_->shared->tls ? tls_wire(home_->shared->tls.get(), socket_.get())
+                               : plain_wire(socket_.get())),
+      watch_(home_->loop, socket_.get()) {
+  home_->connections.insert(this);
+}
+
+ServerConnection::~ServerConnection() {
+  home_->connections.erase(this);
+  --home_->shared->connections;
+  if (home_->stopping && home_->connections.empty() && home_->emptied) home_->emptied();
+}
+
+void ServerConnection::cut() {
+  cut_ = true;
+  expired_ = overdue();
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  watch_.cancel();
+}
+
+std::int64_t ServerConnection::in(Duration limit) const {
+  return home_->tick + std::chrono::ceil<std::chrono::seconds>(limit).count();
+}
+
+Error ServerConnection::lost(std::string_view what) const {
+  if (expired_) return fail(Errc::timeout, std::string(what) + ": nothing moved in time");
+  return fail(Errc::closed, std::string(what) + ": the connection has ended");
+}
+
+Task<void> ServerConnection::serve(std::shared_ptr<ServerConnection> self) {
+  bool more = co_await self->handshake();
+  while (more) more = co_await self->serve_one();
+  self->wire_->goodbye();
+}
+
+Task<bool> ServerConnection::handshake() {
+  const std::int64_t deadline = in(home_->shared->options.head_max);
+  while (true) {
+    const Wire::Attempt attempt = wire_->handshake();
+    if (attempt.kind == Wire::Kind::done) co_return true;
+    if (attempt.kind == Wire::Kind::failed || attempt.kind == Wire::Kind::end) co_return false;
+    const bool ready = co_await wait(attempt.kind, deadline);
+    if (!ready) co_return false;
+  }
+}
+
+/// False once the deadline has come or the connection was cut.
+Task<bool> ServerConnection::wait(Wire::Kind kind, std::int64_t deadline) {
+  if (cut_) co_return false;
+  deadline_ = deadline;
+  unbroken_ = 0;
+  bool ready = false;
+  if (kind == Wire::Kind::want_write)
+    ready = co_await watch_.writable();
+  else
+    ready = co_await watch_.readable();
+  deadline_ = never;
+  co_return ready && !cut_;
+}
+
+/// Lets others of the loop have their turn after much was moved at once.
+Task<void> ServerConnection::breathe(std::size_t bytes) {
+  unbroken_ += bytes;
+  if (unbroken_ < unbroken_bytes_max) co_return;
+  unbroken_ = 0;
+  co_await asio::post(home_->loop.context(), asio::use_awaitable);
+}
+
+/// Reads something behind what is unread; false at the end of the stream.
+Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ == inbox_.size()) {
+    std::copy(inbox_.begin() + static_cast<std::ptrdiff_t>(begin_), inbox_.end(), inbox_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  while (true) {
+    const Wire::Attempt attempt = wire_->read(inbox_.data() + end_, inbox_.size() - end_);
+    switch (attempt.kind) {
+      case Wire::Kind::done:
+        end_ += attempt.bytes;
+        co_return true;
+      case Wire::Kind::end:
+        co_return false;
+      case Wire::Kind::failed:
+        co_return attempt.error;
+      default:
+        break;
+    }
+    const bool ready = co_await wait(attempt.kind, deadline);
+    if (!ready) co_return lost("request");
+  }
+}
+
+void ServerConnection::begin_exchange() {
+  chunks_.reset();
+  body_left_ = 0;
+  piece_ = 0;
+  continue_due_ = answered_ = streaming_ = broken_ = false;
+  keep_ = true;
+  if (inbox_.size() > inbox_bytes && end_ - begin_ < inbox_bytes) {
+    std::copy(inbox_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              inbox_.begin() + static_cast<std::ptrdiff_t>(end_), inbox_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+    inbox_.resize(inbox_bytes);
+    inbox_.shrink_to_fit();
+  }
+  if (inbox_.empty()) inbox_.resize(inbox_bytes);
+}
+
+/// One request and its answer. False if the connection has to end.
+Task<bool> ServerConnection::serve_one() {
+  begin_exchange();
+  const bool came = co_await receive_head();
+  if (!came) co_return false;
+  co_await home_->shared->handler(*this);
+  if (!answered_) {
+    HttpReply reply{.status = 500};
+    (void)co_await this->reply(std::move(reply));
+  }
+  const bool kept = co_await finish();
+  co_return kept;
+}
+
+/// False: the connection is done with, or a refusal was sent.
+Task<bool> ServerConnection::receive_head() {
+  const HttpServer::Options& options = home_->shared->options;
+  std::size_t size = 0;
+  std::size_t seen = 0;
+  std::int64_t deadline = in(options.keep_alive_max);
+  idle_ = begin_ == end_;
+  if (idle_ && home_->stopping) co_return false;
+  if (idle_ && !wire_->buffers()) {
+    begin_ = end_ = 0;
+    const bool ready = co_await wait(Wire::Kind::want_read, deadline);
+    if (!ready) co_return false;
+  }
+  bool begun = false;
+  while (true) {
+    while (begin_ < end_ && seen == 0 && (inbox_[begin_] == '\r' || inbox_[begin_] == '\n'))
+      ++begin_;  // RFC 9112 section 2.2: empty lines before a request.
+    size = head_end(unread(), seen);
+    if (size != 0) break;
+    seen = unread().size();
+    if (seen > 0 && !begun) {
+      begun = true;
+      idle_ = false;
+      deadline = in(options.head_max);
+    }
+    if (seen >= options.head_bytes_max) {
+      const BadHead bad{431, "the head is too long"};
+      const bool kept = co_await refuse(bad);
+      co_return kept;
+    }
+    if (seen == inbox_.size()) inbox_.resize(std::min(options.head_bytes_max, inbox_.size() * 2));
+    Result<bool> more = co_await fill(deadline);
+    if (!more || !*more) co_return false;
+  }
+  idle_ = false;
+  head_text_.assign(unread().substr(0, size));
+  begin_ += size;
+  std::variant<ParsedHead, BadHead> parsed = parse_head(head_text_);
+  if (const BadHead* wrong = std::get_if<BadHead>(&parsed)) {
+    const BadHead bad = *wrong;
+    const bool kept = co_await refuse(bad);
+    co_return kept;
+  }
+  head_ = std::move(std::get<ParsedHead>(parsed));
+  expect_body();
+  co_return true;
+}
+
+void ServerConnection::expect_body() {
+  HttpIncoming& incoming = head_.incoming;
+  incoming.peer = peer_;
+  incoming.tls = home_->shared->tls != nullptr;
+  keep_ = head_.keep_alive;
+  if (incoming.chunked) chunks_.emplace();
+  body_left_ = incoming.body_bytes.value_or(0);
+  continue_due_ = head_.expects_continue && (incoming.chunked || body_left_ > 0);
+}
+
+Task<bool> ServerConnection::refuse(BadHead bad) {
+  HttpReply reply{.status = bad.status, .body = std::string(bad.why) + "\n", .close = true};
+  reply.headers.emplace_back("Content-Type", "text/plain");
+  head_ = ParsedHead{};
+  (void)co_await this->reply(std::move(reply));
+  co_await linger();
+  co_return false;
+}
+
+/// Takes framing off and finds the next piece of the body in what is unread, if it is there.
+Result<void> ServerConnection::take_body(std::string_view& piece) {
+  if (!chunks_) {
+    piece_ = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, unread().size()));
+    body_left_ -= piece_;
+    piece = unread().substr(0, piece_);
+    return {};
+  }
+  while (true) {
+    const ChunkDecoder::Step step = TRY(chunks_->next(unread()));
+    begin_ += step.skipped;
+    if (step.skipped > 0) continue;
+    piece_ = step.data;
+    piece = unread().substr(0, piece_);
+    return {};
+  }
+}
+
+Task<Result<std::string_view>> ServerConnection::read() {
+  begin_ += std::exchange(piece_, 0);
+  const std::int64_t idle = in(home_->shared->options.idle_max);
+  while (true) {
+    std::string_view piece;
+    Result<void> taken = take_body(piece);
+    if (!taken) {
+      keep_ = false;
+      co_return taken.error();
+    }
+    const bool ended = chunks_ ? chunks_->done() : body_left_ == 0;
+    if (!piece.empty() || ended) {
+      co_await breathe(piece.size());
+      co_return piece;
+    }
+    if (std::exchange(continue_due_, false) && unread().empty()) {
+      const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+      Result<void> sent = co_await send(go_on, {}, false);
+      if (!sent) co_return sent.error();
+    }
+    if ((chunks_ || body_left_ > inbox_bytes) && inbox_.size() < inbox_bytes_max)
+      inbox_.resize(inbox_bytes_max);
+    Result<bool> more = co_await fill(idle);
+    if (more && *more) continue;
+    keep_ = false;
+    if (!more) co_return more.error();
+    co_return fail(Errc::closed, "the request's body ended too early");
+  }
+}
+
+/// True if what is left of the body is not worth ending the connection.
+bool ServerConnection::body_may_stay() const {
+  if (continue_due_) return false;  // The client may send it or not.
+  if (chunks_) return chunks_->done() || unread().size() > piece_;
+  return body_left_ <= passed_over_max;
+}
+
+std::string ServerConnection::head_of(const HttpReply& reply,
+                                      std::optional<std::uint64_t> body_bytes) {
+  if (reply.close || home_->stopping || !body_may_stay()) keep_ = false;
+  std::string head;
+  head.reserve(512);
+  head.append("HTTP/1.1 ");
+  add_number(head, static_cast<std::uint64_t>(reply.status), 10);
+  head.append(" ").append(reason_of(reply.status)).append("\r\n");
+  for (const auto& [name, value] : reply.headers) add_header(head, name, value);
+  head.append("Date: ").append(date_now()).append("\r\n");
+  if (body_bytes && reply.status != 204 && reply.status != 304) {
+    head.append("Content-Length: ");
+    add_number(head, *body_bytes, 10);
+    head.append("\r\n");
+  }
+  if (!body_bytes && head_.http11) head.append("Transfer-Encoding: chunked\r\n");
+  if (!keep_) head.append("Connection: close\r\n");
+  head.append("\r\n");
+  return head;
+}
+
+Task<Result<void>> ServerConnection::send(std::string_view head, std::string_view body, bool more) {
+  while (!head.empty() || !body.empty()) {
+    const std::array<iovec, 2> pieces = {iovec{const_cast<char*>(head.data()), head.size()},
+                                         iovec{const_cast<char*>(body.data()), body.size()}};
+    const Wire::Attempt attempt = wire_->write(pieces.data(), 2, more);
+    if (attempt.kind == Wire::Kind::done) {
+      const std::size_t of_head = std::min(head.size(), attempt.bytes);
+      head.remove_prefix(of_head);
+      body.remove_prefix(attempt.bytes - of_head);
+      co_await breathe(attempt.bytes);
+      continue;
+    }
+    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
+    if (attempt.kind == Wire::Kind::end) co_return lost("answer");
+    const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
+    if (!ready) co_return lost("answer");
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> ServerConnection::send_file(const HttpReply& reply) {
+  std::uint64_t at = reply.file_offset;
+  const std::uint64_t end = at + reply.file_bytes;
+  while (at < end) {
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, file_piece_bytes));
+    const Wire::Attempt attempt = wire_->send_file(reply.file.get(), at, want);
+    if (attempt.kind == Wire::Kind::done) {
+      at += attempt.bytes;
+      co_await breathe(attempt.bytes);
+      continue;
+    }
+    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
+    if (attempt.kind == Wire::Kind::end)
+      co_return fail(Errc::system, "the file is shorter than it was");
+    const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
+    if (!ready) co_return lost("answer");
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> ServerConnection::reply(HttpReply reply) {
+  CHECK_THAT(!answered_, "a request is answered once");
+  answered_ = true;
+  const bool from_file = static_cast<bool>(reply.file);
+  const std::string head = head_of(reply, from_file ? reply.file_bytes : reply.body.size());
+  const bool bare = head_.incoming.method == "HEAD" || reply.status == 204 || reply.status == 304;
+  const std::string_view body = bare || from_file ? std::string_view() : reply.body;
+  const bool file_follows = from_file && !bare && reply.file_bytes > 0;
+  Result<void> sent = co_await send(head, body, file_follows);
+  if (sent && file_follows) sent = co_await send_file(reply);
+  if (!sent) {
+    broken_ = true;
+    keep_ = false;
+  }
+  co_return sent;
+}
+
+Task<Result<void>> ServerConnection::start(HttpReply head) {
+  CHECK_THAT(!answered_, "a request is answered once");
+  answered_ = true;
+  streaming_ = head_.incoming.method != "HEAD";
+  if (!head_.http11) keep_ = false;
+  const std::string text = head_of(head, std::nullopt);
+  Result<void> sent = co_await send(text, {}, false);
+  if (!sent) broken_ = true;
+  co_return sent;
+}
+
+Task<Result<void>> ServerConnection::write(std::string_view bytes) {
+  CHECK_THAT(answered_, "start() comes before write()");
+  if (broken_) co_return lost("answer");
+  if (bytes.empty() || !streaming_) co_return Result<void>();
+  std::string frame;
+  if (head_.http11) {
+    add_number(frame, bytes.size(), 16);
+    frame.append("\r\n");
+  }
+  Result<void> sent = co_await send(frame, bytes, head_.http11);
+  const std::string_view end = head_.http11 ? "\r\n" : "";
+  if (sent) sent = co_await send(end, {}, false);
+  if (!sent) broken_ = true;
+  co_return sent;
+}
+
+/// Ends the answer and passes over what is left of the request. True if another may follow.
+Task<bool> ServerConnection::finish() {
+  if (streaming_ && !broken_ && head_.http11) {
+    const std::string_view last = "0\r\n\r\n";
+    Result<void> sent = co_await send(last, {}, false);
+    if (!sent) broken_ = true;
+  }
+  if (broken_ || cut_) co_return false;
+  std::uint64_t passed = 0;
+  while (keep_) {
+    Result<std::string_view> rest = co_await read();
+    if (!rest) co_return false;
+    if (rest->empty()) co_return !home_->stopping;
+    passed += rest->size();
+    if (passed > passed_over_max) keep_ = false;
+  }
+  co_await linger();
+  co_return false;
+}
+
+/// Closing with bytes unread would make the kernel take our answer back.
+Task<void> ServerConnection::linger() {
+  wire_->goodbye();
+  ::shutdown(socket_.get(), SHUT_WR);
+  const std::int64_t deadline = in(linger_max);
+  std::uint64_t passed = 0;
+  while (passed < linger_bytes_max) {
+    begin_ = end_ = 0;
+    Result<bool> more = co_await fill(deadline);
+    if (!more || !*more) break;
+    passed += end_;
+  }
+}
+
+}  // namespace muster::loop

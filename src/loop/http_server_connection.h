@@ -1,0 +1,113 @@
+#pragma once
+
+// Inside loop/ only: one connection of the HTTP server, and the loop that it lives on.
+
+#include <atomic>
+#include <limits>
+#include <set>
+
+#include "loop/http_server_parse.h"
+#include "loop/http_server_wire.h"
+
+namespace muster::loop {
+
+class ServerConnection;
+
+/// What all loops of a server share. Does not change once it listens.
+struct ServerShared {
+  HttpServer::Options options;
+  HttpHandler handler;
+  SslContext tls{nullptr, SSL_CTX_free};
+  std::atomic<std::size_t> connections = 0;
+};
+
+/// The connections of one loop. On that loop's thread only.
+struct ServerHome {
+  Loop& loop;
+  std::shared_ptr<ServerShared> shared;
+  std::set<ServerConnection*> connections{};
+  std::int64_t tick = 0;  ///< Seconds that connections were open: a clock for coarse limits.
+  bool ticking = false;
+  bool stopping = false;
+  std::function<void()> emptied{};  ///< While stopping: the last connection has gone.
+};
+
+class ServerConnection final : public HttpExchange,
+                               public std::enable_shared_from_this<ServerConnection> {
+ public:
+  /// Takes a connected socket over and serves it to its end.
+  static void start(std::shared_ptr<ServerHome> home, Fd socket, std::string peer);
+
+  ServerConnection(std::shared_ptr<ServerHome> home, Fd socket, std::string peer);
+  ServerConnection(const ServerConnection&) = delete;
+  ServerConnection& operator=(const ServerConnection&) = delete;
+  ~ServerConnection() override;
+
+  const HttpIncoming& request() const override { return head_.incoming; }
+  Loop& loop() override { return home_->loop; }
+  Task<Result<std::string_view>> read() override;
+  Task<Result<void>> reply(HttpReply reply) override;
+  Task<Result<void>> start(HttpReply head) override;
+  Task<Result<void>> write(std::string_view bytes) override;
+  void finish_broken() override { broken_ = true; }
+  bool answered() const override { return answered_; }
+
+  bool overdue() const { return home_->tick > deadline_; }
+  bool idle() const { return idle_; }
+  /// Whatever waits for the socket ends, now and later.
+  void cut();
+
+ private:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+  static Task<void> serve(std::shared_ptr<ServerConnection> self);
+  Task<bool> handshake();
+  Task<bool> serve_one();
+  Task<bool> receive_head();
+  Task<bool> refuse(BadHead bad);
+  Task<bool> finish();
+  Task<void> linger();
+  Task<bool> wait(Wire::Kind kind, std::int64_t deadline);
+  Task<Result<bool>> fill(std::int64_t deadline);
+  Task<Result<void>> send(std::string_view head, std::string_view body, bool more);
+  Task<Result<void>> send_file(const HttpReply& reply);
+  Task<void> breathe(std::size_t bytes);
+  Result<void> take_body(std::string_view& piece);
+  std::string head_of(const HttpReply& reply, std::optional<std::uint64_t> body_bytes);
+  void begin_exchange();
+  void expect_body();
+  bool body_may_stay() const;
+  Error lost(std::string_view what) const;
+  std::int64_t in(Duration limit) const;
+  std::string_view unread() const {
+    return std::string_view(inbox_.data() + begin_, end_ - begin_);
+  }
+
+  std::shared_ptr<ServerHome> home_;
+  Fd socket_;
+  std::string peer_;
+  std::unique_ptr<ServerWire> wire_;
+  Watch watch_;
+  std::int64_t deadline_ = never;  ///< Of the wait under way, in ticks of the home.
+  bool cut_ = false;
+  bool expired_ = false;
+  bool idle_ = false;         ///< Waits for the first byte of a request.
+  std::size_t unbroken_ = 0;  ///< Bytes moved without letting others of the loop run.
+
+  std::vector<char> inbox_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+
+  std::string head_text_;
+  ParsedHead head_;
+  std::uint64_t body_left_ = 0;
+  std::optional<ChunkDecoder> chunks_;
+  std::size_t piece_ = 0;  ///< Of the inbox, given out by the last read().
+  bool continue_due_ = false;
+  bool answered_ = false;
+  bool streaming_ = false;
+  bool broken_ = false;
+  bool keep_ = true;
+};
+
+}  // namespace muster::loop

@@ -1,0 +1,254 @@
+#include "loop/http_server_parse.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace muster::loop {
+namespace {
+
+constexpr std::size_t headers_max = 256;
+constexpr std::size_t chunk_line_bytes_max = 1024;
+constexpr std::size_t trailers_bytes_max = 16 << 10;
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == y; });
+}
+
+/// RFC 9110's token.
+constexpr std::array<bool, 256> token_table = [] {
+  std::array<bool, 256> table{};
+  for (int c = 'a'; c <= 'z'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~"))
+    table[static_cast<std::size_t>(c)] = true;
+  return table;
+}();
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return token_table[static_cast<unsigned char>(c)];
+  });
+}
+
+bool is_control(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return (code < 0x20 && code != '\t') || code == 0x7f;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// Whether the comma-separated list holds `word`, which is in lower case.
+bool lists(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (same_name(trimmed(list.substr(0, comma)), word)) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+constexpr std::string_view blanks(" ");
+
+/// Reads "METHOD target HTTP/1.1". Null if it is fine.
+const char* read_request_line(std::string_view line, ParsedHead& head, int& status) {
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) return "no request line";
+  head.incoming.method = line.substr(0, first);
+  head.incoming.target = line.substr(first + 1, last - first - 1);
+  const std::string_view version = line.substr(last + 1);
+  if (!is_token(head.incoming.method) || head.incoming.method.size() > 32) return "bad method";
+  const std::string_view target = head.incoming.target;
+  if (target.empty() || target.find_first_of(blanks) != std::string_view::npos ||
+      std::any_of(target.begin(), target.end(), is_control))
+    return "bad target";
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") {
+    status = version.starts_with("HTTP/") ? 505 : 400;
+    return "not HTTP/1.1";
+  }
+  head.http11 = head.keep_alive = version == "HTTP/1.1";
+  return nullptr;
+}
+
+/// "http://host/path", which proxies get, becomes "/path".
+const char* strip_origin(std::string_view& target) {
+  if (target.front() == '/' || target == "*") return nullptr;
+  const std::size_t scheme = target.find("://");
+  if (scheme == std::string_view::npos || scheme > 5) return "bad target";
+  const std::size_t slash = target.find('/', scheme + 3);
+  if (slash == std::string_view::npos) return "bad target";
+  target.remove_prefix(slash);
+  return nullptr;
+}
+
+struct Seen {
+  int hosts = 0;
+  int lengths = 0;
+  int codings = 0;
+};
+
+const char* read_known(std::string_view name, std::string_view value, ParsedHead& head, Seen& seen,
+                       int& status) {
+  if (same_name(name, "host")) {
+    if (++seen.hosts > 1) return "two Host headers";
+  } else if (same_name(name, "content-length")) {
+    std::uint64_t bytes = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
+    if (error != std::errc() || end != value.data() + value.size() || (bytes >> 62) != 0)
+      return "bad Content-Length";
+    if (++seen.lengths > 1) return "two Content-Length headers";
+    head.incoming.body_bytes = bytes;
+  } else if (same_name(name, "transfer-encoding")) {
+    if (++seen.codings > 1 || !same_name(value, "chunked")) {
+      status = 501;
+      return "Transfer-Encoding is not chunked";
+    }
+    head.incoming.chunked = true;
+  } else if (same_name(name, "connection")) {
+    if (lists(value, "close")) head.keep_alive = false;
+  } else if (same_name(name, "expect")) {
+    if (same_name(value, "100-continue")) head.expects_continue = true;
+  }
+  return nullptr;
+}
+
+const char* read_headers(std::string_view lines, ParsedHead& head, int& status) {
+  Seen seen;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find("\r\n");
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(end + 2);
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+      return "a header line without a name";
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    if (std::any_of(value.begin(), value.end(), is_control)) return "a control character";
+    if (head.incoming.headers.size() == headers_max) {
+      status = 431;
+      return "too many headers";
+    }
+    head.incoming.headers.emplace_back(line.substr(0, colon), value);
+    const char* wrong = read_known(line.substr(0, colon), value, head, seen, status);
+    if (wrong != nullptr) return wrong;
+  }
+  if (seen.hosts == 0 && head.http11) return "no Host header";
+  if (head.incoming.chunked && seen.lengths > 0) return "both a length and chunks";
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string_view> HttpIncoming::value(std::string_view name) const {
+  for (const auto& [key, text] : headers)
+    if (key.size() == name.size() &&
+        std::equal(key.begin(), key.end(), name.begin(),
+                   [](char x, char y) { return lower(x) == lower(y); }))
+      return text;
+  return std::nullopt;
+}
+
+std::size_t head_end(std::string_view bytes, std::size_t from) {
+  const std::size_t at = bytes.find("\r\n\r\n", from < 3 ? 0 : from - 3);
+  return at == std::string_view::npos ? 0 : at + 4;
+}
+
+std::variant<ParsedHead, BadHead> parse_head(std::string_view text) {
+  std::variant<ParsedHead, BadHead> result;
+  ParsedHead& head = std::get<ParsedHead>(result);
+  head.incoming.headers.reserve(24);
+  int status = 400;
+  const std::size_t line = text.find("\r\n");
+  const char* wrong = read_request_line(text.substr(0, line), head, status);
+  if (wrong == nullptr) wrong = strip_origin(head.incoming.target);
+  // The lines between the first and the empty one, each with its end.
+  if (wrong == nullptr)
+    wrong = read_headers(text.substr(line + 2, text.size() - line - 4), head, status);
+  if (wrong != nullptr) result = BadHead{status, wrong};
+  return result;
+}
+
+Result<ChunkDecoder::Step> ChunkDecoder::next(std::string_view bytes) {
+  if (state_ == State::done || bytes.empty()) return Step{};
+  if (state_ != State::data) return line(bytes);
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
+  left_ -= count;
+  if (left_ == 0) state_ = State::data_end;
+  return Step{.data = count};
+}
+
+/// One line of the framing, if it is there.
+Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
+  const std::size_t end = bytes.substr(0, chunk_line_bytes_max).find("\r\n");
+  if (end == std::string_view::npos) {
+    if (bytes.size() >= chunk_line_bytes_max)
+      return fail(Errc::protocol, "a chunk's line is too long");
+    return Step{};
+  }
+  const std::string_view text = bytes.substr(0, end);
+  const Step step{.skipped = end + 2};
+  if (state_ == State::data_end) {
+    if (!text.empty()) return fail(Errc::protocol, "a chunk is longer than it says");
+    state_ = State::size;
+    return step;
+  }
+  if (state_ == State::trailer) {
+    trailer_bytes_ += end;
+    if (trailer_bytes_ > trailers_bytes_max) return fail(Errc::protocol, "too long a trailer");
+    if (text.empty()) state_ = State::done;
+    return step;
+  }
+  const std::string_view digits = trimmed(text.substr(0, text.find(';')));
+  const auto [last, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);
+  if (error != std::errc() || last != digits.data() + digits.size() || (left_ >> 62) != 0)
+    return fail(Errc::protocol, "a chunk without a size");
+  state_ = left_ == 0 ? State::trailer : State::data;
+  return step;
+}
+
+std::string_view reason_of(int status) {
+  static constexpr std::pair<int, std::string_view> reasons[] = {
+      {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
+      {204, "No Content"},
+      {206, "Partial Content"},
+      {301, "Moved Permanently"},
+      {304, "Not Modified"},
+      {307, "Temporary Redirect"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {411, "Length Required"},
+      {412, "Precondition Failed"},
+      {413, "Content Too Large"},
+      {416, "Range Not Satisfiable"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {501, "Not Implemented"},
+      {503, "Service Unavailable"},
+      {505, "HTTP Version Not Supported"},
+      {507, "Insufficient Storage"},
+  };
+  for (const auto& [code, text] : reasons)
+    if (code == status) return text;
+  return "Status";
+}
+
+}  // namespace muster::loop

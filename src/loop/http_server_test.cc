@@ -1,0 +1,262 @@
+#include "loop/http_server.h"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "loop/http_server_parse.h"
+#include "loop/other_loop.h"
+#include "loop/testing.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+using loop::HttpExchange;
+using loop::HttpReply;
+using loop::HttpServer;
+using loop::Loop;
+using loop::Task;
+
+namespace {
+
+/// Sends `text` to the server and reads until the server closes, or `want` came.
+std::string talk(std::uint16_t port, const std::string& text, const std::string& want = "") {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(port);
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0)
+    return "(refused)";
+  ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  if (want.empty()) ::shutdown(socket.get(), SHUT_WR);
+  std::string got;
+  char buffer[65536];
+  while (want.empty() || got.find(want) == std::string::npos) {
+    const ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, 0);
+    if (count <= 0) break;
+    got.append(buffer, static_cast<std::size_t>(count));
+  }
+  return got;
+}
+
+/// Answers by the target: /echo the body, /file a file, /stream chunks, /unread not reading.
+Task<void> handle(HttpExchange& exchange, std::string file) {
+  const std::string target(exchange.request().target);
+  HttpReply reply;
+  if (target == "/echo") {
+    Result<std::string> body = co_await loop::read_whole(exchange, 1 << 20);
+    if (!body) {
+      reply.status = body.error().code == Errc::invalid_input ? 413 : 400;
+      reply.body = body.error().text;
+    } else {
+      reply.body = *std::move(body);
+    }
+  } else if (target == "/file") {
+    reply.file = Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    reply.file_offset = 1;
+    reply.file_bytes = 3;
+  } else if (target == "/stream") {
+    (void)co_await exchange.start(std::move(reply));
+    const std::string_view first = "one,";
+    const std::string_view second = "two";
+    (void)co_await exchange.write(first);
+    (void)co_await exchange.write(second);
+    co_return;
+  } else if (target == "/nothing") {
+    co_return;
+  } else {
+    reply.body = "hello";
+    reply.headers.emplace_back("X-Evil", "a\r\nInjected: b");
+  }
+  (void)co_await exchange.reply(std::move(reply));
+}
+
+/// A server with a client in a thread of its own; `use` runs in that thread.
+void with_server(HttpServer::Options options, const std::function<void(std::uint16_t)>& use) {
+  const std::string file = "/tmp/muster-http-server-test-" + std::to_string(::getpid());
+  REQUIRE(write_file(file, "abcdef"));
+  Loop loop;
+  Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
+      loop, options, [file](HttpExchange& exchange) { return handle(exchange, file); });
+  REQUIRE(server);
+  std::thread client([&] {
+    use((*server)->port());
+    loop.post([&] {
+      loop.spawn([](HttpServer& stopped, Loop& of) -> Task<void> {
+        co_await stopped.stop(Clock::now() + 5s);
+        of.stop();
+      }(**server, loop));
+    });
+  });
+  loop.run();
+  client.join();
+  ::unlink(file.c_str());
+}
+
+std::string body_of(const std::string& answer) {
+  const std::size_t end = answer.find("\r\n\r\n");
+  return end == std::string::npos ? answer : answer.substr(end + 4);
+}
+
+}  // namespace
+
+TEST_CASE("http_server: answers bodies, files, streams and mistakes of handlers") {
+  struct {
+    const char* name;
+    std::string request;
+    const char* status;
+    std::string body;
+  } const cases[] = {
+      {"text", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", "hello"},
+      {"echo", "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", "200 OK", "abc"},
+      {"chunks",
+       "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+       "3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nT: u\r\n\r\n",
+       "200 OK", "abcdefg"},
+      {"file", "GET /file HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", "bcd"},
+      {"head of a file", "HEAD /file HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", ""},
+      {"stream", "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK",
+       "4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"},
+      {"stream for HTTP/1.0", "GET /stream HTTP/1.0\r\n\r\n", "200 OK", "one,two"},
+      {"no answer", "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "500 Internal Server Error", ""},
+      {"too long",
+       "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n" +
+           std::string(2000000, 'x'),
+       "413 Content Too Large", "the body is longer than 1048576 bytes"},
+      {"broken chunks", "PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+       "400", "a chunk without a size"},
+  };
+  for (const int threads : {0, 2}) {
+    CAPTURE(threads);
+    with_server({.threads = threads}, [&](std::uint16_t port) {
+      for (const auto& c : cases) {
+        CAPTURE(c.name);
+        const std::string answer = talk(port, c.request);
+        CHECK(answer.find(std::string("HTTP/1.1 ") + c.status) == 0);
+        CHECK(body_of(answer) == c.body);
+      }
+    });
+  }
+}
+
+TEST_CASE("http_server: a connection carries one request after the other") {
+  with_server({.threads = 1}, [](std::uint16_t port) {
+    const std::string request = "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n";
+    const std::string answer = talk(port, request + "1" + request + "2" +
+                                              "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                                              "\r\nGET /never HTTP/1.1\r\n\r\n");
+    CHECK(answer.find("\r\n\r\n1HTTP/1.1 200") != std::string::npos);
+    CHECK(answer.find("\r\n\r\n2HTTP/1.1 200") != std::string::npos);
+    CHECK(answer.ends_with("hello"));
+  });
+}
+
+TEST_CASE("http_server: 100 Continue is sent when the body is read, and only then") {
+  with_server({}, [](std::uint16_t port) {
+    const std::string expects =
+        " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+        "Content-Length: 3\r\n\r\n";
+    CHECK(talk(port, "PUT /echo" + expects, "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n");
+    const std::string refused = talk(port, "PUT /" + expects, "hello");
+    CHECK(refused.find("100 Continue") == std::string::npos);
+    CHECK(refused.find("Connection: close") != std::string::npos);
+  });
+}
+
+TEST_CASE("http_server: a header cannot bring another one in") {
+  with_server({}, [](std::uint16_t port) {
+    const std::string answer = talk(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    CHECK(answer.find("X-Evil: a  Injected: b\r\n") != std::string::npos);
+  });
+}
+
+TEST_CASE("http_server: what is no request is refused") {
+  struct {
+    const char* name;
+    std::string request;
+    const char* status;
+  } const cases[] = {
+      {"no version", "GET /\r\n\r\n", "400"},
+      {"old version", "GET / HTTP/0.9\r\nHost: a\r\n\r\n", "505"},
+      {"no host", "GET / HTTP/1.1\r\n\r\n", "400"},
+      {"two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"},
+      {"two lengths", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+       "400"},
+      {"length and chunks",
+       "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+       "400"},
+      {"signed length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", "400"},
+      {"space before colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "400"},
+      {"folded line", "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n", "400"},
+      {"bare line feed in value", "GET / HTTP/1.1\r\nHost: a\r\nX: a\nY: b\r\n\r\n", "400"},
+      {"other coding", "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", "501"},
+      {"long head", "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(70000, 'x'), "431"},
+  };
+  with_server({}, [&](std::uint16_t port) {
+    for (const auto& c : cases) {
+      CAPTURE(c.name);
+      CHECK(talk(port, c.request).find(std::string("HTTP/1.1 ") + c.status) == 0);
+    }
+  });
+}
+
+TEST_CASE("http_server: chunks come apart in pieces of any size") {
+  const std::string framed = "5\r\nhello\r\n1\r\n!\r\n0\r\nA: b\r\n\r\n";
+  for (std::size_t size = 1; size <= framed.size(); ++size) {
+    CAPTURE(size);
+    loop::ChunkDecoder decoder;
+    std::string unread;
+    std::string data;
+    for (std::size_t at = 0; at < framed.size(); at += size) {
+      unread += framed.substr(at, size);
+      while (true) {
+        Result<loop::ChunkDecoder::Step> step = decoder.next(unread);
+        REQUIRE(step);
+        if (step->skipped + step->data == 0) break;
+        data += unread.substr(step->skipped, step->data);
+        unread.erase(0, step->skipped + step->data);
+      }
+    }
+    CHECK(data == "hello!");
+    CHECK(decoder.done());
+  }
+}
+
+TEST_CASE("http_server: addresses that are taken or none are errors") {
+  Loop loop;
+  const auto nobody = [](HttpExchange&) -> Task<void> { co_return; };
+  Result<std::unique_ptr<HttpServer>> first = HttpServer::open(loop, {}, nobody);
+  REQUIRE(first);
+  const auto second = HttpServer::open(loop, {.port = (*first)->port()}, nobody);
+  CHECK(second.error().text.find("in use") != std::string::npos);
+  CHECK(HttpServer::open(loop, {.host = "localhost"}, nobody).error().code == Errc::invalid_input);
+  const auto tls = HttpServer::open(
+      loop, {.certificate_file = "/nonexistent", .key_file = "/nonexistent"}, nobody);
+  CHECK(tls.error().code == Errc::system);
+}
+
+TEST_CASE("other_loop: work runs on the other loop and its value comes back") {
+  Loop here;
+  Loop there;
+  const auto busy = loop::asio::make_work_guard(there.context());
+  std::thread thread([&] { there.run(); });
+  std::thread::id seen;
+  int value = 0;
+  loop::run_task(here, [](Loop& home, Loop& other, std::thread::id& id, int& out) -> Task<void> {
+    std::function<Task<int>()> work = [&id]() -> Task<int> {
+      id = std::this_thread::get_id();
+      co_return 7;
+    };
+    out = co_await loop::run_on(home, other, std::move(work));
+  }(here, there, seen, value));
+  CHECK(value == 7);
+  CHECK(seen == thread.get_id());
+  there.stop();
+  thread.join();
+}

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "objects/bucket_record.h"
+
+namespace muster::objects {
+
+/// A file of an object that is being written: bytes, then its record. It lies in a folder for
+/// temporary files under a name of its own until it is put in its place, whole; destroyed before,
+/// it is gone. Short objects stay in memory until then. Blocks for disk I/O.
+class Draft {
+ public:
+  /// `folder` (a descriptor of a folder on the same file system as the object's place) outlives it.
+  explicit Draft(int folder) : folder_(folder) {}
+  Draft(Draft&& other) noexcept;
+  Draft& operator=(Draft&&) = delete;
+  ~Draft();
+
+  /// Room for that many bytes, so that a full disk shows early. Error: `system`.
+  Result<void> expect(std::uint64_t bytes);
+  Result<void> add(std::string_view bytes);
+  /// `bytes` of another file, from `offset` on; copied by the kernel, shared where it can.
+  Result<void> add_file(int fd, std::uint64_t offset, std::uint64_t bytes);
+  std::uint64_t size() const { return size_; }
+  /// Writes the end.
+  Result<void> seal(const ObjectRecord& record);
+  /// Puts the sealed file at `name` under `place`, over what was there; makes one folder on the
+  /// way. It is there through a power cut after sync() only: until then what was there before, if
+  /// anything, stays in the folder for temporary files (where the file system can exchange names;
+  /// else this syncs first).
+  Result<void> put_at(int place, const std::string& name);
+  /// The bytes and the name that put_at() gave reach the disk. With many bytes it takes a while.
+  /// One sync for both: ext4, XFS and Btrfs write a file's new name with the file.
+  Result<void> sync();
+
+ private:
+  Result<void> begin();
+  Result<void> flush(std::string_view more);
+
+  int folder_;
+  Fd file_;
+  std::string name_;
+  std::string buffer_;
+  std::uint64_t size_ = 0;
+  std::uint64_t written_ = 0;
+};
+
+/// The folder in which `name` under `place` is reaches the disk.
+Result<void> sync_folder_of(int place, const std::string& name);
+
+/// True for what a power cut leaves of a file that was put in its place and never synced: no end.
+bool is_torn(int folder, const std::string& name);
+
+/// Writes a small file whole or not at all.
+Result<void> write_small(int temporary, int place, const std::string& name, std::string_view text);
+
+/// What stands in a file of an object.
+struct OpenedObject {
+  ObjectRecord record;
+  Fd file;            ///< Its first record.size bytes are the object's.
+  std::string small;  ///< All bytes, of an object of at most 32 KiB; then `file` is none.
+  bool is_small = false;
+};
+/// Errors: `not_found`, `closed` (torn), `protocol` (damaged), `system`. `read_small`: fills
+/// `small`.
+Result<OpenedObject> open_object_file(int folder, const std::string& name, bool read_small);
+
+/// A small file whole. Errors: `not_found`, `system`.
+Result<std::string> read_small_file(int folder, const std::string& name);
+
+/// Opens a folder under `parent`, made if missing. Error: `system`.
+Result<Fd> open_folder(int parent, const std::string& name);
+
+}  // namespace muster::objects

@@ -1,0 +1,242 @@
+#include "objects/claim.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/text.h"
+#include "objects/canonical.h"
+#include "objects/dates.h"
+#include "objects/s3_request.h"
+
+namespace muster::objects {
+namespace {
+
+constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
+constexpr std::int64_t presigned_seconds_max = 604800;
+
+bool is_day(std::string_view text) {
+  return text.size() == 8 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_signature(std::string_view text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+/// Takes the credential apart; why not, if it cannot be.
+std::optional<std::string> set_scope(Claim& claim) {
+  constexpr const char* want =
+      "the Credential is mal-formed; expecting "
+      "\"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".";
+  std::array<std::string_view, 5> parts;
+  std::string_view rest = claim.credential;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool last = i + 1 == parts.size();
+    const std::size_t end = last ? rest.size() : rest.find('/');
+    if (end == std::string_view::npos) return want;
+    parts[i] = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  claim.access_key = parts[0];
+  claim.day = parts[1];
+  claim.region = parts[2];
+  claim.service = parts[3];
+  if (parts[4].find('/') != std::string_view::npos) return want;
+  if (claim.access_key.empty() || claim.region.empty() || claim.service.empty()) return want;
+  if (!is_day(claim.day))
+    return "incorrect date format \"" + to_utf8(claim.day) +
+           "\". This date in the credential must be in the format \"yyyyMMdd\".";
+  if (parts[4] != "aws4_request")
+    return "incorrect terminal \"" + to_utf8(parts[4]) + "\". This endpoint uses \"aws4_request\".";
+  claim.scope = claim.credential.substr(claim.access_key.size() + 1);
+  return std::nullopt;
+}
+
+std::optional<Refused> set_time(Claim& claim, const RequestHead& head) {
+  if (const std::optional<std::string_view> text = head.header("x-amz-date")) {
+    const std::optional<UnixMillis> time = parse_amz_date(*text);
+    if (!time) return Refused{AuthFailure::no_date, "", {}};
+    claim.time = *time;
+    claim.time_text = *text;
+    return std::nullopt;
+  }
+  const std::optional<std::string_view> date = head.header("date");
+  std::optional<UnixMillis> time;
+  if (date) time = parse_http_date(*date);
+  if (date && !time) time = parse_amz_date(*date);
+  if (!time) return Refused{AuthFailure::no_date, "", {}};
+  claim.time = *time;
+  claim.time_text = claim.kept(amz_date(*time));
+  return std::nullopt;
+}
+
+/// "Signature=…" and the like of the Authorization header; none if one comes twice.
+bool set_parts(Claim& claim, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string_view name = part.substr(0, equals);
+    std::string_view* to = nullptr;
+    if (name == "Credential") to = &claim.credential;
+    if (name == "SignedHeaders") to = &claim.signed_headers;
+    if (name == "Signature") to = &claim.signature;
+    if (to == nullptr) continue;
+    if (!to->empty()) return false;
+    *to = part.substr(std::min(equals + 1, part.size()));
+  }
+  return true;
+}
+
+std::string missing_parts(const Claim& claim) {
+  std::string text;
+  const auto add = [&](const char* name, std::string_view value) {
+    if (value.empty())
+      text += (text.empty() ? "" : " ") + ("Authorization header requires '" + std::string(name)) +
+              "' parameter.";
+  };
+  add("Credential", claim.credential);
+  add("Signature", claim.signature);
+  add("SignedHeaders", claim.signed_headers);
+  return text;
+}
+
+std::optional<Refused> set_expires(Claim& claim, const RequestHead& head) {
+  const std::string text = query_parameter(head, "X-Amz-Expires").value_or("");
+  const std::optional<std::int64_t> seconds = parse_integer(text);
+  const char* why = nullptr;
+  if (!seconds)
+    why = "X-Amz-Expires should be a number";
+  else if (*seconds < 0)
+    why = "X-Amz-Expires must be non-negative";
+  else if (*seconds > presigned_seconds_max)
+    why =
+        "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires "
+        "must be less than 604800 seconds";
+  if (why != nullptr) return Refused{AuthFailure::bad_expires, why, {}};
+  claim.expires = std::chrono::seconds(*seconds);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> query_parameter(const RequestHead& head, std::string_view name) {
+  std::string_view query = head.query();
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view one = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::size_t equals = std::min(one.find('='), one.size());
+    if (!same_name(one.substr(0, equals), name)) continue;
+    return percent_decoded(one.substr(std::min(equals + 1, one.size())), true).value_or("");
+  }
+  return std::nullopt;
+}
+
+ClaimKind claim_kind(const RequestHead& head) {
+  const std::string_view authorization = head.header("authorization").value_or("");
+  if (authorization.starts_with(algorithm)) return ClaimKind::header_v4;
+  if (!authorization.empty()) return ClaimKind::unsupported;
+  const std::string_view query = head.query();
+  if (query.empty()) return ClaimKind::none;
+  const std::optional<std::string> name = query_parameter(head, "X-Amz-Algorithm");
+  if (name) return *name == algorithm ? ClaimKind::query_v4 : ClaimKind::unsupported;
+  if (query_parameter(head, "X-Amz-Credential") || query_parameter(head, "X-Amz-Signature"))
+    return ClaimKind::query_v4;
+  if (query_parameter(head, "AWSAccessKeyId") || query_parameter(head, "Signature"))
+    return ClaimKind::query_v2;
+  return ClaimKind::none;
+}
+
+std::variant<Claim, Refused> claim_of_header(const RequestHead& head) {
+  std::string_view text = head.header("authorization").value_or("");
+  text.remove_prefix(algorithm.size());
+  Claim claim;
+  if (!set_parts(claim, text))
+    return Refused{AuthFailure::malformed_header, "a part of it comes twice.", {}};
+  if (std::string missing = missing_parts(claim); !missing.empty())
+    return Refused{AuthFailure::incomplete, std::move(missing), {}};
+  if (std::optional<std::string> why = set_scope(claim))
+    return Refused{AuthFailure::malformed_header, std::move(*why), {}};
+  if (std::optional<Refused> refused = set_time(claim, head)) return std::move(*refused);
+  if (claim.time_text.substr(0, 8) != claim.day)
+    return Refused{AuthFailure::malformed_header,
+                   "Invalid credential date \"" + std::string(claim.day) +
+                       "\". This date is not the same as X-Amz-Date: \"" +
+                       std::string(claim.time_text.substr(0, 8)) + "\".",
+                   {}};
+  if (!is_signature(claim.signature)) return Refused{AuthFailure::mismatch, "", {}};
+  claim.token = head.header("x-amz-security-token").value_or("");
+  claim.payload = head.header("x-amz-content-sha256").value_or("");
+  return claim;
+}
+
+std::variant<Claim, Refused> claim_of_query(const RequestHead& head) {
+  Claim claim;
+  claim.presigned = true;
+  for (const auto& [name, to] :
+       {std::pair{"X-Amz-Algorithm", static_cast<std::string_view*>(nullptr)},
+        std::pair{"X-Amz-Credential", &claim.credential},
+        std::pair{"X-Amz-Signature", &claim.signature}, std::pair{"X-Amz-Date", &claim.time_text},
+        std::pair{"X-Amz-SignedHeaders", &claim.signed_headers},
+        std::pair{"X-Amz-Expires", static_cast<std::string_view*>(nullptr)}}) {
+    std::string value = query_parameter(head, name).value_or("");
+    if (value.empty())
+      return Refused{AuthFailure::malformed_query,
+                     "Query-string authentication version 4 requires the X-Amz-Algorithm, "
+                     "X-Amz-Credential, X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and "
+                     "X-Amz-Expires parameters.",
+                     {}};
+    if (to != nullptr) *to = claim.kept(std::move(value));
+  }
+  if (std::optional<std::string> why = set_scope(claim))
+    return Refused{AuthFailure::malformed_query,
+                   "Error parsing the X-Amz-Credential parameter; " + std::move(*why),
+                   {}};
+  const std::optional<UnixMillis> time = parse_amz_date(claim.time_text);
+  if (!time)
+    return Refused{AuthFailure::malformed_query,
+                   "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"",
+                   {}};
+  claim.time = *time;
+  if (claim.time_text.substr(0, 8) != claim.day)
+    return Refused{AuthFailure::malformed_query,
+                   "Invalid credential date \"" + std::string(claim.day) +
+                       "\". This date is not the same as X-Amz-Date: \"" +
+                       std::string(claim.time_text.substr(0, 8)) + "\".",
+                   {}};
+  if (std::optional<Refused> refused = set_expires(claim, head)) return std::move(*refused);
+  if (!is_signature(claim.signature)) return Refused{AuthFailure::mismatch, "", {}};
+  claim.token = claim.kept(query_parameter(head, "X-Amz-Security-Token").value_or(""));
+  claim.payload = claim.kept(query_parameter(head, "X-Amz-Content-Sha256").value_or(""));
+  if (claim.payload.empty()) claim.payload = head.header("x-amz-content-sha256").value_or("");
+  return claim;
+}
+
+std::variant<ClaimV2, Refused> claim_v2_of_query(const RequestHead& head) {
+  ClaimV2 claim;
+  claim.access_key = query_parameter(head, "AWSAccessKeyId").value_or("");
+  claim.signature = query_parameter(head, "Signature").value_or("");
+  claim.expires_text = query_parameter(head, "Expires").value_or("");
+  claim.token = query_parameter(head, "x-amz-security-token").value_or("");
+  if (claim.access_key.empty() || claim.signature.empty() || claim.expires_text.empty())
+    return Refused{AuthFailure::denied,
+                   "Query-string authentication requires the Signature, Expires and "
+                   "AWSAccessKeyId parameters",
+                   {}};
+  // 100,000 years, so that milliseconds do not overflow.
+  constexpr std::int64_t seconds_max = 3'000'000'000'000;
+  const std::optional<std::int64_t> seconds = parse_integer(claim.expires_text);
+  if (!seconds || *seconds > seconds_max || *seconds < -seconds_max)
+    return Refused{AuthFailure::denied, "Invalid date (should be seconds since epoch)", {}};
+  claim.expires = std::chrono::seconds(*seconds);
+  return claim;
+}
+
+}  // namespace muster::objects

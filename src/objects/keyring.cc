@@ -1,0 +1,149 @@
+#include "objects/keyring.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace muster::objects {
+namespace {
+
+constexpr std::size_t id_bytes_min = 3;
+constexpr std::size_t id_bytes_max = 128;
+constexpr std::size_t secret_bytes_min = 8;
+constexpr std::size_t secret_bytes_max = 128;
+constexpr std::size_t token_bytes_max = 4096;
+
+bool is_id(std::string_view id) {
+  return id.size() >= id_bytes_min && id.size() <= id_bytes_max &&
+         std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_';
+         });
+}
+
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+bool covers(const std::vector<S3Url>& places, std::string_view bucket, std::string_view key) {
+  return std::any_of(places.begin(), places.end(), [&](const S3Url& place) {
+    return place.bucket == bucket && key.starts_with(place.key);
+  });
+}
+
+bool names_bucket(const std::vector<S3Url>& places, std::string_view bucket) {
+  return std::any_of(places.begin(), places.end(),
+                     [&](const S3Url& place) { return place.bucket == bucket; });
+}
+
+enum class Need { owner, bucket, read, write };
+
+Need need_of(S3Op op) {
+  switch (op) {
+    case S3Op::head_bucket:
+    case S3Op::get_bucket_location:
+    case S3Op::get_bucket_versioning:
+      return Need::bucket;
+    case S3Op::list_objects:
+    case S3Op::list_objects_v2:
+    case S3Op::list_object_versions:
+    case S3Op::get_object:
+    case S3Op::head_object:
+    case S3Op::get_object_acl:
+    case S3Op::get_object_attributes:
+    case S3Op::get_object_tagging:
+      return Need::read;
+    case S3Op::put_object:
+    case S3Op::delete_object:
+    case S3Op::copy_object:
+    case S3Op::put_object_tagging:
+    case S3Op::delete_object_tagging:
+    case S3Op::create_multipart_upload:
+    case S3Op::upload_part:
+    case S3Op::upload_part_copy:
+    case S3Op::complete_multipart_upload:
+    case S3Op::abort_multipart_upload:
+    case S3Op::list_parts:
+    case S3Op::list_multipart_uploads:
+      return Need::write;
+    // Of the keys in its body each is asked for as a delete_object.
+    case S3Op::delete_objects:
+      return Need::bucket;
+    case S3Op::unsupported:
+    case S3Op::list_buckets:
+    case S3Op::create_bucket:
+    case S3Op::delete_bucket:
+    case S3Op::get_bucket_acl:
+      return Need::owner;
+  }
+  return Need::owner;
+}
+
+}  // namespace
+
+bool allowed(const AccessKey& key, S3Op op, std::string_view bucket,
+             std::string_view key_or_prefix) {
+  const KeyPolicy& policy = key.policy;
+  if (!policy.limited) return true;
+  switch (need_of(op)) {
+    case Need::owner:
+      return false;
+    case Need::bucket:
+      return names_bucket(policy.reads, bucket) || names_bucket(policy.writes, bucket);
+    case Need::read:
+      return covers(policy.reads, bucket, key_or_prefix);
+    case Need::write:
+      return covers(policy.writes, bucket, key_or_prefix);
+  }
+  return false;
+}
+
+bool allowed_service(const AccessKey& key, std::string_view service) {
+  return !key.policy.limited || service == "sts";
+}
+
+Result<void> KeyRing::add(AccessKey key) {
+  if (!is_id(key.id))
+    return fail(Errc::invalid_input, "an access key's id is 3 to 128 letters, digits and '_'");
+  if (key.secret.size() < secret_bytes_min || key.secret.size() > secret_bytes_max ||
+      !is_printable(key.secret))
+    return fail(Errc::invalid_input,
+                key.id + ": a secret key is 8 to 128 printable characters without spaces");
+  if (key.session_token.size() > token_bytes_max || !is_printable(key.session_token))
+    return fail(Errc::invalid_input,
+                key.id + ": a session token is at most 4096 printable characters");
+  std::string id = key.id;
+  auto kept = std::make_shared<const AccessKey>(std::move(key));
+  const std::unique_lock lock(mutex_);
+  keys_.insert_or_assign(std::move(id), std::move(kept));
+  return {};
+}
+
+bool KeyRing::revoke(std::string_view id) {
+  const std::unique_lock lock(mutex_);
+  const auto at = keys_.find(id);
+  if (at == keys_.end()) return false;
+  keys_.erase(at);
+  return true;
+}
+
+std::size_t KeyRing::revoke_owned(std::string_view owner) {
+  if (owner.empty()) return 0;
+  const std::unique_lock lock(mutex_);
+  return std::erase_if(keys_, [&](const auto& entry) { return entry.second->owner == owner; });
+}
+
+std::shared_ptr<const AccessKey> KeyRing::find(std::string_view id) const {
+  const std::shared_lock lock(mutex_);
+  const auto at = keys_.find(id);
+  return at == keys_.end() ? nullptr : at->second;
+}
+
+std::vector<std::string> KeyRing::ids() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> ids;
+  ids.reserve(keys_.size());
+  for (const auto& [id, key] : keys_) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace muster::objects

@@ -1,0 +1,134 @@
+#include "objects/keyring.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+using namespace muster;
+using namespace muster::objects;
+
+namespace {
+
+AccessKey key_of(std::string id, std::string owner = "") {
+  return {.id = std::move(id),
+          .secret = "0123456789abcdef",
+          .session_token = "",
+          .expires = std::nullopt,
+          .policy = {},
+          .owner = std::move(owner)};
+}
+
+}  // namespace
+
+TEST_CASE("keyring: keys come, are found, and go") {
+  KeyRing ring;
+  REQUIRE(ring.add(key_of("AKIDONE")));
+  REQUIRE(ring.add(key_of("AKIDTWO", "job-a")));
+  REQUIRE(ring.add(key_of("AKIDTHREE", "job-a")));
+  CHECK(ring.ids() == std::vector<std::string>{"AKIDONE", "AKIDTHREE", "AKIDTWO"});
+  REQUIRE(ring.find("AKIDONE"));
+  CHECK(ring.find("AKIDONE")->id == "AKIDONE");
+  CHECK(!ring.find("AKID"));
+  const std::shared_ptr<const AccessKey> held = ring.find("AKIDTWO");
+  CHECK(ring.revoke_owned("job-a") == 2);
+  CHECK(ring.revoke_owned("job-a") == 0);
+  CHECK(held->owner == "job-a");  // Who holds it may still read it.
+  CHECK(ring.revoke_owned("") == 0);
+  CHECK(ring.revoke("AKIDONE"));
+  CHECK(!ring.revoke("AKIDONE"));
+  CHECK(ring.ids().empty());
+}
+
+TEST_CASE("keyring: keys that no client could sign with are not taken") {
+  const struct {
+    const char* name;
+    std::function<void(AccessKey&)> alter;
+  } cases[] = {
+      {"no id", [](AccessKey& k) { k.id = ""; }},
+      {"a short id", [](AccessKey& k) { k.id = "ab"; }},
+      {"a long id", [](AccessKey& k) { k.id = std::string(129, 'a'); }},
+      {"a slash in the id", [](AccessKey& k) { k.id = "AKID/1"; }},
+      {"a space in the id", [](AccessKey& k) { k.id = "AKID 1"; }},
+      {"no secret", [](AccessKey& k) { k.secret = ""; }},
+      {"a short secret", [](AccessKey& k) { k.secret = "1234567"; }},
+      {"a long secret", [](AccessKey& k) { k.secret = std::string(129, 'a'); }},
+      {"a line break in the secret", [](AccessKey& k) { k.secret += "\n"; }},
+      {"a line break in the token", [](AccessKey& k) { k.session_token = "a\nb"; }},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    AccessKey key = key_of("AKIDONE");
+    const std::string secret = key.secret;
+    c.alter(key);
+    KeyRing ring;
+    const Result<void> added = ring.add(key);
+    REQUIRE(!added);
+    CHECK(added.error().code == Errc::invalid_input);
+    CHECK(added.error().text.find(secret) == std::string::npos);
+    CHECK(ring.ids().empty());
+  }
+}
+
+TEST_CASE("keyring: a job's key reaches that job's places only") {
+  AccessKey job = key_of("AKIDJOB");
+  job.policy = {.limited = true,
+                .reads = {{"data", "train/"}, {"data", "one.csv"}, {"ckpt", "j/"}},
+                .writes = {{"out", "job/output/"}, {"ckpt", "j/"}}};
+  const struct {
+    S3Op op;
+    const char* bucket;
+    const char* key;
+    bool may;
+  } cases[] = {
+      {S3Op::get_object, "data", "train/a", true},
+      {S3Op::head_object, "data", "train/a/b", true},
+      {S3Op::get_object, "data", "train", false},
+      {S3Op::get_object, "data", "training/a", false},
+      {S3Op::get_object, "data", "one.csv", true},
+      {S3Op::get_object, "data", "two.csv", false},
+      {S3Op::get_object, "other", "train/a", false},
+      {S3Op::put_object, "data", "train/a", false},
+      {S3Op::delete_object, "data", "train/a", false},
+      {S3Op::list_objects_v2, "data", "train/", true},
+      {S3Op::list_objects, "data", "train/x", true},
+      {S3Op::list_object_versions, "data", "", false},
+      {S3Op::list_objects_v2, "data", "tr", false},
+      {S3Op::put_object, "out", "job/output/model.tar.gz", true},
+      {S3Op::get_object, "out", "job/output/model.tar.gz", false},
+      {S3Op::put_object, "out", "job2/output/x", false},
+      {S3Op::copy_object, "out", "job/output/x", true},
+      {S3Op::create_multipart_upload, "out", "job/output/x", true},
+      {S3Op::upload_part, "out", "job/output/x", true},
+      {S3Op::upload_part_copy, "out", "job/output/x", true},
+      {S3Op::complete_multipart_upload, "out", "job/output/x", true},
+      {S3Op::abort_multipart_upload, "out", "job/output/x", true},
+      {S3Op::list_parts, "out", "job/output/x", true},
+      {S3Op::put_object_tagging, "out", "job/output/x", true},
+      {S3Op::list_multipart_uploads, "out", "job/output/", true},
+      {S3Op::list_multipart_uploads, "out", "", false},
+      {S3Op::get_object, "ckpt", "j/1", true},
+      {S3Op::put_object, "ckpt", "j/1", true},
+      {S3Op::delete_object, "ckpt", "j/1", true},
+      {S3Op::delete_objects, "ckpt", "", true},
+      {S3Op::delete_objects, "other", "", false},
+      {S3Op::head_bucket, "data", "", true},
+      {S3Op::get_bucket_location, "out", "", true},
+      {S3Op::head_bucket, "other", "", false},
+      {S3Op::list_buckets, "", "", false},
+      {S3Op::create_bucket, "out", "", false},
+      {S3Op::delete_bucket, "out", "", false},
+      {S3Op::get_bucket_acl, "data", "", false},
+      {S3Op::unsupported, "data", "train/a", false},
+  };
+  const AccessKey whole = key_of("AKIDALL");
+  for (const auto& c : cases) {
+    CAPTURE(std::string(name_of(c.op)));
+    CAPTURE(c.bucket);
+    CAPTURE(c.key);
+    CHECK(allowed(job, c.op, c.bucket, c.key) == c.may);
+    CHECK(allowed(whole, c.op, c.bucket, c.key));
+  }
+  CHECK(allowed_service(job, "sts"));
+  CHECK(!allowed_service(job, "sagemaker"));
+  CHECK(allowed_service(whole, "sagemaker"));
+}

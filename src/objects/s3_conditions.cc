@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "objects/s3_request.h"
+
+namespace muster::objects {
+namespace {
+
+/// True if `etag` is in `list`: "*", or ETags by commas, with quotes or without, weak or not.
+bool names_etag(std::string_view list, std::string_view etag) {
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string one = trim(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (one == "*") return true;
+    std::string_view named = one;
+    if (named.starts_with("W/")) named.remove_prefix(2);
+    if (named.size() >= 2 && named.front() == '"' && named.back() == '"')
+      named = named.substr(1, named.size() - 2);
+    if (!named.empty() && named == etag) return true;
+  }
+  return false;
+}
+
+/// HTTP's dates have whole seconds.
+bool is_later(UnixMillis modified, UnixMillis than) {
+  return std::chrono::floor<std::chrono::seconds>(modified) >
+         std::chrono::floor<std::chrono::seconds>(than);
+}
+
+}  // namespace
+
+std::optional<ByteSpan> resolved(const AskedRange& range, std::uint64_t size) {
+  if (!range.first) {
+    const std::uint64_t bytes = std::min(range.last.value_or(0), size);
+    if (bytes == 0) return std::nullopt;
+    return ByteSpan{size - bytes, bytes};
+  }
+  if (*range.first >= size) return std::nullopt;
+  const std::uint64_t last = std::min(range.last.value_or(size - 1), size - 1);
+  if (last < *range.first) return std::nullopt;
+  return ByteSpan{*range.first, last - *range.first + 1};
+}
+
+std::string content_range(const ByteSpan& span, std::uint64_t size) {
+  return "bytes " + std::to_string(span.offset) + "-" +
+         std::to_string(span.offset + span.bytes - 1) + "/" + std::to_string(size);
+}
+
+Verdict read_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified) {
+  if (!conditions.if_match.empty()) {
+    if (!names_etag(conditions.if_match, etag)) return Verdict::failed;
+  } else if (conditions.if_unmodified_since &&
+             is_later(modified, *conditions.if_unmodified_since)) {
+    return Verdict::failed;
+  }
+  if (!conditions.if_none_match.empty())
+    return names_etag(conditions.if_none_match, etag) ? Verdict::not_modified : Verdict::proceed;
+  if (conditions.if_modified_since && !is_later(modified, *conditions.if_modified_since))
+    return Verdict::not_modified;
+  return Verdict::proceed;
+}
+
+Verdict copy_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified) {
+  const Verdict verdict = read_verdict(conditions, etag, modified);
+  return verdict == Verdict::not_modified ? Verdict::failed : verdict;
+}
+
+Verdict write_verdict(const Conditions& conditions, std::optional<std::string_view> etag) {
+  if (!conditions.if_match.empty() && (!etag || !names_etag(conditions.if_match, *etag)))
+    return Verdict::failed;
+  if (!conditions.if_none_match.empty() && etag && names_etag(conditions.if_none_match, *etag))
+    return Verdict::failed;
+  return Verdict::proceed;
+}
+
+std::string_view bucket_of_host(std::string_view host, std::string_view domain) {
+  const std::size_t port = host.rfind(':');
+  if (port != std::string_view::npos && host.find(']', port) == std::string_view::npos)
+    host = host.substr(0, port);
+  if (domain.empty() || host.size() < domain.size() + 2) return {};
+  const std::size_t dot = host.size() - domain.size() - 1;
+  if (host[dot] != '.' || !same_name(host.substr(dot + 1), domain)) return {};
+  return host.substr(0, dot);
+}
+
+bool is_bucket_name(std::string_view name) {
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.size() < 3 || name.size() > 63 || !is_plain(name.front()) || !is_plain(name.back()))
+    return false;
+  bool is_address = true;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (!is_plain(c) && c != '.' && c != '-') return false;
+    // A label neither begins nor ends in '-', and is not empty.
+    if (c == '.' && !(is_plain(name[i - 1]) && is_plain(name[i + 1]))) return false;
+    if (c != '.' && !(c >= '0' && c <= '9')) is_address = false;
+  }
+  return !is_address || std::count(name.begin(), name.end(), '.') != 3;
+}
+
+std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus_is_space) {
+      decoded += ' ';
+      continue;
+    }
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = digit(text[i + 1]);
+    const int low = digit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    decoded += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return decoded;
+}
+
+std::optional<Pairs> decoded_query(std::string_view query) {
+  Pairs pairs;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view one = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (one.empty()) continue;
+    const std::size_t equals = std::min(one.find('='), one.size());
+    std::optional<std::string> name = percent_decoded(one.substr(0, equals), true);
+    std::optional<std::string> value =
+        percent_decoded(one.substr(std::min(equals + 1, one.size())), true);
+    if (!name || !value) return std::nullopt;
+    pairs.emplace_back(std::move(*name), std::move(*value));
+  }
+  return pairs;
+}
+
+}  // namespace muster::objects

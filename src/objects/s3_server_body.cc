@@ -1,0 +1,124 @@
+// Bodies of requests: unframed, hashed, compared.
+
+#include "base/text.h"
+#include "objects/aws_chunked.h"
+#include "objects/s3_server_call.h"
+
+namespace muster::objects {
+namespace {
+
+/// What is made of the bytes as they come.
+class Checks {
+ public:
+  Checks(const S3Call& call, bool with_md5, std::optional<Checksum> also) : call_(call) {
+    if (call.verified.payload == Payload::hash) sha256_.emplace();
+    if (with_md5 || call.op.content_md5) md5_.emplace(Checksum::md5);
+    kind_ = call.op.checksum ? std::optional(call.op.checksum->kind) : also;
+    if (kind_) digest_.emplace(*kind_);
+  }
+  void add(std::string_view bytes) {
+    if (sha256_) sha256_->add(bytes);
+    if (md5_) md5_->add(bytes);
+    if (digest_) digest_->add(bytes);
+  }
+  std::variant<ReceivedBody, AwsError> finish(const Pairs* trailers);
+
+ private:
+  std::optional<AwsError> compare_checksum(const std::string& made, const Pairs* trailers) const;
+
+  const S3Call& call_;
+  std::optional<Sha256> sha256_;
+  std::optional<Digest> md5_;
+  std::optional<Checksum> kind_;
+  std::optional<Digest> digest_;
+};
+
+std::optional<AwsError> Checks::compare_checksum(const std::string& made,
+                                                 const Pairs* trailers) const {
+  if (!call_.op.checksum) return std::nullopt;
+  std::string said = call_.op.checksum->value;
+  if (said.empty() && trailers != nullptr) {
+    for (const auto& [name, value] : *trailers)
+      if (name == checksum_header(*kind_)) said = from_base64(trim(value)).value_or("?");
+  }
+  if (said.empty() || said == made) return std::nullopt;
+  return s3_failure_of("BadDigest", "The " + std::string(checksum_name(*kind_)) +
+                                        " you specified did not match the calculated checksum.");
+}
+
+std::variant<ReceivedBody, AwsError> Checks::finish(const Pairs* trailers) {
+  ReceivedBody body;
+  if (sha256_) {
+    const Sha256Bytes made = sha256_->finish();
+    if (hex(view_of(made)) != call_.verified.payload_hash)
+      return answer_to({AuthFailure::payload_mismatch, {}, {}}, Dialect::s3);
+  }
+  if (md5_) body.md5 = md5_->finish();
+  if (call_.op.content_md5 && *call_.op.content_md5 != body.md5) return s3_failure_of("BadDigest");
+  if (!digest_) return body;
+  const std::string made = digest_->finish();
+  if (std::optional<AwsError> wrong = compare_checksum(made, trailers)) return *wrong;
+  body.checksum = KeptChecksum{*kind_, base64(made), true};
+  return body;
+}
+
+/// Of a body that did not come whole.
+AwsError broken_body(const Error& error) {
+  if (error.code == Errc::timeout) return s3_failure_of("RequestTimeout");
+  return s3_failure_of("IncompleteBody");
+}
+
+}  // namespace
+
+loop::Task<std::variant<ReceivedBody, AwsError>> receive_body(
+    S3Call& call, bool with_md5, std::optional<Checksum> also,
+    std::function<Result<void>(std::string_view)> sink) {
+  using Received = std::variant<ReceivedBody, AwsError>;
+  Checks checks(call, with_md5, also);
+  std::optional<AwsChunked> chunked;
+  std::optional<AwsChunked::Options> framing = AwsChunked::options_for(
+      call.verified, call.op.content_bytes.value_or(0), call.op.trailer, call.op.aws_chunked);
+  if (framing) chunked.emplace(*std::move(framing));
+  std::vector<std::string_view> data;
+  while (true) {
+    Result<std::string_view> piece = co_await call.exchange.read();
+    if (!piece) co_return Received(broken_body(piece.error()));
+    if (piece->empty()) break;
+    data.clear();
+    if (chunked) {
+      std::optional<AwsError> wrong = chunked->feed(*piece, data);
+      if (wrong) co_return Received(*std::move(wrong));
+    } else {
+      data.push_back(*piece);
+    }
+    for (const std::string_view bytes : data) {
+      checks.add(bytes);
+      const Result<void> taken = sink(bytes);
+      if (!taken) co_return Received(disk_failure(taken.error()));
+    }
+  }
+  if (chunked) {
+    std::optional<AwsError> wrong = chunked->finish();
+    if (wrong) co_return Received(*std::move(wrong));
+  }
+  co_return checks.finish(chunked ? &chunked->trailers() : nullptr);
+}
+
+loop::Task<std::variant<std::string, AwsError>> receive_text(S3Call& call, std::size_t bytes_max) {
+  using Received = std::variant<std::string, AwsError>;
+  std::string text;
+  bool too_long = false;
+  std::function<Result<void>(std::string_view)> sink = [&](std::string_view bytes) -> Result<void> {
+    too_long = too_long || bytes.size() > bytes_max - text.size();
+    if (too_long) return fail(Errc::invalid_input, "too long");
+    text.append(bytes);
+    return {};
+  };
+  std::variant<ReceivedBody, AwsError> body =
+      co_await receive_body(call, false, std::nullopt, std::move(sink));
+  if (too_long) co_return Received(s3_failure_of("MaxMessageLengthExceeded"));
+  if (AwsError* wrong = std::get_if<AwsError>(&body)) co_return Received(std::move(*wrong));
+  co_return Received(std::move(text));
+}
+
+}  // namespace muster::objects

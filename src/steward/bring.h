@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "job/spec.h"
+#include "objects/fetch_folder.h"
+#include "objects/s3_client.h"
+
+namespace muster::steward {
+
+/// Brings what a host needs from S3: its channels and its checkpoints. Design:
+/// docs/decisions/0016-transfer.md.
+
+/// True if there is anything to bring.
+bool needs_s3(const job::Spec& spec);
+
+/// Where a channel lies that all hosts of this machine share: it comes once for all of them, and
+/// each sees it through an overlay. Empty for one that is the host's own. Pure.
+std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& channel);
+
+/// Tells of what was done, one line each.
+using Tell = std::function<void(const std::string& line)>;
+
+/// Fetches channels and checkpoints into the job's and the host's folders. Error: the first thing
+/// that cannot be had, "channel train: s3://bucket/key: …".
+loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
+                               std::shared_ptr<objects::S3State> s3,
+                               std::shared_ptr<objects::FetchStop> stop, Tell tell);
+
+}  // namespace muster::steward
