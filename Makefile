@@ -53,8 +53,12 @@ test-frameworks: $(VENV)/.test-done build/wheel-venv/.done frameworks sm  ## one
 test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal results, kills, checkpoints
 	$(PYTHON) -m pytest tests/e2e -q -m 'framework and more'
 
+.PHONY: test-sdk
+test-sdk: $(VENV)/.test-done build/sdk-venv/.done build/sdk3-venv/.done sm  ## the server with SageMaker's own SDKs and the AWS CLI
+	$(PYTHON) -m pytest tests/e2e -q -m sdk
+
 FUZZ_SECONDS ?= 60
-FUZZERS := hyperparameters resource_config archive messages
+FUZZERS := hyperparameters resource_config archive messages api_call aws_chunked s3_request
 .PHONY: fuzz
 fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is kept in fuzz/found
 	cmake --preset fuzz
@@ -95,7 +99,7 @@ format-check:
 	clang-format --dry-run --Werror $(CXX_FILES)
 
 .PHONY: test-release
-test-release: build-release
+test-release: build-release build/sigv4-vectors/.done
 	python3 -m unittest discover -q -s tools -p '*_test.py'
 	ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error -E '^sim_test: '
 
@@ -105,7 +109,7 @@ test-asan: build-asan
 
 .PHONY: test-e2e
 test-e2e: $(VENV)/.test-done build/reference-venv/.done wheel
-	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework'
+	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework and not sdk'
 
 .PHONY: test-python
 test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done sm
@@ -139,11 +143,27 @@ $(VENV)/.test-done: requirements-test.txt $(VENV)/.done
 	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
 
+# AWS's test vectors for signatures: src/objects/verify_vectors_test.cc reads them.
+build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(PYTHON) -m pip download -q --disable-pip-version-check --no-deps --no-binary :all: \
+	  --no-build-isolation --require-hashes -r $< -d $(@D)
+	tar xzf $(@D)/botocore-*.tar.gz -C $(@D) --wildcards '*/tests/unit/auth/aws4_testsuite'
+	rm $(@D)/botocore-*.tar.gz
+	@touch $@
+
 # The package that muster replaces: make bench measures it, tests/e2e/test_reference.py asks it.
 build/reference-venv/.done: requirements-reference.txt
 	rm -rf build/reference-venv
 	python3 -m venv build/reference-venv
 	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3.
+build/sdk-venv/.done build/sdk3-venv/.done: build/%-venv/.done: requirements-%.txt
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
 
 build/wheel-venv/.done: python/requirements-wheel.txt

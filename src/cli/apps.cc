@@ -133,6 +133,11 @@ CommandTree::CommandTree() : root("muster gathers machines into one training job
   add_clean(*root.add_subcommand("clean", "remove what killed jobs left behind"), clean);
   add_completion(*root.add_subcommand("completion", "print a shell's completion script"),
                  completion);
+  add_submit(*root.add_subcommand("submit", "give a server a training job"), submit);
+  add_jobs(*root.add_subcommand("jobs", "list a server's training jobs"), jobs);
+  add_describe(*root.add_subcommand("describe", "tell all about a job of a server"), describe);
+  add_logs(*root.add_subcommand("logs", "print or follow the log of a job of a server"), logs);
+  add_stop(*root.add_subcommand("stop", "stop a job of a server"), stop);
   CLI::App* const env = root.add_subcommand("env", "print the training environment");
   env->add_flag("--json", ignored, "as JSON");
   env->add_flag("--shell", ignored, "as export statements");

@@ -31,6 +31,29 @@ struct DoctorOptions {
 struct CompletionOptions {
   std::string shell;
 };
+struct JobsOptions {
+  std::string status, name, limit;
+  bool json = false;
+};
+struct DescribeOptions {
+  std::string job;
+  bool json = false;
+};
+struct LogsOptions {
+  std::string job;
+  bool follow = false, json = false;
+};
+struct StopOptions {
+  std::string job;
+  bool wait = false;
+};
+/// `sm submit` as it is typed.
+struct SubmitWords {
+  std::string name, json_file, script, source_folder, image, instance_type;
+  std::string hosts, processes_per_host, custom_mpi_options, output, timeout;
+  std::vector<std::string> inputs, hyperparameters, environment;
+  bool mpi = false, wait = false, json = false;
+};
 
 /// Add a command's options to its app; what is parsed goes into the second argument, which outlives
 /// the app.
@@ -38,6 +61,11 @@ void add_fit(CLI::App& app, FitWords& words);
 void add_clean(CLI::App& app, CleanOptions& options);
 void add_doctor(CLI::App& app, DoctorOptions& options);
 void add_completion(CLI::App& app, CompletionOptions& options);
+void add_jobs(CLI::App& app, JobsOptions& options);
+void add_describe(CLI::App& app, DescribeOptions& options);
+void add_logs(CLI::App& app, LogsOptions& options);
+void add_stop(CLI::App& app, StopOptions& options);
+void add_submit(CLI::App& app, SubmitWords& words);
 
 /// All of `sm`'s commands that people type, as one tree, for completion and documentation. Its
 /// options go nowhere: it is not for parsing.
@@ -48,6 +76,11 @@ struct CommandTree {
   CleanOptions clean;
   DoctorOptions doctor;
   CompletionOptions completion;
+  JobsOptions jobs;
+  DescribeOptions describe;
+  LogsOptions logs;
+  StopOptions stop;
+  SubmitWords submit;
   bool ignored = false;
 };
 

@@ -10,4 +10,11 @@ int clean_main(const Args& args, const Env& env);
 int doctor_main(const Args& args, const Env& env);
 int completion_main(const Args& args, const Env& env);
 
+/// Clients of `sm server`, or of whatever AWS_ENDPOINT_URL of `env` names.
+int submit_main(const Args& args, const Env& env);
+int jobs_main(const Args& args, const Env& env);
+int describe_main(const Args& args, const Env& env);
+int logs_main(const Args& args, const Env& env);
+int stop_main(const Args& args, const Env& env);
+
 }  // namespace muster::cli

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/json.h"
@@ -16,6 +17,7 @@
 #include "cli/out.h"
 #include "cli/places.h"
 #include "cli/render.h"
+#include "platform/crowded.h"
 #include "platform/job_name.h"
 #include "platform/machine.h"
 
@@ -162,7 +164,9 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   const Env::const_iterator path = env_.find("PATH");
   Result<job::Spec> spec =
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
-  if (spec && spec->output_folder.empty()) spec->output_folder = absolute(name, cwd_);
+  if (!spec) co_return spec.error();
+  if (spec->output_folder.empty()) spec->output_folder = absolute(name, cwd_);
+  platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
 }
 

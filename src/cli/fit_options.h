@@ -7,10 +7,9 @@
 
 #include "base/command.h"
 #include "cli/parsed.h"
+#include "cli/values.h"
 
 namespace muster::cli {
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 /// What `sm fit` was told. Paths as they were given.
 struct FitOptions {

@@ -25,16 +25,6 @@ bool is_file(const std::string& path) {
   return is_kind(path, S_IFREG);
 }
 
-Result<std::string> real_folder(const std::string& what, const std::string& path) {
-  char resolved[PATH_MAX];
-  if (::realpath(path.c_str(), resolved) == nullptr)
-    return fail(Errc::invalid_input, errno_text(what + ": " + path));
-  if (!is_folder(resolved)) return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
-  if (::access(resolved, R_OK | X_OK) != 0)
-    return fail(Errc::invalid_input, errno_text(what + ": " + path));
-  return std::string(resolved);
-}
-
 bool leaves(const std::string& relative) {
   return relative == ".." || relative.compare(0, 3, "../") == 0;
 }
@@ -54,6 +44,16 @@ Result<std::string> script_in(const std::string& source, const std::string& give
 }
 
 }  // namespace
+
+Result<std::string> real_folder(const std::string& what, const std::string& path) {
+  char resolved[PATH_MAX];
+  if (::realpath(path.c_str(), resolved) == nullptr)
+    return fail(Errc::invalid_input, errno_text(what + ": " + path));
+  if (!is_folder(resolved)) return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
+  if (::access(resolved, R_OK | X_OK) != 0)
+    return fail(Errc::invalid_input, errno_text(what + ": " + path));
+  return std::string(resolved);
+}
 
 std::string absolute(const std::string& path, const std::string& cwd) {
   const std::filesystem::path full = std::filesystem::path(cwd) / path;

@@ -21,6 +21,10 @@ struct Places {
 /// that names the flag, the path and what was expected.
 Result<Places> find_places(const FitOptions& options, const std::string& cwd);
 
+/// The folder at `path`, links resolved. Error: `invalid_input`, after `what`: it is none, or one
+/// that may not be read.
+Result<std::string> real_folder(const std::string& what, const std::string& path);
+
 /// `path` as an absolute one, without "." and "..", links not resolved. Pure.
 std::string absolute(const std::string& path, const std::string& cwd);
 

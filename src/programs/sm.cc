@@ -11,6 +11,7 @@
 
 #include "base/command.h"
 #include "cli/cli.h"
+#include "server/server_main.h"
 #include "steward/steward.h"
 #include "toolkit/agent.h"
 #include "toolkit/env_command.h"
@@ -33,6 +34,12 @@ struct Entry {
 
 const Entry entries[] = {
     {"fit", cli::fit_main, "run a training job on this machine"},
+    {"server", server::server_main, "serve training jobs and S3 to AWS's clients"},
+    {"submit", cli::submit_main, "give a server a training job"},
+    {"jobs", cli::jobs_main, "list a server's training jobs"},
+    {"describe", cli::describe_main, "tell all about a job of a server"},
+    {"logs", cli::logs_main, "print or follow the log of a job of a server"},
+    {"stop", cli::stop_main, "stop a job of a server"},
     {"train", toolkit::train_main, "the entry point of a training container"},
     {"mpirun", toolkit::mpirun_main, "on every host alike: one MPI program over all of them"},
     {"torchrun", toolkit::torchrun_main, "on every host alike: one PyTorch program"},

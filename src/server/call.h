@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>  // Call holds one by value.
 #include <string>
 #include <variant>
 
@@ -11,8 +12,10 @@ namespace muster::server {
 struct Call {
   std::string service;     ///< As in the credential scope: "sagemaker", "logs", "monitoring", ...
   std::string operation;   ///< "CreateTrainingJob"
-  Json input;              ///< An object; times are what the protocol makes of them.
+  Json input;              ///< An object; times in epoch seconds, whatever the protocol.
   std::string access_key;  ///< Whose call it is; checked already.
+  /// Header amz-sdk-invocation-id: the same on every attempt of one call; empty where not sent.
+  std::string invocation = {};
 };
 
 /// What an AWS service answers to a call that it refuses.

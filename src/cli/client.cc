@@ -1,0 +1,79 @@
+#include "cli/client.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/exit_codes.h"
+#include "loop/wait.h"
+
+namespace muster::cli {
+namespace {
+
+using Work = std::function<loop::Task<Result<int>>(Client& client)>;
+
+loop::Task<> run(Client& client, const Work& work, int& code) {
+  const Result<int> done = co_await work(client);
+  co_await client.out.flush();
+  code = done ? *done : exit_code_of_client(done.error());
+  if (!done) client.complain(done.error().text);
+  client.loop.stop();
+}
+
+loop::Task<> watch_signals(Client& client, loop::Signals& signals) {
+  const Result<int> signal = co_await signals.next();
+  if (!signal) co_return;
+  if (!client.farewell.empty()) client.complain(client.farewell);
+  ::_exit(exit_signal_base + *signal);
+}
+
+}  // namespace
+
+void Client::complain(const std::string& text) const {
+  static_cast<void>(write_all(STDERR_FILENO, name + ": " + text + "\n"));
+}
+
+int exit_code_of_client(const Error& error) {
+  const bool given = error.code == Errc::invalid_input || error.code == Errc::not_found ||
+                     error.code == Errc::denied;
+  return given ? exit_usage : exit_platform;
+}
+
+int run_client(const std::string& name, const Env& env, const Work& work) {
+  loop::Loop loop;
+  const Log log(STDERR_FILENO, name, Log::Level::warning);
+  Result<std::unique_ptr<ApiClient>> api = ApiClient::open(loop, env, log);
+  if (!api) {
+    static_cast<void>(write_all(STDERR_FILENO, name + ": " + api.error().text + "\n"));
+    return exit_code_of_client(api.error());
+  }
+  Out out(loop, STDOUT_FILENO);
+  const bool colour = out.is_terminal() && !env.contains("NO_COLOR");
+  Client client{.loop = loop, .api = **api, .out = out, .colour = colour, .name = name};
+  loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});
+  int code = exit_platform;
+  loop.spawn(watch_signals(client, signals));
+  loop.spawn(run(client, work, code));
+  loop.run();
+  return code;
+}
+
+loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Patience patience) {
+  Json input{{"TrainingJobName", job}};
+  std::string target = "SageMaker.DescribeTrainingJob";
+  Result<Json> answer = co_await client.api.call(std::move(target), std::move(input), patience);
+  if (answer) co_return *std::move(answer);
+  if (answer.error().code != Errc::not_found) co_return answer.error();
+  co_return fail(Errc::not_found,
+                 "there is no job " + to_utf8(job) + " on the server; sm jobs lists them");
+}
+
+int print_stop(int exit_code, const std::string& text) {
+  const int fd = exit_code == exit_success ? STDOUT_FILENO : STDERR_FILENO;
+  return write_all(fd, text) ? exit_code : exit_platform;
+}
+
+}  // namespace muster::cli

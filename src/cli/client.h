@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/command.h"
+#include "cli/api_client.h"
+#include "cli/out.h"
+
+namespace muster::cli {
+
+/// What a command that talks to a server works with.
+struct Client {
+  loop::Loop& loop;
+  ApiClient& api;
+  Out& out;          ///< Standard output; flushed when the command ends.
+  bool colour;       ///< On standard output.
+  std::string name;  ///< "sm jobs"
+  /// Said when a signal ends the command: what goes on without it. Empty: nothing.
+  std::string farewell{};
+
+  void complain(const std::string& text) const;
+};
+
+/// Runs `work` to its end, which is the exit code: its own, or that of its Error, which is told.
+/// SIGINT, SIGTERM and SIGHUP end the command at once; nothing on the server changes by that.
+int run_client(const std::string& name, const Env& env,
+               const std::function<loop::Task<Result<int>>(Client& client)>& work);
+
+/// 2 for what was given (a job that does not exist, a wrong key), 3 for what was not there.
+int exit_code_of_client(const Error& error);
+
+/// DescribeTrainingJob. Error: as ApiClient::call(); an unknown job is `not_found`, by its name.
+loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Patience patience);
+
+/// Prints what parse() stopped with; the exit code.
+int print_stop(int exit_code, const std::string& text);
+
+}  // namespace muster::cli

@@ -1,0 +1,229 @@
+#include "cli/job_log.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/fd.h"
+#include "cli/exit_codes.h"
+#include "cli/job_view.h"
+#include "cli/log_merge.h"
+#include "loop/wait.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* log_group = "/aws/sagemaker/TrainingJobs";
+constexpr Duration poll_every = std::chrono::seconds(1);
+/// Of a page, and of all pages in memory at one time together.
+constexpr std::size_t events_page_max = 10'000;
+constexpr std::size_t events_page_min = 100;
+constexpr int empty_pages_max = 20;
+
+/// One job's log on its way from the server to the screen.
+class JobLog {
+ public:
+  JobLog(Client& client, std::string job, JobLogOptions options)
+      : client_(client), job_(std::move(job)), options_(options), statuses_(merge_.add_source()) {}
+
+  loop::Task<Result<int>> run();
+
+ private:
+  struct Stream {
+    std::string name;
+    std::string host;
+    std::string token;
+    std::size_t source;
+    int empty_pages = 0;  ///< In a row.
+  };
+
+  loop::Task<Result<void>> round(const Json& job);
+  loop::Task<Result<void>> find_streams(const Json& job);
+  loop::Task<Result<void>> read_page(Stream& stream);
+  void take_statuses(const Json& job);
+  void make_render(const Json& job);
+  void show(const LogEntry& entry);
+  Result<int> end(const Json& job);
+
+  Client& client_;
+  const std::string job_;
+  const JobLogOptions options_;
+  LogMerge merge_;
+  const std::size_t statuses_;  ///< The source of status lines.
+  std::size_t statuses_seen_ = 0;
+  std::vector<Stream> streams_;
+  std::unique_ptr<Render> render_;
+  ApiClient::Patience patience_ = ApiClient::Patience::none;
+};
+
+void JobLog::make_render(const Json& job) {
+  std::string& out = client_.out.text();
+  if (options_.json) {
+    render_ = std::make_unique<JsonRender>(out);
+    return;
+  }
+  const int hosts = hosts_of_job(job);
+  render_ = std::make_unique<PlainRender>(
+      out, RenderOptions{.colour = client_.colour,
+                         .live = true,
+                         .hosts = hosts,
+                         .ranks = hosts * processes_per_host_of(job)});
+}
+
+void JobLog::take_statuses(const Json& job) {
+  const auto changes = job.find("SecondaryStatusTransitions");
+  if (changes == job.end() || !changes->is_array()) return;
+  for (; statuses_seen_ < changes->size(); ++statuses_seen_) {
+    const Json& change = (*changes)[statuses_seen_];
+    merge_.add(statuses_, {.kind = LogEntry::Kind::status,
+                           .time = member_time(change, "StartTime").value_or(UnixMillis(0)),
+                           .name = member_text(change, "Status"),
+                           .text = member_text(change, "StatusMessage")});
+  }
+}
+
+/// Streams appear as hosts start, so they are asked for until there is one for each.
+loop::Task<Result<void>> JobLog::find_streams(const Json& job) {
+  if (streams_.size() >= static_cast<std::size_t>(hosts_of_job(job))) co_return Result<void>();
+  std::string token;
+  std::set<std::string> known;
+  for (const Stream& stream : streams_) known.insert(stream.name);
+  do {
+    Json input{{"logGroupName", log_group}, {"logStreamNamePrefix", job_ + "/"}};
+    if (!token.empty()) input["nextToken"] = token;
+    std::string target = "Logs_20140328.DescribeLogStreams";
+    const Result<Json> page =
+        co_await client_.api.call(std::move(target), std::move(input), patience_);
+    if (!page && page.error().code == Errc::not_found) co_return Result<void>();  // No log yet.
+    if (!page) co_return page.error();
+    const auto list = page->find("logStreams");
+    if (list == page->end() || !list->is_array()) break;
+    for (const Json& each : *list) {
+      std::string name = member_text(each, "logStreamName");
+      if (name.empty() || !known.insert(name).second) continue;
+      std::string host = host_of_stream(name);
+      streams_.push_back({std::move(name), std::move(host), "", merge_.add_source()});
+    }
+    token = list->empty() ? std::string() : member_text(*page, "nextToken");
+  } while (!token.empty());
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> JobLog::read_page(Stream& stream) {
+  const std::size_t limit =
+      std::clamp(events_page_max * 4 / streams_.size(), events_page_min, events_page_max);
+  Json input{{"logGroupName", log_group},
+             {"logStreamName", stream.name},
+             {"startFromHead", true},
+             {"limit", limit}};
+  if (!stream.token.empty()) input["nextToken"] = stream.token;
+  std::string target = "Logs_20140328.GetLogEvents";
+  const Result<Json> page =
+      co_await client_.api.call(std::move(target), std::move(input), patience_);
+  if (!page) co_return page.error();
+  const std::string token = member_text(*page, "nextForwardToken");
+  const auto events = page->find("events");
+  const bool any = events != page->end() && events->is_array() && !events->empty();
+  if (any)
+    for (const Json& event : *events) {
+      const auto time = event.find("timestamp");
+      const bool known = time != event.end() && time->is_number_integer();
+      const UnixMillis when(known ? time->get<std::int64_t>() : 0);
+      merge_.add(stream.source, log_entry(stream.host, when, member_text(event, "message")));
+    }
+  // The same token once more is CloudWatch's word for the end; an empty page alone is not.
+  stream.empty_pages = any ? 0 : stream.empty_pages + 1;
+  if (token.empty() || token == stream.token || stream.empty_pages >= empty_pages_max)
+    merge_.dry(stream.source);
+  if (!token.empty()) stream.token = token;
+  co_return Result<void>();
+}
+
+void JobLog::show(const LogEntry& entry) {
+  if (entry.kind == LogEntry::Kind::status)
+    return render_->status({entry.name, entry.text, entry.time});
+  if (entry.kind == LogEntry::Kind::own)
+    return render_->log(entry.host, entry.time, {entry.name, entry.text});
+  job::Lines lines;
+  lines.rank = entry.rank;
+  lines.stream = entry.stream;
+  lines.bytes = entry.text + "\n";
+  render_->lines(entry.host, entry.time, lines);
+}
+
+/// Shows all that there is by now.
+loop::Task<Result<void>> JobLog::round(const Json& job) {
+  merge_.again();
+  take_statuses(job);
+  merge_.dry(statuses_);
+  const Result<void> found = co_await find_streams(job);
+  if (!found) co_return found;
+  while (const std::optional<std::size_t> wanting = merge_.wanting()) {
+    for (Stream& stream : streams_) {
+      if (stream.source != *wanting) continue;
+      const Result<void> read = co_await read_page(stream);
+      if (!read) co_return read;
+    }
+    while (const std::optional<LogEntry> entry = merge_.next()) show(*entry);
+    co_await client_.out.flush();
+  }
+  while (const std::optional<LogEntry> entry = merge_.next()) show(*entry);
+  co_await client_.out.flush();
+  co_return Result<void>();
+}
+
+Result<int> JobLog::end(const Json& job) {
+  render_->finish();
+  if (options_.json) {
+    client_.out.text() += end_object(job);
+    return exit_code_of_job(job);
+  }
+  const auto seconds = job.find("TrainingTimeInSeconds");
+  if (seconds != job.end() && seconds->is_number_integer())
+    client_.out.text() +=
+        "Training seconds: " + std::to_string(seconds->get<std::int64_t>() * hosts_of_job(job)) +
+        "\n";
+  const auto artifacts = job.find("ModelArtifacts");
+  if (artifacts != job.end()) {
+    const std::string model = member_text(*artifacts, "S3ModelArtifacts");
+    if (!model.empty()) client_.out.text() += "Model: " + model + "\n";
+  }
+  return exit_code_of_job(job);
+}
+
+loop::Task<Result<int>> JobLog::run() {
+  loop::Timer timer(client_.loop);
+  while (true) {
+    // A description that tells the end comes before the last look at the log.
+    const Result<Json> job = co_await describe(client_, job_, patience_);
+    if (!job) co_return job.error();
+    if (!render_) make_render(*job);
+    const Result<void> shown = co_await round(*job);
+    if (!shown) co_return shown.error();
+    if (!options_.follow) co_return exit_success;
+    if (has_ended(*job)) {
+      const Result<int> code = end(*job);
+      co_await client_.out.flush();
+      const bool colour = client_.colour && ::isatty(STDERR_FILENO) == 1;
+      const std::string text = end_text(*job, colour);
+      static_cast<void>(write_all(STDERR_FILENO, text));
+      co_return code;
+    }
+    patience_ = ApiClient::Patience::some;
+    const bool due = co_await timer.after(poll_every);
+    if (!due) co_return fail(Errc::closed, "ended");
+  }
+}
+
+}  // namespace
+
+loop::Task<Result<int>> show_log(Client& client, std::string job, JobLogOptions options) {
+  JobLog log(client, std::move(job), options);
+  const Result<int> code = co_await log.run();
+  co_return code;
+}
+
+}  // namespace muster::cli

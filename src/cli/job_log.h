@@ -1,0 +1,20 @@
+#pragma once
+
+#include "cli/client.h"
+#include "cli/render.h"
+
+namespace muster::cli {
+
+struct JobLogOptions {
+  bool follow = false;  ///< To the job's end, looking once a second.
+  bool json = false;    ///< Lines as docs/protocols/fit-json.md has them; else text.
+};
+
+/// Shows a job's statuses and all hosts' lines on client.out, in order of time; lines that come
+/// while it follows, in order of their coming. Followed to its end, the job's end is told too:
+/// its failure on standard error. The exit code is the job's if it was followed.
+/// Errors: as describe() and ApiClient::call(); while it follows, a server that is away for a
+/// moment is waited for.
+loop::Task<Result<int>> show_log(Client& client, std::string job, JobLogOptions options);
+
+}  // namespace muster::cli

@@ -1,0 +1,275 @@
+#include "cli/job_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/exit_codes.h"
+#include "cli/render.h"
+#include "platform/job_name.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* red = "\x1b[31m";
+constexpr const char* green = "\x1b[32m";
+constexpr const char* yellow = "\x1b[33m";
+constexpr const char* bold = "\x1b[1m";
+constexpr const char* plain = "\x1b[0m";
+constexpr double seconds_most = 1e11;  // Beyond, it is no time: the year 5138.
+
+const Json& member(const Json& json, std::string_view name) {
+  static const Json none;
+  if (!json.is_object()) return none;
+  const auto found = json.find(name);
+  return found == json.end() ? none : *found;
+}
+
+const Json& inner(const Json& json, std::string_view name, std::string_view then) {
+  return member(member(json, name), then);
+}
+
+/// Without what would move a terminal's cursor.
+std::string shown(const std::string& text) {
+  std::string safe = to_utf8(text);
+  const auto control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+  std::replace_if(safe.begin(), safe.end(), control, ' ');
+  return safe;
+}
+
+std::string shown_value(const Json& value) {
+  return shown(value.is_string() ? value.get<std::string>() : to_text(value));
+}
+
+std::int64_t member_number(const Json& json, std::string_view name) {
+  const Json& value = member(json, name);
+  return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+}
+
+std::string time_text(const Json& json, std::string_view name) {
+  const std::optional<UnixMillis> time = member_time(json, name);
+  return time ? platform::utc_text(*time) : std::string("-");
+}
+
+/// "45s", "3m05s", "2h07m".
+std::string span_text(UnixMillis span) {
+  const std::int64_t seconds = std::max<std::int64_t>(span.count(), 0) / 1000;
+  const auto two = [](std::int64_t number) {
+    return (number < 10 ? "0" : "") + std::to_string(number);
+  };
+  if (seconds < 60) return std::to_string(seconds) + "s";
+  if (seconds < 3600) return std::to_string(seconds / 60) + "m" + two(seconds % 60) + "s";
+  return std::to_string(seconds / 3600) + "h" + two(seconds / 60 % 60) + "m";
+}
+
+/// "InProgress (Training)", "Completed".
+std::string status_text(const Json& job) {
+  const std::string status = shown(member_text(job, "TrainingJobStatus"));
+  const std::string more = shown(member_text(job, "SecondaryStatus"));
+  return more.empty() || more == status ? status : status + " (" + more + ")";
+}
+
+const char* colour_of(const Json& job) {
+  const std::string status = member_text(job, "TrainingJobStatus");
+  if (status == "Completed") return green;
+  if (status == "Failed") return red;
+  return status == "Stopped" || status == "Stopping" ? yellow : bold;
+}
+
+/// As wide as it looks, for names that are not ASCII.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.append(width - std::min(width, width_of(text)), ' ');
+  return text;
+}
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+std::string aligned(const Fields& fields, const std::string& indent) {
+  std::size_t width = 0;
+  for (const auto& [name, value] : fields) width = std::max(width, width_of(name));
+  std::string text;
+  for (const auto& [name, value] : fields) text += indent + padded(name, width + 2) + value + "\n";
+  return text;
+}
+
+std::string section(const char* name, const Fields& fields) {
+  return fields.empty() ? std::string() : std::string(name) + ":\n" + aligned(fields, "  ");
+}
+
+Fields map_fields(const Json& map) {
+  Fields fields;
+  if (!map.is_object()) return fields;
+  for (const auto& [name, value] : map.items())
+    fields.emplace_back(shown(name), shown_value(value));
+  return fields;
+}
+
+std::string hosts_text(const Json& job) {
+  const Json& groups = inner(job, "ResourceConfig", "InstanceGroups");
+  if (!groups.is_array() || groups.empty())
+    return std::to_string(hosts_of_job(job)) + " x " +
+           shown(member_text(member(job, "ResourceConfig"), "InstanceType"));
+  std::vector<std::string> each;
+  for (const Json& group : groups)
+    each.push_back(std::to_string(member_number(group, "InstanceCount")) + " x " +
+                   shown(member_text(group, "InstanceType")));
+  return join(each, ", ");
+}
+
+Fields head_fields(const Json& job, bool colour) {
+  Fields fields;
+  const auto field = [&](const char* name, const std::string& value) {
+    if (!value.empty() && value != "-") fields.emplace_back(name, value);
+  };
+  field("Name", shown(member_text(job, "TrainingJobName")));
+  const std::string status = status_text(job);
+  field("Status", colour ? colour_of(job) + status + plain : status);
+  field("Reason", shown(member_text(job, "FailureReason")));
+  field("Image", shown(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
+  field("Hosts", hosts_text(job));
+  field("Created", time_text(job, "CreationTime"));
+  field("Started", time_text(job, "TrainingStartTime"));
+  field("Ended", time_text(job, "TrainingEndTime"));
+  if (const std::int64_t seconds = member_number(job, "TrainingTimeInSeconds"); seconds > 0)
+    field("Training time", span_text(UnixMillis(seconds * 1000)));
+  field("Output", shown(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
+  field("Model", shown(member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts")));
+  field("Checkpoints", shown(member_text(member(job, "CheckpointConfig"), "S3Uri")));
+  return fields;
+}
+
+Fields input_fields(const Json& job) {
+  Fields fields;
+  for (const Json& channel : member(job, "InputDataConfig"))
+    fields.emplace_back(shown(member_text(channel, "ChannelName")),
+                        shown(member_text(inner(channel, "DataSource", "S3DataSource"), "S3Uri")));
+  return fields;
+}
+
+}  // namespace
+
+std::string member_text(const Json& json, std::string_view name) {
+  const Json& value = member(json, name);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::optional<UnixMillis> member_time(const Json& json, std::string_view name) {
+  const Json& value = member(json, name);
+  if (!value.is_number()) return std::nullopt;
+  const double seconds = value.get<double>();
+  if (!(std::abs(seconds) < seconds_most)) return std::nullopt;
+  return UnixMillis(std::llround(seconds * 1000));
+}
+
+std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
+  if (!summaries.is_array() || summaries.empty()) return "no jobs\n";
+  constexpr std::size_t columns = 4;
+  std::vector<std::array<std::string, columns>> rows{{"NAME", "STATUS", "CREATED", "TOOK"}};
+  for (const Json& job : summaries) {
+    const std::optional<UnixMillis> created = member_time(job, "CreationTime");
+    std::optional<UnixMillis> end = member_time(job, "TrainingEndTime");
+    if (!end) end = has_ended(job) ? member_time(job, "LastModifiedTime") : now;
+    rows.push_back({shown(member_text(job, "TrainingJobName")), status_text(job),
+                    time_text(job, "CreationTime"),
+                    created && end ? span_text(*end - *created) : "-"});
+  }
+  std::array<std::size_t, columns> widths{};
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::string text;
+  for (std::size_t number = 0; number < rows.size(); ++number) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      const bool last = i + 1 == columns;
+      const std::string cell = last ? rows[number][i] : padded(rows[number][i], widths[i] + 2);
+      const bool coloured = colour && (number == 0 || i == 1);
+      const char* start = number == 0 ? bold : colour_of(summaries[number - 1]);
+      text += coloured ? start + cell + plain : cell;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string job_text(const Json& job, bool colour) {
+  std::string text = aligned(head_fields(job, colour), "");
+  text += section("Inputs", input_fields(job));
+  text += section("Hyperparameters", map_fields(member(job, "HyperParameters")));
+  text += section("Environment", map_fields(member(job, "Environment")));
+  Fields metrics;
+  for (const Json& metric : member(job, "FinalMetricDataList"))
+    metrics.emplace_back(shown(member_text(metric, "MetricName")),
+                         shown_value(member(metric, "Value")));
+  text += section("Metrics", metrics);
+  Fields statuses;
+  for (const Json& change : member(job, "SecondaryStatusTransitions"))
+    statuses.emplace_back(
+        time_text(change, "StartTime") + "  " + shown(member_text(change, "Status")),
+        shown(member_text(change, "StatusMessage")));
+  return text + section("Statuses", statuses);
+}
+
+bool has_ended(const Json& job) {
+  const std::string status = member_text(job, "TrainingJobStatus");
+  return status == "Completed" || status == "Failed" || status == "Stopped";
+}
+
+int exit_code_of_job(const Json& job) {
+  if (member_text(job, "TrainingJobStatus") == "Completed") return exit_success;
+  return member_text(job, "SecondaryStatus") == "MaxRuntimeExceeded" ? exit_timed_out
+                                                                     : exit_job_failed;
+}
+
+int hosts_of_job(const Json& job) {
+  constexpr std::int64_t most = 100000;
+  const Json& resources = member(job, "ResourceConfig");
+  std::int64_t hosts = member_number(resources, "InstanceCount");
+  for (const Json& group : member(resources, "InstanceGroups"))
+    hosts = std::min(most, hosts + member_number(group, "InstanceCount"));
+  return static_cast<int>(std::clamp<std::int64_t>(hosts, 1, most));
+}
+
+int processes_per_host_of(const Json& job) {
+  const Json& parameters = member(job, "HyperParameters");
+  if (member_text(parameters, "sagemaker_mpi_enabled") != "true") return 1;
+  const std::string text = member_text(parameters, "sagemaker_mpi_num_of_processes_per_host");
+  return static_cast<int>(std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, 1024));
+}
+
+std::string end_text(const Json& job, bool colour) {
+  const std::string status = shown(member_text(job, "TrainingJobStatus"));
+  if (!has_ended(job) || status == "Completed") return {};
+  std::string reason = shown(member_text(job, "FailureReason"));
+  if (reason.empty())
+    reason =
+        exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";
+  const std::string text = status + ": " + reason;
+  return colour ? red + text + plain + "\n" : text + "\n";
+}
+
+std::string end_object(const Json& job) {
+  Json json{{"type", "end"},
+            {"job", member_text(job, "TrainingJobName")},
+            {"status", member_text(job, "TrainingJobStatus")},
+            {"secondary_status", member_text(job, "SecondaryStatus")},
+            {"exit_code", exit_code_of_job(job)},
+            {"reason", member_text(job, "FailureReason")},
+            {"training_seconds", member_number(job, "TrainingTimeInSeconds") * hosts_of_job(job)},
+            {"output", Json()}};
+  const std::optional<UnixMillis> end = member_time(job, "TrainingEndTime");
+  const std::optional<UnixMillis> changed = member_time(job, "LastModifiedTime");
+  if (end || changed) json["time"] = iso_time(end ? *end : *changed);
+  const std::string model = member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts");
+  if (!model.empty()) json["output"] = model;
+  return to_text(json) + "\n";
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/time.h"
+
+namespace muster::cli {
+
+/// A job as SageMaker's API describes it, for people. Pure: texts of answers that may lack any
+/// member. What a server says reaches the terminal without control characters.
+
+/// ListTrainingJobs' summaries as a table, with its head; "no jobs" if there are none. `now`: for
+/// how long the running ones have been at it.
+std::string jobs_table(const Json& summaries, UnixMillis now, bool colour);
+/// DescribeTrainingJob's answer.
+std::string job_text(const Json& job, bool colour);
+
+/// Completed, Failed or Stopped: it will not change any more.
+bool has_ended(const Json& job);
+/// 0, 1 or 4 as for `sm fit`; a job that was stopped counts as failed.
+int exit_code_of_job(const Json& job);
+/// Number of its hosts, at least 1.
+int hosts_of_job(const Json& job);
+/// MPI's processes on each host, as far as the hyperparameters tell; else 1.
+int processes_per_host_of(const Json& job);
+
+/// "Failed: why" for a job that did not complete; else empty.
+std::string end_text(const Json& job, bool colour);
+/// The last object of --json, with its newline: docs/protocols/fit-json.md.
+std::string end_object(const Json& job);
+
+/// The text at `name`; empty if there is none. The time there, from epoch seconds.
+std::string member_text(const Json& json, std::string_view name);
+std::optional<UnixMillis> member_time(const Json& json, std::string_view name);
+
+}  // namespace muster::cli

@@ -1,0 +1,113 @@
+// `sm jobs`
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/apps.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/exit_codes.h"
+#include "cli/job_view.h"
+#include "cli/values.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int limit_default = 20;
+constexpr int limit_max = 100'000;
+constexpr int page_max = 100;  // The API's.
+
+constexpr std::array statuses = {"InProgress", "Completed", "Failed", "Stopping", "Stopped"};
+
+struct Query {
+  std::string status;
+  std::string name;
+  int limit = limit_default;
+};
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
+
+Result<Query> query_from(const JobsOptions& options) {
+  Query query;
+  query.name = options.name;
+  query.limit = TRY(whole_number("--limit", options.limit, limit_max, limit_default));
+  if (options.status.empty()) return query;
+  for (const char* status : statuses)
+    if (lower(status) == lower(options.status)) query.status = status;
+  if (query.status.empty())
+    return wrong_value("--status", "one of InProgress, Completed, Failed, Stopping, Stopped",
+                       options.status);
+  return query;
+}
+
+loop::Task<Result<int>> list(Client& client, Query query, bool json) {
+  Json all = Json::array();
+  std::string token;
+  do {
+    const int left = query.limit - static_cast<int>(all.size());
+    Json input{{"MaxResults", std::min(left, page_max)},
+               {"SortBy", "CreationTime"},
+               {"SortOrder", "Descending"}};
+    if (!query.status.empty()) input["StatusEquals"] = query.status;
+    if (!query.name.empty()) input["NameContains"] = query.name;
+    if (!token.empty()) input["NextToken"] = token;
+    std::string target = "SageMaker.ListTrainingJobs";
+    const Result<Json> page =
+        co_await client.api.call(std::move(target), std::move(input), ApiClient::Patience::none);
+    if (!page) co_return page.error();
+    const auto summaries = page->find("TrainingJobSummaries");
+    if (summaries == page->end() || !summaries->is_array())
+      co_return fail(Errc::protocol, "the server's list has no TrainingJobSummaries");
+    for (const Json& job : *summaries) all.push_back(job);
+    token = summaries->empty() ? std::string() : member_text(*page, "NextToken");
+  } while (!token.empty() && static_cast<int>(all.size()) < query.limit);
+  const UnixMillis now =
+      std::chrono::duration_cast<UnixMillis>(std::chrono::system_clock::now().time_since_epoch());
+  client.out.text() += json ? to_text(Json{{"TrainingJobSummaries", std::move(all)}}) + "\n"
+                            : jobs_table(all, now, client.colour);
+  co_return exit_success;
+}
+
+}  // namespace
+
+void add_jobs(CLI::App& app, JobsOptions& options) {
+  app.description(
+      "Lists the training jobs of the server that AWS_ENDPOINT_URL names, newest first.");
+  app.footer(
+      "examples:\n"
+      "  sm jobs\n"
+      "  sm jobs --status Failed --limit 5\n"
+      "  sm jobs --name mnist --json\n"
+      "Exit codes: 0 listed, 2 wrong input or key, 3 no answer from the server.");
+  app.add_option("--status", options.status,
+                 "only InProgress, Completed, Failed, Stopping or Stopped ones")
+      ->type_name("STATUS");
+  app.add_option("--name", options.name, "only jobs with this text in their name")
+      ->type_name("TEXT");
+  app.add_option("--limit", options.limit, "at most so many (default 20)")->type_name("N");
+  app.add_flag("--json", options.json, "print one JSON object, as the API has it");
+}
+
+int jobs_main(const Args& args, const Env& env) {
+  JobsOptions options;
+  CLI::App app("", "sm jobs");
+  add_jobs(app, options);
+  if (const std::optional<Stop> stop = parse(app, args))
+    return print_stop(stop->exit_code, stop->text);
+  const Result<Query> query = query_from(options);
+  if (!query) {
+    const Stop stop = wrong_line(app, query.error().text);
+    return print_stop(stop.exit_code, stop.text);
+  }
+  return run_client("sm jobs", env,
+                    [&](Client& client) { return list(client, *query, options.json); });
+}
+
+}  // namespace muster::cli

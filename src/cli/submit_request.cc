@@ -1,0 +1,141 @@
+#include "cli/submit_request.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/fit_options.h"
+#include "cli/job_view.h"
+#include "platform/job_name.h"
+
+namespace muster::cli {
+namespace {
+
+/// With --json-file the job is the file's: a flag that says otherwise would be lost.
+Result<void> check_file_alone(const SubmitWords& words) {
+  const bool more = !words.script.empty() || !words.source_folder.empty() || !words.image.empty() ||
+                    !words.instance_type.empty() || !words.hosts.empty() ||
+                    !words.processes_per_host.empty() || !words.custom_mpi_options.empty() ||
+                    !words.output.empty() || !words.timeout.empty() || !words.inputs.empty() ||
+                    !words.hyperparameters.empty() || !words.environment.empty() || words.mpi;
+  if (!more) return {};
+  return fail(Errc::invalid_input,
+              "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
+              "goes with it");
+}
+
+Result<void> check_script(const SubmitOptions& options) {
+  if (!options.script.empty()) return {};
+  if (!options.source_folder.empty())
+    return fail(Errc::invalid_input, "--source-dir: --script is missing: which file of it?");
+  if (options.mpi)
+    return fail(Errc::invalid_input,
+                "--mpi, --processes-per-host and --custom-mpi-options need a --script");
+  if (options.image == "host")
+    return fail(Errc::invalid_input,
+                "want --script FILE, --image NAME for an image with a program of its own, or "
+                "--json-file FILE");
+  return {};
+}
+
+Json map_of(const Pairs& pairs) {
+  Json map = Json::object();
+  for (const auto& [name, value] : pairs) map[name] = value;
+  return map;
+}
+
+Json hyperparameters_of(const SubmitOptions& options, const SubmitPlaces& places) {
+  if (options.script.empty()) return map_of(options.hyperparameters);
+  Json all = Json::object();
+  for (const auto& [name, value] : options.hyperparameters)
+    all[name] = encoded_hyperparameter(value);
+  const auto send = [&](const char* name, const Json& value) { all[name] = to_text(value); };
+  send("sagemaker_program", places.script);
+  send("sagemaker_submit_directory", places.code);
+  send("sagemaker_job_name", options.name);
+  if (options.mpi) {
+    send("sagemaker_mpi_enabled", true);
+    send("sagemaker_mpi_num_of_processes_per_host", options.processes_per_host);
+  }
+  if (!options.custom_mpi_options.empty())
+    send("sagemaker_mpi_custom_mpi_options", options.custom_mpi_options);
+  return all;
+}
+
+}  // namespace
+
+bool is_s3(const std::string& text) {
+  return text.starts_with("s3://");
+}
+
+Result<SubmitOptions> submit_options(const SubmitWords& words) {
+  SubmitOptions options;
+  options.name = words.name;
+  options.wait = words.wait;
+  options.json = words.json;
+  if (!words.name.empty()) {
+    const Result<void> named = platform::check_job_name(words.name);
+    if (!named) return named.error().in("NAME");
+  }
+  options.json_file = words.json_file;
+  if (!words.json_file.empty()) {
+    TRY(check_file_alone(words));
+    return options;
+  }
+  options.script = words.script;
+  options.source_folder = words.source_folder;
+  if (!words.image.empty()) options.image = words.image;
+  if (!words.instance_type.empty()) options.instance_type = words.instance_type;
+  options.hosts = TRY(whole_number("--hosts", words.hosts, hosts_max, 1));
+  options.processes_per_host =
+      TRY(whole_number("--processes-per-host", words.processes_per_host, processes_max, 1));
+  options.custom_mpi_options = words.custom_mpi_options;
+  const bool many =
+      !words.processes_per_host.empty() && options.hosts * options.processes_per_host > 1;
+  options.mpi = words.mpi || many || !words.custom_mpi_options.empty();
+  options.inputs = TRY(pairs("--input", "NAME=DIR or NAME=s3://…", words.inputs));
+  options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
+  TRY(check_reserved(options.hyperparameters, "sm submit"));
+  options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));
+  if (!words.output.empty() && !is_s3(words.output))
+    return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
+  options.output = words.output;
+  options.timeout_seconds = TRY(whole_number("--timeout", words.timeout, seconds_max, 86400));
+  TRY(check_script(options));
+  return options;
+}
+
+Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
+                    const std::string& account) {
+  Json request{
+      {"TrainingJobName", options.name},
+      {"RoleArn", "arn:aws:iam::" + account + ":role/muster"},
+      {"AlgorithmSpecification", {{"TrainingImage", options.image}, {"TrainingInputMode", "File"}}},
+      {"ResourceConfig",
+       {{"InstanceType", options.instance_type},
+        {"InstanceCount", options.hosts},
+        {"VolumeSizeInGB", 30}}},
+      {"StoppingCondition", {{"MaxRuntimeInSeconds", options.timeout_seconds}}},
+      {"OutputDataConfig", {{"S3OutputPath", places.output}}},
+      {"HyperParameters", hyperparameters_of(options, places)}};
+  if (!options.environment.empty()) request["Environment"] = map_of(options.environment);
+  for (const auto& [name, url] : places.inputs)
+    request["InputDataConfig"].push_back({{"ChannelName", name},
+                                          {"DataSource",
+                                           {{"S3DataSource",
+                                             {{"S3DataType", "S3Prefix"},
+                                              {"S3Uri", url},
+                                              {"S3DataDistributionType", "FullyReplicated"}}}}}});
+  return request;
+}
+
+Result<Json> request_from(const std::string& text, const std::string& name) {
+  Json request = TRY(parse_json(text));
+  if (!request.is_object())
+    return fail(Errc::invalid_input, "want a JSON object, CreateTrainingJob's input");
+  if (!name.empty()) request["TrainingJobName"] = name;
+  if (member_text(request, "TrainingJobName").empty())
+    return fail(Errc::invalid_input, "it has no TrainingJobName; give NAME");
+  return request;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "base/json.h"
+#include "cli/apps.h"
+#include "cli/values.h"
+
+namespace muster::cli {
+
+/// What `sm submit` was told. Paths as they were given. Pure: values only.
+struct SubmitOptions {
+  std::string name;           ///< Empty: made from the script's name and the time.
+  std::string json_file;      ///< Then nothing else of the job counts but `name`.
+  std::string script;         ///< Empty: the image's own program.
+  std::string source_folder;  ///< A folder or s3://…/sourcedir.tar.gz; empty: the script alone.
+  std::string image = "host";
+  std::string instance_type = "local";
+  int hosts = 1;
+  int processes_per_host = 1;
+  bool mpi = false;  ///< Asked for, or needed for more than one process.
+  std::string custom_mpi_options;
+  Pairs inputs;  ///< Channel, folder or s3://…
+  Pairs hyperparameters;
+  Pairs environment;
+  std::string output;  ///< s3://…; empty: the default bucket.
+  int timeout_seconds = 86400;
+  bool wait = false;
+  bool json = false;
+};
+/// Error: `invalid_input`, naming the flag.
+Result<SubmitOptions> submit_options(const SubmitWords& words);
+
+/// Where what was uploaded is.
+struct SubmitPlaces {
+  std::string script;  ///< In the archive.
+  std::string code;    ///< s3://…/sourcedir.tar.gz
+  Pairs inputs;        ///< Channel, s3://…
+  std::string output;
+};
+bool is_s3(const std::string& text);
+
+/// CreateTrainingJob's input, in the form in which the SageMaker SDK's framework classes send it:
+/// hyperparameters as JSON if there is a script, else as they are.
+Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
+                    const std::string& account);
+
+/// The request of a file, by the name given, if there is one. Error: `invalid_input`: it is no JSON
+/// object, or neither has a name.
+Result<Json> request_from(const std::string& text, const std::string& name);
+
+}  // namespace muster::cli

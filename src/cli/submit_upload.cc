@@ -1,0 +1,177 @@
+#include "cli/submit_upload.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/places.h"
+#include "objects/archive.h"
+#include "objects/s3_client.h"
+#include "objects/tree.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int uploads_at_once = 4;
+
+/// Files of one channel on their way, several at a time.
+struct Batch {
+  explicit Batch(loop::Loop& on) : loop(on), changed(on) {}
+
+  loop::Loop& loop;
+  objects::S3Client* s3 = nullptr;
+  std::string folder;
+  objects::S3Url to;  ///< The key ends in '/'.
+  std::string what;   ///< For the screen.
+  std::vector<std::string> files{};
+  std::size_t next = 0;
+  std::size_t stored = 0;
+  int workers = 0;
+  Result<void> failed{};
+  loop::Event changed;
+};
+
+/// One line that is written over, on a terminal only.
+void show_progress(const std::string& text) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  static_cast<void>(write_all(STDERR_FILENO, "\r" + text + "\x1b[K"));
+}
+
+loop::Task<> work(std::shared_ptr<Batch> batch) {
+  while (batch->failed && batch->next < batch->files.size()) {
+    const std::string file = batch->files[batch->next++];
+    std::string path = batch->folder + "/" + file;
+    objects::S3Url to{batch->to.bucket, batch->to.key + file};
+    const Result<void> stored = co_await batch->s3->upload(std::move(path), std::move(to));
+    if (!stored) batch->failed = stored;
+    ++batch->stored;
+    show_progress("uploading " + batch->what + ": " + std::to_string(batch->stored) + " of " +
+                  std::to_string(batch->files.size()) + " files");
+  }
+  --batch->workers;
+  batch->changed.notify();
+}
+
+/// Paths of what S3 can hold: files, and links to files for what they lead to.
+Result<std::vector<std::string>> files_below(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const objects::TreeEntry& entry : TRY(objects::walk_tree(folder))) {
+    if (entry.kind == objects::TreeEntry::Kind::folder) continue;
+    struct stat status {};
+    const std::string path = folder + "/" + entry.path;
+    if (::stat(path.c_str(), &status) != 0) return fail(Errc::invalid_input, errno_text(path));
+    if (!S_ISREG(status.st_mode))
+      return fail(Errc::invalid_input, path + ": a link to a folder; S3 holds files only");
+    files.push_back(entry.path);
+  }
+  if (files.empty()) return fail(Errc::invalid_input, folder + ": no file in it");
+  return files;
+}
+
+loop::Task<Result<void>> upload_folder(Client& client, std::string channel, std::string folder,
+                                       objects::S3Url to) {
+  auto batch = std::make_shared<Batch>(client.loop);
+  const Result<objects::S3Client*> s3 = client.api.s3();
+  if (!s3) co_return s3.error();
+  Result<std::vector<std::string>> files = files_below(folder);
+  if (!files) co_return files.error().in("--input " + channel);
+  batch->s3 = *s3;
+  batch->folder = std::move(folder);
+  batch->to = std::move(to);
+  batch->what = channel;
+  batch->files = *std::move(files);
+  for (int i = 0; i < uploads_at_once; ++i) {
+    ++batch->workers;
+    client.loop.spawn(work(batch));
+  }
+  while (batch->workers > 0) co_await batch->changed.wait();
+  show_progress("");
+  co_return batch->failed;
+}
+
+/// The archive of a single file: its folder may hold anything.
+Result<objects::TreeEntry> entry_of(const SubmitFiles& files) {
+  struct stat status {};
+  const std::string path = files.folder + "/" + files.script;
+  if (::stat(path.c_str(), &status) != 0) return fail_errno(path);
+  return objects::TreeEntry{.path = files.script,
+                            .mode = static_cast<unsigned>(status.st_mode & 0777),
+                            .time = status.st_mtime,
+                            .bytes = static_cast<std::uint64_t>(status.st_size)};
+}
+
+loop::Task<Result<void>> upload_code(Client& client, SubmitFiles files, objects::S3Url to) {
+  const Result<objects::S3Client*> s3 = client.api.s3();
+  if (!s3) co_return s3.error();
+  std::vector<objects::TreeEntry> entries;
+  if (files.whole) {
+    Result<std::vector<objects::TreeEntry>> found = objects::walk_tree(files.folder);
+    if (!found) co_return found.error();
+    entries = *std::move(found);
+  } else {
+    Result<objects::TreeEntry> entry = entry_of(files);
+    if (!entry) co_return entry.error();
+    entries.push_back(*std::move(entry));
+  }
+  show_progress("uploading code: " + std::to_string(entries.size()) + " entries");
+  std::vector<std::string> roots{files.folder};
+  objects::TarPlan plan(std::move(entries), std::move(roots));
+  objects::ArchiveOptions options;
+  const Result<objects::Archived> stored = co_await objects::upload_archive(
+      (*s3)->state(), std::move(plan), std::move(to), std::move(options));
+  show_progress("");
+  if (!stored) co_return stored.error();
+  co_return Result<void>();
+}
+
+}  // namespace
+
+Result<SubmitFiles> find_files(const SubmitOptions& options, const std::string& cwd) {
+  SubmitFiles files;
+  files.script = options.script;
+  if (!options.script.empty() && !is_s3(options.source_folder)) {
+    FitOptions wanted;
+    wanted.script = options.script;
+    wanted.source_folder = options.source_folder;
+    const Places places = TRY(find_places(wanted, cwd));
+    files.folder = places.source_folder;
+    files.script = places.script;
+    files.whole = !options.source_folder.empty();
+  }
+  for (const auto& [name, place] : options.inputs) {
+    std::string found = place;
+    if (!is_s3(place)) found = TRY(real_folder("--input " + name, absolute(place, cwd)));
+    files.inputs.emplace_back(name, std::move(found));
+  }
+  return files;
+}
+
+loop::Task<Result<SubmitPlaces>> upload(Client& client, SubmitOptions options, SubmitFiles files,
+                                        std::string bucket) {
+  SubmitPlaces places;
+  places.script = files.script;
+  places.code = options.source_folder;
+  places.output = options.output.empty() ? "s3://" + bucket + "/" : options.output;
+  if (!files.folder.empty()) {
+    objects::S3Url to{bucket, options.name + "/source/sourcedir.tar.gz"};
+    places.code = objects::text_of(to);
+    const Result<void> stored = co_await upload_code(client, files, std::move(to));
+    if (!stored) co_return stored.error();
+  }
+  for (const auto& [name, place] : files.inputs) {
+    if (is_s3(place)) {
+      places.inputs.emplace_back(name, place);
+      continue;
+    }
+    objects::S3Url to{bucket, options.name + "/input/" + name + "/"};
+    places.inputs.emplace_back(name, objects::text_of(to));
+    const Result<void> stored = co_await upload_folder(client, name, place, std::move(to));
+    if (!stored) co_return stored.error();
+  }
+  co_return places;
+}
+
+}  // namespace muster::cli

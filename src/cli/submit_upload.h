@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "cli/client.h"
+#include "cli/submit_request.h"
+
+namespace muster::cli {
+
+/// What a job needs of this machine.
+struct SubmitFiles {
+  std::string folder;  ///< With the code; empty: it is in S3 already, or there is none.
+  std::string script;  ///< In it.
+  bool whole = false;  ///< The whole folder, else the script alone.
+  Pairs inputs;        ///< Channel, folder or s3://…
+};
+/// Looks at the disk. Error: `invalid_input`, as find_places() has it.
+Result<SubmitFiles> find_files(const SubmitOptions& options, const std::string& cwd);
+
+/// Stores code and inputs below s3://<bucket>/<job>/ as the SageMaker SDK does: the code as
+/// source/sourcedir.tar.gz, the files of a channel below input/<channel>/. On a terminal standard
+/// error shows how far it is. Errors: of the files, with the path; of S3, with the URL.
+loop::Task<Result<SubmitPlaces>> upload(Client& client, SubmitOptions options, SubmitFiles files,
+                                        std::string bucket);
+
+}  // namespace muster::cli

@@ -1,0 +1,91 @@
+#include "server/describe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "server/inputs.h"
+
+namespace muster::server {
+namespace {
+
+/// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
+constexpr const char* answered_only[] = {
+    "BillableTimeInSeconds", "FailureReason",  "FinalMetricDataList",
+    "ModelArtifacts",        "Tags",           "TrainingEndTime",
+    "TrainingStartTime",     "WarmPoolStatus", "TrainingTimeInSeconds",
+};
+
+Json transitions_json(const std::vector<Transition>& transitions) {
+  Json list = Json::array();
+  for (const Transition& each : transitions) {
+    Json json{{"Status", each.status},
+              {"StartTime", seconds(each.start)},
+              {"StatusMessage", each.message}};
+    if (each.end) json["EndTime"] = seconds(*each.end);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+/// Defaults of AWS's for what the request left out and clients read.
+void add_defaults(Json& answer) {
+  Json& output = answer["OutputDataConfig"];
+  if (!output.is_object()) output = Json::object();
+  output.emplace("KmsKeyId", "");
+  output.emplace("CompressionType", "GZIP");
+  Json& resources = answer["ResourceConfig"];
+  if (!resources.is_object()) resources = Json::object();
+  resources.emplace("VolumeSizeInGB", 30);
+  const Json* groups = list_of(resources, "InstanceGroups");
+  if (groups != nullptr && groups->empty()) resources.erase("InstanceGroups");
+  if (object_of(answer, "StoppingCondition") == nullptr)
+    answer["StoppingCondition"] = {{"MaxRuntimeInSeconds", 86400}};
+  if (object_of(answer, "AlgorithmSpecification") == nullptr)
+    answer["AlgorithmSpecification"] = {{"TrainingInputMode", "File"}};
+  for (const char* name : {"EnableNetworkIsolation", "EnableInterContainerTrafficEncryption",
+                           "EnableManagedSpotTraining"})
+    answer.emplace(name, false);
+}
+
+}  // namespace
+
+Json to_json(const Tags& tags) {
+  Json list = Json::array();
+  for (const auto& [key, value] : tags) list.push_back({{"Key", key}, {"Value", value}});
+  return list;
+}
+
+Json describe_job(const Job& job, const std::vector<MetricSample>& final_metrics) {
+  const Result<Json> request = parse_json(job.request);
+  Json answer = request && request->is_object() ? *request : Json::object();
+  for (const char* name : answered_only) answer.erase(name);
+  add_defaults(answer);
+  answer["TrainingJobName"] = job.name;
+  answer["TrainingJobArn"] = job.arn;
+  answer["TrainingJobStatus"] = status_name(job.state.status);
+  answer["SecondaryStatus"] = job.state.transitions.back().status;
+  answer["SecondaryStatusTransitions"] = transitions_json(job.state.transitions);
+  answer["CreationTime"] = seconds(job.created);
+  answer["LastModifiedTime"] = seconds(job.modified);
+  if (job.state.training_start) answer["TrainingStartTime"] = seconds(*job.state.training_start);
+  if (job.state.training_start && job.state.training_end) {
+    answer["TrainingEndTime"] = seconds(*job.state.training_end);
+    // At least 1: the SDK divides by it.
+    const std::int64_t spent = std::max<std::int64_t>(
+        std::chrono::ceil<std::chrono::seconds>(*job.state.training_end - *job.state.training_start)
+            .count(),
+        1);
+    answer["TrainingTimeInSeconds"] = spent;
+    answer["BillableTimeInSeconds"] = spent;
+  }
+  if (!job.failure_reason.empty()) answer["FailureReason"] = job.failure_reason;
+  if (!job.model_artifacts.empty())
+    answer["ModelArtifacts"] = {{"S3ModelArtifacts", job.model_artifacts}};
+  for (const MetricSample& each : final_metrics)
+    answer["FinalMetricDataList"].push_back(
+        {{"MetricName", each.name}, {"Value", each.value}, {"Timestamp", seconds(each.time)}});
+  return answer;
+}
+
+}  // namespace muster::server

@@ -1,0 +1,109 @@
+#include "server/identity.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "server/inputs.h"
+
+namespace muster::server {
+namespace {
+
+/// Percent-encoded, as IAM gives documents.
+constexpr const char* trust_sagemaker =
+    "%7B%22Version%22%3A%222012-10-17%22%2C%22Statement%22%3A%5B%7B%22Effect%22%3A%22Allow%22%2C"
+    "%22Principal%22%3A%7B%22Service%22%3A%22sagemaker.amazonaws.com%22%7D%2C%22Action%22%3A%22sts"
+    "%3AAssumeRole%22%7D%5D%7D";
+
+Json role(const std::string& name, const Realm& realm) {
+  return {{"RoleName", name},
+          {"RoleId", "AROAMUSTERMUSTERMUST"},
+          {"Path", "/"},
+          {"Arn", "arn:aws:iam::" + realm.account + ":role/" + name},
+          {"CreateDate", 0},
+          {"MaxSessionDuration", 43200},
+          {"AssumeRolePolicyDocument", trust_sagemaker}};
+}
+
+/// Every action on every resource: who may do what is a matter of keys here, not of roles.
+Json simulated(const Json& input) {
+  std::vector<std::string> resources = texts_of(input, "ResourceArns");
+  if (resources.empty()) resources.emplace_back("*");
+  Json results = Json::array();
+  for (const std::string& action : texts_of(input, "ActionNames"))
+    for (const std::string& resource : resources)
+      results.push_back({{"EvalActionName", action},
+                         {"EvalResourceName", resource},
+                         {"EvalDecision", "allowed"},
+                         {"MatchedStatements", Json::array()},
+                         {"MissingContextValues", Json::array()}});
+  return {{"EvaluationResults", std::move(results)}, {"IsTruncated", false}};
+}
+
+Answer of_sts(const Call& call, const Realm& realm) {
+  if (call.operation == "GetCallerIdentity")
+    return Json{{"UserId", call.access_key.empty() ? realm.account : call.access_key},
+                {"Account", realm.account},
+                {"Arn", "arn:aws:iam::" + realm.account + ":user/muster"}};
+  return Refusal{"InvalidAction", "muster does not serve sts:" + call.operation};
+}
+
+Answer of_iam(const Call& call, const Realm& realm) {
+  if (call.operation == "GetRole")
+    return Json{{"Role", role(text_of(call.input, "RoleName"), realm)}};
+  if (call.operation == "SimulatePrincipalPolicy") return simulated(call.input);
+  return Refusal{"InvalidAction", "muster does not serve iam:" + call.operation};
+}
+
+/// Jobs have networks of their own here: the names that users bring are all right.
+Answer of_ec2(const Call& call, const Realm& realm) {
+  if (call.operation == "DescribeSubnets") {
+    Json subnets = Json::array();
+    for (const std::string& id : texts_of(call.input, "SubnetIds"))
+      subnets.push_back({{"SubnetId", id},
+                         {"VpcId", "vpc-00000000"},
+                         {"State", "available"},
+                         {"AvailabilityZone", realm.region + "a"},
+                         {"OwnerId", realm.account}});
+    return Json{{"Subnets", std::move(subnets)}};
+  }
+  if (call.operation == "DescribeSecurityGroups") {
+    Json groups = Json::array();
+    for (const std::string& id : texts_of(call.input, "GroupIds"))
+      groups.push_back({{"GroupId", id},
+                        {"GroupName", id},
+                        {"Description", "muster does not use it"},
+                        {"VpcId", "vpc-00000000"},
+                        {"OwnerId", realm.account}});
+    return Json{{"SecurityGroups", std::move(groups)}};
+  }
+  return Refusal{"InvalidAction", "muster does not serve ec2:" + call.operation};
+}
+
+Answer of_ecr(const Call& call, const Realm& realm, UnixMillis now) {
+  if (call.operation == "GetAuthorizationToken") {
+    // "AWS:none", in base64: no registry of ours asks for it.
+    const Json token{{"authorizationToken", "QVdTOm5vbmU="},
+                     {"expiresAt", seconds(now + std::chrono::hours(12))},
+                     {"proxyEndpoint",
+                      "https://" + realm.account + ".dkr.ecr." + realm.region + ".amazonaws.com"}};
+    return Json{{"authorizationData", Json::array({token})}};
+  }
+  if (call.operation == "DescribeImages")
+    return Refusal{"RepositoryNotFoundException",
+                   "The repository with name '" + text_of(call.input, "repositoryName") +
+                       "' does not exist in the registry with id '" + realm.account + "'"};
+  return Refusal{"UnknownOperationException", "muster does not serve ecr:" + call.operation};
+}
+
+}  // namespace
+
+Answer identify(const Call& call, const Realm& realm, UnixMillis now) {
+  if (call.service == "sts") return of_sts(call, realm);
+  if (call.service == "iam") return of_iam(call, realm);
+  if (call.service == "ec2") return of_ec2(call, realm);
+  if (call.service == "ecr") return of_ecr(call, realm, now);
+  return Refusal{"UnknownOperationException",
+                 "muster does not serve " + call.service + ":" + call.operation};
+}
+
+}  // namespace muster::server

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "base/time.h"
+#include "server/call.h"
+#include "server/realm.h"
+
+namespace muster::server {
+
+/// Services whose answers need no state: STS's GetCallerIdentity, IAM's GetRole (every role exists)
+/// and SimulatePrincipalPolicy (everything is allowed: keys decide here), EC2's subnets and
+/// security groups (those that are asked for exist), ECR's token and images (there are none). Pure.
+/// `call` was validated against the service's model.
+Answer identify(const Call& call, const Realm& realm, UnixMillis now);
+
+}  // namespace muster::server

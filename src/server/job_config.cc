@@ -1,0 +1,148 @@
+#include "server/job_config.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster::server {
+namespace {
+
+constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+constexpr double number_max = 1e9;
+
+Error wrong(const std::string& key, const std::string& want) {
+  return fail(Errc::invalid_input, "jobs." + key + ": expected " + want);
+}
+
+Result<double> number_at(const Json& json, const std::string& key) {
+  if (!json.is_number()) return wrong(key, "a number");
+  const double value = json.get<double>();
+  if (!std::isfinite(value) || value < 0 || value > number_max)
+    return wrong(key, "a number from 0 to 1000000000");
+  return value;
+}
+
+Result<std::string> text_at(const Json& json, const std::string& key) {
+  if (json.is_string() && !json.get_ref<const std::string&>().empty())
+    return json.get<std::string>();
+  return wrong(key, "text");
+}
+
+Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key) {
+  if (!json.is_object()) return wrong(key, "an object of cpus, memory_gib, gpus");
+  JobConfig::Instance instance;
+  for (const auto& [name, value] : json.items()) {
+    const double number = TRY(number_at(value, key + "." + name));
+    if (name == "cpus")
+      instance.cpus = number;
+    else if (name == "memory_gib")
+      instance.memory_bytes = static_cast<std::int64_t>(number * gib);
+    else if (name == "gpus")
+      instance.gpus = static_cast<int>(number);
+    else
+      return wrong(key + "." + name, "cpus, memory_gib or gpus as its name");
+  }
+  return instance;
+}
+
+Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
+  if (!json.is_object()) return wrong("images", "an object of image names");
+  std::vector<JobConfig::Image> images;
+  for (const auto& [name, value] : json.items()) {
+    JobConfig::Image image{name, {}};
+    if (!value.is_object()) return wrong("images." + name, "an object, {\"python\": PATH} or {}");
+    for (const auto& [field, text] : value.items()) {
+      if (field != "python") return wrong("images." + name + "." + field, "python as its name");
+      image.python = TRY(text_at(text, "images." + name + ".python"));
+    }
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+Result<Amounts> capacity_at(const Json& json) {
+  if (!json.is_object()) return wrong("capacity", "an object of cpus, memory_gib, gpus and types");
+  Amounts capacity;
+  for (const auto& [name, value] : json.items()) {
+    const double number = TRY(number_at(value, "capacity." + name));
+    if (name == "cpus")
+      capacity["cpu"] = static_cast<std::int64_t>(number * 1000);
+    else if (name == "memory_gib")
+      capacity["memory"] = static_cast<std::int64_t>(number * gib);
+    else if (name == "gpus")
+      capacity["gpu"] = static_cast<std::int64_t>(number);
+    else
+      capacity[name] = static_cast<std::int64_t>(number);
+  }
+  return capacity;
+}
+
+JobConfig without_file() {
+  JobConfig config;
+  config.instances = {{"*", {}}};
+  config.images = {{"host", {}}, {"*.dkr.ecr.*.amazonaws.com*/*", {}}};
+  return config;
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) {
+  // The usual greedy walk: at a mismatch the last '*' takes one character more.
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t after = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++after;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
+  for (const Named& named : instances)
+    if (matches(named.pattern, type)) return named.instance;
+  return std::nullopt;
+}
+
+std::optional<std::string> JobConfig::python_of(const std::string& image) const {
+  for (const Image& known : images)
+    if (matches(known.pattern, image)) return known.python.empty() ? python : known.python;
+  return std::nullopt;
+}
+
+Result<JobConfig> job_config_from(const Json& json) {
+  JobConfig config = without_file();
+  if (!json.is_object()) return fail(Errc::invalid_input, "jobs: expected an object");
+  for (const auto& [key, value] : json.items()) {
+    if (key == "python") {
+      config.python = TRY(text_at(value, key));
+    } else if (key == "images") {
+      config.images = TRY(images_at(value));
+    } else if (key == "capacity") {
+      config.capacity = TRY(capacity_at(value));
+    } else if (key == "instance_types") {
+      if (!value.is_object()) return wrong(key, "an object of instance types");
+      config.instances.clear();
+      for (const auto& [name, instance] : value.items())
+        config.instances.push_back({name, TRY(instance_at(instance, key + "." + name))});
+    } else {
+      return wrong(key, "python, images, capacity or instance_types as its name");
+    }
+  }
+  return config;
+}
+
+}  // namespace muster::server

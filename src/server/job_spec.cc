@@ -1,0 +1,166 @@
+#include "server/job_spec.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster::server {
+namespace {
+
+constexpr std::chrono::seconds stop_grace{120};  // SageMaker's, between SIGTERM and SIGKILL.
+
+/// The value at a path of members, or null.
+const Json& at(const Json& json, std::initializer_list<const char*> path) {
+  static const Json none;
+  const Json* here = &json;
+  for (const char* name : path) {
+    if (!here->is_object()) return none;
+    const auto found = here->find(name);
+    if (found == here->end()) return none;
+    here = &*found;
+  }
+  return *here;
+}
+
+std::string text_of(const Json& json) {
+  return json.is_string() ? json.get<std::string>() : std::string();
+}
+
+std::int64_t number_of(const Json& json) {
+  return json.is_number_integer() ? json.get<std::int64_t>() : 0;
+}
+
+Refusal bad(std::string message) {
+  return {"ValidationException", std::move(message)};
+}
+
+/// Groups of instances, or the job's one.
+struct Group {
+  std::string type;
+  std::int64_t count = 0;
+};
+
+std::vector<Group> groups_of(const Json& request) {
+  const Json& resources = at(request, {"ResourceConfig"});
+  std::vector<Group> groups;
+  for (const Json& group : at(resources, {"InstanceGroups"}))
+    groups.push_back(
+        {text_of(at(group, {"InstanceType"})), number_of(at(group, {"InstanceCount"}))});
+  if (groups.empty())
+    groups.push_back(
+        {text_of(at(resources, {"InstanceType"})), number_of(at(resources, {"InstanceCount"}))});
+  return groups;
+}
+
+std::string image_of(const Json& request) {
+  return text_of(at(request, {"AlgorithmSpecification", "TrainingImage"}));
+}
+
+/// A hyperparameter as the user meant it: the SDK's framework classes quote texts as JSON.
+std::string hyperparameter(const Json& request, const char* name) {
+  const std::string text = text_of(at(request, {"HyperParameters", name}));
+  const Json decoded = Json::parse(text, nullptr, false);
+  return decoded.is_string() ? decoded.get<std::string>() : text;
+}
+
+std::optional<Refusal> refused_channel(const Json& channel, std::size_t number) {
+  const std::string where = "InputDataConfig[" + std::to_string(number) + "]";
+  const Json& source = at(channel, {"DataSource", "S3DataSource"});
+  if (source.is_null())
+    return bad(where + ".DataSource: this server reads channels from S3 only; want S3DataSource");
+  if (text_of(at(source, {"S3DataType"})) == "AugmentedManifestFile")
+    return bad(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; want S3Prefix or " +
+               "ManifestFile");
+  const std::string mode = text_of(at(channel, {"InputMode"}));
+  if (mode == "Pipe") return bad(where + ".InputMode is Pipe; this server has File");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
+  const Json& algorithm = at(request, {"AlgorithmSpecification"});
+  const std::string image = image_of(request);
+  if (image.empty())
+    return bad(
+        "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
+        "by name");
+  if (!config.python_of(image))
+    return bad("TrainingImage " + image +
+               ": this server runs the image `host` and those that `jobs.images` of its config "
+               "names");
+  if (text_of(at(algorithm, {"TrainingInputMode"})) == "Pipe")
+    return bad("TrainingInputMode is Pipe; this server has File");
+  std::int64_t hosts = 0;
+  for (const Group& group : groups_of(request)) {
+    if (group.count < 1 || group.type.empty())
+      return bad("ResourceConfig: want InstanceType and InstanceCount, or InstanceGroups");
+    if (!config.instance(group.type))
+      return bad("InstanceType " + group.type + ": `jobs.instance_types` of the config has none");
+    hosts += group.count;
+  }
+  std::size_t number = 0;
+  for (const Json& channel : at(request, {"InputDataConfig"}))
+    if (std::optional<Refusal> refusal = refused_channel(channel, number++)) return refusal;
+  const std::vector<std::string> lines = beyond(config.capacity, needs_of(request, config));
+  if (lines.empty()) return std::nullopt;
+  return Refusal{"ResourceLimitExceeded",
+                 "The job can never start on this server: " + lines.front() + "."};
+}
+
+Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const JobPlaces& places) {
+  Json one = request;
+  const std::vector<Group> groups = groups_of(request);
+  std::int64_t hosts = 0;
+  for (const Group& group : groups) hosts += group.count;
+  one["ResourceConfig"]["InstanceCount"] = hosts;
+  one["ResourceConfig"]["InstanceType"] = groups.front().type;
+  job::Spec spec = TRY(job::spec_from(one));
+  const JobConfig::Instance instance =
+      config.instance(groups.front().type).value_or(JobConfig::Instance{});
+  spec.python = places.python;
+  spec.read_only_binds = places.interpreter;
+  spec.path = places.path;
+  spec.s3 = places.s3;
+  spec.grace = stop_grace;
+  spec.memory_bytes = instance.memory_bytes;
+  for (const auto& [name, value] : places.environment) spec.environment.try_emplace(name, value);
+  TRY(job::check(spec));
+  return spec;
+}
+
+Amounts needs_of(const Json& request, const JobConfig& config) {
+  Amounts needs;
+  for (const Group& group : groups_of(request)) {
+    const JobConfig::Instance instance =
+        config.instance(group.type).value_or(JobConfig::Instance{});
+    add(needs,
+        {{"cpu", static_cast<std::int64_t>(instance.cpus * 1000)},
+         {"memory", instance.memory_bytes},
+         {"gpu", instance.gpus},
+         {group.type, 1}},
+        group.count);
+  }
+  return needs;
+}
+
+JobReach reach_of(const Json& request) {
+  JobReach reach;
+  const auto read_write = [&](const std::string& url) {
+    if (!url.starts_with("s3://")) return;
+    reach.reads.push_back(url);
+    reach.writes.push_back(url);
+  };
+  for (const Json& channel : at(request, {"InputDataConfig"})) {
+    const std::string url = text_of(at(channel, {"DataSource", "S3DataSource", "S3Uri"}));
+    if (!url.empty()) reach.reads.push_back(url);
+  }
+  const std::string code = hyperparameter(request, "sagemaker_submit_directory");
+  if (code.starts_with("s3://")) reach.reads.push_back(code);
+  std::string output = text_of(at(request, {"OutputDataConfig", "S3OutputPath"}));
+  while (output.ends_with('/')) output.pop_back();
+  if (!output.empty()) read_write(output + "/" + text_of(at(request, {"TrainingJobName"})) + "/");
+  read_write(text_of(at(request, {"CheckpointConfig", "S3Uri"})));
+  read_write(hyperparameter(request, "model_dir"));
+  return reach;
+}
+
+}  // namespace muster::server

@@ -1,0 +1,165 @@
+#include "server/job_spec.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::server {
+namespace {
+
+Json request() {
+  return Json::parse(R"({
+    "TrainingJobName": "demo",
+    "AlgorithmSpecification": {"TrainingImage": "host", "TrainingInputMode": "File"},
+    "RoleArn": "arn:aws:iam::000000000000:role/r",
+    "HyperParameters": {"sagemaker_submit_directory": "\"s3://b/demo/source/sourcedir.tar.gz\"",
+                        "model_dir": "\"s3://b/demo/model\"", "lr": "0.1"},
+    "InputDataConfig": [{"ChannelName": "train", "DataSource": {"S3DataSource": {
+        "S3DataType": "S3Prefix", "S3Uri": "s3://b/train"}}}],
+    "OutputDataConfig": {"S3OutputPath": "s3://b/"},
+    "CheckpointConfig": {"S3Uri": "s3://b/checkpoints"},
+    "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 3, "VolumeSizeInGB": 30},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 600}
+  })");
+}
+
+JobConfig config_of(const char* text) {
+  Result<JobConfig> config = job_config_from(Json::parse(text));
+  REQUIRE(config);
+  return *std::move(config);
+}
+
+TEST_CASE("job spec: a job goes to the engine with the server's places") {
+  const JobConfig config =
+      config_of(R"({"instance_types": {"ml.*": {"cpus": 2, "memory_gib": 4}}})");
+  JobPlaces places;
+  places.python = "/usr/bin/python3";
+  places.path = "/usr/bin";
+  places.s3.endpoint = "http://127.0.0.1:7700";
+  places.environment = {{"AWS_REGION", "eu-1"}};
+  const Result<job::Spec> spec = job_spec(request(), config, places);
+  REQUIRE(spec);
+  CHECK(spec->name == "demo");
+  CHECK(spec->instance_count == 3);
+  CHECK(spec->instance_type == "ml.c5.xlarge");
+  CHECK(spec->memory_bytes == std::int64_t{4} << 30);
+  CHECK(spec->run_time_max == std::chrono::seconds(600));
+  CHECK(spec->grace == std::chrono::seconds(120));
+  CHECK(spec->environment.at("AWS_REGION") == "eu-1");
+  REQUIRE(spec->input.size() == 1);
+  CHECK(spec->input[0].s3.url == "s3://b/train");
+}
+
+TEST_CASE("job spec: what a job asks for in vain is named") {
+  struct {
+    const char* name;
+    const char* config;
+    const char* patch;  ///< JSON merge patch of the request.
+    const char* want;   ///< A part of the message; empty: the job is taken.
+  } const cases[] = {
+      {"any type and host", "{}", "{}", ""},
+      {"AWS's image", "{}",
+       R"({"AlgorithmSpecification": {"TrainingImage":
+           "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310"}})",
+       ""},
+      {"another image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": "mine:1"}})",
+       "TrainingImage mine:1"},
+      {"no image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": null}})",
+       "no algorithms by name"},
+      {"an unknown type", R"({"instance_types": {"local": {}}})", "{}", "InstanceType ml.c5"},
+      {"Pipe", "{}", R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "Pipe"},
+      {"no resources", "{}", R"({"ResourceConfig": null})", "ResourceConfig: want"},
+      {"a file system", "{}",
+       R"({"InputDataConfig": [{"ChannelName": "a",
+           "DataSource": {"FileSystemDataSource": {"FileSystemId": "fs-12345678"}}}]})",
+       "InputDataConfig[0].DataSource"},
+      {"more hosts than there will ever be", R"({"capacity": {"ml.c5.xlarge": 2}})", "{}",
+       "can never start"},
+      {"as many as there are", R"({"capacity": {"ml.c5.xlarge": 3}})", "{}", ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Json asked = request();
+    asked.merge_patch(Json::parse(c.patch));
+    const std::optional<Refusal> got = refused(asked, config_of(c.config));
+    if (std::string_view(c.want).empty()) {
+      CHECK_FALSE(got);
+    } else {
+      REQUIRE(got);
+      CHECK(got->message.find(c.want) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("job spec: hosts need what their type has") {
+  const JobConfig config =
+      config_of(R"({"instance_types": {"ml.c5.xlarge": {"cpus": 0.5, "gpus": 1}}})");
+  const Amounts needs = needs_of(request(), config);
+  CHECK(needs.at("cpu") == 1500);
+  CHECK(needs.at("gpu") == 3);
+  CHECK(needs.at("ml.c5.xlarge") == 3);
+}
+
+TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
+  const JobReach reach = reach_of(request());
+  CHECK(reach.reads ==
+        std::vector<std::string>{"s3://b/train", "s3://b/demo/source/sourcedir.tar.gz",
+                                 "s3://b/demo/", "s3://b/checkpoints", "s3://b/demo/model"});
+  CHECK(reach.writes ==
+        std::vector<std::string>{"s3://b/demo/", "s3://b/checkpoints", "s3://b/demo/model"});
+}
+
+TEST_CASE("job config: patterns") {
+  struct {
+    const char* pattern;
+    const char* text;
+    bool want;
+  } const cases[] = {
+      {"host", "host", true},
+      {"host", "hosts", false},
+      {"*", "", true},
+      {"ml.*", "ml.c5", true},
+      {"ml.*", "local", false},
+      {"*a*b", "xaxbxb", true},
+      {"*a*b", "xaxbx", false},
+      {"a**b", "ab", true},
+      {"", "", true},
+      {"", "a", false},
+      {"*.ecr.*/*", "1.ecr.x/y:z", true},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.pattern);
+    CAPTURE(c.text);
+    CHECK(matches(c.pattern, c.text) == c.want);
+  }
+}
+
+TEST_CASE("job config: what cannot be is one clear line") {
+  struct {
+    const char* text;
+    const char* want;
+  } const cases[] = {
+      {R"([])", "jobs: expected an object"},
+      {R"({"image": {}})", "jobs.image: expected python, images"},
+      {R"({"python": ""})", "jobs.python: expected text"},
+      {R"({"instance_types": []})", "jobs.instance_types: expected an object"},
+      {R"({"instance_types": {"a": {"cpus": -1}}})", "jobs.instance_types.a.cpus: expected a num"},
+      {R"({"instance_types": {"a": {"cores": 1}}})", "jobs.instance_types.a.cores: expected cpus"},
+      {R"({"instance_types": {"a": 1}})", "jobs.instance_types.a: expected an object"},
+      {R"({"capacity": {"gpus": "x"}})", "jobs.capacity.gpus: expected a number"},
+      {R"({"capacity": 1})", "jobs.capacity: expected an object"},
+      {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected python"},
+      {R"({"images": {"a": {"python": 3}}})", "jobs.images.a.python: expected text"},
+      {R"({"images": ["a"]})", "jobs.images: expected an object"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<JobConfig> got = job_config_from(Json::parse(c.text));
+    REQUIRE_FALSE(got);
+    CHECK(got.error().code == Errc::invalid_input);
+    CHECK(got.error().text.starts_with(c.want));
+  }
+}
+
+}  // namespace
+}  // namespace muster::server

@@ -1,0 +1,144 @@
+// CloudWatch's answers about the metrics that were scraped.
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "server/inputs.h"
+#include "server/metrics.h"
+
+namespace muster::server {
+namespace {
+
+constexpr const char* job_namespace = "/aws/sagemaker/TrainingJobs";
+/// CloudWatch's own limit of an answer.
+constexpr std::size_t datapoints_max = 1440;
+constexpr int catch_up_turns = 4;
+
+std::optional<double> statistic_of(const MetricSecond& bucket, const std::string& statistic) {
+  if (statistic == "Average") return bucket.sum / static_cast<double>(bucket.count);
+  if (statistic == "Sum") return bucket.sum;
+  if (statistic == "Minimum") return bucket.least;
+  if (statistic == "Maximum") return bucket.most;
+  if (statistic == "SampleCount") return static_cast<double>(bucket.count);
+  return std::nullopt;
+}
+
+/// By the second at which they begin.
+std::map<std::int64_t, MetricSecond> buckets_of(const std::vector<MetricSecond>& samples,
+                                                std::int64_t period) {
+  std::map<std::int64_t, MetricSecond> buckets;
+  const std::int64_t width = std::max<std::int64_t>(period, 1);
+  for (const MetricSecond& each : samples) buckets[each.second - each.second % width].add(each);
+  return buckets;
+}
+
+/// The job that a metric's dimensions name; empty if it is not about one.
+std::string job_of(const Json& metric) {
+  if (text_of(metric, "Namespace") != job_namespace) return {};
+  if (const Json* dimensions = list_of(metric, "Dimensions"))
+    for (const Json& each : *dimensions)
+      if (text_of(each, "Name") == "TrainingJobName") return text_of(each, "Value");
+  return {};
+}
+
+Json metric_of(const std::string& job, const std::string& name) {
+  return {{"Namespace", job_namespace},
+          {"MetricName", name},
+          {"Dimensions", {{{"Name", "TrainingJobName"}, {"Value", job}}}}};
+}
+
+}  // namespace
+
+Json datapoints(const std::vector<MetricSecond>& samples, std::int64_t period,
+                const std::vector<std::string>& statistics) {
+  Json points = Json::array();
+  for (const auto& [second, bucket] : buckets_of(samples, period)) {
+    Json point{{"Timestamp", second}, {"Unit", "None"}};
+    for (const std::string& statistic : statistics)
+      if (const std::optional<double> value = statistic_of(bucket, statistic))
+        point[statistic] = *value;
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+/// Of a job that runs: what its log has told until now. No longer than a client waits; the next
+/// call goes on.
+Result<void> Metrics::catch_up(const std::string& job) {
+  bool is_more = true;
+  for (int turn = 0; turn < catch_up_turns && is_more; ++turn) is_more = TRY(scrape(job));
+  return {};
+}
+
+Result<std::vector<MetricSecond>> Metrics::samples(const Json& metric, const Json& range) {
+  const std::string job = job_of(metric);
+  if (job.empty()) return std::vector<MetricSecond>();
+  TRY(catch_up(job));
+  return store_.metrics(job, text_of(metric, "MetricName"),
+                        time_of(range, "StartTime").value_or(UnixMillis(0)),
+                        time_of(range, "EndTime").value_or(UnixMillis::max()));
+}
+
+Answer Metrics::get_statistics(const Json& input) {
+  const Result<std::vector<MetricSecond>> found = samples(input, input);
+  if (!found) return internal_failure(found.error());
+  Json points =
+      datapoints(*found, integer_of(input, "Period").value_or(60), texts_of(input, "Statistics"));
+  if (points.size() > datapoints_max)
+    return Refusal{"InvalidParameterCombination",
+                   "You have requested up to " + std::to_string(points.size()) +
+                       " datapoints, which exceeds the limit of 1,440. You may reduce the "
+                       "datapoints requested by increasing Period, or decreasing the time range."};
+  return Json{{"Label", text_of(input, "MetricName")}, {"Datapoints", std::move(points)}};
+}
+
+Answer Metrics::get_data(const Json& input) {
+  Json results = Json::array();
+  const Json* queries = list_of(input, "MetricDataQueries");
+  for (const Json& query : queries == nullptr ? Json::array() : *queries) {
+    const Json* wanted = object_of(query, "MetricStat");
+    const Json* metric = wanted == nullptr ? nullptr : object_of(*wanted, "Metric");
+    if (metric == nullptr)
+      return Refusal{"ValidationError", "muster serves metrics, not expressions on them"};
+    const Result<std::vector<MetricSecond>> found = samples(*metric, input);
+    if (!found) return internal_failure(found.error());
+    const std::string statistic = text_of(*wanted, "Stat");
+    Json times = Json::array();
+    Json values = Json::array();
+    for (const auto& [second, bucket] :
+         buckets_of(*found, integer_of(*wanted, "Period").value_or(60))) {
+      const std::optional<double> value = statistic_of(bucket, statistic);
+      if (!value) return Refusal{"ValidationError", "muster does not serve Stat " + statistic};
+      times.push_back(second);
+      values.push_back(*value);
+    }
+    if (text_of(input, "ScanBy") != "TimestampAscending") {
+      std::reverse(times.begin(), times.end());
+      std::reverse(values.begin(), values.end());
+    }
+    const std::string label = text_of(query, "Label");
+    results.push_back({{"Id", text_of(query, "Id")},
+                       {"Label", label.empty() ? text_of(*metric, "MetricName") : label},
+                       {"Timestamps", std::move(times)},
+                       {"Values", std::move(values)},
+                       {"StatusCode", "Complete"}});
+  }
+  return Json{{"MetricDataResults", std::move(results)}, {"Messages", Json::array()}};
+}
+
+Answer Metrics::list(const Json& input) {
+  Json metrics = Json::array();
+  std::string job = job_of(input);
+  if (job.empty()) return Json{{"Metrics", metrics}};
+  const Result<void> scraped = catch_up(job);
+  if (!scraped) return internal_failure(scraped.error());
+  const Result<std::vector<MetricSample>> samples = store_.final_metrics(job);
+  if (!samples) return internal_failure(samples.error());
+  const std::string name = text_of(input, "MetricName");
+  for (const MetricSample& each : *samples)
+    if (name.empty() || name == each.name) metrics.push_back(metric_of(job, each.name));
+  return Json{{"Metrics", std::move(metrics)}};
+}
+
+}  // namespace muster::server

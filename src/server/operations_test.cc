@@ -1,0 +1,340 @@
+#include "server/operations.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "server/identity.h"
+#include "server/search.h"
+
+namespace muster::server {
+namespace {
+
+UnixMillis at(std::int64_t ms) {
+  return UnixMillis(ms);
+}
+
+struct FakeJobs final : Jobs {
+  std::string calls;
+  std::optional<Refusal> refusal;
+  std::optional<Refusal> refuses(const Json&) const override { return refusal; }
+  void submitted(const std::string& name) override { calls += "submitted " + name + "; "; }
+  void stop(const std::string& name) override { calls += "stop " + name + "; "; }
+  void deleted(const std::string& name) override { calls += "deleted " + name + "; "; }
+};
+
+struct World {
+  std::string folder = *make_private_folder("/tmp", "muster-operations-");
+  Store store = *Store::open(folder + "/store.db");
+  FakeJobs jobs;
+  Logs logs{store, Realm{},
+            [this](const std::string&, const std::string& host) { return folder + "/" + host; }};
+  Metrics metrics{store, logs};
+  UnixMillis now = at(1'000'000);
+  Operations operations{store, jobs, logs, metrics, {Realm{}, [this] { return now; }}};
+  ~World() { std::filesystem::remove_all(folder); }
+
+  /// An answer, or {"code", "message"}.
+  Json ask(const std::string& operation, const Json& input, const std::string& invocation = "") {
+    const Answer answer = operations.operate({"sagemaker", operation, input, "AK", invocation});
+    if (const Refusal* refusal = std::get_if<Refusal>(&answer))
+      return {{"code", refusal->code}, {"message", refusal->message}};
+    return std::get<Json>(answer);
+  }
+  std::string code(const std::string& operation, const Json& input) {
+    return ask(operation, input).value("code", "none");
+  }
+};
+
+Json job_input(const std::string& name) {
+  Json input = Json::parse(R"({"RoleArn": "arn:aws:iam::000000000000:role/r",
+    "AlgorithmSpecification": {"TrainingImage": "host", "TrainingInputMode": "File"},
+    "OutputDataConfig": {"S3OutputPath": "s3://b/out/"},
+    "ResourceConfig": {"InstanceType": "local", "InstanceCount": 2, "VolumeSizeInGB": 1},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60}, "SomethingNew": {"Deep": [1]},
+    "Tags": [{"Key": "team", "Value": "x"}]})");
+  input["TrainingJobName"] = name;
+  return input;
+}
+
+Json named(const std::string& name) {
+  return {{"TrainingJobName", name}};
+}
+
+TEST_CASE("operations: a created job is told to the runner and described with what was sent") {
+  World world;
+  CHECK(world.ask("CreateTrainingJob", job_input("j")).at("TrainingJobArn") ==
+        "arn:aws:sagemaker:us-east-1:000000000000:training-job/j");
+  CHECK(world.jobs.calls == "submitted j; ");
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("TrainingJobStatus") == "InProgress");
+  CHECK(job.at("SecondaryStatus") == "Pending");
+  CHECK(job.at("SecondaryStatusTransitions")[0].contains("StatusMessage"));
+  CHECK(job.at("OutputDataConfig").at("KmsKeyId") == "");
+  CHECK(job.at("SomethingNew").at("Deep")[0] == 1);
+  CHECK(job.at("CreationTime") == 1000.0);
+  CHECK(job.at("LastModifiedTime") == 1000.0);
+  CHECK(job.at("EnableManagedSpotTraining") == false);
+  for (const char* name : {"Tags", "TrainingStartTime", "TrainingEndTime", "FailureReason",
+                           "ModelArtifacts", "FinalMetricDataList", "TrainingTimeInSeconds"})
+    CHECK(!job.contains(name));
+}
+
+TEST_CASE(
+    "operations: what a request left out has AWS's defaults, what only answers hold does not") {
+  World world;
+  Json input = job_input("j");
+  input.erase("StoppingCondition");
+  input["ResourceConfig"] = {{"InstanceGroups", Json::array()}};
+  input["FailureReason"] = "mine";
+  CHECK(world.ask("CreateTrainingJob", input).contains("TrainingJobArn"));
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("StoppingCondition").at("MaxRuntimeInSeconds") == 86400);
+  CHECK(job.at("ResourceConfig").at("VolumeSizeInGB") == 30);
+  CHECK(!job.at("ResourceConfig").contains("InstanceGroups"));
+  CHECK(!job.contains("FailureReason"));
+}
+
+TEST_CASE("operations: an ended job tells its times, its reason and its metrics") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  REQUIRE(world.store.set_status("j", {Status::in_progress, "Training", "", at(2'000'000)}));
+  REQUIRE(world.store.put_metrics("j", "algo-1", {{"loss", at(2'000'500), 0.5}}, 1));
+  REQUIRE(world.store.finish("j", {.change = {Status::failed, "Failed", "m", at(2'001'250)},
+                                   .failure_reason = "AlgorithmError: m",
+                                   .model_artifacts = "s3://b/out/j/output/model.tar.gz"}));
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("TrainingStartTime") == 2000.0);
+  CHECK(job.at("TrainingEndTime") == 2001.25);
+  CHECK(job.at("TrainingTimeInSeconds") == 2);
+  CHECK(job.at("BillableTimeInSeconds") == 2);
+  CHECK(job.at("FailureReason") == "AlgorithmError: m");
+  CHECK(job.at("ModelArtifacts").at("S3ModelArtifacts") == "s3://b/out/j/output/model.tar.gz");
+  CHECK(to_text(job.at("FinalMetricDataList")) ==
+        R"([{"MetricName":"loss","Timestamp":2000.5,"Value":0.5}])");
+  CHECK(job.at("SecondaryStatusTransitions").size() == 3);
+  CHECK(job.at("SecondaryStatusTransitions")[2].at("EndTime") == 2001.25);
+}
+
+TEST_CASE("operations: names are unique, repeated calls are not second jobs") {
+  World world;
+  CHECK(world.ask("CreateTrainingJob", job_input("j"), "i1").contains("TrainingJobArn"));
+  CHECK(world.ask("CreateTrainingJob", job_input("j"), "i1").contains("TrainingJobArn"));
+  CHECK(world.jobs.calls == "submitted j; ");
+  CHECK(world.ask("CreateTrainingJob", job_input("j"), "i2").at("code") == "ResourceInUse");
+  CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceInUse");
+}
+
+TEST_CASE("operations: what a creation is refused for") {
+  World world;
+  Json input = job_input("j");
+  input["Tags"].push_back({{"Key", "team"}, {"Value", "y"}});
+  CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
+  input = job_input("j");
+  for (int i = 0; i < 50; ++i) input["Tags"].push_back({{"Key", std::to_string(i)}, {"Value", ""}});
+  CHECK(world.code("CreateTrainingJob", input) == "ResourceLimitExceeded");
+  input = job_input("j");
+  input["AlgorithmSpecification"]["MetricDefinitions"] =
+      Json::array({{{"Name", "m"}, {"Regex", "("}}});
+  CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
+  world.jobs.refusal = Refusal{"ResourceLimitExceeded", "no such instance type"};
+  CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
+  CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");
+  CHECK(world.jobs.calls.empty());
+}
+
+TEST_CASE("operations: a stop is stored, told once, and refused after the end") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  CHECK(world.ask("StopTrainingJob", named("j")) == Json::object());
+  CHECK(world.ask("StopTrainingJob", named("j")) == Json::object());
+  CHECK(world.jobs.calls == "submitted j; stop j; ");
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("TrainingJobStatus") == "Stopping");
+  CHECK(job.at("SecondaryStatus") == "Stopping");
+  REQUIRE(world.store.finish("j", {.change = {Status::stopped, "Stopped", "", at(2'000'000)}}));
+  CHECK(world.ask("StopTrainingJob", named("j")).at("message") ==
+        "The request was rejected because the training job is in status Stopped.");
+  CHECK(world.ask("StopTrainingJob", named("none")) ==
+        Json{{"code", "ValidationException"}, {"message", "Requested resource not found."}});
+}
+
+TEST_CASE("operations: lists come in pages, filtered and sorted") {
+  World world;
+  for (const char* name : {"b", "a", "c", "d"}) {
+    world.now += at(1000);
+    world.ask("CreateTrainingJob", job_input(name));
+  }
+  REQUIRE(world.store.finish("c", {.change = {Status::completed, "Completed", "", at(2'000'000)}}));
+  const auto names = [&](Json input) {
+    std::string all;
+    for (int page = 0; page < 9; ++page) {
+      const Json answer = world.ask("ListTrainingJobs", input);
+      for (const Json& each : answer.at("TrainingJobSummaries"))
+        all += each.at("TrainingJobName").get<std::string>() + " ";
+      if (!answer.contains("NextToken")) break;
+      input["NextToken"] = answer.at("NextToken");
+      all += "| ";
+    }
+    return all;
+  };
+  CHECK(names(Json::object()) == "b a c d ");
+  CHECK(names({{"MaxResults", 2}}) == "b a | c d ");
+  CHECK(names({{"SortBy", "Name"}, {"SortOrder", "Descending"}, {"MaxResults", 3}}) ==
+        "d c b | a ");
+  CHECK(names({{"StatusEquals", "InProgress"}, {"SortBy", "Status"}, {"MaxResults", 1}}) ==
+        "b | a | d ");
+  CHECK(names({{"CreationTimeAfter", 1002.0}, {"CreationTimeBefore", 1004.0}}) == "c ");
+  CHECK(names({{"LastModifiedTimeAfter", 1999.5}}) == "c ");
+  CHECK(names({{"WarmPoolStatusEquals", "Available"}}).empty());
+  CHECK(world.code("ListTrainingJobs", {{"NextToken", "zz"}}) == "ValidationException");
+  const Json page = world.ask("ListTrainingJobs", {{"MaxResults", 1}});
+  CHECK(page.at("TrainingJobSummaries")[0].at("SecondaryStatus") == "Pending");
+  CHECK(world.code("ListTrainingJobs", {{"SortBy", "Name"}, {"NextToken", page.at("NextToken")}}) ==
+        "ValidationException");
+}
+
+TEST_CASE("operations: updates, and removal of what has ended") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  Json update = named("j");
+  update["ResourceConfig"] = {{"KeepAlivePeriodInSeconds", 60}};
+  update["ProfilerConfig"] = {{"DisableProfiler", true}};
+  CHECK(world.ask("UpdateTrainingJob", update).contains("TrainingJobArn"));
+  const Json job = world.ask("DescribeTrainingJob", named("j"));
+  CHECK(job.at("ResourceConfig").at("KeepAlivePeriodInSeconds") == 60);
+  CHECK(job.at("ResourceConfig").at("InstanceCount") == 2);
+  CHECK(job.at("ProfilerConfig").at("DisableProfiler") == true);
+  CHECK(world.code("DeleteTrainingJob", named("j")) == "ResourceInUse");
+  REQUIRE(world.store.finish("j", {.change = {Status::stopped, "Stopped", "", at(2'000'000)}}));
+  CHECK(world.code("UpdateTrainingJob", update) == "ValidationException");
+  CHECK(world.ask("DeleteTrainingJob", named("j")) == Json::object());
+  CHECK(world.jobs.calls == "submitted j; deleted j; ");
+  for (const char* each : {"DescribeTrainingJob", "DeleteTrainingJob", "UpdateTrainingJob"})
+    CHECK(world.code(each, named("j")) == "ValidationException");
+}
+
+TEST_CASE("operations: tags of a job") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("j"));
+  Json input{{"ResourceArn", "arn:aws:sagemaker:us-east-1:000000000000:training-job/j"}};
+  CHECK(to_text(world.ask("ListTags", input)) == R"({"Tags":[{"Key":"team","Value":"x"}]})");
+  Json add = input;
+  add["Tags"] = Json::array({{{"Key", "team"}, {"Value", "y"}}, {{"Key", "a"}, {"Value", ""}}});
+  CHECK(to_text(world.ask("AddTags", add)) ==
+        R"({"Tags":[{"Key":"a","Value":""},{"Key":"team","Value":"y"}]})");
+  for (int i = 0; i < 49; ++i) add["Tags"].push_back({{"Key", std::to_string(i)}, {"Value", ""}});
+  CHECK(world.code("AddTags", add) == "ResourceLimitExceeded");
+  Json remove = input;
+  remove["TagKeys"] = {"team"};
+  CHECK(world.ask("DeleteTags", remove) == Json::object());
+  CHECK(world.ask("ListTags", input).at("Tags").size() == 1);
+  for (const char* arn : {"arn:aws:sagemaker:us-east-1:000000000000:training-job/none",
+                          "arn:aws:sagemaker:us-east-1:000000000000:endpoint/j", "j"})
+    CHECK(world.code("ListTags", {{"ResourceArn", arn}}) == "ValidationException");
+}
+
+TEST_CASE("operations: search finds jobs by what they are") {
+  World world;
+  for (const char* name : {"one", "two", "three"}) {
+    world.now += at(1000);
+    world.ask("CreateTrainingJob", job_input(name));
+  }
+  const auto found = [&](const char* expression, const std::string& order = "Ascending") {
+    const Json answer = world.ask("Search", {{"Resource", "TrainingJob"},
+                                             {"SearchExpression", Json::parse(expression)},
+                                             {"SortBy", "CreationTime"},
+                                             {"SortOrder", order}});
+    std::string all;
+    for (const Json& each : answer.at("Results"))
+      all += each.at("TrainingJob").at("TrainingJobName").get<std::string>() + " ";
+    return all;
+  };
+  CHECK(found("{}") == "one two three ");
+  CHECK(found(R"({"Filters": [{"Name": "TrainingJobName", "Operator": "Contains",
+                               "Value": "t"}]})",
+              "Descending") == "three two ");
+  CHECK(found(R"({"Filters": [{"Name": "Tags.team", "Operator": "Equals", "Value": "x"},
+                              {"Name": "TrainingJobName", "Value": "one"}]})") == "one ");
+  CHECK(found(R"({"Operator": "Or", "Filters": [{"Name": "TrainingJobName", "Value": "one"}],
+                  "SubExpressions": [{"Filters": [{"Name": "CreationTime",
+                    "Operator": "GreaterThan", "Value": "1002.5"}]}]})") == "one three ");
+  const Json page = world.ask("Search", {{"Resource", "TrainingJob"}, {"MaxResults", 2}});
+  CHECK(page.at("Results").size() == 2);
+  const Json rest = world.ask(
+      "Search",
+      {{"Resource", "TrainingJob"}, {"MaxResults", 2}, {"NextToken", page.at("NextToken")}});
+  CHECK(rest.at("Results").size() == 1);
+  CHECK(!rest.contains("NextToken"));
+  CHECK(world.ask("Search", {{"Resource", "Endpoint"}}).at("Results").empty());
+}
+
+TEST_CASE("search: operators") {
+  const Json record = Json::parse(R"({"Name": "abc", "Count": 5, "When": 86400.0,
+    "Deep": {"List": [{"X": "1"}, {"X": "2"}]}, "Hyper": {"a.b": "3"},
+    "Tags": [{"Key": "k.1", "Value": "v"}]})");
+  struct {
+    const char* name;
+    const char* verb;
+    const char* value;
+    bool want;
+  } const cases[] = {
+      {"Name", "Equals", "abc", true},
+      {"Name", "NotEquals", "abc", false},
+      {"Name", "Contains", "bc", true},
+      {"Name", "In", "x, abc", true},
+      {"Name", "In", "ab", false},
+      {"Count", "Equals", "5", true},
+      {"Count", "GreaterThan", "4.5", true},
+      {"Count", "LessThanOrEqualTo", "5", true},
+      {"Count", "LessThan", "5", false},
+      {"Count", "GreaterThanOrEqualTo", "x", false},
+      {"When", "Equals", "1970-01-02T00:00:00Z", true},
+      {"Deep.List.X", "Equals", "2", true},
+      {"Deep.List.X", "NotEquals", "2", false},
+      {"Hyper.a.b", "Equals", "3", true},
+      {"Tags.k.1", "Equals", "v", true},
+      {"Tags.none", "NotExists", "", true},
+      {"Name", "Exists", "", true},
+      {"None", "NotEquals", "x", true},
+      {"None", "Equals", "x", false},
+      {"Name", "Roughly", "abc", false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    CAPTURE(c.verb);
+    const Json filter{{"Name", c.name}, {"Operator", c.verb}, {"Value", c.value}};
+    CHECK(matches(record, {{"Filters", Json::array({filter})}}) == c.want);
+  }
+}
+
+TEST_CASE("operations: other services, and what none of them knows") {
+  World world;
+  const auto ask = [&](const std::string& service, const std::string& operation, Json input) {
+    return world.operations.operate({service, operation, std::move(input), "AK", ""});
+  };
+  CHECK(std::get<Json>(ask("sts", "GetCallerIdentity", Json::object())).at("Account") ==
+        "000000000000");
+  CHECK(std::get<Json>(ask("iam", "GetRole", {{"RoleName", "r"}})).at("Role").at("Arn") ==
+        "arn:aws:iam::000000000000:role/r");
+  const Json simulated =
+      std::get<Json>(ask("iam", "SimulatePrincipalPolicy", {{"ActionNames", {"a:B", "c:D"}}}));
+  CHECK(simulated.at("EvaluationResults")[1].at("EvalDecision") == "allowed");
+  CHECK(simulated.at("IsTruncated") == false);
+  CHECK(std::get<Json>(ask("ec2", "DescribeSubnets", {{"SubnetIds", {"subnet-1"}}}))
+            .at("Subnets")[0]
+            .at("SubnetId") == "subnet-1");
+  CHECK(std::get<Json>(ask("logs", "DescribeLogGroups", Json::object())).at("logGroups").size() ==
+        1);
+  for (const char* service : {"sagemaker", "logs", "monitoring", "ecr"}) {
+    const Refusal refusal = std::get<Refusal>(ask(service, "CreateMoon", Json::object()));
+    CHECK(refusal.code == "UnknownOperationException");
+    CHECK(refusal.message.find("CreateMoon") != std::string::npos);
+  }
+  CHECK(std::get<Refusal>(ask("sts", "CreateMoon", Json::object())).code == "InvalidAction");
+}
+
+}  // namespace
+}  // namespace muster::server

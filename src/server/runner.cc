@@ -1,0 +1,334 @@
+#include "server/runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "platform/crowded.h"
+
+namespace muster::server {
+namespace {
+
+constexpr std::size_t reason_bytes_max = 1024;  // Of FailureReason. Source: the API's model.
+constexpr Duration scrape_pause = std::chrono::seconds(1);
+
+Env machine_env(Env env, const std::string& folder) {
+  env["MUSTER_STATE"] = folder;
+  return env;
+}
+
+void complain(const std::string& text) {
+  Log(STDERR_FILENO, "sm server", Log::Level::info).error(text);
+}
+
+/// The order in which a job gets through them; 0 for those that stand outside of it.
+int place_of(std::string_view secondary) {
+  constexpr std::string_view order[] = {"Pending", "Starting", "Downloading", "Training",
+                                        "Uploading"};
+  const auto* const found = std::find(std::begin(order), std::end(order), secondary);
+  return found == std::end(order) ? 0 : static_cast<int>(found - std::begin(order)) + 1;
+}
+
+Result<std::vector<objects::S3Url>> urls_from(const std::vector<std::string>& texts) {
+  std::vector<objects::S3Url> urls;
+  for (const std::string& text : texts) urls.push_back(TRY(objects::parse_s3_prefix(text)));
+  return urls;
+}
+
+}  // namespace
+
+/// Tells the store what a job does.
+class Runner::Watcher final : public platform::Sink {
+ public:
+  Watcher(Runner& runner, std::string name, int told)
+      : runner_(runner), name_(std::move(name)), told_(told) {}
+
+  void status(const platform::StatusLine& line) override {
+    const int place = place_of(line.status);
+    if (place != 0 && place <= told_) return;  // An earlier server told it.
+    told_ = std::max(told_, place);
+    StatusChange change;
+    change.status = line.status == "Stopping" ? Status::stopping : Status::in_progress;
+    change.secondary = line.status;
+    change.message = line.message;
+    change.time = line.time;
+    const Result<bool> set = runner_.store_.set_status(name_, change);
+    if (!set) complain(name_ + ": " + set.error().text);
+  }
+  void lines(const std::string&, UnixMillis, const job::Lines&) override { fresh_ = true; }
+  void log(const std::string&, UnixMillis, const job::LogLine&) override {}
+  loop::Task<> flush() override {
+    if (fresh_ && Clock::now() >= next_scrape_) scrape();
+    co_return;
+  }
+  void ended(const platform::JobReport& report) override {
+    runner_.keep_journals(name_);
+    while (scrape()) continue;
+    runner_.finish(name_, finish_of(report));
+  }
+
+ private:
+  /// True if there is more.
+  bool scrape() {
+    next_scrape_ = Clock::now() + scrape_pause;
+    const Result<bool> scraped = runner_.metrics_.scrape(name_);
+    if (!scraped) complain(name_ + ": metrics: " + scraped.error().text);
+    fresh_ = scraped && *scraped;
+    return fresh_;
+  }
+
+  Runner& runner_;
+  std::string name_;
+  int told_;  ///< How far the store knows.
+  bool fresh_ = false;
+  TimePoint next_scrape_{};
+};
+
+JobFinish finish_of(const platform::JobReport& report) {
+  using End = platform::JobEnd::Status;
+  const platform::JobEnd& end = report.end;
+  JobFinish finish;
+  finish.change.status = end.status == End::completed ? Status::completed
+                         : end.status == End::failed  ? Status::failed
+                                                      : Status::stopped;
+  finish.change.secondary = end.last.status;
+  finish.change.message = end.last.message;
+  finish.change.time = end.last.time;
+  const Json uploaded = Json::parse(report.uploaded, nullptr, false);
+  if (uploaded.is_object() && uploaded.contains("model"))
+    finish.model_artifacts = uploaded["model"].value("url", "");
+  if (end.status != End::failed) return finish;
+  const job::Outcome::Kind kind = end.verdict.outcome.kind;
+  const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
+  std::string reason = (own ? "AlgorithmError: " : "ClientError: ") + end.reason;
+  if (own && !end.verdict.last_lines.empty()) reason += "\n" + end.verdict.last_lines;
+  finish.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
+  return finish;
+}
+
+Runner::Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, objects::KeyRing& keys,
+               Options options)
+    : loop_(loop),
+      store_(store),
+      logs_(logs),
+      metrics_(metrics),
+      keys_(keys),
+      options_(std::move(options)),
+      machine_(loop, machine_env(options_.env, options_.data + "/machine"), "/proc/self/exe",
+               true) {}
+
+Result<void> Runner::start() {
+  for (const std::string& name : TRY(store_.unfinished())) {
+    const bool begun = ::access((machine_folder() + "/jobs/" + name).c_str(), F_OK) == 0;
+    if (!begun) {
+      const std::optional<Job> job = TRY(store_.job(name));
+      if (job && job->state.status == Status::stopping)
+        stop(name);
+      else
+        submitted(name);
+      continue;
+    }
+    std::unique_ptr<Running> running = std::make_unique<Running>(loop_);
+    const Json request = TRY(request_of(name));
+    running->demand = {name, needs_of(request, options_.config)};
+    running_[name] = std::move(running);
+    loop_.spawn(carry(name, true));
+  }
+  return {};
+}
+
+std::optional<Refusal> Runner::refuses(const Json& request) const {
+  return refused(request, options_.config);
+}
+
+void Runner::submitted(const std::string& name) {
+  const Result<Json> request = request_of(name);
+  if (!request) return fail_job(name, request.error());
+  waiting_.push_back({name, needs_of(*request, options_.config)});
+  loop_.post([this] { schedule(); });
+}
+
+void Runner::stop(const std::string& name) {
+  if (const auto found = running_.find(name); found != running_.end()) {
+    found->second->requests.stop();
+    return;
+  }
+  std::erase_if(waiting_, [&](const Demand& demand) { return demand.job == name; });
+  loop_.post([this, name] {
+    JobFinish end;
+    end.change = {Status::stopped, "Stopped", "Training job stopped", options_.now()};
+    finish(name, end);
+    schedule();
+  });
+}
+
+void Runner::deleted(const std::string& name) {
+  logs_.forget(name);
+  std::error_code failed;
+  std::filesystem::remove_all(options_.data + "/journals/" + name, failed);
+  if (failed) complain(name + ": its journals cannot be removed: " + failed.message());
+}
+
+std::string Runner::journal_of(const std::string& job, const std::string& host) const {
+  const std::string kept = options_.data + "/journals/" + job + "/" + host + "/journal";
+  if (::access(kept.c_str(), F_OK) == 0) return kept;
+  return machine_folder() + "/jobs/" + job + "/" + host + "/journal";
+}
+
+void Runner::schedule() {
+  std::vector<Demand> running;
+  for (const auto& [name, each] : running_) running.push_back(each->demand);
+  for (const std::string& name : startable(options_.config.capacity, running, waiting_)) {
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [&](const Demand& demand) { return demand.job == name; });
+    std::unique_ptr<Running> next = std::make_unique<Running>(loop_);
+    next->demand = *found;
+    waiting_.erase(found);
+    running_[name] = std::move(next);
+    loop_.spawn(carry(name, false));
+  }
+}
+
+loop::Task<> Runner::carry(std::string name, bool resumed) {
+  const Result<void> done = co_await run(name, resumed);
+  if (!done) fail_job(name, done.error());
+  keys_.revoke_owned(name);
+  ::unlink(credentials_file(name).c_str());
+  running_.erase(name);
+  schedule();
+}
+
+loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
+  const Result<std::optional<Job>> job = store_.job(name);
+  if (!job) co_return job.error();
+  if (!*job) co_return Result<void>();
+  Result<Json> request = parse_json((*job)->request);
+  if (!request) co_return request.error();
+  Result<job::Spec> spec = co_await specify(*std::move(request));
+  if (!spec) co_return spec.error();
+  const JobState& state = (*job)->state;
+  if (resumed && state.training_start) {
+    const auto ran =
+        std::chrono::duration_cast<std::chrono::seconds>(options_.now() - *state.training_start);
+    spec->run_time_max = std::max(spec->run_time_max - ran, std::chrono::seconds(1));
+  }
+  platform::Requests& requests = running_.at(name)->requests;
+  if (state.status == Status::stopping) requests.stop();
+  Watcher watcher(*this, name, place_of(state.transitions.back().status));
+  platform::JobRunOptions options;
+  Result<platform::JobReport> report = fail(Errc::not_found, "");
+  if (resumed)
+    report =
+        co_await platform::resume_job(loop_, machine_.engine(), *spec, options, watcher, requests);
+  if (!report && report.error().code == Errc::not_found)
+    report =
+        co_await platform::run_job(loop_, machine_.engine(), *spec, options, watcher, requests);
+  if (!report) co_return report.error();
+  if (!report->trouble.empty()) complain(name + ": " + report->trouble);
+  co_return Result<void>();
+}
+
+loop::Task<Result<job::Spec>> Runner::specify(Json request) {
+  const std::string name = request.value("TrainingJobName", "");
+  const std::string image = request["AlgorithmSpecification"].value("TrainingImage", "");
+  const std::string python = options_.config.python_of(image).value_or(options_.config.python);
+  Result<platform::Interpreter> interpreter = co_await machine_.interpreter(python, "/");
+  if (!interpreter) co_return interpreter.error().in("the image " + image);
+  JobPlaces places;
+  places.python = interpreter->program;
+  places.interpreter = interpreter->places;
+  const Env::const_iterator path = options_.env.find("PATH");
+  places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
+  Result<std::string> file = give_key(name, request, places);
+  if (!file) co_return file.error();
+  places.s3 = {.endpoint = options_.endpoint,
+               .region = options_.region,
+               .credentials_file = *std::move(file),
+               .ca_file = {}};
+  places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
+  places.environment["AWS_REGION"] = options_.region;
+  places.environment["AWS_DEFAULT_REGION"] = options_.region;
+  Result<job::Spec> spec = job_spec(request, options_.config, places);
+  if (spec)
+    platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
+  co_return spec;
+}
+
+/// A key of the job's own, once: a resumed job's hosts have the one of their start.
+Result<std::string> Runner::give_key(const std::string& name, const Json& request,
+                                     JobPlaces& places) {
+  const std::optional<Job> job = TRY(store_.job(name));
+  std::optional<AccessKey> key;
+  if (job && !job->note.empty()) key = TRY(store_.key(job->note));
+  if (!key) {
+    key = options_.fresh_key();
+    key->job = name;
+    TRY(store_.add_key(*key));
+    TRY(store_.put_note(name, key->id));
+  }
+  const JobReach reach = reach_of(request);
+  objects::AccessKey known;
+  known.id = key->id;
+  known.secret = key->secret;
+  known.owner = name;
+  known.policy.limited = true;
+  known.policy.reads = TRY(urls_from(reach.reads));
+  known.policy.writes = TRY(urls_from(reach.writes));
+  TRY(keys_.add(std::move(known)));
+  places.environment["AWS_ACCESS_KEY_ID"] = key->id;
+  places.environment["AWS_SECRET_ACCESS_KEY"] = key->secret;
+  TRY(make_folders(options_.data + "/keys", 0700));
+  const std::string file = credentials_file(name);
+  TRY(write_file(file,
+                 "[default]\naws_access_key_id = " + key->id +
+                     "\naws_secret_access_key = " + key->secret + "\n",
+                 0600));
+  return file;
+}
+
+std::string Runner::credentials_file(const std::string& name) const {
+  return options_.data + "/keys/" + name;
+}
+
+Result<Json> Runner::request_of(const std::string& name) {
+  const std::optional<Job> job = TRY(store_.job(name));
+  if (!job) return fail(Errc::not_found, "no job named " + name);
+  return parse_json(job->request);
+}
+
+/// Under <data>/journals, before the engine removes the job's folder; whoever reads one goes on.
+void Runner::keep_journals(const std::string& name) {
+  const Result<Json> request = request_of(name);
+  if (!request) return complain(name + ": " + request.error().text);
+  for (const std::string& host : hosts_of(*request)) {
+    const std::string folder = options_.data + "/journals/" + name + "/" + host;
+    const std::string from = machine_folder() + "/jobs/" + name + "/" + host + "/journal";
+    Result<void> made = make_folders(folder, 0700);
+    if (made && ::link(from.c_str(), (folder + "/journal").c_str()) != 0 && errno != EEXIST &&
+        errno != ENOENT)
+      made = fail_errno(folder + "/journal");
+    if (!made) complain(name + ": " + made.error().text);
+  }
+}
+
+void Runner::fail_job(const std::string& name, const Error& error) {
+  const bool theirs = error.code == Errc::invalid_input || error.code == Errc::not_found;
+  JobFinish end;
+  end.change = {Status::failed, "Failed", "Training job failed: " + error.text, options_.now()};
+  end.failure_reason = (theirs ? "ClientError: " : "InternalServerError: ") + error.text;
+  finish(name, end);
+}
+
+void Runner::finish(const std::string& name, const JobFinish& finish) {
+  const Result<bool> finished = store_.finish(name, finish);
+  if (!finished) complain(name + ": its end cannot be stored: " + finished.error().text);
+}
+
+}  // namespace muster::server

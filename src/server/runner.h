@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "objects/keyring.h"
+#include "platform/job_run.h"
+#include "platform/machine.h"
+#include "server/job_config.h"
+#include "server/job_spec.h"
+#include "server/jobs.h"
+#include "server/logs.h"
+#include "server/metrics.h"
+#include "server/schedule.h"
+#include "server/store.h"
+
+namespace muster::server {
+
+/// Runs the store's jobs on this machine: each in its turn, from its stewards' start to its last
+/// file, and takes up again what an earlier server left. Belongs to the main loop.
+///
+/// A job outlives the server: its stewards go on, their journals stand in <data>/machine, and
+/// start() reads them again from their beginning. What the store knows already is not told twice.
+class Runner final : public Jobs {
+ public:
+  struct Options {
+    JobConfig config;
+    std::string data;      ///< The server's folder, absolute.
+    std::string endpoint;  ///< Where stewards and hosts reach this server.
+    std::string region;
+    Env env;  ///< PATH finds programs.
+    std::function<UnixMillis()> now;
+    std::function<AccessKey()> fresh_key;
+  };
+  /// All but `options` outlive this.
+  Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, objects::KeyRing& keys,
+         Options options);
+
+  /// Takes up the jobs that have not ended.
+  Result<void> start();
+
+  std::optional<Refusal> refuses(const Json& request) const override;
+  void submitted(const std::string& name) override;
+  void stop(const std::string& name) override;
+  void deleted(const std::string& name) override;
+
+  /// Of a host's journal, while the job runs and when it has ended.
+  std::string journal_of(const std::string& job, const std::string& host) const;
+
+ private:
+  class Watcher;
+  struct Running {
+    explicit Running(loop::Loop& loop) : requests(loop) {}
+    Demand demand;
+    platform::Requests requests;
+  };
+
+  void schedule();
+  loop::Task<> carry(std::string name, bool resumed);
+  loop::Task<Result<void>> run(std::string name, bool resumed);
+  loop::Task<Result<job::Spec>> specify(Json request);
+  Result<std::string> give_key(const std::string& name, const Json& request, JobPlaces& places);
+  Result<Json> request_of(const std::string& name);
+  void keep_journals(const std::string& name);
+  void fail_job(const std::string& name, const Error& error);
+  void finish(const std::string& name, const JobFinish& finish);
+  std::string machine_folder() const { return options_.data + "/machine"; }
+  std::string credentials_file(const std::string& name) const;
+
+  loop::Loop& loop_;
+  Store& store_;
+  Logs& logs_;
+  Metrics& metrics_;
+  objects::KeyRing& keys_;
+  Options options_;
+  platform::Machine machine_;
+  std::vector<Demand> waiting_;  ///< In order of submission.
+  std::map<std::string, std::unique_ptr<Running>> running_;
+};
+
+/// How a job's end stands in the store. Pure.
+JobFinish finish_of(const platform::JobReport& report);
+
+}  // namespace muster::server

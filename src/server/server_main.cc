@@ -1,0 +1,213 @@
+#include "server/server_main.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "loop/wait.h"
+#include "objects/bucket_store.h"
+#include "server/server_main_config.h"
+#include "server/server_main_front.h"
+#include "server/service.h"
+#include "server/store.h"
+
+namespace muster::server {
+namespace {
+
+constexpr int exit_usage = 2;
+constexpr int exit_platform = 3;
+/// More than there are processors: a thread that waits for the disk serves nobody, and the file
+/// system writes to disk at once what several wait for.
+constexpr int thread_count = 16;
+constexpr Duration stop_grace = std::chrono::seconds(10);
+
+int fail_with(const Error& error) {
+  static_cast<void>(write_all(STDERR_FILENO, "sm server: " + error.text + "\n"));
+  return error.code == Errc::invalid_input ? exit_usage : exit_platform;
+}
+
+UnixMillis wall_clock() {
+  return std::chrono::duration_cast<UnixMillis>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
+  std::string file;
+  if (!flags.config.empty()) file = TRY(read_file(flags.config));
+  Result<ServerConfig> config = config_of(flags, file, env);
+  if (config) {
+    const Result<JobConfig> jobs = job_config_from(config->jobs);
+    if (!jobs) config = jobs.error();
+  }
+  if (!config && !flags.config.empty()) return config.error().in(flags.config);
+  return config;
+}
+
+/// Held for as long as the server lives: two servers over one folder would lose jobs.
+Result<Fd> lock_data(const std::string& data) {
+  TRY(make_folders(data, 0700));
+  Fd lock(::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail_errno(data + "/lock");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(Errc::system, data + ": another sm server works on this folder");
+  return lock;
+}
+
+/// Letters and digits, `count` of them.
+std::string random_word(std::size_t count, std::string_view alphabet) {
+  std::string word;
+  while (word.size() < count) {
+    for (const char c : random_bytes(count)) {
+      const std::size_t number = static_cast<unsigned char>(c);
+      const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+      if (number < fair && word.size() < count) word.push_back(alphabet[number % alphabet.size()]);
+    }
+  }
+  return word;
+}
+
+AccessKey fresh_key(UnixMillis now) {
+  AccessKey key;
+  key.id = "AKIA" + random_word(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
+  key.secret = random_word(40, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+  key.created = now;
+  return key;
+}
+
+std::string url_of(const ServerConfig& config, std::uint16_t port) {
+  const bool any = config.host == "0.0.0.0" || config.host == "::";
+  const std::string host = any                                          ? "127.0.0.1"
+                           : config.host.find(':') != std::string::npos ? "[" + config.host + "]"
+                                                                        : config.host;
+  return (config.certificate.empty() ? "http://" : "https://") + host + ":" + std::to_string(port);
+}
+
+std::string export_lines(const AccessKey& key, const std::string& url, const Realm& realm) {
+  return "A key was made. These lines make AWS's clients use this server:\n\n"
+         "export AWS_ENDPOINT_URL=" +
+         url + "\nexport AWS_ACCESS_KEY_ID=" + key.id +
+         "\nexport AWS_SECRET_ACCESS_KEY=" + key.secret +
+         "\nexport AWS_DEFAULT_REGION=" + realm.region + "\n\n";
+}
+
+/// Everything of a running server, in the order in which it is made.
+struct Server {
+  ServerConfig config;
+  Fd lock;
+  loop::Loop loop;
+  std::optional<Store> store;
+  std::optional<AccessKey> made_key;
+  objects::KeyRing keys;
+  std::unique_ptr<objects::BucketStore> buckets;
+  std::optional<objects::Verifier> verifier;
+  std::optional<objects::S3Server> s3;
+  std::optional<Front> front;
+  std::unique_ptr<loop::HttpServer> http;
+  std::optional<Service> service;  ///< Once the port is known.
+};
+
+Result<void> load_keys(Server& server) {
+  std::vector<AccessKey> kept = TRY(server.store->keys());
+  if (kept.empty()) {
+    server.made_key = fresh_key(wall_clock());
+    TRY(server.store->add_key(*server.made_key));
+    kept.push_back(*server.made_key);
+  }
+  for (const AccessKey& key : kept) {
+    objects::AccessKey known;
+    known.id = key.id;
+    known.secret = key.secret;
+    known.session_token = key.token;
+    TRY(server.keys.add(std::move(known)));
+  }
+  return {};
+}
+
+loop::Task<Answer> through(Server& server, Call call) {
+  co_return server.service->operate(call);
+}
+
+Result<void> open_http(Server& server) {
+  loop::HttpServer::Options options;
+  options.host = server.config.host;
+  options.port = server.config.port;
+  options.threads = thread_count;
+  options.certificate_file = server.config.certificate;
+  options.key_file = server.config.key;
+  server.http = TRY(loop::HttpServer::open(
+      server.loop, std::move(options),
+      [&server](loop::HttpExchange& exchange) { return server.front->answer(exchange); }));
+  return {};
+}
+
+Result<void> open(Server& server, const Env& env) {
+  server.lock = TRY(lock_data(server.config.data));
+  server.store.emplace(TRY(Store::open(server.config.data + "/muster.db")));
+  TRY(load_keys(server));
+  server.buckets = TRY(objects::BucketStore::open(server.config.data + "/s3"));
+  server.verifier.emplace(server.keys);
+  server.s3.emplace(*server.buckets, *server.verifier,
+                    objects::S3Server::Options{.region = server.config.realm.region,
+                                               .domain = server.config.s3_domain,
+                                               .now = wall_clock});
+  server.front.emplace(
+      Front::Options{.main = server.loop,
+                     .s3 = *server.s3,
+                     .verifier = *server.verifier,
+                     .door = [&server](Call call) { return through(server, std::move(call)); },
+                     .now = wall_clock});
+  TRY(open_http(server));
+  Runner::Options jobs;
+  jobs.config = TRY(job_config_from(server.config.jobs));
+  jobs.data = server.config.data;
+  jobs.endpoint = url_of(server.config, server.http->port());
+  jobs.region = server.config.realm.region;
+  jobs.env = env;
+  jobs.now = wall_clock;
+  jobs.fresh_key = [] { return fresh_key(wall_clock()); };
+  server.service.emplace(server.loop, *server.store, server.keys,
+                         Service::Options{server.config.realm, std::move(jobs)});
+  return server.service->start();
+}
+
+loop::Task<void> until_told(Server& server) {
+  loop::Signals signals(server.loop, {SIGTERM, SIGINT});
+  (void)co_await signals.next();
+  static_cast<void>(write_all(STDERR_FILENO, "sm server: stopping\n"));
+  co_await server.http->stop(Clock::now() + stop_grace);
+  server.loop.stop();
+}
+
+}  // namespace
+
+int server_main(const Args& args, const Env& env) {
+  ServerFlags flags;
+  if (const std::optional<FlagsStop> stop = parse_flags(args, flags)) {
+    const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+  }
+  Result<ServerConfig> config = load(flags, env);
+  if (!config) return fail_with(config.error());
+  if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
+  Server server;
+  server.config = *std::move(config);
+  server.config.data = std::filesystem::absolute(server.config.data);
+  const Result<void> opened = open(server, env);
+  if (!opened) return fail_with(opened.error());
+  const std::string url = url_of(server.config, server.http->port());
+  std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
+  if (server.made_key) hello += "\n" + export_lines(*server.made_key, url, server.config.realm);
+  static_cast<void>(write_all(STDOUT_FILENO, hello));
+  server.loop.spawn(until_told(server));
+  server.loop.run();
+  return 0;
+}
+
+}  // namespace muster::server

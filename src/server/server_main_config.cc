@@ -1,0 +1,147 @@
+#include "server/server_main_config.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace muster::server {
+namespace {
+
+constexpr int exit_usage = 2;
+
+constexpr const char* examples =
+    "examples:\n"
+    "  sm server\n"
+    "      serve this machine: http://127.0.0.1:7700, data in ~/.local/share/muster\n"
+    "  sm server --listen 10.0.0.5:7700 --config muster.json\n"
+    "      serve others too: the config names a certificate and its key\n"
+    "  sm server --config muster.json --check\n"
+    "      only say whether the config is right\n"
+    "\n"
+    "The first start makes a key and prints the lines that make clients use the server.";
+
+Error wrong(const std::string& text) {
+  return fail(Errc::invalid_input, text);
+}
+
+Result<void> set_listen(ServerConfig& config, const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  const std::optional<std::int64_t> port =
+      colon == std::string::npos ? std::nullopt : parse_integer(listen.substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535)
+    return wrong("listen: \"" + listen + "\": expected ADDRESS:PORT, say 127.0.0.1:7700");
+  config.host = listen.substr(0, colon);
+  if (config.host.size() > 2 && config.host.front() == '[' && config.host.back() == ']')
+    config.host = config.host.substr(1, config.host.size() - 2);
+  if (config.host == "localhost") config.host = "127.0.0.1";
+  config.port = static_cast<std::uint16_t>(*port);
+  return {};
+}
+
+Result<void> set_text(std::string& value, const Json& json, const std::string& name) {
+  if (!json.is_string()) return wrong(name + ": expected a text");
+  value = json.get<std::string>();
+  return {};
+}
+
+Result<void> set_flag(bool& value, const Json& json, const std::string& name) {
+  if (!json.is_boolean()) return wrong(name + ": expected true or false");
+  value = json.get<bool>();
+  return {};
+}
+
+Result<void> set_account(ServerConfig& config, const Json& json) {
+  TRY(set_text(config.realm.account, json, "account"));
+  const std::string& account = config.realm.account;
+  if (account.size() != 12 || account.find_first_not_of("0123456789") != std::string::npos)
+    return wrong("account: expected 12 digits");
+  return {};
+}
+
+Result<void> set_key(ServerConfig& config, const std::string& name, const Json& json) {
+  if (name == "listen") {
+    std::string listen;
+    TRY(set_text(listen, json, name));
+    return set_listen(config, listen);
+  }
+  if (name == "data") return set_text(config.data, json, name);
+  if (name == "tls_certificate") return set_text(config.certificate, json, name);
+  if (name == "tls_key") return set_text(config.key, json, name);
+  if (name == "insecure_http") return set_flag(config.insecure_http, json, name);
+  if (name == "s3_domain") return set_text(config.s3_domain, json, name);
+  if (name == "region") return set_text(config.realm.region, json, name);
+  if (name == "account") return set_account(config, json);
+  if (name == "jobs") {
+    if (!json.is_object()) return wrong("jobs: expected an object");
+    config.jobs = json;
+    return {};
+  }
+  return wrong("\"" + name + "\" is no key of the config");
+}
+
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "::1";
+}
+
+Result<void> check(const ServerConfig& config) {
+  if (config.certificate.empty() != config.key.empty())
+    return wrong("tls_certificate and tls_key go together");
+  if (!is_loopback(config.host) && config.certificate.empty() && !config.insecure_http)
+    return wrong("listen: " + config.host +
+                 " is not this machine alone: name tls_certificate and tls_key in the config, or "
+                 "give --insecure-http, which sends everything in the clear");
+  return {};
+}
+
+std::string default_data(const Env& env) {
+  const auto data = env.find("XDG_DATA_HOME");
+  if (data != env.end() && !data->second.empty()) return data->second + "/muster";
+  const auto home = env.find("HOME");
+  if (home != env.end() && !home->second.empty()) return home->second + "/.local/share/muster";
+  return "/var/lib/muster";
+}
+
+}  // namespace
+
+std::optional<FlagsStop> parse_flags(const Args& args, ServerFlags& flags) {
+  CLI::App app("", "sm server");
+  app.description("Serves SageMaker's training jobs, S3 and logs on one port.");
+  app.footer(examples);
+  app.add_option("--listen", flags.listen, "ADDRESS:PORT (127.0.0.1:7700)");
+  app.add_option("--data", flags.data, "the folder that holds everything");
+  app.add_option("--config", flags.config, "a JSON file: docs/protocols/server-config.md");
+  app.add_flag("--check", flags.check, "check the config and end");
+  app.add_flag("--insecure-http", flags.insecure_http,
+               "allow an address that others reach, without TLS");
+  app.get_formatter()->column_width(34);
+  try {
+    std::vector<std::string> words(args.rbegin(), args.rend());
+    app.parse(std::move(words));
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return FlagsStop{0, app.help()};
+  } catch (const CLI::ParseError& error) {
+    return FlagsStop{exit_usage,
+                     std::string("sm server: ") + error.what() + "\nsm server --help tells more\n"};
+  }
+}
+
+Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env) {
+  ServerConfig config;
+  if (!file.empty()) {
+    const Json json = TRY(parse_json(file));
+    if (!json.is_object()) return wrong("expected a JSON object");
+    for (const auto& [name, value] : json.items()) TRY(set_key(config, name, value));
+  }
+  if (!flags.listen.empty()) TRY(set_listen(config, flags.listen));
+  if (!flags.data.empty()) config.data = flags.data;
+  if (config.data.empty()) config.data = default_data(env);
+  if (flags.insecure_http) config.insecure_http = true;
+  TRY(check(config));
+  return config;
+}
+
+}  // namespace muster::server

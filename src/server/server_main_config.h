@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+#include "base/json.h"
+#include "server/realm.h"
+
+namespace muster::server {
+
+/// What `sm server` was told, by its flags and its config file. Flags win.
+/// Source: docs/protocols/server-config.md.
+struct ServerConfig {
+  std::string host = "127.0.0.1";  ///< Numeric.
+  std::uint16_t port = 7700;
+  std::string data;  ///< Absolute or as it was typed.
+  std::string certificate;
+  std::string key;
+  bool insecure_http = false;
+  std::string s3_domain;
+  Realm realm;
+  Json jobs = Json::object();  ///< "jobs" of the file, as it is: the runner's.
+};
+
+struct ServerFlags {
+  std::string listen;
+  std::string data;
+  std::string config;
+  bool check = false;
+  bool insecure_http = false;
+};
+
+struct FlagsStop {
+  int exit_code = 0;
+  std::string text;
+};
+/// Why parsing ended early, if it did: help was asked for, or the line is wrong.
+std::optional<FlagsStop> parse_flags(const Args& args, ServerFlags& flags);
+
+/// Applies the file's text (empty: none) and the flags. Error: `invalid_input`, in one line that
+/// names the key or flag and what was expected: an unknown key, an address that is not loopback
+/// without TLS or --insecure-http, and so on.
+Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env);
+
+}  // namespace muster::server

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+
+#include "loop/http_server.h"
+#include "objects/s3_server.h"
+#include "server/call.h"
+#include "server/protocol.h"
+
+namespace muster::server {
+
+/// Answers a call that is signed, allowed and valid. Runs on the main loop, several at once.
+using Door = std::function<loop::Task<Answer>(Call call)>;
+
+/// The one port: finds out for which service a request is, checks its signature, and has S3 or the
+/// door answer it. On the loops of connections; the door alone is on `main`.
+class Front {
+ public:
+  struct Options {
+    loop::Loop& main;
+    objects::S3Server& s3;
+    objects::Verifier& verifier;
+    Door door;
+    std::function<UnixMillis()> now;  ///< Wall clock; any thread.
+  };
+  explicit Front(Options options) : options_(std::move(options)) {}
+
+  loop::Task<void> answer(loop::HttpExchange& exchange);
+
+ private:
+  loop::Task<void> answer_api(loop::HttpExchange& exchange, ApiRequest request);
+
+  Options options_;
+};
+
+}  // namespace muster::server
