@@ -214,10 +214,8 @@ TEST_CASE("local: what cannot be started leaves nothing") {
   CHECK(run.error().text.find(stage.program()) != std::string::npos);
   CHECK(!exists(stage.job()));
   CHECK(engine.start(demo(254)).error().code == Errc::invalid_input);
-  job::Spec spec = demo(1);
-  spec.name = std::string(63, 'a');  // With a folder in /tmp that makes too long a path.
-  CHECK(engine.start(spec).error().code == Errc::invalid_input);
   CHECK(engine.list().empty());
+  job::Spec spec = demo(1);
   spec.name = "not/a/name";
   CHECK(engine.start(spec).error().code == Errc::invalid_input);
 }
