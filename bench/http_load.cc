@@ -89,6 +89,14 @@ struct Load {
     one.began = Clock::now();
     return send_more(one);
   }
+  bool open(Connection& one, int poll, int port) {
+    one.fd = connect_to(port);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.ptr = &one;
+    if (one.fd < 0 || ::epoll_ctl(poll, EPOLL_CTL_ADD, one.fd, &event) != 0) return false;
+    return begin(one);
+  }
   /// What came belongs to one answer only: requests are not pipelined.
   bool take(Connection& one, const char* data, std::size_t size) {
     bytes += size;
@@ -122,14 +130,9 @@ int main(int argc, char** argv) {
   const double seconds = std::atof(argv[3]);
   load.connections.resize(static_cast<std::size_t>(std::atoi(argv[2])));
   const int poll = ::epoll_create1(0);
-  for (Connection& one : load.connections) {
-    one.fd = connect_to(std::atoi(argv[1]));
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.ptr = &one;
-    if (one.fd < 0 || ::epoll_ctl(poll, EPOLL_CTL_ADD, one.fd, &event) != 0) return 1;
-    if (!load.begin(one)) return 1;
-  }
+  const int port = std::atoi(argv[1]);
+  for (Connection& one : load.connections)
+    if (!load.open(one, poll, port)) return 1;
   std::vector<char> buffer(256 << 10);
   const Clock::time_point start = Clock::now();
   const Clock::time_point end =
@@ -140,7 +143,10 @@ int main(int argc, char** argv) {
     for (int i = 0; i < count; ++i) {
       Connection& one = *static_cast<Connection*>(events[i].data.ptr);
       const ssize_t got = ::recv(one.fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-      if (got <= 0 || !load.take(one, buffer.data(), static_cast<std::size_t>(got))) {
+      if (got > 0 && load.take(one, buffer.data(), static_cast<std::size_t>(got))) continue;
+      // Some servers close after each answer: that costs them a connection.
+      ::close(one.fd);
+      if (!load.open(one, poll, port)) {
         std::fprintf(stderr, "a connection was lost\n");
         return 1;
       }

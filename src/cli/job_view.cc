@@ -1,6 +1,7 @@
 #include "cli/job_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -239,7 +240,7 @@ int hosts_of_job(const Json& job) {
 
 int processes_per_host_of(const Json& job) {
   const Json& parameters = member(job, "HyperParameters");
-  if (member_text(parameters, "sagemaker_mpi_enabled") != "true") return 1;
+  if (member_text(parameters, "sagemaker_mpi_enabled") != "true") return 0;
   const std::string text = member_text(parameters, "sagemaker_mpi_num_of_processes_per_host");
   return static_cast<int>(std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, 1024));
 }

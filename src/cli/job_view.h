@@ -25,7 +25,7 @@ bool has_ended(const Json& job);
 int exit_code_of_job(const Json& job);
 /// Number of its hosts, at least 1.
 int hosts_of_job(const Json& job);
-/// MPI's processes on each host, as far as the hyperparameters tell; else 1.
+/// MPI's processes on each host; 0: the hyperparameters ask for no MPI.
 int processes_per_host_of(const Json& job);
 
 /// "Failed: why" for a job that did not complete; else empty.

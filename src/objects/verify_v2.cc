@@ -85,6 +85,8 @@ std::string text_to_sign_v2(const RequestHead& head, const ClaimV2& claim,
   }
   text += "\n" + claim.expires_text + "\n" + amz_lines(head, query);
   (text += bucket_path) += head.path();
+  // botocore signs "/bucket/" for what it sends as "/bucket".
+  if (bucket_path.empty() && head.path().rfind('/') == 0 && head.path().size() > 1) text += '/';
   Pairs parameters;
   for (const auto& pair : query)
     if (std::binary_search(signed_parameters.begin(), signed_parameters.end(), pair.first))

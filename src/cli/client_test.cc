@@ -1,0 +1,318 @@
+#include "cli/client.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "cli/api_client.h"
+#include "cli/exit_codes.h"
+#include "cli/job_view.h"
+#include "cli/log_merge.h"
+#include "cli/submit_request.h"
+
+namespace muster::cli {
+namespace {
+
+UnixMillis ms(std::int64_t count) {
+  return UnixMillis(count);
+}
+
+Json json(const char* text) {
+  const Result<Json> parsed = parse_json(text);
+  REQUIRE(parsed);
+  return *parsed;
+}
+
+TEST_CASE(
+    "client: a line of a log gets its rank and stream back, and no other text is taken for it") {
+  using Kind = LogEntry::Kind;
+  struct {
+    const char* message;
+    Kind kind;
+    int rank;
+    job::Stream stream;
+    const char* name;
+    const char* text;
+  } const cases[] = {
+      {"plain", Kind::line, -1, job::Stream::out, "", "plain"},
+      {"", Kind::line, -1, job::Stream::out, "", ""},
+      {"[1,mpirank:0,algo-2]<stdout>:x", Kind::line, 0, job::Stream::out, "", "x"},
+      {"[1,mpirank:13,algo-2]<stderr>:[1,mpirank:2,algo-2]<stdout>:", Kind::line, 13,
+       job::Stream::err, "", "[1,mpirank:2,algo-2]<stdout>:"},
+      {"[1,mpirank:1,algo-1]<stdout>:another host's", Kind::line, -1, job::Stream::out, "",
+       "[1,mpirank:1,algo-1]<stdout>:another host's"},
+      {"[1,mpirank:-1,algo-2]<stdout>:x", Kind::line, -1, job::Stream::out, "",
+       "[1,mpirank:-1,algo-2]<stdout>:x"},
+      {"[1,mpirank:1,algo-2]<stdlog>:x", Kind::line, -1, job::Stream::out, "",
+       "[1,mpirank:1,algo-2]<stdlog>:x"},
+      {"[1,mpirank:99999999999,algo-2]<stdout>:x", Kind::line, -1, job::Stream::out, "",
+       "[1,mpirank:99999999999,algo-2]<stdout>:x"},
+      {"algo-2 muster: warning: slow: disk", Kind::own, -1, job::Stream::out, "warning",
+       "slow: disk"},
+      {"algo-1 muster: error: x", Kind::line, -1, job::Stream::out, "", "algo-1 muster: error: x"},
+      {"algo-2 muster: odd: x", Kind::line, -1, job::Stream::out, "", "algo-2 muster: odd: x"},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.message);
+    const LogEntry entry = log_entry("algo-2", ms(5), one.message);
+    CHECK(entry.kind == one.kind);
+    CHECK(entry.rank == one.rank);
+    if (one.rank >= 0) CHECK(entry.stream == one.stream);
+    CHECK(entry.name == one.name);
+    CHECK(entry.text == one.text);
+    CHECK(entry.host == "algo-2");
+    CHECK(entry.time == ms(5));
+  }
+}
+
+TEST_CASE("client: a stream's host is what stands between the job and the time") {
+  CHECK(host_of_stream("my-job/algo-12-1700000000000") == "algo-12");
+  CHECK(host_of_stream("my-job/algo-1") == "algo-1");
+  CHECK(host_of_stream("odd") == "odd");
+  CHECK(host_of_stream("") == "");
+}
+
+TEST_CASE(
+    "client: sources become one in order of time, and nothing is given before all are known") {
+  LogMerge merge;
+  CHECK(!merge.next());
+  const std::size_t a = merge.add_source();
+  const std::size_t b = merge.add_source();
+  const auto text = [&] {
+    const std::optional<LogEntry> entry = merge.next();
+    return entry ? entry->text : std::string("-");
+  };
+  CHECK(merge.wanting() == a);
+  merge.add(a, {.time = ms(2), .text = "a2"});
+  merge.add(a, {.time = ms(3), .text = "a3"});
+  CHECK(text() == "-");
+  CHECK(merge.wanting() == b);
+  merge.add(b, {.time = ms(1), .text = "b1"});
+  merge.add(b, {.time = ms(2), .text = "b2"});
+  CHECK(text() == "b1");
+  CHECK(text() == "a2");
+  CHECK(text() == "b2");
+  CHECK(text() == "-");  // b may still have something before a3.
+  merge.dry(b);
+  CHECK(text() == "a3");
+  merge.dry(a);
+  CHECK(!merge.wanting());
+  CHECK(text() == "-");
+  merge.again();
+  CHECK(merge.wanting() == a);
+}
+
+TEST_CASE("client: a refusal says what is wrong in one line, and how the command ends") {
+  struct {
+    int status;
+    const char* code;
+    const char* message;
+    int exit_code;
+    const char* text;
+  } const cases[] = {
+      {400, "UnrecognizedClientException", "x", exit_usage,
+       "the server does not know this access key (keys from E)"},
+      {403, "InvalidAccessKeyId", "x", exit_usage, "does not know this access key"},
+      {400, "InvalidSignatureException", "x", exit_usage,
+       "the secret key is not this access key's"},
+      {400, "InvalidSignatureException", "Signature expired or not yet current: …", exit_usage,
+       "not yet current"},
+      {400, "AccessDeniedException", "no", exit_usage, "refuses this access key: no"},
+      {400, "ValidationException", "Requested resource not found.", exit_usage, "not found"},
+      {400, "ValidationException", "1 validation error\ndetected", exit_usage,
+       "1 validation error detected"},
+      {400, "ResourceInUse", "taken", exit_usage, "ResourceInUse: taken"},
+      {500, "InternalFailure", "disk", exit_platform, "in trouble: InternalFailure: disk"},
+      {400, "ThrottlingException", "slow", exit_platform, "in trouble"},
+      {404, "", "", exit_platform, "the server answered 404, not as SageMaker does"},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.code);
+    const Error error = api_error(one.status, one.code, one.message, "E");
+    CHECK(exit_code_of_client(error) == one.exit_code);
+    CAPTURE(error.text);
+    CHECK(error.text.find(one.text) != std::string::npos);
+    CHECK(error.text.find('\n') == std::string::npos);
+  }
+  CHECK(api_error(400, "ValidationException", "Requested resource not found.", "").code ==
+        Errc::not_found);
+}
+
+TEST_CASE("client: the table of jobs is aligned, whatever a server says") {
+  CHECK(jobs_table(Json::array(), ms(0), false) == "no jobs\n");
+  CHECK(jobs_table(Json(), ms(0), true) == "no jobs\n");
+  const Json jobs = json(R"([
+    {"TrainingJobName": "a", "TrainingJobStatus": "InProgress", "SecondaryStatus": "Training",
+     "CreationTime": 1000.5},
+    {"TrainingJobName": "longer\u001b[1m", "TrainingJobStatus": "Completed",
+     "SecondaryStatus": "Completed", "CreationTime": 0, "TrainingEndTime": 7500},
+    {"TrainingJobName": "never", "TrainingJobStatus": "Failed", "SecondaryStatus": "Failed",
+     "CreationTime": 0, "LastModifiedTime": 65.9},
+    {"TrainingJobName": 7, "CreationTime": 1e300}, 5])");
+  CHECK(jobs_table(jobs, ms(1010'000), false) ==
+        "NAME        STATUS                 CREATED              TOOK\n"
+        "a           InProgress (Training)  1970-01-01 00:16:40  9s\n"
+        "longer [1m  Completed              1970-01-01 00:00:00  2h05m\n"
+        "never       Failed                 1970-01-01 00:00:00  1m05s\n"
+        "                                   -                    -\n"
+        "                                   -                    -\n");
+  const std::string coloured = jobs_table(jobs, ms(0), true);
+  CHECK(coloured.find("\x1b[31mFailed") != std::string::npos);
+}
+
+TEST_CASE("client: a description is text for people, with what there is") {
+  const Json job = json(R"({
+    "TrainingJobName": "j", "TrainingJobStatus": "Stopped", "SecondaryStatus": "MaxRuntimeExceeded",
+    "AlgorithmSpecification": {"TrainingImage": "host"}, "FailureReason": "too\nlong",
+    "ResourceConfig": {"InstanceGroups": [{"InstanceType": "a", "InstanceCount": 2},
+                                          {"InstanceType": "b", "InstanceCount": 1}]},
+    "CreationTime": 0, "TrainingTimeInSeconds": 61, "HyperParameters": {"epochs": "2"},
+    "InputDataConfig": [{"ChannelName": "train",
+                         "DataSource": {"S3DataSource": {"S3Uri": "s3://b/k"}}}, 7],
+    "FinalMetricDataList": [{"MetricName": "loss", "Value": 0.5}],
+    "SecondaryStatusTransitions":
+        [{"Status": "Training", "StartTime": 1, "StatusMessage": "m"}]})");
+  CHECK(job_text(job, false) ==
+        "Name           j\n"
+        "Status         Stopped (MaxRuntimeExceeded)\n"
+        "Reason         too long\n"
+        "Image          host\n"
+        "Hosts          2 x a, 1 x b\n"
+        "Created        1970-01-01 00:00:00\n"
+        "Training time  1m01s\n"
+        "Inputs:\n"
+        "  train  s3://b/k\n"
+        "         \n"
+        "Hyperparameters:\n"
+        "  epochs  2\n"
+        "Metrics:\n"
+        "  loss  0.5\n"
+        "Statuses:\n"
+        "  1970-01-01 00:00:01  Training  m\n");
+  CHECK(hosts_of_job(job) == 3);
+  CHECK(exit_code_of_job(job) == exit_timed_out);
+  CHECK(end_text(job, false) == "Stopped: too long\n");
+  CHECK(end_object(job) ==
+        R"({"exit_code":4,"job":"j","output":null,"reason":"too\nlong",)"
+        R"("secondary_status":"MaxRuntimeExceeded","status":"Stopped","training_seconds":183,)"
+        R"("type":"end"})"
+        "\n");
+  CHECK(job_text(json("{}"), true).find("Hosts") != std::string::npos);
+}
+
+TEST_CASE("client: a job's end is the exit code of who followed it") {
+  struct {
+    const char* status;
+    const char* secondary;
+    bool ended;
+    int code;
+    const char* text;
+  } const cases[] = {
+      {"Completed", "Completed", true, exit_success, ""},
+      {"Failed", "Failed", true, exit_job_failed, "Failed: as asked\n"},
+      {"Stopped", "Stopped", true, exit_job_failed, "Stopped: as asked\n"},
+      {"Stopped", "MaxRuntimeExceeded", true, exit_timed_out,
+       "Stopped: ran longer than it was allowed to\n"},
+      {"InProgress", "Training", false, exit_job_failed, ""},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.status);
+    const Json job{{"TrainingJobStatus", one.status}, {"SecondaryStatus", one.secondary}};
+    CHECK(has_ended(job) == one.ended);
+    CHECK(exit_code_of_job(job) == one.code);
+    if (std::string(one.status) != "Failed") CHECK(end_text(job, false) == one.text);
+  }
+}
+
+TEST_CASE("client: MPI's processes are read from the hyperparameters") {
+  const auto of = [](const char* text) { return processes_per_host_of(json(text)); };
+  CHECK(of("{}") == 0);
+  CHECK(of(R"({"HyperParameters": {"sagemaker_mpi_enabled": "true",
+               "sagemaker_mpi_num_of_processes_per_host": "2"}})") == 2);
+  CHECK(of(R"({"HyperParameters": {"sagemaker_mpi_enabled": "true"}})") == 1);
+  CHECK(of(R"({"HyperParameters": {"sagemaker_mpi_enabled": "false",
+               "sagemaker_mpi_num_of_processes_per_host": "2"}})") == 0);
+}
+
+SubmitWords words() {
+  SubmitWords words;
+  words.script = "train.py";
+  return words;
+}
+
+TEST_CASE("submit: a request is what the SageMaker SDK would send for a script") {
+  SubmitWords typed = words();
+  typed.name = "j";
+  typed.hosts = "3";
+  typed.processes_per_host = "2";
+  typed.hyperparameters = {"epochs=2", "text=a b"};
+  typed.environment = {"A=b"};
+  const Result<SubmitOptions> options = submit_options(typed);
+  REQUIRE(options);
+  const SubmitPlaces places{
+      "train.py", "s3://b/j/source/sourcedir.tar.gz", {{"train", "s3://b/d"}}, "s3://b/"};
+  const Json request = create_request(*options, places, "000000000000");
+  CHECK(request["HyperParameters"] == json(R"({
+      "epochs": "2", "text": "\"a b\"", "sagemaker_program": "\"train.py\"",
+      "sagemaker_submit_directory": "\"s3://b/j/source/sourcedir.tar.gz\"",
+      "sagemaker_job_name": "\"j\"", "sagemaker_mpi_enabled": "true",
+      "sagemaker_mpi_num_of_processes_per_host": "2"})"));
+  CHECK(request["ResourceConfig"]["InstanceCount"] == 3);
+  CHECK(request["Environment"] == json(R"({"A": "b", "MUSTER_TRAINING_LOG": "0"})"));
+  CHECK(request["RoleArn"] == "arn:aws:iam::000000000000:role/muster");
+  CHECK(request["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] == "s3://b/d");
+}
+
+TEST_CASE("submit: an image's own program gets its hyperparameters as they are") {
+  SubmitWords typed;
+  typed.image = "mine";
+  typed.hyperparameters = {"a=x y"};
+  const Result<SubmitOptions> options = submit_options(typed);
+  REQUIRE(options);
+  const Json request = create_request(*options, {}, "000000000000");
+  CHECK(request["HyperParameters"] == json(R"({"a": "x y"})"));
+  CHECK(!request.contains("Environment"));
+  CHECK(!request.contains("InputDataConfig"));
+}
+
+TEST_CASE("submit: wrong flags are refused by name") {
+  struct {
+    std::function<void(SubmitWords&)> change;
+    const char* text;
+  } const cases[] = {
+      {[](SubmitWords& w) { w.script.clear(); }, "want --script FILE"},
+      {[](SubmitWords& w) { w.name = "a_b"; }, "NAME: "},
+      {[](SubmitWords& w) { w.hosts = "0"; }, "--hosts: expected a whole number"},
+      {[](SubmitWords& w) { w.output = "/tmp"; }, "--output: expected s3://"},
+      {[](SubmitWords& w) { w.inputs = {"train"}; }, "--input: expected NAME=DIR"},
+      {[](SubmitWords& w) { w.hyperparameters = {"sagemaker_program=x"}; },
+       "is set by sm submit from its own flags"},
+      {[](SubmitWords& w) { w.json_file = "f"; }, "--json-file: the file is the whole job"},
+      {[](SubmitWords& w) { w.script.clear(), w.source_folder = "d"; }, "--script is missing"},
+      {[](SubmitWords& w) { w.script.clear(), w.image = "x", w.mpi = true; }, "need a --script"},
+  };
+  for (const auto& one : cases) {
+    SubmitWords typed = words();
+    one.change(typed);
+    const Result<SubmitOptions> options = submit_options(typed);
+    CAPTURE(one.text);
+    REQUIRE(!options);
+    CHECK(options.error().code == Errc::invalid_input);
+    CHECK(options.error().text.find(one.text) != std::string::npos);
+  }
+}
+
+TEST_CASE("submit: a file's request takes the name given, or needs one of its own") {
+  CHECK((*request_from(R"({"TrainingJobName": "a"})", ""))["TrainingJobName"] == "a");
+  CHECK((*request_from(R"({"TrainingJobName": "a", "x": 1})", "b"))["TrainingJobName"] == "b");
+  for (const char* bad : {"{}", "[]", "{", R"({"TrainingJobName": 1})"}) {
+    CAPTURE(bad);
+    const Result<Json> request = request_from(bad, "");
+    REQUIRE(!request);
+    CHECK(request.error().code == Errc::invalid_input);
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli

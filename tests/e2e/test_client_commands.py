@@ -1,0 +1,225 @@
+"""`sm submit`, `jobs`, `describe`, `logs` and `stop` against a real `sm server`."""
+
+import json
+import re
+import signal
+import subprocess
+import tarfile
+
+import pytest
+
+from lab import SM
+from process import Process, wait_until
+from sm_server import SmServer
+
+GUARD_SECONDS = 60
+
+HELLO = """
+import os, sys
+host = os.environ["SM_CURRENT_HOST"]
+print("hello from", host, sys.argv[1:], flush=True)
+train = os.environ.get("SM_CHANNEL_TRAIN")
+if train:
+    print("sees", sorted(os.listdir(train)), open(train + "/deep/b").read(), flush=True)
+open(os.path.join(os.environ["SM_MODEL_DIR"], host), "w").close()
+"""
+FAILS = "print('last words', flush=True)\nraise ValueError('no luck')\n"
+WAITS = "import signal\nprint('waits', flush=True)\nsignal.pause()\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with SmServer(tmp_path_factory.mktemp("clients")) as server:
+        yield server
+
+
+@pytest.fixture
+def sm(server, tmp_path):
+    """Runs `sm WORDS…` in a folder of the test's own."""
+
+    def run(*words, code=0, **env):
+        argv = [str(word) for word in (SM, *words)]
+        done = subprocess.run(
+            argv,
+            env={**server.env(), **env},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=GUARD_SECONDS,
+        )
+        assert done.returncode == code, f"{argv}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    run.folder = tmp_path
+    return run
+
+
+@pytest.fixture
+def follow(server, tmp_path):
+    """Starts `sm WORDS…` and leaves it running."""
+    started = []
+
+    def start(*words):
+        started.append(Process([SM, *words], env=server.env(), cwd=tmp_path))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.end()
+
+
+def write(folder, text, name="train.py"):
+    (folder / name).write_text(text)
+    return name
+
+
+def lines_of(text, host):
+    return re.findall(rf"^{host}(?: rank \d+)? +[|!] (.*)$", text, re.M)
+
+
+def test_a_submitted_job_runs_with_its_data_and_leaves_a_model(sm, server):
+    write(sm.folder, HELLO)
+    (sm.folder / "secret").write_text("not the job's")
+    data = sm.folder / "data"
+    (data / "deep").mkdir(parents=True)
+    (data / "a").write_text("a")
+    (data / "deep" / "b").write_text("text of b")
+    words = ["--script", "train.py", "--hosts", "2", "--input", "train=data"]
+    done = sm("submit", "hello", *words, "--hyperparameter", "word=ab c", "--wait")
+    for host in ("algo-1", "algo-2"):
+        lines = lines_of(done.stdout, host)
+        assert f"hello from {host} ['--word', 'ab c']" in lines
+        assert "sees ['a', 'deep'] text of b" in lines
+    statuses = re.findall(r"^\d{4}-\S+ \S+ (\w+) - ", done.stdout, re.M)
+    assert statuses[-1] == "Completed" and statuses.count("Training") == 1
+    model = re.search(r"^Model: s3://([^/]+)/(\S+)$", done.stdout, re.M)
+    s3 = server.client("s3")
+    s3.download_file(model[1], model[2], str(sm.folder / "model.tar.gz"))
+    with tarfile.open(sm.folder / "model.tar.gz") as archive:
+        assert {"algo-1", "algo-2"} <= {name.removeprefix("./") for name in archive.getnames()}
+    s3.download_file(model[1], "hello/source/sourcedir.tar.gz", str(sm.folder / "code.tar.gz"))
+    with tarfile.open(sm.folder / "code.tar.gz") as archive:
+        assert archive.getnames() == ["train.py"], "without --source-dir the script alone"
+    job = server.client("sagemaker").describe_training_job(TrainingJobName="hello")
+    assert job["HyperParameters"]["sagemaker_program"] == '"train.py"'
+
+
+def test_jobs_describe_and_logs_tell_of_ended_jobs(sm):
+    write(sm.folder, HELLO)
+    write(sm.folder, FAILS, "fails.py")
+    sm("submit", "told-1", "--script", "train.py", "--wait")
+    failed = sm("submit", "told-2", "--script", "fails.py", "--wait", code=1)
+    assert "Failed: " in failed.stderr and "ValueError" in failed.stderr, failed.stderr
+    assert "last words" in lines_of(failed.stdout, "algo-1")
+
+    table = sm("jobs", "--name", "told").stdout.splitlines()
+    assert table[0].split() == ["NAME", "STATUS", "CREATED", "TOOK"]
+    assert [row.split()[:2] for row in table[1:]] == [["told-2", "Failed"], ["told-1", "Completed"]]
+    assert len(sm("jobs", "--limit", "1").stdout.splitlines()) == 2
+    listed = json.loads(sm("jobs", "--status", "failed", "--name", "told", "--json").stdout)
+    assert [job["TrainingJobName"] for job in listed["TrainingJobSummaries"]] == ["told-2"]
+    assert sm("jobs", "--name", "nobody").stdout == "no jobs\n"
+
+    text = sm("describe", "told-2").stdout
+    assert re.search(r"^Status +Failed$", text, re.M) and "ValueError" in text
+    assert json.loads(sm("describe", "--json", "told-2").stdout)["TrainingJobStatus"] == "Failed"
+
+    assert "last words" in lines_of(sm("logs", "told-2").stdout, "algo-1")
+    objects = [json.loads(line) for line in sm("logs", "told-2", "--json").stdout.splitlines()]
+    times = [each["time"] for each in objects]
+    assert times == sorted(times)
+    assert {"status", "line"} <= {each["type"] for each in objects}
+    ended = sm("logs", "-f", "told-2", "--json", code=1).stdout.splitlines()
+    assert json.loads(ended[-1])["type"] == "end"
+
+
+def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
+    write(sm.folder, WAITS)
+    told = json.loads(sm("submit", "waits", "--script", "train.py", "--json").stdout)
+    assert told["TrainingJobName"] == "waits" and told["TrainingJobArn"].endswith("/waits")
+    logs = follow("logs", "-f", "waits")
+    wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
+    assert "InProgress (Training)" in sm("jobs", "--name", "waits").stdout
+    assert sm("stop", "waits", "--wait").stdout == "waits: Stopped\n"
+    assert logs.wait(GUARD_SECONDS) == 1
+    assert b"Stopped: as asked" in logs.err
+    again = sm("stop", "waits", code=2)
+    assert again.stderr == "sm stop: waits has ended already: Stopped\n"
+
+
+def test_a_signal_ends_the_client_and_not_the_job(sm, follow):
+    write(sm.folder, WAITS)
+    client = follow("submit", "goes-on", "--script", "train.py", "--wait")
+    wait_until("the job's line", lambda: b"waits\n" in client.out, GUARD_SECONDS)
+    client.signal(signal.SIGINT)
+    assert client.wait(GUARD_SECONDS) == 128 + signal.SIGINT
+    assert b"goes-on goes on" in client.err
+    assert "InProgress" in sm("describe", "goes-on").stdout
+    sm("stop", "goes-on", "--wait")
+
+
+def test_a_follower_loses_and_doubles_no_line_when_the_server_comes_again(tmp_path):
+    count = "import threading\npause = threading.Event()\n"
+    count += "for i in range(40):\n    print('line', i, flush=True); pause.wait(0.1)\n"
+    write(tmp_path, count)
+    with SmServer(tmp_path) as server:
+        words = [SM, "submit", "counts", "--script", "train.py", "--wait"]
+        client = Process(words, env=server.env(), cwd=tmp_path)
+        wait_until("a line", lambda: b"line 5\n" in client.out, GUARD_SECONDS)
+        server.kill()
+        server.start()  # At the same port.
+        code = client.wait(GUARD_SECONDS)
+    assert code == 0, client.text
+    numbers = [int(n) for n in re.findall(rb"\| line (\d+)\n", client.out)]
+    assert numbers == list(range(40)), client.text
+
+
+def test_a_request_comes_from_a_file(sm, server):
+    write(sm.folder, HELLO)
+    sm("submit", "from-flags", "--script", "train.py", "--wait")
+    job = server.client("sagemaker").describe_training_job(TrainingJobName="from-flags")
+    members = ("RoleArn", "AlgorithmSpecification", "OutputDataConfig", "ResourceConfig")
+    request = {name: job[name] for name in (*members, "StoppingCondition", "HyperParameters")}
+    (sm.folder / "job.json").write_text(json.dumps(request))
+    done = sm("submit", "from-file", "--json-file", "job.json", "--wait")
+    assert "hello from algo-1 []" in lines_of(done.stdout, "algo-1")
+    assert "TrainingJobName" in sm("submit", "--json-file", "job.json", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "code", "text"),
+    [
+        (["describe", "nobody"], {}, 2, "sm describe: there is no job nobody on the server"),
+        (["logs", "-f", "nobody"], {}, 2, "sm logs: there is no job nobody on the server"),
+        (["stop", "nobody"], {}, 2, "sm stop: there is no job nobody on the server"),
+        (["jobs", "--status", "odd"], {}, 2, "sm jobs: --status: expected one of InProgress"),
+        (["jobs", "--limit", "0"], {}, 2, "sm jobs: --limit: expected a whole number"),
+        (["submit"], {}, 2, "sm submit: want --script FILE"),
+        (["submit", "--script", "none.py"], {}, 2, "sm submit: none.py: no such file"),
+        (["submit", "--image", "odd"], {}, 2, "sm submit: TrainingImage odd"),
+        (["submit", "--image", "x", "--output", "/tmp"], {}, 2, "--output: expected s3://"),
+        (["jobs"], {"AWS_ACCESS_KEY_ID": "AKIAODD"}, 2, "does not know this access key"),
+        (["jobs"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "the server refuses the signature"),
+        (["submit", "--image", "x"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "refuses the signature"),
+        (["jobs"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3, "does not answer: "),
+        (["jobs"], {"AWS_ENDPOINT_URL": ""}, 2, "AWS_ENDPOINT_URL is not set"),
+        (["jobs"], {"AWS_ENDPOINT_URL": "odd"}, 2, "AWS_ENDPOINT_URL: not a URL"),
+    ],
+)
+def test_each_failure_is_one_clear_line(sm, words, env, code, text):
+    done = sm(*words, code=code, **env)
+    assert text in done.stderr
+    lines = [line for line in done.stderr.splitlines() if not line.endswith("--help tells more")]
+    assert len(lines) == 1 and done.stdout == "", done.stderr
+
+
+def test_a_name_that_is_taken_is_refused(sm):
+    write(sm.folder, HELLO)
+    sm("submit", "taken", "--script", "train.py", "--wait")
+    assert "ResourceInUse" in sm("submit", "taken", "--script", "train.py", code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["submit", "jobs", "describe", "logs", "stop"])
+def test_help_has_examples_and_exit_codes(sm, command):
+    text = sm(command, "--help").stdout
+    assert "examples:" in text and "Exit codes" in text
