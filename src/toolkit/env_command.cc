@@ -10,6 +10,7 @@
 #include "job/invocation.h"
 #include "job/python_json.h"
 #include "job/training.h"
+#include "toolkit/env_client.h"
 #include "toolkit/job_files.h"
 
 namespace muster::toolkit {
@@ -18,6 +19,7 @@ namespace {
 constexpr const char* help = R"HELP(usage: sm env [--json | --shell]
        sm env --properties | --to-env-vars | --to-cmd-args [--stdin]
        sm env --invocation
+       sm env --client [--write FILE] [--bucket NAME]
 
 Prints what a training script of the job in /opt/ml (SAGEMAKER_BASE_DIR moves it) finds in its
 environment: every SM_* variable, as sagemaker-training sets them.
@@ -32,6 +34,8 @@ environment: every SM_* variable, as sagemaker-training sets them.
                  "hyperparameters": ...}; each member that is there replaces its file
   --invocation   what a log says before a program starts, with secrets masked; standard input is
                  {"variables": {NAME: TEXT, ...}, "command": [WORD, ...]}
+
+  --client       no job's: what AWS's clients need to use a muster server (--client --help)
 
 exit status: 0, 1 if the job cannot be read, 2 wrong usage.
 )HELP";
@@ -109,6 +113,8 @@ bool known(const Args& args) {
 
 int env_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm env", Log::Level::info);
+  if (!args.empty() && args[0] == "--client")
+    return env_client_main({args.begin() + 1, args.end()}, env);
   if (args.size() == 1 && (args[0] == "--help" || args[0] == "-h")) return print(help);
   if (!known(args)) {
     log.error("unknown arguments; see sm env --help");

@@ -31,8 +31,9 @@ def test_the_packages_hold_on(version):
     python = interpreter(version)
     if python is None:
         pytest.skip(f"there is no Python {version} on this machine")
+    tests = ["standard.test_packages", "standard.test_server"]
     done = subprocess.run(
-        [python, "-W", "error::SyntaxWarning", "-m", "unittest", "-q", "standard.test_packages"],
+        [python, "-W", "error::SyntaxWarning", "-m", "unittest", "-q", *tests],
         cwd=FOLDER,
         env=our_environment(),
         capture_output=True,

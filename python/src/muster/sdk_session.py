@@ -1,0 +1,48 @@
+"""SageMaker's Session over a muster server: no config file, nothing asked of AWS."""
+
+import inspect
+
+from muster import server
+
+
+def session(default_bucket=None):
+    """A session of SageMaker's SDK (2.x; 3.x where that is what is installed).
+
+    The AWS_* variables that `sm server` printed name the server. `default_bucket` is made when it
+    is first needed; without one it is sagemaker-REGION-ACCOUNT. Telemetry is off, and
+    `get_execution_role(session)` gives a role. An estimator with this session sends the instance
+    types local and local_gpu to the server. Raises server.ClientError in one line.
+    """
+    boto = server.boto_session()
+    bucket = default_bucket or server.default_bucket(boto)
+    return _session_class()(
+        boto_session=boto, default_bucket=bucket, sagemaker_config=_config(bucket)
+    )
+
+
+def _session_class():
+    sagemaker = server.module("sagemaker")
+    if not hasattr(sagemaker, "Session"):  # 3.x: a namespace of several packages.
+        base = server.module("sagemaker.core.helper.session_helper").Session
+        return type("Session", (base,), {"get_caller_identity_arn": _role})
+    base = sagemaker.Session
+    local = server.module("sagemaker.local").LocalSession
+    # SDK 2 refuses an estimator with the instance type local whose session is no LocalSession.
+    # This one is, and does whatever Session does.
+    own = {
+        name: inspect.getattr_static(base, name)
+        for name in vars(local)
+        if name == "__init__" or not name.startswith("__") and hasattr(base, name)
+    }
+    own["get_caller_identity_arn"] = _role
+    return type("Session", (local,), own)
+
+
+def _role(session):
+    return server.role(session.boto_session)
+
+
+def _config(bucket):
+    """What `sm env --client --write` writes, as the SDK's own configuration."""
+    modules = {"Session": {"DefaultS3Bucket": bucket}, "TelemetryOptOut": True}
+    return {"SchemaVersion": "1.0", "SageMaker": {"PythonSDK": {"Modules": modules}}}

@@ -1,0 +1,144 @@
+#include "toolkit/env_client.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace muster::toolkit {
+namespace {
+
+constexpr const char* help = R"HELP(usage: sm env --client [--write FILE] [--bucket NAME]
+
+Prints the lines that make boto3, the AWS CLI and SageMaker's SDKs use a muster server, by the
+AWS_* variables that are set: eval "$(sm env --client --write ~/muster-sagemaker.yaml)"
+
+  --write FILE   also write the config file of SageMaker's SDKs, and name it in the lines: without
+                 one they ask AWS itself for the name of their default bucket
+  --bucket NAME  the default bucket (sagemaker-REGION-000000000000)
+
+exit status: 0, 1 if the file cannot be written, 2 wrong usage.
+)HELP";
+
+constexpr int exit_failure = 1;
+constexpr int exit_usage = 2;
+
+// As `sm server` is without a config.
+constexpr const char* default_endpoint = "http://127.0.0.1:7700";
+constexpr const char* default_region = "us-east-1";
+constexpr const char* default_account = "000000000000";
+
+struct Flags {
+  std::string file;
+  std::string bucket;
+  bool help = false;
+  bool wrong = false;
+};
+
+Flags flags_from(const Args& args) {
+  Flags flags;
+  for (std::size_t at = 0; at < args.size(); ++at) {
+    const bool more = at + 1 < args.size() && !args[at + 1].empty();
+    if (args[at] == "--help" || args[at] == "-h")
+      flags.help = true;
+    else if (args[at] == "--write" && more)
+      flags.file = args[++at];
+    else if (args[at] == "--bucket" && more)
+      flags.bucket = args[++at];
+    else
+      flags.wrong = true;
+  }
+  return flags;
+}
+
+std::string set_or(const Env& env, const char* name, const std::string& otherwise) {
+  const Env::const_iterator found = env.find(name);
+  return found == env.end() || found->second.empty() ? otherwise : found->second;
+}
+
+/// A file that says something else is somebody's own.
+Result<void> write_config(const std::string& file, const std::string& text) {
+  std::error_code failed;
+  if (std::filesystem::exists(file, failed)) {
+    if (TRY(read_file(file)) == text) return {};
+    return fail(Errc::invalid_input, file + ": it is there already and says something else");
+  }
+  return write_file(file, text);
+}
+
+std::string export_line(const std::string& name, const std::string& value) {
+  return "export " + name + "=" + shell_quoted({value}) + "\n";
+}
+
+/// YAML's single quotes: all but the quote itself stands for itself.
+std::string yaml_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+ClientSettings client_settings(const Env& env, std::string bucket) {
+  ClientSettings settings;
+  settings.endpoint = set_or(env, "AWS_ENDPOINT_URL", default_endpoint);
+  settings.region = set_or(env, "AWS_REGION", set_or(env, "AWS_DEFAULT_REGION", default_region));
+  settings.bucket = std::move(bucket);
+  if (settings.bucket.empty())
+    settings.bucket = "sagemaker-" + settings.region + "-" + default_account;
+  settings.has_keys = !set_or(env, "AWS_ACCESS_KEY_ID", "").empty() &&
+                      !set_or(env, "AWS_SECRET_ACCESS_KEY", "").empty();
+  return settings;
+}
+
+std::string sagemaker_config(const ClientSettings& settings) {
+  return "SchemaVersion: '1.0'\n"
+         "SageMaker:\n"
+         "  PythonSDK:\n"
+         "    Modules:\n"
+         "      Session:\n"
+         "        DefaultS3Bucket: " +
+         yaml_quoted(settings.bucket) + "\n      TelemetryOptOut: true\n";
+}
+
+std::string client_lines(const ClientSettings& settings, const std::string& file) {
+  std::string lines = export_line("AWS_ENDPOINT_URL", settings.endpoint) +
+                      export_line("AWS_REGION", settings.region) +
+                      export_line("AWS_DEFAULT_REGION", settings.region) +
+                      export_line("AWS_EC2_METADATA_DISABLED", "true");
+  if (!settings.has_keys)
+    lines +=
+        "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still to be set: the first start of\n"
+        "# `sm server` printed them.\n";
+  if (!file.empty()) return lines + export_line("SAGEMAKER_USER_CONFIG_OVERRIDE", file);
+  lines += "# SageMaker's SDKs want a config file, which --write FILE writes:\n";
+  for (const std::string& line : split(trim(sagemaker_config(settings)), '\n'))
+    lines += "#   " + line + "\n";
+  return lines;
+}
+
+int env_client_main(const Args& args, const Env& env) {
+  const Log log(STDERR_FILENO, "sm env", Log::Level::info);
+  const Flags flags = flags_from(args);
+  if (flags.wrong) {
+    log.error("unknown arguments; see sm env --client --help");
+    return exit_usage;
+  }
+  if (flags.help) return write_all(STDOUT_FILENO, help) ? 0 : exit_failure;
+  const ClientSettings settings = client_settings(env, flags.bucket);
+  std::string file;
+  if (!flags.file.empty()) {
+    file = std::filesystem::absolute(flags.file);
+    const Result<void> written = write_config(file, sagemaker_config(settings));
+    if (!written) {
+      log.error(written.error().text);
+      return exit_failure;
+    }
+  }
+  return write_all(STDOUT_FILENO, client_lines(settings, file)) ? 0 : exit_failure;
+}
+
+}  // namespace muster::toolkit

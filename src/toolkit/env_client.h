@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "base/command.h"
+
+namespace muster::toolkit {
+
+/// `sm env --client [--write FILE] [--bucket NAME]`: what AWS's clients need to use a muster
+/// server. Pure but for FILE.
+int env_client_main(const Args& args, const Env& env);
+
+/// What those flags ask for.
+struct ClientSettings {
+  std::string endpoint;  ///< The server's URL.
+  std::string region;
+  std::string bucket;     ///< SageMaker's default bucket: its SDKs would ask AWS itself for one.
+  bool has_keys = false;  ///< The access key and its secret are set already.
+};
+
+/// By the AWS_* variables, else as `sm server` is without a config. An empty `bucket` becomes
+/// sagemaker-<region>-<account>, the account being the server's own.
+ClientSettings client_settings(const Env& env, std::string bucket);
+
+/// The config file of SageMaker's SDKs, versions 2 and 3: default bucket, telemetry off.
+std::string sagemaker_config(const ClientSettings& settings);
+
+/// Lines that a POSIX shell reads; no secret stands in them. `file` is where sagemaker_config lies,
+/// empty: nowhere, and then the lines end in its text as a comment.
+std::string client_lines(const ClientSettings& settings, const std::string& file);
+
+}  // namespace muster::toolkit

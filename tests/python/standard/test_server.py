@@ -1,0 +1,85 @@
+"""muster's way to a server, without a server or boto3. Standard library only."""
+
+import os
+import re
+import sys
+import tarfile
+import tempfile
+import types
+import unittest
+
+import muster
+from muster import server, training
+
+_NAMES = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+
+
+class ServerTest(unittest.TestCase):
+    def setUp(self):
+        self.saved = dict(os.environ)
+        for name in _NAMES:
+            os.environ[name] = "http://127.0.0.1:9"
+        self.modules = {name: sys.modules.get(name) for name in ("boto3", "sagemaker")}
+
+    def tearDown(self):
+        os.environ.clear()
+        os.environ.update(self.saved)
+        for name, module in self.modules.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
+
+    def refusal(self, call, *args, **options):
+        with self.assertRaises(server.ClientError) as raised:
+            call(*args, **options)
+        return str(raised.exception)
+
+    def test_what_is_missing_is_said_in_one_line(self):
+        sys.modules["boto3"] = None  # As if it were not installed.
+        said = self.refusal(muster.train, "x.py")
+        self.assertEqual(said, "muster: no module boto3; pip install boto3")
+        for name in reversed(_NAMES):
+            del os.environ[name]
+            said = self.refusal(muster.session)
+            self.assertTrue(said.startswith("muster: %s is not set; " % name), said)
+
+    def test_every_client_speaks_to_the_server_and_sts_too(self):
+        made = []
+
+        class Session(object):
+            def __init__(self, region_name):
+                self.region_name = region_name
+
+            def client(self, service, **options):
+                made.append((service, options))
+
+        sys.modules["boto3"] = types.SimpleNamespace(session=types.SimpleNamespace(Session=Session))
+        os.environ.pop("AWS_REGION", None)
+        os.environ["AWS_DEFAULT_REGION"] = "eu-west-1"
+        boto = server.boto_session()
+        boto.client("sts", endpoint_url="https://sts.amazonaws.com")
+        boto.client("s3")
+        self.assertEqual(boto.region_name, "eu-west-1")
+        self.assertEqual(made, [("sts", {"endpoint_url": "http://127.0.0.1:9"}), ("s3", {})])
+
+    def test_code_goes_along_without_caches(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as archive:
+            os.makedirs(os.path.join(folder, "lib", "__pycache__"))
+            for name in ("a.py", "lib/b.py", "lib/__pycache__/b.pyc"):
+                open(os.path.join(folder, name), "w").close()
+            self.assertEqual(training._find("a.py", folder), (folder, "a.py"))
+            script = os.path.join(folder, "a.py")
+            self.assertEqual(training._find(script, None), (folder, "a.py"))
+            self.assertIn("no file", self.refusal(training._find, "c.py", folder))
+            training._pack(archive, folder, sorted(os.listdir(folder)))
+            with tarfile.open(fileobj=archive) as tar:
+                self.assertEqual(tar.getnames(), ["a.py", "lib", "lib/b.py"])
+
+    def test_a_fresh_name_is_one_that_the_api_takes(self):
+        for script in ("train.py", "a b/ü__x.py", "-.py", "x" * 200 + ".py"):
+            name = training._fresh_name(script)
+            self.assertTrue(re.match("^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$", name), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
