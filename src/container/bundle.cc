@@ -96,9 +96,12 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
   Json env = Json::array();
   for (const auto& [name, value] : host_environment(spec)) env.push_back(name + "=" + value);
   Args args = facts.args;
-  if (args.empty()) args = {sm_path, "init", "--lifeline", std::to_string(lifeline_fd), "--"};
-  if (facts.args.empty()) {
+  if (args.empty()) {
     const Args& entry = spec.spec.entrypoint;
+    args = {sm_path, "init", "--lifeline", std::to_string(lifeline_fd)};
+    // `train` sees to its ranks itself; what else runs may not hand a stop on.
+    if (!entry.empty()) args.push_back("--everyone");
+    args.push_back("--");
     if (entry.empty()) args.push_back(train_path);
     args.insert(args.end(), entry.begin(), entry.end());
     args.insert(args.end(), spec.spec.arguments.begin(), spec.spec.arguments.end());

@@ -129,6 +129,9 @@ Result<JobConfig> job_config_from(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     if (key == "python") {
       config.python = TRY(text_at(value, key));
+    } else if (key == "native_drivers") {
+      if (!value.is_boolean()) return wrong(key, "true or false");
+      config.native_drivers = value.get<bool>();
     } else if (key == "images") {
       config.images = TRY(images_at(value));
     } else if (key == "capacity") {
@@ -139,7 +142,7 @@ Result<JobConfig> job_config_from(const Json& json) {
       for (const auto& [name, instance] : value.items())
         config.instances.push_back({name, TRY(instance_at(instance, key + "." + name))});
     } else {
-      return wrong(key, "python, images, capacity or instance_types as its name");
+      return wrong(key, "python, images, capacity, instance_types or native_drivers as its name");
     }
   }
   return config;

@@ -35,6 +35,7 @@ struct JobConfig {
   std::vector<Named> instances;  ///< The first that fits counts.
   std::vector<Image> images;     ///< Likewise.
   std::string python = "python3";
+  bool native_drivers = false;  ///< What SDK 3 uploads to start scripts runs as it is.
   Amounts capacity;  ///< "cpu" in thousandths, "memory" in bytes, "gpu", instance types in hosts.
 
   /// None if the config does not know it.

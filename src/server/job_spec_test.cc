@@ -141,6 +141,7 @@ TEST_CASE("job config: what cannot be is one clear line") {
   } const cases[] = {
       {R"([])", "jobs: expected an object"},
       {R"({"image": {}})", "jobs.image: expected python, images"},
+      {R"({"native_drivers": 1})", "jobs.native_drivers: expected true"},
       {R"({"python": ""})", "jobs.python: expected text"},
       {R"({"instance_types": []})", "jobs.instance_types: expected an object"},
       {R"({"instance_types": {"a": {"cpus": -1}}})", "jobs.instance_types.a.cpus: expected a num"},

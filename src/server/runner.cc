@@ -1,5 +1,6 @@
 #include "server/runner.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "platform/crowded.h"
+#include "server/sdk_drivers.h"
 
 namespace muster::server {
 namespace {
@@ -107,8 +109,9 @@ JobFinish finish_of(const platform::JobReport& report) {
   if (end.status != End::failed) return finish;
   const job::Outcome::Kind kind = end.verdict.outcome.kind;
   const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
-  std::string reason = (own ? "AlgorithmError: " : "ClientError: ") + end.reason;
-  if (own && !end.verdict.last_lines.empty()) reason += "\n" + end.verdict.last_lines;
+  const bool theirs = own && report.trouble.empty();
+  std::string reason = (theirs ? "AlgorithmError: " : "ClientError: ") + end.reason;
+  if (theirs && !end.verdict.last_lines.empty()) reason += "\n" + end.verdict.last_lines;
   finish.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
   return finish;
 }
@@ -121,8 +124,22 @@ Runner::Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, obj
       metrics_(metrics),
       keys_(keys),
       options_(std::move(options)),
-      machine_(loop, machine_env(options_.env, options_.data + "/machine"), "/proc/self/exe",
-               true) {}
+      machine_(loop, machine_env(options_.env, options_.data + "/machine"),
+               kept_program(options_.data + "/machine"), true) {}
+
+std::string Runner::kept_program(const std::string& folder) {
+  constexpr const char* own = "/proc/self/exe";
+  const std::string path = folder + "/sm";
+  const std::string fresh = path + ".new";
+  if (!make_folders(folder, 0700)) return own;
+  ::unlink(fresh.c_str());
+  if (::linkat(AT_FDCWD, own, AT_FDCWD, fresh.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    std::error_code failed;
+    std::filesystem::copy_file(own, fresh, failed);
+    if (failed) return own;
+  }
+  return ::rename(fresh.c_str(), path.c_str()) == 0 ? path : own;
+}
 
 Result<void> Runner::start() {
   for (const std::string& name : TRY(store_.unfinished())) {
@@ -252,13 +269,27 @@ loop::Task<Result<job::Spec>> Runner::specify(Json request) {
                .region = options_.region,
                .credentials_file = *std::move(file),
                .ca_file = {}};
+  const std::optional<Job> job = store_.job(name).value_or(std::nullopt);
+  if (job) places.environment["TRAINING_JOB_ARN"] = job->arn;
   places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
   places.environment["AWS_REGION"] = options_.region;
   places.environment["AWS_DEFAULT_REGION"] = options_.region;
   Result<job::Spec> spec = job_spec(request, options_.config, places);
+  if (spec && !options_.config.native_drivers) replace_drivers(request, *spec);
   if (spec)
     platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
+}
+
+void Runner::replace_drivers(const Json& request, job::Spec& spec) const {
+  const std::string url = drivers_url(request);
+  if (url.empty()) return;
+  const Result<objects::S3Url> source = objects::parse_s3_url(url + "/sourcecode.json");
+  const Result<objects::S3Url> distributed = objects::parse_s3_url(url + "/distributed.json");
+  if (!source || !distributed) return;
+  const Result<std::string> source_text = options_.read_object(*source);
+  const Result<std::string> distributed_text = options_.read_object(*distributed);
+  if (source_text && distributed_text) take_over(spec, *source_text, *distributed_text);
 }
 
 /// A key of the job's own, once: a resumed job's hosts have the one of their start.

@@ -34,6 +34,8 @@ class Runner final : public Jobs {
     Env env;  ///< PATH finds programs.
     std::function<UnixMillis()> now;
     std::function<AccessKey()> fresh_key;
+    /// A small object of S3. Error: `not_found`, `system`.
+    std::function<Result<std::string>(const objects::S3Url& url)> read_object;
   };
   /// All but `options` outlive this.
   Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, objects::KeyRing& keys,
@@ -62,11 +64,14 @@ class Runner final : public Jobs {
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
   loop::Task<Result<job::Spec>> specify(Json request);
+  void replace_drivers(const Json& request, job::Spec& spec) const;
   Result<std::string> give_key(const std::string& name, const Json& request, JobPlaces& places);
   Result<Json> request_of(const std::string& name);
   void keep_journals(const std::string& name);
   void fail_job(const std::string& name, const Error& error);
   void finish(const std::string& name, const JobFinish& finish);
+  /// What stewards are started from: stays there when `sm` is replaced under a running server.
+  static std::string kept_program(const std::string& folder);
   std::string machine_folder() const { return options_.data + "/machine"; }
   std::string credentials_file(const std::string& name) const;
 

@@ -130,6 +130,14 @@ Result<void> load_keys(Server& server) {
   return {};
 }
 
+Result<std::string> read_object(const Server& server, const objects::S3Url& url) {
+  const std::shared_ptr<objects::Bucket> bucket = server.buckets->find(url.bucket);
+  if (!bucket) return fail(Errc::not_found, objects::text_of(url) + ": no such bucket");
+  const std::optional<objects::OpenedObject> object = TRY(bucket->find(url.key, true));
+  if (object && object->is_small) return object->small;
+  return fail(Errc::not_found, objects::text_of(url) + ": no such object, or not a small one");
+}
+
 loop::Task<Answer> through(Server& server, Call call) {
   co_return server.service->operate(call);
 }
@@ -171,6 +179,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs.region = server.config.realm.region;
   jobs.env = env;
   jobs.now = wall_clock;
+  jobs.read_object = [&server](const objects::S3Url& url) { return read_object(server, url); };
   jobs.fresh_key = [] { return fresh_key(wall_clock()); };
   server.service.emplace(server.loop, *server.store, server.keys,
                          Service::Options{server.config.realm, std::move(jobs)});

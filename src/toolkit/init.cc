@@ -31,6 +31,7 @@ constexpr int look_again_ms = 20;
 
 struct InitArgs {
   int lifeline = -1;
+  bool everyone = false;  ///< Signals are for all processes, and a stop waits for all of them.
   Args program;
 };
 
@@ -44,8 +45,12 @@ Result<InitArgs> init_args(const Args& args) {
     result.lifeline = static_cast<int>(*fd);
     at = 2;
   }
+  if (at < args.size() && args[at] == "--everyone") {
+    result.everyone = true;
+    ++at;
+  }
   if (at >= args.size() || args[at] != "--" || at + 1 >= args.size())
-    return fail(Errc::invalid_input, "expected [--lifeline FD] -- PROGRAM [ARGS]");
+    return fail(Errc::invalid_input, "expected [--lifeline FD] [--everyone] -- PROGRAM [ARGS]");
   result.program.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
   return result;
 }
@@ -107,7 +112,15 @@ bool lifeline_ended(int lifeline) {
   return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
 }
 
-int follow(pid_t program, const Fd& signals, int lifeline) {
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+int follow(pid_t program, const Fd& signals, const InitArgs& given) {
+  const int lifeline = given.lifeline;
+  bool stopping = false;
+  std::optional<int> end;
   std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
   while (true) {
     if (::poll(fds.data(), fds.size(), -1) < 0) continue;
@@ -118,11 +131,18 @@ int follow(pid_t program, const Fd& signals, int lifeline) {
     signalfd_siginfo info{};
     while (::read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
       const int number = static_cast<int>(info.ssi_signo);
-      if (number != SIGCHLD) ::kill(program, number);
+      if (number == SIGCHLD) continue;
+      stopping = stopping || number == SIGTERM;
+      if (!end) ::kill(program, number);
+      if (!given.everyone) continue;
+      for (const pid_t pid : supervise::descendants(::getpid()))
+        if (pid != program) ::kill(pid, number);
     }
-    if (const std::optional<int> status = reap(program)) {
+    if (const std::optional<int> status = reap(program)) end = status;
+    // A shell dies of the signal at once, what it started may still save its work.
+    if (end && !(given.everyone && stopping && has_children())) {
       kill_all(signals);
-      return *status;
+      return *end;
     }
   }
 }
@@ -147,7 +167,7 @@ int init_main(const Args& args, const Env& env) {
   // Our own end of the steward's stream: it must end with the program.
   const supervise::Stdio passed = passed_on(env);
   for (const auto& [theirs, ours] : passed.extra) ::close(ours);
-  return follow(*pid, signals, given->lifeline);
+  return follow(*pid, signals, *given);
 }
 
 }  // namespace muster::toolkit

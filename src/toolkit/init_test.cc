@@ -70,7 +70,7 @@ TEST_CASE("init: it ends as its program does") {
        {"--", "no-such-program"},
        127,
        "sm init: error: no-such-program: not found"},
-      {"no program", {"--"}, 2, "sm init: error: expected [--lifeline FD] -- PROGRAM [ARGS]"},
+      {"no program", {"--"}, 2, "sm init: error: expected [--lifeline FD] [--everyone] -- PROG"},
       {"no separator", {"true"}, 2, "sm init: error: expected"},
       {"nothing", {}, 2, "sm init: error: expected"},
       {"no descriptor",
@@ -104,6 +104,16 @@ TEST_CASE("init: signals are passed on to the program") {
     CHECK(read_until(init.out, "\n") == c.want);
   }
   CHECK(init.wait() == 5);
+}
+
+TEST_CASE("init: a stop reaches everyone, and those that save their work may end it") {
+  const Init init({"--everyone", "--", "/bin/bash", "-c",
+                   "(trap 'echo saved; exit 0' TERM; echo up; "
+                   "while :; do sleep 0.05; done) & wait"});
+  CHECK(read_until(init.out, "up\n") == "up\n");
+  ::kill(init.pid, SIGTERM);
+  CHECK(read_until(init.out, "\n") == "saved\n");
+  CHECK(init.wait() == 128 + SIGTERM);
 }
 
 TEST_CASE("init: what is orphaned is reaped, and what is left is killed when the program ends") {

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from process import children_of
+from process import children_of, wait_until
 from test_operators import SUM, TF_LINE, TORCH, TRAINER, entry_job, with_sm
 from training import GUARD_SECONDS, host_environment
 
@@ -98,9 +98,11 @@ def test_a_lost_host_ends_all_of_every_operator(training, line, lost):
     job.start().leader.wait_for_output(b"it runs", GUARD_SECONDS)
     survivor = next(host for host in job.hosts if host.name != lost)
     began = time.monotonic()
-    os.kill(next(host for host in job.hosts if host.name == lost).pid, signal.SIGKILL)
+    victim = next(host for host in job.hosts if host.name == lost)
+    os.kill(victim.pid, signal.SIGKILL)
     code = job[survivor.name].wait(GUARD_SECONDS)
     took = time.monotonic() - began
+    wait_until("the host to be gone", lambda: not victim.running())
     assert code == 1 and lost in job.failure(survivor.name), job.story()
     assert took < FAULT_SECONDS, took
     job.assert_quiet()

@@ -20,14 +20,14 @@ SOURCE = str(pathlib.Path(__file__).with_name("source"))
 ROLE = "arn:aws:iam::000000000000:role/muster"
 
 
-def trained(folder, entry, distributed, instances, session):
+def trained(folder, entry, distributed, instances, session, image="host"):
     logging.basicConfig(level=logging.INFO)  # Where this SDK shows a job's lines.
     file = pathlib.Path(folder, "train.txt")
     file.write_text("train")
     trainer = ModelTrainer(
         sagemaker_session=session,
         role=ROLE,
-        training_image="host",
+        training_image=image,
         base_job_name="v3",
         source_code=SourceCode(source_dir=SOURCE, entry_script=entry),
         distributed=distributed,
@@ -56,7 +56,7 @@ def mpi(folder):
 
 def torchrun(folder):
     distributed = Torchrun(process_count_per_node=2)
-    return trained(folder, "workers.py", distributed, 2, muster.session())
+    return trained(folder, "workers.py", distributed, 2, muster.session(), "torch")
 
 
 if __name__ == "__main__":
