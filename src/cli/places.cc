@@ -79,8 +79,10 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
     places.script =
         TRY(script_in(places.source_folder, options.source_folder, options.script, cwd));
   }
-  for (const auto& [name, folder] : options.inputs)
-    places.inputs.push_back({name, TRY(real_folder("--input " + name, absolute(folder, cwd)))});
+  for (const auto& [name, folder] : options.inputs) {
+    const std::string found = TRY(real_folder("--input " + name, absolute(folder, cwd)));
+    places.inputs.push_back({name, found});
+  }
   if (!options.output.empty()) {
     places.output = absolute(options.output, cwd);
     const Result<void> usable = platform::check_output_folder(places.output);

@@ -259,8 +259,8 @@ TEST_CASE("bundle: entry point and arguments stand in train's place, checkpoints
   for (const char* arg : {"/usr/local/bin/train", "-c", "a b"}) want.push_back(arg);
   CHECK(args_of() == want);
   spec.spec.entrypoint = {"/bin/bash"};
-  want = {"/usr/local/bin/sm", "init", "--lifeline", "4", "--everyone", "--", "/bin/bash", "-c",
-          "a b"};
+  want = {"/usr/local/bin/sm", "init", "--lifeline", "4", "--everyone", "--",
+          "/bin/bash",         "-c",   "a b"};
   CHECK(args_of() == want);
   spec.spec.checkpoint_path = "/data/ck";
   CHECK(mount_at(*parse_json(bundle_config(spec, facts())), "/data/ck") == nullptr);

@@ -139,7 +139,10 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
   for (const std::shared_ptr<ServerHome>& home : serving->homes) {
     home->loop.post([home, serving, all] {
       home->stopping = true;
-      home->emptied = [serving] { serving->main.post([serving] { serving->emptied.notify(); }); };
+      home->emptied = [weak = std::weak_ptr<Serving>(serving)] {
+        const std::shared_ptr<Serving> whole = weak.lock();  // It owns this home.
+        if (whole) whole->main.post([whole] { whole->emptied.notify(); });
+      };
       for (ServerConnection* connection : home->connections)
         if (all || connection->idle()) connection->cut();
     });

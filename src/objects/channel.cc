@@ -65,7 +65,9 @@ Result<std::vector<FetchItem>> plan_fetch(const std::vector<S3Object>& objects, 
   std::size_t number = 0;
   for (const S3Object& object : objects) {
     const std::string_view rest = std::string_view(object.key).substr(cut);
-    FetchItem item{object, TRY(safe_path(object.key, rest))};
+    FetchItem item;
+    item.path = TRY(safe_path(object.key, rest));
+    item.object = object;
     item.folder = rest.empty() || rest.ends_with('/');
     if (item.path.empty() && item.folder) continue;  // The channel's own folder.
     if (item.folder) {

@@ -1,5 +1,6 @@
 #include "server/job_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -78,6 +79,16 @@ Result<Amounts> capacity_at(const Json& json) {
   return capacity;
 }
 
+/// A JSON object has no order of its own: names without '*' come first, then longer ones.
+template <class T>
+void most_exact_first(std::vector<T>& named) {
+  std::stable_sort(named.begin(), named.end(), [](const T& a, const T& b) {
+    const bool open_a = a.pattern.find('*') != std::string::npos;
+    const bool open_b = b.pattern.find('*') != std::string::npos;
+    return open_a != open_b ? open_b : a.pattern.size() > b.pattern.size();
+  });
+}
+
 JobConfig without_file() {
   JobConfig config;
   config.instances = {{"*", {}}};
@@ -139,12 +150,16 @@ Result<JobConfig> job_config_from(const Json& json) {
     } else if (key == "instance_types") {
       if (!value.is_object()) return wrong(key, "an object of instance types");
       config.instances.clear();
-      for (const auto& [name, instance] : value.items())
-        config.instances.push_back({name, TRY(instance_at(instance, key + "." + name))});
+      for (const auto& [name, each] : value.items()) {
+        const JobConfig::Instance instance = TRY(instance_at(each, key + "." + name));
+        config.instances.push_back({name, instance});
+      }
     } else {
       return wrong(key, "python, images, capacity, instance_types or native_drivers as its name");
     }
   }
+  most_exact_first(config.instances);
+  most_exact_first(config.images);
   return config;
 }
 

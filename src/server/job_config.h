@@ -32,7 +32,7 @@ struct JobConfig {
     std::string pattern;  ///< As above.
     std::string python;   ///< Interpreter of its jobs; empty: `python`.
   };
-  std::vector<Named> instances;  ///< The first that fits counts.
+  std::vector<Named> instances;  ///< The first that fits counts; most exact ones come first.
   std::vector<Image> images;     ///< Likewise.
   std::string python = "python3";
   bool native_drivers = false;  ///< What SDK 3 uploads to start scripts runs as it is.

@@ -109,6 +109,19 @@ TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
         std::vector<std::string>{"s3://b/demo/", "s3://b/checkpoints", "s3://b/demo/model"});
 }
 
+TEST_CASE("job config: the most exact name counts, wherever it stands") {
+  const JobConfig config = config_of(
+      R"({"instance_types": {"*": {"gpus": 1}, "ml.*": {"gpus": 2}, "ml.p4": {"gpus": 8}},
+          "images": {"*": {"python": "a"}, "torch*": {"python": "b"}, "torch:2": {}},
+          "python": "c"})");
+  CHECK(config.instance("x")->gpus == 1);
+  CHECK(config.instance("ml.c5")->gpus == 2);
+  CHECK(config.instance("ml.p4")->gpus == 8);
+  CHECK(config.python_of("host") == "a");
+  CHECK(config.python_of("torch:1") == "b");
+  CHECK(config.python_of("torch:2") == "c");
+}
+
 TEST_CASE("job config: patterns") {
   struct {
     const char* pattern;
