@@ -35,6 +35,9 @@ for epoch in range(args.epochs):
         optimizer.step()
         total += loss.item()
     losses.append(total / (len(x) / 50))
+    if epoch == 0:
+        sys.stdout.write(f"worker {rank} has seen all its digits once\n")
+        sys.stdout.flush()
 accuracy = (model(test_x).argmax(1) == test_y).float().mean().item()
 weights = [part.detach().numpy() for part in model.parameters()]
 # One write: the ranks of a torchrun agent share its pipe, and print() may write its newline apart.

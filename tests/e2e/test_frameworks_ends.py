@@ -23,6 +23,7 @@ from test_faults import (
 pytestmark = [pytest.mark.framework, pytest.mark.more]
 
 TF = ("tf", "digits/tf_parameter_server.sh", {"steps": "1000000"})
+TORCH = ("torch", "digits/torch_ddp.sh", {"epochs": "1000000"})
 MXNET = ("mxnet", "digits/mxnet_dist.sh", {"epochs": "1000000"})
 
 
@@ -55,6 +56,9 @@ KILLS = {
     "tf_worker": (TF, kill_task("--job_name worker"), "algo-2", r"worker 1 on algo-2: killed by"),
     "tf_train": (TF, kill_train, "algo-2", rf"algo-2.*({LOST})"),
     "tf_host": (TF, on_host("kill"), "algo-2", rf"algo-2.*({LOST})"),
+    "torch_rank": (TORCH, kill_task(" RANK=2 "), "algo-2", r"torchrun on algo-2: exit code 1"),
+    "torch_train": (TORCH, kill_train, "algo-2", rf"algo-2.*({LOST})"),
+    "torch_host": (TORCH, on_host("kill"), "algo-2", rf"algo-2.*({LOST})"),
     "scheduler": (
         MXNET,
         kill_task("DMLC_ROLE=scheduler"),
