@@ -40,7 +40,8 @@ ip link set br0 up
 echo ready
 """ + REAPER
 
-# $1: the host's name, $2: its folder, $3: the repository (hidden by /tmp if it lies there).
+# $1: the host's name, $2: its folder; $3: the repository, $4: where the frameworks lie, if in /tmp
+# (both are hidden by the host's /tmp if they lie there).
 HOST_SCRIPT = """
 set -e
 hostname "$1"
@@ -48,7 +49,15 @@ mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/lock /run/sshd /run/lab/repository /run/lab/home
 mount --bind "$3" /run/lab/repository
+if [ -n "$4" ]; then
+  mkdir /run/lab/frameworks
+  mount --bind "$4" /run/lab/frameworks
+fi
 mount -t tmpfs -o mode=1777 tmpfs /tmp
+if [ -n "$4" ]; then
+  mkdir -p "$4"
+  mount --move /run/lab/frameworks "$4"
+fi
 mkdir -p "$3"
 mountpoint -q "$3" || [ -e "$3/Makefile" ] || mount --move /run/lab/repository "$3"
 for name in etc opt; do
@@ -87,6 +96,15 @@ def _first_process(top: int, depth: int) -> int:
     return wait_until("a namespace's first process", find)
 
 
+def frameworks_in_tmp() -> str:
+    """The folder that build/frameworks leads to, where a host's own /tmp would hide it."""
+    for link in (REPOSITORY / "build" / "frameworks").glob("*"):
+        folder = str(link.resolve().parent)
+        if folder.startswith("/tmp/") and not folder.startswith(f"{REPOSITORY}/"):
+            return folder
+    return ""
+
+
 class Host:
     """One test host. Its `folder` outlives it; `base` is what it sees as /opt/ml."""
 
@@ -112,7 +130,8 @@ class Host:
             "--kill-child=KILL",
             "--mount-proc",
         ]
-        argv = enter + make + ["sh", "-c", HOST_SCRIPT, "host", self.name, self.folder, REPOSITORY]
+        places = [self.name, self.folder, REPOSITORY, frameworks_in_tmp()]
+        argv = enter + make + ["sh", "-c", HOST_SCRIPT, "host", *places]
         self._process = subprocess.Popen(
             [str(word) for word in argv],
             stdin=subprocess.DEVNULL,
