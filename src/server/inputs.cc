@@ -62,6 +62,22 @@ const Json* object_of(const Json& input, const char* name) {
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
+const Json& inside(const Json& input, std::initializer_list<const char*> names) {
+  static const Json none = Json::object();
+  const Json* here = &input;
+  for (const char* name : names) {
+    here = object_of(*here, name);
+    if (here == nullptr) return none;
+  }
+  return *here;
+}
+
+const Json& elements(const Json& input, const char* name) {
+  static const Json none = Json::array();
+  const Json* list = list_of(input, name);
+  return list == nullptr ? none : *list;
+}
+
 double seconds(UnixMillis time) {
   return static_cast<double>(time.count()) / 1000;
 }

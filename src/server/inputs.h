@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ std::optional<UnixMillis> time_of(const Json& input, const char* name);
 const Json* list_of(const Json& input, const char* name);
 /// A member that is a structure; null if it is none.
 const Json* object_of(const Json& input, const char* name);
+
+/// The structure that `names` lead to, one inside the other; an empty one if there is none.
+const Json& inside(const Json& input, std::initializer_list<const char*> names);
+/// The elements of a member that is a list; none if it is none.
+const Json& elements(const Json& input, const char* name);
 
 /// Epoch seconds with their milliseconds, as answers hold times.
 double seconds(UnixMillis time);

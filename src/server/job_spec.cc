@@ -2,31 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/inputs.h"
+
 namespace muster::server {
 namespace {
 
 constexpr std::chrono::seconds stop_grace{120};  // SageMaker's, between SIGTERM and SIGKILL.
-
-/// The value at a path of members, or null.
-const Json& at(const Json& json, std::initializer_list<const char*> path) {
-  static const Json none;
-  const Json* here = &json;
-  for (const char* name : path) {
-    if (!here->is_object()) return none;
-    const auto found = here->find(name);
-    if (found == here->end()) return none;
-    here = &*found;
-  }
-  return *here;
-}
-
-std::string text_of(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : std::string();
-}
-
-std::int64_t number_of(const Json& json) {
-  return json.is_number_integer() ? json.get<std::int64_t>() : 0;
-}
 
 Refusal bad(std::string message) {
   return {"ValidationException", std::move(message)};
@@ -39,45 +20,45 @@ struct Group {
 };
 
 std::vector<Group> groups_of(const Json& request) {
-  const Json& resources = at(request, {"ResourceConfig"});
   std::vector<Group> groups;
-  for (const Json& group : at(resources, {"InstanceGroups"}))
+  const Json& resources = inside(request, {"ResourceConfig"});
+  const auto add_group = [&groups](const Json& from) {
     groups.push_back(
-        {text_of(at(group, {"InstanceType"})), number_of(at(group, {"InstanceCount"}))});
-  if (groups.empty())
-    groups.push_back(
-        {text_of(at(resources, {"InstanceType"})), number_of(at(resources, {"InstanceCount"}))});
+        {text_of(from, "InstanceType"), integer_of(from, "InstanceCount").value_or(0)});
+  };
+  for (const Json& group : elements(resources, "InstanceGroups")) add_group(group);
+  if (groups.empty()) add_group(resources);
   return groups;
-}
-
-std::string image_of(const Json& request) {
-  return text_of(at(request, {"AlgorithmSpecification", "TrainingImage"}));
 }
 
 /// A hyperparameter as the user meant it: the SDK's framework classes quote texts as JSON.
 std::string hyperparameter(const Json& request, const char* name) {
-  const std::string text = text_of(at(request, {"HyperParameters", name}));
+  const std::string text = text_of(inside(request, {"HyperParameters"}), name);
   const Json decoded = Json::parse(text, nullptr, false);
   return decoded.is_string() ? decoded.get<std::string>() : text;
 }
 
 std::optional<Refusal> refused_channel(const Json& channel, std::size_t number) {
   const std::string where = "InputDataConfig[" + std::to_string(number) + "]";
-  const Json& source = at(channel, {"DataSource", "S3DataSource"});
-  if (source.is_null())
+  const Json& source = inside(channel, {"DataSource", "S3DataSource"});
+  if (source.empty())
     return bad(where + ".DataSource: this server reads channels from S3 only; want S3DataSource");
-  if (text_of(at(source, {"S3DataType"})) == "AugmentedManifestFile")
+  if (text_of(source, "S3DataType") == "AugmentedManifestFile")
     return bad(where + ".S3DataType: AugmentedManifestFile needs Pipe mode; want S3Prefix or " +
                "ManifestFile");
-  const std::string mode = text_of(at(channel, {"InputMode"}));
-  if (mode == "Pipe") return bad(where + ".InputMode is Pipe; this server has File");
+  if (text_of(channel, "InputMode") == "Pipe")
+    return bad(where + ".InputMode is Pipe; this server has File");
   return std::nullopt;
 }
 
 }  // namespace
 
+std::string image_of(const Json& request) {
+  return text_of(inside(request, {"AlgorithmSpecification"}), "TrainingImage");
+}
+
 std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
-  const Json& algorithm = at(request, {"AlgorithmSpecification"});
+  const Json& algorithm = inside(request, {"AlgorithmSpecification"});
   const std::string image = image_of(request);
   if (image.empty())
     return bad(
@@ -87,7 +68,7 @@ std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
     return bad("TrainingImage " + image +
                ": this server runs the image `host` and those that `jobs.images` of its config "
                "names");
-  if (text_of(at(algorithm, {"TrainingInputMode"})) == "Pipe")
+  if (text_of(algorithm, "TrainingInputMode") == "Pipe")
     return bad("TrainingInputMode is Pipe; this server has File");
   std::int64_t hosts = 0;
   for (const Group& group : groups_of(request)) {
@@ -98,7 +79,7 @@ std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
     hosts += group.count;
   }
   std::size_t number = 0;
-  for (const Json& channel : at(request, {"InputDataConfig"}))
+  for (const Json& channel : elements(request, "InputDataConfig"))
     if (std::optional<Refusal> refusal = refused_channel(channel, number++)) return refusal;
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request, config));
   if (lines.empty()) return std::nullopt;
@@ -149,16 +130,16 @@ JobReach reach_of(const Json& request) {
     reach.reads.push_back(url);
     reach.writes.push_back(url);
   };
-  for (const Json& channel : at(request, {"InputDataConfig"})) {
-    const std::string url = text_of(at(channel, {"DataSource", "S3DataSource", "S3Uri"}));
+  for (const Json& channel : elements(request, "InputDataConfig")) {
+    const std::string url = text_of(inside(channel, {"DataSource", "S3DataSource"}), "S3Uri");
     if (!url.empty()) reach.reads.push_back(url);
   }
   const std::string code = hyperparameter(request, "sagemaker_submit_directory");
   if (code.starts_with("s3://")) reach.reads.push_back(code);
-  std::string output = text_of(at(request, {"OutputDataConfig", "S3OutputPath"}));
+  std::string output = text_of(inside(request, {"OutputDataConfig"}), "S3OutputPath");
   while (output.ends_with('/')) output.pop_back();
-  if (!output.empty()) read_write(output + "/" + text_of(at(request, {"TrainingJobName"})) + "/");
-  read_write(text_of(at(request, {"CheckpointConfig", "S3Uri"})));
+  if (!output.empty()) read_write(output + "/" + text_of(request, "TrainingJobName") + "/");
+  read_write(text_of(inside(request, {"CheckpointConfig"}), "S3Uri"));
   read_write(hyperparameter(request, "model_dir"));
   return reach;
 }

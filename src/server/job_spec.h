@@ -24,6 +24,9 @@ struct JobPlaces {
 /// images. What muster has not: Pipe and FastFile mode, file systems, algorithms by name.
 std::optional<Refusal> refused(const Json& request, const JobConfig& config);
 
+/// The job's TrainingImage; empty for none.
+std::string image_of(const Json& request);
+
 /// Error: `invalid_input`, as job::check().
 Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const JobPlaces& places);
 

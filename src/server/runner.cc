@@ -226,9 +226,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   const Result<std::optional<Job>> job = store_.job(name);
   if (!job) co_return job.error();
   if (!*job) co_return Result<void>();
-  Result<Json> request = parse_json((*job)->request);
-  if (!request) co_return request.error();
-  Result<job::Spec> spec = co_await specify(*std::move(request));
+  Result<job::Spec> spec = co_await specify(**job);
   if (!spec) co_return spec.error();
   const JobState& state = (*job)->state;
   if (resumed && state.training_start) {
@@ -252,9 +250,10 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   co_return Result<void>();
 }
 
-loop::Task<Result<job::Spec>> Runner::specify(Json request) {
-  const std::string name = request.value("TrainingJobName", "");
-  const std::string image = request["AlgorithmSpecification"].value("TrainingImage", "");
+loop::Task<Result<job::Spec>> Runner::specify(Job job) {
+  const Result<Json> request = parse_json(job.request);
+  if (!request) co_return request.error();
+  const std::string image = image_of(*request);
   const std::string python = options_.config.python_of(image).value_or(options_.config.python);
   Result<platform::Interpreter> interpreter = co_await machine_.interpreter(python, "/");
   if (!interpreter) co_return interpreter.error().in("the image " + image);
@@ -263,19 +262,18 @@ loop::Task<Result<job::Spec>> Runner::specify(Json request) {
   places.interpreter = interpreter->places;
   const Env::const_iterator path = options_.env.find("PATH");
   places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
-  Result<std::string> file = give_key(name, request, places);
+  Result<std::string> file = give_key(job, *request, places);
   if (!file) co_return file.error();
   places.s3 = {.endpoint = options_.endpoint,
                .region = options_.region,
                .credentials_file = *std::move(file),
                .ca_file = {}};
-  const std::optional<Job> job = store_.job(name).value_or(std::nullopt);
-  if (job) places.environment["TRAINING_JOB_ARN"] = job->arn;
+  places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
   places.environment["AWS_REGION"] = options_.region;
   places.environment["AWS_DEFAULT_REGION"] = options_.region;
-  Result<job::Spec> spec = job_spec(request, options_.config, places);
-  if (spec && !options_.config.native_drivers) replace_drivers(request, *spec);
+  Result<job::Spec> spec = job_spec(*request, options_.config, places);
+  if (spec && !options_.config.native_drivers) replace_drivers(*request, *spec);
   if (spec)
     platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
@@ -293,22 +291,20 @@ void Runner::replace_drivers(const Json& request, job::Spec& spec) const {
 }
 
 /// A key of the job's own, once: a resumed job's hosts have the one of their start.
-Result<std::string> Runner::give_key(const std::string& name, const Json& request,
-                                     JobPlaces& places) {
-  const std::optional<Job> job = TRY(store_.job(name));
+Result<std::string> Runner::give_key(const Job& job, const Json& request, JobPlaces& places) {
   std::optional<AccessKey> key;
-  if (job && !job->note.empty()) key = TRY(store_.key(job->note));
+  if (!job.note.empty()) key = TRY(store_.key(job.note));
   if (!key) {
     key = options_.fresh_key();
-    key->job = name;
+    key->job = job.name;
     TRY(store_.add_key(*key));
-    TRY(store_.put_note(name, key->id));
+    TRY(store_.put_note(job.name, key->id));
   }
   const JobReach reach = reach_of(request);
   objects::AccessKey known;
   known.id = key->id;
   known.secret = key->secret;
-  known.owner = name;
+  known.owner = job.name;
   known.policy.limited = true;
   known.policy.reads = TRY(urls_from(reach.reads));
   known.policy.writes = TRY(urls_from(reach.writes));
@@ -316,7 +312,7 @@ Result<std::string> Runner::give_key(const std::string& name, const Json& reques
   places.environment["AWS_ACCESS_KEY_ID"] = key->id;
   places.environment["AWS_SECRET_ACCESS_KEY"] = key->secret;
   TRY(make_folders(options_.data + "/keys", 0700));
-  const std::string file = credentials_file(name);
+  const std::string file = credentials_file(job.name);
   TRY(write_file(file,
                  "[default]\naws_access_key_id = " + key->id +
                      "\naws_secret_access_key = " + key->secret + "\n",

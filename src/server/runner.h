@@ -63,9 +63,9 @@ class Runner final : public Jobs {
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
-  loop::Task<Result<job::Spec>> specify(Json request);
+  loop::Task<Result<job::Spec>> specify(Job job);
   void replace_drivers(const Json& request, job::Spec& spec) const;
-  Result<std::string> give_key(const std::string& name, const Json& request, JobPlaces& places);
+  Result<std::string> give_key(const Job& job, const Json& request, JobPlaces& places);
   Result<Json> request_of(const std::string& name);
   void keep_journals(const std::string& name);
   void fail_job(const std::string& name, const Error& error);

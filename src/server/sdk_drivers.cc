@@ -3,26 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "server/inputs.h"
+#include "server/json_protocol.h"
 
 namespace muster::server {
 namespace {
 
-constexpr std::size_t file_bytes_max = 1u << 20;
 constexpr const char* channel_name = "sm_drivers";
 constexpr const char* first_script = "/opt/ml/input/data/sm_drivers/sm_train.sh";
 constexpr const char* code_folder = "/opt/ml/input/data/code";
-
-std::string text_at(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-/// An object, or null.
-Json object_of(std::string_view text) {
-  if (text.size() > file_bytes_max) return nullptr;
-  const Json json = Json::parse(text, nullptr, false);
-  return json.is_object() ? json : Json();
-}
 
 /// The hyperparameters that say what `distributed` does; null for a class that is not known.
 Json launcher_of(const Json& distributed) {
@@ -47,25 +36,27 @@ Json launcher_of(const Json& distributed) {
 }  // namespace
 
 std::string drivers_url(const Json& request) {
-  const Json& algorithm = request.value("AlgorithmSpecification", Json::object());
   bool starts = false;
-  for (const Json& word : algorithm.value("ContainerArguments", Json::array()))
-    starts = starts || (word.is_string() &&
-                        word.get_ref<const std::string&>().find(first_script) != std::string::npos);
+  for (const std::string& word :
+       texts_of(inside(request, {"AlgorithmSpecification"}), "ContainerArguments"))
+    starts = starts || word.find(first_script) != std::string::npos;
   if (!starts) return {};
-  for (const Json& channel : request.value("InputDataConfig", Json::array()))
-    if (text_at(channel, "ChannelName") == channel_name)
-      return text_at(channel["DataSource"]["S3DataSource"], "S3Uri");
+  for (const Json& channel : elements(request, "InputDataConfig"))
+    if (text_of(channel, "ChannelName") == channel_name)
+      return text_of(inside(channel, {"DataSource", "S3DataSource"}), "S3Uri");
   return {};
 }
 
 bool take_over(job::Spec& spec, std::string_view sourcecode, std::string_view distributed) {
-  const Json source = object_of(sourcecode);
-  const Json distribution = object_of(distributed);
-  if (!source.is_object() || !distribution.is_object()) return false;
-  const std::string script = text_at(source, "entry_script");
-  if (script.empty() || !text_at(source, "command").empty()) return false;
-  const Json launcher = launcher_of(distribution);
+  if (sourcecode.empty() || distributed.empty()) return false;
+  // As a body from the network: a job's owner wrote them.
+  const std::variant<Json, Refusal> source = read_json(sourcecode);
+  const std::variant<Json, Refusal> distribution = read_json(distributed);
+  if (std::holds_alternative<Refusal>(source) || std::holds_alternative<Refusal>(distribution))
+    return false;
+  const std::string script = text_of(std::get<Json>(source), "entry_script");
+  if (script.empty() || !text_of(std::get<Json>(source), "command").empty()) return false;
+  const Json launcher = launcher_of(std::get<Json>(distribution));
   if (!launcher.is_object()) return false;
   spec.entrypoint.clear();
   spec.arguments.clear();

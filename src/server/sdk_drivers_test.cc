@@ -26,9 +26,20 @@ TEST_CASE("SDK drivers: they are found by what the container runs and the channe
         {"ChannelName": "sm_drivers",
          "DataSource": {"S3DataSource": {"S3Uri": "s3://b/j/input/sm_drivers"}}}]})");
   CHECK(drivers_url(request) == "s3://b/j/input/sm_drivers");
+  Json elsewhere = request;
+  elsewhere["InputDataConfig"][1]["DataSource"] = {{"FileSystemDataSource", Json::object()}};
+  CHECK(drivers_url(elsewhere).empty());
   request["AlgorithmSpecification"]["ContainerArguments"] = {"-c", "python train.py"};
   CHECK(drivers_url(request).empty());
   CHECK(drivers_url(Json::object()).empty());
+}
+
+TEST_CASE("SDK drivers: files that nest without end are left to the drivers") {
+  job::Spec spec = driven();
+  CHECK_FALSE(take_over(
+      spec, "{\"entry_script\": " + std::string(30000, '[') + std::string(30000, ']') + "}", "{}"));
+  CHECK_FALSE(take_over(spec, "", "{}"));
+  CHECK(spec == driven());
 }
 
 TEST_CASE("SDK drivers: muster's launchers take their place") {
