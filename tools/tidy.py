@@ -41,7 +41,7 @@ IMPURE_FILES = {
 IMPURE = [
     (r'#include "loop/', "pure code knows no event loop"),
     (r"#include <(unistd\.h|fstream|filesystem|fcntl\.h|sys/[a-z]+\.h)>", "pure code does no I/O"),
-    (r"::now\(\)", "pure code is told the time"),
+    (r"::now\(\)|\bwall_time\(", "pure code is told the time"),
 ]
 
 # (text, say instead, where it is allowed: how a path starts or ends)

@@ -1,6 +1,7 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -87,6 +88,14 @@ Result<std::string> make_private_folder(const std::string& parent, const std::st
   std::string path = parent + "/" + prefix + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return fail_errno(path);
   return path;
+}
+
+Result<Fd> wait_for_lock(const std::string& path, bool exclusive) {
+  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail_errno(path);
+  while (::flock(lock.get(), exclusive ? LOCK_EX : LOCK_SH) != 0)
+    if (errno != EINTR) return fail_errno(path);
+  return lock;
 }
 
 std::string random_bytes(std::size_t count) {

@@ -60,6 +60,10 @@ Result<void> make_folders(const std::string& path, unsigned mode = 0755);
 /// A new private folder (0700) "<parent>/<prefix>XXXXXX". `parent` exists.
 Result<std::string> make_private_folder(const std::string& parent, const std::string& prefix);
 
+/// Waits for the lock (flock(2)) on the file `path`, which is made (0600) if need be; it goes with
+/// the descriptor. Error: `system`.
+Result<Fd> wait_for_lock(const std::string& path, bool exclusive = true);
+
 /// `count` bytes from the kernel's generator.
 std::string random_bytes(std::size_t count);
 

@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 
@@ -8,6 +9,10 @@ namespace {
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+char lower_letter(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
 /// Length of the well-formed UTF-8 sequence at the start of `bytes`; 0 if there is none.
@@ -63,6 +68,18 @@ std::string trim(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return std::string(text);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string low(text);
+  for (char& c : low) c = lower_letter(c);
+  return low;
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return lower_letter(x) == lower_letter(y);
+         });
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {

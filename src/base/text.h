@@ -14,6 +14,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::vector<std::string> split_words(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string trim(std::string_view text);
+/// ASCII letters alone change.
+std::string lower_case(std::string_view text);
+/// ASCII letters in any case are the same.
+bool same_letters(std::string_view a, std::string_view b);
 
 /// A whole decimal integer, no sign but '-', no spaces; none if it is anything else.
 std::optional<std::int64_t> parse_integer(std::string_view text);

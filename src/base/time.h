@@ -12,4 +12,10 @@ using Duration = Clock::duration;
 /// Wall-clock milliseconds since 1970 (UTC), as they stand in journals and messages.
 using UnixMillis = std::chrono::milliseconds;
 
+/// What the wall clock says. Pure code takes it as an argument, as it does `now`.
+inline UnixMillis wall_time() {
+  return std::chrono::duration_cast<UnixMillis>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/exit_codes.h"
@@ -23,11 +24,6 @@
 
 namespace muster::cli {
 namespace {
-
-UnixMillis wall_time() {
-  return std::chrono::duration_cast<UnixMillis>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
 
 void complain(const std::string& text) {
   static_cast<void>(write_all(STDERR_FILENO, "sm fit: " + text + "\n"));

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -28,19 +28,13 @@ struct Query {
   int limit = limit_default;
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text;
-}
-
 Result<Query> query_from(const JobsOptions& options) {
   Query query;
   query.name = options.name;
   query.limit = TRY(whole_number("--limit", options.limit, limit_max, limit_default));
   if (options.status.empty()) return query;
   for (const char* status : statuses)
-    if (lower(status) == lower(options.status)) query.status = status;
+    if (lower_case(status) == lower_case(options.status)) query.status = status;
   if (query.status.empty())
     return wrong_value("--status", "one of InProgress, Completed, Failed, Stopping, Stopped",
                        options.status);
@@ -68,8 +62,7 @@ loop::Task<Result<int>> list(Client& client, Query query, bool json) {
     for (const Json& job : *summaries) all.push_back(job);
     token = summaries->empty() ? std::string() : member_text(*page, "NextToken");
   } while (!token.empty() && static_cast<int>(all.size()) < query.limit);
-  const UnixMillis now =
-      std::chrono::duration_cast<UnixMillis>(std::chrono::system_clock::now().time_since_epoch());
+  const UnixMillis now = wall_time();
   client.out.text() += json ? to_text(Json{{"TrainingJobSummaries", std::move(all)}}) + "\n"
                             : jobs_table(all, now, client.colour);
   co_return exit_success;

@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -46,8 +46,7 @@ Result<Submission> prepare(const SubmitWords& words) {
   if (!here) return fail(Errc::invalid_input, errno_text("this folder"));
   submission.files = TRY(find_files(options, here.get()));
   if (!options.name.empty()) return submission;
-  const UnixMillis now =
-      std::chrono::duration_cast<UnixMillis>(std::chrono::system_clock::now().time_since_epoch());
+  const UnixMillis now = wall_time();
   const std::string from = options.script.empty() ? options.image : submission.files.script;
   options.name = platform::default_job_name(from, now, hex(random_bytes(2)));
   return submission;

@@ -1,7 +1,6 @@
 #include "engine/network.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,11 +53,7 @@ std::string new_bridge(const std::vector<Entry>& entries) {
 Result<Fd> lock_register(const std::string& register_file) {
   const std::string path = register_file + ".lock";
   TRY(make_folders(path.substr(0, path.rfind('/')), 0700));
-  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail_errno(path);
-  while (::flock(lock.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return fail_errno(path);
-  return lock;
+  return wait_for_lock(path);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "loop/http.h"
 
-#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,8 +72,7 @@ Result<HttpUrl> parse_http_url(std::string_view text) {
 
 std::string HttpHead::value(std::string_view name) const {
   for (const auto& [key, value] : headers)
-    if (key.size() == name.size() && ::strncasecmp(key.data(), name.data(), name.size()) == 0)
-      return value;
+    if (same_letters(key, name)) return value;
   return "";
 }
 

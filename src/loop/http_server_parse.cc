@@ -4,21 +4,14 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace muster::loop {
 namespace {
 
 constexpr std::size_t headers_max = 256;
 constexpr std::size_t chunk_line_bytes_max = 1024;
 constexpr std::size_t trailers_bytes_max = 16 << 10;
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
-bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == y; });
-}
 
 /// RFC 9110's token.
 constexpr std::array<bool, 256> token_table = [] {
@@ -53,7 +46,7 @@ std::string_view trimmed(std::string_view text) {
 bool lists(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
-    if (same_name(trimmed(list.substr(0, comma)), word)) return true;
+    if (same_letters(trimmed(list.substr(0, comma)), word)) return true;
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return false;
@@ -101,25 +94,25 @@ struct Seen {
 
 const char* read_known(std::string_view name, std::string_view value, ParsedHead& head, Seen& seen,
                        int& status) {
-  if (same_name(name, "host")) {
+  if (same_letters(name, "host")) {
     if (++seen.hosts > 1) return "two Host headers";
-  } else if (same_name(name, "content-length")) {
+  } else if (same_letters(name, "content-length")) {
     std::uint64_t bytes = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (error != std::errc() || end != value.data() + value.size() || (bytes >> 62) != 0)
       return "bad Content-Length";
     if (++seen.lengths > 1) return "two Content-Length headers";
     head.incoming.body_bytes = bytes;
-  } else if (same_name(name, "transfer-encoding")) {
-    if (++seen.codings > 1 || !same_name(value, "chunked")) {
+  } else if (same_letters(name, "transfer-encoding")) {
+    if (++seen.codings > 1 || !same_letters(value, "chunked")) {
       status = 501;
       return "Transfer-Encoding is not chunked";
     }
     head.incoming.chunked = true;
-  } else if (same_name(name, "connection")) {
+  } else if (same_letters(name, "connection")) {
     if (lists(value, "close")) head.keep_alive = false;
-  } else if (same_name(name, "expect")) {
-    if (same_name(value, "100-continue")) head.expects_continue = true;
+  } else if (same_letters(name, "expect")) {
+    if (same_letters(value, "100-continue")) head.expects_continue = true;
   }
   return nullptr;
 }
@@ -152,10 +145,7 @@ const char* read_headers(std::string_view lines, ParsedHead& head, int& status) 
 
 std::optional<std::string_view> HttpIncoming::value(std::string_view name) const {
   for (const auto& [key, text] : headers)
-    if (key.size() == name.size() &&
-        std::equal(key.begin(), key.end(), name.begin(),
-                   [](char x, char y) { return lower(x) == lower(y); }))
-      return text;
+    if (same_letters(key, name)) return text;
   return std::nullopt;
 }
 

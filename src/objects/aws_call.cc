@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "base/time.h"
+
 namespace muster::objects {
 namespace {
 
@@ -12,8 +14,7 @@ constexpr std::size_t text_bytes_max = 4u << 20;  // A page of a listing: 1,000 
 loop::Task<Result<AwsAnswer>> aws_exchange(loop::HttpClient& http, AwsRequest request,
                                            std::string service, std::string region,
                                            Credentials credentials, loop::HttpOnBody on_body) {
-  const UnixMillis now =
-      std::chrono::duration_cast<UnixMillis>(std::chrono::system_clock::now().time_since_epoch());
+  const UnixMillis now = wall_time();
   if (request.payload_hash.empty()) request.payload_hash = sha256_hex(request.body);
   SignRequest to_sign{request.method, request.path, request.query, request.headers,
                       request.payload_hash};

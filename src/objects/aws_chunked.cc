@@ -16,13 +16,6 @@ constexpr std::uint64_t chunk_bytes_max = std::uint64_t{5} << 40;  // An object 
 constexpr std::string_view empty_sha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  for (char& c : low)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return low;
-}
-
 /// Where in a body the next byte stands.
 enum class At {
   size,      ///< In "1000;chunk-signature=…\r\n".
@@ -130,7 +123,7 @@ std::optional<AwsError> AwsChunked::State::on_trailer() {
   const std::size_t colon = line.find(':');
   if (colon == std::string::npos || trailers.size() >= trailer_lines_max || !options.has_trailer)
     return s3_failure_of("MalformedTrailerError");
-  std::string name = lower(trim(std::string_view(line).substr(0, colon)));
+  std::string name = lower_case(trim(std::string_view(line).substr(0, colon)));
   std::string value = trim(std::string_view(line).substr(colon + 1));
   if (name == "x-amz-trailer-signature") {
     trailer_signature = std::move(value);
@@ -178,7 +171,7 @@ std::optional<AwsChunked::Options> AwsChunked::options_for(const Verified& verif
                         payload == Payload::chunked_signed_trailer ||
                         (payload == Payload::unsigned_ && !trailer.empty());
   options.decoded_bytes = decoded_bytes;
-  options.trailer = lower(trim(trailer));
+  options.trailer = lower_case(trim(trailer));
   options.signing = verified.chunks;
   return options;
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/text.h"
 #include "objects/s3_request.h"
 #include "objects/sign.h"
 
@@ -131,7 +132,7 @@ void put_canonical_headers(std::string& out, const RequestHead& head, std::strin
     (out += name) += ':';
     bool first = true;
     for (const auto& [key, value] : head.headers) {
-      if (!same_name(key, name)) continue;
+      if (!same_letters(key, name)) continue;
       if (!first) out += ',';
       first = false;
       put_folded(out, value);

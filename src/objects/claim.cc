@@ -133,7 +133,7 @@ std::optional<std::string> query_parameter(const RequestHead& head, std::string_
     const std::string_view one = query.substr(0, end);
     query.remove_prefix(std::min(end + 1, query.size()));
     const std::size_t equals = std::min(one.find('='), one.size());
-    if (!same_name(one.substr(0, equals), name)) continue;
+    if (!same_letters(one.substr(0, equals), name)) continue;
     return percent_decoded(one.substr(std::min(equals + 1, one.size())), true).value_or("");
   }
   return std::nullopt;

@@ -1,6 +1,5 @@
 #include "objects/credentials.h"
 
-#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -8,6 +7,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "loop/wait.h"
 
 namespace muster::objects {
@@ -59,12 +59,6 @@ std::optional<CredentialsFile> file_in(const Env& env) {
   return CredentialsFile{path, profile.empty() ? "default" : profile, !profile.empty()};
 }
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 /// "[ name ]" gives "name".
 std::optional<std::string> section_of(const std::string& line) {
   if (!line.starts_with('[') || line.find(']') == std::string::npos) return std::nullopt;
@@ -74,11 +68,6 @@ std::optional<std::string> section_of(const std::string& line) {
 std::string text_at(const Json& json, const char* name) {
   const auto at = json.find(name);
   return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-UnixMillis unix_now() {
-  return std::chrono::duration_cast<UnixMillis>(
-      std::chrono::system_clock::now().time_since_epoch());
 }
 
 }  // namespace
@@ -112,7 +101,7 @@ Result<std::optional<Credentials>> credentials_in(std::string_view text,
     }
     const std::size_t equals = line.find_first_of("=:");
     if (!inside || equals == std::string::npos) continue;
-    const std::string name = lower(trim(std::string_view(line).substr(0, equals)));
+    const std::string name = lower_case(trim(std::string_view(line).substr(0, equals)));
     const std::string value = trim(std::string_view(line).substr(equals + 1));
     if (name == "aws_access_key_id") found.access_key = value;
     if (name == "aws_secret_access_key") found.secret_key = value;
@@ -183,7 +172,7 @@ loop::Task<Result<Credentials>> CredentialProvider::get() {
                    looked + ", no AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set");
   }
   origin_ = "the container's credentials endpoint";
-  if (cached_ && (!cached_->expires || *cached_->expires - renew_before > unix_now()))
+  if (cached_ && (!cached_->expires || *cached_->expires - renew_before > wall_time()))
     co_return cached_->credentials;
   Result<FetchedCredentials> fetched = fail(Errc::closed, "");
   loop::Timer pause(loop_);
@@ -193,7 +182,7 @@ loop::Task<Result<Credentials>> CredentialProvider::get() {
     if (fetched || fetched.error().code == Errc::denied) break;
   }
   // Until they have expired the old ones do.
-  if (!fetched && cached_ && cached_->expires && *cached_->expires > unix_now())
+  if (!fetched && cached_ && cached_->expires && *cached_->expires > wall_time())
     co_return cached_->credentials;
   if (!fetched) co_return fetched.error().in("no credentials: the container's endpoint");
   cached_ = *fetched;

@@ -477,7 +477,7 @@ std::string_view checksum_name(Checksum kind) {
 std::optional<Checksum> checksum_named(std::string_view name) {
   for (const ChecksumWords& words : checksum_words)
     if (words.kind != Checksum::md5 &&
-        (same_name(name, words.name) || same_name(name, words.header)))
+        (same_letters(name, words.name) || same_letters(name, words.header)))
       return words.kind;
   return std::nullopt;
 }

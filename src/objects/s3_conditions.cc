@@ -81,7 +81,7 @@ std::string_view bucket_of_host(std::string_view host, std::string_view domain) 
     host = host.substr(0, port);
   if (domain.empty() || host.size() < domain.size() + 2) return {};
   const std::size_t dot = host.size() - domain.size() - 1;
-  if (host[dot] != '.' || !same_name(host.substr(dot + 1), domain)) return {};
+  if (host[dot] != '.' || !same_letters(host.substr(dot + 1), domain)) return {};
   return host.substr(0, dot);
 }
 

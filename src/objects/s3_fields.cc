@@ -32,13 +32,6 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  for (char& c : low)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return low;
-}
-
 /// A range that cannot be read is none, as RFC 9110 section 14.2 has it.
 std::optional<AskedRange> range_of(std::string_view text) {
   if (!text.starts_with("bytes=")) return std::nullopt;
@@ -159,7 +152,7 @@ std::string without_chunked(std::string_view coding) {
   std::string kept;
   for (const std::string& one : split(coding, ',')) {
     const std::string word = trim(one);
-    if (word.empty() || same_name(word, "aws-chunked")) continue;
+    if (word.empty() || same_letters(word, "aws-chunked")) continue;
     kept += (kept.empty() ? "" : ",") + word;
   }
   return kept;
@@ -169,7 +162,7 @@ Failed read_length(S3Operation& operation, const RequestHead& head) {
   const std::string_view coding = head.header("content-encoding").value_or("");
   const std::string_view hash = head.header("x-amz-content-sha256").value_or("");
   const bool says_so = without_chunked(coding).size() < coding.size() &&
-                       lower(coding).find("aws-chunked") != std::string::npos;
+                       lower_case(coding).find("aws-chunked") != std::string::npos;
   operation.aws_chunked = hash.starts_with("STREAMING-") ||
                           (says_so && head.header("x-amz-decoded-content-length").has_value());
   const char* name = operation.aws_chunked ? "x-amz-decoded-content-length" : "content-length";
@@ -211,12 +204,12 @@ Failed set_announced(S3Operation& operation, const RequestHead& head) {
     if (!name.empty()) break;
   }
   if (name.empty()) return std::nullopt;
-  if (by == "x-amz-trailer") operation.trailer = lower(name);
+  if (by == "x-amz-trailer") operation.trailer = lower_case(name);
   const std::optional<Checksum> kind = checksum_named(name);
   if (!kind && by == "x-amz-trailer")
     return s3_failure_of("InvalidRequest",
                          "The value specified in the x-amz-trailer header is not supported");
-  if (!kind && (same_name(name, "MD5") && by == "x-amz-sdk-checksum-algorithm"))
+  if (!kind && (same_letters(name, "MD5") && by == "x-amz-sdk-checksum-algorithm"))
     return std::nullopt;  // Content-MD5 is what it means.
   if (!kind)
     return s3_failure_of("InvalidRequest",
@@ -236,9 +229,9 @@ Failed set_checksum_type(S3Operation& operation, const RequestHead& head) {
   const bool fits = type.empty() || (type == "FULL_OBJECT" && !of_sha) ||
                     (type == "COMPOSITE" && kind != Checksum::crc64nvme);
   if (fits) return std::nullopt;
-  return s3_failure_of("InvalidRequest", "The " + to_utf8(type) +
-                                             " checksum type cannot be used with the " +
-                                             lower(checksum_name(kind)) + " checksum algorithm.");
+  return s3_failure_of("InvalidRequest",
+                       "The " + to_utf8(type) + " checksum type cannot be used with the " +
+                           lower_case(checksum_name(kind)) + " checksum algorithm.");
 }
 
 Failed read_checksums(S3Operation& operation, const RequestHead& head) {
@@ -278,8 +271,8 @@ Failed read_metadata(S3Operation& operation, const RequestHead& head) {
   ObjectMetadata& metadata = operation.metadata;
   std::size_t bytes = 0;
   for (const auto& [name, value] : head.headers) {
-    if (name.size() > before.size() && same_name(name.substr(0, before.size()), before)) {
-      std::string key = lower(name.substr(before.size()));
+    if (name.size() > before.size() && same_letters(name.substr(0, before.size()), before)) {
+      std::string key = lower_case(name.substr(before.size()));
       bytes += key.size() + value.size();
       const auto same = std::find_if(metadata.user.begin(), metadata.user.end(),
                                      [&](const auto& pair) { return pair.first == key; });
@@ -374,7 +367,7 @@ Failed read_get(S3Operation& operation, const Fields& fields) {
   if (const std::optional<std::string_view> range = fields.head.header("range"))
     operation.range = range_of(*range);
   operation.want_checksum =
-      same_name(fields.head.header("x-amz-checksum-mode").value_or(""), "ENABLED");
+      same_letters(fields.head.header("x-amz-checksum-mode").value_or(""), "ENABLED");
   for (const auto& [name, value] : fields.query) {
     if (!name.starts_with(before)) continue;
     const std::string_view header = std::string_view(name).substr(before.size());
@@ -391,7 +384,7 @@ Failed read_get(S3Operation& operation, const Fields& fields) {
 
 Failed read_attributes(S3Operation& operation, const RequestHead& head) {
   for (const auto& [name, value] : head.headers) {
-    if (!same_name(name, "x-amz-object-attributes")) continue;
+    if (!same_letters(name, "x-amz-object-attributes")) continue;
     for (const std::string& one : split(value, ','))
       if (std::string word = trim(one); !word.empty()) operation.attributes.push_back(word);
   }

@@ -168,10 +168,10 @@ std::vector<HeaderView> headers_in_query(const RequestHead& head, const Pairs& q
       "x-amz-signature", "x-amz-signedheaders", "x-amz-security-token"};
   std::vector<HeaderView> headers;
   for (const auto& [name, value] : query) {
-    if (name.size() < 7 || !same_name(std::string_view(name).substr(0, 6), "x-amz-")) continue;
+    if (name.size() < 7 || !same_letters(std::string_view(name).substr(0, 6), "x-amz-")) continue;
     const bool of_signature =
         std::any_of(of_signatures.begin(), of_signatures.end(),
-                    [&key = name](std::string_view one) { return same_name(one, key); });
+                    [&key = name](std::string_view one) { return same_letters(one, key); });
     if (!of_signature && !head.header(name)) headers.emplace_back(name, value);
   }
   return headers;

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 /// Spaces in a row count as one, those at the ends as none.
 std::string folded(std::string_view value) {
   return join(split_words(value), " ");
@@ -29,7 +23,7 @@ struct CanonicalHeaders {
 
 CanonicalHeaders canonical(Pairs headers) {
   for (auto& [name, value] : headers) {
-    name = lower(std::move(name));
+    name = lower_case(std::move(name));
     value = folded(value);
   }
   std::stable_sort(headers.begin(), headers.end(),

@@ -30,12 +30,12 @@ constexpr std::array payload_forms = {
 
 bool is_x_amz(std::string_view name) {
   constexpr std::string_view before = "x-amz-";
-  return name.size() > before.size() && same_name(name.substr(0, before.size()), before);
+  return name.size() > before.size() && same_letters(name.substr(0, before.size()), before);
 }
 
 bool is_named(std::string_view names, std::string_view name) {
   while (!names.empty())
-    if (same_name(next_name(names), name)) return true;
+    if (same_letters(next_name(names), name)) return true;
   return false;
 }
 

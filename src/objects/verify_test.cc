@@ -46,10 +46,10 @@ struct Request {
   }
   void set(const std::string& name, const std::string& value) {
     for (auto& [key, old] : headers)
-      if (same_name(key, name)) old = value;
+      if (same_letters(key, name)) old = value;
   }
   void drop(const std::string& name) {
-    std::erase_if(headers, [&](const auto& pair) { return same_name(pair.first, name); });
+    std::erase_if(headers, [&](const auto& pair) { return same_letters(pair.first, name); });
   }
 };
 

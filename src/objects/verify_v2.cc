@@ -48,25 +48,18 @@ constexpr std::array<std::string_view, 33> signed_parameters = {
 };
 static_assert(std::is_sorted(signed_parameters.begin(), signed_parameters.end()));
 
-std::string lower(std::string_view text) {
-  std::string low(text);
-  for (char& c : low)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return low;
-}
-
 /// "a:1\nb:2\n" of the x-amz- headers, and of such in the query, sorted.
 std::string amz_lines(const RequestHead& head, const Pairs& query) {
   std::map<std::string, std::string> lines;
   for (const auto& [name, value] : head.headers) {
-    std::string low = lower(name);
+    std::string low = lower_case(name);
     if (!low.starts_with("x-amz-")) continue;
     std::string& line = lines[std::move(low)];
     line += (line.empty() ? "" : ",") + trim(value);
   }
   // A header that went into the URL counts as one, unless it comes as a header too.
   for (const auto& [name, value] : query)
-    if (std::string low = lower(name); low.starts_with("x-amz-"))
+    if (std::string low = lower_case(name); low.starts_with("x-amz-"))
       lines.try_emplace(std::move(low), trim(value));
   std::string text;
   for (const auto& [name, value] : lines) text += name + ":" + value + "\n";

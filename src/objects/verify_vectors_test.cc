@@ -63,7 +63,7 @@ Request parsed(const std::string& text) {
 
 std::string header_of(const Request& request, std::string_view name) {
   for (const auto& [key, value] : request.headers)
-    if (same_name(key, name)) return trim(value);
+    if (same_letters(key, name)) return trim(value);
   return "";
 }
 

@@ -5,16 +5,12 @@
 #include <memory>
 #include <set>
 
+#include "base/time.h"
 #include "loop/worker.h"
 #include "platform/journal_follow.h"
 
 namespace muster::platform {
 namespace {
-
-UnixMillis wall_time() {
-  return std::chrono::duration_cast<UnixMillis>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
 
 /// What the tasks beside the job's own tell it. They may outlive it by a turn of the loop.
 struct Inbox {

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "loop/wait.h"
 #include "objects/bucket_store.h"
 #include "server/server_main_config.h"
@@ -31,11 +32,6 @@ constexpr Duration stop_grace = std::chrono::seconds(10);
 int fail_with(const Error& error) {
   static_cast<void>(write_all(STDERR_FILENO, "sm server: " + error.text + "\n"));
   return error.code == Errc::invalid_input ? exit_usage : exit_platform;
-}
-
-UnixMillis wall_clock() {
-  return std::chrono::duration_cast<UnixMillis>(
-      std::chrono::system_clock::now().time_since_epoch());
 }
 
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
@@ -116,7 +112,7 @@ struct Server {
 Result<void> load_keys(Server& server) {
   std::vector<AccessKey> kept = TRY(server.store->keys());
   if (kept.empty()) {
-    server.made_key = fresh_key(wall_clock());
+    server.made_key = fresh_key(wall_time());
     TRY(server.store->add_key(*server.made_key));
     kept.push_back(*server.made_key);
   }
@@ -164,13 +160,13 @@ Result<void> open(Server& server, const Env& env) {
   server.s3.emplace(*server.buckets, *server.verifier,
                     objects::S3Server::Options{.region = server.config.realm.region,
                                                .domain = server.config.s3_domain,
-                                               .now = wall_clock});
+                                               .now = wall_time});
   server.front.emplace(
       Front::Options{.main = server.loop,
                      .s3 = *server.s3,
                      .verifier = *server.verifier,
                      .door = [&server](Call call) { return through(server, std::move(call)); },
-                     .now = wall_clock});
+                     .now = wall_time});
   TRY(open_http(server));
   Runner::Options jobs;
   jobs.config = TRY(job_config_from(server.config.jobs));
@@ -178,9 +174,9 @@ Result<void> open(Server& server, const Env& env) {
   jobs.endpoint = url_of(server.config, server.http->port());
   jobs.region = server.config.realm.region;
   jobs.env = env;
-  jobs.now = wall_clock;
+  jobs.now = wall_time;
   jobs.read_object = [&server](const objects::S3Url& url) { return read_object(server, url); };
-  jobs.fresh_key = [] { return fresh_key(wall_clock()); };
+  jobs.fresh_key = [] { return fresh_key(wall_time()); };
   server.service.emplace(server.loop, *server.store, server.keys,
                          Service::Options{server.config.realm, std::move(jobs)});
   return server.service->start();

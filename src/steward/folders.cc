@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/fd.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
 
@@ -33,12 +34,7 @@ Result<Fd> take_lock(const std::string& path) {
 }
 
 Result<Fd> wait_for_shared_lock(const std::string& job_folder, bool exclusive) {
-  const std::string path = job_folder + "/shared.lock";
-  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail_errno(path);
-  while (::flock(fd.get(), exclusive ? LOCK_EX : LOCK_SH) != 0)
-    if (errno != EINTR) return fail_errno(path);
-  return fd;
+  return wait_for_lock(job_folder + "/shared.lock", exclusive);
 }
 
 bool is_living(const std::string& job_folder) {

@@ -5,18 +5,14 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
+
+#include "base/time.h"
 
 namespace muster::steward {
 namespace {
 
 constexpr off_t reserve_bytes = 256 << 10;
 constexpr std::size_t pending_bytes_max = 1u << 20;
-
-UnixMillis now() {
-  return std::chrono::duration_cast<UnixMillis>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
 
 std::string reserve_of(const std::string& path) {
   return path + ".reserve";
@@ -75,7 +71,7 @@ void JournalFile::append(job::Message kind, std::string_view payload) {
                                               std::to_string(bytes_max_) +
                                               " bytes; lines from here on are not kept"});
   }
-  job::append_record(pending_, ++pending_seq_, now(), kind, payload);
+  job::append_record(pending_, ++pending_seq_, wall_time(), kind, payload);
   if (pending_.size() > pending_bytes_max) static_cast<void>(flush());  // Told by the next.
 }
 

@@ -1,7 +1,6 @@
 #include "steward/upload_results.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,16 +148,6 @@ loop::Task<> run(Uploads& uploads, bool completed) {
   uploads.loop.stop();
 }
 
-/// One at a time; goes with the process.
-Result<Fd> wait_for_turn(const std::string& job_folder) {
-  const std::string path = job_folder + "/upload.lock";
-  Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail_errno(path);
-  while (::flock(lock.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return fail_errno(path);
-  return lock;
-}
-
 }  // namespace
 
 Result<std::string> upload_results(const std::string& job_folder, bool completed, const Env& env) {
@@ -169,7 +158,7 @@ Result<std::string> upload_results(const std::string& job_folder, bool completed
   uploads.job_folder = job_folder;
   uploads.env = env;
   if (uploads.spec.s3_output.empty()) return std::string("{}");
-  const Fd turn = TRY(wait_for_turn(job_folder));
+  const Fd turn = TRY(wait_for_lock(job_folder + "/upload.lock"));  // One at a time.
   // The stewards have ended: who starts us may end too, and a sweep must see that the job lives.
   const Result<Fd> living = take_lock(job_folder + "/algo-1/lock");
   const std::string mark = job_folder + "/uploaded.json";

@@ -197,9 +197,7 @@ Result<pid_t> start(SocketClient& train, const Command& command, PmiRelay& relay
 }
 
 void report_end(SocketClient& train, const job::Outcome& outcome) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const Json end = {{"outcome", job::to_json(outcome)},
-                    {"unix_ms", std::chrono::duration_cast<UnixMillis>(now).count()}};
+  const Json end = {{"outcome", job::to_json(outcome)}, {"unix_ms", wall_time().count()}};
   if (!train.send(type_of(Message::rank_end), to_text(end))) return;
   Result<std::optional<Frame>> frame = train.received();
   while (frame) {

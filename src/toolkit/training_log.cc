@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
-
 #include "base/fd.h"
 #include "base/time.h"
 #include "job/invocation.h"
@@ -37,9 +35,8 @@ bool TrainingLog::error(std::string_view text) const {
 
 bool TrainingLog::write(int level, std::string_view text) const {
   if (level < level_) return false;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-  return write_all(STDERR_FILENO, job::log_line(level, text, unix_ms) + "\n").has_value();
+  const std::string line = job::log_line(level, text, wall_time().count()) + "\n";
+  return write_all(STDERR_FILENO, line).has_value();
 }
 
 }  // namespace muster::toolkit

@@ -255,7 +255,9 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
         assert first.at_end()["TrainingJobStatus"] == "Stopped"
         assert second.at_end()["TrainingJobStatus"] == "Completed"
         assert third.at_end()["TrainingJobStatus"] == "Completed"
-        assert second.at_end()["TrainingStartTime"] <= third.at_end()["TrainingStartTime"]
+        waits = [job.describe()["SecondaryStatusTransitions"][0] for job in (second, third)]
+        assert {wait["Status"] for wait in waits} == {"Pending"}
+        assert waits[0]["EndTime"] <= waits[1]["EndTime"]
         with pytest.raises(ClientError, match="can never start"):
             Job(server, "print()", hosts=4)
 
