@@ -17,7 +17,7 @@ class Process {
 
   pid_t pid() const { return pid_; }
   /// True if it would see the signal: it catches or blocks it, or is no first process of a pid
-  /// namespace (for which the kernel drops what it does not expect).
+  /// namespace (for which the kernel drops what it does not expect). False while it is still runc.
   bool takes(int number) const;
   /// Nothing happens if it has ended.
   void signal(int number) const;
