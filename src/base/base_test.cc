@@ -62,6 +62,9 @@ TEST_CASE("json: an error says where") {
   CHECK(to_text(*parse_json("{\"b\": 1, \"a\": [true]}")) == "{\"a\":[true],\"b\":1}");
   REQUIRE(!parse_json("{\"a\": }"));
   CHECK(parse_json("{\"a\": }").error().text.find("line 1, column 7") != std::string::npos);
+  CHECK(parse_json(std::string(256, '[') + std::string(256, ']')));
+  CHECK(parse_json(std::string(257, '[')).error().text == "nested deeper than 256 levels");
+  CHECK(parse_json("\"\\\"" + std::string(300, '[') + "\""));
   CHECK(to_text(Json("a\xff")) == "\"a\xef\xbf\xbd\"");
 }
 

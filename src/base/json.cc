@@ -4,8 +4,37 @@
 #include <nlohmann/json.hpp>
 
 namespace muster {
+namespace {
+
+constexpr int nesting_max = 256;  // What walks a Json recurses.
+
+bool nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_text) {
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > nesting_max) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  if (nests_too_deep(text))
+    return fail(Errc::invalid_input,
+                "nested deeper than " + std::to_string(nesting_max) + " levels");
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

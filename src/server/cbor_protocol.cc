@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "server/json_protocol.h"
 
 namespace muster::server {
 

@@ -12,6 +12,9 @@ namespace muster::server {
 /// Bodies of smithy-rpc-v2-cbor. Pure.
 /// Source: smithy.io/2.0/additional-specs/protocols/smithy-rpc-v2.html; RFC 8949.
 
+/// Deeper nesting than any operation's is refused before it costs a stack.
+constexpr int nesting_max = 64;
+
 /// "/service/<any>/operation/GetMetricData" gives "GetMetricData"; empty if it is no such path.
 std::string_view cbor_operation(std::string_view path);
 

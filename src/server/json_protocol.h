@@ -11,9 +11,6 @@ namespace muster::server {
 /// Bodies of AWS JSON 1.0 and 1.1. Pure.
 /// Source: smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html.
 
-/// Deeper nesting than any operation's is refused before it costs a stack.
-constexpr int nesting_max = 64;
-
 /// An object; an empty body is an empty one. Code: SerializationException.
 std::variant<Json, Refusal> read_json(std::string_view body);
 

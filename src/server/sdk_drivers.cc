@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "server/inputs.h"
-#include "server/json_protocol.h"
 
 namespace muster::server {
 namespace {
@@ -48,15 +48,12 @@ std::string drivers_url(const Json& request) {
 }
 
 bool take_over(job::Spec& spec, std::string_view sourcecode, std::string_view distributed) {
-  if (sourcecode.empty() || distributed.empty()) return false;
-  // As a body from the network: a job's owner wrote them.
-  const std::variant<Json, Refusal> source = read_json(sourcecode);
-  const std::variant<Json, Refusal> distribution = read_json(distributed);
-  if (std::holds_alternative<Refusal>(source) || std::holds_alternative<Refusal>(distribution))
-    return false;
-  const std::string script = text_of(std::get<Json>(source), "entry_script");
-  if (script.empty() || !text_of(std::get<Json>(source), "command").empty()) return false;
-  const Json launcher = launcher_of(std::get<Json>(distribution));
+  const Result<Json> source = parse_json(sourcecode);
+  const Result<Json> distribution = parse_json(distributed);
+  if (!source || !distribution || !distribution->is_object()) return false;
+  const std::string script = text_of(*source, "entry_script");
+  if (script.empty() || !text_of(*source, "command").empty()) return false;
+  const Json launcher = launcher_of(*distribution);
   if (!launcher.is_object()) return false;
   spec.entrypoint.clear();
   spec.arguments.clear();
