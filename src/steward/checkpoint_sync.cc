@@ -2,25 +2,21 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <set>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "loop/tree_watch.h"
 #include "loop/wait.h"
 
 namespace muster::steward {
 namespace {
 
-constexpr std::uint32_t watched = IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM;
 constexpr std::size_t told_max = 10;
 constexpr std::size_t depth_max = 64;
 
@@ -76,14 +72,10 @@ struct CheckpointSync::State {
         changed(on) {}
 
   void watch_folder(const std::string& relative);
-  void unwatch(const std::string& relative);
   void scan(const std::string& relative, bool as_stored);
   void take_file(const std::string& relative, bool as_stored);
-  void drain_events();
-  void take_event(const inotify_event& event, const std::string& name);
   void note_failure(const std::string& relative, const Error& error);
   objects::S3Url url_of(const std::string& relative) const;
-  static loop::Task<> watching(std::shared_ptr<State> state);
   static loop::Task<> uploading(std::shared_ptr<State> state);
 
   loop::Loop& loop;
@@ -91,9 +83,7 @@ struct CheckpointSync::State {
   const Options options;
   const std::function<void(const std::string&)> tell;
   Fd root;
-  Fd inotify;
-  std::unique_ptr<loop::Watch> watch;
-  std::map<int, std::string> folders;   ///< By watch descriptor; relative.
+  std::unique_ptr<loop::TreeWatch> watch;
   std::map<std::string, Stamp> stored;  ///< What S3 has; by relative path.
   std::deque<std::string> queue;
   std::set<std::string> queued;  ///< The same, to look up.
@@ -116,17 +106,8 @@ void CheckpointSync::State::watch_folder(const std::string& relative) {
   const Fd folder = open_below(root.get(), relative, O_PATH | O_DIRECTORY);
   if (!folder) return;
   const std::string path = "/proc/self/fd/" + std::to_string(folder.get());
-  const int number = ::inotify_add_watch(inotify.get(), path.c_str(), watched | IN_ONLYDIR);
   // Where there are no more watches to be had, the end of the job finds its files.
-  if (number >= 0) folders[number] = relative;
-}
-
-void CheckpointSync::State::unwatch(const std::string& relative) {
-  for (auto at = folders.begin(); at != folders.end();) {
-    const bool below = at->second == relative || at->second.starts_with(relative + "/");
-    if (below) ::inotify_rm_watch(inotify.get(), at->first);
-    at = below ? folders.erase(at) : std::next(at);
-  }
+  static_cast<void>(watch->add(path, relative));
 }
 
 void CheckpointSync::State::take_file(const std::string& relative, bool as_stored) {
@@ -166,47 +147,6 @@ void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
       if (S_ISDIR(status.st_mode)) todo.push_back(joined(at, name));
       if (S_ISREG(status.st_mode)) take_file(joined(at, name), as_stored);
     }
-  }
-}
-
-void CheckpointSync::State::take_event(const inotify_event& event, const std::string& name) {
-  if ((event.mask & IN_Q_OVERFLOW) != 0) return scan("", false);
-  if ((event.mask & IN_IGNORED) != 0) {
-    folders.erase(event.wd);
-    return;
-  }
-  const auto at = folders.find(event.wd);
-  if (at == folders.end() || name.empty()) return;
-  const std::string relative = joined(at->second, name);
-  if ((event.mask & IN_ISDIR) == 0) {
-    if ((event.mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0) take_file(relative, false);
-  } else if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
-    scan(relative, false);
-  } else if ((event.mask & IN_MOVED_FROM) != 0) {
-    unwatch(relative);
-  }
-}
-
-void CheckpointSync::State::drain_events() {
-  std::array<char, 64u << 10> buffer;
-  while (true) {
-    const ssize_t size = ::read(inotify.get(), buffer.data(), buffer.size());
-    if (size <= 0) return;
-    for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
-      inotify_event event{};
-      std::memcpy(&event, buffer.data() + at, sizeof event);
-      const char* name = buffer.data() + at + sizeof event;
-      take_event(event, event.len > 0 ? std::string(name, ::strnlen(name, event.len)) : "");
-      at += sizeof event + event.len;
-    }
-  }
-}
-
-loop::Task<> CheckpointSync::State::watching(std::shared_ptr<State> state) {
-  while (!state->ended) {
-    const bool ready = co_await state->watch->readable();
-    if (state->ended || !ready) co_return;
-    state->drain_events();
   }
 }
 
@@ -251,7 +191,7 @@ CheckpointSync::CheckpointSync(std::shared_ptr<State> state) : state_(std::move(
 
 CheckpointSync::~CheckpointSync() {
   state_->ended = true;
-  state_->watch->cancel();
+  state_->watch.reset();
   state_->changed.notify();
 }
 
@@ -262,24 +202,24 @@ Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
   const std::string& folder = state->options.folder;
   state->root = Fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!state->root) return fail_errno(folder);
-  state->inotify = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!state->inotify) return fail_errno("checkpoints: inotify");
-  state->watch = std::make_unique<loop::Watch>(loop, state->inotify.get());
+  loop::TreeWatch::Tell told;
+  told.written = [at = state.get()](const std::string& file) { at->take_file(file, false); };
+  told.appeared = [at = state.get()](const std::string& inner) { at->scan(inner, false); };
+  state->watch = TRY(loop::TreeWatch::open(loop, std::move(told)));
   state->scan("", true);
-  loop.spawn(State::watching(state));
   for (int i = 0; i < state->options.uploads; ++i) loop.spawn(State::uploading(state));
   return std::unique_ptr<CheckpointSync>(new CheckpointSync(std::move(state)));
 }
 
 loop::Task<Result<void>> CheckpointSync::finish() {
   const std::shared_ptr<State> state = state_;
-  state->drain_events();
+  state->watch->take();
   while (!state->going.empty()) co_await state->changed.wait();
   state->failures.clear();
   state->scan("", false);  // Also what failed, and what no event told of.
   while (!state->queue.empty() || !state->going.empty()) co_await state->changed.wait();
   state->ended = true;
-  state->watch->cancel();
+  state->watch.reset();
   state->changed.notify();
   if (state->failures.empty()) co_return Result<void>();
   const std::size_t more = state->failures.size() - 1;

@@ -1,17 +1,14 @@
 #include "toolkit/intermediate.h"
 
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <set>
 
 #include "base/fd.h"
+#include "loop/tree_watch.h"
 #include "loop/wait.h"
 #include "objects/s3_client.h"
 #include "toolkit/snapshot.h"
@@ -20,7 +17,6 @@ namespace muster::toolkit {
 namespace {
 
 constexpr const char* copies_folder = ".tmp.sagemaker_s3_sync";
-constexpr std::uint32_t watched = IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM;
 constexpr int failures_told_max = 10;
 
 struct Copy {
@@ -35,10 +31,6 @@ std::string joined(const std::string& folder, const std::string& name) {
 /// Somebody else takes care of the folder.
 bool is_taken(const Intermediate::Options& options) {
   return ::access(options.folder.c_str(), F_OK) == 0;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder + "/");
 }
 
 std::string plural(std::size_t count) {
@@ -57,15 +49,11 @@ struct Intermediate::State {
   bool idle() const { return to_copy.empty() && to_upload.empty() && !copying && !uploading; }
 
   void watch_folder(const std::string& relative);
-  void unwatch(const std::string& relative);
   void scan(const std::string& relative);
   void enqueue(const std::string& relative);
   void enqueue_if_new(const std::string& relative);
-  void drain_events();
-  void take_event(const inotify_event& event, const std::string& name);
   void tell(const std::string& line);
 
-  static loop::Task<void> watching(std::shared_ptr<State> state);
   static loop::Task<void> copying_files(std::shared_ptr<State> state);
   static loop::Task<void> uploading_files(std::shared_ptr<State> state);
 
@@ -74,9 +62,7 @@ struct Intermediate::State {
   const Log log;
   const Options options;
   objects::S3Url start;
-  Fd inotify;
-  std::unique_ptr<loop::Watch> watch;
-  std::map<int, std::string> folders;  ///< By watch descriptor; relative.
+  std::unique_ptr<loop::TreeWatch> watch;
   std::map<std::string, Stamp> known;  ///< What was copied last; by relative path.
   std::deque<std::string> to_copy;
   std::set<std::string> queued;  ///< The same, to look up.
@@ -95,25 +81,10 @@ void Intermediate::State::tell(const std::string& line) {
 }
 
 void Intermediate::State::watch_folder(const std::string& relative) {
-  const int number =
-      ::inotify_add_watch(inotify.get(), path_of(relative).c_str(), watched | IN_ONLYDIR);
-  if (number >= 0) {
-    folders[number] = relative;
-  } else if (errno != ENOENT && errno != ENOTDIR && !blind) {
-    blind = true;
-    tell(errno_text(path_of(relative)) + ": its files go when the job ends");
-  }
-}
-
-void Intermediate::State::unwatch(const std::string& relative) {
-  for (auto at = folders.begin(); at != folders.end();) {
-    if (!is_below(at->second, relative)) {
-      ++at;
-      continue;
-    }
-    ::inotify_rm_watch(inotify.get(), at->first);
-    at = folders.erase(at);
-  }
+  const Result<void> added = watch->add(path_of(relative), relative);
+  if (added || blind) return;
+  blind = true;
+  tell(added.error().text + ": its files go when the job ends");
 }
 
 /// Watches a folder and those in it, and takes what is there already.
@@ -122,10 +93,10 @@ void Intermediate::State::scan(const std::string& relative) {
   while (!todo.empty()) {
     const std::string folder = std::move(todo.back());
     todo.pop_back();
+    if (folder == copies_folder) continue;
     watch_folder(folder);  // First, so that nothing comes between.
     for (const FolderEntry& entry : entries_of(path_of(folder))) {
       const std::string inner = joined(folder, entry.name);
-      if (inner == copies_folder) continue;
       if (entry.is_folder)
         todo.push_back(inner);
       else
@@ -141,51 +112,9 @@ void Intermediate::State::enqueue_if_new(const std::string& relative) {
 }
 
 void Intermediate::State::enqueue(const std::string& relative) {
-  if (!queued.insert(relative).second) return;
+  if (relative == copies_folder || !queued.insert(relative).second) return;
   to_copy.push_back(relative);
   changed.notify();
-}
-
-void Intermediate::State::take_event(const inotify_event& event, const std::string& name) {
-  if ((event.mask & IN_Q_OVERFLOW) != 0) return scan("");
-  if ((event.mask & IN_IGNORED) != 0) {
-    folders.erase(event.wd);
-    return;
-  }
-  const auto at = folders.find(event.wd);
-  if (at == folders.end() || name.empty()) return;
-  const std::string relative = joined(at->second, name);
-  if (relative == copies_folder) return;
-  if ((event.mask & IN_ISDIR) == 0) {
-    if ((event.mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0) enqueue(relative);
-  } else if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
-    scan(relative);
-  } else if ((event.mask & IN_MOVED_FROM) != 0) {
-    unwatch(relative);
-  }
-}
-
-void Intermediate::State::drain_events() {
-  std::array<char, 64u << 10> buffer;
-  while (true) {
-    const ssize_t size = ::read(inotify.get(), buffer.data(), buffer.size());
-    if (size <= 0) return;
-    for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
-      inotify_event event{};
-      std::memcpy(&event, buffer.data() + at, sizeof event);
-      const char* name = buffer.data() + at + sizeof event;
-      take_event(event, event.len > 0 ? std::string(name, ::strnlen(name, event.len)) : "");
-      at += sizeof event + event.len;
-    }
-  }
-}
-
-loop::Task<void> Intermediate::State::watching(std::shared_ptr<State> state) {
-  while (!state->ended) {
-    const bool ready = co_await state->watch->readable();
-    if (state->ended || !ready) co_return;
-    state->drain_events();
-  }
 }
 
 loop::Task<void> Intermediate::State::copying_files(std::shared_ptr<State> state) {
@@ -241,7 +170,7 @@ Intermediate::Intermediate(std::shared_ptr<State> state) : state_(std::move(stat
 
 Intermediate::~Intermediate() {
   state_->ended = true;
-  state_->watch->cancel();
+  state_->watch.reset();
   state_->changed.notify();
   for (const Copy& copy : state_->to_upload) ::unlink(copy.path.c_str());
 }
@@ -267,11 +196,11 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(
                 "Expecting 's3' scheme, got: " + scheme + " in " + options.s3_output);
   auto state = std::make_shared<State>(loop, std::move(store), log, std::move(options));
   state->start = TRY(objects::parse_s3_prefix(state->options.s3_output));
-  state->inotify = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!state->inotify) return fail_errno("intermediate output: inotify");
-  state->watch = std::make_unique<loop::Watch>(loop, state->inotify.get());
+  loop::TreeWatch::Tell tell;
+  tell.written = [at = state.get()](const std::string& file) { at->enqueue(file); };
+  tell.appeared = [at = state.get()](const std::string& folder) { at->scan(folder); };
+  state->watch = TRY(loop::TreeWatch::open(loop, std::move(tell)));
   state->scan("");
-  loop.spawn(State::watching(state));
   loop.spawn(State::copying_files(state));
   loop.spawn(State::uploading_files(state));
   return std::unique_ptr<Intermediate>(new Intermediate(std::move(state)));
@@ -279,7 +208,7 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(
 
 loop::Task<void> Intermediate::finish(TimePoint deadline) {
   const std::shared_ptr<State> state = state_;
-  state->drain_events();
+  state->watch->take();
   state->scan("");  // Links and what else no event told of.
   bool in_time = true;
   while (in_time && !state->idle()) in_time = co_await state->changed.wait_until(deadline);
@@ -290,7 +219,7 @@ loop::Task<void> Intermediate::finish(TimePoint deadline) {
     state->log.warning("intermediate output: failed in all: " +
                        plural(static_cast<std::size_t>(state->failures)));
   state->ended = true;
-  state->watch->cancel();
+  state->watch.reset();
   state->changed.notify();
 }
 
