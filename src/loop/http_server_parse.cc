@@ -138,6 +138,7 @@ const char* read_headers(std::string_view lines, ParsedHead& head, int& status) 
   }
   if (seen.hosts == 0 && head.http11) return "no Host header";
   if (head.incoming.chunked && seen.lengths > 0) return "both a length and chunks";
+  if (head.incoming.chunked && !head.http11) return "chunks in HTTP/1.0";  // RFC 9112 section 6.1.
   return nullptr;
 }
 
@@ -188,6 +189,9 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   }
   const std::string_view text = bytes.substr(0, end);
   const Step step{.skipped = end + 2};
+  // A bare line feed would end the line for others.
+  if (std::any_of(text.begin(), text.end(), is_control))
+    return fail(Errc::protocol, "a control character between chunks");
   if (state_ == State::data_end) {
     if (!text.empty()) return fail(Errc::protocol, "a chunk is longer than it says");
     state_ = State::size;

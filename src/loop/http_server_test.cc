@@ -191,6 +191,8 @@ TEST_CASE("http_server: what is no request is refused") {
       {"length and chunks",
        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
        "400"},
+      {"chunks in HTTP/1.0",
+       "PUT / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
       {"signed length", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", "400"},
       {"space before colon", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "400"},
       {"folded line", "GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n", "400"},
@@ -225,6 +227,22 @@ TEST_CASE("http_server: chunks come apart in pieces of any size") {
     }
     CHECK(data == "hello!");
     CHECK(decoder.done());
+  }
+}
+
+TEST_CASE("http_server: framing of chunks that others may read in another way is refused") {
+  for (const char* framed : {"5;a\nb\r\nhello\r\n0\r\n\r\n", "0\r\nA: b\rC: d\r\n\r\n", "+5\r\n",
+                             "0x5\r\n", "ffffffffffffffff\r\n", "\r\n"}) {
+    CAPTURE(framed);
+    loop::ChunkDecoder decoder;
+    std::string unread = framed;
+    Result<loop::ChunkDecoder::Step> step = decoder.next(unread);
+    while (step && step->skipped + step->data > 0) {
+      unread.erase(0, step->skipped + step->data);
+      step = decoder.next(unread);
+    }
+    REQUIRE_FALSE(step);
+    CHECK(step.error().code == Errc::protocol);
   }
 }
 
