@@ -143,6 +143,8 @@ Result<JobConfig> job_config_from(const Json& json) {
     } else if (key == "native_drivers") {
       if (!value.is_boolean()) return wrong(key, "true or false");
       config.native_drivers = value.get<bool>();
+    } else if (key == "stop_grace_seconds") {
+      config.stop_grace = std::chrono::seconds(std::llround(TRY(number_at(value, key))));
     } else if (key == "images") {
       config.images = TRY(images_at(value));
     } else if (key == "capacity") {
@@ -155,7 +157,9 @@ Result<JobConfig> job_config_from(const Json& json) {
         config.instances.push_back({name, instance});
       }
     } else {
-      return wrong(key, "python, images, capacity, instance_types or native_drivers as its name");
+      return wrong(key,
+                   "python, images, capacity, instance_types, native_drivers or "
+                   "stop_grace_seconds as its name");
     }
   }
   most_exact_first(config.instances);

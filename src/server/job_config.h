@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -35,7 +36,8 @@ struct JobConfig {
   std::vector<Named> instances;  ///< The first that fits counts; most exact ones come first.
   std::vector<Image> images;     ///< Likewise.
   std::string python = "python3";
-  bool native_drivers = false;  ///< What SDK 3 uploads to start scripts runs as it is.
+  std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
+  bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
   Amounts capacity;  ///< "cpu" in thousandths, "memory" in bytes, "gpu", instance types in hosts.
 
   /// None if the config does not know it.

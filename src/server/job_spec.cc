@@ -7,8 +7,6 @@
 namespace muster::server {
 namespace {
 
-constexpr std::chrono::seconds stop_grace{120};  // SageMaker's, between SIGTERM and SIGKILL.
-
 Refusal bad(std::string message) {
   return {"ValidationException", std::move(message)};
 }
@@ -101,7 +99,7 @@ Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const J
   spec.read_only_binds = places.interpreter;
   spec.path = places.path;
   spec.s3 = places.s3;
-  spec.grace = stop_grace;
+  spec.grace = config.stop_grace;
   spec.memory_bytes = instance.memory_bytes;
   for (const auto& [name, value] : places.environment) spec.environment.try_emplace(name, value);
   TRY(job::check(spec));

@@ -122,6 +122,11 @@ TEST_CASE("job config: the most exact name counts, wherever it stands") {
   CHECK(config.python_of("torch:2") == "c");
 }
 
+TEST_CASE("job config: a stop's grace is SageMaker's, or as long as the config says") {
+  CHECK(config_of("{}").stop_grace == std::chrono::seconds(120));
+  CHECK(config_of(R"({"stop_grace_seconds": 5})").stop_grace == std::chrono::seconds(5));
+}
+
 TEST_CASE("job config: patterns") {
   struct {
     const char* pattern;
@@ -164,6 +169,7 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"capacity": 1})", "jobs.capacity: expected an object"},
       {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected python"},
       {R"({"images": {"a": {"python": 3}}})", "jobs.images.a.python: expected text"},
+      {R"({"stop_grace_seconds": -1})", "jobs.stop_grace_seconds: expected a number"},
       {R"({"images": ["a"]})", "jobs.images: expected an object"},
   };
   for (const auto& c : cases) {

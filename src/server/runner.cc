@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::size_t reason_bytes_max = 1024;  // Of FailureReason. Source: the API's model.
 constexpr Duration scrape_pause = std::chrono::seconds(1);
+constexpr Duration store_pause = std::chrono::seconds(1);  // Before a disk is tried again.
 
 Env machine_env(Env env, const std::string& folder) {
   env["MUSTER_STATE"] = folder;
@@ -36,6 +39,18 @@ int place_of(std::string_view secondary) {
                                         "Uploading"};
   const auto* const found = std::find(std::begin(order), std::end(order), secondary);
   return found == std::end(order) ? 0 : static_cast<int>(found - std::begin(order)) + 1;
+}
+
+/// `from` under another name too, or a copy of it on another disk. Fine if it is not there.
+Result<void> keep_file(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) == 0 || errno == EEXIST || errno == ENOENT) return {};
+  if (errno != EXDEV) return fail_errno(to);
+  const std::string fresh = to + ".new";
+  std::error_code failed;
+  std::filesystem::copy_file(from, fresh, std::filesystem::copy_options::overwrite_existing,
+                             failed);
+  if (failed) return fail(Errc::system, to + ": " + failed.message());
+  return ::rename(fresh.c_str(), to.c_str()) == 0 ? Result<void>() : fail_errno(to);
 }
 
 Result<std::vector<objects::S3Url>> urls_from(const std::vector<std::string>& texts) {
@@ -61,22 +76,44 @@ class Runner::Watcher final : public platform::Sink {
     change.secondary = line.status;
     change.message = line.message;
     change.time = line.time;
-    const Result<bool> set = runner_.store_.set_status(name_, change);
-    if (!set) complain(name_ + ": " + set.error().text);
+    changes_.push_back(std::move(change));
+    const Result<void> told = tell();
+    if (!told) complain(name_ + ": " + told.error().text);
   }
   void lines(const std::string&, UnixMillis, const job::Lines&) override { fresh_ = true; }
   void log(const std::string&, UnixMillis, const job::LogLine&) override {}
   loop::Task<> flush() override {
+    if (end_) {
+      co_await store_end();
+      co_return;
+    }
+    const Result<void> told = tell();  // Complained of before.
+    static_cast<void>(told);
     if (fresh_ && Clock::now() >= next_scrape_) scrape();
-    co_return;
   }
-  void ended(const platform::JobReport& report) override {
-    runner_.keep_journals(name_);
-    while (scrape()) continue;
-    runner_.finish(name_, finish_of(report));
-  }
+  void ended(const platform::JobReport& report) override { end_ = finish_of(report); }
 
  private:
+  /// Stores what has not been stored yet, in its order.
+  Result<void> tell() {
+    for (; !changes_.empty(); changes_.pop_front()) {
+      const Result<bool> set = runner_.store_.set_status(name_, changes_.front());
+      if (!set) return set.error();
+    }
+    return {};
+  }
+
+  /// Before the job's folder is removed: with it goes what a server that starts again would read.
+  loop::Task<> store_end() {
+    std::function<Result<void>()> keep = [this] { return runner_.keep_journals(name_); };
+    co_await runner_.surely(name_, std::move(keep));
+    while (scrape()) continue;
+    std::function<Result<void>()> tell_all = [this] { return tell(); };
+    co_await runner_.surely(name_, std::move(tell_all));
+    JobFinish end = *std::exchange(end_, std::nullopt);
+    co_await runner_.finish(name_, std::move(end));
+  }
+
   /// True if there is more.
   bool scrape() {
     next_scrape_ = Clock::now() + scrape_pause;
@@ -88,7 +125,9 @@ class Runner::Watcher final : public platform::Sink {
 
   Runner& runner_;
   std::string name_;
-  int told_;  ///< How far the store knows.
+  int told_;                          ///< How far the store knows, or is about to.
+  std::deque<StatusChange> changes_;  ///< Not in the store yet: its disk was full.
+  std::optional<JobFinish> end_;      ///< Likewise.
   bool fresh_ = false;
   TimePoint next_scrape_{};
 };
@@ -125,7 +164,8 @@ Runner::Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, obj
       keys_(keys),
       options_(std::move(options)),
       machine_(loop, machine_env(options_.env, options_.data + "/machine"),
-               kept_program(options_.data + "/machine"), true) {}
+               kept_program(options_.data + "/machine"), true),
+      reserve_(options_.data + "/reserve") {}
 
 std::string Runner::kept_program(const std::string& folder) {
   constexpr const char* own = "/proc/self/exe";
@@ -142,6 +182,7 @@ std::string Runner::kept_program(const std::string& folder) {
 }
 
 Result<void> Runner::start() {
+  reserve_.take();
   for (const std::string& name : TRY(store_.unfinished())) {
     const bool begun = ::access((machine_folder() + "/jobs/" + name).c_str(), F_OK) == 0;
     if (!begun) {
@@ -167,7 +208,7 @@ std::optional<Refusal> Runner::refuses(const Json& request) const {
 
 void Runner::submitted(const std::string& name) {
   const Result<Json> request = request_of(name);
-  if (!request) return fail_job(name, request.error());
+  if (!request) return loop_.spawn(finish(name, failure(request.error())));
   waiting_.push_back({name, needs_of(*request, options_.config)});
   loop_.post([this] { schedule(); });
 }
@@ -181,7 +222,7 @@ void Runner::stop(const std::string& name) {
   loop_.post([this, name] {
     JobFinish end;
     end.change = {Status::stopped, "Stopped", "Training job stopped", options_.now()};
-    finish(name, end);
+    loop_.spawn(finish(name, std::move(end)));
     schedule();
   });
 }
@@ -215,7 +256,10 @@ void Runner::schedule() {
 
 loop::Task<> Runner::carry(std::string name, bool resumed) {
   const Result<void> done = co_await run(name, resumed);
-  if (!done) fail_job(name, done.error());
+  if (!done) {
+    JobFinish end = failure(done.error());
+    co_await finish(name, std::move(end));
+  }
   keys_.revoke_owned(name);
   ::unlink(credentials_file(name).c_str());
   running_.erase(name);
@@ -324,38 +368,53 @@ std::string Runner::credentials_file(const std::string& name) const {
   return options_.data + "/keys/" + name;
 }
 
-Result<Json> Runner::request_of(const std::string& name) {
+Result<Json> Runner::request_of(const std::string& name) const {
   const std::optional<Job> job = TRY(store_.job(name));
   if (!job) return fail(Errc::not_found, "no job named " + name);
   return parse_json(job->request);
 }
 
 /// Under <data>/journals, before the engine removes the job's folder; whoever reads one goes on.
-void Runner::keep_journals(const std::string& name) {
-  const Result<Json> request = request_of(name);
-  if (!request) return complain(name + ": " + request.error().text);
-  for (const std::string& host : hosts_of(*request)) {
+Result<void> Runner::keep_journals(const std::string& name) const {
+  const Json request = TRY(request_of(name));
+  for (const std::string& host : hosts_of(request)) {
     const std::string folder = options_.data + "/journals/" + name + "/" + host;
     const std::string from = machine_folder() + "/jobs/" + name + "/" + host + "/journal";
-    Result<void> made = make_folders(folder, 0700);
-    if (made && ::link(from.c_str(), (folder + "/journal").c_str()) != 0 && errno != EEXIST &&
-        errno != ENOENT)
-      made = fail_errno(folder + "/journal");
-    if (!made) complain(name + ": " + made.error().text);
+    TRY(make_folders(folder, 0700));
+    TRY(keep_file(from, folder + "/journal"));
   }
+  return {};
 }
 
-void Runner::fail_job(const std::string& name, const Error& error) {
+JobFinish Runner::failure(const Error& error) const {
   const bool theirs = error.code == Errc::invalid_input || error.code == Errc::not_found;
   JobFinish end;
   end.change = {Status::failed, "Failed", "Training job failed: " + error.text, options_.now()};
   end.failure_reason = (theirs ? "ClientError: " : "InternalServerError: ") + error.text;
-  finish(name, end);
+  return end;
 }
 
-void Runner::finish(const std::string& name, const JobFinish& finish) {
-  const Result<bool> finished = store_.finish(name, finish);
-  if (!finished) complain(name + ": its end cannot be stored: " + finished.error().text);
+/// An end that is not stored would be a job that runs again.
+loop::Task<> Runner::finish(std::string name, JobFinish end) {
+  std::function<Result<void>()> work = [this, &name, &end]() -> Result<void> {
+    const Result<bool> finished = store_.finish(name, end);
+    return finished ? Result<void>() : finished.error();
+  };
+  co_await surely(name, std::move(work));
+  reserve_.take();
+}
+
+/// Does the work, however often it fails: a full disk gets what is kept for that, then time.
+loop::Task<> Runner::surely(std::string name, std::function<Result<void>()> work) {
+  loop::Timer pause(loop_);
+  bool told = false;
+  while (true) {
+    const Result<void> done = work();
+    if (done) co_return;
+    if (!told) complain(name + ": its end cannot be stored yet: " + done.error().text);
+    told = true;
+    if (!reserve_.give()) co_await pause.after(store_pause);
+  }
 }
 
 }  // namespace muster::server

@@ -14,6 +14,7 @@
 #include "server/jobs.h"
 #include "server/logs.h"
 #include "server/metrics.h"
+#include "server/reserve.h"
 #include "server/schedule.h"
 #include "server/store.h"
 
@@ -66,10 +67,11 @@ class Runner final : public Jobs {
   loop::Task<Result<job::Spec>> specify(Job job);
   void replace_drivers(const Json& request, job::Spec& spec) const;
   Result<std::string> give_key(const Job& job, const Json& request, JobPlaces& places);
-  Result<Json> request_of(const std::string& name);
-  void keep_journals(const std::string& name);
-  void fail_job(const std::string& name, const Error& error);
-  void finish(const std::string& name, const JobFinish& finish);
+  Result<Json> request_of(const std::string& name) const;
+  Result<void> keep_journals(const std::string& name) const;
+  JobFinish failure(const Error& error) const;
+  loop::Task<> finish(std::string name, JobFinish end);
+  loop::Task<> surely(std::string name, std::function<Result<void>()> work);
   /// What stewards are started from: stays there when `sm` is replaced under a running server.
   static std::string kept_program(const std::string& folder);
   std::string machine_folder() const { return options_.data + "/machine"; }
@@ -82,6 +84,7 @@ class Runner final : public Jobs {
   objects::KeyRing& keys_;
   Options options_;
   platform::Machine machine_;
+  Reserve reserve_;
   std::vector<Demand> waiting_;  ///< In order of submission.
   std::map<std::string, std::unique_ptr<Running>> running_;
 };
