@@ -1,0 +1,71 @@
+"""Requests that are no HTTP, or too much of it: (name, bytes, status). The answer is one status and
+the end of the connection."""
+
+MANY = b"".join(b"X-%d: y\r\n" % i for i in range(300))
+OK_HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n"
+CHUNKED = b"PUT /bad/chunked HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
+
+ROWS = [
+    ("no words", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", 400),
+    ("one word", b"GET\r\n\r\n", 400),
+    ("no version", b"GET /\r\nHost: a\r\n\r\n", 400),
+    ("two blanks", b"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("a blank in the target", b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("a tab in the line", b"GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("a method with a colon", b"G:T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("a method too long", b"G" * 100 + b" / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("a target that is none", b"GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("a control in the target", b"GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    ("HTTP/0.9", b"GET / HTTP/0.9\r\nHost: a\r\n\r\n", 505),
+    ("HTTP/1.11", b"GET / HTTP/1.11\r\nHost: a\r\n\r\n", 505),
+    ("another protocol", b"GET / SPDY/1.1\r\nHost: a\r\n\r\n", 400),
+    ("no Host", b"GET / HTTP/1.1\r\n\r\n", 400),
+    ("two Hosts", OK_HEAD + b"Host: b\r\n\r\n", 400),
+    ("a name with a blank", OK_HEAD + b"A b: c\r\n\r\n", 400),
+    ("a blank before the colon", OK_HEAD + b"Content-Length : 5\r\n\r\nbody!", 400),
+    ("no colon", OK_HEAD + b"nonsense\r\n\r\n", 400),
+    ("no name", OK_HEAD + b": value\r\n\r\n", 400),
+    ("a folded line", OK_HEAD + b"A: b\r\n c\r\n\r\n", 400),
+    ("a bare line feed", OK_HEAD + b"A: b\nC: d\r\n\r\n", 400),
+    ("a bare carriage return", OK_HEAD + b"A: b\rC: d\r\n\r\n", 400),
+    ("nul", OK_HEAD + b"A: b\0c\r\n\r\n", 400),
+    ("only line feeds", b"GET / HTTP/1.1\nHost: a\n\n\r\n\r\n", 400),
+    ("a head of 70,000 bytes", OK_HEAD + b"A: " + b"b" * 70_000 + b"\r\n\r\n", 431),
+    ("a line without end", b"GET /" + b"a" * 70_000, 431),
+    ("300 headers", OK_HEAD + MANY + b"\r\n", 431),
+    ("a negative length", OK_HEAD + b"Content-Length: -1\r\n\r\n", 400),
+    ("a signed length", OK_HEAD + b"Content-Length: +5\r\n\r\nbody!", 400),
+    ("a length in hexadecimal", OK_HEAD + b"Content-Length: 0x5\r\n\r\nbody!", 400),
+    ("an empty length", OK_HEAD + b"Content-Length:\r\n\r\n", 400),
+    ("a list of lengths", OK_HEAD + b"Content-Length: 5, 5\r\n\r\nbody!", 400),
+    ("a length beyond all", OK_HEAD + b"Content-Length: 99999999999999999999\r\n\r\n", 400),
+    ("two lengths", OK_HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nbody!", 400),
+    ("the same length twice", OK_HEAD + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nbody!",
+     400),
+    ("length and chunks", CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n", 400),
+    ("another coding", OK_HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 501),
+    ("two codings", OK_HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+    ("chunked twice", CHUNKED + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501),
+    ("chunked, hidden", OK_HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 501),
+    ("chunked, with a tab before", OK_HEAD + b"Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
+     400),
+    ("chunks for HTTP/1.0",
+     b"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+]  # fmt: skip
+
+# Framing of chunks, in a request that is fine until then; the target service reads it: (name, body)
+CHUNKS = [
+    ("no size", b"\r\n\r\n"),
+    ("a size that is none", b"xyz\r\n"),
+    ("a signed size", b"+5\r\nbody!\r\n0\r\n\r\n"),
+    ("a negative size", b"-5\r\nbody!\r\n0\r\n\r\n"),
+    ("a size with a prefix", b"0x5\r\nbody!\r\n0\r\n\r\n"),
+    ("a size beyond 64 bits", b"1" + b"0" * 16 + b"\r\n"),
+    ("a size of all bits", b"f" * 16 + b"\r\n"),
+    ("a line too long", b"5;" + b"a" * 2000 + b"\r\nbody!\r\n0\r\n\r\n"),
+    ("a bare line feed in an extension", b"5;a\nb\r\nbody!\r\n0\r\n\r\n"),
+    ("longer than it says", b"5\r\nbody!!\r\n0\r\n\r\n"),
+    ("a trailer too long", b"0\r\n" + b"A: b\r\n" * 5000 + b"\r\n"),
+    ("a bare carriage return in a trailer", b"0\r\nA: b\rC: d\r\n\r\n"),
+]
