@@ -71,9 +71,10 @@ fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is
 	done
 
 .PHONY: bench
-bench: packages-demo packages-bench $(VENV)/.done build/reference-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios
+bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios; figures of the server
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
+	$(PYTHON) bench/server.py
 
 .PHONY: wheel
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs

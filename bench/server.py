@@ -1,0 +1,215 @@
+"""`sm server` in figures: calls with many jobs in its store, memory, the way to the first line.
+
+    bench/server.py [--finished N] [--running N] [--calls N] [--starts N]
+
+One job is run; what the store holds of it is copied, name by name, into as many finished jobs as
+asked for. Then some run, and calls are timed over HTTP, signed beforehand, by one client and by
+eight at a time. Client and server share the machine.
+"""
+
+import argparse
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "tests" / "e2e"))
+
+from bad_api import json_request  # noqa: E402
+from lab import VENV  # noqa: E402
+from process import wait_until  # noqa: E402
+from raw_http import Keys, signed  # noqa: E402
+from sm_server import SmServer  # noqa: E402
+from test_server_jobs import BUCKET, Job  # noqa: E402
+
+CLIENTS = 8
+METRICS = """
+import time
+for number in range(20):
+    print("loss: %.2f" % (1 / (number + 1)), flush=True)
+"""
+FOREVER = "import time; print('it runs', flush=True); time.sleep(3600)"
+FIRST = "print('the first line', flush=True)"
+LISTS = (
+    {},
+    {"MaxResults": 100},
+    {"MaxResults": 100, "SortBy": "Name", "SortOrder": "Descending"},
+    {"MaxResults": 100, "StatusEquals": "Completed"},
+    {"StatusEquals": "InProgress"},
+    {"NameContains": "copy-19"},
+    {"NameContains": "nothing-is-called-so"},
+)
+
+
+def copy_job(data: pathlib.Path, name: str, count: int) -> list[str]:
+    """Writes `count` jobs like the one named, as they would stand there; the server is down."""
+    store = sqlite3.connect(data / "muster.db")
+    columns = [row[1] for row in store.execute("PRAGMA table_info(jobs)")]
+    (row,) = store.execute("SELECT * FROM jobs WHERE name = ?", (name,))
+    job = dict(zip(columns, row))
+    tables = ("transitions", "metrics", "final_metrics", "metrics_read")
+    parts = {table: list(store.execute(f"SELECT * FROM {table} WHERE job = ?", (job["number"],)))
+             for table in tables}  # fmt: skip
+    (last,) = store.execute("SELECT max(number) FROM jobs").fetchone()
+    names = [f"copy-{number:04}" for number in range(count)]
+    for number, fresh in enumerate(names):
+        one = {key: value.replace(name, fresh) if isinstance(value, str) else value
+               for key, value in job.items()}  # fmt: skip
+        one.update(number=last + 1 + number, created=job["created"] + number)
+        marks = ", ".join("?" * len(columns))
+        store.execute(f"INSERT INTO jobs VALUES ({marks})", [one[key] for key in columns])
+        for table, rows in parts.items():
+            for part in rows:
+                marks = ", ".join("?" * len(part))
+                store.execute(f"INSERT INTO {table} VALUES ({marks})", (one["number"], *part[1:]))
+    store.commit()
+    store.close()
+    return names
+
+
+class Caller:
+    """One connection that stays."""
+
+    def __init__(self, server: SmServer):
+        self.host = f"127.0.0.1:{server.port}"
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        own = server.keys
+        self.keys = Keys(own["AWS_ACCESS_KEY_ID"], own["AWS_SECRET_ACCESS_KEY"])
+
+    def call(self, operation: str, body: dict) -> tuple[float, dict]:
+        """How long it took, and the answer. Signing is not counted."""
+        request = signed(json_request("sagemaker", operation, body), self.keys, "sagemaker",
+                         self.host)  # fmt: skip
+        begun = time.perf_counter()
+        self.connection.request("POST", "/", request.body, request.headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        took = time.perf_counter() - begun
+        assert answer.status == 200, text
+        return took, json.loads(text)
+
+
+def times(seconds: list[float]) -> dict:
+    ordered = sorted(seconds)
+
+    def at(share):
+        return round(ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1000, 2)
+
+    return {"calls": len(ordered), "p50_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1)}
+
+
+def measured(server: SmServer, operation: str, bodies: list[dict], clients: int) -> dict:
+    def work(part):
+        caller = Caller(server)
+        caller.call(operation, part[0])
+        return [caller.call(operation, body)[0] for body in part]
+
+    parts = [bodies[index::clients] for index in range(clients)]
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        return times([took for part in pool.map(work, parts) for took in part])
+
+
+def pages(server: SmServer) -> dict:
+    """All jobs, 100 at a time."""
+    caller, took, token, count = Caller(server), [], {}, 0
+    while True:
+        seconds, answer = caller.call("ListTrainingJobs", {"MaxResults": 100, **token})
+        took.append(seconds)
+        count += len(answer["TrainingJobSummaries"])
+        if "NextToken" not in answer:
+            return {"jobs": count, **times(took)}
+        token = {"NextToken": answer["NextToken"]}
+
+
+def calls(server: SmServer, names: list[str], count: int) -> dict:
+    chance = random.Random(7)
+    lists = [chance.choice(LISTS) for _ in range(count)]
+    described = [{"TrainingJobName": chance.choice(names)} for _ in range(count)]
+    figures = {"list, page by page": pages(server)}
+    for clients in (1, CLIENTS):
+        who = f"{clients} client" + ("s" if clients > 1 else "")
+        figures[f"list, {who}"] = measured(server, "ListTrainingJobs", lists, clients)
+        figures[f"describe, {who}"] = measured(server, "DescribeTrainingJob", described, clients)
+    return figures
+
+
+def first_line(server: SmServer, hosts: int, processes: int) -> dict:
+    """From the call to the first line of each rank: when it was written, and when it was seen."""
+    logs = server.client("logs")
+    begun = time.time()
+    job = Job(server, FIRST, hosts=hosts, processes=processes)
+
+    def lines():
+        found = logs.filter_log_events(
+            logGroupName="/aws/sagemaker/TrainingJobs", logStreamNamePrefix=f"{job.name}/"
+        )["events"]
+        return [event for event in found if "the first line" in event["message"]]
+
+    events = wait_until("the first line", lines, 60)
+    seen = time.time() - begun
+    all_lines = wait_until(
+        "every rank's", lambda: found if len(found := lines()) == hosts * processes else None, 60
+    )
+    job.at_end()
+    return {
+        "first_s": round(min(each["timestamp"] for each in events) / 1000 - begun, 3),
+        "seen_s": round(seen, 3),
+        "last_s": round(max(each["timestamp"] for each in all_lines) / 1000 - begun, 3),
+    }
+
+
+def measure(folder: pathlib.Path, options) -> dict:
+    figures: dict = {}
+    with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
+        figures["idle, empty"] = {"rss_mib": round(server.resident_kib() / 1024, 1)}
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        job = Job(server, METRICS)
+        assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
+        starts = [first_line(server, 3, 2) for _ in range(options.starts)]
+        figures["submit to first line, 3 x 2"] = starts
+        server.stop()
+        names = copy_job(server.data, job.name, options.finished)
+        server.start()
+        pages(server)
+        figures[f"idle, {len(names)} jobs"] = {"rss_mib": round(server.resident_kib() / 1024, 1)}
+        running = [Job(server, FOREVER) for _ in range(options.running)]
+        for one in running:
+            wait_until("it to run", lambda one=one: "it runs" in one.text(), 120)
+        names += [one.name for one in running]
+        figures.update(calls(server, names, options.calls))
+        figures[f"{len(running)} running"] = {"rss_mib": round(server.resident_kib() / 1024, 1)}
+    return figures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--finished", type=int, default=2000)
+    parser.add_argument("--running", type=int, default=20)
+    parser.add_argument("--calls", type=int, default=2000, help="of each kind")
+    parser.add_argument("--starts", type=int, default=3)
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        print("jobs make namespaces: run it as root", file=sys.stderr)
+        return 2
+    parent = REPOSITORY / "build" / "bench"
+    parent.mkdir(parents=True, exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(dir=parent))
+    try:
+        print(json.dumps(measure(folder, options), indent=1))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
