@@ -193,12 +193,22 @@ Result<void> Runner::start() {
         submitted(name);
       continue;
     }
-    std::unique_ptr<Running> running = std::make_unique<Running>(loop_);
-    const Json request = TRY(request_of(name));
-    running->demand = {name, needs_of(request, options_.config)};
-    running_[name] = std::move(running);
-    loop_.spawn(carry(name, true));
+    TRY(take_up(name));
   }
+  return {};
+}
+
+/// A job whose hosts run. They ask for objects from the moment that the server answers again.
+Result<void> Runner::take_up(const std::string& name) {
+  const std::optional<Job> job = TRY(store_.job(name));
+  if (!job) return {};
+  const Json request = TRY(parse_json(job->request));
+  if (!job->note.empty())
+    if (const std::optional<AccessKey> key = TRY(store_.key(job->note))) TRY(admit(*key, request));
+  std::unique_ptr<Running> running = std::make_unique<Running>(loop_);
+  running->demand = {name, needs_of(request, options_.config)};
+  running_[name] = std::move(running);
+  loop_.spawn(carry(name, true));
   return {};
 }
 
@@ -334,6 +344,19 @@ void Runner::replace_drivers(const Json& request, job::Spec& spec) const {
   if (source_text && distributed_text) take_over(spec, *source_text, *distributed_text);
 }
 
+/// A job's key opens what the job may reach.
+Result<void> Runner::admit(const AccessKey& key, const Json& request) {
+  const JobReach reach = reach_of(request);
+  objects::AccessKey known;
+  known.id = key.id;
+  known.secret = key.secret;
+  known.owner = key.job;
+  known.policy.limited = true;
+  known.policy.reads = TRY(urls_from(reach.reads));
+  known.policy.writes = TRY(urls_from(reach.writes));
+  return keys_.add(std::move(known));
+}
+
 /// A key of the job's own, once: a resumed job's hosts have the one of their start.
 Result<std::string> Runner::give_key(const Job& job, const Json& request, JobPlaces& places) {
   std::optional<AccessKey> key;
@@ -344,15 +367,7 @@ Result<std::string> Runner::give_key(const Job& job, const Json& request, JobPla
     TRY(store_.add_key(*key));
     TRY(store_.put_note(job.name, key->id));
   }
-  const JobReach reach = reach_of(request);
-  objects::AccessKey known;
-  known.id = key->id;
-  known.secret = key->secret;
-  known.owner = job.name;
-  known.policy.limited = true;
-  known.policy.reads = TRY(urls_from(reach.reads));
-  known.policy.writes = TRY(urls_from(reach.writes));
-  TRY(keys_.add(std::move(known)));
+  TRY(admit(*key, request));
   places.environment["AWS_ACCESS_KEY_ID"] = key->id;
   places.environment["AWS_SECRET_ACCESS_KEY"] = key->secret;
   TRY(make_folders(options_.data + "/keys", 0700));

@@ -61,12 +61,14 @@ class Runner final : public Jobs {
     platform::Requests requests;
   };
 
+  Result<void> take_up(const std::string& name);
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
   loop::Task<Result<job::Spec>> specify(Job job);
   void replace_drivers(const Json& request, job::Spec& spec) const;
   Result<std::string> give_key(const Job& job, const Json& request, JobPlaces& places);
+  Result<void> admit(const AccessKey& key, const Json& request);
   Result<Json> request_of(const std::string& name) const;
   Result<void> keep_journals(const std::string& name) const;
   JobFinish failure(const Error& error) const;

@@ -3,9 +3,7 @@
 import io
 import json
 import os
-import random
 import tarfile
-import time
 
 import pytest
 from botocore.exceptions import ClientError
@@ -354,38 +352,3 @@ def test_requests_that_cannot_be_are_refused(server):
     assert code_of(api.create_training_job, ResourceConfig=resources, **request) == "ResourceInUse"
     assert code_of(api.describe_training_job, TrainingJobName="nobody") == "ValidationException"
     job.at_end()
-
-
-# --- the server's own ends ---
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_killed_server_loses_no_job_no_line_and_no_artifact(tmp_path, seed):
-    script = """
-import os, time
-for number in range(200):
-    print("line", number, flush=True)
-    time.sleep(0.01)
-with open(os.path.join(os.environ["SM_MODEL_DIR"], os.environ["SM_CURRENT_HOST"]), "w") as file:
-    file.write("whole")
-"""
-    chance = random.Random(seed)
-    server = SmServer(tmp_path, jobs={"python": str(VENV / "bin" / "python")})
-    with server:
-        s3 = server.client("s3")
-        s3.create_bucket(Bucket=BUCKET)
-        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
-        job = Job(server, script, hosts=2)
-        for _ in range(3):
-            moment = time.monotonic() + chance.random() * 1.5
-            wait_until("the moment", lambda at=moment: time.monotonic() > at)
-            server.kill()
-            server.start()
-        told = job.at_end()
-        assert told["TrainingJobStatus"] == "Completed", (seed, told, job.text())
-        statuses = [each["Status"] for each in told["SecondaryStatusTransitions"]]
-        assert statuses == sorted(set(statuses), key=statuses.index), (seed, statuses)
-        for host, lines in job.log().items():
-            numbers = [line for line in lines if line.startswith("line ")]
-            assert numbers == [f"line {number}" for number in range(200)], (seed, host, lines)
-        assert job.artifact() == {"algo-1": b"whole", "algo-2": b"whole"}, seed
