@@ -1,5 +1,6 @@
 #include "engine/local.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
@@ -72,6 +73,7 @@ Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
   for (const job::HostSpec& host :
        host_specs(spec, options_.state, path, key_file, network.bridge, network.subnet))
     TRY(run->start(host));
+  TRY(run->begin());
   return std::unique_ptr<Run>(std::move(run));
 }
 
@@ -82,7 +84,14 @@ std::vector<std::string> Local::list() {
 Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
   const std::string path = options_.state + "/jobs/" + job;
   const Result<std::string> text = read_file(path + "/job.json");
-  if (!text) return fail(Errc::not_found, "no job named " + job + " is on this machine");
+  std::error_code none;
+  if (!text && !std::filesystem::exists(path, none))
+    return fail(Errc::not_found, "no job named " + job + " is on this machine");
+  if (!text || text->empty()) {
+    auto nothing = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
+    nothing->cut_short();
+    return std::unique_ptr<Run>(std::move(nothing));
+  }
   const Json json = TRY(parse_json(*text));
   const job::Spec spec = TRY(job::spec_from(json));
   std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int lifeline_number = 3;
 constexpr int lock_number = 4;
+constexpr int gate_number = 5;
 constexpr std::size_t log_tail_bytes = 500;
 constexpr std::chrono::hours upload_limit{24 * 7};
 
@@ -34,6 +36,11 @@ std::string started_at(pid_t pid) {
 
 Fd pidfd_of(pid_t pid) {
   return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool has_bytes(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
 }
 
 /// What the steward said last on its standard error; empty if nothing.
@@ -70,7 +77,7 @@ LocalRun::LocalRun(Programs& programs, Local& local, std::string path,
 
 /// Without release() the stewards, told by the lifeline's end, remove what is theirs.
 LocalRun::~LocalRun() {
-  if (folder_ && hosts_.empty()) static_cast<void>(folder_->remove());
+  if (folder_ && (hosts_.empty() || gate_.write)) static_cast<void>(folder_->remove());
 }
 
 Result<void> LocalRun::start(const job::HostSpec& spec) {
@@ -78,6 +85,7 @@ Result<void> LocalRun::start(const job::HostSpec& spec) {
   TRY(make_folders(spec.host_folder, 0700));
   TRY(write_file(spec.host_folder + "/spec.json", to_text(job::to_json(spec)), 0600));
   if (options.lifeline && !lifeline_.read) lifeline_ = TRY(make_pipe());
+  if (!options.lifeline && !gate_.read) gate_ = TRY(make_pipe());
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string log_file = spec.host_folder + "/steward.log";
   const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
@@ -89,6 +97,9 @@ Result<void> LocalRun::start(const job::HostSpec& spec) {
   if (options.lifeline) {
     command.argv.insert(command.argv.end(), {"--lifeline", std::to_string(lifeline_number)});
     stdio.extra.emplace_back(lifeline_number, lifeline_.read.get());
+  } else {
+    command.argv.insert(command.argv.end(), {"--gate", std::to_string(gate_number)});
+    stdio.extra.emplace_back(gate_number, gate_.read.get());
   }
   if (folder_) stdio.extra.emplace_back(lock_number, folder_->lock().get());
   const pid_t pid = TRY(supervise::spawn(command, stdio, {.own_session = true}));
@@ -105,10 +116,17 @@ Result<void> LocalRun::start(const job::HostSpec& spec) {
                     std::to_string(pid) + " " + started_at(pid) + "\n", 0600);
 }
 
+Result<void> LocalRun::begin() {
+  if (!gate_.write) return {};
+  TRY(write_all(gate_.write.get(), std::string(hosts_.size(), '+')));  // Each takes one.
+  gate_ = Pipe{};
+  return {};
+}
+
 Result<void> LocalRun::attach(const std::string& host) {
   const std::string folder = path_ + "/" + host;
   const Result<std::string> file = read_file(folder + "/steward.pid");
-  if (!file) {
+  if (!file || file->empty()) {
     whole_ = false;
     return {};
   }
@@ -120,6 +138,7 @@ Result<void> LocalRun::attach(const std::string& host) {
   hosts_.push_back({host, folder});
   Fd pidfd = pidfd_of(pid);
   if (!pidfd || started_at(pid) != words[1]) {  // It ended; its journal tells how.
+    if (!has_bytes(hosts_.back().journal())) whole_ = false;
     state_->note({host, job::Outcome::exited(0)});
     return {};
   }

@@ -30,11 +30,16 @@ class LocalRun final : public Run {
 
   /// For a job that outlives this process: see JobFolder::mark_kept().
   Result<void> mark_kept() { return folder_->mark_kept(); }
-  /// Starts the steward of `spec`, whose folder is made here.
+  /// Starts the steward of `spec`, whose folder is made here. Of a job that outlives this process
+  /// it does nothing before begin(): if we end in between, so does it.
   Result<void> start(const job::HostSpec& spec);
+  /// All stewards are started, and written down.
+  Result<void> begin();
   /// Watches a steward that runs already, by the pid file that start() wrote; where there is none
   /// the host was never started.
   Result<void> attach(const std::string& host);
+  /// For a folder in which there is nothing yet that a steward could have done.
+  void cut_short() { whole_ = false; }
 
   const std::vector<HostPlace>& hosts() const override { return hosts_; }
   bool whole() const override { return whole_; }
@@ -57,6 +62,7 @@ class LocalRun final : public Run {
   std::vector<HostPlace> hosts_;
   bool whole_ = true;
   Pipe lifeline_;
+  Pipe gate_;  ///< Open as long as no steward may begin.
   std::shared_ptr<State> state_;
 };
 

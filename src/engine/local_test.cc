@@ -205,6 +205,61 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
   });
 }
 
+TEST_CASE("local: stewards of a job that outlives us begin when all of them are written down") {
+  Stage stage;
+  Local engine = stage.engine(R"([ "$4 $5" = "--gate 5" ] || exit 9
+head -c 1 <&5 > ${3%/spec.json}/word
+for host in algo-1 algo-2; do
+  [ -s ${3%/*/spec.json}/$host/steward.pid ] || exit 8
+done)",
+                              false);
+  stage.run([&]() -> loop::Task<> {
+    Result<std::unique_ptr<Run>> run = engine.start(demo(2));
+    REQUIRE(run);
+    for (int i = 0; i < 2; ++i) {
+      const Result<Run::Ended> ended = co_await (*run)->next_end();
+      REQUIRE(ended);
+      CHECK(ended->outcome == job::Outcome::exited(0));
+      CHECK(read_file(stage.job() + "/" + ended->host + "/word").value_or("") == "+");
+    }
+  });
+}
+
+TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
+  Stage stage;
+  Local engine = stage.engine("exit 0", false);
+  struct {
+    const char* name;
+    const char* job;  ///< What stands in job.json.
+    const char* pid;  ///< And in the first host's steward.pid.
+    std::size_t hosts;
+  } const cases[] = {
+      {"nothing is written", nullptr, nullptr, 0},
+      {"the job is about to be written", "", nullptr, 0},
+      {"no steward is written down", "{}", nullptr, 0},
+      {"a steward is about to be written down", "{}", "", 0},
+      {"a steward that did nothing", "{}", "1 1\n", 1},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    { REQUIRE(JobFolder::create(stage.state(), "demo")); }
+    const std::string job = c.job == nullptr ? "" : c.job;
+    const std::string text = job.empty() ? job : to_text(job::to_json(demo(1)));
+    REQUIRE(make_folders(stage.job() + "/algo-1"));
+    if (c.job != nullptr) REQUIRE(write_file(stage.job() + "/job.json", text));
+    if (c.pid != nullptr) REQUIRE(write_file(stage.job() + "/algo-1/steward.pid", c.pid));
+    stage.run([&]() -> loop::Task<> {
+      Result<std::unique_ptr<Run>> run = engine.attach("demo");
+      REQUIRE(run);
+      CHECK(!(*run)->whole());
+      CHECK((*run)->hosts().size() == c.hosts);
+      const Result<void> released = co_await (*run)->release(false);
+      CHECK(released);
+      CHECK(!exists(stage.job()));
+    });
+  }
+}
+
 TEST_CASE("local: what cannot be started leaves nothing") {
   Stage stage;
   Local engine = stage.engine("exit 0");

@@ -12,6 +12,9 @@
 namespace muster::platform {
 namespace {
 
+constexpr Duration last_steward_limit = std::chrono::seconds(10);
+constexpr Duration last_steward_pause = std::chrono::milliseconds(20);
+
 /// What the tasks beside the job's own tell it. They may outlive it by a turn of the loop.
 struct Inbox {
   std::deque<engine::Run::Ended> ended;
@@ -248,14 +251,20 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
 }
 
 /// Ends what a start that was cut short has left.
-loop::Task<> take_away(std::unique_ptr<engine::Run> run) {
+loop::Task<> take_away(loop::Loop& loop, std::unique_ptr<engine::Run> run) {
   for (const engine::HostPlace& place : run->hosts()) run->destroy(place.host);
   while (true) {
     const Result<engine::Run::Ended> ended = co_await run->next_end();
     if (!ended) break;
   }
-  const Result<void> released = co_await run->release(false);
-  static_cast<void>(released);  // What is left now stands in the new start's way, and is named.
+  // What is left after that stands in the new start's way, and is named.
+  const TimePoint deadline = Clock::now() + last_steward_limit;
+  loop::Timer pause(loop);
+  while (true) {
+    const Result<void> released = co_await run->release(false);
+    if (released || released.error().code != Errc::denied || Clock::now() > deadline) co_return;
+    co_await pause.after(last_steward_pause);  // One that nobody wrote down is about to end.
+  }
 }
 
 }  // namespace
@@ -274,7 +283,7 @@ loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engin
   Result<std::unique_ptr<engine::Run>> run = engine.attach(spec.name);
   if (!run) co_return run.error();
   if (!(*run)->whole()) {
-    co_await take_away(*std::move(run));
+    co_await take_away(loop, *std::move(run));
     co_return fail(Errc::not_found, "the start of " + spec.name + " was cut short");
   }
   Result<JobReport> report =

@@ -195,7 +195,28 @@ Result<void> Runner::start() {
     }
     TRY(take_up(name));
   }
+  loop_.spawn(clean_up());
   return {};
+}
+
+/// What stayed when a server ended between a job's end and the removal of its folder. Where nothing
+/// was uploaded, the folder is kept for people: what is in it is nowhere else.
+loop::Task<> Runner::clean_up() {
+  std::error_code none;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(machine_folder() + "/jobs", none))
+    names.push_back(entry.path().filename());
+  for (const std::string& name : names) {
+    const Result<std::optional<Job>> job = store_.job(name);
+    if (!job || !*job || !is_terminal((*job)->state.status)) continue;
+    ::unlink(credentials_file(name).c_str());
+    if (::access((machine_folder() + "/jobs/" + name + "/uploaded.json").c_str(), F_OK) != 0)
+      continue;
+    Result<std::unique_ptr<engine::Run>> run = machine_.engine().attach(name);
+    if (!run) continue;
+    const Result<void> released = co_await (*run)->release(false);
+    if (!released) complain(name + ": " + released.error().text);
+  }
 }
 
 /// A job whose hosts run. They ask for objects from the moment that the server answers again.

@@ -62,6 +62,7 @@ class Runner final : public Jobs {
   };
 
   Result<void> take_up(const std::string& name);
+  loop::Task<> clean_up();
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -55,12 +54,16 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   return config;
 }
 
-/// Held for as long as the server lives: two servers over one folder would lose jobs.
+/// Held for as long as the server lives: two servers over one folder would lose jobs. A lock of the
+/// process: one of the descriptor (flock) would live on in a child that is just being started.
 Result<Fd> lock_data(const std::string& data) {
   TRY(make_folders(data, 0700));
   Fd lock(::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return fail_errno(data + "/lock");
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (::fcntl(lock.get(), F_SETLK, &whole) != 0)
     return fail(Errc::system, data + ": another sm server works on this folder");
   return lock;
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -32,10 +33,17 @@ struct StewardArgs {
   std::string upload_folder;
   bool completed = false;
   int lifeline = -1;
+  int gate = -1;
   bool sweep = false;
   bool json = false;
   bool kept_too = false;
 };
+
+Result<int> descriptor(const std::string& flag, const std::string& text) {
+  const std::optional<std::int64_t> fd = parse_integer(text);
+  if (fd && *fd >= 3 && ::fcntl(static_cast<int>(*fd), F_GETFD) >= 0) return static_cast<int>(*fd);
+  return fail(Errc::invalid_input, flag + " " + text + ": not an open descriptor");
+}
 
 Result<StewardArgs> steward_args(const Args& args) {
   StewardArgs given;
@@ -43,11 +51,10 @@ Result<StewardArgs> steward_args(const Args& args) {
     const bool has_value = i + 1 < args.size();
     if (args[i] == "--spec" && has_value) {
       given.spec_file = args[++i];
-    } else if (args[i] == "--lifeline" && has_value) {
-      const std::optional<std::int64_t> fd = parse_integer(args[++i]);
-      if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_GETFD) < 0)
-        return fail(Errc::invalid_input, "--lifeline " + args[i] + ": not an open descriptor");
-      given.lifeline = static_cast<int>(*fd);
+    } else if ((args[i] == "--lifeline" || args[i] == "--gate") && has_value) {
+      int& number = args[i] == "--gate" ? given.gate : given.lifeline;
+      number = TRY(descriptor(args[i], args[i + 1]));
+      ++i;
     } else if (args[i] == "--upload" && has_value) {
       given.upload_folder = args[++i];
     } else if (args[i] == "--completed") {
@@ -77,6 +84,18 @@ Result<job::HostSpec> read_spec(const std::string& path) {
   Result<job::HostSpec> spec = job::host_spec_from(*json);
   if (!spec) return spec.error().in(path);
   return spec;
+}
+
+/// Waits for the word of whoever started us, which comes when our pid is written down. None comes
+/// if they ended before: then nobody would find us.
+bool may_begin(int gate) {
+  if (gate < 0) return true;
+  const Fd fd(gate);
+  char word = 0;
+  ssize_t count = 0;
+  do count = ::read(fd.get(), &word, 1);
+  while (count < 0 && errno == EINTR);
+  return count == 1;
 }
 
 Result<bool> run_host(const StewardArgs& given, const Env& env) {
@@ -132,6 +151,7 @@ int steward_main(const Args& args, const Env& env) {
     return exit_undone;
   }
   if (!given->upload_folder.empty()) return run_upload(*given, env, log);
+  if (!may_begin(given->gate)) return 0;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
   const Result<bool> done = run_host(*given, env);
   if (!done) log.error(done.error().text);

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from botocore.exceptions import ClientError
-from lab import VENV
+from lab import SM, VENV
 from process import wait_until
 from sm_server import SmServer
 from test_server_jobs import BUCKET, SECONDS, Job
@@ -184,3 +184,12 @@ time.sleep(600)
         assert statuses[-3:] == ["Stopping", "Uploading", "Stopped"], statuses
         assert job.artifact() == {"algo-1": b"half", "algo-2": b"half"}
         a_later_job_completes(server)
+
+
+def test_a_folder_has_one_server(tmp_path):
+    with SmServer(tmp_path) as server:
+        second = [SM, "server", "--data", server.data, "--listen", "127.0.0.1:0"]
+        done = subprocess.run(second, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 3
+        assert "another sm server works on this folder" in done.stderr
+        assert server.client("sts").get_caller_identity()

@@ -6,6 +6,7 @@ got into a status. `make test-deep` has fifty lives with a kill in each; CI has 
 
 import os
 import random
+import shutil
 import threading
 import time
 
@@ -99,6 +100,16 @@ def is_whole(job: Job, hint: str) -> None:
     assert final == {"loss": LINES - 1}, (hint, final)
 
 
+def nothing_is_left(server: SmServer) -> None:
+    """Of jobs that have ended."""
+    folders = [server.data / "machine" / "jobs", server.data / "keys"]
+    wait_until(
+        "folders and keys to go",
+        lambda: not [each for folder in folders if folder.exists() for each in folder.iterdir()],
+        END_SECONDS,
+    )
+
+
 def one_life(server: SmServer, seed: int, kills: int) -> None:
     chance = random.Random(seed)
     job = Job(server, SCRIPT, hosts=2)
@@ -107,6 +118,7 @@ def one_life(server: SmServer, seed: int, kills: int) -> None:
         moments.append(wait_for_moment(job, chance))
         kill_and_start(server, chance)
     is_whole(job, f"seed {seed}, killed {', '.join(moments)}")
+    nothing_is_left(server)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -148,3 +160,23 @@ def test_a_server_killed_while_it_takes_a_job_has_it_or_not(server):
         job = names[0] if names else Job.__new__(Job)
         job.server, job.name, job.api = server, name, api
         is_whole(job, "killed while it was submitted")
+
+
+def test_what_a_killed_server_had_no_time_to_remove_goes_at_the_next_start(server):
+    """As it is when a job's end is stored and its folder is still there."""
+    job = Job(server, "print('short')")
+    assert job.at_end(END_SECONDS)["TrainingJobStatus"] == "Completed"
+    nothing_is_left(server)
+    server.kill()
+    jobs = server.data / "machine" / "jobs"
+    for name in (job.name, "not-uploaded"):
+        (jobs / name).mkdir()
+        for file in ("lock", "kept"):
+            (jobs / name / file).touch()
+    (jobs / job.name / "uploaded.json").write_text("{}")
+    (server.data / "keys" / job.name).touch()
+    server.start()
+    wait_until("it to go", lambda: not (jobs / job.name).exists(), END_SECONDS)
+    assert not (server.data / "keys" / job.name).exists()
+    assert (jobs / "not-uploaded").exists()  # For people.
+    shutil.rmtree(jobs / "not-uploaded")
