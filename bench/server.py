@@ -97,6 +97,11 @@ class Caller:
         return took, json.loads(text)
 
 
+def cpu_of(pid: int) -> float:
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def times(seconds: list[float]) -> dict:
     ordered = sorted(seconds)
 
@@ -113,8 +118,11 @@ def measured(server: SmServer, operation: str, bodies: list[dict], clients: int)
         return [caller.call(operation, body)[0] for body in part]
 
     parts = [bodies[index::clients] for index in range(clients)]
+    before = cpu_of(server.process.pid)
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
-        return times([took for part in pool.map(work, parts) for took in part])
+        took = [each for part in pool.map(work, parts) for each in part]
+    used = cpu_of(server.process.pid) - before
+    return {**times(took), "server_us_each": round(used / len(took) * 1e6)}
 
 
 def pages(server: SmServer) -> dict:
