@@ -35,6 +35,7 @@ struct Entry {
 const Entry entries[] = {
     {"fit", cli::fit_main, "run a training job on this machine"},
     {"server", server::server_main, "serve training jobs and S3 to AWS's clients"},
+    {"key", server::key_main, "make, list and delete a server's access keys"},
     {"submit", cli::submit_main, "give a server a training job"},
     {"jobs", cli::jobs_main, "list a server's training jobs"},
     {"describe", cli::describe_main, "tell all about a job of a server"},

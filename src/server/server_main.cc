@@ -14,6 +14,9 @@
 #include "base/time.h"
 #include "loop/wait.h"
 #include "objects/bucket_store.h"
+#include "server/control.h"
+#include "server/inputs.h"
+#include "server/keys.h"
 #include "server/server_main_config.h"
 #include "server/server_main_front.h"
 #include "server/service.h"
@@ -50,6 +53,10 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<JobConfig> jobs = job_config_from(config->jobs);
     if (!jobs) config = jobs.error();
   }
+  if (config) {
+    const Result<std::vector<AccessKey>> keys = read_keys(config->keys);
+    if (!keys) config = keys.error();
+  }
   if (!config && !flags.config.empty()) return config.error().in(flags.config);
   return config;
 }
@@ -68,27 +75,6 @@ Result<Fd> lock_data(const std::string& data) {
   return lock;
 }
 
-/// Letters and digits, `count` of them.
-std::string random_word(std::size_t count, std::string_view alphabet) {
-  std::string word;
-  while (word.size() < count) {
-    for (const char c : random_bytes(count)) {
-      const std::size_t number = static_cast<unsigned char>(c);
-      const std::size_t fair = 256 / alphabet.size() * alphabet.size();
-      if (number < fair && word.size() < count) word.push_back(alphabet[number % alphabet.size()]);
-    }
-  }
-  return word;
-}
-
-AccessKey fresh_key(UnixMillis now) {
-  AccessKey key;
-  key.id = "AKIA" + random_word(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
-  key.secret = random_word(40, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
-  key.created = now;
-  return key;
-}
-
 std::string url_of(const ServerConfig& config, std::uint16_t port) {
   const bool any = config.host == "0.0.0.0" || config.host == "::";
   const std::string host = any                                          ? "127.0.0.1"
@@ -97,22 +83,16 @@ std::string url_of(const ServerConfig& config, std::uint16_t port) {
   return (config.certificate.empty() ? "http://" : "https://") + host + ":" + std::to_string(port);
 }
 
-std::string export_lines(const AccessKey& key, const std::string& url, const Realm& realm) {
-  return "A key was made. These lines make AWS's clients use this server:\n\n"
-         "export AWS_ENDPOINT_URL=" +
-         url + "\nexport AWS_ACCESS_KEY_ID=" + key.id +
-         "\nexport AWS_SECRET_ACCESS_KEY=" + key.secret +
-         "\nexport AWS_DEFAULT_REGION=" + realm.region + "\n\n";
-}
-
 /// Everything of a running server, in the order in which it is made.
 struct Server {
   ServerConfig config;
   Fd lock;
   loop::Loop loop;
+  std::optional<Control> control;
   std::optional<Store> store;
   std::optional<AccessKey> made_key;
   objects::KeyRing keys;
+  std::optional<UserKeys> user_keys;
   std::unique_ptr<objects::BucketStore> buckets;
   std::optional<objects::Verifier> verifier;
   std::optional<objects::S3Server> s3;
@@ -122,20 +102,21 @@ struct Server {
 };
 
 Result<void> load_keys(Server& server) {
-  std::vector<AccessKey> kept = TRY(server.store->keys());
-  if (kept.empty()) {
-    server.made_key = fresh_key(wall_time());
-    TRY(server.store->add_key(*server.made_key));
-    kept.push_back(*server.made_key);
-  }
-  for (const AccessKey& key : kept) {
-    objects::AccessKey known;
-    known.id = key.id;
-    known.secret = key.secret;
-    known.session_token = key.token;
-    TRY(server.keys.add(std::move(known)));
-  }
-  return {};
+  const std::vector<AccessKey> of_config = TRY(read_keys(server.config.keys));
+  server.user_keys.emplace(*server.store, server.keys);
+  TRY(server.user_keys->add(of_config));
+  TRY(server.user_keys->reload());
+  if (!server.user_keys->empty()) return {};
+  server.made_key = fresh_key(wall_time());
+  TRY(server.store->add_key(*server.made_key));
+  return server.user_keys->reload();
+}
+
+Result<Json> told(Server& server, const Json& request) {
+  if (text_of(request, "do") != "reload keys")
+    return fail(Errc::protocol, "expected {\"do\": \"reload keys\"}");
+  TRY(server.user_keys->reload());
+  return Json{{"endpoint", url_of(server.config, server.http->port())}};
 }
 
 Result<std::string> read_object(const Server& server, const objects::S3Url& url) {
@@ -165,6 +146,7 @@ Result<void> open_http(Server& server) {
 
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data));
+  server.control.emplace(TRY(Control::open(server.loop, server.config.data)));
   server.store.emplace(TRY(Store::open(server.config.data + "/muster.db")));
   TRY(load_keys(server));
   server.buckets = TRY(objects::BucketStore::open(server.config.data + "/s3"));
@@ -221,8 +203,11 @@ int server_main(const Args& args, const Env& env) {
   if (!opened) return fail_with(opened.error());
   const std::string url = url_of(server.config, server.http->port());
   std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
-  if (server.made_key) hello += "\n" + export_lines(*server.made_key, url, server.config.realm);
+  if (server.made_key)
+    hello += "\nA key was made. These lines make AWS's clients use this server:\n\n" +
+             export_lines(*server.made_key, {url, server.config.realm.region}) + "\n";
   static_cast<void>(write_all(STDOUT_FILENO, hello));
+  server.control->serve(server.loop, [&server](const Json& request) { return told(server, request); });
   server.loop.spawn(until_told(server));
   server.loop.run();
   return 0;

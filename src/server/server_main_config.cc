@@ -61,6 +61,23 @@ Result<void> set_account(ServerConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_access_keys(ServerConfig& config, const Json& json) {
+  if (!json.is_array()) return wrong("keys: expected a list of {\"id\", \"secret_file\"}");
+  for (const Json& each : json) {
+    const std::string where = "keys[" + std::to_string(config.keys.size()) + "]";
+    if (!each.is_object()) return wrong(where + ": expected {\"id\", \"secret_file\"}");
+    ConfigKey& key = config.keys.emplace_back();
+    for (const auto& [name, value] : each.items()) {
+      if (name != "id" && name != "secret_file")
+        return wrong(where + "." + name + ": expected id or secret_file as its name");
+      TRY(set_text(name == "id" ? key.id : key.secret_file, value, where + "." + name));
+    }
+    if (key.id.empty() || key.secret_file.empty())
+      return wrong(where + ": expected both id and secret_file");
+  }
+  return {};
+}
+
 Result<void> set_key(ServerConfig& config, const std::string& name, const Json& json) {
   if (name == "listen") {
     std::string listen;
@@ -74,6 +91,7 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
   if (name == "s3_domain") return set_text(config.s3_domain, json, name);
   if (name == "region") return set_text(config.realm.region, json, name);
   if (name == "account") return set_account(config, json);
+  if (name == "keys") return set_access_keys(config, json);
   if (name == "jobs") {
     if (!json.is_object()) return wrong("jobs: expected an object");
     config.jobs = json;

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "base/json.h"
+#include "server/keys.h"
 #include "server/realm.h"
 
 namespace muster::server {
@@ -22,6 +24,7 @@ struct ServerConfig {
   bool insecure_http = false;
   std::string s3_domain;
   Realm realm;
+  std::vector<ConfigKey> keys;
   Json jobs = Json::object();  ///< "jobs" of the file, as it is: the runner's.
 };
 

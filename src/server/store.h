@@ -92,6 +92,13 @@ struct AccessKey {
   std::string job;     ///< The job that it lives and dies with; empty: a user's.
   std::string policy;  ///< What it may do, as its maker wrote it (JSON text); empty: all.
   UnixMillis created{0};
+  std::string comment = {};  ///< Its maker's, for people.
+};
+
+enum class KeyRemoval {
+  removed,
+  unknown,  ///< No user has such a key.
+  last,     ///< It is the only one that users have, and stays.
 };
 
 struct MetricSample {
@@ -164,7 +171,8 @@ class Store {
   Result<void> add_key(const AccessKey& key);
   Result<std::optional<AccessKey>> key(const std::string& id);
   Result<std::vector<AccessKey>> keys();  ///< Users' only, by age.
-  Result<bool> remove_key(const std::string& id);
+  /// A user's; their last one only if `even_last`.
+  Result<KeyRemoval> remove_key(const std::string& id, bool even_last);
 
  private:
   explicit Store(std::unique_ptr<Database> database);

@@ -154,46 +154,52 @@ Result<std::vector<MetricSample>> Store::final_metrics(const std::string& job) {
 Result<void> Store::add_key(const AccessKey& key) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
   TRY(database_
-          ->statement("INSERT INTO access_keys (id, secret, token, job, policy, created) "
-                      "VALUES (?, ?, ?, ?, ?, ?)")
+          ->statement("INSERT INTO access_keys (id, secret, token, job, policy, created, comment) "
+                      "VALUES (?, ?, ?, ?, ?, ?, ?)")
           .bind(key.id)
           .bind(key.secret)
           .bind(key.token)
           .bind(key.job)
           .bind(key.policy)
           .bind(key.created)
+          .bind(key.comment)
           .run());
   return transaction->commit();
 }
 
 namespace {
 AccessKey key_of(const Statement& row) {
-  return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.time(5)};
+  return {row.text(0), row.text(1), row.text(2), row.text(3),
+          row.text(4), row.time(5), row.text(6)};
 }
 }  // namespace
 
 Result<std::optional<AccessKey>> Store::key(const std::string& id) {
   Statement row = database_->statement(
-      "SELECT id, secret, token, job, policy, created FROM access_keys WHERE id = ?");
+      "SELECT id, secret, token, job, policy, created, comment FROM access_keys WHERE id = ?");
   const bool found = TRY(row.bind(id).step());
   return found ? std::optional<AccessKey>(key_of(row)) : std::nullopt;
 }
 
 Result<std::vector<AccessKey>> Store::keys() {
   Statement rows = database_->statement(
-      "SELECT id, secret, token, job, policy, created FROM access_keys WHERE job = '' "
+      "SELECT id, secret, token, job, policy, created, comment FROM access_keys WHERE job = '' "
       "ORDER BY created, id");
   std::vector<AccessKey> keys;
   while (TRY(rows.step())) keys.push_back(key_of(rows));
   return keys;
 }
 
-Result<bool> Store::remove_key(const std::string& id) {
+Result<KeyRemoval> Store::remove_key(const std::string& id, bool even_last) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  const std::vector<AccessKey> keys = TRY(this->keys());
+  const bool known =
+      std::any_of(keys.begin(), keys.end(), [&](const AccessKey& key) { return key.id == id; });
+  if (!known) return KeyRemoval::unknown;
+  if (keys.size() == 1 && !even_last) return KeyRemoval::last;
   TRY(database_->statement("DELETE FROM access_keys WHERE id = ?").bind(id).run());
-  const bool found = database_->changes() > 0;
   TRY(transaction->commit());
-  return found;
+  return KeyRemoval::removed;
 }
 
 }  // namespace muster::server

@@ -195,9 +195,16 @@ TEST_CASE("store: keys of users are listed, those of jobs are only found") {
   CHECK(!store.add_key({"AK1", "s3", "", "", "", at(3)}));
   CHECK(store.keys()->size() == 1);
   CHECK((*store.key("AK2"))->token == "t");
-  CHECK(*store.remove_key("AK1"));
-  CHECK(!*store.remove_key("AK1"));
+  AccessKey third{"AK3", "s3", "", "", "", at(3), "of the notebook"};
+  REQUIRE(store.add_key(third));
+  CHECK(store.keys()->back().comment == "of the notebook");
+  CHECK(*store.remove_key("AK1", false) == KeyRemoval::removed);
+  CHECK(*store.remove_key("AK1", false) == KeyRemoval::unknown);
   CHECK(!*store.key("AK1"));
+  CHECK(*store.remove_key("AK2", true) == KeyRemoval::unknown);  // A job's.
+  CHECK(*store.remove_key("AK3", false) == KeyRemoval::last);
+  CHECK(*store.remove_key("AK3", true) == KeyRemoval::removed);
+  CHECK(store.keys()->empty());
 }
 
 TEST_CASE("store: a newer muster's file and a file that is none are refused") {

@@ -20,15 +20,15 @@ START_SECONDS = 30
 
 
 class SmServer:
-    def __init__(self, folder, *flags: str, jobs: dict | None = None):
-        """`jobs`: what the config file says of jobs."""
+    def __init__(self, folder, *flags: str, jobs: dict | None = None, config: dict | None = None):
+        """`jobs`: what the config file says of jobs; `config`: what else it says."""
         self.data = folder / "data"
         self.flags = flags
         self.listen = "127.0.0.1:0"
-        if jobs:
-            config = folder / "server.json"
-            config.write_text(json.dumps({"jobs": jobs}))
-            self.flags += ("--config", str(config))
+        if jobs or config:
+            path = folder / "server.json"
+            path.write_text(json.dumps({**(config or {}), "jobs": jobs or {}}))
+            self.flags += ("--config", str(path))
         self.url = ""
         self.keys: dict[str, str] = {}
         self.process: subprocess.Popen | None = None

@@ -1,0 +1,101 @@
+#include "server/control.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "loop/wait.h"
+#include "server/inputs.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Loop;
+using loop::Task;
+using loop::UnixChannel;
+
+constexpr std::uint8_t request_type = 1;
+constexpr std::uint8_t answer_type = 2;
+constexpr std::uint8_t refusal_type = 3;
+constexpr Duration answer_max = std::chrono::seconds(30);
+
+std::string path_in(const std::string& data) {
+  return data + "/control.sock";
+}
+
+Task<> serve_peer(std::unique_ptr<UnixChannel> peer, ControlHandler handler) {
+  while (true) {
+    const Result<Frame> frame = co_await peer->receive();
+    if (!frame) co_return;
+    const Result<Json> request = parse_json(frame->payload);
+    Result<Json> answer = fail(Errc::protocol, "expected a JSON object");
+    if (frame->type == request_type && request && request->is_object()) answer = handler(*request);
+    if (answer)
+      peer->post(answer_type, to_text(*answer));
+    else
+      peer->post(refusal_type, to_text(Json{{"why", answer.error().text}}));
+    const Result<void> sent = co_await peer->flushed();
+    if (!sent) co_return;
+  }
+}
+
+Task<> accept_all(Loop& loop, std::shared_ptr<loop::UnixListener> listener,
+                  ControlHandler handler) {
+  while (true) {
+    Result<std::unique_ptr<UnixChannel>> peer = co_await listener->accept();
+    if (!peer) co_return;
+    loop.spawn(serve_peer(*std::move(peer), handler));
+  }
+}
+
+Result<Json> answer_in(const Result<Frame>& frame) {
+  if (!frame && frame.error().code == Errc::closed) return Json();  // It ended.
+  if (!frame) return frame.error();
+  const Json answer = TRY(parse_json(frame->payload));
+  if (frame->type == refusal_type) return fail(Errc::system, text_of(answer, "why"));
+  if (frame->type != answer_type || !answer.is_object())
+    return fail(Errc::protocol, "the server's answer is none");
+  return answer;
+}
+
+Task<> ask(Loop& loop, UnixChannel& server, std::string request,
+           std::optional<Result<Json>>& done) {
+  server.post(request_type, request);
+  const Result<Frame> frame = co_await server.receive();
+  if (!done) done = answer_in(frame);
+  loop.stop();
+}
+
+Task<> give_up(Loop& loop, std::optional<Result<Json>>& done) {
+  loop::Timer timer(loop);
+  const bool came = co_await timer.after(answer_max);
+  if (!came || done) co_return;
+  done = fail(Errc::timeout, "the server does not answer");
+  loop.stop();
+}
+
+}  // namespace
+
+Result<Control> Control::open(Loop& loop, const std::string& data) {
+  std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path_in(data)));
+  return Control(std::move(listener));
+}
+
+void Control::serve(Loop& loop, ControlHandler handler) {
+  loop.spawn(accept_all(loop, listener_, std::move(handler)));
+}
+
+Result<Json> tell_server(const std::string& data, const Json& request) {
+  Loop loop;
+  Result<std::unique_ptr<UnixChannel>> server = loop::unix_connect(loop, path_in(data));
+  if (!server && server.error().code == Errc::not_found) return Json();
+  if (!server) return server.error();
+  std::optional<Result<Json>> done;
+  loop.spawn(ask(loop, **server, to_text(request), done));
+  loop.spawn(give_up(loop, done));
+  loop.run();
+  return done ? *std::move(done) : Result<Json>(fail(Errc::closed, "the server does not answer"));
+}
+
+}  // namespace muster::server

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "loop/unix.h"
+
+namespace muster::server {
+
+/// The socket of a running server's data folder, by which commands on the same machine tell it
+/// something. Only root and the server's own user get through. Source:
+/// docs/protocols/server-config.md, "The data folder".
+///
+/// A command first changes the store and then tells the server, and a server listens before it
+/// reads the store: so a server that cannot be told knows the change already, or will.
+
+/// What a server answers to: `request` is an object; its "do" says what.
+using ControlHandler = std::function<Result<Json>(const Json& request)>;
+
+class Control {
+ public:
+  /// Listens; those who call wait until serve(). The caller holds the folder's lock.
+  static Result<Control> open(loop::Loop& loop, const std::string& data);
+  /// Answers until the loop ends. `handler` outlives the loop.
+  void serve(loop::Loop& loop, ControlHandler handler);
+
+ private:
+  explicit Control(std::shared_ptr<loop::UnixListener> listener) : listener_(std::move(listener)) {}
+  std::shared_ptr<loop::UnixListener> listener_;
+};
+
+/// Tells the server that works on `data`, and waits for what it answers: blocks, half a minute at
+/// most. Null if there is none, or if it ends meanwhile. Errors: `timeout`, `protocol`, `denied`;
+/// `system` with the server's own words.
+Result<Json> tell_server(const std::string& data, const Json& request);
+
+}  // namespace muster::server

@@ -1,0 +1,112 @@
+#include "server/keys.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster::server {
+namespace {
+
+constexpr std::size_t private_bytes_max = 4096;
+constexpr unsigned others_mask = 077;
+
+/// `count` characters of `alphabet`.
+std::string random_word(std::size_t count, std::string_view alphabet) {
+  std::string word;
+  while (word.size() < count) {
+    for (const char c : random_bytes(count)) {
+      const std::size_t number = static_cast<unsigned char>(c);
+      const std::size_t fair = 256 / alphabet.size() * alphabet.size();
+      if (number < fair && word.size() < count) word.push_back(alphabet[number % alphabet.size()]);
+    }
+  }
+  return word;
+}
+
+objects::AccessKey known_from(const AccessKey& key) {
+  objects::AccessKey known;
+  known.id = key.id;
+  known.secret = key.secret;
+  known.session_token = key.token;
+  return known;
+}
+
+}  // namespace
+
+AccessKey fresh_key(UnixMillis now) {
+  AccessKey key;
+  key.id = "AKIA" + random_word(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
+  key.secret = random_word(40, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+  key.created = now;
+  return key;
+}
+
+std::string export_lines(const AccessKey& key, const ClientSettings& settings) {
+  std::string lines;
+  if (!settings.endpoint.empty()) lines += "export AWS_ENDPOINT_URL=" + settings.endpoint + "\n";
+  return lines + "export AWS_ACCESS_KEY_ID=" + key.id +
+         "\nexport AWS_SECRET_ACCESS_KEY=" + key.secret +
+         "\nexport AWS_DEFAULT_REGION=" + settings.region + "\n";
+}
+
+Result<std::string> read_private(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return fail_errno(path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a plain file");
+  if ((status.st_mode & others_mask) != 0)
+    return fail(Errc::denied, path + ": others can read it; expected mode 0600");
+  std::string text(private_bytes_max + 1, '\0');
+  const ssize_t count = ::read(file.get(), text.data(), text.size());
+  if (count < 0) return fail_errno(path);
+  if (static_cast<std::size_t>(count) > private_bytes_max)
+    return fail(Errc::invalid_input, path + ": longer than a secret is");
+  text.resize(static_cast<std::size_t>(count));
+  return trim(text);
+}
+
+Result<std::vector<AccessKey>> read_keys(const std::vector<ConfigKey>& keys) {
+  std::vector<AccessKey> read;
+  objects::KeyRing probe;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string where = "keys[" + std::to_string(i) + "]";
+    if (probe.find(keys[i].id))
+      return fail(Errc::invalid_input, where + ".id: " + keys[i].id + " stands there twice");
+    Result<std::string> secret = read_private(keys[i].secret_file);
+    if (!secret) return secret.error().in(where + ".secret_file");
+    AccessKey key;
+    key.id = keys[i].id;
+    key.secret = *std::move(secret);
+    const Result<void> fits = probe.add(known_from(key));
+    if (!fits) return fits.error().in(where);
+    read.push_back(std::move(key));
+  }
+  return read;
+}
+
+Result<void> UserKeys::add(const std::vector<AccessKey>& of_config) {
+  for (const AccessKey& key : of_config) {
+    TRY(ring_.add(known_from(key)));
+    of_config_.insert(key.id);
+  }
+  return {};
+}
+
+Result<void> UserKeys::reload() {
+  std::set<std::string> now;
+  for (const AccessKey& key : TRY(store_.keys())) {
+    if (of_config_.contains(key.id)) continue;
+    now.insert(key.id);
+    if (!of_store_.contains(key.id)) TRY(ring_.add(known_from(key)));
+  }
+  for (const std::string& id : of_store_)
+    if (!now.contains(id)) ring_.revoke(id);
+  of_store_ = std::move(now);
+  return {};
+}
+
+}  // namespace muster::server

@@ -1,0 +1,111 @@
+#include "server/keys.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "server/control.h"
+#include "server/server_main_config.h"
+
+namespace muster::server {
+namespace {
+
+struct Folder {
+  std::string path = *make_private_folder("/tmp", "muster-keys-");
+  std::string file(const std::string& name) const { return path + "/" + name; }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+std::string secret_in(const Folder& folder, const std::string& text, unsigned mode = 0600) {
+  REQUIRE(write_file(folder.file("secret"), text, mode));
+  return folder.file("secret");
+}
+
+TEST_CASE("keys: a fresh one is as AWS's look, and no two are alike") {
+  const AccessKey one = fresh_key(UnixMillis(5));
+  const AccessKey other = fresh_key(UnixMillis(5));
+  CHECK(one.id.size() == 20);
+  CHECK(one.id.starts_with("AKIA"));
+  CHECK(one.secret.size() == 40);
+  CHECK(one.id != other.id);
+  CHECK(one.secret != other.secret);
+}
+
+TEST_CASE("keys: export lines name the endpoint where it is known") {
+  const AccessKey key{"AKIA1", "s3cret", "", "", "", UnixMillis(0)};
+  CHECK(export_lines(key, {"http://127.0.0.1:1", "eu-west-1"}) ==
+        "export AWS_ENDPOINT_URL=http://127.0.0.1:1\nexport AWS_ACCESS_KEY_ID=AKIA1\n"
+        "export AWS_SECRET_ACCESS_KEY=s3cret\nexport AWS_DEFAULT_REGION=eu-west-1\n");
+  CHECK(export_lines(key, {"", "r"}).starts_with("export AWS_ACCESS_KEY_ID=AKIA1\n"));
+}
+
+TEST_CASE("keys: a secret is taken from a private file only") {
+  const Folder folder;
+  CHECK(*read_private(secret_in(folder, " 0123456789\n")) == "0123456789");
+  CHECK(read_private(secret_in(folder, "0123456789", 0640)).error().code == Errc::denied);
+  CHECK(read_private(secret_in(folder, "0123456789", 0604)).error().code == Errc::denied);
+  CHECK(read_private(secret_in(folder, std::string(5000, 'x'))).error().code ==
+        Errc::invalid_input);
+  CHECK(read_private(folder.path).error().code == Errc::denied);
+  CHECK(read_private(folder.file("none")).error().code == Errc::not_found);
+}
+
+TEST_CASE("keys: what of the config is no key is named") {
+  const Folder folder;
+  const std::string secret = secret_in(folder, "0123456789");
+  const std::vector<AccessKey> read = *read_keys({{"AKIA1", secret}});
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].secret == "0123456789");
+  const auto why = [](const std::vector<ConfigKey>& keys) { return read_keys(keys).error().text; };
+  CHECK(why({{"AKIA1", secret}, {"AKIA1", secret}}).find("keys[1].id: AKIA1") == 0);
+  CHECK(why({{"A-1", secret}}).find("keys[0]: ") == 0);
+  CHECK(why({{"AKIA1", "/none"}}).find("keys[0].secret_file: /none") == 0);
+  CHECK(why({{"AKIA1", secret_in(folder, "short")}}).find("keys[0]: AKIA1: a secret key") == 0);
+}
+
+TEST_CASE("keys: the config's form is checked") {
+  const auto why = [](const std::string& text) {
+    const Result<ServerConfig> config = config_of({}, text, {{"HOME", "/h"}});
+    return config ? std::string() : config.error().text;
+  };
+  CHECK(why(R"({"keys": [{"id": "a", "secret_file": "/b"}]})").empty());
+  CHECK(why(R"({"keys": {}})").find("keys: expected a list") == 0);
+  CHECK(why(R"({"keys": [1]})").find("keys[0]: expected") == 0);
+  CHECK(why(R"({"keys": [{"id": "a"}]})").find("keys[0]: expected both") == 0);
+  CHECK(why(R"({"keys": [{"id": "a", "secret": "b"}]})").find("keys[0].secret: expected") == 0);
+  CHECK(why(R"({"keys": [{"id": 1, "secret_file": "b"}]})") == "keys[0].id: expected a text");
+}
+
+TEST_CASE("keys: the ring follows the store; the config's stay; jobs' are not touched") {
+  const Folder folder;
+  Store store = *Store::open(folder.file("muster.db"));
+  objects::KeyRing ring;
+  UserKeys keys(store, ring);
+  REQUIRE(store.add_key({"OLD", "12345678", "", "", "", UnixMillis(1)}));
+  REQUIRE(store.add_key({"BOTH", "of-the-store", "", "", "", UnixMillis(2)}));
+  REQUIRE(keys.add({{"BOTH", "of-the-config", "", "", "", UnixMillis(0)}}));
+  objects::AccessKey of_job;
+  of_job.id = "JOB";
+  of_job.secret = "12345678";
+  of_job.owner = "job";
+  REQUIRE(ring.add(of_job));
+  REQUIRE(keys.reload());
+  CHECK(ring.ids() == std::vector<std::string>{"BOTH", "JOB", "OLD"});
+  CHECK(ring.find("BOTH")->secret == "of-the-config");
+  REQUIRE(store.add_key({"NEW", "12345678", "", "", "", UnixMillis(3)}));
+  REQUIRE(store.remove_key("OLD", false));
+  REQUIRE(store.remove_key("BOTH", false));
+  REQUIRE(keys.reload());
+  CHECK(ring.ids() == std::vector<std::string>{"BOTH", "JOB", "NEW"});
+}
+
+TEST_CASE("control: where nobody listens nobody is told") {
+  const Folder folder;
+  CHECK(tell_server(folder.path, Json::object())->is_null());
+  CHECK(tell_server(folder.file("none"), Json::object())->is_null());
+}
+
+}  // namespace
+}  // namespace muster::server
