@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "container/network.h"
 #include "container/seccomp.h"
 
 namespace muster::container {
@@ -13,6 +14,7 @@ namespace {
 constexpr const char* sm_path = "/usr/local/bin/sm";
 constexpr const char* train_path = "/usr/local/bin/train";
 constexpr const char* key_path = "/run/muster/job.key";
+constexpr const char* ca_path = "/run/muster/ca.pem";
 constexpr std::uint64_t open_files_soft_max = 65536;
 constexpr int processes_max = 16384;
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -89,6 +91,8 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
   all.push_back(bind_mount(sm_path, facts.program, true));
   all.push_back(bind_mount(train_path, facts.program, true));
   all.push_back(bind_mount(key_path, spec.key_file, true));
+  if (!spec.spec.s3.ca_file.empty())
+    all.push_back(bind_mount(ca_path, spec.spec.s3.ca_file, true));
   return all;
 }
 
@@ -187,6 +191,8 @@ std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {
 std::map<std::string, std::string> etc_files(const job::HostSpec& spec) {
   std::string hosts = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
   for (const job::HostAddress& host : spec.hosts) hosts += host.address + " " + host.name + "\n";
+  const Result<std::optional<Doorway>> s3 = doorway(spec.spec.s3);
+  if (s3 && *s3 && !(*s3)->name.empty()) hosts += (*s3)->address + " " + (*s3)->name + "\n";
   // The job's network leads nowhere else: with no server named, a foreign name fails at once.
   return {{"hosts", hosts},
           {"hostname", spec.host + "\n"},
@@ -230,6 +236,7 @@ Env host_environment(const job::HostSpec& spec) {
       {"CURRENT_HOST", spec.host},
       {"DMLC_INTERFACE", "eth0"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
+  if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;
   env["HOSTNAME"] = spec.host;
   env["MUSTER_STEWARD_FD"] = std::to_string(steward_stream_fd);

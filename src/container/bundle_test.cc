@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "container/cgroup.h"
 #include "container/machine.h"
+#include "container/network.h"
 #include "container/runtime.h"
 
 namespace muster::container {
@@ -209,6 +210,35 @@ TEST_CASE("bundle: the files of the job are SageMaker's") {
   const std::map<std::string, std::string> etc = etc_files(two_hosts());
   CHECK(etc.at("hostname") == "algo-2\n");
   CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
+}
+
+TEST_CASE("bundle: roots to trust are there, and the user's own win") {
+  job::HostSpec spec = two_hosts();
+  CHECK(!host_environment(spec).contains("AWS_CA_BUNDLE"));
+  spec.spec.s3.ca_file = "/data/ca.pem";
+  CHECK(host_environment(spec)["AWS_CA_BUNDLE"] == "/run/muster/ca.pem");
+  const Json mount = mount_at(*parse_json(bundle_config(spec, facts())), "/run/muster/ca.pem");
+  CHECK(mount["source"] == "/data/ca.pem");
+  CHECK(has(mount["options"], "ro"));
+  spec.spec.environment["AWS_CA_BUNDLE"] = "/mine.pem";
+  CHECK(host_environment(spec)["AWS_CA_BUNDLE"] == "/mine.pem");
+}
+
+TEST_CASE("network: a host finds its job's S3 by the URL that all use") {
+  const auto way = [](const char* endpoint) {
+    const job::S3Access access{.endpoint = endpoint};
+    return *doorway(access);
+  };
+  CHECK(!way(""));
+  CHECK(way("http://127.0.0.1:7700") == Doorway{"127.0.0.1", 7700, "", "127.0.0.1"});
+  CHECK(way("http://localhost:7700") == Doorway{"127.0.0.1", 7700, "", "localhost"});
+  CHECK(way("http://10.0.0.5:9000/x") == Doorway{"10.0.0.5", 9000, "", "10.0.0.5"});
+  CHECK(way("https://s3.example") == Doorway{"127.0.0.1", 443, "s3.example", "s3.example"});
+  CHECK(!way("http://[::1]:7700"));
+  CHECK(doorway({.endpoint = "s3.example"}).error().code == Errc::invalid_input);
+  job::HostSpec spec = two_hosts();
+  spec.spec.s3.endpoint = "https://s3.example";
+  CHECK(etc_files(spec).at("hosts").ends_with("algo-2\n127.0.0.1 s3.example\n"));
 }
 
 TEST_CASE("machine: mount points are read with their odd characters") {

@@ -1,5 +1,6 @@
 #include "container/network.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 
 #include "base/text.h"
 #include "container/link.h"
+#include "loop/http.h"
 
 namespace muster::container {
 namespace {
@@ -22,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr const char* links_folder = "/sys/class/net";
 constexpr std::size_t bridge_name_bytes = 10;
 constexpr std::string_view alias_start = "muster ";
+constexpr std::string_view loopback_start = "127.";
 
 struct NewNamespace {
   Fd name_space;
@@ -80,22 +83,39 @@ Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec) {
   return network;
 }
 
-Result<Fd> HostNetwork::listen(std::uint16_t port) const {
+Result<Fd> HostNetwork::listen(const std::string& host_address, std::uint16_t port) const {
   const Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   if (!home) return fail_errno("/proc/thread-self/ns/net");
   if (::setns(namespace_.get(), CLONE_NEWNET) != 0) return fail_errno("the host's network");
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   CHECK_THAT(::setns(home.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
+  if (!host_address.starts_with(loopback_start) && socket)
+    TRY(set_address(socket.get(), "lo:0", host_address, 32));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::inet_pton(AF_INET, host_address.c_str(), &address.sin_addr) != 1)
+    return fail(Errc::invalid_input, "not an IPv4 address: " + host_address);
   sockaddr_storage storage{};
   std::memcpy(&storage, &address, sizeof address);
   const bool bound = socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage),
                                       sizeof address) == 0;
   if (bound && ::listen(socket.get(), SOMAXCONN) == 0) return socket;
-  return fail_errno("127.0.0.1:" + std::to_string(port) + " of the host");
+  return fail_errno(host_address + ":" + std::to_string(port) + " of the host");
+}
+
+Result<std::optional<Doorway>> doorway(const job::S3Access& access) {
+  if (access.endpoint.empty()) return std::optional<Doorway>();
+  const loop::HttpUrl url = TRY(loop::parse_http_url(access.endpoint));
+  const std::string& host = url.origin.host;
+  if (host.find(':') != std::string::npos) return std::optional<Doorway>();
+  in_addr parsed{};
+  Doorway way{"127.0.0.1", url.origin.port, {}, host};
+  if (::inet_pton(AF_INET, host.c_str(), &parsed) == 1)
+    way.address = host;
+  else if (host != "localhost")
+    way.name = host;
+  return std::optional<Doorway>(std::move(way));
 }
 
 std::string HostNetwork::path() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ class HostNetwork {
   /// thread visits the new namespace and comes back. Errors: `denied` without root, `system`.
   static Result<HostNetwork> open(const job::HostSpec& spec);
 
-  /// Listens on the loopback address of the host's own network. The calling thread visits it and
-  /// comes back. Error: `system`: somebody in there listens on it already.
-  Result<Fd> listen(std::uint16_t port) const;
+  /// Listens inside of the host's own network, at `address` (numeric IPv4), which becomes one of
+  /// its loopback interface's if it is none yet. The calling thread visits it and comes back.
+  /// Error: `system`: somebody in there listens on it already.
+  Result<Fd> listen(const std::string& address, std::uint16_t port) const;
   /// Opens the namespace while this process lives: "/proc/<pid>/fd/<n>".
   std::string path() const;
 
@@ -37,6 +39,20 @@ class HostNetwork {
   Fd namespace_;
   std::string cable_;  ///< Empty once moved from.
 };
+
+/// How a host reaches a server outside of its own network, which leads nowhere: by the same URL,
+/// through a relay that listens inside.
+struct Doorway {
+  std::string address;  ///< Where to listen inside, numeric IPv4.
+  std::uint16_t port = 0;
+  std::string name;  ///< That leads to `address` inside; empty: clients use the address.
+  std::string host;  ///< Where the server is on the machine's network: a name or an address.
+
+  bool operator==(const Doorway&) const = default;
+};
+/// To the job's S3. None for Amazon's own, and for an IPv6 address. Pure.
+/// Error: `invalid_input`: the endpoint is no URL.
+Result<std::optional<Doorway>> doorway(const job::S3Access& access);
 
 /// "<bridge>-K", where K is the host's number.
 std::string cable_name(const job::HostSpec& spec);

@@ -15,13 +15,13 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+}  // namespace
+
 bool is_numeric(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> address{};
   return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
          ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
-
-}  // namespace
 
 Result<SslContext> https_context(const std::string& ca_roots) {
   if (ca_roots.empty())

@@ -8,6 +8,8 @@ namespace muster::loop {
 
 /// Trusts the roots of a PEM file or of a hashed folder. Error: `system`: none could be read.
 Result<SslContext> https_context(const std::string& ca_roots);
+/// True for an IPv4 or IPv6 address: a certificate names it as one.
+bool is_numeric(const std::string& host);
 
 /// The client's side of a TLS session whose peer proves by certificate that it is `host`.
 class HttpsWire final : public Wire {

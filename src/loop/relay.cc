@@ -114,8 +114,8 @@ Task<void> connect(std::shared_ptr<State> state, Fd near) {
   Result<std::vector<TcpAddress>> addresses =
       co_await resolve(state->loop, state->target.host, state->target.port, deadline);
   Result<Fd> far = fail(Errc::not_found, "");
-  if (addresses && !addresses->empty())
-    far = co_await tcp_connect(state->loop, addresses->front(), deadline);
+  for (std::size_t i = 0; addresses && !far && i < addresses->size(); ++i)
+    far = co_await tcp_connect(state->loop, (*addresses)[i], deadline);
   --state->connecting;
   state->fewer.notify();
   if (!far || state->ended) co_return;  // The near end is closed: whoever called sees it.

@@ -13,7 +13,7 @@ namespace muster::loop {
 class Relay {
  public:
   struct Target {
-    std::string host;  ///< Numeric.
+    std::string host;  ///< Numeric, or a name, looked up for each connection.
     std::uint16_t port = 0;
   };
   /// `listener` listens already. At most 256 connections at a time; further ones wait.

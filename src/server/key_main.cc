@@ -129,7 +129,8 @@ Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   key.comment = flags.comment;
   TRY(store.add_key(key));
   const Json told = TRY(tell_of_change(config.data));
-  const ClientSettings settings{text_of(told, "endpoint"), config.realm.region};
+  const ClientSettings settings{text_of(told, "endpoint"), config.realm.region,
+                                text_of(told, "ca_bundle")};
   if (!flags.json)
     return "A key was made. These lines make AWS's clients use " +
            std::string(told.is_null() ? "the server once it runs" : "the server") + ":\n\n" +
@@ -138,6 +139,7 @@ Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   json["SecretAccessKey"] = key.secret;
   json["Region"] = settings.region;
   if (!settings.endpoint.empty()) json["Endpoint"] = settings.endpoint;
+  if (!settings.ca_bundle.empty()) json["CaBundle"] = settings.ca_bundle;
   return to_text(json) + "\n";
 }
 

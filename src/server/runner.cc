@@ -342,7 +342,7 @@ loop::Task<Result<job::Spec>> Runner::specify(Job job) {
   places.s3 = {.endpoint = options_.endpoint,
                .region = options_.region,
                .credentials_file = *std::move(file),
-               .ca_file = {}};
+               .ca_file = options_.ca_file};
   places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
   places.environment["AWS_REGION"] = options_.region;

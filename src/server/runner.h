@@ -31,6 +31,7 @@ class Runner final : public Jobs {
     JobConfig config;
     std::string data;      ///< The server's folder, absolute.
     std::string endpoint;  ///< Where stewards and hosts reach this server.
+    std::string ca_file;   ///< Whom those trust who call it; empty: no TLS.
     std::string region;
     Env env;  ///< PATH finds programs.
     std::function<UnixMillis()> now;

@@ -21,6 +21,7 @@
 #include "server/server_main_front.h"
 #include "server/service.h"
 #include "server/store.h"
+#include "server/trust.h"
 
 namespace muster::server {
 namespace {
@@ -57,6 +58,10 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<std::vector<AccessKey>> keys = read_keys(config->keys);
     if (!keys) config = keys.error();
   }
+  if (config) {
+    const Result<void> tls = check_tls(*config, env);
+    if (!tls) config = tls.error();
+  }
   if (!config && !flags.config.empty()) return config.error().in(flags.config);
   return config;
 }
@@ -75,12 +80,17 @@ Result<Fd> lock_data(const std::string& data) {
   return lock;
 }
 
-std::string url_of(const ServerConfig& config, std::uint16_t port) {
-  const bool any = config.host == "0.0.0.0" || config.host == "::";
-  const std::string host = any                                          ? "127.0.0.1"
-                           : config.host.find(':') != std::string::npos ? "[" + config.host + "]"
-                                                                        : config.host;
-  return (config.certificate.empty() ? "http://" : "https://") + host + ":" + std::to_string(port);
+/// For those who call the server, jobs' hosts among them.
+Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
+  if (config.certificate.empty()) return std::string();
+  const std::string roots = TRY(roots_for(config, env));
+  const std::string path = config.data + "/ca.pem";
+  TRY(write_file(path, roots));
+  return path;
+}
+
+ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
+  return {url_of(config, port), config.realm.region, config.ca};
 }
 
 /// Everything of a running server, in the order in which it is made.
@@ -116,7 +126,8 @@ Result<Json> told(Server& server, const Json& request) {
   if (text_of(request, "do") != "reload keys")
     return fail(Errc::protocol, "expected {\"do\": \"reload keys\"}");
   TRY(server.user_keys->reload());
-  return Json{{"endpoint", url_of(server.config, server.http->port())}};
+  const ClientSettings settings = client_settings(server.config, server.http->port());
+  return Json{{"endpoint", settings.endpoint}, {"ca_bundle", settings.ca_bundle}};
 }
 
 Result<std::string> read_object(const Server& server, const objects::S3Url& url) {
@@ -166,6 +177,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs.config = TRY(job_config_from(server.config.jobs));
   jobs.data = server.config.data;
   jobs.endpoint = url_of(server.config, server.http->port());
+  jobs.ca_file = TRY(write_roots(server.config, env));
   jobs.region = server.config.realm.region;
   jobs.env = env;
   jobs.now = wall_time;
@@ -199,13 +211,15 @@ int server_main(const Args& args, const Env& env) {
   Server server;
   server.config = *std::move(config);
   server.config.data = std::filesystem::absolute(server.config.data);
+  if (!server.config.ca.empty()) server.config.ca = std::filesystem::absolute(server.config.ca);
   const Result<void> opened = open(server, env);
   if (!opened) return fail_with(opened.error());
   const std::string url = url_of(server.config, server.http->port());
   std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
   if (server.made_key)
     hello += "\nA key was made. These lines make AWS's clients use this server:\n\n" +
-             export_lines(*server.made_key, {url, server.config.realm.region}) + "\n";
+             export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
+             "\n";
   static_cast<void>(write_all(STDOUT_FILENO, hello));
   server.control->serve(server.loop, [&server](const Json& request) { return told(server, request); });
   server.loop.spawn(until_told(server));

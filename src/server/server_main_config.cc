@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "loop/http.h"
 
 namespace muster::server {
 namespace {
@@ -53,6 +54,14 @@ Result<void> set_flag(bool& value, const Json& json, const std::string& name) {
   return {};
 }
 
+Result<void> set_name(ServerConfig& config, const Json& json) {
+  TRY(set_text(config.name, json, "name"));
+  const Result<loop::HttpUrl> url =
+      loop::parse_http_url("http://" + config.name + ":1/");  // No port, no path of its own.
+  if (url && url->origin.host == config.name) return {};
+  return wrong("name: expected a host's name or IPv4 address, got \"" + config.name + "\"");
+}
+
 Result<void> set_account(ServerConfig& config, const Json& json) {
   TRY(set_text(config.realm.account, json, "account"));
   const std::string& account = config.realm.account;
@@ -87,6 +96,8 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
   if (name == "data") return set_text(config.data, json, name);
   if (name == "tls_certificate") return set_text(config.certificate, json, name);
   if (name == "tls_key") return set_text(config.key, json, name);
+  if (name == "tls_ca") return set_text(config.ca, json, name);
+  if (name == "name") return set_name(config, json);
   if (name == "insecure_http") return set_flag(config.insecure_http, json, name);
   if (name == "s3_domain") return set_text(config.s3_domain, json, name);
   if (name == "region") return set_text(config.realm.region, json, name);
@@ -107,6 +118,8 @@ bool is_loopback(const std::string& host) {
 Result<void> check(const ServerConfig& config) {
   if (config.certificate.empty() != config.key.empty())
     return wrong("tls_certificate and tls_key go together");
+  if (!config.ca.empty() && config.certificate.empty())
+    return wrong("tls_ca: there is no tls_certificate that it could stand behind");
   if (!is_loopback(config.host) && config.certificate.empty() && !config.insecure_http)
     return wrong("listen: " + config.host +
                  " is not this machine alone: name tls_certificate and tls_key in the config, or "

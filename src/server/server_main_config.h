@@ -21,6 +21,8 @@ struct ServerConfig {
   std::string data;  ///< Absolute or as it was typed.
   std::string certificate;
   std::string key;
+  std::string ca;    ///< PEM: who stands behind `certificate`, if this machine does not know.
+  std::string name;  ///< Name or address by which others call the server; empty: `host`.
   bool insecure_http = false;
   std::string s3_domain;
   Realm realm;

@@ -12,7 +12,6 @@
 #include "container/cgroup.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
-#include "loop/http.h"
 #include "steward/bring.h"
 #include "steward/failure_file.h"
 #include "steward/folders.h"
@@ -189,13 +188,12 @@ Result<void> HostRun::mount_and_connect() {
   return open_relay();
 }
 
-/// A server on the machine's own loopback address is there inside of the host, too.
+/// The job's S3 is there inside of the host, too.
 Result<void> HostRun::open_relay() {
-  if (spec_.spec.s3.endpoint.empty()) return {};
-  const loop::HttpUrl url = TRY(loop::parse_http_url(spec_.spec.s3.endpoint));
-  if (url.origin.host != "127.0.0.1" && url.origin.host != "localhost") return {};
-  relay_ = loop::Relay::open(loop_, TRY(network_->listen(url.origin.port)),
-                             {.host = "127.0.0.1", .port = url.origin.port});
+  const std::optional<container::Doorway> way = TRY(container::doorway(spec_.spec.s3));
+  if (!way) return {};
+  relay_ = loop::Relay::open(loop_, TRY(network_->listen(way->address, way->port)),
+                             {.host = way->host, .port = way->port});
   return {};
 }
 

@@ -110,13 +110,15 @@ class SmServer:
 
         own = self.keys["AWS_ACCESS_KEY_ID"], self.keys["AWS_SECRET_ACCESS_KEY"]
         key_id, secret = key or own
+        config.setdefault("retries", {"max_attempts": 1})
         return boto3.client(
             service,
             endpoint_url=self.url,
             aws_access_key_id=key_id,
             aws_secret_access_key=secret,
             region_name="us-east-1",
-            config=Config(retries={"max_attempts": 1}, **config),
+            verify=self.keys.get("AWS_CA_BUNDLE"),
+            config=Config(**config),
         )
 
     def resident_kib(self) -> int:

@@ -1,0 +1,50 @@
+#include "server/trust.h"
+
+#include "base/fd.h"
+#include "loop/certificate.h"
+#include "loop/http.h"
+
+namespace muster::server {
+namespace {
+
+std::string host_of(const ServerConfig& config) {
+  if (!config.name.empty()) return config.name;
+  return config.host == "0.0.0.0" || config.host == "::" ? "127.0.0.1" : config.host;
+}
+
+}  // namespace
+
+std::string url_of(const ServerConfig& config, std::uint16_t port) {
+  const loop::HttpOrigin origin{!config.certificate.empty(), host_of(config), port};
+  return (origin.tls ? "https://" : "http://") + origin.authority();
+}
+
+Result<std::string> roots_for(const ServerConfig& config, const Env& env) {
+  std::string roots;
+  const Env::const_iterator own = env.find("SSL_CERT_FILE");
+  // Not AWS_CA_BUNDLE: it is set where somebody uses a server, this one perhaps.
+  const std::string file =
+      loop::find_ca_roots(own == env.end() ? Env() : Env{{own->first, own->second}});
+  if (!file.empty()) {
+    const Result<std::string> text = read_file(file);
+    if (text) roots = *text + "\n";
+  }
+  if (!config.ca.empty()) roots += TRY(read_file(config.ca));
+  return roots;
+}
+
+Result<void> check_tls(const ServerConfig& config, const Env& env) {
+  if (config.certificate.empty()) return {};
+  const Result<std::string> roots = roots_for(config, env);
+  if (!roots) return fail(Errc::invalid_input, "tls_ca: " + roots.error().text);
+  const std::string host = host_of(config);
+  const Result<void> fits = loop::check_certificate(config.certificate, config.key, *roots, host);
+  if (fits) return {};
+  if (fits.error().code != Errc::denied) return fail(Errc::invalid_input, fits.error().text);
+  return fail(Errc::invalid_input,
+              "tls_certificate: as " + host + " it is not trusted: " + fits.error().text +
+                  "; `name` says by which name the server is called, `tls_ca` whose certificate "
+                  "stands behind it");
+}
+
+}  // namespace muster::server
