@@ -47,4 +47,12 @@ loop::Task<Result<void>> S3Client::upload(std::string path, S3Url to) {
   return s3_upload(state_, std::move(path), std::move(to));
 }
 
+loop::Task<Result<std::string>> S3Client::read(S3Url from) {
+  S3Request request;
+  request.url = std::move(from);
+  Result<S3Answer> answer = co_await s3_call(state_, std::move(request));
+  if (!answer) co_return answer.error();
+  co_return std::move(answer->text);
+}
+
 }  // namespace muster::objects

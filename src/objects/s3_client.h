@@ -39,6 +39,9 @@ class S3Client final : public ObjectStore {
   loop::Task<Result<void>> download(S3Url from, std::string path) override;
   loop::Task<Result<void>> upload(std::string path, S3Url to) override;
 
+  /// A small object, 4 MiB at most. Errors: as download().
+  loop::Task<Result<std::string>> read(S3Url from);
+
   /// For the calls of s3_list.h, fetch_folder.h and stream_upload.h; it outlives the client.
   const std::shared_ptr<S3State>& state() const { return state_; }
 

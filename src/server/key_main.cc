@@ -84,8 +84,8 @@ std::optional<FlagsStop> parse(const Args& args, KeyFlags& flags) {
 
 Result<void> check_comment(const std::string& comment) {
   const bool plain = is_utf8(comment) && std::none_of(comment.begin(), comment.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-  });
+                       return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+                     });
   if (plain && comment.size() <= comment_bytes_max) return {};
   return fail(Errc::invalid_input, "--comment: expected one line of at most 256 bytes of UTF-8");
 }
@@ -105,7 +105,8 @@ Result<Store> open_store(const std::string& data, bool make) {
   const std::string path = data + "/muster.db";
   if (make) TRY(make_folders(data, 0700));
   if (!make && ::access(path.c_str(), F_OK) != 0)
-    return fail(Errc::not_found, data + ": no sm server has worked on this folder; --data names it");
+    return fail(Errc::not_found,
+                data + ": no sm server has worked on this folder; --data names it");
   return Store::open(path);
 }
 
@@ -130,7 +131,7 @@ Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   TRY(store.add_key(key));
   const Json told = TRY(tell_of_change(config.data));
   const ClientSettings settings{text_of(told, "endpoint"), config.realm.region,
-                                text_of(told, "ca_bundle")};
+                                text_of(told, "ca_bundle"), text_of(told, "s3_endpoint")};
   if (!flags.json)
     return "A key was made. These lines make AWS's clients use " +
            std::string(told.is_null() ? "the server once it runs" : "the server") + ":\n\n" +
@@ -139,6 +140,7 @@ Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   json["SecretAccessKey"] = key.secret;
   json["Region"] = settings.region;
   if (!settings.endpoint.empty()) json["Endpoint"] = settings.endpoint;
+  if (!settings.s3_endpoint.empty()) json["S3Endpoint"] = settings.s3_endpoint;
   if (!settings.ca_bundle.empty()) json["CaBundle"] = settings.ca_bundle;
   return to_text(json) + "\n";
 }
@@ -153,8 +155,9 @@ Result<std::string> list(const KeyFlags& flags, const ServerConfig& config) {
     text += "\n";
   }
   for (const ConfigKey& key : config.keys)
-    text += flags.json ? to_text(Json{{"AccessKeyId", key.id}, {"Config", flags.server.config}}) + "\n"
-                       : key.id + "  of " + flags.server.config + "\n";
+    text += flags.json
+                ? to_text(Json{{"AccessKeyId", key.id}, {"Config", flags.server.config}}) + "\n"
+                : key.id + "  of " + flags.server.config + "\n";
   return text;
 }
 
@@ -166,7 +169,8 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
   Store store = TRY(open_store(config.data, false));
   const KeyRemoval removal = TRY(store.remove_key(flags.id, flags.force || !config.keys.empty()));
   if (removal == KeyRemoval::unknown)
-    return fail(Errc::not_found, "there is no key " + to_utf8(flags.id) + "; sm key list lists them");
+    return fail(Errc::not_found,
+                "there is no key " + to_utf8(flags.id) + "; sm key list lists them");
   if (removal == KeyRemoval::last)
     return fail(Errc::invalid_input, flags.id +
                                          " is the last key: nobody could use the server any more "

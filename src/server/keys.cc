@@ -47,6 +47,8 @@ AccessKey fresh_key(UnixMillis now) {
 std::string export_lines(const AccessKey& key, const ClientSettings& settings) {
   std::string lines;
   if (!settings.endpoint.empty()) lines += "export AWS_ENDPOINT_URL=" + settings.endpoint + "\n";
+  if (!settings.s3_endpoint.empty())
+    lines += "export AWS_ENDPOINT_URL_S3=" + settings.s3_endpoint + "\n";
   if (!settings.ca_bundle.empty())
     lines += "export AWS_CA_BUNDLE=" + shell_quoted({settings.ca_bundle}) + "\n";
   return lines + "export AWS_ACCESS_KEY_ID=" + key.id +

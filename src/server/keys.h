@@ -17,7 +17,9 @@ AccessKey fresh_key(UnixMillis now);
 struct ClientSettings {
   std::string endpoint;  ///< The server's URL; empty: not known, and left out.
   std::string region;
-  std::string ca_bundle = {};  ///< A file in PEM whom to trust; empty: whom the client trusts anyway.
+  std::string ca_bundle =
+      {};  ///< A file in PEM whom to trust; empty: whom the client trusts anyway.
+  std::string s3_endpoint = {};  ///< If S3 is elsewhere.
 };
 /// The lines that make a POSIX shell's clients use the server with this key. They hold its secret.
 /// Pure.

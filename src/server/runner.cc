@@ -59,6 +59,12 @@ Result<std::vector<objects::S3Url>> urls_from(const std::vector<std::string>& te
   return urls;
 }
 
+void add_keys(Env& environment, const objects::Credentials& keys) {
+  environment["AWS_ACCESS_KEY_ID"] = keys.access_key;
+  environment["AWS_SECRET_ACCESS_KEY"] = keys.secret_key;
+  if (!keys.session_token.empty()) environment["AWS_SESSION_TOKEN"] = keys.session_token;
+}
+
 }  // namespace
 
 /// Tells the store what a job does.
@@ -337,32 +343,58 @@ loop::Task<Result<job::Spec>> Runner::specify(Job job) {
   places.interpreter = interpreter->places;
   const Env::const_iterator path = options_.env.find("PATH");
   places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
-  Result<std::string> file = give_key(job, *request, places);
-  if (!file) co_return file.error();
-  places.s3 = {.endpoint = options_.endpoint,
-               .region = options_.region,
-               .credentials_file = *std::move(file),
-               .ca_file = options_.ca_file};
+  const Result<void> led =
+      options_.s3 ? lead_to_outside(places) : lead_to_s3(job, *request, places);
+  if (!led) co_return led.error();
   places.environment["TRAINING_JOB_ARN"] = job.arn;
-  places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
-  places.environment["AWS_REGION"] = options_.region;
-  places.environment["AWS_DEFAULT_REGION"] = options_.region;
+  places.environment["AWS_REGION"] = places.s3.region;
+  places.environment["AWS_DEFAULT_REGION"] = places.s3.region;
   Result<job::Spec> spec = job_spec(*request, options_.config, places);
-  if (spec && !options_.config.native_drivers) replace_drivers(*request, *spec);
+  if (spec && !options_.config.native_drivers) co_await replace_drivers(*request, *spec);
   if (spec)
     platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
 }
 
-void Runner::replace_drivers(const Json& request, job::Spec& spec) const {
+loop::Task<> Runner::replace_drivers(const Json& request, job::Spec& spec) const {
   const std::string url = drivers_url(request);
-  if (url.empty()) return;
-  const Result<objects::S3Url> source = objects::parse_s3_url(url + "/sourcecode.json");
-  const Result<objects::S3Url> distributed = objects::parse_s3_url(url + "/distributed.json");
-  if (!source || !distributed) return;
-  const Result<std::string> source_text = options_.read_object(*source);
-  const Result<std::string> distributed_text = options_.read_object(*distributed);
-  if (source_text && distributed_text) take_over(spec, *source_text, *distributed_text);
+  if (url.empty()) co_return;
+  Result<objects::S3Url> source = objects::parse_s3_url(url + "/sourcecode.json");
+  Result<objects::S3Url> distributed = objects::parse_s3_url(url + "/distributed.json");
+  if (!source || !distributed) co_return;
+  const Result<std::string> source_text = co_await options_.read_object(*std::move(source));
+  if (!source_text) co_return;
+  const Result<std::string> distributed_text =
+      co_await options_.read_object(*std::move(distributed));
+  if (distributed_text) take_over(spec, *source_text, *distributed_text);
+}
+
+/// An outside S3 knows nothing of jobs: all of them have its one key.
+Result<void> Runner::lead_to_outside(JobPlaces& places) const {
+  const objects::Credentials keys = TRY(credentials_of(*options_.s3));
+  places.s3 = {.endpoint = options_.s3->endpoint,
+               .region = options_.s3->region,
+               .credentials_file = options_.s3->credentials_file,
+               .ca_file = options_.ca_file};
+  places.environment["AWS_ENDPOINT_URL_S3"] = options_.s3->endpoint;
+  add_keys(places.environment, keys);
+  return {};
+}
+
+Result<void> Runner::lead_to_s3(const Job& job, const Json& request, JobPlaces& places) {
+  const objects::Credentials keys = TRY(key_of(job, request));
+  places.s3 = {.endpoint = options_.endpoint,
+               .region = options_.region,
+               .credentials_file = credentials_file(job.name),
+               .ca_file = options_.ca_file};
+  TRY(make_folders(options_.data + "/keys", 0700));
+  TRY(write_file(places.s3.credentials_file,
+                 "[default]\naws_access_key_id = " + keys.access_key +
+                     "\naws_secret_access_key = " + keys.secret_key + "\n",
+                 0600));
+  places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
+  add_keys(places.environment, keys);
+  return {};
 }
 
 /// A job's key opens what the job may reach.
@@ -379,7 +411,7 @@ Result<void> Runner::admit(const AccessKey& key, const Json& request) {
 }
 
 /// A key of the job's own, once: a resumed job's hosts have the one of their start.
-Result<std::string> Runner::give_key(const Job& job, const Json& request, JobPlaces& places) {
+Result<objects::Credentials> Runner::key_of(const Job& job, const Json& request) {
   std::optional<AccessKey> key;
   if (!job.note.empty()) key = TRY(store_.key(job.note));
   if (!key) {
@@ -389,15 +421,7 @@ Result<std::string> Runner::give_key(const Job& job, const Json& request, JobPla
     TRY(store_.put_note(job.name, key->id));
   }
   TRY(admit(*key, request));
-  places.environment["AWS_ACCESS_KEY_ID"] = key->id;
-  places.environment["AWS_SECRET_ACCESS_KEY"] = key->secret;
-  TRY(make_folders(options_.data + "/keys", 0700));
-  const std::string file = credentials_file(job.name);
-  TRY(write_file(file,
-                 "[default]\naws_access_key_id = " + key->id +
-                     "\naws_secret_access_key = " + key->secret + "\n",
-                 0600));
-  return file;
+  return objects::Credentials{key->id, key->secret, {}};
 }
 
 std::string Runner::credentials_file(const std::string& name) const {

@@ -14,6 +14,7 @@
 #include "server/jobs.h"
 #include "server/logs.h"
 #include "server/metrics.h"
+#include "server/outside_s3.h"
 #include "server/reserve.h"
 #include "server/schedule.h"
 #include "server/store.h"
@@ -31,13 +32,14 @@ class Runner final : public Jobs {
     JobConfig config;
     std::string data;      ///< The server's folder, absolute.
     std::string endpoint;  ///< Where stewards and hosts reach this server.
-    std::string ca_file;   ///< Whom those trust who call it; empty: no TLS.
+    std::string ca_file;   ///< Whom hosts trust that call S3; empty: no TLS.
     std::string region;
     Env env;  ///< PATH finds programs.
     std::function<UnixMillis()> now;
     std::function<AccessKey()> fresh_key;
+    std::optional<OutsideS3> s3;  ///< None: the server's own, at `endpoint`.
     /// A small object of S3. Error: `not_found`, `system`.
-    std::function<Result<std::string>(const objects::S3Url& url)> read_object;
+    std::function<loop::Task<Result<std::string>>(objects::S3Url url)> read_object;
   };
   /// All but `options` outlive this.
   Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, objects::KeyRing& keys,
@@ -68,8 +70,10 @@ class Runner final : public Jobs {
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
   loop::Task<Result<job::Spec>> specify(Job job);
-  void replace_drivers(const Json& request, job::Spec& spec) const;
-  Result<std::string> give_key(const Job& job, const Json& request, JobPlaces& places);
+  loop::Task<> replace_drivers(const Json& request, job::Spec& spec) const;
+  Result<void> lead_to_s3(const Job& job, const Json& request, JobPlaces& places);
+  Result<void> lead_to_outside(JobPlaces& places) const;
+  Result<objects::Credentials> key_of(const Job& job, const Json& request);
   Result<void> admit(const AccessKey& key, const Json& request);
   Result<Json> request_of(const std::string& name) const;
   Result<void> keep_journals(const std::string& name) const;

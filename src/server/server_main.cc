@@ -14,6 +14,8 @@
 #include "base/time.h"
 #include "loop/wait.h"
 #include "objects/bucket_store.h"
+#include "objects/s3_client.h"
+#include "objects/s3_server.h"
 #include "server/control.h"
 #include "server/inputs.h"
 #include "server/keys.h"
@@ -58,6 +60,10 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<std::vector<AccessKey>> keys = read_keys(config->keys);
     if (!keys) config = keys.error();
   }
+  if (config && config->s3) {
+    const Result<objects::Credentials> keys = credentials_of(*config->s3);
+    if (!keys) config = keys.error().in("s3.credentials_file");
+  }
   if (config) {
     const Result<void> tls = check_tls(*config, env);
     if (!tls) config = tls.error();
@@ -80,17 +86,33 @@ Result<Fd> lock_data(const std::string& data) {
   return lock;
 }
 
-/// For those who call the server, jobs' hosts among them.
+/// Whom jobs' hosts trust, as a file; none if they reach S3 without TLS.
 Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
-  if (config.certificate.empty()) return std::string();
-  const std::string roots = TRY(roots_for(config, env));
+  const bool tls = config.s3 ? config.s3->endpoint.starts_with("https://")
+                             : !config.certificate.empty();
+  if (!tls) return std::string();
+  const std::string roots = TRY(roots_with(config.s3 ? config.s3->ca_file : config.ca, env));
+  if (roots.empty()) return std::string();
   const std::string path = config.data + "/ca.pem";
   TRY(write_file(path, roots));
   return path;
 }
 
+/// Stewards, and those who read what we print, stand elsewhere.
+void make_absolute(ServerConfig& config) {
+  std::vector<std::string*> paths = {&config.data, &config.ca};
+  if (config.s3) {
+    if (config.s3->region.empty()) config.s3->region = config.realm.region;
+    paths.insert(paths.end(), {&config.s3->credentials_file, &config.s3->ca_file});
+  }
+  for (std::string* path : paths)
+    if (!path->empty()) *path = std::filesystem::absolute(*path);
+}
+
 ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
-  return {url_of(config, port), config.realm.region, config.ca};
+  ClientSettings settings{url_of(config, port), config.realm.region, config.ca, {}};
+  if (config.s3) settings.s3_endpoint = config.s3->endpoint;
+  return settings;
 }
 
 /// Everything of a running server, in the order in which it is made.
@@ -105,7 +127,8 @@ struct Server {
   std::optional<UserKeys> user_keys;
   std::unique_ptr<objects::BucketStore> buckets;
   std::optional<objects::Verifier> verifier;
-  std::optional<objects::S3Server> s3;
+  std::optional<objects::S3Server> s3;        ///< Not with an S3 elsewhere:
+  std::unique_ptr<objects::S3Client> s3_client;
   std::optional<Front> front;
   std::unique_ptr<loop::HttpServer> http;
   std::optional<Service> service;  ///< Once the port is known.
@@ -127,7 +150,9 @@ Result<Json> told(Server& server, const Json& request) {
     return fail(Errc::protocol, "expected {\"do\": \"reload keys\"}");
   TRY(server.user_keys->reload());
   const ClientSettings settings = client_settings(server.config, server.http->port());
-  return Json{{"endpoint", settings.endpoint}, {"ca_bundle", settings.ca_bundle}};
+  return Json{{"endpoint", settings.endpoint},
+              {"ca_bundle", settings.ca_bundle},
+              {"s3_endpoint", settings.s3_endpoint}};
 }
 
 Result<std::string> read_object(const Server& server, const objects::S3Url& url) {
@@ -136,6 +161,28 @@ Result<std::string> read_object(const Server& server, const objects::S3Url& url)
   const std::optional<objects::OpenedObject> object = TRY(bucket->find(url.key, true));
   if (object && object->is_small) return object->small;
   return fail(Errc::not_found, objects::text_of(url) + ": no such object, or not a small one");
+}
+
+loop::Task<Result<std::string>> object_text(Server& server, objects::S3Url url) {
+  if (!server.s3_client) co_return read_object(server, url);
+  co_return co_await server.s3_client->read(std::move(url));
+}
+
+/// The server's own S3, or the way to the one elsewhere.
+Result<loop::HttpHandler> open_s3(Server& server) {
+  if (server.config.s3) {
+    const Log log(STDERR_FILENO, "sm server", Log::Level::warning);
+    server.s3_client =
+        TRY(objects::S3Client::open(server.loop, environment_for(*server.config.s3), log));
+    return loop::HttpHandler(answer_no_s3);
+  }
+  server.buckets = TRY(objects::BucketStore::open(server.config.data + "/s3"));
+  server.s3.emplace(*server.buckets, *server.verifier,
+                    objects::S3Server::Options{.region = server.config.realm.region,
+                                               .domain = server.config.s3_domain,
+                                               .now = wall_time});
+  return loop::HttpHandler(
+      [&server](loop::HttpExchange& exchange) { return server.s3->answer(exchange); });
 }
 
 loop::Task<Answer> through(Server& server, Call call) {
@@ -160,15 +207,11 @@ Result<void> open(Server& server, const Env& env) {
   server.control.emplace(TRY(Control::open(server.loop, server.config.data)));
   server.store.emplace(TRY(Store::open(server.config.data + "/muster.db")));
   TRY(load_keys(server));
-  server.buckets = TRY(objects::BucketStore::open(server.config.data + "/s3"));
   server.verifier.emplace(server.keys);
-  server.s3.emplace(*server.buckets, *server.verifier,
-                    objects::S3Server::Options{.region = server.config.realm.region,
-                                               .domain = server.config.s3_domain,
-                                               .now = wall_time});
+  loop::HttpHandler s3 = TRY(open_s3(server));
   server.front.emplace(
       Front::Options{.main = server.loop,
-                     .s3 = *server.s3,
+                     .s3 = std::move(s3),
                      .verifier = *server.verifier,
                      .door = [&server](Call call) { return through(server, std::move(call)); },
                      .now = wall_time});
@@ -179,9 +222,10 @@ Result<void> open(Server& server, const Env& env) {
   jobs.endpoint = url_of(server.config, server.http->port());
   jobs.ca_file = TRY(write_roots(server.config, env));
   jobs.region = server.config.realm.region;
+  jobs.s3 = server.config.s3;
   jobs.env = env;
   jobs.now = wall_time;
-  jobs.read_object = [&server](const objects::S3Url& url) { return read_object(server, url); };
+  jobs.read_object = [&server](objects::S3Url url) { return object_text(server, std::move(url)); };
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
   server.service.emplace(server.loop, *server.store, server.keys,
                          Service::Options{server.config.realm, std::move(jobs)});
@@ -210,8 +254,7 @@ int server_main(const Args& args, const Env& env) {
   give_memory_back();
   Server server;
   server.config = *std::move(config);
-  server.config.data = std::filesystem::absolute(server.config.data);
-  if (!server.config.ca.empty()) server.config.ca = std::filesystem::absolute(server.config.ca);
+  make_absolute(server.config);
   const Result<void> opened = open(server, env);
   if (!opened) return fail_with(opened.error());
   const std::string url = url_of(server.config, server.http->port());

@@ -103,6 +103,10 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
   if (name == "region") return set_text(config.realm.region, json, name);
   if (name == "account") return set_account(config, json);
   if (name == "keys") return set_access_keys(config, json);
+  if (name == "s3") {
+    config.s3 = TRY(outside_s3_from(json));
+    return {};
+  }
   if (name == "jobs") {
     if (!json.is_object()) return wrong("jobs: expected an object");
     config.jobs = json;

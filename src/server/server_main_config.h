@@ -9,6 +9,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "server/keys.h"
+#include "server/outside_s3.h"
 #include "server/realm.h"
 
 namespace muster::server {
@@ -27,7 +28,8 @@ struct ServerConfig {
   std::string s3_domain;
   Realm realm;
   std::vector<ConfigKey> keys;
-  Json jobs = Json::object();  ///< "jobs" of the file, as it is: the runner's.
+  std::optional<OutsideS3> s3;  ///< None: the server keeps the objects.
+  Json jobs = Json::object();   ///< "jobs" of the file, as it is: the runner's.
 };
 
 struct ServerFlags {

@@ -70,7 +70,7 @@ Task<void> Front::answer(HttpExchange& exchange) {
   if (service != "s3" && is_api_request(request))
     co_await answer_api(exchange, std::move(request));
   else
-    co_await options_.s3.answer(exchange);
+    co_await options_.s3(exchange);
 }
 
 Task<void> Front::answer_api(HttpExchange& exchange, ApiRequest request) {

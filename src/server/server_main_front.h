@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "loop/http_server.h"
-#include "objects/s3_server.h"
+#include "objects/verify.h"
 #include "server/call.h"
 #include "server/protocol.h"
 
@@ -18,7 +18,7 @@ class Front {
  public:
   struct Options {
     loop::Loop& main;
-    objects::S3Server& s3;
+    loop::HttpHandler s3;  ///< Answers what is no other service's.
     objects::Verifier& verifier;
     Door door;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.

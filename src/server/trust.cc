@@ -19,7 +19,7 @@ std::string url_of(const ServerConfig& config, std::uint16_t port) {
   return (origin.tls ? "https://" : "http://") + origin.authority();
 }
 
-Result<std::string> roots_for(const ServerConfig& config, const Env& env) {
+Result<std::string> roots_with(const std::string& ca_file, const Env& env) {
   std::string roots;
   const Env::const_iterator own = env.find("SSL_CERT_FILE");
   // Not AWS_CA_BUNDLE: it is set where somebody uses a server, this one perhaps.
@@ -29,13 +29,13 @@ Result<std::string> roots_for(const ServerConfig& config, const Env& env) {
     const Result<std::string> text = read_file(file);
     if (text) roots = *text + "\n";
   }
-  if (!config.ca.empty()) roots += TRY(read_file(config.ca));
+  if (!ca_file.empty()) roots += TRY(read_file(ca_file));
   return roots;
 }
 
 Result<void> check_tls(const ServerConfig& config, const Env& env) {
   if (config.certificate.empty()) return {};
-  const Result<std::string> roots = roots_for(config, env);
+  const Result<std::string> roots = roots_with(config.ca, env);
   if (!roots) return fail(Errc::invalid_input, "tls_ca: " + roots.error().text);
   const std::string host = host_of(config);
   const Result<void> fits = loop::check_certificate(config.certificate, config.key, *roots, host);
