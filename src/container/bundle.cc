@@ -129,8 +129,9 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
 Json resources(const job::HostSpec& spec) {
   Json json{{"devices", Json::array({Json{{"allow", false}, {"access", "rwm"}}})},
             {"pids", {{"limit", processes_max}}}};
-  if (spec.spec.memory_bytes > 0)
-    json["memory"] = {{"limit", spec.spec.memory_bytes}, {"swap", spec.spec.memory_bytes}};
+  const job::HostGroup* const group = job::group_of(spec.spec, spec.host);
+  const std::int64_t memory = group == nullptr ? spec.spec.memory_bytes : group->memory_bytes;
+  if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
   return json;
 }
 
@@ -149,6 +150,11 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
               {"maskedPaths", masked},
               {"readonlyPaths", list(readonly_kernel_paths)},
               {"seccomp", seccomp_profile()}};
+}
+
+Json group_json(const job::HostGroup& group, const std::vector<std::string>& hosts) {
+  return Json{
+      {"instance_group_name", group.name}, {"instance_type", group.type}, {"hosts", hosts}};
 }
 
 /// Seconds as a decimal number: 1500 ms is "1.5".
@@ -203,18 +209,22 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec) {
   std::vector<std::string> names;
   for (const job::HostAddress& host : spec.hosts) names.push_back(host.name);
   std::sort(names.begin(), names.end());
-  constexpr const char* group = "homogeneousCluster";
-  const Json resources_json{
-      {"current_host", spec.host},
-      {"current_instance_type", spec.spec.instance_type},
-      {"current_group_name", group},
-      {"hosts", names},
-      {"instance_groups", Json::array({Json{{"instance_group_name", group},
-                                            {"instance_type", spec.spec.instance_type},
-                                            {"hosts", names}}})},
-      {"network_interface_name", "eth0"}};
+  const job::HostGroup alike{"homogeneousCluster", spec.spec.instance_type};
+  const job::HostGroup* const own = job::group_of(spec.spec, spec.host);
+  const job::HostGroup& current = own == nullptr ? alike : *own;
+  Json groups = Json::array();
+  for (const job::HostGroup& group : spec.spec.groups)
+    groups.push_back(group_json(group, job::hosts_of(spec.spec, group)));
+  if (own == nullptr) groups.push_back(group_json(alike, names));
+  const Json resources_json{{"current_host", spec.host},
+                            {"current_instance_type", current.type},
+                            {"current_group_name", current.name},
+                            {"hosts", names},
+                            {"instance_groups", groups},
+                            {"network_interface_name", "eth0"}};
   Json input = Json::object();
   for (const job::InputChannel& channel : spec.spec.input) {
+    if (!job::has_channel(spec.spec, spec.host, channel)) continue;
     Json& told = input[channel.name];
     told = {{"TrainingInputMode", "File"},
             {"S3DistributionType", channel.s3.sharded ? "ShardedByS3Key" : "FullyReplicated"},

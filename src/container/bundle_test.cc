@@ -212,6 +212,27 @@ TEST_CASE("bundle: the files of the job are SageMaker's") {
   CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
 }
 
+TEST_CASE("bundle: a host of a group has its group's type, memory and channels") {
+  job::HostSpec spec = two_hosts();
+  spec.spec.instance_count = 2;
+  spec.spec.groups = {{"cpu", "ml.c5", 1, 0}, {"gpu", "ml.p3", 1, 1 << 30}};
+  spec.spec.input[1].s3.groups = {"cpu"};
+  const std::map<std::string, std::string> files = config_files(spec);
+  CHECK(*parse_json(files.at("resourceconfig.json")) == *parse_json(R"({
+      "current_host": "algo-2", "current_instance_type": "ml.p3", "current_group_name": "gpu",
+      "hosts": ["algo-1", "algo-2"], "network_interface_name": "eth0", "instance_groups": [
+        {"instance_group_name": "cpu", "instance_type": "ml.c5", "hosts": ["algo-1"]},
+        {"instance_group_name": "gpu", "instance_type": "ml.p3", "hosts": ["algo-2"]}]})"));
+  const Json input = *parse_json(files.at("inputdataconfig.json"));
+  CHECK(input.contains("train"));
+  CHECK(!input.contains("csv"));
+  const Json config = *parse_json(bundle_config(spec, facts()));
+  CHECK(config["linux"]["resources"]["memory"]["limit"] == 1 << 30);
+  spec.host = "algo-1";
+  CHECK(parse_json(config_files(spec).at("inputdataconfig.json"))->contains("csv"));
+  CHECK(!parse_json(bundle_config(spec, facts()))->at("linux")["resources"].contains("memory"));
+}
+
 TEST_CASE("bundle: roots to trust are there, and the user's own win") {
   job::HostSpec spec = two_hosts();
   CHECK(!host_environment(spec).contains("AWS_CA_BUNDLE"));

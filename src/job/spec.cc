@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "job/spec_fields.h"
+#include "job/spec_groups.h"
 #include "job/spec_s3.h"
 
 namespace muster::job {
@@ -70,6 +71,8 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.text("OutputFolder", spec.output_folder);
   own.integer("ShmBytes", spec.shm_bytes);
   own.integer("MemoryBytes", spec.memory_bytes);
+  if (const Json* const limits = own.array("GroupMemoryBytes"))
+    read_group_limits(*limits, spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
   if (const Json* const binds = own.array("ReadOnlyBinds"))
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
@@ -105,6 +108,7 @@ Result<void> check(const Spec& spec) {
   if (spec.instance_count < 1 || spec.instance_count > hosts_max)
     return wrong("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
   TRY(check_text("ResourceConfig.InstanceType", spec.instance_type));
+  TRY(check_groups(spec));
   if (spec.run_time_max.count() < 1 || spec.run_time_max.count() > days_28_seconds)
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
@@ -168,6 +172,10 @@ Json to_json(const Spec& spec) {
               {"ShmBytes", spec.shm_bytes},
               {"MemoryBytes", spec.memory_bytes},
               {"S3", access_json(spec.s3)}}}};
+  if (!spec.groups.empty()) {
+    json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);
+    json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
+  }
   add_outputs(spec, json);
   return json;
 }
@@ -200,6 +208,8 @@ Result<Spec> spec_from(const Json& json) {
     Fields inner(*resources, "ResourceConfig");
     inner.integer("InstanceCount", spec.instance_count);
     inner.text("InstanceType", spec.instance_type);
+    if (const Json* const groups = inner.array("InstanceGroups"))
+      read_groups(*groups, spec, inner);
     fields.take(inner);
   }
   if (const Json* const stopping = fields.object("StoppingCondition")) {

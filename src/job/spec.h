@@ -18,6 +18,7 @@ struct S3Source {
   bool manifest = false;  ///< `url` is a ManifestFile; else an S3Prefix.
   bool sharded = false;   ///< ShardedByS3Key: each host gets a share of the objects.
   bool gzip = false;      ///< CompressionType Gzip: objects named *.gz are unpacked.
+  std::vector<std::string> groups{};  ///< Only hosts of these get it; none: all do.
 
   bool operator==(const S3Source&) const = default;
 };
@@ -43,6 +44,16 @@ struct S3Access {
   bool operator==(const S3Access&) const = default;
 };
 
+/// Hosts that are alike in a job whose hosts are not: one of ResourceConfig.InstanceGroups.
+struct HostGroup {
+  std::string name{};  ///< InstanceGroupName: 1 to 64 bytes.
+  std::string type{};  ///< InstanceType.
+  int count = 0;       ///< InstanceCount.
+  std::int64_t memory_bytes = 0;  ///< Limit per host; 0: none.
+
+  bool operator==(const HostGroup&) const = default;
+};
+
 inline constexpr const char* checkpoints_path = "/opt/ml/checkpoints";
 
 /// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
@@ -57,6 +68,9 @@ struct Spec {
   Env environment;         ///< Given to the container as it is.
   int instance_count = 1;  ///< Hosts, 1 to 999.
   std::string instance_type = "local";
+  /// algo-1 and those after it are of the first, and so on: as many as `instance_count` altogether.
+  /// None: all hosts are alike.
+  std::vector<HostGroup> groups;
   std::chrono::seconds run_time_max{86400};
   Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
   Args arguments;             ///< ContainerArguments.
@@ -73,7 +87,7 @@ struct Spec {
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
   std::int64_t shm_bytes = std::int64_t{1} << 30;  ///< Size limit of each host's /dev/shm.
-  std::int64_t memory_bytes = 0;                   ///< Limit per host; 0: none.
+  std::int64_t memory_bytes = 0;                   ///< Limit per host; 0: none. Groups have theirs.
   S3Access s3;
 
   bool operator==(const Spec&) const = default;
@@ -104,6 +118,13 @@ struct HostSpec {
 
 /// "algo-1" ... "algo-N" in the order SageMaker sorts them: as text, so algo-10 before algo-2.
 std::vector<std::string> host_names(int count);
+
+/// The group of the host "algo-K"; null if the job has no groups.
+const HostGroup* group_of(const Spec& spec, const std::string& host);
+/// A group's hosts, sorted as host_names() does.
+std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group);
+/// True if `host` gets the channel.
+bool has_channel(const Spec& spec, const std::string& host, const InputChannel& channel);
 
 /// Where the job's results go in S3: "<s3_output>/<job>/output". Empty if nowhere.
 std::string s3_results(const Spec& spec);

@@ -15,6 +15,8 @@ Spec whole_spec() {
   spec.input = {{"train", "/data/train set"}, {"val.1", "/data/val"}};
   spec.environment = {{"NCCL_DEBUG", "INFO"}, {"EMPTY", ""}};
   spec.instance_count = 3;
+  spec.instance_type = "ml.c5.xlarge";
+  spec.groups = {{"cpu", "ml.c5.xlarge", 1, 1 << 30}, {"gpu", "ml.p3.2xlarge", 2, 0}};
   spec.run_time_max = std::chrono::seconds(60);
   spec.source_folder = "/src";
   spec.python = "/venv/bin/python3";
@@ -25,7 +27,7 @@ Spec whole_spec() {
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
   InputChannel remote{"remote", ""};
-  remote.s3 = {"s3://bucket/in", true, true, true};
+  remote.s3 = {"s3://bucket/in", true, true, true, {"gpu"}};
   remote.content_type = "text/csv";
   remote.record_wrapper = "RecordIO";
   spec.input.push_back(remote);
@@ -102,6 +104,32 @@ TEST_CASE("spec: channels, results and checkpoints in S3 are as CreateTrainingJo
   CHECK(s3_results(Spec()).empty());
 }
 
+TEST_CASE("spec: groups follow each other over the hosts") {
+  const Result<Spec> spec = spec_from(*parse_json(R"({"TrainingJobName": "j",
+      "ResourceConfig": {"InstanceGroups": [
+        {"InstanceGroupName": "a", "InstanceType": "ml.x", "InstanceCount": 2},
+        {"InstanceGroupName": "b", "InstanceType": "ml.y", "InstanceCount": 9}]},
+      "InputDataConfig": [
+        {"ChannelName": "all", "DataSource": {"S3DataSource": {"S3Uri": "s3://b/a"}}},
+        {"ChannelName": "b", "DataSource": {"S3DataSource": {"S3Uri": "s3://b/b",
+                                            "InstanceGroupNames": ["b"]}}}]})"));
+  REQUIRE(spec);
+  CHECK(spec->instance_count == 11);
+  CHECK(spec->instance_type == "ml.x");
+  CHECK(group_of(*spec, "algo-2")->name == "a");
+  CHECK(group_of(*spec, "algo-3")->name == "b");
+  CHECK(group_of(*spec, "algo-11")->name == "b");
+  CHECK(group_of(*spec, "algo-12") == nullptr);
+  CHECK(group_of(*spec, "algo-0") == nullptr);
+  CHECK(hosts_of(*spec, spec->groups[0]) == std::vector<std::string>{"algo-1", "algo-2"});
+  CHECK(hosts_of(*spec, spec->groups[1]).front() == "algo-10");
+  CHECK(hosts_of(*spec, spec->groups[1]).size() == 9);
+  CHECK(has_channel(*spec, "algo-1", spec->input[0]));
+  CHECK(!has_channel(*spec, "algo-1", spec->input[1]));
+  CHECK(has_channel(*spec, "algo-10", spec->input[1]));
+  CHECK(group_of(Spec(), "algo-1") == nullptr);
+}
+
 TEST_CASE("spec: what is wrong is named") {
   struct {
     const char* json;
@@ -165,6 +193,24 @@ TEST_CASE("spec: what is wrong is named") {
        "ResourceConfig.InstanceCount: expected an integer"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 4294967297}})",
        "ResourceConfig.InstanceCount: expected an integer in range"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [{}]}})",
+       "ResourceConfig.InstanceGroups[0].InstanceGroupName: expected it to be there"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [
+          {"InstanceGroupName": "a", "InstanceType": "x"}]}})",
+       "ResourceConfig.InstanceCount: expected 1 to 999"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [
+          {"InstanceGroupName": "a", "InstanceType": "x", "InstanceCount": 2},
+          {"InstanceGroupName": "b", "InstanceType": "x", "InstanceCount": -1}]}})",
+       "ResourceConfig.InstanceGroups[1].InstanceCount: expected at least 1"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [
+          {"InstanceGroupName": "a", "InstanceType": "x", "InstanceCount": 1},
+          {"InstanceGroupName": "a", "InstanceType": "x", "InstanceCount": 1}]}})",
+       "ResourceConfig.InstanceGroups[1].InstanceGroupName: expected each name once"},
+      {R"({"TrainingJobName": "j", "InputDataConfig": [{"ChannelName": "t", "DataSource":
+          {"S3DataSource": {"S3Uri": "s3://b", "InstanceGroupNames": ["x"]}}}]})",
+       "InputDataConfig[t].DataSource.S3DataSource.InstanceGroupNames: expected names of"},
+      {R"({"TrainingJobName": "j", "Muster": {"GroupMemoryBytes": [1]}})",
+       "Muster.GroupMemoryBytes: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Pyhton": "/x"}})",
        "Muster.Pyhton: expected no such field"},
       {R"({"TrainingJobName": "j", "Muster": {"GraceMs": -1}})", "Muster.GraceMs: expected 0 to"},

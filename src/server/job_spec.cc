@@ -86,21 +86,17 @@ std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
 }
 
 Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const JobPlaces& places) {
-  Json one = request;
-  const std::vector<Group> groups = groups_of(request);
-  std::int64_t hosts = 0;
-  for (const Group& group : groups) hosts += group.count;
-  one["ResourceConfig"]["InstanceCount"] = hosts;
-  one["ResourceConfig"]["InstanceType"] = groups.front().type;
-  job::Spec spec = TRY(job::spec_from(one));
-  const JobConfig::Instance instance =
-      config.instance(groups.front().type).value_or(JobConfig::Instance{});
+  job::Spec spec = TRY(job::spec_from(request));
+  const auto memory_of = [&config](const std::string& type) {
+    return config.instance(type).value_or(JobConfig::Instance{}).memory_bytes;
+  };
   spec.python = places.python;
   spec.read_only_binds = places.interpreter;
   spec.path = places.path;
   spec.s3 = places.s3;
   spec.grace = config.stop_grace;
-  spec.memory_bytes = instance.memory_bytes;
+  spec.memory_bytes = memory_of(spec.instance_type);
+  for (job::HostGroup& group : spec.groups) group.memory_bytes = memory_of(group.type);
   for (const auto& [name, value] : places.environment) spec.environment.try_emplace(name, value);
   TRY(job::check(spec));
   return spec;

@@ -100,6 +100,29 @@ TEST_CASE("job spec: hosts need what their type has") {
   CHECK(needs.at("ml.c5.xlarge") == 3);
 }
 
+TEST_CASE("job spec: groups have their own types, limits and needs") {
+  const JobConfig config = config_of(
+      R"({"instance_types": {"ml.a": {"memory_gib": 1, "cpus": 1}, "ml.b": {"gpus": 2}},
+          "capacity": {"ml.b": 2}})");
+  Json asked = request();
+  asked["ResourceConfig"] = Json::parse(R"({"InstanceGroups": [
+      {"InstanceGroupName": "data", "InstanceType": "ml.a", "InstanceCount": 1},
+      {"InstanceGroupName": "train", "InstanceType": "ml.b", "InstanceCount": 2}]})");
+  CHECK_FALSE(refused(asked, config));
+  const Result<job::Spec> spec = job_spec(asked, config, {});
+  REQUIRE(spec);
+  CHECK(spec->instance_count == 3);
+  CHECK(spec->groups == std::vector<job::HostGroup>{{"data", "ml.a", 1, std::int64_t{1} << 30},
+                                                    {"train", "ml.b", 2, 0}});
+  const Amounts needs = needs_of(asked, config);
+  CHECK(needs.at("cpu") == 1000);
+  CHECK(needs.at("gpu") == 4);
+  CHECK(needs.at("ml.a") == 1);
+  CHECK(needs.at("ml.b") == 2);
+  asked["ResourceConfig"]["InstanceGroups"][1]["InstanceCount"] = 3;
+  CHECK(refused(asked, config)->message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
+}
+
 TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
   const JobReach reach = reach_of(request());
   CHECK(reach.reads ==

@@ -34,10 +34,20 @@ std::string amount(const objects::Fetched& fetched, Duration took) {
   return text.data();
 }
 
-std::size_t place_of(const job::HostSpec& spec) {
-  for (std::size_t i = 0; i < spec.hosts.size(); ++i)
-    if (spec.hosts[i].name == spec.host) return i;
-  return 0;
+/// The hosts that get a channel, in the job's order.
+std::vector<std::string> takers(const job::HostSpec& spec, const job::InputChannel& channel) {
+  std::vector<std::string> hosts;
+  for (const job::HostAddress& host : spec.hosts)
+    if (job::has_channel(spec.spec, host.name, channel)) hosts.push_back(host.name);
+  return hosts;
+}
+
+void share_out(const job::HostSpec& spec, const job::InputChannel& channel,
+               objects::FetchRules& rules) {
+  const std::vector<std::string> hosts = takers(spec, channel);
+  const auto own = std::find(hosts.begin(), hosts.end(), spec.host);
+  rules.shares = hosts.size();
+  rules.share = own == hosts.end() ? 0 : static_cast<std::size_t>(own - hosts.begin());
 }
 
 struct Way {
@@ -54,8 +64,7 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   if (!url) co_return url.error();
   objects::ChannelSource source{*std::move(url), channel.s3.manifest, {}};
   source.rules.gzip = channel.s3.gzip;
-  if (channel.s3.sharded) source.rules.shares = spec.hosts.size();
-  if (channel.s3.sharded) source.rules.share = place_of(spec);
+  if (channel.s3.sharded) share_out(spec, channel, source.rules);
   const TimePoint begun = Clock::now();
   Result<objects::ChannelPlan> plan = co_await objects::find_channel(way.s3, std::move(source));
   if (!plan) co_return plan.error();
@@ -143,7 +152,8 @@ bool needs_s3(const job::Spec& spec) {
 }
 
 std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& channel) {
-  if (channel.s3.url.empty() || channel.s3.sharded || spec.hosts.size() < 2) return {};
+  if (channel.s3.url.empty() || channel.s3.sharded) return {};
+  if (takers(spec, channel).size() < 2) return {};
   return spec.job_folder + "/input/" + channel.name;
 }
 
@@ -152,7 +162,7 @@ loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
                                std::shared_ptr<objects::FetchStop> stop, Tell tell) {
   const Way way{loop, std::move(s3), std::move(stop), std::move(tell)};
   for (const job::InputChannel& channel : spec.spec.input) {
-    if (channel.s3.url.empty()) continue;
+    if (channel.s3.url.empty() || !job::has_channel(spec.spec, spec.host, channel)) continue;
     const std::string shared = shared_channel(spec, channel);
     const std::string own = container::ml_folder(spec) + "/input/data/" + channel.name;
     Result<void> done;

@@ -1,0 +1,125 @@
+#include "job/spec_groups.h"
+
+#include "base/text.h"
+
+namespace muster::job {
+namespace {
+
+constexpr std::size_t groups_max = 5;  // Of the API, as the next one.
+constexpr std::size_t name_bytes_max = 64;
+constexpr std::int64_t memory_bytes_min = 8 << 20;
+
+/// K of "algo-K"; 0 for other names.
+std::int64_t number_of(const std::string& host) {
+  const std::size_t dash = host.rfind('-');
+  return dash == std::string::npos ? 0 : parse_integer(host.substr(dash + 1)).value_or(0);
+}
+
+bool names(const InputChannel& channel, const HostGroup& group) {
+  return std::find(channel.s3.groups.begin(), channel.s3.groups.end(), group.name) !=
+         channel.s3.groups.end();
+}
+
+Result<void> check_channel(const Spec& spec, const InputChannel& channel) {
+  for (const std::string& name : channel.s3.groups)
+    if (std::none_of(spec.groups.begin(), spec.groups.end(),
+                     [&](const HostGroup& group) { return group.name == name; }))
+      return wrong(
+          "InputDataConfig[" + channel.name + "].DataSource.S3DataSource.InstanceGroupNames",
+          "names of ResourceConfig.InstanceGroups, got \"" + to_utf8(name) + "\"");
+  return {};
+}
+
+}  // namespace
+
+const HostGroup* group_of(const Spec& spec, const std::string& host) {
+  std::int64_t number = number_of(host);
+  if (number < 1) return nullptr;
+  for (const HostGroup& group : spec.groups) {
+    if (number <= group.count) return &group;
+    number -= group.count;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group) {
+  std::vector<std::string> hosts;
+  for (const std::string& host : host_names(spec.instance_count))
+    if (group_of(spec, host) == &group) hosts.push_back(host);
+  return hosts;
+}
+
+bool has_channel(const Spec& spec, const std::string& host, const InputChannel& channel) {
+  if (channel.s3.groups.empty()) return true;
+  const HostGroup* const group = group_of(spec, host);
+  return group != nullptr && names(channel, *group);
+}
+
+Result<void> check_groups(const Spec& spec) {
+  const std::string field = "ResourceConfig.InstanceGroups";
+  if (spec.groups.size() > groups_max) return wrong(field, "at most 5 groups");
+  std::int64_t hosts = 0;
+  for (std::size_t i = 0; i < spec.groups.size(); ++i) {
+    const HostGroup& group = spec.groups[i];
+    const std::string where = field + "[" + std::to_string(i) + "].";
+    TRY(check_text(where + "InstanceGroupName", group.name));
+    TRY(check_text(where + "InstanceType", group.type));
+    if (group.name.empty() || group.name.size() > name_bytes_max)
+      return wrong(where + "InstanceGroupName", "1 to 64 bytes");
+    if (group.count < 1) return wrong(where + "InstanceCount", "at least 1");
+    if (group.memory_bytes != 0 && group.memory_bytes < memory_bytes_min)
+      return wrong("Muster.GroupMemoryBytes", "0 (no limit) or at least 8388608");
+    for (std::size_t j = 0; j < i; ++j)
+      if (spec.groups[j].name == group.name)
+        return wrong(where + "InstanceGroupName", "each name once; twice: " + to_utf8(group.name));
+    hosts += group.count;
+  }
+  if (!spec.groups.empty() && hosts != spec.instance_count)
+    return wrong(field, "as many hosts as InstanceCount says");
+  for (const InputChannel& channel : spec.input) TRY(check_channel(spec, channel));
+  return {};
+}
+
+Json groups_json(const std::vector<HostGroup>& groups) {
+  Json list = Json::array();
+  for (const HostGroup& group : groups)
+    list.push_back({{"InstanceGroupName", group.name},
+                    {"InstanceType", group.type},
+                    {"InstanceCount", group.count}});
+  return list;
+}
+
+Json group_limits_json(const std::vector<HostGroup>& groups) {
+  Json list = Json::array();
+  for (const HostGroup& group : groups) list.push_back(group.memory_bytes);
+  return list;
+}
+
+void read_groups(const Json& list, Spec& spec, Fields& outer) {
+  if (list.empty()) return;
+  std::int64_t hosts = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Fields fields(list[i], "ResourceConfig.InstanceGroups[" + std::to_string(i) + "]");
+    HostGroup& group = spec.groups.emplace_back();
+    fields.text("InstanceGroupName", group.name, true);
+    fields.text("InstanceType", group.type, true);
+    fields.integer("InstanceCount", group.count);
+    outer.take(fields);
+    hosts += group.count;
+  }
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  spec.instance_count = static_cast<int>(std::clamp<std::int64_t>(hosts, 0, most));
+  spec.instance_type = spec.groups.front().type;
+}
+
+void read_group_limits(const Json& list, Spec& spec, Fields& outer) {
+  if (list.size() != spec.groups.size())
+    return outer.note("Muster.GroupMemoryBytes", "a number for each group");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_number_integer())
+      return outer.note("Muster.GroupMemoryBytes", "a list of integers");
+    spec.groups[i].memory_bytes = list[i].get<std::int64_t>();
+  }
+}
+
+}  // namespace muster::job
