@@ -85,6 +85,8 @@ std::string yaml_quoted(const std::string& text) {
 ClientSettings client_settings(const Env& env, std::string bucket) {
   ClientSettings settings;
   settings.endpoint = set_or(env, "AWS_ENDPOINT_URL", default_endpoint);
+  settings.s3_endpoint = set_or(env, "AWS_ENDPOINT_URL_S3", "");
+  settings.ca_bundle = set_or(env, "AWS_CA_BUNDLE", "");
   settings.region = set_or(env, "AWS_REGION", set_or(env, "AWS_DEFAULT_REGION", default_region));
   settings.bucket = std::move(bucket);
   if (settings.bucket.empty())
@@ -105,14 +107,17 @@ std::string sagemaker_config(const ClientSettings& settings) {
 }
 
 std::string client_lines(const ClientSettings& settings, const std::string& file) {
-  std::string lines = export_line("AWS_ENDPOINT_URL", settings.endpoint) +
-                      export_line("AWS_REGION", settings.region) +
-                      export_line("AWS_DEFAULT_REGION", settings.region) +
-                      export_line("AWS_EC2_METADATA_DISABLED", "true");
+  std::string lines = export_line("AWS_ENDPOINT_URL", settings.endpoint);
+  if (!settings.s3_endpoint.empty())
+    lines += export_line("AWS_ENDPOINT_URL_S3", settings.s3_endpoint);
+  if (!settings.ca_bundle.empty()) lines += export_line("AWS_CA_BUNDLE", settings.ca_bundle);
+  lines += export_line("AWS_REGION", settings.region) +
+           export_line("AWS_DEFAULT_REGION", settings.region) +
+           export_line("AWS_EC2_METADATA_DISABLED", "true");
   if (!settings.has_keys)
     lines +=
         "# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still to be set: the first start of\n"
-        "# `sm server` printed them.\n";
+        "# `sm server` printed them, and `sm key create` makes others.\n";
   if (!file.empty()) return lines + export_line("SAGEMAKER_USER_CONFIG_OVERRIDE", file);
   lines += "# SageMaker's SDKs want a config file, which --write FILE writes:\n";
   for (const std::string& line : split(trim(sagemaker_config(settings)), '\n'))

@@ -12,7 +12,9 @@ int env_client_main(const Args& args, const Env& env);
 
 /// What those flags ask for.
 struct ClientSettings {
-  std::string endpoint;  ///< The server's URL.
+  std::string endpoint;     ///< The server's URL.
+  std::string s3_endpoint;  ///< If S3 is elsewhere.
+  std::string ca_bundle;    ///< Whom to trust; empty: whom the client does anyway.
   std::string region;
   std::string bucket;     ///< SageMaker's default bucket: its SDKs would ask AWS itself for one.
   bool has_keys = false;  ///< The access key and its secret are set already.

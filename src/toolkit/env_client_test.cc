@@ -38,6 +38,15 @@ TEST_CASE("toolkit: a client's lines quote what a shell reads, and hold no secre
   CHECK(sagemaker_config(settings).find("DefaultS3Bucket: 'it''s'\n") != std::string::npos);
 }
 
+TEST_CASE("toolkit: an S3 elsewhere and whom to trust are handed on where they are set") {
+  const std::string lines = client_lines(
+      client_settings(
+          {{"AWS_ENDPOINT_URL_S3", "https://minio:9000"}, {"AWS_CA_BUNDLE", "/a/ca.pem"}}, ""),
+      "/c.yaml");
+  CHECK(lines.find("export AWS_ENDPOINT_URL_S3=https://minio:9000\n") != std::string::npos);
+  CHECK(lines.find("export AWS_CA_BUNDLE=/a/ca.pem\n") != std::string::npos);
+}
+
 TEST_CASE("toolkit: without a file the config is shown, and what is missing is said") {
   const std::string lines = client_lines(client_settings({}, ""), "");
   CHECK(lines.find("# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still") != std::string::npos);
