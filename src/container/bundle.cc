@@ -91,8 +91,7 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
   all.push_back(bind_mount(sm_path, facts.program, true));
   all.push_back(bind_mount(train_path, facts.program, true));
   all.push_back(bind_mount(key_path, spec.key_file, true));
-  if (!spec.spec.s3.ca_file.empty())
-    all.push_back(bind_mount(ca_path, spec.spec.s3.ca_file, true));
+  if (!spec.spec.s3.ca_file.empty()) all.push_back(bind_mount(ca_path, spec.spec.s3.ca_file, true));
   return all;
 }
 
@@ -153,8 +152,7 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
 }
 
 Json group_json(const job::HostGroup& group, const std::vector<std::string>& hosts) {
-  return Json{
-      {"instance_group_name", group.name}, {"instance_type", group.type}, {"hosts", hosts}};
+  return Json{{"instance_group_name", group.name}, {"instance_type", group.type}, {"hosts", hosts}};
 }
 
 /// Seconds as a decimal number: 1500 ms is "1.5".
@@ -216,12 +214,10 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec) {
   for (const job::HostGroup& group : spec.spec.groups)
     groups.push_back(group_json(group, job::hosts_of(spec.spec, group)));
   if (own == nullptr) groups.push_back(group_json(alike, names));
-  const Json resources_json{{"current_host", spec.host},
-                            {"current_instance_type", current.type},
-                            {"current_group_name", current.name},
-                            {"hosts", names},
-                            {"instance_groups", groups},
-                            {"network_interface_name", "eth0"}};
+  const Json resources_json{
+      {"current_host", spec.host},          {"current_instance_type", current.type},
+      {"current_group_name", current.name}, {"hosts", names},
+      {"instance_groups", groups},          {"network_interface_name", "eth0"}};
   Json input = Json::object();
   for (const job::InputChannel& channel : spec.spec.input) {
     if (!job::has_channel(spec.spec, spec.host, channel)) continue;
@@ -265,6 +261,7 @@ std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& fa
   for (const std::string& home : facts.homes)
     for (const char* secret : home_secrets) paths.push_back(home + "/" + secret);
   paths.push_back(spec.state_folder);
+  paths.insert(paths.end(), spec.spec.hidden.begin(), spec.spec.hidden.end());
   return paths;
 }
 

@@ -170,9 +170,12 @@ TEST_CASE("bundle: a mount inside another comes after it") {
 }
 
 TEST_CASE("bundle: secrets and muster's own state are hidden") {
-  const Json masked = config()["linux"]["maskedPaths"];
-  for (const char* path : {"/etc/shadow", "/etc/gshadow", "/root/.ssh", "/root/.aws",
-                           "/root/.config", "/root/.netrc", "/home/me/.ssh", "/state"})
+  job::HostSpec spec = two_hosts();
+  spec.spec.hidden = {"/srv/muster"};
+  const Json masked = parse_json(bundle_config(spec, facts()))->at("linux")["maskedPaths"];
+  for (const char* path :
+       {"/etc/shadow", "/etc/gshadow", "/root/.ssh", "/root/.aws", "/root/.config", "/root/.netrc",
+        "/home/me/.ssh", "/state", "/srv/muster"})
     CHECK(has(masked, path));
 }
 

@@ -76,6 +76,8 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
   if (const Json* const binds = own.array("ReadOnlyBinds"))
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
+  if (const Json* const hidden = own.array("Hidden"))
+    for (const Json& path : *hidden) spec.hidden.push_back(path.is_string() ? path : "");
   own.no_others();
   spec.grace = std::chrono::milliseconds(grace_ms);
   outer.take(own);
@@ -122,6 +124,7 @@ Result<void> check(const Spec& spec) {
     return wrong("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
   for (const std::string& path : spec.read_only_binds)
     TRY(check_path("Muster.ReadOnlyBinds", path, false));
+  for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
   return {};
 }
 
@@ -169,6 +172,7 @@ Json to_json(const Spec& spec) {
               {"GraceMs", spec.grace.count()},
               {"OutputFolder", spec.output_folder},
               {"ReadOnlyBinds", spec.read_only_binds},
+              {"Hidden", spec.hidden},
               {"ShmBytes", spec.shm_bytes},
               {"MemoryBytes", spec.memory_bytes},
               {"S3", access_json(spec.s3)}}}};
@@ -208,8 +212,7 @@ Result<Spec> spec_from(const Json& json) {
     Fields inner(*resources, "ResourceConfig");
     inner.integer("InstanceCount", spec.instance_count);
     inner.text("InstanceType", spec.instance_type);
-    if (const Json* const groups = inner.array("InstanceGroups"))
-      read_groups(*groups, spec, inner);
+    if (const Json* const groups = inner.array("InstanceGroups")) read_groups(*groups, spec, inner);
     fields.take(inner);
   }
   if (const Json* const stopping = fields.object("StoppingCondition")) {

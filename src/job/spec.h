@@ -46,9 +46,9 @@ struct S3Access {
 
 /// Hosts that are alike in a job whose hosts are not: one of ResourceConfig.InstanceGroups.
 struct HostGroup {
-  std::string name{};  ///< InstanceGroupName: 1 to 64 bytes.
-  std::string type{};  ///< InstanceType.
-  int count = 0;       ///< InstanceCount.
+  std::string name{};             ///< InstanceGroupName: 1 to 64 bytes.
+  std::string type{};             ///< InstanceType.
+  int count = 0;                  ///< InstanceCount.
   std::int64_t memory_bytes = 0;  ///< Limit per host; 0: none.
 
   bool operator==(const HostGroup&) const = default;
@@ -86,6 +86,7 @@ struct Spec {
   std::chrono::milliseconds grace{30000};    ///< Between SIGTERM and SIGKILL of a stop request.
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
+  std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
   std::int64_t shm_bytes = std::int64_t{1} << 30;  ///< Size limit of each host's /dev/shm.
   std::int64_t memory_bytes = 0;                   ///< Limit per host; 0: none. Groups have theirs.
   S3Access s3;

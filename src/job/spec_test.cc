@@ -24,6 +24,7 @@ Spec whole_spec() {
   spec.grace = std::chrono::milliseconds(1500);
   spec.output_folder = "/out";
   spec.read_only_binds = {"/tmp/lib"};
+  spec.hidden = {"/srv/muster"};
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
   InputChannel remote{"remote", ""};
@@ -216,6 +217,8 @@ TEST_CASE("spec: what is wrong is named") {
       {R"({"TrainingJobName": "j", "Muster": {"GraceMs": -1}})", "Muster.GraceMs: expected 0 to"},
       {R"({"TrainingJobName": "j", "Muster": {"ReadOnlyBinds": [1]}})",
        "Muster.ReadOnlyBinds: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"Hidden": ["x"]}})",
+       "Muster.Hidden: expected an absolute path"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.json);

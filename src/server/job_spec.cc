@@ -93,6 +93,7 @@ Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const J
   spec.python = places.python;
   spec.read_only_binds = places.interpreter;
   spec.path = places.path;
+  spec.hidden = places.hidden;
   spec.s3 = places.s3;
   spec.grace = config.stop_grace;
   spec.memory_bytes = memory_of(spec.instance_type);

@@ -37,6 +37,7 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   places.path = "/usr/bin";
   places.s3.endpoint = "http://127.0.0.1:7700";
   places.environment = {{"AWS_REGION", "eu-1"}};
+  places.hidden = {"/data"};
   const Result<job::Spec> spec = job_spec(request(), config, places);
   REQUIRE(spec);
   CHECK(spec->name == "demo");
@@ -46,6 +47,7 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   CHECK(spec->run_time_max == std::chrono::seconds(600));
   CHECK(spec->grace == std::chrono::seconds(120));
   CHECK(spec->environment.at("AWS_REGION") == "eu-1");
+  CHECK(spec->hidden == std::vector<std::string>{"/data"});
   REQUIRE(spec->input.size() == 1);
   CHECK(spec->input[0].s3.url == "s3://b/train");
 }

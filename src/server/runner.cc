@@ -341,6 +341,8 @@ loop::Task<Result<job::Spec>> Runner::specify(Job job) {
   JobPlaces places;
   places.python = interpreter->program;
   places.interpreter = interpreter->places;
+  places.hidden = options_.hidden;
+  places.hidden.push_back(options_.data);
   const Env::const_iterator path = options_.env.find("PATH");
   places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
   const Result<void> led =

@@ -34,7 +34,8 @@ class Runner final : public Jobs {
     std::string endpoint;  ///< Where stewards and hosts reach this server.
     std::string ca_file;   ///< Whom hosts trust that call S3; empty: no TLS.
     std::string region;
-    Env env;  ///< PATH finds programs.
+    std::vector<std::string> hidden;  ///< What hosts must not see besides `data`.
+    Env env;                          ///< PATH finds programs.
     std::function<UnixMillis()> now;
     std::function<AccessKey()> fresh_key;
     std::optional<OutsideS3> s3;  ///< None: the server's own, at `endpoint`.

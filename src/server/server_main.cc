@@ -68,8 +68,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<void> tls = check_tls(*config, env);
     if (!tls) config = tls.error();
   }
-  if (!config && !flags.config.empty()) return config.error().in(flags.config);
-  return config;
+  if (config) return config;
+  const Error wrong = fail(Errc::invalid_input, config.error().text);
+  return flags.config.empty() ? wrong : wrong.in(flags.config);
 }
 
 /// Held for as long as the server lives: two servers over one folder would lose jobs. A lock of the
@@ -88,8 +89,8 @@ Result<Fd> lock_data(const std::string& data) {
 
 /// Whom jobs' hosts trust, as a file; none if they reach S3 without TLS.
 Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
-  const bool tls = config.s3 ? config.s3->endpoint.starts_with("https://")
-                             : !config.certificate.empty();
+  const bool tls =
+      config.s3 ? config.s3->endpoint.starts_with("https://") : !config.certificate.empty();
   if (!tls) return std::string();
   const std::string roots = TRY(roots_with(config.s3 ? config.s3->ca_file : config.ca, env));
   if (roots.empty()) return std::string();
@@ -100,13 +101,23 @@ Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
 
 /// Stewards, and those who read what we print, stand elsewhere.
 void make_absolute(ServerConfig& config) {
-  std::vector<std::string*> paths = {&config.data, &config.ca};
+  std::vector<std::string*> paths = {&config.data, &config.key, &config.ca};
+  for (ConfigKey& key : config.keys) paths.push_back(&key.secret_file);
   if (config.s3) {
     if (config.s3->region.empty()) config.s3->region = config.realm.region;
     paths.insert(paths.end(), {&config.s3->credentials_file, &config.s3->ca_file});
   }
   for (std::string* path : paths)
     if (!path->empty()) *path = std::filesystem::absolute(*path);
+}
+
+/// Hosts see this machine's files, and whoever has one of these has the server.
+std::vector<std::string> secret_files(const ServerConfig& config) {
+  std::vector<std::string> paths;
+  if (!config.key.empty()) paths.push_back(config.key);
+  for (const ConfigKey& key : config.keys) paths.push_back(key.secret_file);
+  if (config.s3) paths.push_back(config.s3->credentials_file);
+  return paths;
 }
 
 ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
@@ -127,7 +138,7 @@ struct Server {
   std::optional<UserKeys> user_keys;
   std::unique_ptr<objects::BucketStore> buckets;
   std::optional<objects::Verifier> verifier;
-  std::optional<objects::S3Server> s3;        ///< Not with an S3 elsewhere:
+  std::optional<objects::S3Server> s3;  ///< Not with an S3 elsewhere:
   std::unique_ptr<objects::S3Client> s3_client;
   std::optional<Front> front;
   std::unique_ptr<loop::HttpServer> http;
@@ -223,6 +234,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs.ca_file = TRY(write_roots(server.config, env));
   jobs.region = server.config.realm.region;
   jobs.s3 = server.config.s3;
+  jobs.hidden = secret_files(server.config);
   jobs.env = env;
   jobs.now = wall_time;
   jobs.read_object = [&server](objects::S3Url url) { return object_text(server, std::move(url)); };
@@ -264,7 +276,8 @@ int server_main(const Args& args, const Env& env) {
              export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
              "\n";
   static_cast<void>(write_all(STDOUT_FILENO, hello));
-  server.control->serve(server.loop, [&server](const Json& request) { return told(server, request); });
+  server.control->serve(server.loop,
+                        [&server](const Json& request) { return told(server, request); });
   server.loop.spawn(until_told(server));
   server.loop.run();
   return 0;

@@ -3,7 +3,11 @@
 import io
 import json
 import os
+import pathlib
+import shutil
 import tarfile
+import tempfile
+import time
 
 import pytest
 from botocore.exceptions import ClientError
@@ -235,6 +239,31 @@ print("key", os.environ["AWS_ACCESS_KEY_ID"])
     key = next(line.split()[1] for line in text.splitlines() if line.startswith("key "))
     # It died with its job.
     assert code_of(server.client("s3", key=(key, "x" * 40)).list_buckets) == "InvalidAccessKeyId"
+
+
+def test_hosts_do_not_see_what_the_server_keeps():
+    # Not in /tmp, of which hosts have their own.
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-", dir="/var/tmp"))
+    secret = folder / "secret"
+    secret.write_text("a-secret-of-the-config")
+    secret.chmod(0o600)
+    script = f"""
+import os
+print("data", os.listdir({str(folder / "data")!r}), "secret", len(open({str(secret)!r}).read()))
+"""
+    config = {"keys": [{"id": "OFCONFIG", "secret_file": str(secret)}]}
+    server = SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}, config=config)
+    server.keys = {"AWS_ACCESS_KEY_ID": "OFCONFIG", "AWS_SECRET_ACCESS_KEY": secret.read_text()}
+    try:
+        with server:
+            s3 = server.client("s3")
+            s3.create_bucket(Bucket=BUCKET)
+            s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+            job = Job(server, script)
+            assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
+            assert "data [] secret 0" in job.text()
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
