@@ -17,10 +17,12 @@ struct Known {
 /// In the order of their codes. The texts are S3's where it is known what S3 says.
 constexpr std::array known = {
     Known{"AccessDenied", 403, "Access Denied"},
+    Known{"AccessForbidden", 403, "CORSResponse: CORS is not enabled for this bucket."},
     Known{"AuthorizationHeaderMalformed", 400, "The authorization header is malformed."},
     Known{"AuthorizationQueryParametersError", 400,
           "The query parameters of the signature are malformed."},
     Known{"BadDigest", 400, "The Content-MD5 you specified did not match what we received."},
+    Known{"BadRequest", 400, "Insufficient information. Origin request header needed."},
     Known{"BucketAlreadyExists", 409,
           "The requested bucket name is not available. Select a different name and try again."},
     Known{"BucketAlreadyOwnedByYou", 409,

@@ -85,6 +85,13 @@ bool fits(const CompletePart& asked, const ObjectRecord& part) {
   return base64(asked.checksum->value) == part.checksum->text;
 }
 
+/// False if it is another sum of the same kind.
+bool is_sum_of(const GivenChecksum& asked, const ObjectRecord& made) {
+  if (!made.checksum || asked.kind != made.checksum->kind || asked.value.empty()) return true;
+  const std::string& text = made.checksum->text;  // "…-3" if it is made of parts' sums.
+  return base64(asked.value) == text.substr(0, text.find('-'));
+}
+
 }  // namespace
 
 AwsError disk_failure(const Error& error) {
@@ -195,11 +202,7 @@ std::variant<ObjectRecord, AwsError> BucketUploads::finish(const Asked& asked,
   Result<ObjectRecord> record =
       assemble(asked, upload, std::get<std::vector<OpenedObject>>(parts), draft);
   if (!record) return disk_failure(record.error());
-  const bool compared = asked.checksum && record->checksum && record->checksum->whole &&
-                        asked.checksum->kind == record->checksum->kind &&
-                        !asked.checksum->value.empty();
-  if (compared && base64(asked.checksum->value) != record->checksum->text)
-    return s3_failure_of("BadDigest");
+  if (asked.checksum && !is_sum_of(*asked.checksum, *record)) return s3_failure_of("BadDigest");
   const Result<WriteEnd> end = bucket_.put(std::move(draft), *record, asked.check);
   if (!end) return disk_failure(end.error());
   if (*end == WriteEnd::precondition_failed) return s3_failure_of("PreconditionFailed");

@@ -55,6 +55,14 @@ std::optional<std::string> set_scope(Claim& claim) {
   return std::nullopt;
 }
 
+/// HTTP's forms, botocore's ("… 15:04:05 -0000"), and x-amz-date's.
+std::optional<UnixMillis> parse_date_header(std::string_view text) {
+  std::string date(text);
+  if (date.ends_with(" -0000") || date.ends_with(" +0000")) date.replace(date.size() - 5, 5, "GMT");
+  const std::optional<UnixMillis> time = parse_http_date(date);
+  return time ? time : parse_amz_date(date);
+}
+
 std::optional<Refused> set_time(Claim& claim, const RequestHead& head) {
   if (const std::optional<std::string_view> text = head.header("x-amz-date")) {
     const std::optional<UnixMillis> time = parse_amz_date(*text);
@@ -65,8 +73,7 @@ std::optional<Refused> set_time(Claim& claim, const RequestHead& head) {
   }
   const std::optional<std::string_view> date = head.header("date");
   std::optional<UnixMillis> time;
-  if (date) time = parse_http_date(*date);
-  if (date && !time) time = parse_amz_date(*date);
+  if (date) time = parse_date_header(*date);
   if (!time) return Refused{AuthFailure::no_date, "", {}};
   claim.time = *time;
   claim.time_text = claim.kept(amz_date(*time));

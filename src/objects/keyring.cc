@@ -55,6 +55,7 @@ Need need_of(S3Op op) {
     case S3Op::put_object:
     case S3Op::delete_object:
     case S3Op::copy_object:
+    case S3Op::put_object_acl:
     case S3Op::put_object_tagging:
     case S3Op::delete_object_tagging:
     case S3Op::create_multipart_upload:
@@ -73,6 +74,7 @@ Need need_of(S3Op op) {
     case S3Op::create_bucket:
     case S3Op::delete_bucket:
     case S3Op::get_bucket_acl:
+    case S3Op::put_bucket_acl:
       return Need::owner;
   }
   return Need::owner;

@@ -241,18 +241,28 @@ std::string error_xml(const AwsError& error, std::string_view resource,
   return closed(std::move(out), "Error");
 }
 
-std::string list_buckets_xml(const std::vector<BucketEntry>& buckets) {
+std::string list_buckets_xml(const ListQuery& list, const std::vector<BucketEntry>& buckets) {
   std::string out = opened("ListAllMyBucketsResult");
   out += "<Owner>";
   out += owner;
   out += "</Owner><Buckets>";
+  std::uint64_t count = 0;
+  std::string last;
+  bool more = false;
   for (const BucketEntry& bucket : buckets) {
+    if (!bucket.name.starts_with(list.prefix) || bucket.name <= list.after) continue;
+    more = count == list.max;
+    if (more) break;
+    ++count;
+    last = bucket.name;
     out += "<Bucket>";
     put(out, "Name", bucket.name);
     put(out, "CreationDate", iso_date(bucket.created));
     out += "</Bucket>";
   }
   out += "</Buckets>";
+  if (!list.prefix.empty()) put(out, "Prefix", list.prefix);
+  if (more) put(out, "ContinuationToken", continuation_token(last));
   return closed(std::move(out), "ListAllMyBucketsResult");
 }
 
@@ -425,6 +435,31 @@ std::string tagging_xml(const Pairs& tags) {
   return closed(std::move(out), "Tagging");
 }
 
+namespace {
+
+/// Those behind the marker, as many as were asked for.
+void put_object_parts(std::string& out, const ListQuery& list,
+                      const std::vector<PartEntry>& parts) {
+  const std::size_t first = std::min<std::size_t>(list.part_marker, parts.size());
+  const std::size_t end = first + std::min<std::size_t>(parts.size() - first, list.max);
+  out += "<ObjectParts>";
+  put(out, "PartsCount", parts.size());
+  put(out, "PartNumberMarker", list.part_marker);
+  if (end < parts.size()) put(out, "NextPartNumberMarker", end);
+  put(out, "MaxParts", list.max);
+  put_flag(out, "IsTruncated", end < parts.size());
+  for (std::size_t i = first; i < end; ++i) {
+    out += "<Part>";
+    put_checksum(out, parts[i].checksum);
+    put(out, "PartNumber", static_cast<std::uint64_t>(parts[i].number));
+    put(out, "Size", parts[i].size);
+    out += "</Part>";
+  }
+  out += "</ObjectParts>";
+}
+
+}  // namespace
+
 std::string attributes_xml(const S3Operation& asked, const ObjectAttributes& object) {
   const auto wants = [&](std::string_view name) {
     return std::find(asked.attributes.begin(), asked.attributes.end(), name) !=
@@ -437,11 +472,8 @@ std::string attributes_xml(const S3Operation& asked, const ObjectAttributes& obj
     put_kept(out, object.checksum);
     out += "</Checksum>";
   }
-  if (wants("ObjectParts") && object.parts > 0) {
-    out += "<ObjectParts>";
-    put(out, "PartsCount", static_cast<std::uint64_t>(object.parts));
-    out += "</ObjectParts>";
-  }
+  if (wants("ObjectParts") && !object.parts.empty())
+    put_object_parts(out, asked.list, object.parts);
   if (wants("StorageClass")) put(out, "StorageClass", "STANDARD");
   if (wants("ObjectSize")) put(out, "ObjectSize", object.size);
   return closed(std::move(out), "GetObjectAttributesResponse");

@@ -28,7 +28,8 @@ struct BucketEntry {
   std::string name;
   UnixMillis created{};
 };
-std::string list_buckets_xml(const std::vector<BucketEntry>& buckets);
+/// `buckets` sorted by name: the page by prefix, place and max is chosen here.
+std::string list_buckets_xml(const ListQuery& list, const std::vector<BucketEntry>& buckets);
 /// `region` empty or "us-east-1": an empty element, as AWS has it.
 std::string location_xml(std::string_view region);
 std::string versioning_xml();  ///< Never set.
@@ -93,7 +94,7 @@ struct ObjectAttributes {
   std::string etag;
   std::uint64_t size = 0;
   std::optional<KeptChecksum> checksum;
-  int parts = 0;  ///< 0: not made of parts.
+  std::vector<PartEntry> parts{};  ///< All, by number; empty: not made of parts.
 };
 /// Only what `asked.attributes` names.
 std::string attributes_xml(const S3Operation& asked, const ObjectAttributes& object);

@@ -150,9 +150,22 @@ TEST_CASE("s3_answer: pages of keys, in each version") {
 }
 
 TEST_CASE("s3_answer: buckets and what is said of one") {
-  const Answer buckets(list_buckets_xml({{"one", UnixMillis(0)}, {"two", UnixMillis(0)}}));
+  const std::vector<BucketEntry> all = {
+      {"one", UnixMillis(0)}, {"other", UnixMillis(0)}, {"two", UnixMillis(0)}};
+  const Answer buckets(list_buckets_xml({}, all));
   CHECK(buckets.text("Buckets/Bucket/Name") == "one");
   CHECK(buckets.text("Buckets/Bucket/CreationDate") == "1970-01-01T00:00:00.000Z");
+  CHECK(buckets.text("ContinuationToken") == "-");
+  ListQuery page;
+  page.prefix = "o";
+  page.max = 1;
+  const Answer first(list_buckets_xml(page, all));
+  CHECK(first.text("Buckets/Bucket/Name") == "one");
+  CHECK(first.text("ContinuationToken") == continuation_token("one"));
+  page.after = "one";
+  const Answer second(list_buckets_xml(page, all));
+  CHECK(second.text("Buckets/Bucket/Name") == "other");
+  CHECK(second.text("ContinuationToken") == "-");
   CHECK(location_xml("us-east-1") == location_xml(""));
   CHECK(location_xml("eu-west-1").find(">eu-west-1</LocationConstraint>") != std::string::npos);
   CHECK(Answer(versioning_xml()).root() == "VersioningConfiguration");
@@ -224,11 +237,21 @@ TEST_CASE("s3_answer: tags, attributes, headers") {
   CHECK(Answer(tagging_xml({{"a&", "b"}})).text("TagSet/Tag/Key") == "a&");
   S3Operation asked = asked_for(S3Op::get_object_attributes);
   asked.attributes = {"ETag", "Checksum", "ObjectSize", "ObjectParts"};
-  const ObjectAttributes object{"e", 7, KeptChecksum{Checksum::sha1, "x", true}, 3};
+  ObjectAttributes object{"e", 7, KeptChecksum{Checksum::sha1, "x", true}};
+  object.parts.resize(3);
+  for (int i = 0; i < 3; ++i) object.parts[static_cast<std::size_t>(i)].number = i + 1;
   const Answer answer(attributes_xml(asked, object));
   CHECK(answer.text("ETag") == "e");
   CHECK(answer.text("Checksum/ChecksumSHA1") == "x");
   CHECK(answer.text("ObjectParts/PartsCount") == "3");
+  CHECK(answer.text("ObjectParts/IsTruncated") == "false");
+  CHECK(answer.text("ObjectParts/NextPartNumberMarker") == "-");
+  asked.list.part_marker = 1;
+  asked.list.max = 1;
+  const Answer page(attributes_xml(asked, object));
+  CHECK(page.text("ObjectParts/Part/PartNumber") == "2");
+  CHECK(page.text("ObjectParts/IsTruncated") == "true");
+  CHECK(page.text("ObjectParts/NextPartNumberMarker") == "2");
   CHECK(answer.text("ObjectSize") == "7");
   CHECK(answer.text("StorageClass") == "-");
   const ObjectMetadata metadata{

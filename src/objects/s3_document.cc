@@ -167,6 +167,7 @@ Document<DeleteAsked> read_delete(std::string_view xml) {
 }
 
 Document<std::vector<CompletePart>> read_complete(std::string_view xml) {
+  if (xml.empty()) return s3_failure_of("MalformedXML");
   pugi::xml_document document;
   if (Failed failed = load(document, xml, "CompleteMultipartUpload")) return std::move(*failed);
   std::vector<CompletePart> parts;
@@ -218,6 +219,7 @@ Document<Pairs> read_tagging_header(std::string_view text) {
   for (const auto& [key, value] : *tags)
     if (!is_utf8(key) || !is_utf8(value)) return s3_failure_of("InvalidTag");
   if (Failed failed = check_tags(*tags)) return std::move(*failed);
+  std::sort(tags->begin(), tags->end());
   return std::move(*tags);
 }
 

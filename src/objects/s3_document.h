@@ -40,7 +40,8 @@ struct CompletePart {
   std::string etag;  ///< Without quotes.
   std::optional<GivenChecksum> checksum;
 };
-/// In the order in which they stand; not ascending is InvalidPartOrder. 1 to 10,000.
+/// In the order in which they stand; not ascending is InvalidPartOrder. 1 to 10,000: no document
+/// at all is MalformedXML, too.
 Document<std::vector<CompletePart>> read_complete(std::string_view xml);
 
 /// The location constraint; empty for none. An empty body is one too.
@@ -48,7 +49,7 @@ Document<std::string> read_create_bucket(std::string_view xml);
 
 /// At most 10 (S3's limit for objects); names are unique. Errors: MalformedXML, InvalidTag.
 Document<Pairs> read_tagging(std::string_view xml);
-/// The same limits, of "a=b&c=d" (x-amz-tagging).
+/// The same limits, of "a=b&c=d" (x-amz-tagging); sorted by name.
 Document<Pairs> read_tagging_header(std::string_view text);
 
 }  // namespace muster::objects

@@ -147,8 +147,9 @@ Failed read_upload(S3Operation& operation, const Fields& fields) {
   return std::nullopt;
 }
 
-/// Of "a, aws-chunked, b": "a,b".
+/// Of "a, aws-chunked, b": "a,b"; without that word the text as it came.
 std::string without_chunked(std::string_view coding) {
+  if (lower_case(coding).find("aws-chunked") == std::string::npos) return std::string(coding);
   std::string kept;
   for (const std::string& one : split(coding, ',')) {
     const std::string word = trim(one);
@@ -320,7 +321,7 @@ Failed read_copy_source(S3Operation& operation, const RequestHead& head) {
     if (text.substr(version) != "?versionId=null") return s3_failure_of("NoSuchVersion");
     text = text.substr(0, version);
   }
-  const std::optional<std::string> decoded = percent_decoded(text, false);
+  const std::optional<std::string> decoded = percent_decoded(text, true);  // As S3: '+' too.
   if (!decoded) return bad;
   std::string_view source = *decoded;
   if (source.starts_with('/')) source.remove_prefix(1);
@@ -382,6 +383,17 @@ Failed read_get(S3Operation& operation, const Fields& fields) {
   return std::nullopt;
 }
 
+/// A page of an object's parts.
+Failed set_parts_header(std::uint64_t& count, const RequestHead& head, const char* name,
+                        std::uint64_t most) {
+  const std::optional<std::string_view> text = head.header(name);
+  if (!text) return std::nullopt;
+  const std::optional<std::uint64_t> value = whole_number(*text);
+  if (!value) return bad_argument("The value is no number", name, *text);
+  count = std::min(*value, most);
+  return std::nullopt;
+}
+
 Failed read_attributes(S3Operation& operation, const RequestHead& head) {
   for (const auto& [name, value] : head.headers) {
     if (!same_letters(name, "x-amz-object-attributes")) continue;
@@ -396,13 +408,57 @@ Failed read_attributes(S3Operation& operation, const RequestHead& head) {
   if (operation.attributes.empty())
     return bad_argument("The x-amz-object-attributes header is missing.", "x-amz-object-attributes",
                         "");
-  return std::nullopt;
+  ListQuery& list = operation.list;
+  if (Failed failed = set_parts_header(list.max, head, "x-amz-max-parts", page_max)) return failed;
+  return set_parts_header(list.part_marker, head, "x-amz-part-number-marker", parts_max);
 }
 
 Failed read_version(const Fields& fields) {
   const std::string* version = fields.parameter("versionId");
   if (version == nullptr || version->empty() || *version == "null") return std::nullopt;
   return s3_failure_of("NoSuchVersion");
+}
+
+/// DELETE may ask for size and time, too.
+Failed read_delete_conditions(S3Operation& operation, const RequestHead& head) {
+  constexpr const char* size = "x-amz-if-match-size";
+  constexpr const char* time = "x-amz-if-match-last-modified-time";
+  Conditions& conditions = operation.conditions;
+  if (const std::optional<std::string_view> text = head.header(size)) {
+    conditions.if_match_size = whole_number(*text);
+    if (!conditions.if_match_size) return bad_argument("The size is no number", size, *text);
+  }
+  if (const std::optional<std::string_view> text = head.header(time)) {
+    conditions.if_match_modified = parse_http_date(*text);
+    if (!conditions.if_match_modified) conditions.if_match_modified = parse_iso_date(*text);
+    if (!conditions.if_match_modified) return bad_argument("The time is none", time, *text);
+  }
+  return std::nullopt;
+}
+
+/// Taken is what is so anyway: the owner has full control, nobody else anything.
+Failed read_acl(const RequestHead& head) {
+  const std::string_view acl = head.header("x-amz-acl").value_or("");
+  if (acl == "private" || acl == "bucket-owner-full-control") return std::nullopt;
+  return s3_failure_of("NotImplemented");
+}
+
+Failed read_list_buckets(ListQuery& list, const Fields& fields) {
+  constexpr std::uint64_t buckets_max = 10000;
+  list.max = buckets_max;
+  if (const std::string* prefix = fields.parameter("prefix")) list.prefix = *prefix;
+  if (const std::string* token = fields.parameter("continuation-token")) {
+    const std::optional<std::string> place = continued_at(*token);
+    if (!place)
+      return bad_argument("The continuation token provided is incorrect", "continuation-token",
+                          *token);
+    list.after = *place;
+  }
+  if (Failed failed = set_count(list.max, fields, "max-buckets", buckets_max)) return failed;
+  if (list.max == 0)
+    return bad_argument("Argument max-buckets must be an integer between 1 and 10000",
+                        "max-buckets", "0");
+  return std::nullopt;
 }
 
 bool is_listing(S3Op op) {
@@ -423,6 +479,7 @@ std::optional<AwsError> read_fields(S3Operation& operation, const Fields& fields
     return s3_failure_of("NotImplemented");
   if (!operation.key.empty())
     if (Failed failed = read_version(fields)) return failed;
+  if (op == S3Op::list_buckets) return read_list_buckets(operation.list, fields);
   if (is_listing(op)) return read_list(operation, fields);
   operation.conditions = conditions_of(head, "");
   if (Failed failed = read_upload(operation, fields)) return failed;
@@ -432,6 +489,8 @@ std::optional<AwsError> read_fields(S3Operation& operation, const Fields& fields
   }
   if (op == S3Op::get_object || op == S3Op::head_object) return read_get(operation, fields);
   if (op == S3Op::get_object_attributes) return read_attributes(operation, head);
+  if (op == S3Op::delete_object) return read_delete_conditions(operation, head);
+  if (op == S3Op::put_bucket_acl || op == S3Op::put_object_acl) return read_acl(head);
   if (head.method != "PUT" && head.method != "POST") return std::nullopt;
 
   if (Failed failed = read_length(operation, head)) return failed;

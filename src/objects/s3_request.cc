@@ -58,6 +58,7 @@ constexpr std::array bucket_routes = {
     Route{"GET", "location", S3Op::get_bucket_location},
     Route{"GET", "versioning", S3Op::get_bucket_versioning},
     Route{"GET", "acl", S3Op::get_bucket_acl},
+    Route{"PUT", "acl", S3Op::put_bucket_acl},
     Route{"GET", "versions", S3Op::list_object_versions},
     Route{"GET", "uploads", S3Op::list_multipart_uploads},
     Route{"GET", "", S3Op::list_objects},
@@ -68,6 +69,7 @@ constexpr std::array bucket_routes = {
 };
 constexpr std::array object_routes = {
     Route{"GET", "acl", S3Op::get_object_acl},
+    Route{"PUT", "acl", S3Op::put_object_acl},
     Route{"GET", "attributes", S3Op::get_object_attributes},
     Route{"GET", "tagging", S3Op::get_object_tagging},
     Route{"GET", "uploadId", S3Op::list_parts},
@@ -197,6 +199,8 @@ std::string_view name_of(S3Op op) {
       return "GetBucketVersioning";
     case S3Op::get_bucket_acl:
       return "GetBucketAcl";
+    case S3Op::put_bucket_acl:
+      return "PutBucketAcl";
     case S3Op::list_objects:
       return "ListObjects";
     case S3Op::list_objects_v2:
@@ -219,6 +223,8 @@ std::string_view name_of(S3Op op) {
       return "CopyObject";
     case S3Op::get_object_acl:
       return "GetObjectAcl";
+    case S3Op::put_object_acl:
+      return "PutObjectAcl";
     case S3Op::get_object_attributes:
       return "GetObjectAttributes";
     case S3Op::get_object_tagging:

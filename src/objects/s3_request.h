@@ -31,6 +31,7 @@ enum class S3Op {
   get_bucket_location,
   get_bucket_versioning,
   get_bucket_acl,
+  put_bucket_acl,
   list_objects,  ///< Version 1.
   list_objects_v2,
   list_object_versions,
@@ -43,6 +44,7 @@ enum class S3Op {
   delete_object,
   copy_object,
   get_object_acl,
+  put_object_acl,
   get_object_attributes,
   get_object_tagging,
   put_object_tagging,
@@ -78,9 +80,13 @@ struct Conditions {
   std::string if_none_match;
   std::optional<UnixMillis> if_modified_since;
   std::optional<UnixMillis> if_unmodified_since;
+  // Of DeleteObject only.
+  std::optional<std::uint64_t> if_match_size{};
+  std::optional<UnixMillis> if_match_modified{};
 
   bool none() const {
-    return if_match.empty() && if_none_match.empty() && !if_modified_since && !if_unmodified_since;
+    return if_match.empty() && if_none_match.empty() && !if_modified_since &&
+           !if_unmodified_since && !if_match_size && !if_match_modified;
   }
 };
 enum class Verdict { proceed, not_modified, failed };
@@ -90,7 +96,8 @@ Verdict read_verdict(const Conditions& conditions, std::string_view etag, UnixMi
 /// The same for a copy's source, where all that fails is 412.
 Verdict copy_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified);
 /// For PUT, CompleteMultipartUpload and DELETE: `etag` none where no object is. The answer to
-/// `failed` is PreconditionFailed; If-Match on nothing is NoSuchKey, which is the caller's to say.
+/// `failed` is PreconditionFailed; If-Match on nothing is NoSuchKey (to DELETE: done), which is the
+/// caller's to say.
 Verdict write_verdict(const Conditions& conditions, std::optional<std::string_view> etag);
 
 /// What is kept with an object and given back with it.
@@ -118,7 +125,7 @@ struct ListQuery {
   std::string marker;        ///< marker, start-after, key-marker: as given, for the answer.
   std::string continuation;  ///< continuation-token, version-id-marker, upload-id-marker: as given.
   std::string after;         ///< What both of them mean: the page begins behind this.
-  std::uint64_t max = 1000;  ///< max-keys, max-uploads, max-parts; at most 1000.
+  std::uint64_t max = 1000;  ///< max-keys and the like: at most 1000; max-buckets: 10,000.
   std::uint64_t part_marker = 0;  ///< part-number-marker.
   bool url_encoding = false;
   bool fetch_owner = false;

@@ -85,7 +85,10 @@ TEST_CASE("s3_request: method, path and query make an operation") {
       {"PUT", "/bucket/key?partNumber=1&uploadId=x", "UploadPart bucket key"},
       {"PUT", "/bucket/key?partNumber=1&uploadId=x", "UploadPartCopy bucket key", copy},
       {"PUT", "/bucket/key?tagging", "PutObjectTagging bucket key"},
-      {"PUT", "/bucket/key?acl", "-acl bucket key"},
+      {"PUT", "/bucket/key?acl", "NotImplemented"},
+      {"PUT", "/bucket/key?acl", "NotImplemented", {{"x-amz-acl", "public-read"}}},
+      {"PUT", "/bucket/key?acl", "PutObjectAcl bucket key", {{"x-amz-acl", "private"}}},
+      {"PUT", "/bucket?acl", "PutBucketAcl bucket", {{"x-amz-acl", "private"}}},
       {"PUT", "/bucket/key?retention", "-retention bucket key"},
       {"DELETE", "/bucket/key", "DeleteObject bucket key"},
       {"DELETE", "/bucket/key?tagging", "DeleteObjectTagging bucket key"},
@@ -234,6 +237,23 @@ TEST_CASE("s3_request: what cannot be read is refused with S3's code") {
        {{"x-amz-copy-source", "from/k"}, {"x-amz-copy-source-range", "bytes=5-"}},
        "InvalidArgument"},
       {"no attributes", "GET", "/bucket/k?attributes", {}, "InvalidArgument"},
+      {"no number of parts",
+       "GET",
+       "/bucket/k?attributes",
+       {{"x-amz-object-attributes", "ETag"}, {"x-amz-max-parts", "-1"}},
+       "InvalidArgument"},
+      {"no size to delete by",
+       "DELETE",
+       "/bucket/k",
+       {{"x-amz-if-match-size", "x"}},
+       "InvalidArgument"},
+      {"no time to delete by",
+       "DELETE",
+       "/bucket/k",
+       {{"x-amz-if-match-last-modified-time", "today"}},
+       "InvalidArgument"},
+      {"no buckets", "GET", "/?max-buckets=0", {}, "InvalidArgument"},
+      {"no token of buckets", "GET", "/?continuation-token=xyz", {}, "InvalidArgument"},
       {"an attribute",
        "GET",
        "/bucket/k?attributes",
@@ -358,7 +378,7 @@ TEST_CASE("s3_request: what a read asks for, and a copy") {
                                       {"x-amz-copy-source-if-match", "e"},
                                       {"x-amz-metadata-directive", "REPLACE"},
                                       {"x-amz-meta-a", "1"}}));
-  CHECK(copy.copy_source == S3Url{"from", "a+b+c"});
+  CHECK(copy.copy_source == S3Url{"from", "a+b c"});
   CHECK(copy.replace_metadata);
   CHECK(!copy.replace_tags);
   CHECK(copy.copy_conditions.if_match == "e");
@@ -370,6 +390,32 @@ TEST_CASE("s3_request: what a read asks for, and a copy") {
                   {{"x-amz-object-attributes", "ETag, ObjectSize"},
                    {"X-Amz-Object-Attributes", "Checksum"}}))
             .attributes == std::vector<std::string>{"ETag", "ObjectSize", "Checksum"});
+  const Conditions removal =
+      good(read("DELETE", "/bucket/k",
+                {{"x-amz-if-match-size", "7"},
+                 {"x-amz-if-match-last-modified-time", "Thu, 01 Jan 1970 00:00:01 GMT"}}))
+          .conditions;
+  CHECK(removal.if_match_size == 7);
+  CHECK(removal.if_match_modified == UnixMillis(1000));
+  CHECK(good(read("GET", "/?max-buckets=3&continuation-token=" + continuation_token("b")))
+            .list.after == "b");
+}
+
+TEST_CASE("s3_request: the coding of a body is kept as it came, but for aws-chunked") {
+  const struct {
+    const char* came;
+    const char* kept;
+  } cases[] = {{"gzip", "gzip"},
+               {"deflate, gzip", "deflate, gzip"},
+               {"gzip, aws-chunked", "gzip"},
+               {"a, AWS-chunked, b", "a,b"},
+               {"aws-chunked,aws-chunked", ""}};
+  for (const auto& c : cases) {
+    CAPTURE(c.came);
+    Pairs want;
+    if (*c.kept != '\0') want = {{"content-encoding", c.kept}};
+    CHECK(good(read("PUT", "/bucket/k", {{"content-encoding", c.came}})).metadata.headers == want);
+  }
 }
 
 TEST_CASE("s3_request: ranges, of an object of ten bytes") {

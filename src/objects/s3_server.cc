@@ -28,7 +28,7 @@ std::string fresh_request_id() {
 }
 
 Task<S3Outcome> list_all_buckets(S3Call& call) {
-  std::string xml = list_buckets_xml(call.store.all());
+  std::string xml = list_buckets_xml(call.op.list, call.store.all());
   co_return co_await send_xml(call, std::move(xml));
 }
 
@@ -84,6 +84,11 @@ Task<S3Outcome> bucket_acl(S3Call& call, std::shared_ptr<Bucket>) {
   co_return co_await send_xml(call, std::move(xml));
 }
 
+Task<S3Outcome> put_bucket_acl(S3Call& call, std::shared_ptr<Bucket>) {
+  HttpReply reply = call.fresh_reply(200);
+  co_return co_await send(call, std::move(reply));
+}
+
 /// Null for what is about no bucket, or not about one that has to be there.
 S3Handler handler_of(S3Op op) {
   switch (op) {
@@ -95,6 +100,8 @@ S3Handler handler_of(S3Op op) {
       return bucket_versioning;
     case S3Op::get_bucket_acl:
       return bucket_acl;
+    case S3Op::put_bucket_acl:
+      return put_bucket_acl;
     case S3Op::list_objects:
     case S3Op::list_objects_v2:
     case S3Op::list_object_versions:
@@ -114,6 +121,8 @@ S3Handler handler_of(S3Op op) {
       return copy_object;
     case S3Op::get_object_acl:
       return get_object_acl;
+    case S3Op::put_object_acl:
+      return put_object_acl;
     case S3Op::get_object_attributes:
       return get_attributes;
     case S3Op::get_object_tagging:
@@ -213,7 +222,9 @@ Task<void> S3Server::answer(HttpExchange& exchange) {
   std::variant<Verified, Refused> verified = verifier_.verify(
       head, {.now = call.now, .service = "s3", .body_sha256 = {}, .bucket_path = bucket_path});
   S3Outcome wrong;
-  if (const Refused* refused = std::get_if<Refused>(&verified)) {
+  if (incoming.method == "OPTIONS") {  // A browser's question, which it cannot sign.
+    wrong = s3_failure_of(head.header("origin") ? "AccessForbidden" : "BadRequest");
+  } else if (const Refused* refused = std::get_if<Refused>(&verified)) {
     wrong = answer_to(*refused, Dialect::s3);
   } else {
     call.verified = std::get<Verified>(std::move(verified));

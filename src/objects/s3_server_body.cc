@@ -13,7 +13,9 @@ class Checks {
   Checks(const S3Call& call, bool with_md5, std::optional<Checksum> also) : call_(call) {
     if (call.verified.payload == Payload::hash) sha256_.emplace();
     if (with_md5 || call.op.content_md5) md5_.emplace(Checksum::md5);
-    kind_ = call.op.checksum ? std::optional(call.op.checksum->kind) : also;
+    // What comes with Complete is the object's, not the document's.
+    if (call.op.op != S3Op::complete_multipart_upload) said_ = call.op.checksum;
+    kind_ = said_ ? std::optional(said_->kind) : also;
     if (kind_) digest_.emplace(*kind_);
   }
   void add(std::string_view bytes) {
@@ -27,6 +29,7 @@ class Checks {
   std::optional<AwsError> compare_checksum(const std::string& made, const Pairs* trailers) const;
 
   const S3Call& call_;
+  std::optional<GivenChecksum> said_;
   std::optional<Sha256> sha256_;
   std::optional<Digest> md5_;
   std::optional<Checksum> kind_;
@@ -35,8 +38,8 @@ class Checks {
 
 std::optional<AwsError> Checks::compare_checksum(const std::string& made,
                                                  const Pairs* trailers) const {
-  if (!call_.op.checksum) return std::nullopt;
-  std::string said = call_.op.checksum->value;
+  if (!said_) return std::nullopt;
+  std::string said = said_->value;
   if (said.empty() && trailers != nullptr) {
     for (const auto& [name, value] : *trailers)
       if (name == checksum_header(*kind_)) said = from_base64(trim(value)).value_or("?");

@@ -39,6 +39,7 @@ loop::Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<Bucket> bucket);
 loop::Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<Bucket> bucket);
 loop::Task<S3Outcome> get_tagging(S3Call& call, std::shared_ptr<Bucket> bucket);
 loop::Task<S3Outcome> get_object_acl(S3Call& call, std::shared_ptr<Bucket> bucket);
+loop::Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<Bucket> bucket);
 loop::Task<S3Outcome> list_bucket(S3Call& call, std::shared_ptr<Bucket> bucket);
 
 // s3_server_write.cc
@@ -75,6 +76,8 @@ loop::Task<std::variant<ReceivedBody, AwsError>> receive_body(
 /// The same for a document.
 loop::Task<std::variant<std::string, AwsError>> receive_text(S3Call& call, std::size_t bytes_max);
 
+/// For the body that is to come; an HTTP-chunked one may leave its length open.
+S3Outcome make_room(const S3Call& call, Draft& draft);
 /// Of the request's conditions; empty if there are none.
 WriteCheck check_of(const Conditions& conditions);
 /// The error that it means; none for done.

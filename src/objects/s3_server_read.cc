@@ -1,5 +1,6 @@
 // What reads: objects, their attributes and tags, listings.
 
+#include "base/text.h"
 #include "loop/worker.h"
 #include "objects/s3_server_call.h"
 
@@ -50,6 +51,29 @@ void add_object_headers(HttpReply& reply, const S3Call& call, const ObjectRecord
     reply.headers.push_back(std::move(header));
 }
 
+/// Of the whole object, or of the part that was asked for.
+std::optional<KeptChecksum> sum_shown(const S3Operation& op, const ObjectRecord& record, bool all) {
+  if (!op.want_checksum || !record.checksum) return std::nullopt;
+  if (!op.part_number || record.parts.empty()) return all ? record.checksum : std::nullopt;
+  const PartRecord& part = record.parts[static_cast<std::size_t>(*op.part_number) - 1];
+  if (part.checksum.empty()) return std::nullopt;
+  return KeptChecksum{record.checksum->kind, part.checksum, record.checksum->whole};
+}
+
+std::vector<PartEntry> parts_of(const ObjectRecord& record) {
+  std::vector<PartEntry> parts;
+  for (const PartRecord& part : record.parts) {
+    PartEntry entry;
+    entry.number = static_cast<int>(parts.size()) + 1;
+    entry.size = part.size;
+    if (record.checksum && !part.checksum.empty())
+      entry.checksum =
+          GivenChecksum{record.checksum->kind, from_base64(part.checksum).value_or(std::string())};
+    parts.push_back(std::move(entry));
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::string quoted(const std::string& etag) {
@@ -94,7 +118,8 @@ Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<Bucket> bucket) {
   if (op.part_number && !record.parts.empty())
     reply.headers.emplace_back("x-amz-mp-parts-count", std::to_string(record.parts.size()));
   const bool all = span.offset == 0 && span.bytes == record.size;
-  if (op.want_checksum && record.checksum && all) add_checksum_headers(reply, *record.checksum);
+  if (const std::optional<KeptChecksum> sum = sum_shown(op, record, all))
+    add_checksum_headers(reply, *sum);
   if (object.is_small) {
     if (all)
       reply.body = std::move(object.small);
@@ -116,8 +141,8 @@ Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<Bucket> bucket) {
   HttpReply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Content-Type", "application/xml");
   reply.headers.emplace_back("Last-Modified", http_date(record.modified));
-  reply.body = attributes_xml(
-      call.op, {record.etag, record.size, record.checksum, static_cast<int>(record.parts.size())});
+  reply.body =
+      attributes_xml(call.op, {record.etag, record.size, record.checksum, parts_of(record)});
   co_return co_await send(call, std::move(reply));
 }
 
@@ -135,6 +160,14 @@ Task<S3Outcome> get_object_acl(S3Call& call, std::shared_ptr<Bucket> bucket) {
   if (!*found) co_return no_such_key(call);
   std::string xml = acl_xml();
   co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<Bucket> bucket) {
+  Result<std::optional<OpenedObject>> found = bucket->find(call.op.key, false);
+  if (!found) co_return disk_failure(found.error());
+  if (!*found) co_return no_such_key(call);
+  HttpReply reply = call.fresh_reply(200);
+  co_return co_await send(call, std::move(reply));
 }
 
 Task<S3Outcome> list_bucket(S3Call& call, std::shared_ptr<Bucket> bucket) {

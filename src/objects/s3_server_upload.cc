@@ -51,14 +51,12 @@ Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<Bucket> bucket) {
 }
 
 Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<Bucket> bucket) {
-  const S3Operation& op = call.op;
-  if (!op.content_bytes) co_return s3_failure_of("MissingContentLength");
   const std::variant<ObjectRecord, AwsError> upload = upload_of(call, *bucket);
   if (const AwsError* wrong = std::get_if<AwsError>(&upload)) co_return *wrong;
   const std::optional<KeptChecksum>& agreed = std::get<ObjectRecord>(upload).checksum;
   Draft draft = bucket->draft();
-  const Result<void> room = draft.expect(*op.content_bytes);
-  if (!room) co_return disk_failure(room.error());
+  S3Outcome no_room = make_room(call, draft);
+  if (no_room) co_return no_room;
   std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
     return draft.add(bytes);
   };

@@ -25,6 +25,20 @@ WriteCheck check_of(const DeleteAsked::Object& asked) {
   };
 }
 
+/// Of DeleteObject: to it, unlike DeleteObjects, nothing there is done whatever was asked.
+WriteCheck delete_check_of(const S3Operation& op) {
+  if (op.conditions.none()) return {};
+  const Conditions& asked = op.conditions;
+  const WriteCheck of_rest =
+      check_of(DeleteAsked::Object{op.key, {}, {}, asked.if_match_size, asked.if_match_modified});
+  return [asked, of_rest](const ObjectRecord* present) {
+    if (present == nullptr) return WriteEnd::done;
+    if (write_verdict(asked, present->etag) != Verdict::proceed)
+      return WriteEnd::precondition_failed;
+    return of_rest ? of_rest(present) : WriteEnd::done;
+  };
+}
+
 Deleted remove_one(const S3Call& call, Bucket& bucket, const DeleteAsked::Object& asked) {
   Deleted deleted{asked.key, asked.version_id, std::nullopt};
   if (!allowed(*call.verified.key, S3Op::delete_object, call.op.bucket, asked.key)) {
@@ -48,6 +62,15 @@ WriteCheck check_of(const Conditions& conditions) {
     const bool nothing = present == nullptr && !conditions.if_match.empty();
     return nothing ? WriteEnd::no_such_key : WriteEnd::precondition_failed;
   };
+}
+
+S3Outcome make_room(const S3Call& call, Draft& draft) {
+  if (!call.op.content_bytes && !call.exchange.request().chunked)
+    return s3_failure_of("MissingContentLength");
+  if (!call.op.content_bytes) return std::nullopt;
+  const Result<void> room = draft.expect(*call.op.content_bytes);
+  if (!room) return disk_failure(room.error());
+  return std::nullopt;
 }
 
 S3Outcome outcome_of(const Result<WriteEnd>& end) {
@@ -82,17 +105,17 @@ Task<Result<WriteEnd>> put_draft(S3Call& call, std::shared_ptr<Bucket> bucket, D
 
 Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<Bucket> bucket) {
   S3Operation& op = call.op;
-  if (!op.content_bytes) co_return s3_failure_of("MissingContentLength");
-  if (*op.content_bytes > object_bytes_max) co_return s3_failure_of("EntityTooLarge");
+  if (op.content_bytes.value_or(0) > object_bytes_max) co_return s3_failure_of("EntityTooLarge");
   Draft draft = bucket->draft();
-  const Result<void> room = draft.expect(*op.content_bytes);
-  if (!room) co_return disk_failure(room.error());
+  S3Outcome no_room = make_room(call, draft);
+  if (no_room) co_return no_room;
   std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
     return draft.add(bytes);
   };
   std::variant<ReceivedBody, AwsError> body =
       co_await receive_body(call, true, std::nullopt, std::move(sink));
   if (AwsError* wrong = std::get_if<AwsError>(&body)) co_return std::move(*wrong);
+  if (draft.size() > object_bytes_max) co_return s3_failure_of("EntityTooLarge");
   ReceivedBody& received = std::get<ReceivedBody>(body);
   ObjectRecord record;
   record.key = op.key;
@@ -110,7 +133,7 @@ Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<Bucket> bucket) {
 }
 
 Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<Bucket> bucket) {
-  S3Outcome wrong = outcome_of(bucket->remove(call.op.key, check_of(call.op.conditions)));
+  S3Outcome wrong = outcome_of(bucket->remove(call.op.key, delete_check_of(call.op)));
   if (wrong) co_return wrong;
   HttpReply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
