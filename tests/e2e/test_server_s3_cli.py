@@ -1,8 +1,7 @@
-"""S3 of `sm server`, with the AWS CLI and, where it is installed, s5cmd."""
+"""S3 of `sm server`, with the AWS CLI."""
 
 import os
 import pathlib
-import shutil
 import subprocess
 
 import pytest
@@ -10,7 +9,6 @@ from lab import VENV
 from sm_server import SmServer
 
 AWS = VENV / "bin" / "aws"
-S5CMD = shutil.which("s5cmd") or str(VENV / "bin" / "s5cmd")
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +72,3 @@ def test_aws_cli_copies_moves_and_removes(server, tree):
     aws(server, "s3", "rm", "--recursive", "s3://moves")
     aws(server, "s3", "rb", "s3://moves")
     assert "moves" not in aws(server, "s3", "ls")
-
-
-def test_s5cmd_moves_folders(server, tree, folder):
-    if not os.access(S5CMD, os.X_OK):
-        pytest.skip("s5cmd is not installed: it is a Go program that no package brings")
-    flags = (S5CMD, "--endpoint-url", server.url)
-    run(server, *flags, "mb", "s3://five")
-    run(server, *flags, "cp", f"{tree}/", "s3://five/tree/")
-    run(server, *flags, "cp", "s3://five/tree/*", f"{folder / 'back'}/")
-    assert files_of(folder / "back") == files_of(tree)
-    run(server, *flags, "rm", "s3://five/*")
-    run(server, *flags, "rb", "s3://five")
