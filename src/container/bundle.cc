@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "container/network.h"
 #include "container/seccomp.h"
+#include "job/host_settings.h"
 
 namespace muster::container {
 namespace {
@@ -66,6 +67,11 @@ Json bind_mount(const std::string& destination, const std::string& source, bool 
   return mount(destination, "bind", source.c_str(), options);
 }
 
+/// True where a program of the user's is started in place of `train`.
+bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
+  return facts.args.empty() && !spec.spec.entrypoint.empty();
+}
+
 /// In the order they are made: what stands inside another comes after it.
 Json mounts(const job::HostSpec& spec, const Facts& facts) {
   const std::string shm_size = "size=" + std::to_string(spec.spec.shm_bytes);
@@ -82,6 +88,8 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
       mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", "size=64m"}),
   });
   for (const std::string& path : facts.read_only_binds) all.push_back(bind_mount(path, path, true));
+  if (has_own_entry(spec, facts))
+    all.push_back(bind_mount(job::host_settings_path, etc + "/settings", true));
   all.push_back(bind_mount("/etc/hosts", etc + "/hosts", true));
   all.push_back(bind_mount("/etc/hostname", etc + "/hostname", true));
   all.push_back(bind_mount("/etc/resolv.conf", etc + "/resolv.conf", true));
@@ -96,8 +104,11 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
 }
 
 Json process(const job::HostSpec& spec, const Facts& facts) {
+  Env variables = host_environment(spec);
+  // A program of the user's sees nothing of ours; the operators that it may start find it.
+  if (has_own_entry(spec, facts)) job::take_host_settings(variables);
   Json env = Json::array();
-  for (const auto& [name, value] : host_environment(spec)) env.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) env.push_back(name + "=" + value);
   Args args = facts.args;
   if (args.empty()) {
     const Args& entry = spec.spec.entrypoint;
@@ -254,6 +265,14 @@ Env host_environment(const job::HostSpec& spec) {
   if (std::find(folders.begin(), folders.end(), "/usr/local/bin") == folders.end())
     env["PATH"] += env["PATH"].empty() ? "/usr/local/bin" : ":/usr/local/bin";
   return env;
+}
+
+std::string host_settings(const job::HostSpec& spec) {
+  Env env = host_environment(spec);
+  // Whoever needs the stream opens init's end: a program between them may have closed its own, or
+  // use the number for something else.
+  env["MUSTER_STEWARD_FD"] = "/proc/1/fd/" + std::to_string(steward_stream_fd);
+  return job::take_host_settings(env);
 }
 
 std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& facts) {

@@ -46,9 +46,14 @@ std::map<std::string, std::string> etc_files(const job::HostSpec& spec);
 /// Source: SageMaker's "How Amazon SageMaker provides training information".
 std::map<std::string, std::string> config_files(const job::HostSpec& spec);
 
-/// The environment of the container's first process. The user's variables win, but for those by
+/// The environment of the container's first process; with an entry point of the job's own it has no
+/// MUSTER_* of these. The user's variables win, but for those by
 /// which muster's own parts find each other. Pure.
 Env host_environment(const job::HostSpec& spec);
+
+/// The MUSTER_* part of it as a file beside config.json, "settings", for a host with an entry point
+/// of its own: job/host_settings.h. Pure.
+std::string host_settings(const job::HostSpec& spec);
 
 /// Paths that a host must not see, whether they exist or not. Pure.
 std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& facts);

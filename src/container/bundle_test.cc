@@ -10,6 +10,7 @@
 #include "container/machine.h"
 #include "container/network.h"
 #include "container/runtime.h"
+#include "job/host_settings.h"
 
 namespace muster::container {
 namespace {
@@ -189,6 +190,22 @@ TEST_CASE("bundle: the environment is the host's, with the user's variables over
   CHECK(env["TRAINING_JOB_NAME"] == "demo");
   CHECK(env["HOSTNAME"] == "algo-2");
   CHECK(env["HOME"] == "/root");
+}
+
+TEST_CASE("bundle: an entry point of the job's own finds nothing of muster's in its environment") {
+  job::HostSpec spec = two_hosts();
+  spec.spec.entrypoint = {"/bin/sh", "-c", "env"};
+  spec.spec.environment["MUSTER_TRAINING_LOG"] = "1";
+  const Json json = *parse_json(bundle_config(spec, facts()));
+  for (const std::string variable : json["process"]["env"])
+    CHECK_FALSE(variable.starts_with("MUSTER_"));
+  CHECK(has(json["process"]["env"], "FLAG=a b"));
+  CHECK(mount_at(json, "/run/muster/settings")["source"] == bundle_folder(spec) + "/settings");
+  const Env told = *job::with_host_settings({}, host_settings(spec));
+  CHECK(told.at("MUSTER_JOB_KEY_FILE") == "/run/muster/job.key");
+  CHECK(told.at("MUSTER_STEWARD_FD") == "/proc/1/fd/3");
+  CHECK(told.at("MUSTER_TRAINING_LOG") == "1");
+  CHECK(mount_at(config(), "/run/muster/settings") == nullptr);
 }
 
 TEST_CASE("bundle: the files of the job are SageMaker's") {

@@ -83,12 +83,16 @@ void keep_to_ourselves() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
+/// What is read here once is all that muster uses; a key does not stay where /proc shows it to
+/// whoever runs as the same user.
 Env environment() {
   Env env;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const char* equals = std::strchr(*entry, '=');
-    if (equals != nullptr)
-      env.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
+    char* equals = std::strchr(*entry, '=');
+    if (equals == nullptr) continue;
+    const std::string name(*entry, static_cast<std::size_t>(equals - *entry));
+    env.emplace(name, equals + 1);
+    if (name == "MUSTER_JOB_KEY") OPENSSL_cleanse(equals + 1, std::strlen(equals + 1));
   }
   return env;
 }

@@ -57,7 +57,8 @@ Result<void> make_host_files(const job::HostSpec& spec) {
   TRY(make_folders(container::bundle_folder(spec)));
   for (const auto& [name, text] : container::etc_files(spec))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
-  return {};
+  return write_file(container::bundle_folder(spec) + "/settings", container::host_settings(spec),
+                    0600);
 }
 
 std::vector<Staged> to_stage(const job::HostSpec& spec) {

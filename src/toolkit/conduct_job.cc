@@ -5,6 +5,7 @@
 #include <csignal>
 #include <memory>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "loop/wait.h"
 #include "supervise/reaper.h"
@@ -58,6 +59,11 @@ job::Verdict failed_on(const job::Training& training, const Error& error) {
 Result<std::optional<int>> steward_stream(const Env& env) {
   const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
   if (found == env.end()) return std::optional<int>();
+  if (found->second.starts_with('/')) {
+    // A user program that gave up root's rights may not open it: its lines go the other way.
+    Fd stream(::open(found->second.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    return stream ? std::optional<int>(stream.release()) : std::nullopt;
+  }
   const std::optional<std::int64_t> number = parse_integer(found->second);
   if (!number || *number < 3 || ::fcntl(static_cast<int>(*number), F_SETFD, FD_CLOEXEC) != 0)
     return fail(Errc::invalid_input, "MUSTER_STEWARD_FD is \"" + found->second +

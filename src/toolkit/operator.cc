@@ -65,7 +65,8 @@ Result<Work> again(const std::string& name, const Args& args, const Env& env) {
 Result<int> conduct(const std::string& name, const Args& args, const Env& env,
                     const job::Training& training, const Log& log) {
   const Work work = TRY(again(name, args, env));
-  const JobEnd end = TRY(take_part(training, work, env, log));
+  const Env full = TRY(full_environment(env));
+  const JobEnd end = TRY(take_part(training, work, full, log));
   const job::Verdict& verdict = end.verdict;
   const bool told_by_program = verdict.host == training.current_host && end.own;
   if (!verdict.success() && !told_by_program) log.error(job::describe(verdict));

@@ -3,10 +3,14 @@
 #include <charconv>
 #include <optional>
 
+#include "base/fd.h"
 #include "base/text.h"
+#include "job/host_settings.h"
 
 namespace muster::toolkit {
 namespace {
+
+constexpr std::size_t settings_bytes_max = 1u << 20;
 
 Result<Duration> seconds_from(const std::string& name, const std::string& text, Duration least) {
   double value = 0;
@@ -120,6 +124,15 @@ examples:
 
 exit status: 0 success, 1 failure (output/failure says why), 128+N stopped by signal N.
 )";
+}
+
+Result<Env> full_environment(const Env& env) {
+  Result<std::string> text = read_file(job::host_settings_path, settings_bytes_max);
+  if (!text && text.error().code == Errc::not_found) return env;
+  if (!text) return text.error();
+  Result<Env> whole = job::with_host_settings(env, *text);
+  if (!whole) return whole.error().in(job::host_settings_path);
+  return whole;
 }
 
 Env user_environment(const Env& env) {

@@ -26,6 +26,11 @@ struct TrainOptions {
 Result<TrainOptions> train_options(const Args& args, const Env& env);
 std::string train_help();
 
+/// `env`, and what else this host is told: a host of the platform that starts a program of the
+/// user's has muster's own variables in a file instead (job/host_settings.h). Errors: as
+/// read_file(), but for a file that is not there; `invalid_input`.
+Result<Env> full_environment(const Env& env);
+
 /// Pure. The environment that user processes start from: `env` without MUSTER_* (what is muster's
 /// own never reaches a user's program, save MUSTER_SOCKET which is added where it is needed).
 Env user_environment(const Env& env);

@@ -82,8 +82,11 @@ int report(const JobStart& start, const JobEnd& end, const Env& env, const Log& 
 
 }  // namespace
 
-int train_main(const Args& args, const Env& env) {
+int train_main(const Args& args, const Env& own_env) {
   const Log log(STDERR_FILENO, "train", Log::Level::info);
+  const Result<Env> full = full_environment(own_env);
+  if (!full) return fail_with(own_env, full.error(), log);
+  const Env& env = *full;
   const Result<TrainOptions> options = train_options(args, env);
   if (!options) {
     log.error(options.error().text);
