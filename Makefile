@@ -47,14 +47,14 @@ frameworks-all: frameworks  ## also Horovod for PyTorch
 
 .PHONY: test-frameworks
 test-frameworks: $(VENV)/.test-done build/wheel-venv/.done frameworks sm  ## one example of each framework
-	$(PYTHON) -m pytest tests/e2e -q -m 'framework and not more'
+	$(PYTHON) -m pytest tests/e2e -q -m 'framework and not more and not sdk'
 
 .PHONY: test-frameworks-all
 test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal results, kills, checkpoints
 	$(PYTHON) -m pytest tests/e2e -q -m 'framework and more'
 
 .PHONY: test-sdk
-test-sdk: $(VENV)/.test-done build/sdk-venv/.done build/sdk3-venv/.done sm  ## the server with SageMaker's own SDKs and the AWS CLI
+test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.done sm  ## the server with SageMaker's own SDKs, the notebooks and the AWS CLI
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
 FUZZ_SECONDS ?= 60
@@ -165,6 +165,10 @@ build/sdk-venv/.done build/sdk3-venv/.done: build/%-venv/.done: requirements-%.t
 	rm -rf $(@D)
 	python3 -m venv $(@D)
 	$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
+	@touch $@
+
+build/sdk-venv/.notebooks-done: requirements-notebooks.txt build/sdk-venv/.done
+	build/sdk-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
 
 build/wheel-venv/.done: python/requirements-wheel.txt

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -11,7 +12,7 @@
 namespace muster::toolkit {
 namespace {
 
-constexpr const char* help = R"HELP(usage: sm env --client [--write FILE] [--bucket NAME]
+constexpr const char* help = R"HELP(usage: sm env --client [FLAGS]
 
 Prints the lines that make boto3, the AWS CLI and SageMaker's SDKs use a muster server, by the
 AWS_* variables that are set: eval "$(sm env --client --write ~/muster-sagemaker.yaml)"
@@ -19,8 +20,14 @@ AWS_* variables that are set: eval "$(sm env --client --write ~/muster-sagemaker
   --write FILE   also write the config file of SageMaker's SDKs, and name it in the lines: without
                  one they ask AWS itself for the name of their default bucket
   --bucket NAME  the default bucket (sagemaker-REGION-000000000000)
+  --notebook     also write /opt/ml/metadata/resource-metadata.json, as SageMaker's notebook
+                 machines have it: get_execution_role() without a session finds its role there
 
-exit status: 0, 1 if the file cannot be written, 2 wrong usage.
+examples:
+  eval "$(sm env --client)"                                   for boto3 and the AWS CLI
+  eval "$(sm env --client --write ~/muster-sagemaker.yaml)"   for SageMaker's SDKs, too
+
+exit status: 0, 1 if a file cannot be written, 2 wrong usage.
 )HELP";
 
 constexpr int exit_failure = 1;
@@ -31,11 +38,16 @@ constexpr const char* default_endpoint = "http://127.0.0.1:7700";
 constexpr const char* default_region = "us-east-1";
 constexpr const char* default_account = "000000000000";
 
+// Source: sagemaker 2.257.7, session.py, NOTEBOOK_METADATA_FILE.
+constexpr const char* notebook_folder = "/opt/ml/metadata";
+constexpr const char* notebook_file = "/opt/ml/metadata/resource-metadata.json";
+
 struct Flags {
   std::string file;
   std::string bucket;
+  bool notebook = false;
   bool help = false;
-  bool wrong = false;
+  std::optional<std::string> wrong;  ///< The argument that is none, or lacks its value.
 };
 
 Flags flags_from(const Args& args) {
@@ -48,8 +60,10 @@ Flags flags_from(const Args& args) {
       flags.file = args[++at];
     else if (args[at] == "--bucket" && more)
       flags.bucket = args[++at];
-    else
-      flags.wrong = true;
+    else if (args[at] == "--notebook")
+      flags.notebook = true;
+    else if (!flags.wrong)
+      flags.wrong = args[at];
   }
   return flags;
 }
@@ -106,6 +120,11 @@ std::string sagemaker_config(const ClientSettings& settings) {
          yaml_quoted(settings.bucket) + "\n      TelemetryOptOut: true\n";
 }
 
+std::string notebook_metadata() {
+  return std::string(R"({"ExecutionRoleArn":"arn:aws:iam::)") + default_account +
+         ":role/muster\"}\n";
+}
+
 std::string client_lines(const ClientSettings& settings, const std::string& file) {
   std::string lines = export_line("AWS_ENDPOINT_URL", settings.endpoint);
   if (!settings.s3_endpoint.empty())
@@ -125,23 +144,35 @@ std::string client_lines(const ClientSettings& settings, const std::string& file
   return lines;
 }
 
+namespace {
+
+Result<void> write_files(const Flags& flags, const std::string& config,
+                         const ClientSettings& settings) {
+  if (!config.empty()) TRY(write_config(config, sagemaker_config(settings)));
+  if (!flags.notebook) return {};
+  TRY(make_folders(notebook_folder));
+  return write_config(notebook_file, notebook_metadata());
+}
+
+}  // namespace
+
 int env_client_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm env", Log::Level::info);
   const Flags flags = flags_from(args);
   if (flags.wrong) {
-    log.error("unknown arguments; see sm env --client --help");
+    const bool known = flags.wrong == "--write" || flags.wrong == "--bucket";
+    const std::string what =
+        known ? *flags.wrong + " wants a value" : "unknown argument \"" + *flags.wrong + "\"";
+    log.error(what + "; see sm env --client --help");
     return exit_usage;
   }
   if (flags.help) return write_all(STDOUT_FILENO, help) ? 0 : exit_failure;
   const ClientSettings settings = client_settings(env, flags.bucket);
-  std::string file;
-  if (!flags.file.empty()) {
-    file = std::filesystem::absolute(flags.file);
-    const Result<void> written = write_config(file, sagemaker_config(settings));
-    if (!written) {
-      log.error(written.error().text);
-      return exit_failure;
-    }
+  const std::string file = flags.file.empty() ? "" : std::filesystem::absolute(flags.file).string();
+  const Result<void> written = write_files(flags, file, settings);
+  if (!written) {
+    log.error(written.error().text);
+    return exit_failure;
   }
   return write_all(STDOUT_FILENO, client_lines(settings, file)) ? 0 : exit_failure;
 }

@@ -6,8 +6,8 @@
 
 namespace muster::toolkit {
 
-/// `sm env --client [--write FILE] [--bucket NAME]`: what AWS's clients need to use a muster
-/// server. Pure but for FILE.
+/// `sm env --client [--write FILE] [--bucket NAME] [--notebook]`: what AWS's clients need to use a
+/// muster server. It reads nothing but `env` and the files that it would write.
 int env_client_main(const Args& args, const Env& env);
 
 /// What those flags ask for.
@@ -26,6 +26,9 @@ ClientSettings client_settings(const Env& env, std::string bucket);
 
 /// The config file of SageMaker's SDKs, versions 2 and 3: default bucket, telemetry off.
 std::string sagemaker_config(const ClientSettings& settings);
+
+/// The file by which SageMaker's SDKs know the role of a notebook machine.
+std::string notebook_metadata();
 
 /// Lines that a POSIX shell reads; no secret stands in them. `file` is where sagemaker_config lies,
 /// empty: nowhere, and then the lines end in its text as a comment.

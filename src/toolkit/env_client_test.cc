@@ -47,6 +47,11 @@ TEST_CASE("toolkit: an S3 elsewhere and whom to trust are handed on where they a
   CHECK(lines.find("export AWS_CA_BUNDLE=/a/ca.pem\n") != std::string::npos);
 }
 
+TEST_CASE("toolkit: a notebook's role is an ARN in JSON") {
+  CHECK(notebook_metadata() ==
+        "{\"ExecutionRoleArn\":\"arn:aws:iam::000000000000:role/muster\"}\n");
+}
+
 TEST_CASE("toolkit: without a file the config is shown, and what is missing is said") {
   const std::string lines = client_lines(client_settings({}, ""), "");
   CHECK(lines.find("# AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are still") != std::string::npos);

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* help = R"HELP(usage: sm env [--json | --shell]
        sm env --properties | --to-env-vars | --to-cmd-args [--stdin]
        sm env --invocation
-       sm env --client [--write FILE] [--bucket NAME]
+       sm env --client [--write FILE] [--bucket NAME] [--notebook]
 
 Prints what a training script of the job in /opt/ml (SAGEMAKER_BASE_DIR moves it) finds in its
 environment: every SM_* variable, as sagemaker-training sets them.

@@ -4,6 +4,7 @@ Each case is a program of its own (sdk/v2.py, sdk/v3.py) in the clients' virtual
 last line is what it found. `make test-sdk` makes the environments.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -32,18 +33,29 @@ def interpreter(name: str) -> str:
     return str(folder / "bin" / "python")
 
 
-@pytest.fixture(scope="module")
-def server():
+@contextlib.contextmanager
+def serving(name: str, **jobs):
     """Its jobs' Python has mpi4py."""
-    folder = REPOSITORY / "build" / "e2e" / "server-sdk"
+    folder = REPOSITORY / "build" / "e2e" / name
     subprocess.run(["rm", "-rf", folder], check=True)
     folder.mkdir(parents=True)
-    config = folder / "config.json"
     images = {"host": {}, "torch": {"python": str(TORCH)}, "*.dkr.ecr.*.amazonaws.com/*": {}}
-    jobs = {"python": str(VENV / "bin" / "python"), "images": images}
-    config.write_text(json.dumps({"jobs": jobs}))
-    with SmServer(folder, "--config", config) as server:
+    python = str(VENV / "bin" / "python")
+    with SmServer(folder, jobs={"python": python, "images": images, **jobs}) as server:
         server.folder = folder
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving("server-sdk") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def native():
+    """A server that runs SDK 3's drivers as they are."""
+    with serving("server-sdk-native", native_drivers=True) as server:
         yield server
 
 
@@ -71,8 +83,7 @@ class Case:
         return self.process.out.decode().rsplit("\n", 2)[0] + self.process.err.decode()
 
 
-@pytest.fixture(scope="module")
-def settings(server) -> dict[str, str]:
+def settings_for(server) -> dict[str, str]:
     """What a client gets that evaluates `sm env --client`'s lines: the SDKs' own sessions do."""
     script = 'eval "$("$0" env --client --write sagemaker.yaml)" && env -0'
     done = subprocess.run(
@@ -84,6 +95,11 @@ def settings(server) -> dict[str, str]:
         text=True,
     )
     return dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
+
+
+@pytest.fixture(scope="module")
+def settings(server) -> dict[str, str]:
+    return settings_for(server)
 
 
 @pytest.fixture(scope="module")
@@ -140,10 +156,24 @@ V3 = {
 def test_a_model_trainer_of_sdk_3_trains(server, settings, name):
     if name == "torchrun" and not TORCH.exists():
         pytest.skip(f"{TORCH} is missing: make frameworks builds it")
-    found = Case(server, "v3.py", name, "sdk3-venv", **settings).found()
+    case = Case(server, "v3.py", name, "sdk3-venv", **settings)
+    found = case.found()
+    assert "Starting training script" not in case.shown  # Of the SDK's own sm_train.sh.
     assert found["status"] == "Completed"
     assert found["arguments"] == ["--epochs", "2", "--name", "a b"]
     assert {key: found[key] for key in V3[name]} == V3[name]
+
+
+@pytest.mark.parametrize("name", ["basic", "torchrun"])
+def test_native_drivers_run_as_they_are(native, name):
+    """Their MPI driver wants sshd, keys and paramiko in the image; these two need no more."""
+    if name == "torchrun" and not TORCH.exists():
+        pytest.skip(f"{TORCH} is missing: make frameworks builds it")
+    case = Case(native, "v3.py", name, "sdk3-venv", **settings_for(native))
+    found = case.found()
+    assert found["status"] == "Completed"
+    assert {key: found[key] for key in V3[name]} == V3[name]
+    assert "Starting training script" in case.shown
 
 
 def test_train_of_muster_runs_mpi_and_shows_the_log(server):
@@ -157,6 +187,13 @@ def test_train_of_muster_runs_mpi_and_shows_the_log(server):
     for rank in range(4):
         assert f"algo-{rank // 2 + 1}: " in found["log"]
         assert found["log"].count(f"rank {rank} of 4 sums 6\n") == 1
+
+
+def test_train_of_muster_takes_the_horovod_labs_call(server):
+    """Twelve hosts of one process each."""
+    found = _muster(server, "lab")
+    assert found["total"] == sum(range(12))
+    assert found["status"] == "Completed" and found["hosts"] == 12
 
 
 def test_train_of_muster_names_what_failed_and_stops(server):
