@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "job/client_config.h"
 #include "loop/wait.h"
 #include "objects/bucket_store.h"
 #include "objects/s3_client.h"
@@ -124,6 +125,15 @@ ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
   ClientSettings settings{url_of(config, port), config.realm.region, config.ca, {}};
   if (config.s3) settings.s3_endpoint = config.s3->endpoint;
   return settings;
+}
+
+/// What SageMaker's SDKs want besides variables, as a file for all who can read the data folder;
+/// its path. Anew at each start: the config may name another region.
+Result<std::string> write_client_config(const ServerConfig& config) {
+  const std::string path = config.data + "/sagemaker.yaml";
+  const Realm& realm = config.realm;
+  TRY(write_file(path, job::sagemaker_config(job::default_bucket(realm.region, realm.account))));
+  return path;
 }
 
 /// Everything of a running server, in the order in which it is made.
@@ -271,10 +281,14 @@ int server_main(const Args& args, const Env& env) {
   if (!opened) return fail_with(opened.error());
   const std::string url = url_of(server.config, server.http->port());
   std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
+  const Result<std::string> client_config = write_client_config(server.config);
+  if (!client_config) return fail_with(client_config.error());
   if (server.made_key)
     hello += "\nA key was made. These lines make AWS's clients use this server:\n\n" +
              export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
-             "\n";
+             "\nSageMaker's SDKs want one more, and the file that it names:\n\n"
+             "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +
+             shell_quoted({*client_config}) + "\n\n";
   static_cast<void>(write_all(STDOUT_FILENO, hello));
   server.control->serve(server.loop,
                         [&server](const Json& request) { return told(server, request); });

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "job/client_config.h"
 
 namespace muster::toolkit {
 namespace {
@@ -87,13 +88,6 @@ std::string export_line(const std::string& name, const std::string& value) {
   return "export " + name + "=" + shell_quoted({value}) + "\n";
 }
 
-/// YAML's single quotes: all but the quote itself stands for itself.
-std::string yaml_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  return quoted + "'";
-}
-
 }  // namespace
 
 ClientSettings client_settings(const Env& env, std::string bucket) {
@@ -104,20 +98,10 @@ ClientSettings client_settings(const Env& env, std::string bucket) {
   settings.region = set_or(env, "AWS_REGION", set_or(env, "AWS_DEFAULT_REGION", default_region));
   settings.bucket = std::move(bucket);
   if (settings.bucket.empty())
-    settings.bucket = "sagemaker-" + settings.region + "-" + default_account;
+    settings.bucket = job::default_bucket(settings.region, default_account);
   settings.has_keys = !set_or(env, "AWS_ACCESS_KEY_ID", "").empty() &&
                       !set_or(env, "AWS_SECRET_ACCESS_KEY", "").empty();
   return settings;
-}
-
-std::string sagemaker_config(const ClientSettings& settings) {
-  return "SchemaVersion: '1.0'\n"
-         "SageMaker:\n"
-         "  PythonSDK:\n"
-         "    Modules:\n"
-         "      Session:\n"
-         "        DefaultS3Bucket: " +
-         yaml_quoted(settings.bucket) + "\n      TelemetryOptOut: true\n";
 }
 
 std::string notebook_metadata() {
@@ -139,7 +123,7 @@ std::string client_lines(const ClientSettings& settings, const std::string& file
         "# `sm server` printed them, and `sm key create` makes others.\n";
   if (!file.empty()) return lines + export_line("SAGEMAKER_USER_CONFIG_OVERRIDE", file);
   lines += "# SageMaker's SDKs want a config file, which --write FILE writes:\n";
-  for (const std::string& line : split(trim(sagemaker_config(settings)), '\n'))
+  for (const std::string& line : split(trim(job::sagemaker_config(settings.bucket)), '\n'))
     lines += "#   " + line + "\n";
   return lines;
 }
@@ -148,7 +132,7 @@ namespace {
 
 Result<void> write_files(const Flags& flags, const std::string& config,
                          const ClientSettings& settings) {
-  if (!config.empty()) TRY(write_config(config, sagemaker_config(settings)));
+  if (!config.empty()) TRY(write_config(config, job::sagemaker_config(settings.bucket)));
   if (!flags.notebook) return {};
   TRY(make_folders(notebook_folder));
   return write_config(notebook_file, notebook_metadata());

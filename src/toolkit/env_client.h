@@ -24,14 +24,11 @@ struct ClientSettings {
 /// sagemaker-<region>-<account>, the account being the server's own.
 ClientSettings client_settings(const Env& env, std::string bucket);
 
-/// The config file of SageMaker's SDKs, versions 2 and 3: default bucket, telemetry off.
-std::string sagemaker_config(const ClientSettings& settings);
-
 /// The file by which SageMaker's SDKs know the role of a notebook machine.
 std::string notebook_metadata();
 
-/// Lines that a POSIX shell reads; no secret stands in them. `file` is where sagemaker_config lies,
-/// empty: nowhere, and then the lines end in its text as a comment.
+/// Lines that a POSIX shell reads; no secret stands in them. `file` is where job::sagemaker_config
+/// lies, empty: nowhere, and then the lines end in its text as a comment.
 std::string client_lines(const ClientSettings& settings, const std::string& file);
 
 }  // namespace muster::toolkit

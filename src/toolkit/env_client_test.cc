@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "job/client_config.h"
+
 namespace muster::toolkit {
 namespace {
 
@@ -35,7 +37,8 @@ TEST_CASE("toolkit: a client's lines quote what a shell reads, and hold no secre
         "export AWS_DEFAULT_REGION=us-east-1\n"
         "export AWS_EC2_METADATA_DISABLED=true\n"
         "export SAGEMAKER_USER_CONFIG_OVERRIDE='/a b/c.yaml'\n");
-  CHECK(sagemaker_config(settings).find("DefaultS3Bucket: 'it''s'\n") != std::string::npos);
+  CHECK(job::sagemaker_config(settings.bucket).find("DefaultS3Bucket: 'it''s'\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("toolkit: an S3 elsewhere and whom to trust are handed on where they are set") {

@@ -60,8 +60,11 @@ def native():
 
 
 def client_env(server) -> dict[str, str]:
+    """The AWS_* lines of the server's first start, and not that for SageMaker's SDKs."""
     python_path = str(REPOSITORY / "python" / "src")
-    return {**server.env(), "PYTHONPATH": python_path, "HOME": str(server.folder)}
+    env = {**server.env(), "PYTHONPATH": python_path, "HOME": str(server.folder)}
+    del env["SAGEMAKER_USER_CONFIG_OVERRIDE"]
+    return env
 
 
 class Case:
@@ -104,11 +107,15 @@ def settings(server) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def fits(server, settings):
-    """The two fits that wait, at the same time."""
-    return {
+    """Those that wait for their jobs, at the same time: most of it is the SDKs' own pauses."""
+    cases = {
         "tensorflow": Case(server, "v2.py", "tensorflow", "sdk-venv"),
         "pytorch": Case(server, "v2.py", "pytorch", "sdk-venv", **settings),
     }
+    for name in V3:
+        if name != "torchrun" or TORCH.exists():
+            cases[f"v3 {name}"] = Case(server, "v3.py", name, "sdk3-venv", **settings)
+    return cases
 
 
 @pytest.mark.parametrize("name", ["tensorflow", "pytorch"])
@@ -153,10 +160,10 @@ V3 = {
 
 
 @pytest.mark.parametrize("name", ["basic", "mpi", "torchrun"])
-def test_a_model_trainer_of_sdk_3_trains(server, settings, name):
-    if name == "torchrun" and not TORCH.exists():
+def test_a_model_trainer_of_sdk_3_trains(fits, name):
+    if f"v3 {name}" not in fits:
         pytest.skip(f"{TORCH} is missing: make frameworks builds it")
-    case = Case(server, "v3.py", name, "sdk3-venv", **settings)
+    case = fits[f"v3 {name}"]
     found = case.found()
     assert "Starting training script" not in case.shown  # Of the SDK's own sm_train.sh.
     assert found["status"] == "Completed"
@@ -169,7 +176,9 @@ def test_native_drivers_run_as_they_are(native, name):
     """Their MPI driver wants sshd, keys and paramiko in the image; these two need no more."""
     if name == "torchrun" and not TORCH.exists():
         pytest.skip(f"{TORCH} is missing: make frameworks builds it")
-    case = Case(native, "v3.py", name, "sdk3-venv", **settings_for(native))
+    # The lines of the server's first start: they do as well as those of `sm env --client`.
+    override = "SAGEMAKER_USER_CONFIG_OVERRIDE"
+    case = Case(native, "v3.py", name, "sdk3-venv", **{override: native.keys[override]})
     found = case.found()
     assert found["status"] == "Completed"
     assert {key: found[key] for key in V3[name]} == V3[name]
