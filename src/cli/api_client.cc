@@ -165,7 +165,9 @@ loop::Task<Result<objects::AwsAnswer>> ApiClient::State::exchange(Service servic
   objects::Tries tries(loop, retries(patience), log, where);
   while (true) {
     Result<objects::Credentials> keys = co_await credentials.get();
-    if (!keys) co_return keys.error();
+    if (!keys)
+      co_return fail(keys.error().code,
+                     keys.error().text + "; `sm server` prints a key at its first start");
     objects::AwsRequest out = request;
     std::string scope = service.scope;
     Result<objects::AwsAnswer> answer = co_await objects::aws_exchange(

@@ -176,7 +176,8 @@ TEST_CASE("client: a description is text for people, with what there is") {
   CHECK(job_text(job, false) ==
         "Name           j\n"
         "Status         Stopped (MaxRuntimeExceeded)\n"
-        "Reason         too long\n"
+        "Reason         too\n"
+        "               long\n"
         "Image          host\n"
         "Hosts          2 x a, 1 x b\n"
         "Created        1970-01-01 00:00:00\n"
@@ -192,7 +193,7 @@ TEST_CASE("client: a description is text for people, with what there is") {
         "  1970-01-01 00:00:01  Training  m\n");
   CHECK(hosts_of_job(job) == 3);
   CHECK(exit_code_of_job(job) == exit_timed_out);
-  CHECK(end_text(job, false) == "Stopped: too long\n");
+  CHECK(end_text(job, false) == "Stopped: too\n  long\n");
   CHECK(end_object(job) ==
         R"({"exit_code":4,"job":"j","output":null,"reason":"too\nlong",)"
         R"("secondary_status":"MaxRuntimeExceeded","status":"Stopped","training_seconds":183,)"

@@ -41,6 +41,13 @@ std::string shown(const std::string& text) {
   return safe;
 }
 
+/// The same for a text of several lines, those after the first indented.
+std::string shown_lines(const std::string& text, const std::string& indent) {
+  std::vector<std::string> lines;
+  for (const std::string& line : split(trim(text), '\n')) lines.push_back(shown(line));
+  return join(lines, "\n" + indent);
+}
+
 std::string shown_value(const Json& value) {
   return shown(value.is_string() ? value.get<std::string>() : to_text(value));
 }
@@ -92,13 +99,16 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+/// A value may have several lines.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 std::string aligned(const Fields& fields, const std::string& indent) {
   std::size_t width = 0;
   for (const auto& [name, value] : fields) width = std::max(width, width_of(name));
   std::string text;
-  for (const auto& [name, value] : fields) text += indent + padded(name, width + 2) + value + "\n";
+  const std::string below = "\n" + indent + std::string(width + 2, ' ');
+  for (const auto& [name, value] : fields)
+    text += indent + padded(name, width + 2) + join(split(value, '\n'), below) + "\n";
   return text;
 }
 
@@ -134,7 +144,7 @@ Fields head_fields(const Json& job, bool colour) {
   field("Name", shown(member_text(job, "TrainingJobName")));
   const std::string status = status_text(job);
   field("Status", colour ? colour_of(job) + status + plain : status);
-  field("Reason", shown(member_text(job, "FailureReason")));
+  field("Reason", shown_lines(member_text(job, "FailureReason"), ""));
   field("Image", shown(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
   field("Hosts", hosts_text(job));
   field("Created", time_text(job, "CreationTime"));
@@ -248,7 +258,7 @@ int processes_per_host_of(const Json& job) {
 std::string end_text(const Json& job, bool colour) {
   const std::string status = shown(member_text(job, "TrainingJobStatus"));
   if (!has_ended(job) || status == "Completed") return {};
-  std::string reason = shown(member_text(job, "FailureReason"));
+  std::string reason = shown_lines(member_text(job, "FailureReason"), "  ");
   if (reason.empty())
     reason =
         exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";

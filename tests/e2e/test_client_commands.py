@@ -186,6 +186,9 @@ def test_a_request_comes_from_a_file(sm, server):
     assert "TrainingJobName" in sm("submit", "--json-file", "job.json", code=2).stderr
 
 
+NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+
+
 @pytest.mark.parametrize(
     ("words", "env", "code", "text"),
     [
@@ -203,6 +206,7 @@ def test_a_request_comes_from_a_file(sm, server):
         (["submit", "--image", "x"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "refuses the signature"),
         (["jobs"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3, "does not answer: "),
         (["jobs"], {"AWS_ENDPOINT_URL": ""}, 2, "AWS_ENDPOINT_URL is not set"),
+        (["jobs"], {**NO_KEY, "HOME": "/none"}, 2, "prints a key at its first start"),
         (["jobs"], {"AWS_ENDPOINT_URL": "odd"}, 2, "AWS_ENDPOINT_URL: not a URL"),
     ],
 )
@@ -223,3 +227,12 @@ def test_a_name_that_is_taken_is_refused(sm):
 def test_help_has_examples_and_exit_codes(sm, command):
     text = sm(command, "--help").stdout
     assert "examples:" in text and "Exit codes" in text
+
+
+def test_a_reason_of_several_lines_is_shown_as_such(sm):
+    write(sm.folder, FAILS, "fails.py")
+    failed = sm("submit", "reasons", "--script", "fails.py", "--wait", code=1).stderr
+    reason = failed[failed.index("Failed: ") :].splitlines()
+    assert reason[0] == "Failed: AlgorithmError: fails.py on algo-1: exit code 1"
+    assert reason[-1] == "  ValueError: no luck"
+    assert re.search(r"^ {10,}ValueError: no luck$", sm("describe", "reasons").stdout, re.M)
