@@ -136,9 +136,10 @@ Result<void> LocalRun::attach(const std::string& host) {
   if (!number) return fail(Errc::protocol, folder + "/steward.pid: expected a pid and a time");
   const pid_t pid = static_cast<pid_t>(*number);
   hosts_.push_back({host, folder});
+  // It may stand at a gate that nobody will open. No program runs before all hosts have begun.
+  if (!has_bytes(hosts_.back().journal())) whole_ = false;
   Fd pidfd = pidfd_of(pid);
   if (!pidfd || started_at(pid) != words[1]) {  // It ended; its journal tells how.
-    if (!has_bytes(hosts_.back().journal())) whole_ = false;
     state_->note({host, job::Outcome::exited(0)});
     return {};
   }

@@ -195,6 +195,11 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
     Result<std::unique_ptr<Run>> again = engine.attach("demo");
     REQUIRE(again);
     REQUIRE((*again)->hosts().size() == 1);
+    CHECK(!(*again)->whole());  // It has not begun its journal.
+    REQUIRE(write_file(stage.job() + "/algo-1/journal", "begun"));
+    again = engine.attach("demo");
+    REQUIRE(again);
+    CHECK((*again)->whole());
     (*again)->destroy("algo-1");
     const Result<Run::Ended> seen = co_await (*again)->next_end();
     REQUIRE(seen);
