@@ -78,7 +78,8 @@ def test_an_operator_inside_train_and_what_it_starts(training, operator):
     job.start()
     assert set(job.wait().values()) == {0}, job.story()
     assert seen(job) == SOCKET, job.story()
-    assert job.story().count("sees") == (7 if "mxnet" in operator else 4)
+    # MXNet's scheduler and servers may be ended with the workers, before they say it.
+    assert 4 <= job.story().count("sees") <= (7 if "mxnet" in operator else 4)
 
 
 def test_a_container_whose_entry_point_is_an_operator(training):

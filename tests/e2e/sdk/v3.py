@@ -28,7 +28,8 @@ def trained(folder, entry, distributed, instances, session, image="host"):
         sagemaker_session=session,
         role=ROLE,
         training_image=image,
-        base_job_name="v3",
+        # Its names end in the second: cases that run at once need names of their own.
+        base_job_name=entry.removesuffix(".py"),
         source_code=SourceCode(source_dir=SOURCE, entry_script=entry),
         distributed=distributed,
         compute=Compute(instance_type="ml.c5.xlarge", instance_count=instances),
