@@ -79,7 +79,7 @@ PART = b"<Part><PartNumber>%d</PartNumber><ETag>%s</ETag></Part>"
 ETAG = hashlib.md5(b"part").hexdigest().encode()  # Of both parts.
 COMPLETE = b"<CompleteMultipartUpload>%s</CompleteMultipartUpload>"
 COMPLETES = [
-    ("empty", b"", "MissingRequestBodyError"),
+    ("empty", b"", "MalformedXML"),
     ("no XML", b"{}", "MalformedXML"),
     ("no parts", COMPLETE % b"", "MalformedXML"),
     ("parts in another order", COMPLETE % (PART % (2, ETAG) + PART % (1, ETAG)),
