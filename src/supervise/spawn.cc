@@ -100,6 +100,16 @@ void keep_nothing_open() {
 #endif
 }
 
+/// Closes what exec would close, but now: until it has read the program, somebody who starts our
+/// parent again would find its port and its locks taken.
+void close_early(int highest, int report) {
+#ifdef CLOSE_RANGE_CLOEXEC
+  const auto last = static_cast<unsigned>(report);
+  ::close_range(static_cast<unsigned>(highest) + 1, last - 1, 0);
+  ::close_range(last + 1, ~0U, 0);
+#endif
+}
+
 [[noreturn]] void become(Prepared& child, const Command& command, const SpawnOptions& options,
                          int report, pid_t parent) {
   if (options.own_session) ::setsid();
@@ -114,6 +124,7 @@ void keep_nothing_open() {
   if (!command.cwd.empty() && ::chdir(command.cwd.c_str()) != 0) give_up(report, Step::chdir);
   keep_nothing_open();
   if (!place_descriptors(child)) give_up(report, Step::descriptors);
+  if (moved >= 0) close_early(child.highest, report);
   ::execve(child.program.c_str(), child.argv.data(), child.envp.data());
   give_up(report, Step::exec);
 }
