@@ -458,6 +458,8 @@ JobFinish Runner::failure(const Error& error) const {
 
 /// An end that is not stored would be a job that runs again.
 loop::Task<> Runner::finish(std::string name, JobFinish end) {
+  // Nothing of the job needs it any more: who sees that the job has ended finds its key dead.
+  keys_.revoke_owned(name);
   std::function<Result<void>()> work = [this, &name, &end]() -> Result<void> {
     const Result<bool> finished = store_.finish(name, end);
     return finished ? Result<void>() : finished.error();
