@@ -78,6 +78,7 @@ Task<> give_up(Loop& loop, std::optional<Result<Json>>& done) {
 }  // namespace
 
 Result<Control> Control::open(Loop& loop, const std::string& data) {
+  ::unlink(path_in(data).c_str());  // The folder's lock is ours: whoever answers there is dying.
   std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path_in(data)));
   return Control(std::move(listener));
 }

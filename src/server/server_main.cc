@@ -4,10 +4,12 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -35,6 +37,8 @@ constexpr int exit_platform = 3;
 /// system writes to disk at once what several wait for.
 constexpr int thread_count = 16;
 constexpr Duration stop_grace = std::chrono::seconds(10);
+constexpr Duration port_limit = std::chrono::seconds(2);
+constexpr Duration port_pause = std::chrono::milliseconds(20);
 constexpr int large_piece_bytes = 1 << 20;
 
 /// What is freed in large pieces goes back to the machine. Without a word malloc keeps for each
@@ -210,7 +214,7 @@ loop::Task<Answer> through(Server& server, Call call) {
   co_return server.service->operate(call);
 }
 
-Result<void> open_http(Server& server) {
+Result<void> open_http_once(Server& server) {
   loop::HttpServer::Options options;
   options.host = server.config.host;
   options.port = server.config.port;
@@ -221,6 +225,23 @@ Result<void> open_http(Server& server) {
       server.loop, std::move(options),
       [&server](loop::HttpExchange& exchange) { return server.front->answer(exchange); }));
   return {};
+}
+
+/// A server that was killed while it started a program may have left its port to that for an
+/// instant, until the program is in its place.
+Result<void> open_http(Server& server) {
+  const std::string in_use = std::generic_category().message(EADDRINUSE);
+  const TimePoint deadline = Clock::now() + port_limit;
+  while (true) {
+    const Result<void> opened = open_http_once(server);
+    if (opened || !opened.error().text.ends_with(in_use) || Clock::now() > deadline) return opened;
+    loop::Loop waiting;
+    waiting.spawn([](loop::Loop& loop) -> loop::Task<> {
+      loop::Timer pause(loop);
+      co_await pause.after(port_pause);
+    }(waiting));
+    waiting.run();
+  }
 }
 
 Result<void> open(Server& server, const Env& env) {
