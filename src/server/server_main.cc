@@ -4,12 +4,10 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -227,19 +225,20 @@ Result<void> open_http_once(Server& server) {
   return {};
 }
 
+loop::Task<> pause(loop::Loop& loop) {
+  loop::Timer timer(loop);
+  co_await timer.after(port_pause);
+}
+
 /// A server that was killed while it started a program may have left its port to that for an
 /// instant, until the program is in its place.
 Result<void> open_http(Server& server) {
-  const std::string in_use = std::generic_category().message(EADDRINUSE);
   const TimePoint deadline = Clock::now() + port_limit;
   while (true) {
     const Result<void> opened = open_http_once(server);
-    if (opened || !opened.error().text.ends_with(in_use) || Clock::now() > deadline) return opened;
+    if (opened || opened.error().code != Errc::system || Clock::now() > deadline) return opened;
     loop::Loop waiting;
-    waiting.spawn([](loop::Loop& loop) -> loop::Task<> {
-      loop::Timer pause(loop);
-      co_await pause.after(port_pause);
-    }(waiting));
+    waiting.spawn(pause(waiting));
     waiting.run();
   }
 }
