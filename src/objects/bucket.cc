@@ -78,9 +78,26 @@ Result<std::shared_ptr<Bucket>> Bucket::open(const Fd& parent, std::string name)
   bucket->objects_ = TRY(open_folder(folder, "objects"));
   bucket->uploads_ = TRY(open_folder(folder, "uploads"));
   bucket->temporary_ = TRY(open_folder(folder, "temporary"));
+  bucket->log_ = TRY(BucketLog::open(folder, {}));
+  TRY(bucket->log_->replay([&](const LogEntry& entry) { return bucket->replay(entry); }));
   TRY(bucket->recover());
   bucket->tagged_ = ::faccessat(folder, tagged_file, F_OK, 0) == 0;
   return bucket;
+}
+
+/// After a power cut a file may be what the log says, or torn, or missing.
+Result<void> Bucket::replay(const LogEntry& entry) const {
+  const std::string file(entry.file);
+  if (entry.kind == LogKind::settled) return {};
+  if (entry.kind == LogKind::removed) {
+    if (::unlinkat(objects_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
+      return fail_errno("replay " + file);
+    return {};
+  }
+  const Result<std::string> there = read_small_file(objects_.get(), file);
+  if (there && *there == entry.bytes) return {};
+  (void)TRY(open_folder(objects_.get(), file.substr(0, file.find('/'))));
+  return restore_file(temporary_.get(), objects_.get(), file, entry.bytes);
 }
 
 /// Clears the folder for temporary files away. Where a power cut tore what had just taken an
@@ -142,15 +159,29 @@ Result<WriteEnd> Bucket::put(Draft draft, ObjectRecord& record, const WriteCheck
   if (!sealed) return sealed.error();
   if (draft.size() > sync_early_bytes) TRY(draft.sync());  // Rather before it is seen than after.
   const std::string file = file_of(record.key);
+  std::optional<std::uint64_t> entry;
   {
     const std::lock_guard lock(stripe(file));
     const WriteEnd end = TRY(checked(file, check));
     if (end != WriteEnd::done) return end;
     TRY(draft.put_at(objects_.get(), file));
     index_.put(record);
+    entry = TRY(note(draft, file));
   }
-  TRY(draft.sync());
+  TRY(entry ? log_->wait(*entry) : draft.sync());
   return WriteEnd::done;
+}
+
+/// The log's entry of a draft that was just put in its place, to be waited for; none: it has to be
+/// synced itself. With the object's stripe held.
+Result<std::optional<std::uint64_t>> Bucket::note(Draft& draft, const std::string& file) {
+  if (!draft.whole().empty()) {
+    const Result<std::uint64_t> entry = log_->written(file, draft.whole());
+    if (entry) return std::optional<std::uint64_t>(*entry);
+  }
+  if (!log_->holds(file)) return std::optional<std::uint64_t>();
+  TRY(draft.sync());  // Before the log says that its own bytes do not count any more.
+  return log_->changed(LogKind::settled, file);
 }
 
 Result<WriteEnd> Bucket::remove(const std::string& key, const WriteCheck& check) {
@@ -160,6 +191,7 @@ Result<WriteEnd> Bucket::remove(const std::string& key, const WriteCheck& check)
   if (end != WriteEnd::done) return end;
   if (::unlinkat(objects_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
     return fail_errno("remove");
+  (void)TRY(log_->changed(LogKind::removed, file));
   if (tagged_) ::unlinkat(objects_.get(), (file + std::string(tags_suffix)).c_str(), 0);
   index_.remove(key);
   return WriteEnd::done;

@@ -11,6 +11,7 @@
 
 #include "objects/bucket_draft.h"
 #include "objects/bucket_index.h"
+#include "objects/bucket_log.h"
 
 namespace muster::objects {
 
@@ -63,6 +64,8 @@ class Bucket {
  private:
   explicit Bucket(std::string name) : name_(std::move(name)) {}
   Result<void> recover();
+  Result<void> replay(const LogEntry& entry) const;
+  Result<std::optional<std::uint64_t>> note(Draft& draft, const std::string& file);
   std::mutex& stripe(const std::string& file) const;
   Result<WriteEnd> checked(const std::string& file, const WriteCheck& check) const;
   Result<void> add_tags(OpenedObject& object, const std::string& file) const;
@@ -78,6 +81,7 @@ class Bucket {
   Fd objects_;
   Fd uploads_;
   Fd temporary_;
+  std::unique_ptr<BucketLog> log_;
   BucketIndex index_;
   mutable std::array<std::mutex, stripes_max> stripes_;
   std::array<std::mutex, 16> upload_mutexes_;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes_max = 128 << 10;
 constexpr std::size_t small_bytes_max = 32 << 10;
+constexpr std::size_t whole_bytes_max = 64 << 10;
 constexpr std::size_t first_read_bytes = 4 << 10;
 constexpr std::size_t small_file_bytes_max = 4 << 20;
 constexpr std::uint64_t write_back_bytes = 16 << 20;  ///< Then the disk may begin.
@@ -88,6 +89,7 @@ Draft::Draft(Draft&& other) noexcept
       file_(std::move(other.file_)),
       name_(std::move(other.name_)),
       buffer_(std::move(other.buffer_)),
+      whole_(other.whole_),
       size_(other.size_),
       written_(other.written_) {
   other.name_.clear();
@@ -161,7 +163,13 @@ Result<void> Draft::add_file(int fd, std::uint64_t offset, std::uint64_t bytes) 
 }
 
 Result<void> Draft::seal(const ObjectRecord& record) {
-  return flush(encode_record(record));
+  const std::string end = encode_record(record);
+  if (!name_.empty() || buffer_.size() + end.size() > whole_bytes_max) return flush(end);
+  buffer_.append(end);
+  TRY(begin());
+  TRY(write_pieces(file_.get(), buffer_, {}));
+  whole_ = true;
+  return {};
 }
 
 Result<void> Draft::sync() {
@@ -195,6 +203,16 @@ Result<void> Draft::put_at(int place, const std::string& name) {
 bool is_torn(int folder, const std::string& name) {
   const Result<OpenedObject> object = open_object_file(folder, name, false);
   return !object && object.error().code == Errc::closed;
+}
+
+Result<void> restore_file(int temporary, int place, const std::string& name,
+                          std::string_view bytes) {
+  const std::string draft = fresh_name();
+  const Fd file(::openat(temporary, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) return fail_errno("a temporary file");
+  TRY(write_pieces(file.get(), bytes, {}));
+  if (::renameat(temporary, draft.c_str(), place, name.c_str()) != 0) return fail_errno("rename");
+  return {};
 }
 
 Result<void> write_small(int temporary, int place, const std::string& name, std::string_view text) {

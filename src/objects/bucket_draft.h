@@ -30,6 +30,8 @@ class Draft {
   std::uint64_t size() const { return size_; }
   /// Writes the end.
   Result<void> seal(const ObjectRecord& record);
+  /// All bytes of the sealed file, of a small one (64 KiB at most); empty: of a longer one.
+  std::string_view whole() const { return whole_ ? std::string_view(buffer_) : std::string_view(); }
   /// Puts the sealed file at `name` under `place`, over what was there; makes one folder on the
   /// way. It is there through a power cut after sync() only: until then what was there before, if
   /// anything, stays in the folder for temporary files (where the file system can exchange names;
@@ -47,6 +49,7 @@ class Draft {
   Fd file_;
   std::string name_;
   std::string buffer_;
+  bool whole_ = false;  ///< The buffer holds all of the file.
   std::uint64_t size_ = 0;
   std::uint64_t written_ = 0;
 };
@@ -56,6 +59,10 @@ Result<void> sync_folder_of(int place, const std::string& name);
 
 /// True for what a power cut leaves of a file that was put in its place and never synced: no end.
 bool is_torn(int folder, const std::string& name);
+
+/// Puts a file with these bytes in its place, over what is there; nothing is synced.
+Result<void> restore_file(int temporary, int place, const std::string& name,
+                          std::string_view bytes);
 
 /// Writes a small file whole or not at all.
 Result<void> write_small(int temporary, int place, const std::string& name, std::string_view text);
