@@ -1,6 +1,7 @@
 #include "objects/archive.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 
 #include "loop/wait.h"
@@ -14,6 +15,37 @@ namespace {
 /// Parts of a little more than S3's least: several in flight make up for their size.
 constexpr std::uint64_t part_bytes = StreamUpload::part_bytes_min + (3u << 20);
 
+/// Buffers of one size that are not in use. Any number of threads.
+class Buffers {
+ public:
+  explicit Buffers(std::size_t bytes) : bytes_(bytes) {}
+  /// Comes back by itself. Error: `system`.
+  static Result<std::shared_ptr<PackBuffer>> take(const std::shared_ptr<Buffers>& from) {
+    std::optional<PackBuffer> buffer;
+    {
+      const std::lock_guard lock(from->mutex_);
+      if (!from->free_.empty()) {
+        buffer.emplace(std::move(from->free_.back()));
+        from->free_.pop_back();
+      }
+    }
+    if (!buffer) buffer.emplace(TRY(PackBuffer::make(from->bytes_)));
+    return std::shared_ptr<PackBuffer>(new PackBuffer(*std::move(buffer)),
+                                       [from](PackBuffer* used) { give_back(*from, used); });
+  }
+
+ private:
+  static void give_back(Buffers& to, PackBuffer* used) {
+    const std::unique_ptr<PackBuffer> owned(used);
+    const std::lock_guard lock(to.mutex_);
+    if (owned->usable()) to.free_.push_back(std::move(*owned));
+  }
+
+  const std::size_t bytes_;
+  std::mutex mutex_;
+  std::vector<PackBuffer> free_;
+};
+
 struct Packing {
   Packing(loop::Loop& on, TarPlan of, ArchiveOptions given)
       : loop(on), plan(std::move(of)), options(std::move(given)), changed(on) {
@@ -21,6 +53,8 @@ struct Packing {
     const std::uint64_t least = plan.bytes() / (parts_max - 100) + 1;
     chunk_bytes = std::max(options.chunk_bytes, least);
     chunks.resize((plan.bytes() + chunk_bytes - 1) / chunk_bytes);
+    plain = std::make_shared<Buffers>(chunk_bytes);
+    packed = std::make_shared<Buffers>(gzip_bytes_max(chunk_bytes));
   }
 
   loop::Loop& loop;
@@ -28,7 +62,8 @@ struct Packing {
   const ArchiveOptions options;
   std::uint64_t chunk_bytes = 0;
   std::vector<std::optional<Blob>> chunks;  ///< Packed ones that wait for their turn.
-  std::vector<PackBuffer> buffers;          ///< Not in use; one for each thread in all.
+  std::shared_ptr<Buffers> plain;
+  std::shared_ptr<Buffers> packed;
   std::size_t begun = 0;
   std::size_t taken = 0;
   int busy = 0;
@@ -38,22 +73,16 @@ struct Packing {
 
 loop::Task<> pack(std::shared_ptr<Packing> packing, std::size_t number) {
   const auto blob = std::make_shared<Blob>();
-  const auto buffer = std::make_shared<std::optional<PackBuffer>>();
-  if (!packing->buffers.empty()) {
-    buffer->emplace(std::move(packing->buffers.back()));
-    packing->buffers.pop_back();
-  }
   const std::uint64_t offset = number * packing->chunk_bytes;
-  const std::function<Result<void>()> work = [packing, blob, buffer, offset]() -> Result<void> {
-    if (!*buffer) buffer->emplace(TRY(PackBuffer::make(packing->chunk_bytes)));
-    (*buffer)->fill(TRY(packing->plan.read(offset, (*buffer)->space())));
-    *blob = TRY(packing->options.gzip(**buffer));
+  const std::function<Result<void>()> work = [packing, blob, offset]() -> Result<void> {
+    const std::shared_ptr<PackBuffer> plain = TRY(Buffers::take(packing->plain));
+    const std::shared_ptr<PackBuffer> packed = TRY(Buffers::take(packing->packed));
+    plain->fill(TRY(packing->plan.read(offset, plain->space())));
+    TRY(packing->options.gzip(*plain, *packed));
+    *blob = TRY(packed->blob(packed));
     return {};
   };
   Result<void> done = co_await loop::in_thread(packing->loop, work);
-  // The last chunk's buffer was cut to its size.
-  if (*buffer && number + 1 < packing->chunks.size())
-    packing->buffers.push_back(std::move(**buffer));
   if (done) packing->chunks[number] = std::move(*blob);
   if (!done && !packing->failed) packing->failed = done.error();
   --packing->busy;
@@ -93,6 +122,13 @@ loop::Task<Result<std::uint64_t>> send_all(std::shared_ptr<Packing> packing, Str
     if (!chunk) co_return chunk.error();
     bytes += chunk->bytes;
     Result<void> joined;
+    if (part && part->owner) {  // Lent memory is not added to.
+      Result<Blob> own = make_blob();
+      if (own) joined = append(*own, *part);
+      if (!own) joined = own.error();
+      if (!joined) co_return joined.error();
+      part = *std::move(own);
+    }
     if (part)
       joined = append(*part, *chunk);
     else

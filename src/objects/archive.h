@@ -21,7 +21,9 @@ class PackBuffer {
   /// Error: `system`.
   static Result<PackBuffer> make(std::size_t capacity);
   PackBuffer(PackBuffer&& other) noexcept
-      : blob_(std::move(other.blob_)), space_(std::exchange(other.space_, {})) {}
+      : blob_(std::move(other.blob_)),
+        space_(std::exchange(other.space_, {})),
+        cut_(other.cut_) {}
   PackBuffer& operator=(PackBuffer&&) = delete;
   ~PackBuffer();
 
@@ -30,21 +32,34 @@ class PackBuffer {
   void fill(std::size_t bytes) { blob_.bytes = bytes; }
   std::string_view view() const { return {space_.data(), blob_.bytes}; }
   /// The same as a file, which is exactly as long and stands at its start. Error: `system`.
-  Result<int> file() const;
+  Result<int> file();
+  /// False once file() has cut it.
+  bool usable() const { return !cut_; }
+  /// The descriptor, at its start, to be written; what is written counts after taken(), which
+  /// fails if it is more than there is space.
+  Result<int> begin();
+  Result<void> taken();
+  /// The bytes to be sent; `owner` keeps this buffer. Error: `system`.
+  Result<Blob> blob(std::shared_ptr<void> owner) const;
 
  private:
   PackBuffer() = default;
   Blob blob_;
   std::span<char> space_;
+  bool cut_ = false;
 };
 
-/// Makes gzip data of what is in the buffer: a file of one member or more. Called by several
-/// threads at once, each with a buffer of its own; may block.
-using Gzip = std::function<Result<Blob>(const PackBuffer& buffer)>;
+/// Makes gzip data of what is in the first buffer: a file of one member or more. The second has
+/// room for it (gzip_bytes_max()). Called by several threads at once, each with buffers of its own;
+/// may block.
+using Gzip = std::function<Result<void>(PackBuffer& bytes, PackBuffer& packed)>;
 
 /// libdeflate's fastest level, in members of 1 MiB. What hardly gets smaller (the numbers of a
 /// model do so by a tenth at most) is stored as it is: 50 times faster.
-Result<Blob> gzip_members(const PackBuffer& buffer);
+Result<void> gzip_members(PackBuffer& bytes, PackBuffer& packed);
+std::size_t gzip_bytes_max(std::size_t bytes);
+/// Whether packing would save less than a tenth, by samples.
+bool is_dense(std::string_view bytes);
 
 struct ArchiveOptions {
   Gzip gzip = gzip_members;

@@ -61,9 +61,12 @@ Result<std::string> slice(const TarPlan& plan, std::uint64_t offset, std::uint64
 /// gzip_members() of bytes in a buffer.
 Result<Blob> packed_members(std::string_view bytes) {
   PackBuffer buffer = TRY(PackBuffer::make(bytes.size() + 1));
+  const auto packed =
+      std::make_shared<PackBuffer>(TRY(PackBuffer::make(gzip_bytes_max(bytes.size()))));
   std::copy(bytes.begin(), bytes.end(), buffer.space().begin());
   buffer.fill(bytes.size());
-  return gzip_members(buffer);
+  TRY(gzip_members(buffer, *packed));
+  return packed->blob(packed);
 }
 
 std::string noise(std::size_t size) {

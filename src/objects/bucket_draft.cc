@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t buffer_bytes_max = 128 << 10;
 constexpr std::size_t small_bytes_max = 32 << 10;
 constexpr std::size_t whole_bytes_max = 64 << 10;
-constexpr std::size_t first_read_bytes = 4 << 10;
+constexpr std::size_t first_read_bytes = 1 << 10;
 constexpr std::size_t small_file_bytes_max = 4 << 20;
 constexpr std::uint64_t write_back_bytes = 16 << 20;  ///< Then the disk may begin.
 constexpr std::size_t copy_bytes_max = 1 << 30;
@@ -238,23 +238,17 @@ Result<OpenedObject> open_object_file(int folder, const std::string& name, bool 
   object.file = Fd(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC));
   if (!object.file) return fail_errno("object");
   const int fd = object.file.get();
-  if (read_small) {  // One read gives all of a small object, which a short read proves.
-    std::array<char, small_bytes_max> bytes;
-    const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), 0);
-    if (count < 0) return fail_errno("object");
-    const auto size = static_cast<std::size_t>(count);
-    if (size < bytes.size()) {
-      const std::string_view all(bytes.data(), size);
-      object.record = TRY(record_of(fd, size, all));
-      object.small.assign(all.substr(0, object.record.size));
-      object.is_small = true;
-      object.file.reset();
-      return object;
-    }
-  }
   struct stat status {};
   if (::fstat(fd, &status) != 0) return fail_errno("object");
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (read_small && file_bytes < small_bytes_max) {  // One read gives all.
+    object.small = TRY(read_end(fd, file_bytes, file_bytes));
+    object.record = TRY(record_of(fd, file_bytes, object.small));
+    object.small.resize(object.record.size);
+    object.is_small = true;
+    object.file.reset();
+    return object;
+  }
   const std::string end =
       TRY(read_end(fd, file_bytes, std::min<std::uint64_t>(file_bytes, first_read_bytes)));
   object.record = TRY(record_of(fd, file_bytes, end));

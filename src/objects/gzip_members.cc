@@ -1,8 +1,10 @@
+#include <fcntl.h>
 #include <libdeflate.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "objects/archive.h"
@@ -11,7 +13,8 @@ namespace muster::objects {
 namespace {
 
 constexpr std::size_t member_bytes = 1u << 20;  // libdeflate has no streams.
-constexpr std::size_t sample_bytes = 32u << 10;
+constexpr std::size_t sample_bytes = 16u << 10;
+constexpr std::size_t samples_of_many = 8;
 constexpr int fastest = 1;
 constexpr int stored = 0;
 
@@ -23,14 +26,25 @@ Packer make_packer(int level) {
   return packer;
 }
 
-/// Whether packing saves less than a tenth; tried with a piece from the middle.
-bool is_dense(const Packer& packer, std::string_view bytes) {
-  const std::string_view sample =
-      bytes.substr(bytes.size() / 2 - std::min(bytes.size(), sample_bytes) / 2, sample_bytes);
-  std::string packed(sample.size(), '\0');
+std::size_t packed_bytes(const Packer& packer, std::string_view sample) {
+  std::array<char, sample_bytes> packed;
   const std::size_t count = libdeflate_deflate_compress(packer.get(), sample.data(), sample.size(),
                                                         packed.data(), packed.size());
-  return count == 0 || count > sample.size() / 10 * 9;
+  return count == 0 ? sample.size() : count;
+}
+
+/// Of `samples` pieces, evenly spread.
+bool is_dense(const Packer& packer, std::string_view bytes, std::size_t samples) {
+  std::size_t all = 0;
+  std::size_t packed = 0;
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::size_t middle = bytes.size() / samples * i + bytes.size() / samples / 2;
+    const std::size_t from = middle - std::min(middle, sample_bytes / 2);
+    const std::string_view sample = bytes.substr(from, sample_bytes);
+    all += sample.size();
+    packed += packed_bytes(packer, sample);
+  }
+  return packed > all / 10 * 9;
 }
 
 }  // namespace
@@ -50,30 +64,64 @@ PackBuffer::~PackBuffer() {
   if (!space_.empty()) ::munmap(space_.data(), space_.size());
 }
 
-Result<int> PackBuffer::file() const {
+Result<int> PackBuffer::file() {
   const int fd = blob_.fd.get();
-  if (::ftruncate(fd, static_cast<off_t>(blob_.bytes)) != 0 || ::lseek(fd, 0, SEEK_SET) != 0)
-    return fail_errno("memfd");
+  if (blob_.bytes < space_.size()) {
+    if (::ftruncate(fd, static_cast<off_t>(blob_.bytes)) != 0) return fail_errno("memfd");
+    cut_ = true;
+  }
+  return begin();
+}
+
+Result<int> PackBuffer::begin() {
+  const int fd = blob_.fd.get();
+  if (::lseek(fd, 0, SEEK_SET) != 0) return fail_errno("memfd");
   return fd;
 }
 
-Result<Blob> gzip_members(const PackBuffer& buffer) {
+Result<void> PackBuffer::taken() {
+  const off_t end = ::lseek(blob_.fd.get(), 0, SEEK_CUR);
+  if (end < 0) return fail_errno("memfd");
+  if (static_cast<std::size_t>(end) > space_.size()) return fail(Errc::system, "memfd: too much");
+  blob_.bytes = static_cast<std::uint64_t>(end);
+  return {};
+}
+
+Result<Blob> PackBuffer::blob(std::shared_ptr<void> owner) const {
+  Fd fd(::fcntl(blob_.fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!fd) return fail_errno("memfd");
+  return Blob{std::move(fd), blob_.bytes, space_.data(), std::move(owner)};
+}
+
+std::size_t gzip_bytes_max(std::size_t bytes) {
+  const Packer plain = make_packer(stored);
+  const Packer fast = make_packer(fastest);
+  const std::size_t each = std::max(libdeflate_gzip_compress_bound(plain.get(), member_bytes),
+                                    libdeflate_gzip_compress_bound(fast.get(), member_bytes));
+  return (bytes / member_bytes + 1) * each;
+}
+
+bool is_dense(std::string_view bytes) {
+  return is_dense(make_packer(fastest), bytes, samples_of_many);
+}
+
+Result<void> gzip_members(PackBuffer& buffer, PackBuffer& into) {
   std::string_view bytes = buffer.view();
-  Blob blob = TRY(make_blob());
   const Packer fast = make_packer(fastest);
   const Packer plain = make_packer(stored);
-  std::string packed;
+  std::size_t size = 0;
   do {
     const std::string_view member = bytes.substr(0, member_bytes);
-    const Packer& packer = is_dense(fast, member) ? plain : fast;
-    packed.resize(libdeflate_gzip_compress_bound(packer.get(), member.size()));
-    const std::size_t count = libdeflate_gzip_compress(packer.get(), member.data(), member.size(),
-                                                       packed.data(), packed.size());
+    const Packer& packer = is_dense(fast, member, 1) ? plain : fast;
+    const std::size_t count =
+        libdeflate_gzip_compress(packer.get(), member.data(), member.size(),
+                                 into.space().data() + size, into.space().size() - size);
     CHECK_THAT(count > 0, "libdeflate's own bound holds");
-    TRY(append(blob, std::string_view(packed.data(), count)));
+    size += count;
     bytes.remove_prefix(member.size());
   } while (!bytes.empty());
-  return blob;
+  into.fill(size);
+  return {};
 }
 
 }  // namespace muster::objects

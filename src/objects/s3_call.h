@@ -33,7 +33,7 @@ struct S3Request {
   Pairs headers{};
   std::string body{};
   loop::HttpFilePart file{};
-  std::string file_hash{};  ///< Of `file`: hex of SHA-256; needed where is_plain().
+  std::string file_hash{};  ///< Of `file`: hex of SHA-256; needed where signs_payloads().
 };
 
 /// One try. An answer of any status is a success, with what S3 said of a failure. Goes once to
@@ -52,8 +52,10 @@ loop::Task<Result<S3Answer>> s3_once(std::shared_ptr<S3State> state, S3Request r
 /// As many tries as are worth it. Error: the last one's, which begins with the object's URL.
 loop::Task<Result<S3Answer>> s3_call(std::shared_ptr<S3State> state, S3Request request);
 
-/// The server is reached without TLS, so a payload's hash is signed.
-bool is_plain(const S3State& state, const std::string& bucket);
+/// Bytes go to the server in the clear over a network, so a payload's SHA-256 is signed, as AWS's
+/// clients do. With TLS, and to this machine itself, its checksum is, which finds damage as well
+/// and costs a tenth (decisions/0020).
+bool signs_payloads(const S3State& state, const std::string& bucket);
 
 /// One line about an answer that is no success. `origin`: where the credentials came from.
 Error s3_error(int status, const S3Failure& failure, const std::string& origin);

@@ -75,8 +75,8 @@ Result<void> check_unchanged(const Source& source) {
 /// PUT of a range: a whole object or one part of it.
 loop::Task<Result<StoredPart>> put(std::shared_ptr<S3State> state, S3Url to, Pairs query,
                                    loop::HttpFilePart part) {
-  const bool plain = is_plain(*state, to.bucket);
-  Result<Sums> sums = co_await sums_of(state->loop, part, plain);
+  const bool hashed = signs_payloads(*state, to.bucket);
+  Result<Sums> sums = co_await sums_of(state->loop, part, hashed);
   if (!sums) co_return sums.error().in(text_of(to));
   S3Request request{.method = "PUT",
                     .url = std::move(to),

@@ -29,7 +29,9 @@ struct Sums {
 Result<Sums> sums_of(const Blob& blob, bool with_sha256) {
   std::string_view bytes;
   void* at = nullptr;
-  if (blob.bytes > 0) {
+  if (blob.at != nullptr) {
+    bytes = {blob.at, blob.bytes};
+  } else if (blob.bytes > 0) {
     at = ::mmap(nullptr, blob.bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, blob.fd.get(), 0);
     if (at == MAP_FAILED) return fail_errno("mmap");
     bytes = {static_cast<const char*>(at), blob.bytes};
@@ -96,11 +98,11 @@ struct StreamUpload::State {
 
 loop::Task<Result<StoredPart>> StreamUpload::State::put(std::shared_ptr<State> state, Blob blob,
                                                         Pairs query) {
-  const bool plain = is_plain(*state->s3, state->to.bucket);
+  const bool hashed = signs_payloads(*state->s3, state->to.bucket);
   const auto shared = std::make_shared<Blob>(std::move(blob));
   const auto sums = std::make_shared<Sums>();
-  const std::function<Result<void>()> work = [shared, sums, plain]() -> Result<void> {
-    *sums = TRY(sums_of(*shared, plain));
+  const std::function<Result<void>()> work = [shared, sums, hashed]() -> Result<void> {
+    *sums = TRY(sums_of(*shared, hashed));
     return {};
   };
   Result<void> summed = co_await loop::in_thread(state->s3->loop, work);

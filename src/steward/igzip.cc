@@ -1,7 +1,6 @@
 #include "steward/igzip.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,24 +12,24 @@
 namespace muster::steward {
 namespace {
 
+constexpr std::size_t gzip_bytes_min = 18;
+
 /// From memory to memory, so that nobody waits for a pipe.
-Result<objects::Blob> by_igzip(const std::string& program, const objects::PackBuffer& buffer) {
-  const int in = TRY(buffer.file());
-  objects::Blob out = TRY(objects::make_blob());
+Result<void> by_igzip(const std::string& program, objects::PackBuffer& bytes,
+                      objects::PackBuffer& packed) {
+  const int in = TRY(bytes.file());
+  const int out = TRY(packed.begin());
   const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (!null) return fail_errno("/dev/null");
   const Command command{.argv = {program, "-1", "-c"}, .env = {}, .cwd = "/"};
-  const supervise::Stdio stdio{in, out.fd.get(), null.get(), {}};
-  const pid_t pid = TRY(supervise::spawn(command, stdio, {}));
+  const pid_t pid = TRY(supervise::spawn(command, {in, out, null.get(), {}}, {}));
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED) != 0)
     if (errno != EINTR) return fail_errno("waitid");
-  struct stat status {};
+  TRY(packed.taken());
   const bool well = info.si_code == CLD_EXITED && info.si_status == 0;
-  if (!well || ::fstat(out.fd.get(), &status) != 0 || status.st_size < 18)
-    return fail(Errc::system, program + " failed");
-  out.bytes = static_cast<std::uint64_t>(status.st_size);
-  return out;
+  if (!well || packed.view().size() < gzip_bytes_min) return fail(Errc::system, program + " failed");
+  return {};
 }
 
 }  // namespace
@@ -38,10 +37,9 @@ Result<objects::Blob> by_igzip(const std::string& program, const objects::PackBu
 objects::Gzip find_gzip(const Env& env) {
   const Result<std::string> program = supervise::find_program("igzip", env, "/");
   if (!program) return objects::gzip_members;
-  return [path = *program](const objects::PackBuffer& buffer) -> Result<objects::Blob> {
-    Result<objects::Blob> packed = by_igzip(path, buffer);
-    if (packed) return packed;
-    return objects::gzip_members(buffer);
+  return [path = *program](objects::PackBuffer& bytes, objects::PackBuffer& packed) {
+    if (!objects::is_dense(bytes.view()) && by_igzip(path, bytes, packed)) return Result<void>();
+    return objects::gzip_members(bytes, packed);
   };
 }
 
