@@ -71,10 +71,11 @@ fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is
 	done
 
 .PHONY: bench
-bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done sm  ## compare with bare mpirun and sagemaker-training, as ratios; figures of the server
+bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done build/s3-bench-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/server.py
+	$(PYTHON) bench/s3.py
 
 .PHONY: wheel
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs
@@ -158,6 +159,13 @@ build/reference-venv/.done: requirements-reference.txt
 	rm -rf build/reference-venv
 	python3 -m venv build/reference-venv
 	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+# A client of S3 that make bench measures beside ours.
+build/s3-bench-venv/.done: requirements-bench.txt
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
 
 # What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3.

@@ -1,61 +1,35 @@
-"""S3 of `sm server` in figures, beside moto's server: `bench/s3.py [--seconds N]`.
+"""S3 of `sm server`, and its clients, in figures: `bench/s3.py [--quick]`.
 
-moto keeps no connection for long, so its small requests would measure that: it gets the large file.
-Small requests go through bench/http_load.cc, signed beforehand (a signature is checked each time);
-one large file through boto3. Server and client share the machine: what counts is the ratio.
+Small requests go through bench/http_load.cc, signed beforehand (a signature is checked each time),
+on 16 connections. One large object goes through each client that is there (ours, curl, s5cmd, AWS
+CLI, boto3); what is told is CPU time, of the client and of the server. A model of float32 weights
+and logs is packed and stored as model.tar.gz, and by Python's tarfile. Other servers (versitygw,
+MinIO, moto) are measured beside ours where they are on PATH. Everything shares one machine: what
+counts is the ratios of one run.
 """
 
 import argparse
+import array
 import json
 import os
 import pathlib
-import resource
+import random
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(REPOSITORY / "tests" / "e2e"))
+sys.path[:0] = [str(REPOSITORY / "bench"), str(REPOSITORY / "tests" / "e2e")]
 
-from sm_server import SmServer  # noqa: E402
+from s3_clients import clients_of  # noqa: E402
+from s3_servers import other_servers  # noqa: E402
+from sm_server import SM, SmServer  # noqa: E402
 
 KEYS = 200
 CONNECTIONS = 16
-LARGE_BYTES = 256 << 20
-
-
-class MotoServer:
-    """Keeps its objects in memory and checks no signature."""
-
-    def __init__(self, folder: pathlib.Path):
-        self.program = shutil.which("moto_server") or ""
-        self.keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
-        self.port = 7799
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.process = None
-
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            [self.program, "-p", str(self.port)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            try:
-                urllib.request.urlopen(self.url, timeout=1)
-                return self
-            except OSError:
-                self.process.poll()
-        raise RuntimeError("moto_server did not start")
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 def client_of(server):
@@ -100,87 +74,199 @@ def load(server, program: pathlib.Path, folder: pathlib.Path, requests, seconds:
     if done.returncode != 0:
         return {"error": done.stderr.strip()[:200]}
     figures = json.loads(done.stdout)
+    if figures.pop("failed"):
+        raise RuntimeError(f"requests were refused: {done.stderr.strip()[:200]}")
     used = cpu_of(server.process.pid) - before
     figures["server_us_each"] = round(used / seconds / max(figures["per_second"], 1) * 1e6, 1)
     return figures
 
 
-def large(server, s3, folder: pathlib.Path) -> dict:
-    file = folder / "large"
-    file.write_bytes(os.urandom(LARGE_BYTES))
+def small_requests(server, s3, program, folder, seconds: float) -> dict:
+    """`new` keys are each written once; else KEYS of them over and over."""
     figures = {}
-    for name, work in {
-        "put": lambda: s3.upload_file(str(file), "bench", "large"),
-        "get": lambda: s3.download_file("bench", "large", str(folder / "back")),
-    }.items():
-        cpu, start = cpu_of(server.process.pid), time.monotonic()
-        own = resource.getrusage(resource.RUSAGE_SELF)
-        work()
-        took = time.monotonic() - start
-        after = resource.getrusage(resource.RUSAGE_SELF)
-        client = after.ru_utime + after.ru_stime - own.ru_utime - own.ru_stime
-        figures[name] = {
-            "mib_per_second": round((LARGE_BYTES >> 20) / took),
-            "server_cpu_s": round(cpu_of(server.process.pid) - cpu, 2),
-            "client_cpu_s": round(client, 2),
-        }
-    return figures
-
-
-def listing(s3) -> dict:
-    start = time.monotonic()
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket="bench", Prefix="many/")
-    count = sum(len(page.get("Contents", [])) for page in pages)
-    return {"keys": count, "seconds": round(time.monotonic() - start, 3)}
-
-
-def measure(server, program: pathlib.Path, folder: pathlib.Path, seconds: float, many: int) -> dict:
-    """All of it; without `seconds` the large file only."""
-    s3 = client_of(server)
-    s3.create_bucket(Bucket="bench")
-    figures = {}
-    if not seconds:
-        return {"large": large(server, s3, folder)}
     for size, name in ((4 << 10, "4k"), (64 << 10, "64k")):
         body = os.urandom(size)
-        puts = [signed(server, "PUT", f"{name}/{i}", body) for i in range(KEYS)]
-        gets = [signed(server, "GET", f"{name}/{i}", b"") for i in range(KEYS)]
-        figures[f"put {name}"] = load(server, program, folder, puts, seconds)
+        fresh = min(20_000, int(seconds * 8_000))
+        sets = {f"put {name}": KEYS, f"put {name} new": fresh}
+        for what, count in sets.items():
+            under = what.replace(" ", "-")
+            puts = [signed(server, "PUT", f"{under}/{i}", body) for i in range(count)]
+            figures[what] = load(server, program, folder, puts, seconds)
         for i in range(KEYS):
             s3.put_object(Bucket="bench", Key=f"{name}/{i}", Body=body)
+        gets = [signed(server, "GET", f"{name}/{i}", b"") for i in range(KEYS)]
         figures[f"get {name}"] = load(server, program, folder, gets, seconds)
-    figures["large"] = large(server, s3, folder)
-    if many:
-        puts = [signed(server, "PUT", f"many/{i:06}", b"x") for i in range(many)]
-        per_second = figures["put 4k"].get("per_second", 1000)
-        load(server, program, folder, puts, many / max(per_second, 100) * 1.5)
-        figures["listing"] = listing(s3)
-        figures["listing again"] = listing(s3)
     return figures
+
+
+def timed(command, env: dict[str, str]) -> tuple[float, float]:
+    """CPU of a command and of what it started, and its time."""
+    start = time.monotonic()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=env, **quiet) as process:
+        said = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]}: {said.decode()[-300:]}")
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - start
+
+
+def large(server, s3, folder: pathlib.Path, size: int) -> dict:
+    file, back = folder / "large", folder / "back"
+    piece = os.urandom(1 << 20)
+    with file.open("wb") as out:
+        for _ in range(size >> 20):
+            out.write(piece)
+    s3.upload_file(str(file), "bench", "large")
+    figures = {}
+    for name, client in clients_of(server, s3, REPOSITORY).items():
+        for what, command in {"get": client.get(back), "put": client.put(file, name)}.items():
+            before = cpu_of(server.process.pid)
+            cpu, took = timed(command, client.env)
+            used = cpu_of(server.process.pid) - before
+            figures[f"{what} {name}"] = {
+                "client_cpu_s": round(cpu, 2),
+                "server_cpu_s": round(used, 2),
+                "mib_per_second": round((size >> 20) / took),
+            }
+        assert back.stat().st_size == size, f"{name} left {back.stat().st_size} bytes"
+        back.unlink()
+    file.unlink()
+    return figures
+
+
+def listing(server, s3, program, folder, many: int, per_second: float) -> dict:
+    puts = [signed(server, "PUT", f"many/{i:06}", b"x") for i in range(many)]
+    load(server, program, folder, puts, many / max(per_second, 100) * 1.5)
+    figures = {}
+    for name in ("listing", "listing again"):
+        start = time.monotonic()
+        pages = s3.get_paginator("list_objects_v2").paginate(Bucket="bench", Prefix="many/")
+        count = sum(len(page.get("Contents", [])) for page in pages)
+        figures[name] = {"keys": count, "seconds": round(time.monotonic() - start, 3)}
+    return figures
+
+
+def write_models(folder: pathlib.Path, size: int) -> dict[str, pathlib.Path]:
+    """Weights as training leaves them (normal, float32), and a log."""
+    chance = random.Random(1)
+    weights = array.array("f", (chance.gauss(0, 0.02) for _ in range(1 << 20))).tobytes()
+    lines = "".join(
+        f"epoch {i} loss {chance.random():.6f} accuracy {chance.random():.6f}\n"
+        for i in range(100_000)
+    ).encode()
+    models = {}
+    for name, piece in (("weights", weights), ("text", lines)):
+        models[name] = folder / name / "algo-1" / "result" / "model"
+        models[name].mkdir(parents=True)
+        with (models[name] / name).open("wb") as out:
+            while out.tell() < size:
+                out.write(piece)
+    return models
+
+
+def archives(server, folder: pathlib.Path, size: int) -> dict:
+    """model.tar.gz as the platform stores it; MB of the model for each second of CPU."""
+    credentials = folder / "credentials"
+    keys = "".join(f"{name.lower()} = {value}\n" for name, value in server.keys.items())
+    credentials.write_text("[default]\n" + keys)
+    credentials.chmod(0o600)
+    access = {
+        "Endpoint": server.url,
+        "Region": "us-east-1",
+        "CredentialsFile": str(credentials),
+    }
+    figures = {}
+    for name, model in write_models(folder, size).items():
+        job = folder / name
+        spec = {
+            "TrainingJobName": name,
+            "OutputDataConfig": {"S3OutputPath": "s3://bench/out"},
+            "Muster": {"S3": access},
+        }
+        (job / "job.json").write_text(json.dumps(spec))
+        before = cpu_of(server.process.pid)
+        cpu, took = timed([SM, "steward", "--upload", job, "--completed"], os.environ.copy())
+        stored = json.loads((job / "uploaded.json").read_text())["model"]
+        python = "import sys, tarfile; tarfile.open('/dev/null', 'w:gz').add(sys.argv[1])"
+        part = folder / "part"
+        part.write_bytes((model / name).read_bytes()[: size >> 3])
+        theirs, _ = timed([sys.executable, "-c", python, part], os.environ.copy())
+        figures[f"model.tar.gz of {name}"] = {
+            "mb_per_cpu_s": round(size / cpu / 1e6),
+            "server_cpu_s": round(cpu_of(server.process.pid) - before, 2),
+            "mb_per_second": round(size / took / 1e6),
+            "shrunk_to": round(stored["object_bytes"] / stored["bytes"], 3),
+            "tarfile_mb_per_cpu_s": round((size >> 3) / theirs / 1e6),
+        }
+        shutil.rmtree(job)
+    return figures
+
+
+def show(figures: dict, title: str) -> None:
+    print(f"{title}:")
+    for name, one in figures.items():
+        print(f"  {name:24}" + "  ".join(f"{key} {value}" for key, value in one.items()))
+    sys.stdout.flush()
+
+
+def ratios(small: dict, big: dict, packed: dict) -> dict:
+    """What does not depend on how fast the machine is."""
+    found = {}
+    for other in [name.split()[1] for name in big if name.startswith("get ")]:
+        if other == "ours":
+            continue
+        for what in ("get", "put"):
+            own = big[f"{what} ours"]["client_cpu_s"]
+            theirs = max(big[f"{what} {other}"]["client_cpu_s"], 0.01)
+            found[f"{what}: ours / {other}"] = {"client_cpu": round(own / theirs, 2)}
+    for name, one in packed.items():
+        found[name] = {"times_tarfile": round(one["mb_per_cpu_s"] / one["tarfile_mb_per_cpu_s"], 1)}
+    for size in ("4k", "64k"):
+        put, get = small.get(f"put {size}", {}), small.get(f"get {size}", {})
+        if "server_us_each" in put and "server_us_each" in get:
+            share = put["server_us_each"] / max(get["server_us_each"], 0.1)
+            found[f"put / get {size}"] = {"server_cpu": round(share, 1)}
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--many", type=int, default=20_000, help="keys of the listing's bucket")
-    parser.add_argument("--no-moto", action="store_true")
+    parser.add_argument("--seconds", type=float, help="of each row of small requests")
+    parser.add_argument("--many", type=int, help="keys of the bucket that is listed")
+    parser.add_argument("--quick", action="store_true", help="256 MiB, one second, no listing")
     options = parser.parse_args()
-    program = REPOSITORY / "build" / "bench" / "http_load"
-    program.parent.mkdir(parents=True, exist_ok=True)
+    seconds = options.seconds or (1 if options.quick else 4)
+    many = options.many if options.many is not None else (0 if options.quick else 20_000)
+    size = (256 << 20) if options.quick else (1 << 30)
+    work = REPOSITORY / "build" / "bench"
+    work.mkdir(parents=True, exist_ok=True)
+    program = work / "http_load"
     source = REPOSITORY / "bench" / "http_load.cc"
     subprocess.run(["c++", "-std=c++20", "-O2", "-o", program, source], check=True)
-    (REPOSITORY / "build" / "bench").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=REPOSITORY / "build" / "bench") as name:
+    with tempfile.TemporaryDirectory(dir=work) as name:
         folder = pathlib.Path(name)
         with SmServer(folder) as server:
-            figures = measure(server, program, folder, options.seconds, options.many)
-            print(json.dumps({"muster": figures}, indent=1), flush=True)
-        moto = MotoServer(folder)
-        if options.no_moto or not moto.program:
-            print("moto_server is not on PATH: not compared", file=sys.stderr)
-            return
-        with moto as server:
-            print(json.dumps({"moto": measure(server, program, folder, 0, 0)}, indent=1))
+            s3 = client_of(server)
+            s3.create_bucket(Bucket="bench")
+            small = small_requests(server, s3, program, folder, seconds)
+            show(small, "sm server, 16 connections")
+            big = large(server, s3, folder, size)
+            show(big, f"one object of {size >> 20} MiB")
+            packed = archives(server, folder, size // 2)
+            show(packed, f"a model of {size >> 21} MiB")
+            if many:
+                rate = small["put 4k"].get("per_second", 1000)
+                show(listing(server, s3, program, folder, many, rate), "listing")
+            show(ratios(small, big, packed), "ratios")
+        for other in other_servers(folder):
+            with other as server:
+                s3 = client_of(server)
+                s3.create_bucket(Bucket="bench")
+                if server.keeps_connections:
+                    show(small_requests(server, s3, program, folder, seconds), server.name)
+                show(large(server, s3, folder, size >> 2), f"{server.name}, {size >> 22} MiB")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,7 @@ class PackBuffer {
   /// Error: `system`.
   static Result<PackBuffer> make(std::size_t capacity);
   PackBuffer(PackBuffer&& other) noexcept
-      : blob_(std::move(other.blob_)),
-        space_(std::exchange(other.space_, {})),
-        cut_(other.cut_) {}
+      : blob_(std::move(other.blob_)), space_(std::exchange(other.space_, {})), cut_(other.cut_) {}
   PackBuffer& operator=(PackBuffer&&) = delete;
   ~PackBuffer();
 

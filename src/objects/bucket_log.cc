@@ -32,8 +32,7 @@ Result<std::string> all_of(int fd, std::uint64_t bytes) {
   std::string text(bytes, '\0');
   std::size_t at = 0;
   while (at < text.size()) {
-    const ssize_t count =
-        ::pread(fd, text.data() + at, text.size() - at, static_cast<off_t>(at));
+    const ssize_t count = ::pread(fd, text.data() + at, text.size() - at, static_cast<off_t>(at));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return fail_errno("the bucket's log");
     at += static_cast<std::size_t>(count);
@@ -187,8 +186,7 @@ void BucketLog::sync() {
   {
     const std::lock_guard lock(mutex_);
     upto = last_;
-    for (std::size_t i = 0; i < due.size(); ++i)
-      due[i] = std::exchange(halves_[i].unsynced, false);
+    for (std::size_t i = 0; i < due.size(); ++i) due[i] = std::exchange(halves_[i].unsynced, false);
   }
   Result<void> done;
   for (std::size_t i = 0; i < due.size(); ++i)

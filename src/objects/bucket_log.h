@@ -60,7 +60,7 @@ class BucketLog {
     std::uint64_t size = 0;
     std::uint64_t room = 0;  ///< Bytes that the file has: written once, they cost no more metadata.
     bool unsynced = false;
-    bool settling = false;  ///< Full; the disk is taking what it speaks of.
+    bool settling = false;                  ///< Full; the disk is taking what it speaks of.
     std::unordered_set<std::size_t> files;  ///< Hashes of the names of those it speaks of.
   };
 

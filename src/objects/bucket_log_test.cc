@@ -224,8 +224,7 @@ TEST_CASE("bucket log: many threads wait for few syncs and all are on disk") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&lab, t] {
-      for (int i = 0; i < 50; ++i)
-        lab.write("aa/" + std::to_string(t), std::to_string(i));
+      for (int i = 0; i < 50; ++i) lab.write("aa/" + std::to_string(t), std::to_string(i));
     });
   for (std::thread& thread : threads) thread.join();
   const Said said = lab.start();

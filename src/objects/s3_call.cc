@@ -1,5 +1,7 @@
 #include "objects/s3_call.h"
 
+#include <arpa/inet.h>
+
 namespace muster::objects {
 namespace {
 
@@ -33,13 +35,18 @@ bool tokens_expired(const S3Failure& failure) {
          failure.code == "TokenRefreshRequired";
 }
 
-bool in_the_clear(const loop::HttpOrigin& origin) {
-  const bool here =
-      origin.host == "localhost" || origin.host == "::1" || origin.host.starts_with("127.");
-  return !origin.tls && !here;
+/// 127.0.0.0/8; a name may begin like that, too.
+bool is_loopback(const std::string& host) {
+  in_addr v4{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return host == "localhost" || host == "::1";
 }
 
 }  // namespace
+
+bool in_the_clear(const loop::HttpOrigin& origin) {
+  return !origin.tls && !is_loopback(origin.host);
+}
 
 S3State::S3State(loop::Loop& on, const Log& to, S3Client::Options with, S3Endpoint server,
                  std::string home_region, CredentialSources sources, const std::string& ca_roots)

@@ -52,9 +52,11 @@ loop::Task<Result<S3Answer>> s3_once(std::shared_ptr<S3State> state, S3Request r
 /// As many tries as are worth it. Error: the last one's, which begins with the object's URL.
 loop::Task<Result<S3Answer>> s3_call(std::shared_ptr<S3State> state, S3Request request);
 
-/// Bytes go to the server in the clear over a network, so a payload's SHA-256 is signed, as AWS's
-/// clients do. With TLS, and to this machine itself, its checksum is, which finds damage as well
-/// and costs a tenth (decisions/0020).
+/// Bytes go there over a network without TLS.
+bool in_the_clear(const loop::HttpOrigin& origin);
+
+/// Then a payload's SHA-256 is signed, as AWS's clients do. With TLS, and to this machine itself,
+/// its checksum is, which finds damage as well and costs a tenth (decisions/0020).
 bool signs_payloads(const S3State& state, const std::string& bucket);
 
 /// One line about an answer that is no success. `origin`: where the credentials came from.

@@ -12,8 +12,8 @@ namespace muster::objects {
 /// Bytes in memory that a request can send as a file: a memfd.
 struct Blob {
   Fd fd;
-  std::uint64_t bytes = 0;      ///< The file may be longer.
-  const char* at = nullptr;     ///< Where they are in memory, if they are mapped.
+  std::uint64_t bytes = 0;        ///< The file may be longer.
+  const char* at = nullptr;       ///< Where they are in memory, if they are mapped.
   std::shared_ptr<void> owner{};  ///< Of memory that is lent; kept for as long as it is needed.
 };
 /// An empty one. Error: `system`.

@@ -28,7 +28,8 @@ Result<void> by_igzip(const std::string& program, objects::PackBuffer& bytes,
     if (errno != EINTR) return fail_errno("waitid");
   TRY(packed.taken());
   const bool well = info.si_code == CLD_EXITED && info.si_status == 0;
-  if (!well || packed.view().size() < gzip_bytes_min) return fail(Errc::system, program + " failed");
+  if (!well || packed.view().size() < gzip_bytes_min)
+    return fail(Errc::system, program + " failed");
   return {};
 }
 

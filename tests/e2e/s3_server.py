@@ -119,8 +119,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(400, "MissingSecurityHeader", "x-amz-content-sha256")
         if said not in (None, "UNSIGNED-PAYLOAD", hashed):
             raise Refused(400, "XAmzContentSHA256Mismatch", "the body is not what was signed")
-        if said == "UNSIGNED-PAYLOAD" and not server.tls:
-            raise Refused(400, "InvalidRequest", "unsigned payload without TLS")
+        if said == "UNSIGNED-PAYLOAD" and not (server.tls or "x-amz-checksum-crc32" in names):
+            raise Refused(400, "InvalidRequest", "neither TLS nor a checksum that was signed")
         pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
         canonical_query = "&".join(
             f"{k}={v}" for k, v in sorted((quoted(k), quoted(v)) for k, v in pairs)

@@ -6,11 +6,12 @@ import hashlib
 import io
 import os
 import socket
+import threading
 import urllib.error
 import urllib.request
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from sm_server import SmServer
 
 BUCKET = "bucket"
@@ -305,3 +306,49 @@ def test_everything_is_there_after_a_kill(folder):
         assert s3.get_object(Bucket=BUCKET, Key="later")["Body"].read() == b"part"
         assert server.resident_kib() < 40 << 10
         assert server.stop() == 0
+
+
+def test_what_was_acknowledged_is_there_whole_when_the_server_is_killed_amid_puts(folder):
+    def body_of(thread: int, number: int) -> bytes:
+        return f"{thread} {number} ".encode() * (1 + number * 397 % 5000)
+
+    def write(s3, thread: int, acknowledged: list[int], enough) -> None:
+        while True:
+            number = acknowledged[thread] + 1
+            try:
+                s3.put_object(Bucket=BUCKET, Key=f"over/{thread}", Body=body_of(thread, number))
+                s3.put_object(Bucket=BUCKET, Key=f"once/{thread}/{number}", Body=b"new")
+            except (ClientError, BotoCoreError):
+                return
+            acknowledged[thread] = number
+            if sum(acknowledged) >= enough:
+                killing.set()
+
+    threads = 8
+    acknowledged = [0] * threads
+    with SmServer(folder) as server:
+        server.client("s3").create_bucket(Bucket=BUCKET)
+        for _ in range(3):
+            killing = threading.Event()
+            s3 = server.client("s3")
+            enough = sum(acknowledged) + 150
+            with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+                writers = [
+                    pool.submit(write, s3, thread, acknowledged, enough)
+                    for thread in range(threads)
+                ]
+                assert killing.wait(60)
+                server.kill()
+                for writer in writers:
+                    writer.result(60)
+            server.start()
+            s3 = server.client("s3")
+            pages = s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
+            listed = {o["Key"]: o["Size"] for page in pages for o in page["Contents"]}
+            for thread, number in enumerate(acknowledged):
+                got = s3.get_object(Bucket=BUCKET, Key=f"over/{thread}")["Body"].read()
+                assert got in (body_of(thread, number), body_of(thread, number + 1))
+                assert listed[f"over/{thread}"] == len(got)
+                missing = [i for i in range(1, number + 1) if f"once/{thread}/{i}" not in listed]
+                assert missing == []
+            assert all(size == 3 for key, size in listed.items() if key.startswith("once/"))
