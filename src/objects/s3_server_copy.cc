@@ -101,8 +101,9 @@ Result<bool> copy_span(const S3Call& call, Bucket& bucket, const OpenedObject& s
   TRY(read_span(source.file.get(), span, [&](std::string_view bytes) {
     md5.add(bytes);
     if (digest) digest->add(bytes);
-    return draft.add(bytes);
+    return Result<void>();
   }));
+  TRY(draft.add_file(source.file.get(), span.offset, span.bytes));
   record.modified = call.now;
   record.etag = hex(md5.finish());
   if (digest) record.checksum = KeptChecksum{*kind, base64(digest->finish()), true};
