@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ constexpr std::size_t first_read_bytes = 1 << 10;
 constexpr std::size_t small_file_bytes_max = 4 << 20;
 constexpr std::uint64_t write_back_bytes = 16 << 20;  ///< Then the disk may begin.
 constexpr std::size_t copy_bytes_max = 1 << 30;
+constexpr std::uint64_t kept_bytes_max = 64 << 20;
 
 std::string fresh_name() {
   static std::atomic<std::uint64_t> count = 0;
@@ -119,7 +121,14 @@ Result<void> Draft::begin() {
 Result<void> Draft::expect(std::uint64_t bytes) {
   if (bytes <= buffer_bytes_max) return {};
   TRY(begin());
-  const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+  struct statvfs disk {};
+  if (::fstatvfs(file_.get(), &disk) == 0 && bytes / disk.f_bsize > disk.f_bavail) {
+    errno = ENOSPC;
+    return fail_errno("room for the object");
+  }
+  // No more: what was only announced would take the space of others.
+  const auto kept_bytes = static_cast<off_t>(std::min(bytes, kept_bytes_max));
+  const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, kept_bytes);
   if (kept != 0 && errno == ENOSPC) return fail_errno("room for the object");
   return {};
 }

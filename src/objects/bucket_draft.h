@@ -22,7 +22,8 @@ class Draft {
   Draft& operator=(Draft&&) = delete;
   ~Draft();
 
-  /// Room for that many bytes, so that a full disk shows early. Error: `system`.
+  /// Room for that many bytes, so that a full disk shows early; 64 MiB of it are kept. Error:
+  /// `system`.
   Result<void> expect(std::uint64_t bytes);
   Result<void> add(std::string_view bytes);
   /// `bytes` of another file, from `offset` on; copied by the kernel, shared where it can.
