@@ -71,7 +71,7 @@ fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is
 	done
 
 .PHONY: bench
-bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done build/s3-bench-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
+bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/server.py
@@ -110,7 +110,7 @@ test-asan: build-asan
 	ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 
 .PHONY: test-e2e
-test-e2e: $(VENV)/.test-done build/reference-venv/.done wheel
+test-e2e: $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done wheel
 	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework and not sdk'
 
 .PHONY: test-python
@@ -161,15 +161,8 @@ build/reference-venv/.done: requirements-reference.txt
 	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
-# A client of S3 that make bench measures beside ours.
-build/s3-bench-venv/.done: requirements-bench.txt
-	rm -rf $(@D)
-	python3 -m venv $(@D)
-	$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
-	@touch $@
-
-# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3.
-build/sdk-venv/.done build/sdk3-venv/.done: build/%-venv/.done: requirements-%.txt
+# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours.
+build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done: build/%-venv/.done: requirements-%.txt
 	rm -rf $(@D)
 	python3 -m venv $(@D)
 	$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<

@@ -30,10 +30,9 @@ class Client:
 
 
 def program(repository: pathlib.Path, name: str) -> str | None:
-    """Of the bench's own environment, of the tests', or of PATH."""
-    folders = [repository / "build" / "s3-bench-venv" / "bin", repository / "build/venv/bin"]
-    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
-    return shutil.which(name, path=path)
+    """Of the tests' environment, or of PATH."""
+    folder = repository / "build" / "venv" / "bin"
+    return shutil.which(name, path=os.pathsep.join([str(folder), os.environ["PATH"]]))
 
 
 def clients_of(server, s3, repository: pathlib.Path) -> dict[str, Client]:

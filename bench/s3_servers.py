@@ -61,7 +61,9 @@ def other_servers(folder: pathlib.Path) -> list[OtherServer]:
         env = {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": secret}
         command = [program, "server", "--quiet", "--address", f"127.0.0.1:{port}", str(data)]
         found.append(OtherServer("MinIO", command, env, port, True))
-    if program := shutil.which("moto_server"):  # In memory, and it checks no signature.
+    repository = pathlib.Path(__file__).resolve().parents[1]
+    moto = repository / "build" / "moto-venv" / "bin" / "moto_server"
+    if moto.exists():  # In memory, and it checks no signature.
         port = free_port()
-        found.append(OtherServer("moto", [program, "-p", str(port)], {}, port, False))
+        found.append(OtherServer("moto", [str(moto), "-p", str(port)], {}, port, False))
     return found

@@ -138,15 +138,21 @@ CommandTree::CommandTree() : root("muster gathers machines into one training job
   add_describe(*root.add_subcommand("describe", "tell all about a job of a server"), describe);
   add_logs(*root.add_subcommand("logs", "print or follow the log of a job of a server"), logs);
   add_stop(*root.add_subcommand("stop", "stop a job of a server"), stop);
-  CLI::App* const env = root.add_subcommand("env", "print the training environment");
-  env->add_flag("--json", ignored, "as JSON");
-  env->add_flag("--shell", ignored, "as export statements");
-  CLI::App* const train = root.add_subcommand("train", "the entry point of a training container");
-  train->add_flag("--print-plan", ignored, "print the plan and exit");
-  const auto add_operator = [this](const char* name, std::initializer_list<const char*> flags) {
-    CLI::App* const app = root.add_subcommand(name, "run a distributed program over all hosts");
+  // Of other rooms: names only, for completion.
+  const auto add_named = [this](const char* name, const char* help,
+                                std::vector<const char*> flags) {
+    CLI::App* const app = root.add_subcommand(name, help);
     for (const char* flag : flags) app->add_flag(flag, ignored, "");
-    app->add_flag("--print-plan", ignored, "print the plan and exit");
+  };
+  add_named("server", "serve training jobs and S3 to AWS's clients",
+            {"--listen", "--data", "--config", "--check", "--insecure-http"});
+  add_named("key", "make, list and delete a server's access keys",
+            {"--data", "--config", "--json"});
+  add_named("env", "print the training environment", {"--json", "--shell", "--client"});
+  add_named("train", "the entry point of a training container", {"--print-plan"});
+  const auto add_operator = [&](const char* name, std::vector<const char*> flags) {
+    flags.push_back("--print-plan");
+    add_named(name, "run a distributed program over all hosts", std::move(flags));
   };
   add_operator("mpirun", {"--process_per_hosts", "--num_processes", "--custom_mpi_options"});
   add_operator("torchrun", {"--nproc-per-node", "--launcher"});

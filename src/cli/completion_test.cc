@@ -13,9 +13,10 @@ TEST_CASE("completion: every shell's script knows every command and flag") {
     CAPTURE(shell);
     const Result<std::string> script = completion_script(shell, tree.root);
     REQUIRE(script);
-    for (const char* word : {"fit", "clean", "doctor", "completion", "env", "hosts",
-                             "hyperparameter", "source-dir", "print-plan", "all", "help", "submit",
-                             "jobs", "describe", "logs", "stop", "follow", "json-file"}) {
+    for (const char* word :
+         {"fit",        "clean",      "doctor", "completion", "env",    "hosts",  "hyperparameter",
+          "source-dir", "print-plan", "all",    "help",       "submit", "jobs",   "describe",
+          "logs",       "stop",       "follow", "json-file",  "server", "listen", "key"}) {
       CAPTURE(word);
       CHECK(script->find(word) != std::string::npos);
     }

@@ -297,7 +297,6 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
     JobFinish end = failure(done.error());
     co_await finish(name, std::move(end));
   }
-  keys_.revoke_owned(name);
   ::unlink(credentials_file(name).c_str());
   running_.erase(name);
   schedule();

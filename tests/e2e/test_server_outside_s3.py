@@ -16,7 +16,7 @@ from process import wait_until
 from sm_server import SmServer
 from test_server_jobs import BUCKET, Job
 
-MOTO = pathlib.Path(__file__).parents[2] / "build" / "s3-clients" / "venv" / "bin" / "moto_server"
+MOTO = pathlib.Path(__file__).parents[2] / "build" / "moto-venv" / "bin" / "moto_server"
 
 SCRIPT = """
 import os
@@ -91,7 +91,7 @@ def config(folder, outside, mode: int = 0o600, **more) -> dict:
 def apart(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("apart")
     if request.param == "moto" and not MOTO.exists():
-        pytest.skip("build/s3-clients has no moto")
+        pytest.skip(f"{MOTO} is missing: make build/moto-venv/.done")
     (folder / "other").mkdir()
     outside = Moto(folder) if request.param == "moto" else SmServer(folder / "other")
     jobs = {"python": str(VENV / "bin" / "python")}
