@@ -208,16 +208,20 @@ Result<void> Runner::start() {
 /// What stayed when a server ended between a job's end and the removal of its folder. Where nothing
 /// was uploaded, the folder is kept for people: what is in it is nowhere else.
 loop::Task<> Runner::clean_up() {
+  const std::string jobs = machine_folder() + "/jobs";
   std::error_code none;
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(machine_folder() + "/jobs", none))
+  for (const auto& entry : std::filesystem::directory_iterator(jobs, none))
     names.push_back(entry.path().filename());
   for (const std::string& name : names) {
+    if (name.starts_with('.')) {  // Half made or half removed, and no job's.
+      std::filesystem::remove_all(jobs + "/" + name, none);
+      continue;
+    }
     const Result<std::optional<Job>> job = store_.job(name);
     if (!job || !*job || !is_terminal((*job)->state.status)) continue;
     ::unlink(credentials_file(name).c_str());
-    if (::access((machine_folder() + "/jobs/" + name + "/uploaded.json").c_str(), F_OK) != 0)
-      continue;
+    if (::access((jobs + "/" + name + "/uploaded.json").c_str(), F_OK) != 0) continue;
     Result<std::unique_ptr<engine::Run>> run = machine_.engine().attach(name);
     if (!run) continue;
     const Result<void> released = co_await (*run)->release(false);

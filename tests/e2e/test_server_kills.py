@@ -174,9 +174,12 @@ def test_what_a_killed_server_had_no_time_to_remove_goes_at_the_next_start(serve
         for file in ("lock", "kept"):
             (jobs / name / file).touch()
     (jobs / job.name / "uploaded.json").write_text("{}")
+    (jobs / ".new-abcdef").mkdir()
+    (jobs / ".new-abcdef" / "key").touch()
     (server.data / "keys" / job.name).touch()
     server.start()
     wait_until("it to go", lambda: not (jobs / job.name).exists(), END_SECONDS)
     assert not (server.data / "keys" / job.name).exists()
+    assert not (jobs / ".new-abcdef").exists()
     assert (jobs / "not-uploaded").exists()  # For people.
     shutil.rmtree(jobs / "not-uploaded")
