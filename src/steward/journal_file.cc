@@ -1,6 +1,7 @@
 #include "steward/journal_file.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr off_t reserve_bytes = 256 << 10;
 constexpr std::size_t pending_bytes_max = 1u << 20;
+constexpr std::uint64_t scarce_bytes = 64u << 20;
 
 std::string reserve_of(const std::string& path) {
   return path + ".reserve";
@@ -25,6 +27,16 @@ Result<void> make_reserve(const std::string& path) {
   if (error == 0) return {};
   errno = error;
   return fail_errno(path);
+}
+
+/// Where space is scarce it is taken first, all or nothing: readers follow the file, and would take
+/// the half of a record for the beginning of what comes in its place.
+Result<void> take_scarce_space(int fd, std::uint64_t at, std::size_t bytes) {
+  struct statvfs disk {};
+  if (::fstatvfs(fd, &disk) != 0 || disk.f_bavail * disk.f_bsize > scarce_bytes) return {};
+  const int taken =
+      ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes));
+  return taken != 0 && errno == ENOSPC ? fail_errno("write") : Result<void>();
 }
 
 }  // namespace
@@ -76,7 +88,8 @@ void JournalFile::append(job::Message kind, std::string_view payload) {
 }
 
 Result<void> JournalFile::write_out() {
-  const Result<void> written = write_all(fd_.get(), pending_);
+  Result<void> written = take_scarce_space(fd_.get(), written_bytes_, pending_.size());
+  if (written) written = write_all(fd_.get(), pending_);
   if (written) {
     written_bytes_ += pending_.size();
     written_seq_ = pending_seq_;
