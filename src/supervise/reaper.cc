@@ -38,17 +38,16 @@ bool is_child(pid_t pid) {
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// Exact, unlike any look at /proc: a subreaper's descendants all hang on a child of its own.
-bool has_children() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
 struct CloseDir {
   void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
 }  // namespace
+
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
 
 job::Outcome outcome_of(int code, int status) {
   if (code == CLD_EXITED) return job::Outcome::exited(status);

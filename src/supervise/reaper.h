@@ -56,4 +56,8 @@ job::Outcome outcome_of(int code, int status);
 /// All descendants of `root`, nearest first, from /proc. A snapshot: they may fork meanwhile.
 std::vector<pid_t> descendants(pid_t root);
 
+/// Whether a child lives or waits to be reaped. Exact, unlike any look at /proc: a subreaper's
+/// descendants all hang on a child of its own.
+bool has_children();
+
 }  // namespace muster::supervise

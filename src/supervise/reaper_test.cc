@@ -56,11 +56,6 @@ ssize_t read_byte(const Fd& fd) {
   return count;
 }
 
-bool has_children() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
 }  // namespace
 
 TEST_CASE("reaper: of a thousand quick children each one's own end is told once") {

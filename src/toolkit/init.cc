@@ -97,7 +97,7 @@ void kill_all(const Fd& signals) {
   while (Clock::now() < deadline) {
     for (const pid_t pid : supervise::descendants(::getpid())) ::kill(pid, SIGKILL);
     while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) info.si_pid = 0;
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    if (!supervise::has_children()) return;
     pollfd child_ends{signals.get(), POLLIN, 0};
     signalfd_siginfo taken{};
     ::poll(&child_ends, 1, look_again_ms);
@@ -110,11 +110,6 @@ bool lifeline_ended(int lifeline) {
   std::array<char, 64> ignored;
   const ssize_t count = ::read(lifeline, ignored.data(), ignored.size());
   return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
-}
-
-bool has_children() {
-  siginfo_t info{};
-  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 int follow(pid_t program, const Fd& signals, const InitArgs& given) {
@@ -140,7 +135,7 @@ int follow(pid_t program, const Fd& signals, const InitArgs& given) {
     }
     if (const std::optional<int> status = reap(program)) end = status;
     // A shell dies of the signal at once, what it started may still save its work.
-    if (end && !(given.everyone && stopping && has_children())) {
+    if (end && !(given.everyone && stopping && supervise::has_children())) {
       kill_all(signals);
       return *end;
     }
