@@ -1,5 +1,7 @@
 #include "base/frame.h"
 
+#include "base/little_endian.h"
+
 namespace muster {
 namespace {
 constexpr std::size_t header_bytes = 5;
@@ -7,8 +9,7 @@ constexpr std::size_t header_bytes = 5;
 
 void append_frame(std::string& out, std::uint8_t type, std::string_view payload) {
   CHECK_THAT(payload.size() <= frame_payload_bytes_max, "frame payload too long");
-  for (unsigned shift = 0; shift < 32; shift += 8)
-    out += static_cast<char>(static_cast<unsigned char>(payload.size() >> shift));
+  append_number(out, payload.size(), 4);
   out += static_cast<char>(type);
   out += payload;
 }
@@ -23,9 +24,7 @@ std::string encode(const Frame& frame) {
 Result<std::optional<Frame>> FrameReader::next() {
   const std::string_view rest = std::string_view(buffer_).substr(at_);
   if (rest.size() >= header_bytes) {
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-      length |= static_cast<std::size_t>(static_cast<unsigned char>(rest[i])) << (8 * i);
+    const std::size_t length = number_at(rest, 0, 4);
     if (length > frame_payload_bytes_max)
       return fail(Errc::protocol, "frame of " + std::to_string(length) + " bytes, limit " +
                                       std::to_string(frame_payload_bytes_max));

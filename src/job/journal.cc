@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/little_endian.h"
 
 namespace muster::job {
 namespace {
@@ -25,18 +26,6 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables() {
   return tables;
 }
 constexpr std::array<std::array<std::uint32_t, 256>, 8> tables = crc_tables();
-
-std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < width; ++i)
-    value |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
-  return value;
-}
-
-void append_number(std::string& out, std::uint64_t value, std::size_t width) {
-  for (std::size_t i = 0; i < width; ++i)
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
-}
 
 /// A field of a payload that must be text.
 Result<std::string> text_field(const Json& json, const char* name) {
@@ -83,9 +72,7 @@ void append_record(std::string& out, std::uint64_t seq, UnixMillis time, Message
   append_number(out, static_cast<std::uint64_t>(time.count()), 8);
   out += static_cast<char>(type_of(kind));
   out += payload;
-  const std::uint32_t crc = crc32c(std::string_view(out).substr(start + prefix_bytes));
-  for (std::size_t i = 0; i < 4; ++i)
-    out[start + 4 + i] = static_cast<char>(static_cast<unsigned char>(crc >> (8 * i)));
+  set_number(out, start + 4, crc32c(std::string_view(out).substr(start + prefix_bytes)), 4);
 }
 
 Result<std::optional<Record>> JournalReader::next() {

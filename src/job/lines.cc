@@ -1,5 +1,7 @@
 #include "job/lines.h"
 
+#include "base/little_endian.h"
+
 namespace muster::job {
 namespace {
 constexpr std::size_t header_bytes = 6;
@@ -11,9 +13,7 @@ std::string encode(const Lines& lines) {
   CHECK_THAT(lines.bytes.size() <= line_bytes_max, "a chunk of lines too long");
   std::string payload;
   payload.reserve(header_bytes + lines.bytes.size());
-  const std::uint32_t rank = static_cast<std::uint32_t>(lines.rank);
-  for (unsigned shift = 0; shift < 32; shift += 8)
-    payload += static_cast<char>(static_cast<unsigned char>(rank >> shift));
+  append_number(payload, static_cast<std::uint32_t>(lines.rank), 4);
   payload += static_cast<char>(lines.stream);
   payload += static_cast<char>((lines.part ? flag_part : 0) | (lines.alone ? flag_alone : 0));
   payload += lines.bytes;
@@ -24,10 +24,7 @@ Result<Lines> lines_from(std::string_view payload) {
   if (payload.size() < header_bytes) return fail(Errc::protocol, "lines cut short");
   if (payload.size() > header_bytes + line_bytes_max) return fail(Errc::protocol, "lines too long");
   Lines lines;
-  std::uint32_t rank = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    rank |= static_cast<std::uint32_t>(static_cast<unsigned char>(payload[i])) << (8 * i);
-  lines.rank = static_cast<int>(rank);
+  lines.rank = static_cast<int>(static_cast<std::uint32_t>(number_at(payload, 0, 4)));
   if (payload[4] != static_cast<char>(Stream::out) && payload[4] != static_cast<char>(Stream::err))
     return fail(Errc::protocol, "lines of an unknown stream");
   lines.stream = static_cast<Stream>(payload[4]);

@@ -1,7 +1,6 @@
 #include "objects/bucket_log_entry.h"
 
-#include <optional>
-
+#include "base/little_endian.h"
 #include "objects/crc.h"
 
 namespace muster::objects {
@@ -11,22 +10,11 @@ namespace {
 // length of the file's name (8), name, bytes. Least significant byte first.
 constexpr std::size_t sum_at = 4;
 constexpr std::size_t summed_from = 8;
-constexpr std::size_t number_at = 8;
+constexpr std::size_t filling_at = 8;
 constexpr std::size_t order_at = 16;
 constexpr std::size_t kind_at = 24;
 constexpr std::size_t name_bytes_at = 25;
 constexpr std::size_t name_at = 26;
-
-void set_number(std::string& bytes, std::size_t at, std::size_t size, std::uint64_t value) {
-  for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i) & 255);
-}
-
-std::uint64_t number_in(std::string_view bytes, std::size_t at, std::size_t size) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
-  return value;
-}
 
 std::uint32_t sum_of(std::string_view entry) {
   constexpr std::uint32_t all = 0xffffffff;
@@ -42,11 +30,11 @@ bool is_kind(char c) {
 /// The first entry, whole; empty if there is none.
 std::string_view first_entry(std::string_view log) {
   if (log.size() < name_at) return {};
-  const std::uint64_t size = number_in(log, 0, 4);
+  const std::uint64_t size = number_at(log, 0, 4);
   if (size < name_at || size > log.size()) return {};
   const std::string_view entry = log.substr(0, size);
-  if (number_in(entry, sum_at, 4) != sum_of(entry) || !is_kind(entry[kind_at])) return {};
-  if (name_at + number_in(entry, name_bytes_at, 1) > size) return {};
+  if (number_at(entry, sum_at, 4) != sum_of(entry) || !is_kind(entry[kind_at])) return {};
+  if (name_at + number_at(entry, name_bytes_at, 1) > size) return {};
   return entry;
 }
 
@@ -55,13 +43,13 @@ std::string_view first_entry(std::string_view log) {
 std::string encode_entry(const LogFilling& filling, const LogEntry& entry) {
   std::string bytes(name_at, '\0');
   bytes.reserve(name_at + entry.file.size() + entry.bytes.size());
-  set_number(bytes, number_at, 8, filling.number);
-  set_number(bytes, order_at, 8, filling.order);
+  set_number(bytes, filling_at, filling.number, 8);
+  set_number(bytes, order_at, filling.order, 8);
   bytes[kind_at] = static_cast<char>(entry.kind);
-  set_number(bytes, name_bytes_at, 1, entry.file.size());
+  set_number(bytes, name_bytes_at, entry.file.size(), 1);
   bytes.append(entry.file).append(entry.bytes);
-  set_number(bytes, 0, 4, bytes.size());
-  set_number(bytes, sum_at, 4, sum_of(bytes));
+  set_number(bytes, 0, bytes.size(), 4);
+  set_number(bytes, sum_at, sum_of(bytes), 4);
   return bytes;
 }
 
@@ -70,10 +58,10 @@ LogRead read_entries(std::string_view log) {
   while (true) {
     const std::string_view entry = first_entry(log.substr(read.bytes));
     if (entry.empty()) return read;
-    const LogFilling filling{number_in(entry, number_at, 8), number_in(entry, order_at, 8)};
+    const LogFilling filling{number_at(entry, filling_at, 8), number_at(entry, order_at, 8)};
     if (read.entries.empty()) read.filling = filling;
     if (filling.number != read.filling.number) return read;
-    const std::size_t name_bytes = number_in(entry, name_bytes_at, 1);
+    const std::size_t name_bytes = number_at(entry, name_bytes_at, 1);
     read.entries.push_back({static_cast<LogKind>(entry[kind_at]), entry.substr(name_at, name_bytes),
                             entry.substr(name_at + name_bytes)});
     read.bytes += entry.size();

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/little_endian.h"
+
 namespace muster::objects {
 namespace {
 
@@ -21,29 +23,17 @@ enum Field : char {
   field_part = 'p',
 };
 
-void add_u32(std::string& out, std::uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8)
-    out.push_back(static_cast<char>(value >> shift & 0xff));
-}
-
-std::uint32_t u32_at(std::string_view bytes) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  return value;
-}
-
 void add(std::string& out, char field, std::string_view bytes) {
   out.push_back(field);
-  add_u32(out, static_cast<std::uint32_t>(bytes.size()));
+  append_number(out, bytes.size(), 4);
   out.append(bytes);
 }
 
 /// Two texts in one field.
 void add(std::string& out, char field, std::string_view first, std::string_view second) {
   out.push_back(field);
-  add_u32(out, static_cast<std::uint32_t>(4 + first.size() + second.size()));
-  add_u32(out, static_cast<std::uint32_t>(first.size()));
+  append_number(out, 4 + first.size() + second.size(), 4);
+  append_number(out, first.size(), 4);
   out.append(first).append(second);
 }
 
@@ -62,8 +52,8 @@ std::string sealed(std::string fields) {
   const auto size = static_cast<std::uint32_t>(fields.size());
   const std::uint32_t sum = sum_of(fields);
   fields.append(magic);
-  add_u32(fields, size);
-  add_u32(fields, sum);
+  append_number(fields, size, 4);
+  append_number(fields, sum, 4);
   return fields;
 }
 
@@ -76,7 +66,7 @@ Result<std::string_view> opened(std::string_view bytes) {
   const std::size_t size = TRY(record_bytes(bytes));
   if (size != bytes.size()) return damaged();
   const std::string_view fields = bytes.substr(0, size - record_tail_bytes);
-  if (u32_at(bytes.substr(bytes.size() - 4)) != sum_of(fields)) return damaged();
+  if (number_at(bytes, bytes.size() - 4, 4) != sum_of(fields)) return damaged();
   return fields;
 }
 
@@ -86,7 +76,7 @@ struct Read {
 };
 Result<Read> next(std::string_view& fields) {
   if (fields.size() < 5) return damaged();
-  const std::size_t size = u32_at(fields.substr(1));
+  const std::size_t size = number_at(fields, 1, 4);
   if (size > fields.size() - 5) return damaged();
   const Read read{fields[0], fields.substr(5, size)};
   fields.remove_prefix(5 + size);
@@ -100,8 +90,8 @@ std::uint64_t number(std::string_view text) {
 }
 
 Result<void> add_pair(Pairs& pairs, std::string_view bytes) {
-  if (bytes.size() < 4 || u32_at(bytes) > bytes.size() - 4) return damaged();
-  const std::size_t size = u32_at(bytes);
+  if (bytes.size() < 4 || number_at(bytes, 0, 4) > bytes.size() - 4) return damaged();
+  const std::size_t size = number_at(bytes, 0, 4);
   pairs.emplace_back(bytes.substr(4, size), bytes.substr(4 + size));
   return {};
 }
@@ -182,7 +172,7 @@ Result<std::size_t> record_bytes(std::string_view end_of_file) {
   if (end_of_file.size() < record_tail_bytes) return damaged();
   const std::string_view tail = end_of_file.substr(end_of_file.size() - record_tail_bytes);
   if (!tail.starts_with(magic)) return damaged();
-  return std::size_t{u32_at(tail.substr(8))} + record_tail_bytes;
+  return number_at(tail, 8, 4) + record_tail_bytes;
 }
 
 Result<ObjectRecord> decode_record(std::string_view bytes) {
