@@ -102,6 +102,18 @@ class Job:
             SECONDS,
         )
 
+    def points(self, told: dict, statistics: list[str]) -> list[dict]:
+        """Of its metric, by the minute; `told` is its description."""
+        return self.server.client("cloudwatch").get_metric_statistics(
+            Namespace=GROUP,
+            MetricName="loss",
+            Dimensions=[{"Name": "TrainingJobName", "Value": self.name}],
+            StartTime=told["CreationTime"].timestamp() - 60,
+            EndTime=told["TrainingEndTime"].timestamp() + 60,
+            Period=60,
+            Statistics=statistics,
+        )["Datapoints"]
+
     def log(self) -> dict[str, list[str]]:
         """Lines by host."""
         logs = self.server.client("logs")
@@ -183,15 +195,7 @@ def test_an_mpi_job_trains_and_its_artifacts_come_out(server):
 def test_metrics_come_as_cloudwatch_tells_them(server):
     job = Job(server, MPI, hosts=1, processes=2)
     told = job.at_end()
-    points = server.client("cloudwatch").get_metric_statistics(
-        Namespace=GROUP,
-        MetricName="loss",
-        Dimensions=[{"Name": "TrainingJobName", "Value": job.name}],
-        StartTime=told["TrainingStartTime"].timestamp() - 60,
-        EndTime=told["TrainingEndTime"].timestamp() + 60,
-        Period=60,
-        Statistics=["Average", "Maximum"],
-    )["Datapoints"]
+    points = job.points(told, ["Average", "Maximum"])
     assert points and max(point["Maximum"] for point in points) == 0.5
 
 

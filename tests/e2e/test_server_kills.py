@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 from lab import VENV
 from process import wait_until
 from sm_server import SmServer
-from test_server_jobs import BUCKET, GROUP, Job
+from test_server_jobs import BUCKET, Job
 
 LINES = 100
 LIFE_SECONDS = 3.0  # About.
@@ -86,15 +86,7 @@ def is_whole(job: Job, hint: str) -> None:
         assert numbers == want, (hint, host, lines)
     whole = b"whole" * 100_000
     assert job.artifact() == {"algo-1": whole, "algo-2": whole}, hint
-    points = job.server.client("cloudwatch").get_metric_statistics(
-        Namespace=GROUP,
-        MetricName="loss",
-        Dimensions=[{"Name": "TrainingJobName", "Value": job.name}],
-        StartTime=told["CreationTime"].timestamp() - 60,
-        EndTime=told["TrainingEndTime"].timestamp() + 60,
-        Period=60,
-        Statistics=["SampleCount"],
-    )["Datapoints"]
+    points = job.points(told, ["SampleCount"])
     assert sum(point["SampleCount"] for point in points) == 2 * LINES, (hint, points)
     final = {each["MetricName"]: each["Value"] for each in told["FinalMetricDataList"]}
     assert final == {"loss": LINES - 1}, (hint, final)
