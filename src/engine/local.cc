@@ -13,7 +13,7 @@
 namespace muster::engine {
 namespace {
 
-constexpr std::uint32_t bridge_number = 254;
+constexpr std::uint32_t hosts_max = 253;  ///< What a /24 has room for, with an address to spare.
 constexpr std::chrono::seconds sweep_limit{60};
 
 /// 3 for "algo-3".
@@ -37,7 +37,6 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
     host.host = address.name;
     host.hosts = addresses;
     host.bridge = bridge;
-    host.bridge_address = address_in(subnet, bridge_number);
     host.prefix_length = subnet.prefix_length;
     host.state_folder = state;
     host.job_folder = job_folder;
@@ -52,7 +51,7 @@ Local::Local(Programs& programs, Options options)
     : programs_(programs), options_(std::move(options)) {}
 
 Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
-  if (spec.instance_count >= static_cast<int>(bridge_number))
+  if (spec.instance_count > static_cast<int>(hosts_max))
     return fail(Errc::invalid_input, "a job on one machine has at most 253 hosts, not " +
                                          std::to_string(spec.instance_count));
   TRY(job::check(spec));

@@ -141,9 +141,6 @@ Result<void> check(const HostSpec& spec) {
   if (spec.bridge.empty() || spec.bridge.size() > 15 || !all_of(spec.bridge, ""))
     return wrong("bridge", "an interface name of at most 15 letters and digits");
   if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
-  if (spec.bridge_address.empty() ||
-      spec.bridge_address.find_first_not_of("0123456789.") != std::string::npos)
-    return wrong("bridge_address", "a numeric IPv4 address");
   TRY(check_path("state_folder", spec.state_folder, false));
   TRY(check_path("job_folder", spec.job_folder, false));
   TRY(check_path("host_folder", spec.host_folder, false));
@@ -192,7 +189,6 @@ Json to_json(const HostSpec& spec) {
               {"host", spec.host},
               {"hosts", hosts},
               {"bridge", spec.bridge},
-              {"bridge_address", spec.bridge_address},
               {"prefix_length", spec.prefix_length},
               {"state_folder", spec.state_folder},
               {"job_folder", spec.job_folder},
@@ -253,7 +249,6 @@ Result<HostSpec> host_spec_from(const Json& json) {
       fields.take(inner);
     }
   fields.text("bridge", spec.bridge, true);
-  fields.text("bridge_address", spec.bridge_address, true);
   fields.integer("prefix_length", spec.prefix_length);
   fields.text("state_folder", spec.state_folder, true);
   fields.text("job_folder", spec.job_folder, true);

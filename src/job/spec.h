@@ -107,7 +107,6 @@ struct HostSpec {
   std::string host;                ///< "algo-K", one of `hosts`.
   std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
   std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
-  std::string bridge_address;      ///< The machine's own address on it; its subnet is the job's.
   int prefix_length = 24;
   std::string state_folder;  ///< muster's state on this machine (hidden from the host).
   std::string job_folder;    ///< <state>/jobs/<job>

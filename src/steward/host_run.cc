@@ -183,8 +183,8 @@ Result<void> HostRun::mount_and_connect() {
   TRY(container::enter_private_mounts());
   TRY(container::mount_machine_root(spec_.host_folder + "/layers/root",
                                     container::root_folder(spec_)));
-  const Fd joining = TRY(wait_for_shared_lock(spec_.job_folder, false));
-  network_.emplace(TRY(container::HostNetwork::open(spec_)));
+  Fd own = TRY(container::new_network_namespace());
+  network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(own))));
   return open_relay();
 }
 
@@ -401,7 +401,6 @@ loop::Task<> HostRun::take_down() {
   }
   if (const Result<Fd> leaving = wait_for_shared_lock(spec_.job_folder, true)) {
     container::remove_cgroup(container::cgroup_path(spec_));
-    container::remove_idle_bridge(spec_.bridge);
     container::remove_idle_cgroup("/muster/" + spec_.spec.name);
   }
 }

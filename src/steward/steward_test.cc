@@ -1,7 +1,10 @@
 #include "steward/steward.h"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -9,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -126,7 +130,7 @@ class TestJob {
   job::Spec& spec() { return spec_; }
   const std::string& state() const { return state_; }
   const std::string& submitter() const { return submitter_; }
-  const std::string& bridge() const { return bridge_; }
+  const std::string& subnet() const { return subnet_; }
   std::string folder() const { return state_ + "/jobs/" + spec_.name; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
@@ -141,7 +145,6 @@ class TestJob {
     host_spec.host = host;
     host_spec.hosts = hosts_;
     host_spec.bridge = bridge_;
-    host_spec.bridge_address = subnet_ + "254";
     host_spec.state_folder = state_;
     host_spec.job_folder = folder();
     host_spec.host_folder = folder(host);
@@ -312,6 +315,40 @@ TEST_CASE("steward: hosts of a job reach each other by name over the job's bridg
   CHECK(job.lines("algo-1", 0) == "listening\nheard algo-2\n");
   CHECK(job.end("algo-2").outcome.success());
   CHECK(job.left() == none);
+}
+
+/// The machine's own IPv4 addresses, loopback and the job's subnet included.
+std::vector<std::string> machine_addresses(const std::string& subnet) {
+  std::vector<std::string> found{"127.0.0.1", subnet + "254", subnet + "255"};
+  ifaddrs* first = nullptr;
+  REQUIRE(::getifaddrs(&first) == 0);
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* in = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
+    found.emplace_back(::inet_ntop(AF_INET, &in->sin_addr, text.data(), text.size()));
+  }
+  ::freeifaddrs(first);
+  return found;
+}
+
+TEST_CASE("steward: nothing of the machine answers a host, whatever it listens on") {
+  SKIP_UNLESS_HOSTS_RUN();
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  socklen_t length = sizeof(any);
+  REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&any), length) == 0);
+  REQUIRE(::listen(listener.get(), 8) == 0);
+  REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0);
+  TestJob job(1);
+  job.action("knock");
+  job.spec().environment["TEST_PORT"] = std::to_string(ntohs(any.sin_port));
+  std::string& addresses = job.spec().environment["TEST_ADDRESSES"];
+  for (const std::string& address : machine_addresses(job.subnet()))
+    addresses += (addresses.empty() ? "" : " ") + address;
+  CHECK(job.run("algo-1") == 0);
+  CHECK(job.lines("algo-1", 0) == "knocked\n");
 }
 
 TEST_CASE("steward: a failed host's exact end is told, and nothing of it is left") {
