@@ -36,6 +36,7 @@ class Stage {
     options.state = state();
     options.program = program();
     options.network_register = folder_ + "/subnets";
+    options.folder_register = folder_ + "/folders";
     options.env = {{"PATH", "/usr/bin:/bin"}};
     options.lifeline = lifeline;
     return Local(programs_, options);
