@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "container/id_map.h"
 #include "container/link.h"
 #include "loop/http.h"
 
@@ -42,11 +43,6 @@ class Visit {
   Fd home_;
 };
 
-/// Opens what `fd` does, for other processes too, while this process lives and keeps it.
-std::string path_of(const Fd& fd) {
-  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
-}
-
 /// Any socket of a namespace: requests through it are about that namespace's interfaces.
 Result<Fd> any_socket() {
   Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -55,12 +51,12 @@ Result<Fd> any_socket() {
 }
 
 Result<Fd> namespace_with_bridge(const std::string& bridge) {
-  Fd made = TRY(new_network_namespace());
-  const Visit visit = TRY(Visit::begin(made.get()));
+  HostNamespaces alone = TRY(open_namespaces(std::nullopt));
+  const Visit visit = TRY(Visit::begin(alone.network.get()));
   const Fd socket = TRY(any_socket());
   TRY(make_bridge(bridge));
   TRY(set_up(socket.get(), bridge));
-  return made;
+  return std::move(alone.network);
 }
 
 /// What `path` opens, if that is a network namespace with the job's bridge: the descriptor that a
@@ -92,15 +88,8 @@ Result<Fd> join_bridge(const job::HostSpec& spec) {
 
 }  // namespace
 
-Result<Fd> new_network_namespace() {
-  const Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  if (!home) return fail_errno("/proc/thread-self/ns/net");
-  if (::unshare(CLONE_NEWNET) != 0) return fail_errno("a network namespace");
-  Fd made(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  const Error error = made ? Error{} : fail_errno("a network namespace");
-  CHECK_THAT(::setns(home.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
-  if (!made) return error;
-  return made;
+std::string path_of(const Fd& fd) {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
 }
 
 Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host) {

@@ -38,9 +38,8 @@ class HostNetwork {
   Fd bridge_;  ///< The bridge's namespace.
 };
 
-/// A network namespace with nothing in it but a loopback interface that is down. The calling thread
-/// visits it and comes back. Errors: `denied` without root, `system`.
-Result<Fd> new_network_namespace();
+/// Opens what `fd` does, for other processes too, while this one lives and keeps it.
+std::string path_of(const Fd& fd);
 
 /// How a host reaches a server outside of its own network, which leads nowhere: by the same URL,
 /// through a relay that listens inside.

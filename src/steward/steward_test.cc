@@ -37,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds guard{60};
+constexpr std::int64_t first_id = 1'879'048'192;
 
 Env test_env() {
   return {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
@@ -51,8 +52,10 @@ std::string obstacle() {
   if (pid == 0) {
     const Result<std::string> folder = make_private_folder("/tmp", "muster-overlay-");
     bool works = folder && container::enter_private_mounts() &&
-                 container::mount_machine_root(*folder + "/layer", *folder + "/root");
-    container::unmount(*folder + "/root");
+                 container::make_layers(*folder + "/layers") &&
+                 container::mount_overlay("/usr", *folder + "/layers/usr", *folder + "/view", {});
+    container::unmount(*folder + "/view");
+    container::unmount(*folder + "/layers");
     works = remove_tree(*folder) && works;
     ::_exit(works ? 0 : 1);
   }
@@ -145,6 +148,7 @@ class TestJob {
     host_spec.host = host;
     host_spec.hosts = hosts_;
     host_spec.bridge = bridge_;
+    host_spec.first_id = first_id;
     host_spec.state_folder = state_;
     host_spec.job_folder = folder();
     host_spec.host_folder = folder(host);
@@ -278,7 +282,10 @@ TEST_CASE("steward: a host sees its own world, the job's files and nothing secre
   REQUIRE(parsed);
   const Json& report = *parsed;
   CHECK(report["hostname"] == "algo-1");
-  CHECK(report["shadow"] == "");
+  CHECK(report["shadow"] == "(none)");
+  CHECK(report["machine"] == Json::array());
+  CHECK(split_words(report["ids"].get<std::string>()) ==
+        Names{"0", std::to_string(first_id), "65536"});
   CHECK(report["ssh"] == Json::array());
   // Its state is under /tmp in this test, of which a host has its own.
   CHECK(report["state"] == Json::array());
@@ -508,14 +515,26 @@ TEST_CASE("steward: what runc refuses is told in one line, and nothing is left")
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit0");
-  REQUIRE(fs::remove(job.folder() + "/key"));
+  // Where it would mount /proc, there is a file.
+  REQUIRE(make_folders(job.folder("algo-1") + "/root"));
+  REQUIRE(write_file(job.folder("algo-1") + "/root/proc", ""));
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.outcome.kind == job::Outcome::Kind::failed);
   CHECK(end.outcome.text.find("runc: ") == 0);
-  CHECK(end.outcome.text.find("/key") != std::string::npos);
+  CHECK(end.outcome.text.find("/proc") != std::string::npos);
   CHECK(end.outcome.text.find('\n') == std::string::npos);
   CHECK(job.phases("algo-1") == Names{"Starting", "Downloading", "Training", "Failed"});
+  CHECK(job.left() == none);
+}
+
+TEST_CASE("steward: a file that a host needs and that is gone is named, and nothing is left") {
+  SKIP_UNLESS_HOSTS_RUN();
+  TestJob job(1);
+  REQUIRE(fs::remove(job.folder() + "/key"));
+  CHECK(job.run("algo-1") == 0);
+  const job::HostEnd end = job.end("algo-1");
+  CHECK(end.outcome == job::Outcome::failed(job.folder() + "/key: No such file or directory"));
   CHECK(job.left() == none);
 }
 
