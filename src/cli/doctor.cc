@@ -19,9 +19,15 @@
 namespace muster::cli {
 namespace {
 
+struct KernelVersion {
+  std::int64_t major = 0;
+  std::int64_t minor = 0;
+};
 /// pidfd_open, clone3, close_range: what muster takes for granted.
-constexpr int kernel_major_min = 5;
-constexpr int kernel_minor_min = 9;
+constexpr KernelVersion kernel_min{5, 9};
+/// Overlays over what is shown with translated owners.
+constexpr KernelVersion kernel_of_user_ids{5, 19};
+constexpr int cap_sys_resource = 24;
 
 bool has_file_system(const std::string& file_systems, const std::string& name) {
   for (const std::string& line : split(file_systems, '\n')) {
@@ -36,12 +42,21 @@ bool has_control_groups(const std::string& mountinfo) {
          mountinfo.find(" - cgroup ") != std::string::npos;
 }
 
-bool is_new_enough(const std::string& kernel) {
+bool is_new_enough(const std::string& kernel, KernelVersion least) {
   const std::vector<std::string> parts = split(kernel.substr(0, kernel.find('-')), '.');
   if (parts.size() < 2) return false;
   const std::int64_t major = parse_integer(parts[0]).value_or(0);
   const std::int64_t minor = parse_integer(parts[1]).value_or(0);
-  return major > kernel_major_min || (major == kernel_major_min && minor >= kernel_minor_min);
+  return major > least.major || (major == least.major && minor >= least.minor);
+}
+
+/// "CapEff:\t000001fffffeffff" in /proc/self/status.
+bool has_capability(const std::string& status, int number) {
+  constexpr std::string_view name = "CapEff:\t";
+  const std::size_t at = status.find(name);
+  if (at == std::string::npos) return false;
+  const char* const digits = status.c_str() + at + name.size();
+  return (std::strtoull(digits, nullptr, 16) >> number & 1) != 0;
 }
 
 /// The folder, or what is nearest above it.
@@ -70,6 +85,9 @@ MachineFacts machine_facts(const Env& env) {
   facts.file_systems = read_file("/proc/filesystems").value_or("");
   facts.mountinfo = read_file("/proc/self/mountinfo").value_or("");
   facts.seccomp_actions = read_file("/proc/sys/kernel/seccomp/actions_avail").value_or("");
+  facts.status = read_file("/proc/self/status").value_or("");
+  const std::string user_namespaces = read_file("/proc/sys/user/max_user_namespaces").value_or("0");
+  facts.user_namespaces = parse_integer(trim(user_namespaces)).value_or(0) > 0;
   facts.state_folder = platform::state_folder(env);
   facts.state_writable = ::access(nearest(facts.state_folder).c_str(), W_OK) == 0;
   return facts;
@@ -79,8 +97,8 @@ std::vector<Finding> findings(const MachineFacts& facts) {
   std::vector<Finding> all;
   all.push_back({"root", facts.root, true, facts.root ? "yes" : "hosts are containers",
                  "run sm as root: sudo sm ..."});
-  all.push_back(
-      {"kernel", is_new_enough(facts.kernel), true, facts.kernel, "Linux 5.9 or newer is needed"});
+  all.push_back({"kernel", is_new_enough(facts.kernel, kernel_min), true, facts.kernel,
+                 "Linux 5.9 or newer is needed"});
   all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
   all.push_back({"overlayfs", has_file_system(facts.file_systems, "overlay"), true,
                  "hosts write to a layer over the machine's files", "modprobe overlay"});
@@ -89,6 +107,14 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                  "mount -t cgroup2 none /sys/fs/cgroup"});
   all.push_back({"seccomp", facts.seccomp_actions.find("errno") != std::string::npos, true,
                  "hosts get a system call filter", "a kernel with CONFIG_SECCOMP_FILTER"});
+  const bool own_ids = is_new_enough(facts.kernel, kernel_of_user_ids) && facts.user_namespaces;
+  all.push_back(
+      {"user ids", own_ids, false, "root of a host is nobody on the machine",
+       "Linux 5.19 or newer and user.max_user_namespaces above 0; before, a host's root is "
+       "root by number"});
+  all.push_back({"oom score", has_capability(facts.status, cap_sys_resource), false,
+                 "server and stewards outlive jobs when memory runs out",
+                 "run sm with CAP_SYS_RESOURCE"});
   all.push_back({"state folder", facts.state_writable, true, facts.state_folder,
                  "make it writable, or name another in MUSTER_STATE"});
   all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));

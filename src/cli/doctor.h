@@ -15,6 +15,8 @@ struct MachineFacts {
   std::string file_systems;                ///< Text of /proc/filesystems.
   std::string mountinfo;                   ///< Text of /proc/self/mountinfo.
   std::string seccomp_actions;             ///< Text of /proc/sys/kernel/seccomp/actions_avail.
+  std::string status;                      ///< Text of /proc/self/status.
+  bool user_namespaces = false;            ///< The kernel makes some.
   std::string state_folder;
   bool state_writable = false;
 };

@@ -19,6 +19,8 @@ MachineFacts good_machine() {
           .file_systems = "nodev\tproc\n\text4\nnodev\toverlay\n",
           .mountinfo = "1 2 0:3 / /sys/fs/cgroup rw - cgroup2 none rw\n",
           .seccomp_actions = "kill_process errno allow\n",
+          .status = "CapPrm:\t0\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n",
+          .user_namespaces = true,
           .state_folder = "/var/lib/muster",
           .state_writable = true};
 }
@@ -31,6 +33,28 @@ TEST_CASE("doctor: a good machine is well, also without what only some jobs need
   CHECK(first_lack(facts, false) == "");
   CHECK(first_lack(facts, true) ==
         "mpirun is missing: apt-get install openmpi-bin (sm doctor tells all)");
+}
+
+TEST_CASE("doctor: what protects the machine from jobs, and is not there, is told") {
+  struct {
+    const char* what;
+    void (*spoil)(MachineFacts&);
+  } const cases[] = {
+      {"user ids", [](MachineFacts& f) { f.kernel = "5.18.0"; }},
+      {"user ids", [](MachineFacts& f) { f.user_namespaces = false; }},
+      {"oom score", [](MachineFacts& f) { f.status = "CapEff:\t000001fffeffffff\n"; }},
+      {"oom score", [](MachineFacts& f) { f.status = ""; }},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    CHECK(findings_text(findings(good_machine()), false).find("ok      " + std::string(c.what)) !=
+          std::string::npos);
+    MachineFacts facts = good_machine();
+    c.spoil(facts);
+    CHECK(is_well(findings(facts)));
+    CHECK(findings_text(findings(facts), false).find("absent  " + std::string(c.what)) !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("doctor: what is missing is named with what to do about it") {

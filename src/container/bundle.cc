@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "container/cgroup.h"
 #include "container/id_map.h"
 #include "container/network.h"
 #include "container/rootfs.h"
@@ -19,7 +20,8 @@ constexpr const char* train_path = "/usr/local/bin/train";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
 constexpr std::uint64_t open_files_soft_max = 65536;
-constexpr int processes_max = 16384;
+/// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
+constexpr int oom_score = 500;
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// What root in a container is used to and installers need; none that reaches the machine.
@@ -65,17 +67,19 @@ bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
 }
 
 Json mounts(const job::HostSpec& spec, const Facts& facts) {
-  const std::string shm_size = "size=" + std::to_string(spec.spec.shm_bytes);
+  const auto size = [](std::int64_t bytes) { return "size=" + std::to_string(bytes); };
+  const HostLimits& limits = facts.limits;
   Json all = Json::array({
       mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}),
       mount("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=64k"}),
       mount("/dev/pts", "devpts", "devpts",
             {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}),
-      mount("/dev/shm", "tmpfs", "shm", {"nosuid", "noexec", "nodev", "mode=1777", shm_size}),
+      mount("/dev/shm", "tmpfs", "shm",
+            {"nosuid", "noexec", "nodev", "mode=1777", size(limits.shm_bytes)}),
       mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
       mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}),
-      mount("/tmp", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777"}),
-      mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", "size=64m"}),
+      mount("/tmp", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777", size(limits.tmp_bytes)}),
+      mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", size(limits.run_bytes)}),
   });
   std::size_t number = 0;
   for (const Bind& bind : binds(spec, facts)) all.push_back(bind_mount(bind, number++));
@@ -109,17 +113,17 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
       {"env", env},
       {"capabilities", {{"bounding", held}, {"effective", held}, {"permitted", held}}},
       {"noNewPrivileges", true},
+      {"oomScoreAdj", oom_score},
       {"rlimits",
        Json::array(
            {Json{{"type", "RLIMIT_NOFILE"}, {"soft", open_files}, {"hard", facts.open_files_max}},
             Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}})}};
 }
 
-Json resources(const job::HostSpec& spec) {
+Json resources(const job::HostSpec& spec, const Facts& facts) {
   Json json{{"devices", Json::array({Json{{"allow", false}, {"access", "rwm"}}})},
-            {"pids", {{"limit", processes_max}}}};
-  const job::HostGroup* const group = job::group_of(spec.spec, spec.host);
-  const std::int64_t memory = group == nullptr ? spec.spec.memory_bytes : group->memory_bytes;
+            {"pids", {{"limit", facts.limits.processes}}}};
+  const std::int64_t memory = memory_of(spec);
   if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
   return json;
 }
@@ -133,7 +137,7 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
   if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
   namespaces.push_back(std::move(net));
   Json linux{{"cgroupsPath", cgroup_path(spec)},
-             {"resources", resources(spec)},
+             {"resources", resources(spec, facts)},
              {"namespaces", namespaces},
              {"rootfsPropagation", "private"},
              {"maskedPaths", masked},
@@ -176,8 +180,11 @@ std::string bundle_folder(const job::HostSpec& spec) {
 std::string container_id(const job::HostSpec& spec) {
   return spec.spec.name + "-" + spec.host;
 }
+std::string job_cgroup_path(const job::HostSpec& spec) {
+  return jobs_cgroup + ("/" + spec.spec.name);
+}
 std::string cgroup_path(const job::HostSpec& spec) {
-  return "/muster/" + spec.spec.name + "/" + spec.host;
+  return job_cgroup_path(spec) + "/" + spec.host;
 }
 
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
@@ -197,6 +204,11 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   all.push_back({spec.key_file, key_path});
   if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
   return all;
+}
+
+std::int64_t memory_of(const job::HostSpec& spec) {
+  const job::HostGroup* const group = job::group_of(spec.spec, spec.host);
+  return group == nullptr ? spec.spec.memory_bytes : group->memory_bytes;
 }
 
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "container/limits.h"
 #include "job/spec.h"
 
 namespace muster::container {
@@ -19,6 +20,7 @@ struct Facts {
   std::vector<std::string> binds;   ///< RootView::binds.
   std::vector<std::string> masks;   ///< Paths in the host that are covered, if they exist.
   std::vector<std::string> staged;  ///< Below /opt/ml, file systems of their own: "/code".
+  HostLimits limits;
   std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
 };
@@ -47,6 +49,10 @@ std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
 std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets
 /// "<job>-algo-K", the runtime's name of the container.
 std::string container_id(const job::HostSpec& spec);
+/// The host's own limit, 0: none. Pure.
+std::int64_t memory_of(const job::HostSpec& spec);
+/// "/muster/<job>"
+std::string job_cgroup_path(const job::HostSpec& spec);
 /// "/muster/<job>/algo-K"
 std::string cgroup_path(const job::HostSpec& spec);
 

@@ -27,7 +27,6 @@ job::HostSpec two_hosts() {
   spec.spec.python = "/venv/bin/python3";
   spec.spec.path = "/venv/bin:/usr/bin";
   spec.spec.grace = std::chrono::milliseconds(1500);
-  spec.spec.shm_bytes = 4096000;
   spec.host = "algo-2";
   spec.hosts = {{"algo-1", "10.177.0.1"}, {"algo-2", "10.177.0.2"}};
   spec.state_folder = "/state";
@@ -44,6 +43,7 @@ Facts facts() {
   facts.masks = {"/data/server"};
   facts.staged = {"/input/data/train"};
   facts.open_files_max = 20000;
+  facts.limits = {.processes = 300, .tmp_bytes = 5000, .run_bytes = 6000, .shm_bytes = 4096000};
   return facts;
 }
 
@@ -161,6 +161,11 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
   CHECK(has(mount_at(json, "/dev/shm")["options"], "size=4096000"));
   CHECK(mount_at(json, "/tmp")["type"] == "tmpfs");
   CHECK(mount_at(json, "/run")["type"] == "tmpfs");
+  CHECK(has(mount_at(json, "/tmp")["options"], "size=5000"));
+  CHECK(has(mount_at(json, "/run")["options"], "size=6000"));
+  CHECK(has(mount_at(json, "/dev/shm")["options"], "size=4096000"));
+  CHECK(json["linux"]["resources"]["pids"]["limit"] == 300);
+  CHECK(json["process"]["oomScoreAdj"] == 500);
   CHECK(source_of(two_hosts(), "/opt/ml") == "/state/jobs/demo/algo-2/ml");
   CHECK(source_of(two_hosts(), "/opt/ml/input/data/train") ==
         "/state/jobs/demo/algo-2/ml/input/data/train");

@@ -84,7 +84,7 @@ std::vector<int> processes_in(const std::string& path) {
 std::vector<std::string> jobs_with_cgroups() {
   std::set<std::string> jobs;
   for (const std::string& root : cgroup_roots())
-    for (const std::string& folder : folders_in(root + "/muster"))
+    for (const std::string& folder : folders_in(root + jobs_cgroup))
       jobs.insert(fs::path(folder).filename());
   return {jobs.begin(), jobs.end()};
 }

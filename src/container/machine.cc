@@ -154,6 +154,7 @@ Result<Machine> read_machine(const job::HostSpec& spec, const Env& env) {
   for (const std::string& path : spec.spec.read_only_binds) wanted.add(path);
   Machine machine;
   machine.program = TRY(own_program());
+  machine.size = TRY(machine_size());
   machine.muster_folders = TRY(private_folders(private_folder_register));
   machine.muster_folders.push_back(real_path(spec.state_folder));
   for (const std::string& path : spec.spec.hidden)

@@ -7,6 +7,7 @@
 
 #include "base/command.h"
 #include "base/result.h"
+#include "container/limits.h"
 #include "container/root_view.h"
 #include "job/spec.h"
 
@@ -23,7 +24,8 @@ struct Machine {
   std::string program;  ///< The running `sm`.
   RootView view;
   std::vector<std::string>
-      muster_folders;                   ///< Of all of muster's on the machine; no host sees them.
+      muster_folders;  ///< Of all of muster's on the machine; no host sees them.
+  MachineSize size;
   std::uint64_t open_files_max = 1024;  ///< Hard limit.
 };
 /// Reads the machine: its programs, the submitter's interpreter and PATH (a virtual environment is

@@ -300,6 +300,9 @@ container::Facts HostRun::facts() const {
       facts.masks.push_back(std::move(mask));
   }
   facts.staged = staged_;
+  facts.limits =
+      container::host_limits(container::job_limits(machine_.size), spec_.spec.instance_count,
+                             spec_.spec.shm_bytes, container::memory_of(spec_));
   facts.open_files_max = machine_.open_files_max;
   return facts;
 }
@@ -319,6 +322,13 @@ Result<void> HostRun::show(const container::Facts& facts) {
   return {};
 }
 
+/// The job's own limits, and those of all jobs together. Callers hold the job's lock.
+Result<void> HostRun::limit() {
+  const container::JobLimits limits = container::job_limits(machine_.size);
+  TRY(container::limit_cgroup(container::jobs_cgroup, limits));
+  return container::limit_cgroup(container::job_cgroup_path(spec_), limits);
+}
+
 loop::Task<Result<void>> HostRun::start_container() {
   const container::Facts found = facts();
   if (Result<void> shown = show(found); !shown) co_return shown.error();
@@ -332,6 +342,7 @@ loop::Task<Result<void>> HostRun::start_container() {
   enter(job::Phase::training);
   const Result<Fd> joining = wait_for_shared_lock(spec_.job_folder, false);
   if (!joining) co_return joining.error();
+  if (Result<void> limited = limit(); !limited) co_return limited.error();
   container::ContainerStdio stdio{std::move(out->write), std::move(err->write),
                                   std::move(stream->write), std::move(lifeline->read)};
   Result<Process> init = co_await runtime_->start(loop_, spec_, std::move(stdio));
@@ -467,7 +478,7 @@ loop::Task<> HostRun::take_down() {
   }
   if (const Result<Fd> leaving = wait_for_shared_lock(spec_.job_folder, true)) {
     container::remove_cgroup(container::cgroup_path(spec_));
-    container::remove_idle_cgroup("/muster/" + spec_.spec.name);
+    container::remove_idle_cgroup(container::job_cgroup_path(spec_));
   }
 }
 

@@ -61,6 +61,7 @@ class HostRun {
   Result<void> keep_checkpoints();
   container::Facts facts() const;
   Result<void> show(const container::Facts& facts);
+  Result<void> limit();
   loop::Task<Result<void>> start_container();
   /// Lets the other tasks run; an error if the host is no longer wanted.
   loop::Task<Result<void>> still_wanted();

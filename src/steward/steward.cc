@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/oom_score.h"
 #include "base/text.h"
 #include "job/spec.h"
 #include "steward/folders.h"
@@ -152,6 +153,7 @@ int steward_main(const Args& args, const Env& env) {
   }
   if (!given->upload_folder.empty()) return run_upload(*given, env, log);
   if (!may_begin(given->gate)) return 0;
+  outlive_others();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
   const Result<bool> done = run_host(*given, env);
   if (!done) log.error(done.error().text);

@@ -76,7 +76,7 @@ class Sweeper {
     for (const std::string& job : container::jobs_with_cgroups()) {
       const std::string folder = options_.state_folder + "/jobs/" + job;
       if (living_jobs_.contains(job) || !is_dead(folder)) continue;
-      const std::string path = "/muster/" + job;
+      const std::string path = container::jobs_cgroup + ("/" + job);
       std::error_code code;
       // Only for jobs that are known to be ours and dead: elsewhere one may be starting.
       if (fs::exists(folder, code))
@@ -84,7 +84,7 @@ class Sweeper {
       container::remove_cgroup(path);
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
-    container::remove_idle_cgroup("/muster");
+    container::remove_idle_cgroup(container::jobs_cgroup);
   }
 
   void job_folders() {

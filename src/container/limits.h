@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace muster::container {
+
+/// What jobs may use of a machine. Reasons and figures: docs/decisions/0024.
+
+struct MachineSize {
+  std::int64_t memory_bytes = 0;
+  std::int64_t processes = 0;  ///< The kernel's own limit, threads included.
+
+  bool operator==(const MachineSize&) const = default;
+};
+/// Error: `system` when /proc cannot be read.
+Result<MachineSize> machine_size();
+
+/// The most that one job may have, and all jobs together: less than the machine, so that a job that
+/// takes all it can leaves the server, its stewards and a shell to look with. Pure.
+struct JobLimits {
+  std::int64_t memory_bytes = 0;
+  std::int64_t processes = 0;
+};
+JobLimits job_limits(const MachineSize& machine);
+
+/// One host's part. Its file systems in memory, full, together take less than its part of the job's
+/// memory; what is in them counts as the job's. Pure.
+struct HostLimits {
+  std::int64_t processes = 0;
+  std::int64_t tmp_bytes = 0;
+  std::int64_t run_bytes = 0;
+  std::int64_t shm_bytes = 0;
+};
+/// `shm_bytes` is what the job asks for /dev/shm; `memory_bytes` a limit of the host's own, 0:
+/// none.
+HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
+                       std::int64_t memory_bytes);
+
+/// Makes the control group `path` ("/muster", "/muster/<job>") in the hierarchies of memory and
+/// processes and limits it; done again, it does nothing more. What the machine has no hierarchy for
+/// stays without a limit. Error: `system`.
+Result<void> limit_cgroup(const std::string& path, const JobLimits& limits);
+
+}  // namespace muster::container

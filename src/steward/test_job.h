@@ -1,0 +1,256 @@
+#pragma once
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "container/cgroup.h"
+#include "container/process.h"
+#include "container/rootfs.h"
+#include "container/runtime.h"
+#include "job/journal.h"
+#include "job/lines.h"
+#include "job/spec.h"
+#include "loop/loop.h"
+#include "steward/folders.h"
+#include "steward/steward.h"
+#include "steward/sweep.h"
+
+/// For the tests of this room: jobs on this machine with stewards as children of the test.
+namespace muster::steward {
+namespace fs = std::filesystem;
+
+inline constexpr std::chrono::seconds guard{60};
+inline constexpr std::int64_t first_id = 1'879'048'192;
+
+inline Env test_env() {
+  return {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+          {"HOME", "/root"}};
+}
+
+/// Why hosts cannot run here; empty if they can.
+inline std::string obstacle() {
+  if (::geteuid() != 0) return "needs root";
+  if (!container::Runtime::find(test_env())) return "needs runc";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const Result<std::string> folder = make_private_folder("/tmp", "muster-overlay-");
+    bool works = folder && container::enter_private_mounts() &&
+                 container::make_layers(*folder + "/layers") &&
+                 container::mount_overlay("/usr", *folder + "/layers/usr", *folder + "/view", {});
+    container::unmount(*folder + "/view");
+    container::unmount(*folder + "/layers");
+    works = remove_tree(*folder) && works;
+    ::_exit(works ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return status == 0 ? "" : "needs overlay mounts";
+}
+
+#define SKIP_UNLESS_HOSTS_RUN()                \
+  do {                                         \
+    static const std::string why = obstacle(); \
+    if (!why.empty()) {                        \
+      MESSAGE("skipped: " << why);             \
+      return;                                  \
+    }                                          \
+  } while (false)
+
+/// Runs a coroutine to its end, at most until the guard.
+template <class T>
+T await(loop::Loop& loop, loop::Task<T> task) {
+  std::optional<T> result;
+  auto store = [](loop::Loop& on, loop::Task<T> inner, std::optional<T>& into) -> loop::Task<> {
+    into = co_await std::move(inner);
+    on.stop();
+  };
+  auto watch = [](loop::Loop& on) -> loop::Task<> {
+    loop::Timer timer(on);
+    const bool came = co_await timer.after(guard);
+    if (came) on.stop();
+  };
+  loop.context().restart();
+  loop.spawn(store(loop, std::move(task), result));
+  loop.spawn(watch(loop));
+  loop.run();
+  REQUIRE_MESSAGE(result.has_value(), "the guard of 60 s passed");
+  return *std::move(result);
+}
+
+/// A job's folders on this machine, with stewards as children of the test.
+class TestJob {
+ public:
+  explicit TestJob(int hosts) {
+    const std::string bytes = random_bytes(5);
+    state_ = *make_private_folder("/tmp", "muster-st-");
+    submitter_ = *make_private_folder("/tmp", "muster-sub-");
+    spec_.name = "t-" + hex(bytes.substr(0, 4));
+    spec_.grace = std::chrono::seconds(20);
+    spec_.path = test_env()["PATH"];
+    spec_.read_only_binds = {submitter_ + "/bound"};
+    for (const char* folder : {"/data", "/code", "/bound"})
+      REQUIRE(make_folders(submitter_ + folder));
+    REQUIRE(write_file(submitter_ + "/data/file", "input"));
+    REQUIRE(write_file(submitter_ + "/code/script.py", "code"));
+    REQUIRE(write_file(submitter_ + "/bound/file", "bound"));
+    bridge_ = "mu" + hex(bytes.substr(0, 4));
+    subnet_ = "10.233." + std::to_string(static_cast<unsigned char>(bytes[4])) + ".";
+    REQUIRE(make_folders(folder(), 0700));
+    REQUIRE(write_file(folder() + "/key", "secret", 0600));
+    lock_ = *take_lock(folder() + "/lock");
+    for (int i = 1; i <= hosts; ++i)
+      hosts_.push_back({"algo-" + std::to_string(i), subnet_ + std::to_string(i)});
+  }
+  ~TestJob() {
+    for (const pid_t pid : started_)
+      if (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+      }
+    lock_.reset();
+    static_cast<void>(sweep({state_, true}, test_env()));
+    static_cast<void>(remove_tree(state_));
+    static_cast<void>(remove_tree(submitter_));
+  }
+
+  job::Spec& spec() { return spec_; }
+  const std::string& state() const { return state_; }
+  const std::string& submitter() const { return submitter_; }
+  const std::string& subnet() const { return subnet_; }
+  std::string folder() const { return state_ + "/jobs/" + spec_.name; }
+  std::string folder(const std::string& host) const { return folder() + "/" + host; }
+  void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
+  void unlock() { lock_.reset(); }
+
+  job::HostSpec host_spec(const std::string& host) const {
+    job::HostSpec host_spec;
+    host_spec.spec = spec_;
+    host_spec.spec.instance_count = static_cast<int>(hosts_.size());
+    host_spec.spec.environment["TEST_STATE"] = state_;
+    host_spec.spec.environment["TEST_BOUND"] = submitter_ + "/bound";
+    host_spec.host = host;
+    host_spec.hosts = hosts_;
+    host_spec.bridge = bridge_;
+    host_spec.first_id = first_id;
+    host_spec.state_folder = state_;
+    host_spec.job_folder = folder();
+    host_spec.host_folder = folder(host);
+    host_spec.key_file = folder() + "/key";
+    return host_spec;
+  }
+
+  /// Starts a steward in a process of its own; `lifeline` is the end that it watches.
+  pid_t start(const std::string& host, const Pipe* lifeline = nullptr) {
+    const std::string file = folder(host) + ".json";
+    REQUIRE(write_file(file, to_text(job::to_json(host_spec(host))), 0600));
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      Args args{"--spec", file};
+      if (lifeline != nullptr)
+        args.insert(args.end(), {"--lifeline", std::to_string(lifeline->read.get())});
+      // Locks of this test's jobs and its ends of lifelines must not live on in a steward.
+      for (int fd = 3; fd < 256; ++fd)
+        if (lifeline == nullptr || fd != lifeline->read.get()) ::close(fd);
+      ::_exit(steward_main(args, test_env()));
+    }
+    started_.push_back(pid);
+    return pid;
+  }
+
+  /// The exit status of a steward, as waitpid gives it.
+  int wait(pid_t pid) {
+    loop::Loop loop;
+    container::Process process = *container::Process::open(pid);
+    const job::Outcome outcome = await(loop, process.ended(loop));
+    std::replace(started_.begin(), started_.end(), pid, pid_t{-1});
+    return job::exit_code(outcome);
+  }
+  int run(const std::string& host) { return wait(start(host)); }
+
+  std::vector<job::Record> records(const std::string& host) const {
+    job::JournalReader reader;
+    reader.feed(read_file(folder(host) + "/journal", 512u << 20).value_or(""));
+    std::vector<job::Record> records;
+    while (true) {
+      Result<std::optional<job::Record>> record = reader.next();
+      REQUIRE(record);
+      if (!*record) return records;
+      records.push_back(**std::move(record));
+    }
+  }
+  std::vector<std::string> phases(const std::string& host) const {
+    std::vector<std::string> phases;
+    for (const job::Record& record : records(host))
+      if (record.kind == job::Message::phase)
+        phases.emplace_back(phase_name(job::phase_from(record.payload)->phase));
+    return phases;
+  }
+  /// All lines of `rank`.
+  std::string lines(const std::string& host, int rank) const {
+    std::string text;
+    for (const job::Record& record : records(host)) {
+      if (record.kind != job::Message::lines) continue;
+      const job::Lines lines = *job::lines_from(record.payload);
+      if (lines.rank == rank) text += lines.bytes;
+    }
+    return text;
+  }
+  job::HostEnd end(const std::string& host) const {
+    for (const job::Record& record : records(host))
+      if (record.kind == job::Message::outcome)
+        if (const auto end = job::host_end_from(record.payload); end && *end) return **end;
+    FAIL("no end in the journal of " << host);
+    return {};
+  }
+
+  /// Waits until the guest of `host` has said `text`.
+  void wait_for_line(const std::string& host, const std::string& text) const {
+    const TimePoint deadline = Clock::now() + guard;
+    while (lines(host, 0).find(text) == std::string::npos) {
+      REQUIRE(Clock::now() < deadline);
+      ::sched_yield();
+    }
+  }
+  pid_t init_pid(const std::string& host) const {
+    return static_cast<pid_t>(*parse_integer(trim(*read_file(folder(host) + "/bundle/pid"))));
+  }
+
+  /// What of this job is left on the machine, besides its folder.
+  std::vector<std::string> left() const {
+    std::vector<std::string> left;
+    for (const auto& entry : fs::directory_iterator("/sys/class/net"))
+      if (entry.path().filename().string().find(bridge_) == 0) left.push_back(entry.path());
+    for (const container::KnownContainer& known : container::known_containers())
+      if (known.id.find(spec_.name) == 0) left.push_back("container " + known.id);
+    if (container::has_cgroup("/muster/" + spec_.name)) left.push_back("cgroup " + spec_.name);
+    if (read_file("/proc/self/mountinfo")->find(spec_.name) != std::string::npos)
+      left.push_back("mount");
+    return left;
+  }
+  bool folders_left(const std::string& host) const {
+    return fs::exists(folder(host) + "/layers") || fs::exists(folder(host) + "/root") ||
+           fs::exists(folder(host) + "/ml") || fs::exists(folder(host) + "/control.sock");
+  }
+
+ private:
+  job::Spec spec_;
+  std::string state_, submitter_, bridge_, subnet_;
+  std::vector<job::HostAddress> hosts_;
+  std::vector<pid_t> started_;
+  Fd lock_;
+};
+
+using Names = std::vector<std::string>;
+inline const Names none;
+
+}  // namespace muster::steward
