@@ -34,9 +34,11 @@ CONNECTIONS = 16
 
 def client_of(server):
     import boto3
+    from botocore.config import Config
 
     return boto3.client(
         "s3",
+        config=Config(signature_version="s3v4"),  # Presigned URLs for curl, too.
         endpoint_url=server.url,
         region_name="us-east-1",
         aws_access_key_id=server.keys["AWS_ACCESS_KEY_ID"],

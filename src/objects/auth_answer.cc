@@ -91,7 +91,7 @@ std::string completed(std::string_view text, const std::string& detail) {
 /// The texts that stand alone in S3's answer.
 bool detail_is_text(AuthFailure failure) {
   return failure == AuthFailure::malformed_query || failure == AuthFailure::bad_expires ||
-         failure == AuthFailure::denied;
+         failure == AuthFailure::denied || failure == AuthFailure::unsupported;
 }
 
 }  // namespace
@@ -107,7 +107,9 @@ AwsError answer_to(const Refused& refused, Dialect dialect) {
     return error;
   }
   std::string text = completed(row.text, refused.detail);
-  if (refused.failure == AuthFailure::denied && !refused.detail.empty()) text = refused.detail;
+  const bool own_text =
+      refused.failure == AuthFailure::denied || refused.failure == AuthFailure::unsupported;
+  if (own_text && !refused.detail.empty()) text = refused.detail;
   if (dialect == Dialect::json) return {std::string(row.json), std::move(text), 400, {}};
   return {std::string(row.query), std::move(text), row.query_status, {}};
 }

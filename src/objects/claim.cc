@@ -149,6 +149,7 @@ std::optional<std::string> query_parameter(const RequestHead& head, std::string_
 ClaimKind claim_kind(const RequestHead& head) {
   const std::string_view authorization = head.header("authorization").value_or("");
   if (authorization.starts_with(algorithm)) return ClaimKind::header_v4;
+  if (authorization.starts_with("AWS ")) return ClaimKind::version_2;
   if (!authorization.empty()) return ClaimKind::unsupported;
   const std::string_view query = head.query();
   if (query.empty()) return ClaimKind::none;
@@ -157,7 +158,7 @@ ClaimKind claim_kind(const RequestHead& head) {
   if (query_parameter(head, "X-Amz-Credential") || query_parameter(head, "X-Amz-Signature"))
     return ClaimKind::query_v4;
   if (query_parameter(head, "AWSAccessKeyId") || query_parameter(head, "Signature"))
-    return ClaimKind::query_v2;
+    return ClaimKind::version_2;
   return ClaimKind::none;
 }
 
@@ -223,26 +224,6 @@ std::variant<Claim, Refused> claim_of_query(const RequestHead& head) {
   claim.token = claim.kept(query_parameter(head, "X-Amz-Security-Token").value_or(""));
   claim.payload = claim.kept(query_parameter(head, "X-Amz-Content-Sha256").value_or(""));
   if (claim.payload.empty()) claim.payload = head.header("x-amz-content-sha256").value_or("");
-  return claim;
-}
-
-std::variant<ClaimV2, Refused> claim_v2_of_query(const RequestHead& head) {
-  ClaimV2 claim;
-  claim.access_key = query_parameter(head, "AWSAccessKeyId").value_or("");
-  claim.signature = query_parameter(head, "Signature").value_or("");
-  claim.expires_text = query_parameter(head, "Expires").value_or("");
-  claim.token = query_parameter(head, "x-amz-security-token").value_or("");
-  if (claim.access_key.empty() || claim.signature.empty() || claim.expires_text.empty())
-    return Refused{AuthFailure::denied,
-                   "Query-string authentication requires the Signature, Expires and "
-                   "AWSAccessKeyId parameters",
-                   {}};
-  // 100,000 years, so that milliseconds do not overflow.
-  constexpr std::int64_t seconds_max = 3'000'000'000'000;
-  const std::optional<std::int64_t> seconds = parse_integer(claim.expires_text);
-  if (!seconds || *seconds > seconds_max || *seconds < -seconds_max)
-    return Refused{AuthFailure::denied, "Invalid date (should be seconds since epoch)", {}};
-  claim.expires = std::chrono::seconds(*seconds);
   return claim;
 }
 

@@ -12,7 +12,7 @@
 
 namespace muster::objects {
 
-/// Version 4. Views into the head, or into `decoded`: what stood encoded in a query.
+/// Views into the head, or into `decoded`: what stood encoded in a query.
 struct Claim {
   std::string_view credential;  ///< "AKID/20150830/us-east-1/s3/aws4_request"
   std::string_view access_key;
@@ -33,16 +33,7 @@ struct Claim {
   std::string_view kept(std::string text) { return decoded.emplace_front(std::move(text)); }
 };
 
-/// Version 2, in the query.
-struct ClaimV2 {
-  std::string access_key;
-  std::string signature;
-  std::string expires_text;
-  UnixMillis expires{};
-  std::string token;
-};
-
-enum class ClaimKind { none, header_v4, query_v4, query_v2, unsupported };
+enum class ClaimKind { none, header_v4, query_v4, version_2, unsupported };
 ClaimKind claim_kind(const RequestHead& head);
 
 /// The value of one parameter of the query, decoded; none if it is not there.
@@ -50,6 +41,5 @@ std::optional<std::string> query_parameter(const RequestHead& head, std::string_
 
 std::variant<Claim, Refused> claim_of_header(const RequestHead& head);
 std::variant<Claim, Refused> claim_of_query(const RequestHead& head);
-std::variant<ClaimV2, Refused> claim_v2_of_query(const RequestHead& head);
 
 }  // namespace muster::objects

@@ -2,7 +2,6 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include <cstring>
 
@@ -68,16 +67,6 @@ Sha256Bytes hmac_sha256(std::string_view key, std::string_view bytes) {
   EVP_MD_CTX* context = thread_context();
   const Sha256Bytes within = digest_of(context, {inner.data(), inner.size()}, bytes);
   return digest_of(context, {outer.data(), outer.size()}, view_of(within));
-}
-
-std::string hmac_sha1(std::string_view key, std::string_view bytes) {
-  std::array<unsigned char, 20> digest{};
-  unsigned size = 0;
-  const unsigned char* done = HMAC(EVP_sha1(), key.data(), static_cast<int>(key.size()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   bytes.size(), digest.data(), &size);
-  CHECK_THAT(done != nullptr && size == digest.size(), "HMAC-SHA-1");
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
 bool same_bytes(std::string_view a, std::string_view b) {

@@ -19,8 +19,6 @@ inline std::string_view view_of(const Sha256Bytes& bytes) {
 
 Sha256Bytes sha256(std::string_view bytes);
 Sha256Bytes hmac_sha256(std::string_view key, std::string_view bytes);
-/// 20 bytes.
-std::string hmac_sha1(std::string_view key, std::string_view bytes);
 
 /// In a time that depends on the sizes only.
 bool same_bytes(std::string_view a, std::string_view b);

@@ -216,11 +216,8 @@ Task<void> S3Server::answer(HttpExchange& exchange) {
               .verified = {},
               .op = {},
               .request_id = fresh_request_id()};
-  const std::string_view in_host =
-      bucket_of_host(head.header("host").value_or(std::string_view()), options_.domain);
-  const std::string bucket_path = in_host.empty() ? std::string() : "/" + std::string(in_host);
-  std::variant<Verified, Refused> verified = verifier_.verify(
-      head, {.now = call.now, .service = "s3", .body_sha256 = {}, .bucket_path = bucket_path});
+  std::variant<Verified, Refused> verified =
+      verifier_.verify(head, {.now = call.now, .service = "s3", .body_sha256 = {}});
   S3Outcome wrong;
   if (incoming.method == "OPTIONS") {  // A browser's question, which it cannot sign.
     wrong = s3_failure_of(head.header("origin") ? "AccessForbidden" : "BadRequest");

@@ -7,7 +7,6 @@
 #include "objects/canonical.h"
 #include "objects/claim.h"
 #include "objects/dates.h"
-#include "objects/verify_v2.h"
 
 namespace muster::objects {
 namespace {
@@ -121,8 +120,7 @@ std::optional<Refused> check_scope(const Claim& claim, std::string_view service)
                  {}};
 }
 
-}  // namespace
-
+/// `key` may be null: unknown.
 std::optional<Refused> check_key(const AccessKey* key, std::string_view id, std::string_view token,
                                  UnixMillis now) {
   if (key == nullptr)
@@ -132,6 +130,8 @@ std::optional<Refused> check_key(const AccessKey* key, std::string_view id, std:
   return std::nullopt;
 }
 
+}  // namespace
+
 std::variant<Verified, Refused> Verifier::verify(const RequestHead& head,
                                                  const VerifyOptions& options) {
   const ClaimKind kind = claim_kind(head);
@@ -140,8 +140,12 @@ std::variant<Verified, Refused> Verifier::verify(const RequestHead& head,
       return Refused{AuthFailure::missing, "", {}};
     case ClaimKind::unsupported:
       return Refused{AuthFailure::unsupported, "", {}};
-    case ClaimKind::query_v2:
-      return verify_v2(head, options);
+    case ClaimKind::version_2:
+      return Refused{
+          AuthFailure::unsupported,
+          "Signature Version 2 is not supported. Please use AWS4-HMAC-SHA256: with boto3 "
+          "Config(signature_version='s3v4').",
+          {}};
     case ClaimKind::header_v4:
     case ClaimKind::query_v4:
       break;
@@ -197,36 +201,6 @@ std::variant<Verified, Refused> Verifier::verify_v4(const RequestHead& head,
   return verified;
 }
 
-std::variant<Verified, Refused> Verifier::verify_v2(const RequestHead& head,
-                                                    const VerifyOptions& options) {
-  std::variant<ClaimV2, Refused> read = claim_v2_of_query(head);
-  if (auto* refused = std::get_if<Refused>(&read)) return std::move(*refused);
-  const ClaimV2& claim = std::get<ClaimV2>(read);
-  if (!options.service.empty() && options.service != "s3")
-    return Refused{AuthFailure::unsupported, "", {}};
-  std::shared_ptr<const AccessKey> key = keys_.find(claim.access_key);
-  if (std::optional<Refused> refused =
-          check_key(key.get(), claim.access_key, claim.token, options.now))
-    return std::move(*refused);
-  if (claim.expires < options.now)
-    return Refused{AuthFailure::expired,
-                   "",
-                   {{"Expires", iso_date(claim.expires)}, {"ServerTime", iso_date(options.now)}}};
-  const std::string to_sign = text_to_sign_v2(head, claim, options.bucket_path);
-  if (!same_bytes(base64(hmac_sha1(key->secret, to_sign)), claim.signature))
-    return Refused{AuthFailure::mismatch,
-                   "",
-                   {{"AWSAccessKeyId", std::string(claim.access_key)},
-                    {"StringToSign", to_utf8(to_sign)},
-                    {"SignatureProvided", to_utf8(claim.signature)}}};
-  Verified verified;
-  verified.key = std::move(key);
-  verified.service = "s3";
-  verified.payload = Payload::unsigned_;
-  verified.presigned = true;
-  return verified;
-}
-
 std::optional<Sha256Bytes> Verifier::kept_key(const std::shared_ptr<const AccessKey>& key,
                                               std::string_view id_and_scope) {
   const std::unique_lock lock(mutex_);
@@ -257,7 +231,6 @@ std::string claimed_service(const RequestHead& head) {
   const std::string_view authorization = head.header("authorization").value_or("");
   const std::size_t at = authorization.find(in_header);
   if (at != std::string_view::npos) return service_in(authorization.substr(at + in_header.size()));
-  if (claim_kind(head) == ClaimKind::query_v2) return "s3";
   return service_in(query_parameter(head, "X-Amz-Credential").value_or(""));
 }
 

@@ -18,8 +18,7 @@
 namespace muster::objects {
 
 /// Whose request it is: AWS Signature Version 4, in the Authorization header or in the query
-/// (presigned), and Version 2 in the query (what boto3 makes of a presigned URL for a server of
-/// one's own).
+/// (presigned). Version 2 is refused: SHA-1, and headers that it does not cover.
 ///
 /// Pure: the head, the keys and the time come in. Source: AWS General Reference, "Signing AWS API
 /// requests"; Amazon S3 API Reference, "Authenticating requests". Checked against the vectors of
@@ -43,8 +42,8 @@ struct ChunkSigning {
 
 struct Verified {
   std::shared_ptr<const AccessKey> key;
-  std::string service;  ///< Of the scope; "s3" with Version 2.
-  std::string region;   ///< Of the scope; empty with Version 2.
+  std::string service;  ///< Of the scope.
+  std::string region;   ///< Of the scope.
   Payload payload = Payload::hash;
   std::string payload_hash;  ///< For Payload::hash: 64 lower-case hex digits.
   ChunkSigning chunks;       ///< For the signed chunked payloads.
@@ -54,7 +53,7 @@ struct Verified {
 /// Why a request is nobody's. Answered in three dialects.
 enum class AuthFailure {
   missing,           ///< No signature at all.
-  unsupported,       ///< Another algorithm, or Version 2 in the header.
+  unsupported,       ///< Another algorithm, or Version 2.
   incomplete,        ///< A part of the Authorization header is missing.
   malformed_header,  ///< Credential, date or scope do not fit.
   malformed_query,   ///< The same in a presigned URL.
@@ -95,8 +94,6 @@ struct VerifyOptions {
   /// 64 lower-case hex digits of the whole body; what services other than S3 sign without saying
   /// so. For S3 it is not looked at (see Verified::payload).
   std::string_view body_sha256{};
-  /// Before the path for Version 2: "/bucket" where the bucket came in the Host header.
-  std::string_view bucket_path{};
 };
 
 struct Claim;  // What a request says of its signature.
@@ -123,7 +120,6 @@ class Verifier {
   };
   std::variant<Verified, Refused> verify_v4(const RequestHead& head, const VerifyOptions& options,
                                             const Claim& claim);
-  std::variant<Verified, Refused> verify_v2(const RequestHead& head, const VerifyOptions& options);
   std::optional<Sha256Bytes> kept_key(const std::shared_ptr<const AccessKey>& key,
                                       std::string_view id_and_scope);
   void keep_key(const std::shared_ptr<const AccessKey>& key, std::string_view id_and_scope,
@@ -135,7 +131,7 @@ class Verifier {
 };
 
 /// The service of the request's credential scope, not verified: for routing. Empty if there is
-/// none ("s3" for Version 2 in the query).
+/// none.
 std::string claimed_service(const RequestHead& head);
 
 /// The name of `service` in credential scopes for a value of X-Amz-Target ("SageMaker.ListTags"):

@@ -48,7 +48,7 @@ std::variant<std::string, objects::Refused> caller_of(objects::Verifier& verifie
   const objects::Sha256Bytes digest = objects::sha256(body);
   const std::string body_sha256 = hex(objects::view_of(digest));
   std::variant<objects::Verified, objects::Refused> verified = verifier.verify(
-      head, {.now = now, .service = service, .body_sha256 = body_sha256, .bucket_path = {}});
+      head, {.now = now, .service = service, .body_sha256 = body_sha256});
   if (auto* refused = std::get_if<objects::Refused>(&verified)) return std::move(*refused);
   const objects::Verified& good = std::get<objects::Verified>(verified);
   if (!objects::allowed_service(*good.key, good.service))
