@@ -64,7 +64,7 @@ void request(std::string_view text) {
   objects::KeyRing ring;
   CHECK_THAT(ring.add(key), "a key");
   objects::Verifier verifier(ring);
-  const auto verified = verifier.verify(view, {.now = UnixMillis(1440938160000)});
+  const auto verified = verifier.verify(view, {.now = UnixMillis(1440938160000), .service = "s3"});
   if (const auto* refused = std::get_if<objects::Refused>(&verified))
     for (const objects::Dialect dialect :
          {objects::Dialect::s3, objects::Dialect::json, objects::Dialect::query})

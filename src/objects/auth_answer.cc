@@ -24,6 +24,14 @@ struct Row {
 constexpr std::array rows = {
     Row{AuthFailure::missing, "AccessDenied", 403, "MissingAuthenticationTokenException",
         "MissingAuthenticationToken", 403, "", "Missing Authentication Token"},
+    Row{AuthFailure::two_signatures, "InvalidArgument", 400, "InvalidSignatureException",
+        "SignatureDoesNotMatch", 403,
+        "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter or the "
+        "Authorization header should be specified",
+        "The request is signed twice: in the Authorization header and in the query."},
+    Row{AuthFailure::wrong_service, "AuthorizationHeaderMalformed", 400,
+        "InvalidSignatureException", "SignatureDoesNotMatch", 403,
+        "The authorization header is malformed;", ""},
     Row{AuthFailure::unsupported, "InvalidRequest", 400, "IncompleteSignatureException",
         "IncompleteSignature", 400,
         "The authorization mechanism you have provided is not supported. Please use "

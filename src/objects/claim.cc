@@ -15,6 +15,14 @@ namespace {
 constexpr std::string_view algorithm = "AWS4-HMAC-SHA256";
 constexpr std::int64_t presigned_seconds_max = 604800;
 
+/// What says whose a request is, where and when: two of one could be read as either.
+constexpr std::array single_headers = {
+    "authorization",        "host",        "x-amz-date", "date", "x-amz-security-token",
+    "x-amz-content-sha256", "x-amz-target"};
+constexpr std::array query_parts = {
+    "X-Amz-Algorithm",     "X-Amz-Credential", "X-Amz-Signature",      "X-Amz-Date",
+    "X-Amz-SignedHeaders", "X-Amz-Expires",    "X-Amz-Security-Token", "X-Amz-Content-Sha256"};
+
 bool is_day(std::string_view text) {
   return text.size() == 8 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -80,11 +88,14 @@ std::optional<Refused> set_time(Claim& claim, const RequestHead& head) {
   return std::nullopt;
 }
 
-/// "Signature=…" and the like of the Authorization header; none if one comes twice.
-bool set_parts(Claim& claim, std::string_view text) {
-  while (!text.empty()) {
+/// Takes the parts of the Authorization header apart, behind the algorithm; why not, if they are
+/// not exactly Credential, SignedHeaders and Signature.
+std::optional<std::string> set_parts(Claim& claim, std::string_view text) {
+  bool more = text.find_first_not_of(' ') != std::string_view::npos;
+  while (more) {
     const std::size_t end = std::min(text.find(','), text.size());
     std::string_view part = text.substr(0, end);
+    more = end < text.size();
     text.remove_prefix(std::min(end + 1, text.size()));
     while (part.starts_with(' ')) part.remove_prefix(1);
     while (part.ends_with(' ')) part.remove_suffix(1);
@@ -94,11 +105,13 @@ bool set_parts(Claim& claim, std::string_view text) {
     if (name == "Credential") to = &claim.credential;
     if (name == "SignedHeaders") to = &claim.signed_headers;
     if (name == "Signature") to = &claim.signature;
-    if (to == nullptr) continue;
-    if (!to->empty()) return false;
+    if (to == nullptr)
+      return '"' + to_utf8(name) +
+             "\" is no part of it; expecting Credential, SignedHeaders, Signature.";
+    if (to->data() != nullptr) return std::string(name) + " comes twice.";
     *to = part.substr(std::min(equals + 1, part.size()));
   }
-  return true;
+  return std::nullopt;
 }
 
 std::string missing_parts(const Claim& claim) {
@@ -112,6 +125,35 @@ std::string missing_parts(const Claim& claim) {
   add("Signature", claim.signature);
   add("SignedHeaders", claim.signed_headers);
   return text;
+}
+
+/// Calls `take(value)`, still encoded, for each parameter of that name, in any case.
+template <class Take>
+void each_parameter(const RequestHead& head, std::string_view name, const Take& take) {
+  std::string_view query = head.query();
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view one = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::size_t equals = std::min(one.find('='), one.size());
+    if (!same_letters(one.substr(0, equals), name)) continue;
+    take(one.substr(std::min(equals + 1, one.size())));
+  }
+}
+
+int count_in_query(const RequestHead& head, std::string_view name) {
+  int count = 0;
+  each_parameter(head, name, [&](std::string_view) { ++count; });
+  return count;
+}
+
+/// The value of one parameter of the query, decoded; none if it is not there.
+std::optional<std::string> query_parameter(const RequestHead& head, std::string_view name) {
+  std::optional<std::string> found;
+  each_parameter(head, name, [&](std::string_view value) {
+    if (!found) found = percent_decoded(value, true).value_or("");
+  });
+  return found;
 }
 
 std::optional<Refused> set_expires(Claim& claim, const RequestHead& head) {
@@ -131,43 +173,18 @@ std::optional<Refused> set_expires(Claim& claim, const RequestHead& head) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<std::string> query_parameter(const RequestHead& head, std::string_view name) {
-  std::string_view query = head.query();
-  while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view one = query.substr(0, end);
-    query.remove_prefix(std::min(end + 1, query.size()));
-    const std::size_t equals = std::min(one.find('='), one.size());
-    if (!same_letters(one.substr(0, equals), name)) continue;
-    return percent_decoded(one.substr(std::min(equals + 1, one.size())), true).value_or("");
-  }
-  return std::nullopt;
+Refused version_2() {
+  return {AuthFailure::unsupported,
+          "Signature Version 2 is not supported. Please use AWS4-HMAC-SHA256: with boto3 "
+          "Config(signature_version='s3v4').",
+          {}};
 }
 
-ClaimKind claim_kind(const RequestHead& head) {
-  const std::string_view authorization = head.header("authorization").value_or("");
-  if (authorization.starts_with(algorithm)) return ClaimKind::header_v4;
-  if (authorization.starts_with("AWS ")) return ClaimKind::version_2;
-  if (!authorization.empty()) return ClaimKind::unsupported;
-  const std::string_view query = head.query();
-  if (query.empty()) return ClaimKind::none;
-  const std::optional<std::string> name = query_parameter(head, "X-Amz-Algorithm");
-  if (name) return *name == algorithm ? ClaimKind::query_v4 : ClaimKind::unsupported;
-  if (query_parameter(head, "X-Amz-Credential") || query_parameter(head, "X-Amz-Signature"))
-    return ClaimKind::query_v4;
-  if (query_parameter(head, "AWSAccessKeyId") || query_parameter(head, "Signature"))
-    return ClaimKind::version_2;
-  return ClaimKind::none;
-}
-
-std::variant<Claim, Refused> claim_of_header(const RequestHead& head) {
-  std::string_view text = head.header("authorization").value_or("");
-  text.remove_prefix(algorithm.size());
+/// `parts` is the Authorization header behind the algorithm.
+std::variant<Claim, Refused> claim_of_header(const RequestHead& head, std::string_view parts) {
   Claim claim;
-  if (!set_parts(claim, text))
-    return Refused{AuthFailure::malformed_header, "a part of it comes twice.", {}};
+  if (std::optional<std::string> why = set_parts(claim, parts))
+    return Refused{AuthFailure::malformed_header, std::move(*why), {}};
   if (std::string missing = missing_parts(claim); !missing.empty())
     return Refused{AuthFailure::incomplete, std::move(missing), {}};
   if (std::optional<std::string> why = set_scope(claim))
@@ -225,6 +242,44 @@ std::variant<Claim, Refused> claim_of_query(const RequestHead& head) {
   claim.payload = claim.kept(query_parameter(head, "X-Amz-Content-Sha256").value_or(""));
   if (claim.payload.empty()) claim.payload = head.header("x-amz-content-sha256").value_or("");
   return claim;
+}
+
+/// None if nothing comes twice that says whose the request is.
+std::optional<Refused> doubled(const RequestHead& head) {
+  for (const char* name : single_headers)
+    if (std::count_if(head.headers.begin(), head.headers.end(),
+                      [&](const auto& pair) { return same_letters(pair.first, name); }) > 1)
+      return Refused{AuthFailure::malformed_header, std::string(name) + " comes twice.", {}};
+  for (const char* name : query_parts)
+    if (count_in_query(head, name) > 1)
+      return Refused{AuthFailure::malformed_query, std::string(name) + " comes twice.", {}};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Claim, Refused> read_claim(const RequestHead& head) {
+  if (std::optional<Refused> refused = doubled(head)) return std::move(*refused);
+  std::string_view authorization = head.header("authorization").value_or("");
+  const bool in_query = query_parameter(head, "X-Amz-Algorithm") ||
+                        query_parameter(head, "X-Amz-Credential") ||
+                        query_parameter(head, "X-Amz-Signature");
+  if (!authorization.empty() && in_query) return Refused{AuthFailure::two_signatures, "", {}};
+  if (!authorization.empty()) {
+    const std::string_view scheme = authorization.substr(0, authorization.find(' '));
+    if (scheme == "AWS") return version_2();
+    if (scheme != algorithm) return Refused{AuthFailure::unsupported, "", {}};
+    authorization.remove_prefix(algorithm.size());
+    return claim_of_header(head, authorization);
+  }
+  if (in_query) {
+    if (query_parameter(head, "X-Amz-Algorithm").value_or(std::string(algorithm)) != algorithm)
+      return Refused{AuthFailure::unsupported, "", {}};
+    return claim_of_query(head);
+  }
+  if (query_parameter(head, "AWSAccessKeyId") || query_parameter(head, "Signature"))
+    return version_2();
+  return Refused{AuthFailure::missing, "", {}};
 }
 
 }  // namespace muster::objects

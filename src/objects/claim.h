@@ -33,13 +33,9 @@ struct Claim {
   std::string_view kept(std::string text) { return decoded.emplace_front(std::move(text)); }
 };
 
-enum class ClaimKind { none, header_v4, query_v4, version_2, unsupported };
-ClaimKind claim_kind(const RequestHead& head);
-
-/// The value of one parameter of the query, decoded; none if it is not there.
-std::optional<std::string> query_parameter(const RequestHead& head, std::string_view name);
-
-std::variant<Claim, Refused> claim_of_header(const RequestHead& head);
-std::variant<Claim, Refused> claim_of_query(const RequestHead& head);
+/// The only reader of signatures: nobody else looks into Authorization or the query's X-Amz-
+/// parameters. One signature, in one of the two places; there each part that Version 4 has exactly
+/// once and no other. `missing`, `unsupported` and so on if not.
+std::variant<Claim, Refused> read_claim(const RequestHead& head);
 
 }  // namespace muster::objects

@@ -99,8 +99,8 @@ bool allowed(const AccessKey& key, S3Op op, std::string_view bucket,
   return false;
 }
 
-bool allowed_service(const AccessKey& key, std::string_view service) {
-  return !key.policy.limited || service == "sts";
+bool allowed_call(const AccessKey& key, std::string_view service, std::string_view operation) {
+  return !key.policy.limited || (service == "sts" && operation == "GetCallerIdentity");
 }
 
 Result<void> KeyRing::add(AccessKey key) {

@@ -43,9 +43,10 @@ struct AccessKey {
 /// what is about a bucket it is empty; a copy's source is a get_object of its own.
 bool allowed(const AccessKey& key, S3Op op, std::string_view bucket,
              std::string_view key_or_prefix);
-/// True if `key` may call a service other than S3, by its name in credential scopes ("sagemaker").
-/// A limited key may call "sts" only.
-bool allowed_service(const AccessKey& key, std::string_view service);
+/// True if `key` may call an operation of a service other than S3; `service` by its name in
+/// credential scopes: "sagemaker", "ListTrainingJobs". A limited key may ask STS who it is, no
+/// more.
+bool allowed_call(const AccessKey& key, std::string_view service, std::string_view operation);
 
 class KeyRing {
  public:

@@ -128,7 +128,28 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
     CHECK(allowed(job, c.op, c.bucket, c.key) == c.may);
     CHECK(allowed(whole, c.op, c.bucket, c.key));
   }
-  CHECK(allowed_service(job, "sts"));
-  CHECK(!allowed_service(job, "sagemaker"));
-  CHECK(allowed_service(whole, "sagemaker"));
+  const struct {
+    const char* service;
+    const char* operation;
+    bool may;
+  } calls[] = {
+      {"sts", "GetCallerIdentity", true},
+      {"sts", "AssumeRole", false},
+      {"sts", "", false},
+      {"", "GetCallerIdentity", false},
+      {"iam", "GetCallerIdentity", false},
+      {"iam", "GetRole", false},
+      {"ec2", "DescribeSubnets", false},
+      {"ecr", "GetAuthorizationToken", false},
+      {"logs", "GetLogEvents", false},
+      {"monitoring", "GetMetricData", false},
+      {"sagemaker", "CreateTrainingJob", false},
+      {"sagemaker", "ListTrainingJobs", false},
+  };
+  for (const auto& c : calls) {
+    CAPTURE(c.service);
+    CAPTURE(c.operation);
+    CHECK(allowed_call(job, c.service, c.operation) == c.may);
+    CHECK(allowed_call(whole, c.service, c.operation));
+  }
 }

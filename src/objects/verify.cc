@@ -113,11 +113,16 @@ Sha256Bytes derived_key(const AccessKey& key, const Claim& claim) {
 }
 
 std::optional<Refused> check_scope(const Claim& claim, std::string_view service) {
-  if (service.empty() || claim.service == service) return std::nullopt;
-  return Refused{claim.presigned ? AuthFailure::malformed_query : AuthFailure::malformed_header,
-                 "incorrect service \"" + to_utf8(claim.service) +
-                     "\". This endpoint belongs to \"" + std::string(service) + "\".",
-                 {}};
+  if (!service.empty() && claim.service == service) return std::nullopt;
+  if (service != "s3")
+    return Refused{
+        AuthFailure::wrong_service,
+        "Credential should be scoped to correct service: '" + std::string(service) + "'.",
+        {}};
+  return Refused{
+      claim.presigned ? AuthFailure::malformed_query : AuthFailure::malformed_header,
+      "incorrect service \"" + to_utf8(claim.service) + "\". This endpoint belongs to \"s3\".",
+      {}};
 }
 
 /// `key` may be null: unknown.
@@ -132,45 +137,37 @@ std::optional<Refused> check_key(const AccessKey* key, std::string_view id, std:
 
 }  // namespace
 
-std::variant<Verified, Refused> Verifier::verify(const RequestHead& head,
-                                                 const VerifyOptions& options) {
-  const ClaimKind kind = claim_kind(head);
-  switch (kind) {
-    case ClaimKind::none:
-      return Refused{AuthFailure::missing, "", {}};
-    case ClaimKind::unsupported:
-      return Refused{AuthFailure::unsupported, "", {}};
-    case ClaimKind::version_2:
-      return Refused{
-          AuthFailure::unsupported,
-          "Signature Version 2 is not supported. Please use AWS4-HMAC-SHA256: with boto3 "
-          "Config(signature_version='s3v4').",
-          {}};
-    case ClaimKind::header_v4:
-    case ClaimKind::query_v4:
-      break;
-  }
-  const std::variant<Claim, Refused> claim =
-      kind == ClaimKind::header_v4 ? claim_of_header(head) : claim_of_query(head);
-  if (const auto* refused = std::get_if<Refused>(&claim)) return *refused;
-  return verify_v4(head, options, std::get<Claim>(claim));
+std::variant<CheckedHead, Refused> Verifier::check_head(const RequestHead& head, UnixMillis now,
+                                                        std::string_view service) const {
+  std::variant<Claim, Refused> read = read_claim(head);
+  if (auto* refused = std::get_if<Refused>(&read)) return std::move(*refused);
+  auto claim = std::make_shared<const Claim>(std::get<Claim>(std::move(read)));
+  if (std::optional<Refused> refused = check_scope(*claim, service)) return std::move(*refused);
+  std::shared_ptr<const AccessKey> key = keys_.find(claim->access_key);
+  if (std::optional<Refused> refused = check_key(key.get(), claim->access_key, claim->token, now))
+    return std::move(*refused);
+  if (std::optional<Refused> refused = check_time(*claim, now)) return std::move(*refused);
+  if (std::optional<Refused> refused = check_signed_headers(head, *claim))
+    return std::move(*refused);
+  return CheckedHead{std::move(key), std::move(claim)};
 }
 
-std::variant<Verified, Refused> Verifier::verify_v4(const RequestHead& head,
-                                                    const VerifyOptions& options,
-                                                    const Claim& claim) {
-  if (std::optional<Refused> refused = check_scope(claim, options.service))
-    return std::move(*refused);
-  std::shared_ptr<const AccessKey> key = keys_.find(claim.access_key);
-  if (std::optional<Refused> refused =
-          check_key(key.get(), claim.access_key, claim.token, options.now))
-    return std::move(*refused);
-  if (std::optional<Refused> refused = check_time(claim, options.now)) return std::move(*refused);
-  if (std::optional<Refused> refused = check_signed_headers(head, claim))
-    return std::move(*refused);
+std::variant<Verified, Refused> Verifier::verify(const RequestHead& head,
+                                                 const VerifyOptions& options) {
+  std::variant<CheckedHead, Refused> checked = check_head(head, options.now, options.service);
+  if (auto* refused = std::get_if<Refused>(&checked)) return std::move(*refused);
+  return check_signature(head, std::get<CheckedHead>(checked), options.body_sha256);
+}
 
+std::variant<Verified, Refused> Verifier::check_signature(const RequestHead& head,
+                                                          const CheckedHead& checked,
+                                                          std::string_view body_sha256) {
+  const Claim& claim = *checked.claim;
+  const std::shared_ptr<const AccessKey>& key = checked.key;
+  if (keys_.find(claim.access_key) != key)
+    return Refused{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", key->id}}};
   Verified verified;
-  std::string_view payload = options.body_sha256.empty() ? empty_sha256 : options.body_sha256;
+  std::string_view payload = body_sha256.empty() ? empty_sha256 : body_sha256;
   if (claim.service == "s3") {
     payload = claim.payload;
     if (payload.empty() && claim.presigned) payload = unsigned_payload;
@@ -191,7 +188,7 @@ std::variant<Verified, Refused> Verifier::verify_v4(const RequestHead& head,
                     {"SignatureProvided", std::string(claim.signature)},
                     {"CanonicalRequest", to_utf8(canonical)}}};
   if (!kept) keep_key(key, claim.credential, signing_key);
-  verified.key = std::move(key);
+  verified.key = key;
   verified.service = claim.service;
   verified.region = claim.region;
   verified.presigned = claim.presigned;
@@ -219,35 +216,9 @@ void Verifier::keep_key(const std::shared_ptr<const AccessKey>& key, std::string
 }
 
 std::string claimed_service(const RequestHead& head) {
-  const auto service_in = [](std::string_view credential) -> std::string {
-    for (int i = 0; i < 3; ++i) {
-      const std::size_t slash = credential.find('/');
-      if (slash == std::string_view::npos) return {};
-      credential.remove_prefix(slash + 1);
-    }
-    return std::string(credential.substr(0, credential.find('/')));
-  };
-  constexpr std::string_view in_header = "Credential=";
-  const std::string_view authorization = head.header("authorization").value_or("");
-  const std::size_t at = authorization.find(in_header);
-  if (at != std::string_view::npos) return service_in(authorization.substr(at + in_header.size()));
-  return service_in(query_parameter(head, "X-Amz-Credential").value_or(""));
-}
-
-std::string_view service_of_target(std::string_view target) {
-  struct Row {
-    std::string_view before;
-    std::string_view service;
-  };
-  constexpr std::array rows = {
-      Row{"SageMaker.", "sagemaker"},
-      Row{"Logs_20140328.", "logs"},
-      Row{"GraniteServiceVersion20100801.", "monitoring"},
-      Row{"AmazonEC2ContainerRegistry_V20150921.", "ecr"},
-  };
-  for (const Row& row : rows)
-    if (target.starts_with(row.before)) return row.service;
-  return {};
+  const std::variant<Claim, Refused> claim = read_claim(head);
+  const Claim* read = std::get_if<Claim>(&claim);
+  return read ? std::string(read->service) : std::string();
 }
 
 }  // namespace muster::objects

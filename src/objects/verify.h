@@ -53,10 +53,12 @@ struct Verified {
 /// Why a request is nobody's. Answered in three dialects.
 enum class AuthFailure {
   missing,           ///< No signature at all.
+  two_signatures,    ///< One in the header, one in the query.
   unsupported,       ///< Another algorithm, or Version 2.
   incomplete,        ///< A part of the Authorization header is missing.
-  malformed_header,  ///< Credential, date or scope do not fit.
+  malformed_header,  ///< Credential, date or scope do not fit, or a part is twice or unknown.
   malformed_query,   ///< The same in a presigned URL.
+  wrong_service,     ///< The scope is of another service than the operation.
   bad_expires,       ///< Of a presigned URL: no number, or more than a week.
   no_date,           ///< Neither x-amz-date nor Date, or none that can be read.
   skewed,            ///< More than 15 minutes off.
@@ -89,7 +91,8 @@ AwsError answer_to(const Refused& refused, Dialect dialect);
 
 struct VerifyOptions {
   UnixMillis now{};
-  /// Whom the request is for: a scope for any other service is refused. Empty: any.
+  /// Whose operation the request asks for: a scope for any other service is refused, and so is
+  /// everything if this is empty.
   std::string_view service{};
   /// 64 lower-case hex digits of the whole body; what services other than S3 sign without saying
   /// so. For S3 it is not looked at (see Verified::payload).
@@ -98,6 +101,13 @@ struct VerifyOptions {
 
 struct Claim;  // What a request says of its signature.
 
+/// A head that may be its key's: the key is known and holds, the time is near, the scope is of the
+/// right service, every header is signed that has to be. Who made the signature is not known yet.
+struct CheckedHead {
+  std::shared_ptr<const AccessKey> key;
+  std::shared_ptr<const Claim> claim;  ///< Views into the head.
+};
+
 /// Keeps the signing keys it derived (1,024 of them), so that a request costs two hashes. Any
 /// number of threads.
 class Verifier {
@@ -105,6 +115,16 @@ class Verifier {
   /// `keys` outlives this.
   explicit Verifier(const KeyRing& keys) : keys_(keys) {}
 
+  /// All that can be said before the body is there. `service` as in VerifyOptions. What comes back
+  /// refers to the head's bytes.
+  std::variant<CheckedHead, Refused> check_head(const RequestHead& head, UnixMillis now,
+                                                std::string_view service) const;
+  /// The rest, for the head that was checked. `body_sha256` as in VerifyOptions. A key that was
+  /// revoked since is unknown.
+  std::variant<Verified, Refused> check_signature(const RequestHead& head,
+                                                  const CheckedHead& checked,
+                                                  std::string_view body_sha256);
+  /// Both at once.
   std::variant<Verified, Refused> verify(const RequestHead& head, const VerifyOptions& options);
 
  private:
@@ -118,8 +138,6 @@ class Verifier {
     std::weak_ptr<const AccessKey> of;  ///< A key that was replaced has another secret.
     Sha256Bytes key;
   };
-  std::variant<Verified, Refused> verify_v4(const RequestHead& head, const VerifyOptions& options,
-                                            const Claim& claim);
   std::optional<Sha256Bytes> kept_key(const std::shared_ptr<const AccessKey>& key,
                                       std::string_view id_and_scope);
   void keep_key(const std::shared_ptr<const AccessKey>& key, std::string_view id_and_scope,
@@ -130,12 +148,8 @@ class Verifier {
   std::unordered_map<std::string, Derived, HashText, std::equal_to<>> derived_;
 };
 
-/// The service of the request's credential scope, not verified: for routing. Empty if there is
-/// none.
+/// The service of the request's credential scope, not verified: for routing only. Empty if there is
+/// no signature that can be read.
 std::string claimed_service(const RequestHead& head);
-
-/// The name of `service` in credential scopes for a value of X-Amz-Target ("SageMaker.ListTags"):
-/// "sagemaker", "logs", "monitoring", "ecr"; empty if unknown.
-std::string_view service_of_target(std::string_view target);
 
 }  // namespace muster::objects

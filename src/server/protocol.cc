@@ -19,6 +19,10 @@ bool is_json(Protocol protocol) {
   return protocol == Protocol::json_1_0 || protocol == Protocol::json_1_1;
 }
 
+bool is_form(const ApiRequest& request) {
+  return request.content_type.starts_with("application/x-www-form-urlencoded");
+}
+
 bool is_query(Protocol protocol) {
   return protocol == Protocol::query || protocol == Protocol::ec2;
 }
@@ -38,14 +42,13 @@ std::string_view cbor_service(std::string_view path) {
 
 Protocol protocol_of(const ApiRequest& request) {
   if (request.smithy_protocol == rpc_v2_cbor) return Protocol::cbor;
-  const bool form = request.content_type.starts_with("application/x-www-form-urlencoded");
   const Service* service = find_service(request.scope_service);
   if (!request.target.empty() || request.content_type.starts_with("application/x-amz-json"))
     return request.content_type.starts_with("application/x-amz-json-1.0") ? Protocol::json_1_0
                                                                           : Protocol::json_1_1;
   if (service != nullptr && service->style == Style::ec2) return Protocol::ec2;
   if (service != nullptr && service->style == Style::query) return Protocol::query;
-  return form || request.method == "GET" ? Protocol::query : Protocol::json_1_1;
+  return is_form(request) || request.method == "GET" ? Protocol::query : Protocol::json_1_1;
 }
 
 /// Whose operation is asked for; null if none that muster serves.
@@ -161,7 +164,8 @@ ApiRequest api_request(const objects::RequestHead& head) {
 bool is_api_request(const ApiRequest& request) {
   if (!request.scope_service.empty()) return !request.scope_service.starts_with("s3");
   return !request.target.empty() || request.smithy_protocol == rpc_v2_cbor ||
-         request.content_type.starts_with("application/x-amz-json");
+         request.content_type.starts_with("application/x-amz-json") ||
+         (is_form(request) && request.method == "POST" && request.path == "/");
 }
 
 Reply reply_for(const ApiRequest& request, std::string request_id) {
@@ -181,7 +185,7 @@ ApiCall read_call(const ApiRequest& request, std::string_view body, std::string 
   const Operation* operation = service ? find_operation(*service, name) : nullptr;
   if (operation == nullptr) return {std::move(reply), unknown_operation(protocol, name)};
   reply.operation = name;
-  if (!request.scope_service.empty() && request.scope_service != service->name)
+  if (request.scope_service != service->name)
     return {std::move(reply), wrong_scope(protocol, *service)};
   std::variant<Json, Refusal> input = read_input(protocol, *service, *operation, form);
   if (const Refusal* refusal = std::get_if<Refusal>(&input)) return {std::move(reply), *refusal};

@@ -33,7 +33,7 @@ struct ApiRequest {
   std::string smithy_protocol = {};  ///< Smithy-Protocol: "rpc-v2-cbor".
   std::string query_mode = {};       ///< X-Amzn-Query-Mode.
   std::string invocation = {};       ///< Amz-Sdk-Invocation-Id.
-  std::string scope_service = {};    ///< Of the credential scope: "sts"; empty: not compared.
+  std::string scope_service = {};    ///< Of the credential scope: "sts".
   std::string access_key = {};       ///< Whose signature it is.
 };
 
@@ -61,7 +61,8 @@ struct ApiAnswer {
   std::string body;
 };
 
-/// True if it is for an API and not S3's: by the scope's service, else by the headers.
+/// True if it is for an API and not S3's: by the scope's service, else by the headers; a form that
+/// is posted to "/" is one of Query's.
 bool is_api_request(const ApiRequest& request);
 
 /// How to answer `request` before its body is read; never fails, so that what is refused for its
@@ -76,8 +77,8 @@ struct ApiCall {
 
 /// Codes: UnknownOperationException (InvalidAction in Query), SerializationException
 /// (MalformedInput in Query), InvalidSignatureException (SignatureDoesNotMatch) where the scope is
-/// of another service than the operation. Members of structures that are null are taken out of the
-/// input; its values are not checked otherwise: validate() it.
+/// of another service than the operation, or there is none. Members of structures that are null are
+/// taken out of the input; its values are not checked otherwise: validate() it.
 ApiCall read_call(const ApiRequest& request, std::string_view body, std::string request_id);
 
 /// Never fails: in XML what does not fit the model is left out.

@@ -14,11 +14,12 @@ namespace {
 
 constexpr std::string_view form_type = "application/x-www-form-urlencoded; charset=utf-8";
 
-ApiRequest json_request(std::string target) {
+ApiRequest json_request(std::string target, std::string scope = "sagemaker") {
   return {.method = "POST",
           .path = "/",
           .target = std::move(target),
-          .content_type = "application/x-amz-json-1.1"};
+          .content_type = "application/x-amz-json-1.1",
+          .scope_service = std::move(scope)};
 }
 
 ApiRequest form_request(std::string service) {
@@ -52,7 +53,6 @@ std::string header(const ApiAnswer& answer, std::string_view name) {
 
 TEST_CASE("protocol: a JSON call is its target and its body, nulls taken out where AWS has none") {
   ApiRequest request = json_request("SageMaker.CreateTrainingJob");
-  request.scope_service = "sagemaker";
   request.access_key = "AK";
   request.invocation = "5f1c";
   const Call call = call_of(request, R"({"TrainingJobName":"a","RoleArn":null,
@@ -63,9 +63,10 @@ TEST_CASE("protocol: a JSON call is its target and its body, nulls taken out whe
   CHECK(call.invocation == "5f1c");
   CHECK(to_text(call.input) == R"({"HyperParameters":{"h":null},"Tags":[{"Key":"k"}],)"
                                R"("TrainingJobName":"a","Unknown":{"x":null}})");
-  CHECK(call_of(json_request("Logs_20140328.DescribeLogGroups"), "").input == Json::object());
-  CHECK(call_of(json_request("GraniteServiceVersion20100801.ListMetrics"), "{}").service ==
-        "monitoring");
+  CHECK(call_of(json_request("Logs_20140328.DescribeLogGroups", "logs"), "").input ==
+        Json::object());
+  CHECK(call_of(json_request("GraniteServiceVersion20100801.ListMetrics", "monitoring"), "{}")
+            .service == "monitoring");
 }
 
 TEST_CASE("protocol: what the protocols read of a request's head") {
@@ -117,19 +118,23 @@ TEST_CASE("protocol: an operation that is not served is refused by its name") {
 }
 
 TEST_CASE("protocol: a signature for another service does not do") {
-  ApiRequest request = json_request("SageMaker.ListTrainingJobs");
-  request.scope_service = "logs";
-  CHECK(refusal_of(request, "{}") ==
-        Refusal{"InvalidSignatureException",
-                "Credential should be scoped to correct service: 'sagemaker'."});
+  for (const char* scope : {"logs", "sts", "sagemake", "SageMaker", ""}) {
+    CAPTURE(scope);
+    CHECK(refusal_of(json_request("SageMaker.ListTrainingJobs", scope), "{}") ==
+          Refusal{"InvalidSignatureException",
+                  "Credential should be scoped to correct service: 'sagemaker'."});
+  }
 }
 
 TEST_CASE("protocol: S3's requests are told from an API's") {
   CHECK(!is_api_request({.method = "GET", .path = "/bucket/key"}));
   CHECK(!is_api_request({.method = "PUT", .path = "/b/k", .scope_service = "s3"}));
   CHECK(!is_api_request({.method = "PUT", .target = "SageMaker.X", .scope_service = "s3"}));
-  CHECK(!is_api_request({.method = "POST", .content_type = std::string(form_type)}));
+  const std::string form(form_type);
+  CHECK(!is_api_request({.method = "POST", .path = "/bucket", .content_type = form}));
+  CHECK(is_api_request({.method = "POST", .path = "/", .content_type = form}));
   CHECK(is_api_request(json_request("SageMaker.X")));
+  CHECK(is_api_request(json_request("SageMaker.X", "")));
   CHECK(is_api_request(form_request("sts")));
   CHECK(is_api_request({.method = "POST", .smithy_protocol = "rpc-v2-cbor"}));
   CHECK(is_api_request({.method = "GET", .path = "/", .scope_service = "lambda"}));

@@ -29,10 +29,6 @@ objects::Dialect dialect_of(const Reply& reply) {
   return query ? objects::Dialect::query : objects::Dialect::json;
 }
 
-Refusal refusal_of(const objects::AwsError& error) {
-  return {error.code, error.message, error.status};
-}
-
 Task<void> send(HttpExchange& exchange, Reply reply, Answer answer) {
   ApiAnswer made = write_answer(reply, answer);
   loop::HttpReply http{
@@ -40,20 +36,27 @@ Task<void> send(HttpExchange& exchange, Reply reply, Answer answer) {
   (void)co_await exchange.reply(std::move(http));
 }
 
-/// Whose call it is, and whether they may call that service at all.
-std::variant<std::string, objects::Refused> caller_of(objects::Verifier& verifier,
-                                                      const RequestHead& head, UnixMillis now,
-                                                      const std::string& service,
-                                                      std::string_view body) {
-  const objects::Sha256Bytes digest = objects::sha256(body);
-  const std::string body_sha256 = hex(objects::view_of(digest));
-  std::variant<objects::Verified, objects::Refused> verified = verifier.verify(
-      head, {.now = now, .service = service, .body_sha256 = body_sha256});
-  if (auto* refused = std::get_if<objects::Refused>(&verified)) return std::move(*refused);
-  const objects::Verified& good = std::get<objects::Verified>(verified);
-  if (!objects::allowed_service(*good.key, good.service))
-    return objects::Refused{objects::AuthFailure::denied, {}, {}};
-  return good.key->id;
+Refusal refusal_of(const objects::Refused& refused, const Reply& reply) {
+  const objects::AwsError error = objects::answer_to(refused, dialect_of(reply));
+  return {error.code, error.message, error.status};
+}
+
+/// Whose operation is asked for, whatever the signature says. What is no operation of any service
+/// here is answered as such to whom the scope fits, whatever it is.
+std::string wanted_service(const ApiRequest& request, const Reply& reply) {
+  return reply.service.empty() ? request.scope_service : reply.service;
+}
+
+/// A call that its key may make and whose input is what AWS takes, or why it is none.
+std::variant<Call, Refusal> allowed_and_valid(std::variant<Call, Refusal> read, const Reply& reply,
+                                              const objects::AccessKey& key) {
+  const Call* call = std::get_if<Call>(&read);
+  if (call == nullptr) return read;
+  if (!objects::allowed_call(key, call->service, call->operation))
+    return refusal_of({objects::AuthFailure::denied, {}, {}}, reply);
+  if (std::optional<Refusal> wrong = validate(call->service, call->operation, call->input))
+    return *std::move(wrong);
+  return read;
 }
 
 }  // namespace
@@ -78,6 +81,14 @@ Task<void> Front::answer_api(HttpExchange& exchange, ApiRequest request) {
   const RequestHead head{incoming.method, incoming.target, incoming.headers};
   std::string id = fresh_request_id();
   Reply reply = reply_for(request, id);
+  const std::string service = wanted_service(request, reply);
+  std::variant<objects::CheckedHead, objects::Refused> checked =
+      options_.verifier.check_head(head, options_.now(), service);
+  if (const objects::Refused* refused = std::get_if<objects::Refused>(&checked)) {
+    Answer refusal = refusal_of(*refused, reply);
+    co_await send(exchange, std::move(reply), std::move(refusal));
+    co_return;
+  }
   Result<std::string> body = co_await loop::read_whole(exchange, api_body_bytes_max);
   if (!body) {
     Answer refusal = body_too_large();
@@ -86,28 +97,26 @@ Task<void> Front::answer_api(HttpExchange& exchange, ApiRequest request) {
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
   }
-  std::variant<std::string, objects::Refused> caller =
-      caller_of(options_.verifier, head, options_.now(), request.scope_service, *body);
-  if (const objects::Refused* refused = std::get_if<objects::Refused>(&caller)) {
-    Answer refusal = refusal_of(objects::answer_to(*refused, dialect_of(reply)));
+  const objects::Sha256Bytes digest = objects::sha256(*body);
+  std::variant<objects::Verified, objects::Refused> verified = options_.verifier.check_signature(
+      head, std::get<objects::CheckedHead>(checked), hex(objects::view_of(digest)));
+  if (const objects::Refused* refused = std::get_if<objects::Refused>(&verified)) {
+    Answer refusal = refusal_of(*refused, reply);
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
   }
-  request.access_key = std::get<std::string>(std::move(caller));
+  const objects::Verified& caller = std::get<objects::Verified>(verified);
+  request.scope_service = caller.service;
+  request.access_key = caller.key->id;
   ApiCall read = read_call(request, *body, std::move(id));
-  std::optional<Refusal> refusal;
-  if (const Refusal* wrong = std::get_if<Refusal>(&read.call)) {
-    refusal = *wrong;
-  } else {
-    const Call& call = std::get<Call>(read.call);
-    refusal = validate(call.service, call.operation, call.input);
-  }
-  if (refusal) {
-    Answer answer = *std::move(refusal);
+  std::variant<Call, Refusal> call =
+      allowed_and_valid(std::move(read.call), read.reply, *caller.key);
+  if (const Refusal* refusal = std::get_if<Refusal>(&call)) {
+    Answer answer = *refusal;
     co_await send(exchange, std::move(read.reply), std::move(answer));
     co_return;
   }
-  std::function<Task<Answer>()> work = [this, call = std::get<Call>(std::move(read.call))] {
+  std::function<Task<Answer>()> work = [this, call = std::get<Call>(std::move(call))] {
     return options_.door(call);
   };
   Answer answer = co_await loop::run_on(exchange.loop(), options_.main, std::move(work));

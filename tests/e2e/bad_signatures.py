@@ -53,7 +53,6 @@ def with_header(request: Request, name: str, value: str | None) -> Request:
 
 
 # What is done to a request that one of the three makes: (name, how, the codes of JSON, Query, S3).
-# Where no scope says that a form is for an API, it is taken for S3's.
 # Sources of the codes: docs/protocols/api.md; S3's error responses; common errors of each API.
 INVALID = ("InvalidSignatureException 400", "SignatureDoesNotMatch 403")
 INCOMPLETE = ("IncompleteSignatureException 400", "IncompleteSignature 400")
@@ -77,7 +76,7 @@ def then(change: Callable[[Request], Request]) -> Callable:
 
 WAYS = [
     ("no signature", lambda request, keys, service, host: with_header(request, "Host", host),
-     "MissingAuthenticationTokenException 400", DENIED, DENIED),
+     "MissingAuthenticationTokenException 400", "MissingAuthenticationToken 403", DENIED),
     ("an hour too late",
      lambda request, keys, service, host: resigned(time=stamp(-HOUR))(request, keys, service, host),
      *INVALID, "RequestTimeTooSkewed 403"),
@@ -130,8 +129,7 @@ WAYS = [
      *INVALID, DENIED),
     ("a signed header that does not come",
      then(lambda r: edited(r, "SignedHeaders=", "SignedHeaders=a;")), *INVALID, MISMATCH),
-    ("no Credential", then(lambda r: edited(r, "Credential=[^,]*, ", "")), INCOMPLETE[0],
-     MALFORMED, MALFORMED),
+    ("no Credential", then(lambda r: edited(r, "Credential=[^,]*, ", "")), *INCOMPLETE, MALFORMED),
     ("no SignedHeaders", then(lambda r: edited(r, "SignedHeaders=[^,]*, ", "")), *INCOMPLETE,
      MALFORMED),
     ("no Signature", then(lambda r: edited(r, ", Signature=.*", "")), *INCOMPLETE, MALFORMED),
@@ -139,8 +137,7 @@ WAYS = [
     ("a Credential without parts",
      then(lambda r: edited(r, "Credential=([^/]*)[^,]*", r"Credential=\1")), None, None, MALFORMED),
     ("nothing behind the algorithm",
-     then(lambda r: with_header(r, "Authorization", "AWS4-HMAC-SHA256")), INCOMPLETE[0], MALFORMED,
-     MALFORMED),
+     then(lambda r: with_header(r, "Authorization", "AWS4-HMAC-SHA256")), *INCOMPLETE, MALFORMED),
     ("another algorithm",
      then(lambda r: edited(r, "AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256")), *INCOMPLETE,
      "InvalidRequest 400"),
