@@ -84,6 +84,46 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   outer.take(own);
 }
 
+Result<Spec> read_spec(const Json& json, Writer writer) {
+  Spec spec;
+  Fields fields(json, "");
+  std::int64_t seconds = spec.run_time_max.count();
+  fields.text("TrainingJobName", spec.name, true);
+  fields.texts("HyperParameters", spec.hyperparameters);
+  fields.texts("Environment", spec.environment);
+  if (const Json* const input = fields.array("InputDataConfig"))
+    read_input(*input, spec, fields, writer);
+  if (const Json* const resources = fields.object("ResourceConfig")) {
+    Fields inner(*resources, "ResourceConfig");
+    inner.integer("InstanceCount", spec.instance_count);
+    inner.text("InstanceType", spec.instance_type);
+    if (const Json* const groups = inner.array("InstanceGroups")) read_groups(*groups, spec, inner);
+    fields.take(inner);
+  }
+  if (const Json* const stopping = fields.object("StoppingCondition")) {
+    Fields inner(*stopping, "StoppingCondition");
+    inner.integer("MaxRuntimeInSeconds", seconds);
+    fields.take(inner);
+  }
+  if (const Json* const algorithm = fields.object("AlgorithmSpecification")) {
+    Fields inner(*algorithm, "AlgorithmSpecification");
+    std::string mode = "File";
+    inner.text("TrainingInputMode", mode);
+    if (mode != "File" && mode != "FastFile")
+      inner.note(inner.path_of("TrainingInputMode"), "File (or FastFile), got " + mode);
+    inner.text_list("ContainerEntrypoint", spec.entrypoint);
+    inner.text_list("ContainerArguments", spec.arguments);
+    fields.take(inner);
+  }
+  read_outputs(fields, spec);
+  if (writer == Writer::muster)
+    if (const Json* const own = fields.object("Muster")) read_own_part(*own, spec, fields);
+  if (fields.error()) return *fields.error();
+  spec.run_time_max = std::chrono::seconds(seconds);
+  TRY(check(spec));
+  return spec;
+}
+
 }  // namespace
 
 std::vector<std::string> host_names(int count) {
@@ -201,41 +241,11 @@ Json to_json(const HostSpec& spec) {
 }
 
 Result<Spec> spec_from(const Json& json) {
-  Spec spec;
-  Fields fields(json, "");
-  std::int64_t seconds = spec.run_time_max.count();
-  fields.text("TrainingJobName", spec.name, true);
-  fields.texts("HyperParameters", spec.hyperparameters);
-  fields.texts("Environment", spec.environment);
-  if (const Json* const input = fields.array("InputDataConfig")) read_input(*input, spec, fields);
-  if (const Json* const resources = fields.object("ResourceConfig")) {
-    Fields inner(*resources, "ResourceConfig");
-    inner.integer("InstanceCount", spec.instance_count);
-    inner.text("InstanceType", spec.instance_type);
-    if (const Json* const groups = inner.array("InstanceGroups")) read_groups(*groups, spec, inner);
-    fields.take(inner);
-  }
-  if (const Json* const stopping = fields.object("StoppingCondition")) {
-    Fields inner(*stopping, "StoppingCondition");
-    inner.integer("MaxRuntimeInSeconds", seconds);
-    fields.take(inner);
-  }
-  if (const Json* const algorithm = fields.object("AlgorithmSpecification")) {
-    Fields inner(*algorithm, "AlgorithmSpecification");
-    std::string mode = "File";
-    inner.text("TrainingInputMode", mode);
-    if (mode != "File" && mode != "FastFile")
-      inner.note(inner.path_of("TrainingInputMode"), "File (or FastFile), got " + mode);
-    inner.text_list("ContainerEntrypoint", spec.entrypoint);
-    inner.text_list("ContainerArguments", spec.arguments);
-    fields.take(inner);
-  }
-  read_outputs(fields, spec);
-  if (const Json* const own = fields.object("Muster")) read_own_part(*own, spec, fields);
-  if (fields.error()) return *fields.error();
-  spec.run_time_max = std::chrono::seconds(seconds);
-  TRY(check(spec));
-  return spec;
+  return read_spec(json, Writer::muster);
+}
+
+Result<Spec> spec_asked_for(const Json& request) {
+  return read_spec(request, Writer::anybody);
 }
 
 Result<HostSpec> host_spec_from(const Json& json) {

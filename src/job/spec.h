@@ -59,7 +59,8 @@ inline constexpr const char* checkpoints_path = "/opt/ml/checkpoints";
 /// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
 ///
 /// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part stands in JSON
-/// under "Muster" (docs/protocols/steward.md).
+/// under "Muster" (docs/protocols/steward.md). That part says what a root process reads, writes and
+/// shows to strangers' code: it comes from muster alone, never from who asks for a job.
 struct Spec {
   std::string name;  ///< TrainingJobName: 1 to 63 letters, digits and inner '-'.
   std::map<std::string, std::string>
@@ -140,9 +141,14 @@ Result<void> check(const HostSpec& spec);
 
 Json to_json(const Spec& spec);
 Json to_json(const HostSpec& spec);
-/// Checked as check() does. Fields of CreateTrainingJob that muster does not use are passed over;
-/// unknown ones in muster's own part are refused. Error: `invalid_input`, naming the field.
+/// From a file that muster wrote: whole, with muster's own part. Checked as check() does. Fields of
+/// CreateTrainingJob that muster does not use are passed over; unknown ones in muster's own part
+/// are refused. Error: `invalid_input`, naming the field.
 Result<Spec> spec_from(const Json& json);
+/// From the input of an API call, which anybody may have sent: the fields of CreateTrainingJob that
+/// muster runs, from S3 only, and no others, whatever they are called. Muster's own part is as in a
+/// fresh Spec, for the caller to set. Errors as spec_from().
+Result<Spec> spec_asked_for(const Json& request);
 Result<HostSpec> host_spec_from(const Json& json);
 
 }  // namespace muster::job

@@ -17,6 +17,9 @@
 
 namespace muster::job {
 
+/// Who wrote a description of a job.
+enum class Writer { muster, anybody };
+
 /// "FIELD: expected …".
 Error wrong(const std::string& field, const std::string& expected);
 /// UTF-8 without a NUL.

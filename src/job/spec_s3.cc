@@ -132,14 +132,17 @@ void add_outputs(const Spec& spec, Json& json) {
                                 {"LocalPath", spec.checkpoint_path}};
 }
 
-void read_input(const Json& json, Spec& spec, Fields& outer) {
+void read_input(const Json& json, Spec& spec, Fields& outer, Writer writer) {
   for (std::size_t i = 0; i < json.size(); ++i) {
     const std::string path = "InputDataConfig[" + std::to_string(i) + "]";
     Fields channel(json[i], path);
     InputChannel read;
     channel.text("ChannelName", read.name, true);
     const Json* const source = channel.object("DataSource");
-    channel.text("Folder", read.folder, source == nullptr);
+    if (writer == Writer::muster)
+      channel.text("Folder", read.folder, source == nullptr);
+    else if (source == nullptr)
+      channel.note(path + ".DataSource", "it to be there");
     channel.text("ContentType", read.content_type);
     channel.text("RecordWrapperType", read.record_wrapper);
     channel.choice("CompressionType", "None", "Gzip", read.s3.gzip);

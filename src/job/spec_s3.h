@@ -17,7 +17,8 @@ Json access_json(const S3Access& access);
 /// OutputDataConfig and CheckpointConfig, if there is anything to say.
 void add_outputs(const Spec& spec, Json& json);
 
-void read_input(const Json& json, Spec& spec, Fields& outer);
+/// A channel of anybody's names no folder of this machine.
+void read_input(const Json& json, Spec& spec, Fields& outer, Writer writer);
 void read_outputs(Fields& outer, Spec& spec);
 void read_access(const Json& json, S3Access& access, Fields& outer);
 

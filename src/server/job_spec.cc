@@ -86,7 +86,7 @@ std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
 }
 
 Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const JobPlaces& places) {
-  job::Spec spec = TRY(job::spec_from(request));
+  job::Spec spec = TRY(job::spec_asked_for(request));
   const auto memory_of = [&config](const std::string& type) {
     return config.instance(type).value_or(JobConfig::Instance{}).memory_bytes;
   };

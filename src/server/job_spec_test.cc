@@ -52,6 +52,57 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   CHECK(spec->input[0].s3.url == "s3://b/train");
 }
 
+// Whatever a request calls its members: what a root process runs is set by the server alone.
+TEST_CASE("job spec: a request sets nothing of muster's own part") {
+  const JobConfig config = config_of("{}");
+  JobPlaces places;
+  places.python = "/usr/bin/python3";
+  places.path = "/usr/bin";
+  places.hidden = {"/data"};
+  places.s3 = {.endpoint = "http://127.0.0.1:7700",
+               .region = "eu-1",
+               .credentials_file = "/data/keys/demo",
+               .ca_file = "/ca"};
+  const Json honest = to_json(*job_spec(request(), config, places));
+  const char* const forged[] = {
+      R"({"Muster": {"SourceFolder": "/etc"}})",
+      R"({"Muster": {"OutputFolder": "/etc/cron.d"}})",
+      R"({"Muster": {"ReadOnlyBinds": ["/root"]}})",
+      R"({"Muster": {"Hidden": []}})",
+      R"({"Muster": {"Python": "/tmp/python"}})",
+      R"({"Muster": {"Path": "/tmp"}})",
+      R"({"Muster": {"S3": {"Endpoint": "http://evil", "CredentialsFile": "/data/keys/other"}}})",
+      R"({"Muster": {"S3": {"CaFile": "/etc/shadow"}}})",
+      R"({"Muster": {"MemoryBytes": 9007199254740991, "ShmBytes": 9007199254740991}})",
+      R"({"Muster": {"GraceMs": 0, "GroupMemoryBytes": [1]}})",
+      R"({"Muster": {"NoSuchMember": 1}})",
+      R"({"Muster": 7})",
+      R"({"muster": {"SourceFolder": "/etc"}, "SourceFolder": "/etc", "OutputFolder": "/etc"})",
+      R"({"spec": {"Muster": {"SourceFolder": "/etc"}}, "host_folder": "/etc", "key_file": "/k"})",
+      R"({"ResourceConfig": {"Muster": {"MemoryBytes": 8388608}, "MemoryBytes": 8388608}})",
+      R"({"AlgorithmSpecification": {"Muster": {"Python": "/tmp/python"}}})",
+      R"({"OutputDataConfig": {"Folder": "/etc", "OutputFolder": "/etc"}})",
+      R"({"CheckpointConfig": {"Folder": "/etc"}})",
+      R"({"InputDataConfig": [{"ChannelName": "train", "Folder": "/etc", "DataSource": {
+          "S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/train"}}}]})",
+      R"({"InputDataConfig": [{"ChannelName": "train", "Muster": {"Folder": "/etc"},
+          "DataSource": {"Folder": "/etc", "S3DataSource": {"S3DataType": "S3Prefix",
+          "S3Uri": "s3://b/train", "Folder": "/etc"}}}]})",
+  };
+  for (const char* patch : forged) {
+    CAPTURE(patch);
+    Json asked = request();
+    asked.merge_patch(Json::parse(patch));
+    const Result<job::Spec> spec = job_spec(asked, config, places);
+    REQUIRE(spec);
+    CHECK(to_json(*spec) == honest);
+  }
+  Json folder = request();
+  folder["InputDataConfig"] = Json::parse(R"([{"ChannelName": "train", "Folder": "/etc"}])");
+  CHECK(refused(folder, config)->message.find("DataSource") != std::string::npos);
+  CHECK(job_spec(folder, config, places).error().text.find("DataSource") != std::string::npos);
+}
+
 TEST_CASE("job spec: what a job asks for in vain is named") {
   struct {
     const char* name;

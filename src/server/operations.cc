@@ -7,6 +7,7 @@
 
 #include "server/identity.h"
 #include "server/inputs.h"
+#include "server/validate.h"
 
 namespace muster::server {
 namespace {
@@ -194,7 +195,7 @@ Answer Operations::update(const Call& call) {
   if (is_terminal((*job)->state.status)) return in_status((*job)->state.status);
   Result<Json> request = parse_json((*job)->request);
   if (!request) return internal_failure(request.error());
-  Json update = call.input;
+  Json update = only_known(call.service, call.operation, call.input);
   update.erase("TrainingJobName");
   request->merge_patch(update);
   const Result<bool> set = store_.set_request((*job)->name, to_text(*request), options_.now());

@@ -207,6 +207,24 @@ TEST_CASE("operations: updates, and removal of what has ended") {
   CHECK(job.at("ResourceConfig").at("KeepAlivePeriodInSeconds") == 60);
   CHECK(job.at("ResourceConfig").at("InstanceCount") == 2);
   CHECK(job.at("ProfilerConfig").at("DisableProfiler") == true);
+  const std::string kept = world.store.job("j")->value().request;
+  for (const char* forged :
+       {R"({"ResourceConfig": {"KeepAlivePeriodInSeconds": 60, "InstanceCount": 100000}})",
+        R"({"ResourceConfig": {"KeepAlivePeriodInSeconds": 60, "InstanceType": "ml.p4d"}})",
+        R"({"OutputDataConfig": {"S3OutputPath": "s3://b/another"}})", R"({"InputDataConfig": []})",
+        R"({"CheckpointConfig": {"S3Uri": "s3://b/another"}})",
+        R"({"HyperParameters": {"a": "2"}})",
+        R"({"AlgorithmSpecification": {"ContainerEntrypoint": ["sh"]}})",
+        R"({"StoppingCondition": {"MaxRuntimeInSeconds": 1}})",
+        R"({"Muster": {"SourceFolder": "/etc"}})", R"({"ProfilerConfig": {"Muster": 1}})",
+        R"({"OutputDataConfig": null, "ResourceConfig": {"KeepAlivePeriodInSeconds": 60,
+            "InstanceCount": null}})"}) {
+    CAPTURE(forged);
+    Json input = Json::parse(forged);
+    input["TrainingJobName"] = "j";
+    CHECK(world.ask("UpdateTrainingJob", input).contains("TrainingJobArn"));
+    CHECK(world.store.job("j")->value().request == kept);
+  }
   CHECK(world.code("DeleteTrainingJob", named("j")) == "ResourceInUse");
   REQUIRE(world.store.finish("j", {.change = {Status::stopped, "Stopped", "", at(2'000'000)}}));
   CHECK(world.code("UpdateTrainingJob", update) == "ValidationException");

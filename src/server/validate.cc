@@ -154,7 +154,30 @@ std::optional<std::string> misfit(const Service& service, const Shape& shape, co
   return std::nullopt;
 }
 
+Json known_part(const Service& service, const Shape& shape, const Json& value) {
+  const std::span<const Member> members = service.members_of(shape);
+  Json known = value;
+  if (shape.kind == Kind::structure && value.is_object()) {
+    known = Json::object();
+    for (const Member& member : members)
+      if (const auto found = value.find(member.name); found != value.end())
+        known[std::string(member.name)] = known_part(service, service.shapes[member.shape], *found);
+  } else if (shape.kind == Kind::list && value.is_array()) {
+    for (Json& each : known) each = known_part(service, service.shapes[members[0].shape], each);
+  } else if (shape.kind == Kind::map && value.is_object()) {
+    for (Json& each : known) each = known_part(service, service.shapes[members[1].shape], each);
+  }
+  return known;
+}
+
 }  // namespace
+
+Json only_known(std::string_view service_name, std::string_view operation_name, const Json& input) {
+  const Service* service = find_service(service_name);
+  const Operation* operation = service ? find_operation(*service, operation_name) : nullptr;
+  if (operation == nullptr || operation->input == no_shape) return Json::object();
+  return known_part(*service, service->shapes[operation->input], input);
+}
 
 std::string_view validation_code(std::string_view service) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> codes = {{

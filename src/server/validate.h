@@ -20,6 +20,10 @@ namespace muster::server {
 std::optional<Refusal> validate(std::string_view service, std::string_view operation,
                                 const Json& input);
 
+/// `input` with the members alone that the model of the operation has, at every level: what a
+/// caller may say, whatever else was sent. Pure. An operation that is not in the model has none.
+Json only_known(std::string_view service, std::string_view operation, const Json& input);
+
 /// The code with which `service` refuses a parameter: "ValidationException" of SageMaker.
 std::string_view validation_code(std::string_view service);
 

@@ -1,6 +1,7 @@
 """Attacks on the API and S3 of `sm server`: whose a request is, and what its key may do."""
 
 import dataclasses
+import json
 import re
 
 import pytest
@@ -431,3 +432,116 @@ def test_a_jobs_key_ends_with_its_job(attacked):
     assert (answer.status, answer.code) == (403, "InvalidClientTokenId")
     got = signed(Request("GET", f"/{BUCKET}/train/a"), keys, "s3", attacked.host)
     assert attacked.send(got).code == "InvalidAccessKeyId"
+
+
+# --- what a request may say of a job ---
+
+FORGED = {
+    "code from the machine": {"Muster": {"SourceFolder": "/etc"}},
+    "results into the machine": {"Muster": {"OutputFolder": "/etc/cron.d"}},
+    "more of the machine to see": {"Muster": {"ReadOnlyBinds": ["/root", "/etc"]}},
+    "nothing hidden": {"Muster": {"Hidden": []}},
+    "another's credentials": {"Muster": {"S3": {"CredentialsFile": "/root/.aws/credentials"}}},
+    "another S3 for the steward": {"Muster": {"S3": {"Endpoint": "http://127.0.0.1:1"}}},
+    "an interpreter": {"Muster": {"Python": "/bin/sh", "Path": "/tmp"}},
+    "all the memory": {"Muster": {"MemoryBytes": 1 << 60, "ShmBytes": 1 << 60}},
+    "a day of grace": {"Muster": {"GraceMs": 86400000}},
+    "a steward's own description": {"spec": {"Muster": {"SourceFolder": "/etc"}},
+                                    "host_folder": "/etc", "key_file": "/etc/shadow"},
+    "members below others": {"OutputDataConfig": {"S3OutputPath": f"s3://{BUCKET}/out",
+                                                  "Muster": {"OutputFolder": "/etc"},
+                                                  "Folder": "/etc"}},
+}  # fmt: skip
+
+
+def described(attacked, name: str) -> dict:
+    """What the job's stewards run, without its name and its key."""
+    path = attacked.server.data / "machine" / "jobs" / name / "job.json"
+    found = json.loads(path.read_text().replace(name, "NAME"))
+    del found["Environment"]["AWS_ACCESS_KEY_ID"], found["Environment"]["AWS_SECRET_ACCESS_KEY"]
+    return found
+
+
+def created(attacked, name: str, body: dict) -> Answer:
+    request = json_request("sagemaker", "CreateTrainingJob", {**body, "TrainingJobName": name})
+    return attacked.send(signed(request, attacked.user, "sagemaker", attacked.host))
+
+
+def runs(attacked, name: str, body: dict) -> dict:
+    answer = created(attacked, name, body)
+    assert answer.status == 200, answer.text
+    wait_until(f"{name} to train", lambda: attacked.status(name) == "Training", SECONDS)
+    found = described(attacked, name)
+    attacked.ended(name)
+    return found
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED.keys())
+def test_a_request_says_nothing_of_the_machine(attacked, forged):
+    name = f"forged-{list(FORGED.values()).index(forged)}"
+    assert runs(attacked, name, {**job_request(name), **forged}) == described(attacked, "held")
+    for member in forged:  # Told again as it was said, obeyed by nobody.
+        assert member in describe(attacked, name)
+
+
+def test_a_channel_names_no_folder_of_the_machine(attacked):
+    body = job_request("channel")
+    body["InputDataConfig"][0]["Folder"] = "/etc"
+    body["InputDataConfig"][0]["DataSource"]["S3DataSource"]["Folder"] = "/etc"
+    assert runs(attacked, "channel", body) == described(attacked, "held")
+    del body["InputDataConfig"][0]["DataSource"]
+    answer = created(attacked, "folder", body)
+    assert (answer.status, answer.code) == (400, "ValidationException")
+
+
+def describe(attacked, name: str) -> dict:
+    request = json_request("sagemaker", "DescribeTrainingJob", {"TrainingJobName": name})
+    request = signed(request, attacked.user, "sagemaker", attacked.host)
+    return json.loads(attacked.send(request).body)
+
+
+UPDATES = [
+    {"OutputDataConfig": {"S3OutputPath": f"s3://{BUCKET}/secret"}},
+    {"CheckpointConfig": {"S3Uri": f"s3://{BUCKET}/secret"}},
+    {"ResourceConfig": {"KeepAlivePeriodInSeconds": 60, "InstanceCount": 100000}},
+    {"AlgorithmSpecification": {"ContainerEntrypoint": ["sh"]}},
+    {"HyperParameters": {"model_dir": f"s3://{BUCKET}/secret"}},
+    {"InputDataConfig": []},
+    {"StoppingCondition": None},
+    {"RoleArn": "arn:aws:iam::000000000000:role/another"},
+    {"Muster": {"OutputFolder": "/etc"}},
+    {"TrainingJobStatus": "Completed"},
+]
+
+
+def words(told: dict) -> dict:
+    """A description without what an update of its own members changes."""
+    told = {key: value for key, value in told.items() if key != "LastModifiedTime"}
+    told["ResourceConfig"] = {
+        key: value for key, value in told["ResourceConfig"].items()
+        if key != "KeepAlivePeriodInSeconds"
+    }  # fmt: skip
+    return told
+
+
+@pytest.mark.parametrize("update", UPDATES, ids=[next(iter(u)) for u in UPDATES])
+def test_an_update_changes_what_updates_may(attacked, update):
+    before = words(describe(attacked, "held"))
+    body = {"TrainingJobName": "held", **update}
+    request = json_request("sagemaker", "UpdateTrainingJob", body)
+    attacked.send(signed(request, attacked.user, "sagemaker", attacked.host))
+    assert words(describe(attacked, "held")) == before
+
+
+def test_a_job_that_was_to_grow_is_removed(attacked):
+    """A job of 100,000 hosts, once, could not be."""
+    attacked.started("grown")
+    body = {"TrainingJobName": "grown",
+            "ResourceConfig": {"KeepAlivePeriodInSeconds": 60,
+                               "InstanceCount": 100000}}  # fmt: skip
+    request = json_request("sagemaker", "UpdateTrainingJob", body)
+    attacked.send(signed(request, attacked.user, "sagemaker", attacked.host))
+    attacked.ended("grown")
+    attacked.api.delete_training_job(TrainingJobName="grown")
+    left = attacked.server.data / "machine" / "jobs" / "grown"
+    wait_until("its folder to be gone", lambda: not left.exists(), SECONDS)
