@@ -24,15 +24,36 @@ bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-bool covers(const std::vector<S3Url>& places, std::string_view bucket, std::string_view key) {
-  return std::any_of(places.begin(), places.end(), [&](const S3Url& place) {
-    return place.bucket == bucket && key.starts_with(place.key);
+bool covers(const std::vector<Place>& places, std::string_view bucket, std::string_view name,
+            const IsThere& is_there) {
+  return std::any_of(places.begin(), places.end(), [&](const Place& place) {
+    if (place.bucket != bucket || !name.starts_with(place.key)) return false;
+    if (place.extent == Extent::folder || name == place.key) return true;
+    if (place.extent == Extent::object) return false;
+    return name[place.key.size()] == '/' || (is_there && !is_there(place));
   });
 }
 
-bool names_bucket(const std::vector<S3Url>& places, std::string_view bucket) {
+View view_in(const std::vector<Place>& places, std::string_view bucket, std::string_view prefix,
+             const IsThere& is_there) {
+  View view = View::nothing;
+  for (const Place& place : places) {
+    if (place.bucket != bucket || place.extent == Extent::object) continue;
+    const bool at_folder = place.extent == Extent::folder &&
+                           place.key.size() == prefix.size() + 1 && place.key.starts_with(prefix) &&
+                           place.key.ends_with('/');
+    if (at_folder || prefix == place.key) view = std::max(view, View::named);
+    if (!prefix.starts_with(place.key)) continue;
+    const bool inside = place.extent == Extent::folder ||
+                        (prefix.size() > place.key.size() && prefix[place.key.size()] == '/');
+    if (inside || (is_there && !is_there(place))) return View::all;
+  }
+  return view;
+}
+
+bool names_bucket(const std::vector<Place>& places, std::string_view bucket) {
   return std::any_of(places.begin(), places.end(),
-                     [&](const S3Url& place) { return place.bucket == bucket; });
+                     [&](const Place& place) { return place.bucket == bucket; });
 }
 
 enum class Need { owner, bucket, read, write };
@@ -43,9 +64,6 @@ Need need_of(S3Op op) {
     case S3Op::get_bucket_location:
     case S3Op::get_bucket_versioning:
       return Need::bucket;
-    case S3Op::list_objects:
-    case S3Op::list_objects_v2:
-    case S3Op::list_object_versions:
     case S3Op::get_object:
     case S3Op::head_object:
     case S3Op::get_object_acl:
@@ -64,7 +82,6 @@ Need need_of(S3Op op) {
     case S3Op::complete_multipart_upload:
     case S3Op::abort_multipart_upload:
     case S3Op::list_parts:
-    case S3Op::list_multipart_uploads:
       return Need::write;
     // Of the keys in its body each is asked for as a delete_object.
     case S3Op::delete_objects:
@@ -75,6 +92,10 @@ Need need_of(S3Op op) {
     case S3Op::delete_bucket:
     case S3Op::get_bucket_acl:
     case S3Op::put_bucket_acl:
+    case S3Op::list_objects:  // Listings have a view, see view_of().
+    case S3Op::list_objects_v2:
+    case S3Op::list_object_versions:
+    case S3Op::list_multipart_uploads:
       return Need::owner;
   }
   return Need::owner;
@@ -82,8 +103,13 @@ Need need_of(S3Op op) {
 
 }  // namespace
 
-bool allowed(const AccessKey& key, S3Op op, std::string_view bucket,
-             std::string_view key_or_prefix) {
+std::vector<Place> places_named(const S3Url& url) {
+  if (url.key.empty() || url.key.ends_with('/')) return {{url.bucket, url.key, Extent::folder}};
+  return {{url.bucket, url.key, Extent::object}, {url.bucket, url.key + "/", Extent::folder}};
+}
+
+bool allowed(const AccessKey& key, S3Op op, std::string_view bucket, std::string_view name,
+             const IsThere& is_there) {
   const KeyPolicy& policy = key.policy;
   if (!policy.limited) return true;
   switch (need_of(op)) {
@@ -92,11 +118,25 @@ bool allowed(const AccessKey& key, S3Op op, std::string_view bucket,
     case Need::bucket:
       return names_bucket(policy.reads, bucket) || names_bucket(policy.writes, bucket);
     case Need::read:
-      return covers(policy.reads, bucket, key_or_prefix);
+      return covers(policy.reads, bucket, name, is_there);
     case Need::write:
-      return covers(policy.writes, bucket, key_or_prefix);
+      return covers(policy.writes, bucket, name, is_there);
   }
   return false;
+}
+
+bool is_listing(S3Op op) {
+  return op == S3Op::list_objects || op == S3Op::list_objects_v2 ||
+         op == S3Op::list_object_versions || op == S3Op::list_multipart_uploads;
+}
+
+View view_of(const AccessKey& key, S3Op op, std::string_view bucket, std::string_view prefix,
+             const IsThere& is_there) {
+  const KeyPolicy& policy = key.policy;
+  if (!policy.limited) return View::all;
+  if (op != S3Op::list_multipart_uploads) return view_in(policy.reads, bucket, prefix, is_there);
+  const View view = view_in(policy.writes, bucket, prefix, is_there);
+  return view == View::all ? view : View::nothing;
 }
 
 bool allowed_call(const AccessKey& key, std::string_view service, std::string_view operation) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,13 +20,31 @@ namespace muster::objects {
 ///
 /// Pure: values and one table in memory; times come in. The table may be used by several threads.
 
-/// What a key may do. A job's own key is `limited`: S3 only (and to ask who it is), under the
-/// prefixes that are named. A prefix is one of bytes, as in S3: {"b", "in"} covers "in/x" and
-/// "inner"; whoever means a folder ends it in '/'. An empty key covers the whole bucket.
+/// How much a right is for. A prefix of bytes is none: "run1" would be a right to "run10", too.
+enum class Extent {
+  folder,  ///< All below `key`, which is empty (the bucket) or ends with '/'.
+  object,  ///< `key` alone.
+  start,   ///< What S3Prefix names: the object `key` and the folder of that name; only where there
+           ///< is neither, all keys that begin so. For reading.
+};
+
+struct Place {
+  std::string bucket;
+  std::string key;
+  Extent extent{};
+
+  bool operator==(const Place&) const = default;
+};
+/// The object and the folder that a URL names; of the folder alone, if it ends with '/' or is a
+/// whole bucket.
+std::vector<Place> places_named(const S3Url& url);
+
+/// What a key may do. A job's own key is `limited`: S3 only (and to ask who it is), in the places
+/// that are named.
 struct KeyPolicy {
   bool limited = false;  ///< Not: everything, and the rest of this is not looked at.
-  std::vector<S3Url> reads;
-  std::vector<S3Url> writes;  ///< Do not imply reads.
+  std::vector<Place> reads;
+  std::vector<Place> writes;  ///< Do not imply reads.
 
   bool operator==(const KeyPolicy&) const = default;
 };
@@ -39,10 +58,25 @@ struct AccessKey {
   std::string owner;  ///< For whoever made it, say a job's name; means nothing here.
 };
 
-/// True if `key` may do `op` to `key_or_prefix` of `bucket`. For a listing that is its prefix; for
-/// what is about a bucket it is empty; a copy's source is a get_object of its own.
-bool allowed(const AccessKey& key, S3Op op, std::string_view bucket,
-             std::string_view key_or_prefix);
+/// True if a bucket has an object `place.key`, or one in the folder of that name.
+using IsThere = std::function<bool(const Place& place)>;
+
+/// True if `key` may do `op`, which is no listing, to `name` of `bucket`; for what is about a
+/// bucket that is empty; a copy's source is a get_object of its own. `is_there` is asked for places
+/// to read with Extent::start alone.
+bool allowed(const AccessKey& key, S3Op op, std::string_view bucket, std::string_view name,
+             const IsThere& is_there);
+
+/// What a key sees of a listing.
+enum class View {
+  nothing,  ///< It may not list.
+  named,    ///< ListQuery::named_only: the object and the folder that the prefix names.
+  all,
+};
+bool is_listing(S3Op op);
+View view_of(const AccessKey& key, S3Op op, std::string_view bucket, std::string_view prefix,
+             const IsThere& is_there);
+
 /// True if `key` may call an operation of a service other than S3; `service` by its name in
 /// credential scopes: "sagemaker", "ListTrainingJobs". A limited key may ask STS who it is, no
 /// more.

@@ -72,8 +72,10 @@ TEST_CASE("keyring: keys that no client could sign with are not taken") {
 TEST_CASE("keyring: a job's key reaches that job's places only") {
   AccessKey job = key_of("AKIDJOB");
   job.policy = {.limited = true,
-                .reads = {{"data", "train/"}, {"data", "one.csv"}, {"ckpt", "j/"}},
-                .writes = {{"out", "job/output/"}, {"ckpt", "j/"}}};
+                .reads = {{"data", "train/", Extent::folder},
+                          {"data", "one.csv", Extent::object},
+                          {"ckpt", "j/", Extent::folder}},
+                .writes = {{"out", "job/output/", Extent::folder}, {"ckpt", "j/", Extent::folder}}};
   const struct {
     S3Op op;
     const char* bucket;
@@ -86,13 +88,17 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
       {S3Op::get_object, "data", "training/a", false},
       {S3Op::get_object, "data", "one.csv", true},
       {S3Op::get_object, "data", "two.csv", false},
+      {S3Op::get_object, "data", "one.csv.old", false},
+      {S3Op::get_object, "data", "one.csv/x", false},
+      {S3Op::get_object, "ckpt", "j", false},
+      {S3Op::put_object, "ckpt", "j", false},
+      {S3Op::put_object, "ckpt", "j2/1", false},
+      {S3Op::put_object, "ckpt", "", false},
+      {S3Op::put_object, "ckpt", "/j/1", false},
+      {S3Op::put_object, "ckpt", "./j/1", false},
       {S3Op::get_object, "other", "train/a", false},
       {S3Op::put_object, "data", "train/a", false},
       {S3Op::delete_object, "data", "train/a", false},
-      {S3Op::list_objects_v2, "data", "train/", true},
-      {S3Op::list_objects, "data", "train/x", true},
-      {S3Op::list_object_versions, "data", "", false},
-      {S3Op::list_objects_v2, "data", "tr", false},
       {S3Op::put_object, "out", "job/output/model.tar.gz", true},
       {S3Op::get_object, "out", "job/output/model.tar.gz", false},
       {S3Op::put_object, "out", "job2/output/x", false},
@@ -104,8 +110,6 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
       {S3Op::abort_multipart_upload, "out", "job/output/x", true},
       {S3Op::list_parts, "out", "job/output/x", true},
       {S3Op::put_object_tagging, "out", "job/output/x", true},
-      {S3Op::list_multipart_uploads, "out", "job/output/", true},
-      {S3Op::list_multipart_uploads, "out", "", false},
       {S3Op::get_object, "ckpt", "j/1", true},
       {S3Op::put_object, "ckpt", "j/1", true},
       {S3Op::delete_object, "ckpt", "j/1", true},
@@ -125,8 +129,8 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
     CAPTURE(std::string(name_of(c.op)));
     CAPTURE(c.bucket);
     CAPTURE(c.key);
-    CHECK(allowed(job, c.op, c.bucket, c.key) == c.may);
-    CHECK(allowed(whole, c.op, c.bucket, c.key));
+    CHECK(allowed(job, c.op, c.bucket, c.key, {}) == c.may);
+    CHECK(allowed(whole, c.op, c.bucket, c.key, {}));
   }
   const struct {
     const char* service;
@@ -152,4 +156,77 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
     CHECK(allowed_call(job, c.service, c.operation) == c.may);
     CHECK(allowed_call(whole, c.service, c.operation));
   }
+}
+
+TEST_CASE("keyring: a listing shows what its key may reach, and nothing beside it") {
+  AccessKey job = key_of("AKIDJOB");
+  job.policy = {.limited = true,
+                .reads = {{"b", "folder/", Extent::folder},
+                          {"b", "one.csv", Extent::object},
+                          {"b", "train", Extent::start},
+                          {"all", "", Extent::folder}},
+                .writes = {{"b", "out/", Extent::folder}}};
+  const struct {
+    S3Op op;
+    const char* bucket;
+    const char* prefix;
+    View there;      ///< Where the object or the folder "train" is there.
+    View not_there;  ///< Where it is not.
+  } cases[] = {
+      {S3Op::list_objects_v2, "b", "folder/", View::all, View::all},
+      {S3Op::list_objects, "b", "folder/x", View::all, View::all},
+      {S3Op::list_objects_v2, "b", "folder", View::named, View::named},
+      {S3Op::list_object_versions, "b", "folde", View::nothing, View::nothing},
+      {S3Op::list_objects_v2, "b", "folders", View::nothing, View::nothing},
+      {S3Op::list_objects_v2, "b", "", View::nothing, View::nothing},
+      {S3Op::list_objects_v2, "b", "one.csv", View::nothing, View::nothing},
+      {S3Op::list_objects_v2, "b", "train/", View::all, View::all},
+      {S3Op::list_objects_v2, "b", "train", View::named, View::all},
+      {S3Op::list_objects_v2, "b", "train2", View::nothing, View::all},
+      {S3Op::list_objects_v2, "b", "trai", View::nothing, View::nothing},
+      {S3Op::list_objects_v2, "all", "", View::all, View::all},
+      {S3Op::list_objects_v2, "other", "folder/", View::nothing, View::nothing},
+      {S3Op::list_objects_v2, "b", "out/", View::nothing, View::nothing},
+      {S3Op::list_multipart_uploads, "b", "out/", View::all, View::all},
+      {S3Op::list_multipart_uploads, "b", "out", View::nothing, View::nothing},
+      {S3Op::list_multipart_uploads, "b", "", View::nothing, View::nothing},
+      {S3Op::list_multipart_uploads, "b", "folder/", View::nothing, View::nothing},
+  };
+  const AccessKey whole = key_of("AKIDALL");
+  for (const auto& c : cases) {
+    CAPTURE(c.prefix);
+    CHECK(is_listing(c.op));
+    CHECK(view_of(job, c.op, c.bucket, c.prefix, [](const Place&) { return true; }) == c.there);
+    CHECK(view_of(job, c.op, c.bucket, c.prefix, [](const Place&) { return false; }) ==
+          c.not_there);
+    CHECK(view_of(whole, c.op, c.bucket, c.prefix, {}) == View::all);
+  }
+}
+
+TEST_CASE("keyring: the start of keys is a right where no object and no folder has that name") {
+  AccessKey job = key_of("AKIDJOB");
+  job.policy = {.limited = true, .reads = {{"b", "train", Extent::start}}, .writes = {}};
+  const struct {
+    const char* key;
+    bool there;
+    bool not_there;
+  } cases[] = {{"train", true, true},      {"train/a", true, true}, {"train2/a", false, true},
+               {"train.csv", false, true}, {"trai", false, false},  {"", false, false}};
+  for (const auto& c : cases) {
+    CAPTURE(c.key);
+    const auto with = [&](bool there) {
+      return allowed(job, S3Op::get_object, "b", c.key, [=](const Place&) { return there; });
+    };
+    CHECK(with(true) == c.there);
+    CHECK(with(false) == c.not_there);
+    CHECK(!allowed(job, S3Op::put_object, "b", c.key, [](const Place&) { return false; }));
+  }
+}
+
+TEST_CASE("keyring: what a URL names") {
+  using Places = std::vector<Place>;
+  CHECK(places_named({"b", "a/b"}) ==
+        Places{{"b", "a/b", Extent::object}, {"b", "a/b/", Extent::folder}});
+  CHECK(places_named({"b", "a/"}) == Places{{"b", "a/", Extent::folder}});
+  CHECK(places_named({"b", ""}) == Places{{"b", "", Extent::folder}});
 }

@@ -34,6 +34,14 @@ Listing list(KeyCursor& keys, const ListQuery& query) {
   keys.seek(*from);
   while (const std::optional<std::string_view> key = keys.key()) {
     if (!key->starts_with(query.prefix)) break;
+    if (query.named_only && key->size() > query.prefix.size()) {
+      const unsigned char next = static_cast<unsigned char>((*key)[query.prefix.size()]);
+      if (next > '/') break;
+      if (next < '/') {
+        keys.seek(query.prefix + "/");
+        continue;
+      }
+    }
     if (page.objects.size() + page.common_prefixes.size() >= query.max) {
       page.truncated = true;
       break;

@@ -60,6 +60,27 @@ ListQuery query_of(std::string prefix, std::string delimiter, std::string after,
 
 }  // namespace
 
+TEST_CASE("s3_listing: the object and the folder of a name, and none that only begins like it") {
+  const Keys all = {"run", "run!", "run-1/a", "run/", "run/1", "run/2/b", "run0", "run1/a", "s"};
+  const auto listed = [&](const std::string& prefix, const std::string& delimiter,
+                          const std::string& after, std::uint64_t max = 1000) {
+    ListQuery query = query_of(prefix, delimiter, after, max);
+    query.named_only = true;
+    MemoryCursor cursor(all);
+    return list(cursor, query);
+  };
+  CHECK(keys_of(listed("run", "", "")) == Keys{"run", "run/", "run/1", "run/2/b"});
+  CHECK(listed("run", "/", "").common_prefixes == Keys{"run/"});
+  CHECK(keys_of(listed("run", "/", "")) == Keys{"run"});
+  CHECK(keys_of(listed("run", "", "run")) == Keys{"run/", "run/1", "run/2/b"});
+  CHECK(keys_of(listed("run", "", "run!")) == Keys{"run/", "run/1", "run/2/b"});
+  CHECK(keys_of(listed("run", "", "run0")).empty());
+  CHECK(listed("run", "", "", 4).truncated == false);
+  CHECK(listed("run", "", "", 3).next == "run/1");
+  CHECK(keys_of(listed("ru", "", "")).empty());
+  CHECK(keys_of(listed("run-1", "", "")) == Keys{"run-1/a"});
+}
+
 TEST_CASE("s3_listing: pages by prefix, delimiter and marker") {
   const Keys all = {"a", "b/1", "b/2", "b/c/3", "b0", "c", "c/", "c//d", "d\xff", "d\xffx"};
   const struct {

@@ -148,20 +148,47 @@ S3Handler handler_of(S3Op op) {
   }
 }
 
-bool may(const S3Call& call) {
-  const S3Operation& op = call.op;
-  const bool listing = op.op == S3Op::list_objects || op.op == S3Op::list_objects_v2 ||
-                       op.op == S3Op::list_object_versions || op.op == S3Op::list_multipart_uploads;
+/// Of a place that may be read by how keys begin: see is_there().
+Task<Result<void>> index_for(S3Call& call) {
+  for (const Place& place : call.verified.key->policy.reads) {
+    if (place.extent != Extent::start) continue;
+    std::shared_ptr<Bucket> bucket = call.store.find(place.bucket);
+    if (!bucket || bucket->indexed()) continue;
+    std::function<Result<void>()> work = [bucket] { return bucket->index(); };
+    const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+    if (!done) co_return done.error();
+  }
+  co_return Result<void>();
+}
+
+/// And takes from a listing what its key may not see.
+bool may(S3Call& call) {
+  S3Operation& op = call.op;
   if (op.op == S3Op::delete_objects) return true;  // Each of its keys is asked for.
   const AccessKey& key = *call.verified.key;
+  const IsThere is_there = [&call](const Place& place) {
+    const std::shared_ptr<Bucket> bucket = call.store.find(place.bucket);
+    ListQuery named;
+    named.prefix = place.key;
+    named.max = 1;
+    named.named_only = true;
+    return bucket && !bucket->page(named).objects.empty();
+  };
+  if (is_listing(op.op)) {
+    const View view = view_of(key, op.op, op.bucket, op.list.prefix, is_there);
+    op.list.named_only = view == View::named;
+    return view != View::nothing;
+  }
   if (op.copy_source &&
-      !allowed(key, S3Op::get_object, op.copy_source->bucket, op.copy_source->key))
+      !allowed(key, S3Op::get_object, op.copy_source->bucket, op.copy_source->key, is_there))
     return false;
-  return allowed(key, op.op, op.bucket, listing ? op.list.prefix : op.key);
+  return allowed(key, op.op, op.bucket, op.key, is_there);
 }
 
 Task<S3Outcome> perform(S3Call& call) {
   const S3Operation& op = call.op;
+  const Result<void> indexed = co_await index_for(call);
+  if (!indexed) co_return disk_failure(indexed.error());
   if (!may(call)) co_return s3_failure_of("AccessDenied");
   if (op.op == S3Op::unsupported) co_return s3_failure_of("NotImplemented");
   if (op.op == S3Op::list_buckets) co_return co_await list_all_buckets(call);

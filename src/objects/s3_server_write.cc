@@ -41,7 +41,7 @@ WriteCheck delete_check_of(const S3Operation& op) {
 
 Deleted remove_one(const S3Call& call, Bucket& bucket, const DeleteAsked::Object& asked) {
   Deleted deleted{asked.key, asked.version_id, std::nullopt};
-  if (!allowed(*call.verified.key, S3Op::delete_object, call.op.bucket, asked.key)) {
+  if (!allowed(*call.verified.key, S3Op::delete_object, call.op.bucket, asked.key, {})) {
     deleted.error = s3_failure_of("AccessDenied");
   } else if (!asked.version_id.empty() && asked.version_id != "null") {
     deleted.error = s3_failure_of("NoSuchVersion");

@@ -79,6 +79,11 @@ std::optional<Refusal> refused(const Json& request, const JobConfig& config) {
   std::size_t number = 0;
   for (const Json& channel : elements(request, "InputDataConfig"))
     if (std::optional<Refusal> refusal = refused_channel(channel, number++)) return refusal;
+  const std::string checkpoints = text_of(inside(request, {"CheckpointConfig"}), "S3Uri");
+  const Result<objects::S3Url> kept = objects::parse_s3_prefix(checkpoints);
+  if (kept && kept->key.empty())
+    return bad("CheckpointConfig.S3Uri " + checkpoints +
+               " is a whole bucket, with other jobs' results; want a folder in it");
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request, config));
   if (lines.empty()) return std::nullopt;
   return Refusal{"ResourceLimitExceeded",
@@ -118,25 +123,39 @@ Amounts needs_of(const Json& request, const JobConfig& config) {
   return needs;
 }
 
-JobReach reach_of(const Json& request) {
-  JobReach reach;
-  const auto read_write = [&](const std::string& url) {
-    if (!url.starts_with("s3://")) return;
-    reach.reads.push_back(url);
-    reach.writes.push_back(url);
-  };
+Result<objects::KeyPolicy> policy_of(const Json& request) {
+  objects::KeyPolicy policy{.limited = true, .reads = {}, .writes = {}};
   for (const Json& channel : elements(request, "InputDataConfig")) {
-    const std::string url = text_of(inside(channel, {"DataSource", "S3DataSource"}), "S3Uri");
-    if (!url.empty()) reach.reads.push_back(url);
+    const Json& source = inside(channel, {"DataSource", "S3DataSource"});
+    const std::string text = text_of(source, "S3Uri");
+    if (text.empty()) continue;
+    const objects::S3Url url = TRY(objects::parse_s3_prefix(text));
+    const bool folder = url.key.empty() || url.key.ends_with('/');
+    const bool manifest = text_of(source, "S3DataType") == "ManifestFile";
+    policy.reads.push_back({url.bucket, url.key,
+                            manifest ? objects::Extent::object
+                            : folder ? objects::Extent::folder
+                                     : objects::Extent::start});
   }
   const std::string code = hyperparameter(request, "sagemaker_submit_directory");
-  if (code.starts_with("s3://")) reach.reads.push_back(code);
+  if (code.starts_with("s3://")) {
+    const objects::S3Url url = TRY(objects::parse_s3_prefix(code));
+    policy.reads.push_back({url.bucket, url.key, objects::Extent::object});
+  }
   std::string output = text_of(inside(request, {"OutputDataConfig"}), "S3OutputPath");
   while (output.ends_with('/')) output.pop_back();
-  if (!output.empty()) read_write(output + "/" + text_of(request, "TrainingJobName") + "/");
-  read_write(text_of(inside(request, {"CheckpointConfig"}), "S3Uri"));
-  read_write(hyperparameter(request, "model_dir"));
-  return reach;
+  if (!output.empty()) output += "/" + text_of(request, "TrainingJobName") + "/";
+  for (const std::string& text : {output, text_of(inside(request, {"CheckpointConfig"}), "S3Uri"),
+                                  hyperparameter(request, "model_dir")}) {
+    if (!text.starts_with("s3://")) continue;
+    const objects::S3Url url = TRY(objects::parse_s3_prefix(text));
+    if (url.key.empty()) continue;  // A whole bucket: other jobs' results, too.
+    for (const objects::Place& place : objects::places_named(url)) {
+      policy.reads.push_back(place);
+      policy.writes.push_back(place);
+    }
+  }
+  return policy;
 }
 
 }  // namespace muster::server

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "job/spec.h"
+#include "objects/keyring.h"
 #include "server/call.h"
 #include "server/job_config.h"
 
@@ -34,12 +35,10 @@ Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const J
 /// What all hosts of the job need together.
 Amounts needs_of(const Json& request, const JobConfig& config);
 
-/// What a job's own key may read and write: its inputs, outputs and checkpoints. JSON, as
-/// Store's keys hold it.
-struct JobReach {
-  std::vector<std::string> reads;  ///< s3:// URLs; of folders with a '/' at their end.
-  std::vector<std::string> writes;
-};
-JobReach reach_of(const Json& request);
+/// What a job's own key may do: read its inputs, its code, its results and checkpoints, write the
+/// last two. A channel is what its S3Uri names as S3Prefix or as one object; the others are folders
+/// or objects of that name, never more that begins like it. Error: `invalid_input` for what is no
+/// URL of S3.
+Result<objects::KeyPolicy> policy_of(const Json& request);
 
 }  // namespace muster::server

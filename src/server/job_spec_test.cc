@@ -177,12 +177,63 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
 }
 
 TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
-  const JobReach reach = reach_of(request());
-  CHECK(reach.reads ==
-        std::vector<std::string>{"s3://b/train", "s3://b/demo/source/sourcedir.tar.gz",
-                                 "s3://b/demo/", "s3://b/checkpoints", "s3://b/demo/model"});
-  CHECK(reach.writes ==
-        std::vector<std::string>{"s3://b/demo/", "s3://b/checkpoints", "s3://b/demo/model"});
+  using objects::Extent;
+  const Result<objects::KeyPolicy> policy = policy_of(request());
+  REQUIRE(policy);
+  CHECK(policy->limited);
+  const std::vector<objects::Place> writes = {{"b", "demo/", Extent::folder},
+                                              {"b", "checkpoints", Extent::object},
+                                              {"b", "checkpoints/", Extent::folder},
+                                              {"b", "demo/model", Extent::object},
+                                              {"b", "demo/model/", Extent::folder}};
+  CHECK(policy->writes == writes);
+  std::vector<objects::Place> reads = {{"b", "train", Extent::start},
+                                       {"b", "demo/source/sourcedir.tar.gz", Extent::object}};
+  reads.insert(reads.end(), writes.begin(), writes.end());
+  CHECK(policy->reads == reads);
+}
+
+TEST_CASE("job spec: no URL becomes a right to more than it names") {
+  using objects::Extent;
+  const auto writes = [](const char* checkpoints) {
+    Json asked = request();
+    asked["HyperParameters"].erase("model_dir");
+    asked.erase("OutputDataConfig");
+    asked["CheckpointConfig"]["S3Uri"] = checkpoints;
+    const Result<objects::KeyPolicy> policy = policy_of(asked);
+    REQUIRE(policy);
+    return policy->writes;
+  };
+  using Places = std::vector<objects::Place>;
+  CHECK(writes("s3://b/ck/run1/") == Places{{"b", "ck/run1/", Extent::folder}});
+  CHECK(writes("s3://b/ck//") == Places{{"b", "ck//", Extent::folder}});
+  CHECK(writes("s3://b//") == Places{{"b", "/", Extent::folder}});
+  // Bytes of a key, and no way up.
+  CHECK(writes("s3://b/ck/..") ==
+        Places{{"b", "ck/..", Extent::object}, {"b", "ck/../", Extent::folder}});
+  CHECK(writes("s3://b/ck%2F") ==
+        Places{{"b", "ck%2F", Extent::object}, {"b", "ck%2F/", Extent::folder}});
+  CHECK(writes("s3://b").empty());
+  CHECK(writes("s3://b/").empty());
+  CHECK(writes("https://b/x").empty());
+  Json asked = request();
+  asked["InputDataConfig"] = Json::parse(R"([
+      {"ChannelName": "m", "DataSource": {"S3DataSource": {
+          "S3DataType": "ManifestFile", "S3Uri": "s3://b/list"}}},
+      {"ChannelName": "f", "DataSource": {"S3DataSource": {
+          "S3DataType": "S3Prefix", "S3Uri": "s3://b/folder/"}}},
+      {"ChannelName": "all", "DataSource": {"S3DataSource": {
+          "S3DataType": "S3Prefix", "S3Uri": "s3://c"}}}])");
+  const Result<objects::KeyPolicy> policy = policy_of(asked);
+  REQUIRE(policy);
+  CHECK(Places(policy->reads.begin(), policy->reads.begin() + 3) ==
+        Places{{"b", "list", Extent::object},
+               {"b", "folder/", Extent::folder},
+               {"c", "", Extent::folder}});
+  for (const char* whole : {"s3://b", "s3://b/"}) {
+    asked["CheckpointConfig"]["S3Uri"] = whole;
+    CHECK(refused(asked, config_of("{}"))->message.find("whole bucket") != std::string::npos);
+  }
 }
 
 TEST_CASE("job config: the most exact name counts, wherever it stands") {

@@ -53,12 +53,6 @@ Result<void> keep_file(const std::string& from, const std::string& to) {
   return ::rename(fresh.c_str(), to.c_str()) == 0 ? Result<void>() : fail_errno(to);
 }
 
-Result<std::vector<objects::S3Url>> urls_from(const std::vector<std::string>& texts) {
-  std::vector<objects::S3Url> urls;
-  for (const std::string& text : texts) urls.push_back(TRY(objects::parse_s3_prefix(text)));
-  return urls;
-}
-
 void add_keys(Env& environment, const objects::Credentials& keys) {
   environment["AWS_ACCESS_KEY_ID"] = keys.access_key;
   environment["AWS_SECRET_ACCESS_KEY"] = keys.secret_key;
@@ -404,14 +398,11 @@ Result<void> Runner::lead_to_s3(const Job& job, const Json& request, JobPlaces& 
 
 /// A job's key opens what the job may reach.
 Result<void> Runner::admit(const AccessKey& key, const Json& request) {
-  const JobReach reach = reach_of(request);
   objects::AccessKey known;
   known.id = key.id;
   known.secret = key.secret;
   known.owner = key.job;
-  known.policy.limited = true;
-  known.policy.reads = TRY(urls_from(reach.reads));
-  known.policy.writes = TRY(urls_from(reach.writes));
+  known.policy = TRY(policy_of(request));
   return keys_.add(std::move(known));
 }
 

@@ -1,107 +1,21 @@
-"""Attacks on the API and S3 of `sm server`: whose a request is, and what its key may do."""
+"""Attacks on the API of `sm server`: whose a request is, and what it may say of a job."""
 
 import dataclasses
 import json
 import re
 
 import pytest
-from bad_api import ARN, TARGETS, form_request, good_job, json_request
+from attack_bench import BUCKET, REFUSED, SECONDS, Attacked, job_request, unchanged  # noqa: F401
+from bad_api import ARN, TARGETS, form_request, json_request
 from process import wait_until
-from raw_http import Answer, Keys, Request, Scope, head_of, presigned, send, signed, stamp
+from raw_http import Request, Scope, head_of, presigned, signed, stamp
 from sm_server import SmServer
-
-BUCKET = "attacked"
-SECONDS = 60.0
-REFUSED = (400, 403)
-
-
-def job_request(name: str, **more) -> dict:
-    """A job that waits until somebody stops it."""
-    request = good_job(name)
-    request["AlgorithmSpecification"]["ContainerEntrypoint"] = ["sleep", "600"]
-    source = {"S3DataType": "S3Prefix", "S3Uri": f"s3://{BUCKET}/train"}
-    request["InputDataConfig"] = [
-        {"ChannelName": "train", "DataSource": {"S3DataSource": source}}
-    ]
-    request["OutputDataConfig"] = {"S3OutputPath": f"s3://{BUCKET}/out"}
-    request["CheckpointConfig"] = {"S3Uri": f"s3://{BUCKET}/ck/run1"}
-    request["ResourceConfig"] = {
-        "InstanceType": "ml.c5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1
-    }  # fmt: skip
-    request["StoppingCondition"] = {"MaxRuntimeInSeconds": 600}
-    return {**request, **more}
-
-
-class Attacked:
-    """A server with a user's key, and a job that runs with a key of its own."""
-
-    job = "held"
-
-    def __init__(self, server: SmServer):
-        self.server = server
-        self.host = f"127.0.0.1:{server.port}"
-        own = server.keys
-        self.user = Keys(own["AWS_ACCESS_KEY_ID"], own["AWS_SECRET_ACCESS_KEY"])
-        self.s3 = server.client("s3")
-        self.api = server.client("sagemaker")
-        self.s3.create_bucket(Bucket=BUCKET)
-        self.s3.create_bucket(Bucket="other")
-        for key in ("train/a", "train2/a", "secret/a", "ck/run1/state", "ck/run10/state",
-                    "out/held2/output/model.tar.gz"):  # fmt: skip
-            self.s3.put_object(Bucket=BUCKET, Key=key, Body=b"there")
-        self.holder = self.started(self.job)
-
-    def started(self, name: str, **more) -> Keys:
-        """The key of a job that was submitted now."""
-        self.api.create_training_job(**job_request(name, **more))
-        wait_until(f"{name} to train", lambda: self.status(name) == "Training", SECONDS)
-        text = (self.server.data / "keys" / name).read_text()
-        found = dict(re.findall(r"^(\w+) = (\S+)$", text, re.M))
-        return Keys(found["aws_access_key_id"], found["aws_secret_access_key"])
-
-    def status(self, name: str) -> str:
-        return self.api.describe_training_job(TrainingJobName=name)["SecondaryStatus"]
-
-    def ended(self, name: str) -> None:
-        self.api.stop_training_job(TrainingJobName=name)
-        wait_until(f"{name} to end", lambda: self.status(name) in ("Stopped", "Failed"), SECONDS)
-
-    def send(self, request: Request | bytes) -> Answer:
-        return send(self.server.port, request)
-
-    def client(self, service: str):
-        return self.server.client(service, key=(self.holder.identity, self.holder.secret))
-
-    def state(self) -> tuple:
-        """What no attack may change: the jobs, and every object of every bucket."""
-        jobs = self.api.list_training_jobs(MaxResults=100)["TrainingJobSummaries"]
-        names = sorted((job["TrainingJobName"], job["TrainingJobStatus"]) for job in jobs)
-        buckets = [bucket["Name"] for bucket in self.s3.list_buckets()["Buckets"]]
-        objects = [
-            (bucket, each["Key"], each["ETag"])
-            for bucket in buckets
-            for each in self.s3.list_objects_v2(Bucket=bucket).get("Contents", [])
-        ]
-        uploads = [
-            each["UploadId"]
-            for bucket in buckets
-            for each in self.s3.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
-        ]
-        return names, buckets, objects, uploads
 
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):
     with SmServer(tmp_path_factory.mktemp("server")) as server:
-        yield Attacked(server)
-
-
-@pytest.fixture
-def unchanged(attacked):
-    """Whatever the test does, all is afterwards as before."""
-    before = attacked.state()
-    yield
-    assert attacked.state() == before
+        yield Attacked(server, "held")
 
 
 def authorization(request: Request) -> str:
@@ -462,13 +376,8 @@ def described(attacked, name: str) -> dict:
     return found
 
 
-def created(attacked, name: str, body: dict) -> Answer:
-    request = json_request("sagemaker", "CreateTrainingJob", {**body, "TrainingJobName": name})
-    return attacked.send(signed(request, attacked.user, "sagemaker", attacked.host))
-
-
 def runs(attacked, name: str, body: dict) -> dict:
-    answer = created(attacked, name, body)
+    answer = attacked.create(name, body)
     assert answer.status == 200, answer.text
     wait_until(f"{name} to train", lambda: attacked.status(name) == "Training", SECONDS)
     found = described(attacked, name)
@@ -490,7 +399,7 @@ def test_a_channel_names_no_folder_of_the_machine(attacked):
     body["InputDataConfig"][0]["DataSource"]["S3DataSource"]["Folder"] = "/etc"
     assert runs(attacked, "channel", body) == described(attacked, "held")
     del body["InputDataConfig"][0]["DataSource"]
-    answer = created(attacked, "folder", body)
+    answer = attacked.create("folder", body)
     assert (answer.status, answer.code) == (400, "ValidationException")
 
 
