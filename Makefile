@@ -58,7 +58,8 @@ test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.don
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
 FUZZ_SECONDS ?= 60
-FUZZERS := hyperparameters resource_config archive messages api_call aws_chunked s3_request
+FUZZERS := hyperparameters resource_config archive messages api_call create_job authorization aws_chunked \
+  s3_request
 .PHONY: fuzz
 fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute; what it finds is kept in fuzz/found
 	cmake --preset fuzz

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "fuzz.h"
+#include "head.h"
 #include "objects/s3_answer.h"
 #include "objects/s3_document.h"
 #include "objects/s3_listing.h"
@@ -26,37 +27,9 @@ void check_error(const AwsError& error) {
   CHECK_THAT(objects::s3_failure(xml).code == error.code, "a client can read the answer");
 }
 
-struct Head {
-  std::string_view method;
-  std::string_view target;
-  std::vector<objects::HeaderView> headers;
-};
-
-Head head_of(std::string_view text) {
-  Head head;
-  bool first = true;
-  while (!text.empty() && head.headers.size() < 64) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::size_t cut = std::min(line.find(first ? ' ' : ':'), line.size());
-    const std::string_view name = line.substr(0, cut);
-    std::string_view value = line.substr(std::min(cut + 1, line.size()));
-    while (value.starts_with(' ')) value.remove_prefix(1);
-    if (first) {
-      head.method = name;
-      head.target = value;
-    } else {
-      head.headers.emplace_back(name, value);
-    }
-    first = false;
-  }
-  return head;
-}
-
 void request(std::string_view text) {
   const Head head = head_of(text);
-  const objects::RequestHead view{head.method, head.target, head.headers};
+  const objects::RequestHead view = head.view();
 
   objects::AccessKey key;
   key.id = "AKIDEXAMPLE";
