@@ -115,7 +115,7 @@ Task<void> connect(std::shared_ptr<State> state, Fd near) {
       co_await resolve(state->loop, state->target.host, state->target.port, deadline);
   Result<Fd> far = fail(Errc::not_found, "");
   for (std::size_t i = 0; addresses && !far && i < addresses->size(); ++i)
-    far = co_await tcp_connect(state->loop, (*addresses)[i], deadline);
+    far = co_await tcp_connect(state->loop, (*addresses)[i], deadline, state->target.from);
   --state->connecting;
   state->fewer.notify();
   if (!far || state->ended) co_return;  // The near end is closed: whoever called sees it.

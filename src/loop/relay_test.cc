@@ -1,5 +1,6 @@
 #include "loop/relay.h"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -91,6 +92,39 @@ TEST_CASE("relay: bytes and ends pass both ways, however many") {
     server.join();
     CHECK(heard.size() == count + 3);
     CHECK(heard.ends_with("bye"));
+  }
+}
+
+TEST_CASE("relay: a target on the loopback network sees the address that it was given") {
+  struct {
+    const char* from;
+    const char* want;
+  } const cases[] = {{"127.177.3.7", "127.177.3.7"}, {"", "127.0.0.1"}, {"10.0.0.1", "127.0.0.1"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.from);
+    Loop loop;
+    const Fd target = listen_here(0);
+    Fd listener = listen_here(SOCK_NONBLOCK);
+    const std::uint16_t port = own_port(listener);
+    const auto relay =
+        Relay::open(loop, std::move(listener), {"127.0.0.1", own_port(target), c.from});
+    std::string seen;
+    std::thread server([&] {
+      sockaddr_in from{};
+      socklen_t size = sizeof from;
+      const Fd came(::accept4(target.get(), reinterpret_cast<sockaddr*>(&from), &size, 0));
+      char text[INET_ADDRSTRLEN] = "";
+      ::inet_ntop(AF_INET, &from.sin_addr, text, sizeof text);
+      seen = text;
+    });
+    std::thread client([&] {
+      call(port, 0);
+      loop.post([&loop] { loop.stop(); });
+    });
+    loop.run();
+    client.join();
+    server.join();
+    CHECK(seen == c.want);
   }
 }
 

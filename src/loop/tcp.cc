@@ -19,6 +19,21 @@ void set_option(const Fd& socket, int level, int name, int value) {
   ::setsockopt(socket.get(), level, name, &value, sizeof value);
 }
 
+bool is_loopback(const TcpAddress& address) {
+  sockaddr_in v4{};
+  std::memcpy(&v4, &address.storage, sizeof v4);
+  return address.family() == AF_INET && ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/// The kernel chooses the port when it connects. One that cannot be bound comes from any address.
+void bind_to(const Fd& socket, const std::string& from) {
+  set_option(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  if (::inet_pton(AF_INET, from.c_str(), &v4.sin_addr) != 1) return;
+  static_cast<void>(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&v4), sizeof v4));
+}
+
 /// A look-up under way. The thread and who asked hold it both, so that either may go first.
 struct Lookup {
   std::string host;
@@ -111,10 +126,11 @@ Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std:
   co_return std::move(lookup->addresses);
 }
 
-Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline) {
+Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline, std::string from) {
   Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) co_return fail(Errc::system, errno_text("socket"));
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  if (!from.empty() && is_loopback(address)) bind_to(socket, from);
   const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::connect(socket.get(), name, address.size) != 0 && errno != EINPROGRESS)
     co_return fail(Errc::system, errno_text("connect"));

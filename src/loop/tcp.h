@@ -28,8 +28,10 @@ std::uint16_t port_of(const TcpAddress& address);
 Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std::uint16_t port,
                                               TimePoint deadline);
 
-/// Connected, non-blocking, without delay for small writes. Errors: `system`, `timeout`.
-Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline);
+/// Connected, non-blocking, without delay for small writes. `from`: an address of 127.0.0.0/8 to
+/// come from, where `address` is one of those, too. Errors: `system`, `timeout`.
+Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline,
+                             std::string from = {});
 
 /// Listens on all addresses of the machine, IPv4 and, where there is IPv6, both.
 Result<Fd> tcp_listen(std::uint16_t port);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +29,12 @@ constexpr std::chrono::seconds kill_margin{2};
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 constexpr std::size_t stream_bytes = 1u << 20;
+
+/// The host as a server on this machine sees it: its own address in the loopback's network.
+std::string outer_address(const job::HostSpec& spec) {
+  const std::string& own = job::own_address(spec);
+  return "127" + own.substr(std::min(own.find('.'), own.size()));
+}
 
 }  // namespace
 
@@ -220,7 +227,7 @@ Result<void> HostRun::open_relay() {
   const std::optional<container::Doorway> way = TRY(container::doorway(spec_.spec.s3));
   if (!way) return {};
   relay_ = loop::Relay::open(loop_, TRY(network_->listen(way->address, way->port)),
-                             {.host = way->host, .port = way->port});
+                             {.host = way->host, .port = way->port, .from = outer_address(spec_)});
   return {};
 }
 
