@@ -16,6 +16,9 @@ namespace muster::loop {
 namespace {
 
 constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
+/// Connections that have to end and have not: beyond so many, newcomers wait to be accepted.
+constexpr std::size_t ending_max = 64;
+constexpr Duration ending_pause = std::chrono::milliseconds(5);
 
 Result<TcpAddress> address_of(const std::string& host, std::uint16_t port) {
   TcpAddress address;
@@ -84,23 +87,36 @@ struct Serving {
   Watch watch;
   Event emptied;  ///< A home lost its last connection while stopping.
   std::vector<std::shared_ptr<ServerHome>> homes;
-  std::size_t next = 0;
+  ConnectionQuota::Id next = 0;
   bool closed = false;
 };
 
+const std::shared_ptr<ServerHome>& home_of(const Serving& serving, ConnectionQuota::Id id) {
+  return serving.homes[id % serving.homes.size()];
+}
+
+/// Any thread. Behind the connection's start in the queue of its loop.
+void end_connection(const Serving& serving, ConnectionQuota::Id id) {
+  const std::shared_ptr<ServerHome>& home = home_of(serving, id);
+  home->loop.post([home, id] {
+    const auto found = home->connections.find(id);
+    if (found != home->connections.end() && found->second->may_go()) found->second->cut();
+  });
+}
+
 /// Each connection goes to the next loop, so that few connections are spread evenly (the kernel's
 /// SO_REUSEPORT spreads by hash: of 16 connections on 4 loops, one often gets 8).
-void hand_out(Serving& serving, Fd socket, std::string peer) {
-  std::shared_ptr<ServerHome> home = serving.homes[serving.next++ % serving.homes.size()];
+void hand_out(Serving& serving, ConnectionQuota::Id id, Fd socket, std::string peer) {
+  std::shared_ptr<ServerHome> home = home_of(serving, id);
   ++serving.shared->connections;
   if (&home->loop == &serving.main) {
-    ServerConnection::start(std::move(home), std::move(socket), std::move(peer));
+    ServerConnection::start(std::move(home), id, std::move(socket), std::move(peer));
     return;
   }
   const auto carried = std::make_shared<Fd>(std::move(socket));  // std::function wants copies.
   Loop& loop = home->loop;
-  loop.post([home, carried, peer = std::move(peer)]() mutable {
-    ServerConnection::start(home, std::move(*carried), std::move(peer));
+  loop.post([home, id, carried, peer = std::move(peer)]() mutable {
+    ServerConnection::start(home, id, std::move(*carried), std::move(peer));
   });
 }
 
@@ -109,16 +125,26 @@ bool accept_one(Serving& serving) {
   TcpAddress from;
   Fd socket = tcp_accept(serving.socket, from);
   if (!socket) return errno == EINTR || errno == ECONNABORTED;
-  if (serving.shared->connections >= serving.shared->options.connections_max) return true;
-  hand_out(serving, std::move(socket), numeric(from));
+  const ConnectionQuota::Id id = serving.next++;
+  std::string peer = numeric(from);
+  ConnectionQuota::Verdict verdict;
+  {
+    const std::lock_guard<std::mutex> lock(serving.shared->mutex);
+    verdict = serving.shared->quota.accepted(id, peer);
+  }
+  if (verdict.ends) end_connection(serving, *verdict.ends);
+  if (verdict.stays) hand_out(serving, id, std::move(socket), std::move(peer));
   return true;
 }
 
 Task<void> accept_all(std::shared_ptr<Serving> serving) {
   Timer pause(serving->main);
   int in_a_row = 0;
+  const std::size_t open_max = serving->shared->options.limits.all + ending_max;
   while (!serving->closed) {
-    if (accept_one(*serving)) {
+    if (serving->shared->connections >= open_max) {
+      co_await pause.after(ending_pause);
+    } else if (accept_one(*serving)) {
       if (++in_a_row % accepts_per_turn == 0) co_await pause.after(Duration(0));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       co_await serving->watch.readable();
@@ -143,7 +169,7 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
         const std::shared_ptr<Serving> whole = weak.lock();  // It owns this home.
         if (whole) whole->main.post([whole] { whole->emptied.notify(); });
       };
-      for (ServerConnection* connection : home->connections)
+      for (const auto& [id, connection] : home->connections)
         if (all || connection->idle()) connection->cut();
     });
   }
@@ -200,9 +226,13 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& main, Options options
     shared->tls = TRY(https_server_context(options.certificate_file, options.key_file));
   Fd socket = TRY(listen_at(options.host, options.port));
   const int thread_count = options.threads;
+  shared->quota = ConnectionQuota(options.limits);
   shared->options = std::move(options);
   shared->handler = std::move(handler);
   auto serving = std::make_shared<Serving>(main, std::move(socket), shared);
+  shared->end = [weak = std::weak_ptr<Serving>(serving)](ConnectionQuota::Id id) {
+    if (const std::shared_ptr<Serving> whole = weak.lock()) end_connection(*whole, id);
+  };
   std::vector<std::unique_ptr<LoopThread>> threads;
   for (int i = 0; i < thread_count; ++i) {
     threads.push_back(std::make_unique<LoopThread>());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "loop/connection_quota.h"
 #include "loop/http.h"
 
 namespace muster::loop {
@@ -64,6 +65,10 @@ class HttpExchange {
   virtual void finish_broken() = 0;
   /// True once reply() or start() was called.
   virtual bool answered() const = 0;
+  /// The request is signed by a known key: from now on its connection is no stranger's. `party`:
+  /// whose connections have a limit together (a job's); empty: nobody's. False: the party has too
+  /// many at work; the request is to be answered "later" and its connection closed.
+  virtual bool proved(std::string_view party) = 0;
 };
 
 /// Reads the rest of the body. Errors: as read(), and `invalid_input` beyond `bytes_max`.
@@ -91,7 +96,7 @@ class HttpServer {
     Duration idle_max = std::chrono::seconds(60);  ///< Of a body, sent or read, without a byte.
     Duration keep_alive_max = std::chrono::seconds(75);  ///< Between requests.
     Duration head_max = std::chrono::seconds(20);        ///< From its first byte to its last.
-    std::size_t connections_max = 4096;                  ///< More are closed at once.
+    ConnectionQuota::Limits limits{};                    ///< Of connections open at the same time.
     std::string certificate_file{};                      ///< PEM chain; with it: TLS 1.2 or newer.
     std::string key_file{};                              ///< PEM.
   };

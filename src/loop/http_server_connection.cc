@@ -58,7 +58,7 @@ Task<void> tick(std::shared_ptr<ServerHome> home) {
     const bool ticked = co_await timer.after(std::chrono::seconds(1));
     if (!ticked) break;
     ++home->tick;
-    for (ServerConnection* connection : home->connections)
+    for (const auto& [id, connection] : home->connections)
       if (connection->overdue()) connection->cut();
   }
   home->ticking = false;
@@ -66,28 +66,57 @@ Task<void> tick(std::shared_ptr<ServerHome> home) {
 
 }  // namespace
 
-void ServerConnection::start(std::shared_ptr<ServerHome> home, Fd socket, std::string peer) {
-  auto connection = std::make_shared<ServerConnection>(home, std::move(socket), std::move(peer));
+void ServerConnection::start(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id, Fd socket,
+                             std::string peer) {
+  auto connection =
+      std::make_shared<ServerConnection>(home, id, std::move(socket), std::move(peer));
   home->loop.spawn(serve(connection));
   if (home->ticking) return;
   home->ticking = true;
   home->loop.spawn(tick(home));
 }
 
-ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, Fd socket, std::string peer)
+ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id,
+                                   Fd socket, std::string peer)
     : home_(std::move(home)),
+      id_(id),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
       wire_(home_->shared->tls ? tls_wire(home_->shared->tls.get(), socket_.get())
                                : plain_wire(socket_.get())),
       watch_(home_->loop, socket_.get()) {
-  home_->connections.insert(this);
+  home_->connections[id_] = this;
 }
 
 ServerConnection::~ServerConnection() {
-  home_->connections.erase(this);
+  home_->connections.erase(id_);
+  {
+    const std::lock_guard<std::mutex> lock(home_->shared->mutex);
+    home_->shared->quota.closed(id_);
+  }
   --home_->shared->connections;
   if (home_->stopping && home_->connections.empty() && home_->emptied) home_->emptied();
+}
+
+bool ServerConnection::proved(std::string_view party) {
+  ServerShared& shared = *home_->shared;
+  ConnectionQuota::Verdict verdict;
+  {
+    const std::lock_guard<std::mutex> lock(shared.mutex);
+    verdict = shared.quota.proved(id_, party);
+  }
+  if (verdict.ends) shared.end(*verdict.ends);
+  proved_ = proved_ || verdict.stays;
+  return verdict.stays;
+}
+
+/// Tells the quota whether a request is being answered.
+void ServerConnection::set_busy(bool busy) {
+  const std::lock_guard<std::mutex> lock(home_->shared->mutex);
+  if (busy)
+    home_->shared->quota.busy(id_);
+  else
+    home_->shared->quota.idle(id_);
 }
 
 void ServerConnection::cut() {
@@ -185,7 +214,6 @@ void ServerConnection::begin_exchange() {
     inbox_.resize(inbox_bytes);
     inbox_.shrink_to_fit();
   }
-  if (inbox_.empty()) inbox_.resize(inbox_bytes);
 }
 
 /// One request and its answer. False if the connection has to end.
@@ -193,12 +221,14 @@ Task<bool> ServerConnection::serve_one() {
   begin_exchange();
   const bool came = co_await receive_head();
   if (!came) co_return false;
+  set_busy(true);
   co_await home_->shared->handler(*this);
   if (!answered_) {
     HttpReply reply{.status = 500};
     (void)co_await this->reply(std::move(reply));
   }
   const bool kept = co_await finish();
+  set_busy(false);
   co_return kept;
 }
 
@@ -215,6 +245,7 @@ Task<bool> ServerConnection::receive_head() {
     const bool ready = co_await wait(Wire::Kind::want_read, deadline);
     if (!ready) co_return false;
   }
+  if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Now: whoever says nothing costs little.
   bool begun = false;
   while (true) {
     while (begin_ < end_ && seen == 0 && (inbox_[begin_] == '\r' || inbox_[begin_] == '\n'))

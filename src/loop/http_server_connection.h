@@ -4,7 +4,8 @@
 
 #include <atomic>
 #include <limits>
-#include <set>
+#include <map>
+#include <mutex>
 
 #include "loop/http_server_parse.h"
 #include "loop/http_server_wire.h"
@@ -13,19 +14,22 @@ namespace muster::loop {
 
 class ServerConnection;
 
-/// What all loops of a server share. Does not change once it listens.
+/// What all loops of a server share. Does not change once it listens, but for the quota.
 struct ServerShared {
   HttpServer::Options options;
   HttpHandler handler;
   SslContext tls{nullptr, SSL_CTX_free};
-  std::atomic<std::size_t> connections = 0;
+  std::function<void(ConnectionQuota::Id)> end{};  ///< Ends a connection, of whichever loop.
+  std::atomic<std::size_t> connections = 0;        ///< Open, those that are ending too.
+  std::mutex mutex{};                              ///< Of the quota.
+  ConnectionQuota quota{ConnectionQuota::Limits()};
 };
 
 /// The connections of one loop. On that loop's thread only.
 struct ServerHome {
   Loop& loop;
   std::shared_ptr<ServerShared> shared;
-  std::set<ServerConnection*> connections{};
+  std::map<ConnectionQuota::Id, ServerConnection*> connections{};
   std::int64_t tick = 0;  ///< Seconds that connections were open: a clock for coarse limits.
   bool ticking = false;
   bool stopping = false;
@@ -36,9 +40,11 @@ class ServerConnection final : public HttpExchange,
                                public std::enable_shared_from_this<ServerConnection> {
  public:
   /// Takes a connected socket over and serves it to its end.
-  static void start(std::shared_ptr<ServerHome> home, Fd socket, std::string peer);
+  static void start(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id, Fd socket,
+                    std::string peer);
 
-  ServerConnection(std::shared_ptr<ServerHome> home, Fd socket, std::string peer);
+  ServerConnection(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id, Fd socket,
+                   std::string peer);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection() override;
@@ -51,9 +57,12 @@ class ServerConnection final : public HttpExchange,
   Task<Result<void>> write(std::string_view bytes) override;
   void finish_broken() override { broken_ = true; }
   bool answered() const override { return answered_; }
+  bool proved(std::string_view party) override;
 
   bool overdue() const { return home_->tick > deadline_; }
   bool idle() const { return idle_; }
+  /// What the quota gave up: not if a request has come on a connection that was proved.
+  bool may_go() const { return idle_ || !proved_; }
   /// Whatever waits for the socket ends, now and later.
   void cut();
 
@@ -74,6 +83,7 @@ class ServerConnection final : public HttpExchange,
   Task<void> breathe(std::size_t bytes);
   Result<void> take_body(std::string_view& piece);
   std::string head_of(const HttpReply& reply, std::optional<std::uint64_t> body_bytes);
+  void set_busy(bool busy);
   void begin_exchange();
   void expect_body();
   bool body_may_stay() const;
@@ -84,6 +94,7 @@ class ServerConnection final : public HttpExchange,
   }
 
   std::shared_ptr<ServerHome> home_;
+  ConnectionQuota::Id id_;
   Fd socket_;
   std::string peer_;
   std::unique_ptr<ServerWire> wire_;
@@ -92,6 +103,7 @@ class ServerConnection final : public HttpExchange,
   bool cut_ = false;
   bool expired_ = false;
   bool idle_ = false;         ///< Waits for the first byte of a request.
+  bool proved_ = false;       ///< A request of it was.
   std::size_t unbroken_ = 0;  ///< Bytes moved without letting others of the loop run.
 
   std::vector<char> inbox_;

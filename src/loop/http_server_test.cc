@@ -24,15 +24,20 @@ using loop::Task;
 
 namespace {
 
-/// Sends `text` to the server and reads until the server closes, or `want` came.
-std::string talk(std::uint16_t port, const std::string& text, const std::string& want = "") {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+/// A connection to the server; none if it was refused.
+Fd connect_to(std::uint16_t port) {
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name{};
   name.sin_family = AF_INET;
   name.sin_port = htons(port);
   name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0)
-    return "(refused)";
+    socket.reset();
+  return socket;
+}
+
+/// Sends `text` and reads until the server closes, or `want` came.
+std::string talk_on(const Fd& socket, const std::string& text, const std::string& want) {
   ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
   if (want.empty()) ::shutdown(socket.get(), SHUT_WR);
   std::string got;
@@ -43,6 +48,11 @@ std::string talk(std::uint16_t port, const std::string& text, const std::string&
     got.append(buffer, static_cast<std::size_t>(count));
   }
   return got;
+}
+
+std::string talk(std::uint16_t port, const std::string& text, const std::string& want = "") {
+  const Fd socket = connect_to(port);
+  return socket ? talk_on(socket, text, want) : "(refused)";
 }
 
 /// Answers by the target: /echo the body, /file a file, /stream chunks, /unread not reading.
@@ -70,6 +80,8 @@ Task<void> handle(HttpExchange& exchange, std::string file) {
     co_return;
   } else if (target == "/nothing") {
     co_return;
+  } else if (target == "/proved") {
+    reply.body = exchange.proved("job") ? "in" : "later";
   } else {
     reply.body = "hello";
     reply.headers.emplace_back("X-Evil", "a\r\nInjected: b");
@@ -155,6 +167,27 @@ TEST_CASE("http_server: a connection carries one request after the other") {
     CHECK(answer.find("\r\n\r\n2HTTP/1.1 200") != std::string::npos);
     CHECK(answer.ends_with("hello"));
   });
+}
+
+TEST_CASE("http_server: strangers make room, what was proved stays, a party has its limit") {
+  const std::string get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  const std::string prove = "GET /proved HTTP/1.1\r\nHost: a\r\n\r\n";
+  for (const int threads : {0, 2}) {
+    CAPTURE(threads);
+    const HttpServer::Options options{.threads = threads,
+                                      .limits = {.all = 4, .of_peer = 3, .of_party = 1}};
+    with_server(options, [&](std::uint16_t port) {
+      const Fd proved = connect_to(port);
+      CHECK(body_of(talk_on(proved, prove, "in")) == "in");
+      std::vector<Fd> strangers;
+      for (int i = 0; i < 100; ++i) strangers.push_back(connect_to(port));
+      CHECK(body_of(talk_on(strangers.back(), get, "hello")) == "hello");
+      CHECK(talk_on(strangers.front(), get, "hello").empty());
+      CHECK(body_of(talk_on(proved, prove, "in")) == "in");
+      CHECK(body_of(talk_on(strangers.back(), prove, "in")) == "in");  // One idles: it goes.
+      CHECK(talk_on(proved, prove, "in").empty());
+    });
+  }
 }
 
 TEST_CASE("http_server: 100 Continue is sent when the body is read, and only then") {

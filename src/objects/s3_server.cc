@@ -210,10 +210,11 @@ std::string resource_of(const RequestHead& head) {
 }
 
 Task<void> refuse(HttpExchange& exchange, const RequestHead& head, AwsError error,
-                  std::string request_id) {
+                  std::string request_id, bool close = false) {
   HttpReply reply{
       .status = error.status,
-      .headers = {{"x-amz-request-id", request_id}, {"Content-Type", "application/xml"}}};
+      .headers = {{"x-amz-request-id", request_id}, {"Content-Type", "application/xml"}},
+      .close = close};
   if (error.status != 304 && head.method != "HEAD")
     reply.body = error_xml(error, resource_of(head), request_id);
   (void)co_await exchange.reply(std::move(reply));
@@ -252,6 +253,10 @@ Task<void> S3Server::answer(HttpExchange& exchange) {
     wrong = answer_to(*refused, Dialect::s3);
   } else {
     call.verified = std::get<Verified>(std::move(verified));
+    if (!exchange.proved(call.verified.key->owner)) {
+      AwsError busy = s3_failure_of("SlowDown");
+      co_return co_await refuse(exchange, head, std::move(busy), call.request_id, true);
+    }
     std::variant<S3Operation, AwsError> read = read_s3_request(head, {options_.domain});
     if (AwsError* error = std::get_if<AwsError>(&read)) {
       wrong = std::move(*error);

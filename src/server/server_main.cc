@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/oom_score.h"
+#include "base/open_files.h"
 #include "base/private_folders.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -145,6 +146,7 @@ Result<std::string> write_client_config(const ServerConfig& config) {
 /// Everything of a running server, in the order in which it is made.
 struct Server {
   ServerConfig config;
+  std::uint64_t open_files_max = 0;
   Fd lock;
   loop::Loop loop;
   std::optional<Control> control;
@@ -223,6 +225,7 @@ Result<void> open_http_once(Server& server) {
   options.threads = thread_count;
   options.certificate_file = server.config.certificate;
   options.key_file = server.config.key;
+  options.limits = loop::ConnectionQuota::limits_for(server.open_files_max);
   server.http = TRY(loop::HttpServer::open(
       server.loop, std::move(options),
       [&server](loop::HttpExchange& exchange) { return server.front->answer(exchange); }));
@@ -299,6 +302,7 @@ int server_main(const Args& args, const Env& env) {
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
   give_memory_back();
   Server server;
+  server.open_files_max = raise_open_files();
   server.config = *std::move(config);
   make_absolute(server.config);
   const Result<void> opened = open(server, env);

@@ -29,10 +29,12 @@ objects::Dialect dialect_of(const Reply& reply) {
   return query ? objects::Dialect::query : objects::Dialect::json;
 }
 
-Task<void> send(HttpExchange& exchange, Reply reply, Answer answer) {
+Task<void> send(HttpExchange& exchange, Reply reply, Answer answer, bool close = false) {
   ApiAnswer made = write_answer(reply, answer);
-  loop::HttpReply http{
-      .status = made.status, .headers = std::move(made.headers), .body = std::move(made.body)};
+  loop::HttpReply http{.status = made.status,
+                       .headers = std::move(made.headers),
+                       .body = std::move(made.body),
+                       .close = close};
   (void)co_await exchange.reply(std::move(http));
 }
 
@@ -106,6 +108,11 @@ Task<void> Front::answer_api(HttpExchange& exchange, ApiRequest request) {
     co_return;
   }
   const objects::Verified& caller = std::get<objects::Verified>(verified);
+  if (!exchange.proved(caller.key->owner)) {
+    Answer refusal = Refusal{"ThrottlingException", "Rate exceeded"};
+    co_await send(exchange, std::move(reply), std::move(refusal), true);
+    co_return;
+  }
   request.scope_service = caller.service;
   request.access_key = caller.key->id;
   ApiCall read = read_call(request, *body, std::move(id));

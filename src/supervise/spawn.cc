@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/fd.h"
+#include "base/open_files.h"
 #include "base/text.h"
 
 namespace muster::supervise {
@@ -125,6 +126,7 @@ void close_early(int highest, int report) {
   keep_nothing_open();
   if (!place_descriptors(child)) give_up(report, Step::descriptors);
   if (moved >= 0) close_early(child.highest, report);
+  restore_open_files();  // Behind all that needs descriptors beyond the child's own limit.
   ::execve(child.program.c_str(), child.argv.data(), child.envp.data());
   give_up(report, Step::exec);
 }

@@ -20,8 +20,11 @@ START_SECONDS = 30
 
 
 class SmServer:
-    def __init__(self, folder, *flags: str, jobs: dict | None = None, config: dict | None = None):
-        """`jobs`: what the config file says of jobs; `config`: what else it says."""
+    def __init__(self, folder, *flags: str, jobs: dict | None = None, config: dict | None = None,
+                 open_files: tuple[int, int] | None = None):  # fmt: skip
+        """`jobs`: what the config file says of jobs; `config`: what else it says; `open_files`: the
+        limits (soft, hard) that it starts with."""
+        self.limits = [f"--nofile={open_files[0]}:{open_files[1]}"] if open_files else []
         self.data = folder / "data"
         self.flags = flags
         self.listen = "127.0.0.1:0"
@@ -57,6 +60,8 @@ class SmServer:
     def start(self) -> None:
         """Starts it at a free port, where it stays; the keys of the first start stay, too."""
         command = [SM, "server", "--data", self.data, "--listen", self.listen, *self.flags]
+        if self.limits:
+            command = ["prlimit", *self.limits, *command]
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=False
         )

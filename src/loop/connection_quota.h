@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace muster::loop {
+
+/// Pure: which connections a server keeps when there are more than it has room for.
+///
+/// A connection is a stranger's until something on it was proved (a request signed by a known key,
+/// a handshake). At a limit the oldest stranger goes to make room, so a newcomer gets its chance
+/// however many sit there and say nothing, or trickle: age alone counts. What was proved goes only
+/// when no stranger is left, and then only while it is idle.
+class ConnectionQuota {
+ public:
+  using Id = std::uint64_t;  ///< Given by the caller, each once.
+
+  struct Limits {
+    std::size_t all = 4096;
+    std::size_t of_peer = 1024;   ///< Strangers of one address.
+    std::size_t of_party = 1024;  ///< Proved connections of one named party.
+    bool operator==(const Limits&) const = default;
+  };
+  /// A quarter of a process's descriptors: a connection that works holds a file besides its socket,
+  /// and half of them are for everything else that the process does. At most 4,096.
+  static Limits limits_for(std::uint64_t descriptors);
+
+  explicit ConnectionQuota(Limits limits) : limits_(limits) {}
+
+  struct Verdict {
+    bool stays = true;       ///< The connection that was asked about.
+    std::optional<Id> ends;  ///< Another one that has to be closed; it is forgotten already.
+    bool operator==(const Verdict&) const = default;
+  };
+  /// A newcomer from the address `peer`, idle and a stranger. One that may not stay is forgotten.
+  Verdict accepted(Id id, std::string_view peer);
+  /// Something on it was proved. `party`: whose connections have a limit together; empty: nobody's.
+  /// One that may not stay is remembered until closed(): its owner answers "later" and closes it.
+  Verdict proved(Id id, std::string_view party);
+  void busy(Id id);    ///< A request of it is being answered.
+  void idle(Id id);    ///< It waits for a request.
+  void closed(Id id);  ///< An id that is not known (any more) is fine, here and above.
+
+  std::size_t size() const { return connections_.size(); }
+
+ private:
+  enum class Rank { stranger, idle, kept };
+  struct Connection {
+    std::string peer;
+    std::string party;
+    std::uint64_t since = 0;  ///< Strangers: when it came. Others: when it last became idle.
+    bool is_proved = false;
+    bool is_busy = false;
+    Rank rank() const;
+  };
+  struct Place {  ///< In the order in which connections go.
+    Rank rank;
+    std::uint64_t since;
+    Id id;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Group {
+    std::size_t size = 0;
+    std::set<Place> places;  ///< Of those that may go.
+  };
+  using Groups = std::map<std::string, Group, std::less<>>;
+
+  void enter(Id id, const Connection& connection);
+  void leave(Id id, const Connection& connection);
+  /// The first in order, forgotten; none if there is none.
+  std::optional<Id> take_first(const std::set<Place>& places);
+
+  Limits limits_;
+  std::uint64_t time_ = 0;  ///< Counts events.
+  std::map<Id, Connection> connections_;
+  std::set<Place> places_;  ///< Of all that may go.
+  Groups strangers_;        ///< By peer.
+  Groups parties_;          ///< Proved ones.
+};
+
+}  // namespace muster::loop

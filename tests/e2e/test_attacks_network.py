@@ -1,0 +1,195 @@
+"""Attacks from the network: by strangers who reach the port of the server, or of a job's roll call,
+without a key. Each must cost them their connection and nobody else anything."""
+
+import contextlib
+import resource
+import socket
+
+import pytest
+
+from lab import VENV
+from process import wait_until
+from raw_http import ANSWER_SECONDS, Keys, Request, Scope, head_of, read_answer, signed
+from sm_server import SmServer
+from test_server_jobs import BUCKET, Job
+
+OPEN_FILES = 1024  # The server's, as most systems have it; hard, so that it cannot raise it.
+CROWD = 1500
+UNKNOWN = Keys("AKIAUNKNOWNUNKNOWN00", "no-secret-of-anybody")
+FOREVER = "import signal; print('it runs', flush=True); signal.pause()"
+TRAIN = """
+import os
+with open(os.path.join(os.environ["SM_CHANNEL_TRAIN"], "a.txt")) as file:
+    print("it read", file.read(), flush=True)
+with open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "w") as file:
+    file.write("w")
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_sockets():
+    """A stranger's own machine has no small limits."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    config = {"python": str(VENV / "bin" / "python")}
+    limits = (OPEN_FILES, OPEN_FILES)
+    with SmServer(tmp_path_factory.mktemp("server"), jobs=config, open_files=limits) as server:
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a.txt")
+        yield server
+
+
+def host_of(server: SmServer) -> str:
+    return f"127.0.0.1:{server.port}"
+
+
+def keys_of(server: SmServer) -> Keys:
+    return Keys(server.keys["AWS_ACCESS_KEY_ID"], server.keys["AWS_SECRET_ACCESS_KEY"])
+
+
+class Crowd:
+    """Connections of strangers, each with `opening` sent, from `addresses` of 127.0.0.0/8."""
+
+    def __init__(self, port: int, opening: bytes, addresses: int = 1):
+        self.port = port
+        self.opening = opening
+        self.addresses = addresses
+        self.sockets: list[socket.socket] = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for each in self.sockets:
+            each.close()
+
+    def grow(self, count: int):
+        for number in range(count):
+            source = number % self.addresses
+            address = "127.0.0.1" if self.addresses == 1 else f"127.7.{source >> 8}.{source & 255}"
+            one = socket.create_connection(("127.0.0.1", self.port), ANSWER_SECONDS, (address, 0))
+            self.sockets.append(one)
+            with contextlib.suppress(ConnectionError):
+                one.sendall(self.opening)
+        return self
+
+
+def works(server: SmServer, text: str) -> None:
+    """What a client does, by fresh connections of one of its own, without any patience."""
+    s3 = server.client("s3", connect_timeout=10, read_timeout=10)
+    s3.put_object(Bucket=BUCKET, Key="mine", Body=text.encode())
+    assert s3.get_object(Bucket=BUCKET, Key="mine")["Body"].read() == text.encode()
+    jobs = server.client("sagemaker", connect_timeout=10, read_timeout=10).list_training_jobs()
+    assert jobs["ResponseMetadata"]["HTTPStatusCode"] == 200
+
+
+def body_of(server: SmServer, keys: Keys, time: str = "") -> bytes:
+    """A PUT's head, and the first byte of a body that does not come."""
+    request = Request("PUT", f"/{BUCKET}/never", {"Content-Length": "100000"})
+    scope = Scope("s3", time=time)
+    return head_of(signed(request, keys, scope, host_of(server), "UNSIGNED-PAYLOAD")) + b"x"
+
+
+TLS_HELLO = bytes.fromhex("16030100c8010000c40303") + b"\x5a" * 64
+CROWDS = {
+    "saying nothing": b"",
+    "with half a request line": b"GET /jobs/tr",
+    "with a head that has no end": b"GET / HTTP/1.1\r\nHost: a\r\nX-More: ",
+    "with an unsigned body that does not come": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nX-Amz-Target: SageMaker.ListTrainingJobs\r\n"
+        b"Content-Type: application/x-amz-json-1.1\r\nContent-Length: 4000000\r\n\r\n{"
+    ),
+    "that were answered no and stay": b"GET /jobs HTTP/1.1\r\nHost: a\r\n\r\n",
+    "with a TLS hello to a port without TLS": TLS_HELLO,
+}
+
+
+@pytest.mark.parametrize("addresses", [1, 250], ids=["one address", "250 addresses"])
+@pytest.mark.parametrize("opening", CROWDS.values(), ids=CROWDS.keys())
+def test_a_crowd_keeps_no_client_out(server, opening, addresses):
+    with Crowd(server.port, opening, addresses) as crowd:
+        crowd.grow(CROWD)
+        works(server, "while they are there")
+        crowd.grow(100)
+        works(server, "and more come")
+
+
+@pytest.mark.parametrize("key", ["an unknown key", "an old date"])
+def test_a_crowd_with_bodies_under_bad_signatures_keeps_no_client_out(server, key):
+    opening = body_of(server, UNKNOWN) if key == "an unknown key" else body_of(
+        server, keys_of(server), "20150830T123600Z"
+    )  # fmt: skip
+    with Crowd(server.port, opening) as crowd:
+        crowd.grow(CROWD)
+        works(server, "while they are there")
+    names = server.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
+    assert "never" not in {each["Key"] for each in names}
+
+
+def test_a_crowd_fails_no_job(server):
+    """A job starts, reads its channel, ends and leaves its model, all while they sit there."""
+    with Crowd(server.port, b"", addresses=250) as crowd:
+        crowd.grow(CROWD)
+        job = Job(server, TRAIN)
+        crowd.grow(CROWD)
+        told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    assert told["ModelArtifacts"]["S3ModelArtifacts"].endswith("model.tar.gz")
+    assert "it read a.txt" in str(job.log())
+
+
+CROWD_INSIDE = """
+import os, signal, socket, urllib.parse
+url = urllib.parse.urlsplit(os.environ["AWS_ENDPOINT_URL"])
+held = [socket.create_connection((url.hostname, url.port)) for _ in range(250)]
+print("it holds", len(held), flush=True)
+signal.pause()
+"""
+
+
+def test_a_job_that_holds_connections_without_a_word_fails_no_other(server):
+    """By the relay of its host, which the server knows from others by its address."""
+    hostile = Job(server, CROWD_INSIDE, hosts=2)
+    try:
+        wait_until("its connections", lambda: str(hostile.log()).count("it holds 250") == 2)
+        works(server, "while they are there")
+        assert Job(server, TRAIN).at_end()["TrainingJobStatus"] == "Completed"
+    finally:
+        hostile.api.stop_training_job(TrainingJobName=hostile.name)
+    assert hostile.at_end()["TrainingJobStatus"] == "Stopped"
+
+
+def test_a_client_keeps_its_connection_while_a_crowd_comes_and_goes(server):
+    """What was proved once is no stranger's: it is idle, and stays."""
+    request = signed(Request("GET", f"/{BUCKET}/train/a.txt"), keys_of(server), "s3",
+                     host_of(server))  # fmt: skip
+    with socket.create_connection(("127.0.0.1", server.port), ANSWER_SECONDS) as own:
+        own.sendall(head_of(request))
+        assert read_answer(own, "GET").body == b"a.txt"
+        with Crowd(server.port, b"") as crowd:
+            crowd.grow(CROWD)
+            own.sendall(head_of(request))
+            assert read_answer(own, "GET").body == b"a.txt"
+
+
+def test_the_server_opens_as_many_files_as_it_may_and_its_children_as_before(tmp_path):
+    limits = (512, 4096)
+    config = {"python": str(VENV / "bin" / "python")}
+    with SmServer(tmp_path, jobs=config, open_files=limits) as server:
+        assert resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE) == (4096, 4096)
+        server.client("s3").create_bucket(Bucket=BUCKET)
+        server.client("s3").put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        job = Job(server, FOREVER)
+        job.in_status("Training")
+        (pid_file,) = server.data.glob("machine/jobs/*/algo-1/steward.pid")
+        steward = int(pid_file.read_text().split()[0])
+        assert resource.prlimit(steward, resource.RLIMIT_NOFILE) == limits
+        job.api.stop_training_job(TrainingJobName=job.name)
+        assert job.at_end()["TrainingJobStatus"] == "Stopped"
