@@ -103,6 +103,7 @@ loop::Task<Result<void>> JobRun::run() {
   loop_.spawn(watch_stewards(run_, inbox_, requests_.changed()));
   loop_.spawn(watch_journals(follow_, inbox_, requests_.changed()));
   loop_.spawn(watch_wishes(inbox_));
+  loop::Timer turn(loop_);
   while (!cycle_.finished()) {
     // Whoever ended before this reading has nothing more to write.
     std::deque<engine::Run::Ended> ended = std::move(inbox_->ended);
@@ -110,6 +111,7 @@ loop::Task<Result<void>> JobRun::run() {
     inbox_->grown = false;
     while (read_journals()) {
       co_await sink_.flush();
+      co_await turn.after(Duration(0));  // However fast a job writes, others get their turn.
     }
     end_hosts(std::move(ended));
     requests_.changed().notify();  // Deadlines may have moved.
