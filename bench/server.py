@@ -28,6 +28,7 @@ from lab import VENV  # noqa: E402
 from process import wait_until  # noqa: E402
 from raw_http import Keys, signed  # noqa: E402
 from sm_server import SmServer  # noqa: E402
+from test_attacks_network import job_of_long_lines  # noqa: E402
 from test_server_jobs import BUCKET, Job  # noqa: E402
 
 CLIENTS = 8
@@ -174,6 +175,24 @@ def first_line(server: SmServer, hosts: int, processes: int) -> dict:
     }
 
 
+def hostile(server: SmServer, count: int) -> dict:
+    """Calls while nothing runs, and while a job's long lines are tried by slow expressions."""
+    caller = Caller(server)
+    quiet = [caller.call("ListTrainingJobs", {})[0] for _ in range(count)]
+    job = job_of_long_lines(server, 200)
+    wait_until("it to run", lambda: job.describe()["SecondaryStatus"] == "Training", 120)
+    busy, status = [], "InProgress"
+    while status == "InProgress":
+        busy.append(caller.call("ListTrainingJobs", {})[0])
+        seconds, told = caller.call("DescribeTrainingJob", {"TrainingJobName": job.name})
+        busy.append(seconds)
+        status = told["TrainingJobStatus"]
+    figures = {"quiet": times(quiet), "followed": times(busy)}
+    for at in ("p50_ms", "p99_ms", "max_ms"):
+        figures[f"ratio, {at[:-3]}"] = round(figures["followed"][at] / figures["quiet"][at], 1)
+    return figures
+
+
 def measure(folder: pathlib.Path, options) -> dict:
     figures: dict = {}
     with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
@@ -185,6 +204,7 @@ def measure(folder: pathlib.Path, options) -> dict:
         assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
         starts = [first_line(server, 3, 2) for _ in range(options.starts)]
         figures["submit to first line, 3 x 2"] = starts
+        figures["calls, beside a job of long lines"] = hostile(server, options.calls)
         server.stop()
         names = copy_job(server.data, job.name, options.finished)
         server.start()

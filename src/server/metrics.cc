@@ -6,10 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/text.h"
+#include "loop/worker.h"
 #include "server/inputs.h"
+#include "server/metric_scraper.h"
 
 namespace muster::server {
 namespace {
@@ -17,11 +18,10 @@ namespace {
 /// Longer lines hold no metric: an expression would be tried on every byte of them.
 constexpr std::size_t scraped_bytes_max = 64u << 10;
 constexpr std::size_t samples_of_line_max = 16;
-/// Samples of one transaction.
-constexpr std::size_t batch_events = 5000;
-constexpr std::size_t batch_bytes = 4u << 20;
-/// RE2's programs beyond this are refused.
-constexpr std::int64_t expression_bytes_max = 8 << 20;
+/// What an expression may take of memory; RE2 refuses programs that need more.
+constexpr std::int64_t expression_bytes_max = 2 << 20;
+/// Jobs whose place in their logs is remembered; of further ones it is read anew.
+constexpr std::size_t followed_max = 100;
 
 std::optional<double> number_in(std::string_view text) {
   const std::string trimmed = trim(text);
@@ -60,6 +60,7 @@ Result<MetricDefinitions> MetricDefinitions::from(const Json& request) {
     if (!definition.expression->ok())
       return fail(Errc::invalid_input, "the expression of metric \"" + definition.name +
                                            "\" is not one: " + definition.expression->error());
+    definitions.instructions_ += static_cast<std::uint64_t>(definition.expression->ProgramSize());
     definitions.definitions_.push_back(std::move(definition));
   }
   return definitions;
@@ -94,28 +95,73 @@ std::vector<MetricSample> MetricDefinitions::scrape(const LogEvent& event) const
   return samples;
 }
 
-Result<bool> Metrics::scrape(const std::string& name) {
-  const std::optional<Job> job = TRY(store_.job(name));
-  if (!job) return false;
-  const Json request = TRY(parse_json(job->request));
-  const MetricDefinitions definitions = TRY(MetricDefinitions::from(request));
-  if (definitions.empty()) return false;
-  const bool ended = is_terminal(job->state.status);
-  std::size_t left = batch_events;
-  for (const std::string& host : hosts_of(request)) {
-    const std::uint64_t from = TRY(store_.metrics_read_to(name, host));
-    LogStream* stream = TRY(logs_.stream(name, host, ended));
-    if (from >= stream->count()) continue;
-    if (left == 0) return true;
-    const std::vector<LogEvent> events = TRY(stream->read(from, left, batch_bytes));
-    std::vector<MetricSample> samples;
-    for (const LogEvent& event : events)
-      for (MetricSample& sample : definitions.scrape(event)) samples.push_back(std::move(sample));
-    TRY(store_.put_metrics(name, host, samples, from + events.size()));
-    left -= events.size();
-    if (from + events.size() < stream->count() && !events.empty()) return true;
+std::uint64_t MetricDefinitions::work_of(const LogEvent& event) const {
+  return event.message.size() > scraped_bytes_max ? 0 : event.message.size() * instructions_;
+}
+
+std::shared_ptr<MetricScraper> Metrics::make_scraper() {
+  return std::make_shared<MetricScraper>();
+}
+
+std::shared_ptr<Metrics::Followed> Metrics::followed(const std::string& job) {
+  if (const auto found = followed_.find(job); found != followed_.end()) return found->second;
+  if (followed_.size() >= followed_max)  // Whoever is at work holds its own.
+    followed_.erase(std::min_element(
+        followed_.begin(), followed_.end(),
+        [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
+  return followed_[job] = std::make_shared<Followed>(loop_);
+}
+
+void Metrics::forget(const std::string& job) {
+  followed_.erase(job);
+}
+
+std::uint64_t Metrics::left_out(const std::string& job) const {
+  const auto found = followed_.find(job);
+  return found == followed_.end() ? 0 : found->second->left_out;
+}
+
+loop::Task<Result<bool>> Metrics::scrape(std::string job) {
+  const std::shared_ptr<Followed> log = followed(job);
+  log->used = ++uses_;
+  while (log->is_busy) co_await log->freed.wait();
+  log->is_busy = true;
+  Result<bool> more = co_await scrape_alone(std::move(job), *log);
+  log->is_busy = false;
+  log->freed.notify();
+  co_return more;
+}
+
+loop::Task<Result<bool>> Metrics::scrape_alone(std::string name, Followed& log) {
+  const Result<std::optional<Job>> job = store_.job(name);
+  if (!job) co_return job.error();
+  if (!*job) co_return false;
+  const bool ended = is_terminal((*job)->state.status);
+  Result<Json> request = parse_json((*job)->request);
+  if (!request) co_return request.error();
+  if (elements(inside(*request, {"AlgorithmSpecification"}), "MetricDefinitions").empty())
+    co_return false;
+  std::vector<MetricScraper::Host> hosts;
+  for (const std::string& host : hosts_of(*request)) {
+    const Result<std::uint64_t> from = store_.metrics_read_to(name, host);
+    if (!from) co_return from.error();
+    hosts.push_back({host, journal_of_(name, host), *from});
   }
-  return false;
+  const auto scraped = std::make_shared<MetricScraper::Scraped>();
+  std::function<Result<void>()> work = [scraper = log.scraper, request = *std::move(request),
+                                        hosts = std::move(hosts), ended,
+                                        scraped]() -> Result<void> {
+    *scraped = TRY(scraper->scrape(request, hosts, ended));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(loop_, std::move(work));
+  if (!done) co_return done.error();
+  log.left_out += scraped->left_out;
+  for (const MetricScraper::Part& part : scraped->parts) {
+    const Result<void> put = store_.put_metrics(name, part.host, part.samples, part.read_to);
+    if (!put) co_return put.error();
+  }
+  co_return scraped->more;
 }
 
 Answer Metrics::operate(const std::string& operation, const Json& input) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "server/inputs.h"
 #include "server/metrics.h"
@@ -13,7 +14,8 @@ namespace {
 constexpr const char* job_namespace = "/aws/sagemaker/TrainingJobs";
 /// CloudWatch's own limit of an answer.
 constexpr std::size_t datapoints_max = 1440;
-constexpr int catch_up_turns = 4;
+constexpr int catch_up_turns = 16;
+constexpr Duration catch_up_max = std::chrono::seconds(2);
 
 std::optional<double> statistic_of(const MetricSecond& bucket, const std::string& statistic) {
   if (statistic == "Average") return bucket.sum / static_cast<double>(bucket.count);
@@ -42,6 +44,15 @@ std::string job_of(const Json& metric) {
   return {};
 }
 
+/// Those that a call asks about, each once.
+std::set<std::string> jobs_of(const Json& input) {
+  std::set<std::string> jobs = {job_of(input)};
+  for (const Json& query : elements(input, "MetricDataQueries"))
+    jobs.insert(job_of(inside(query, {"MetricStat", "Metric"})));
+  jobs.erase("");
+  return jobs;
+}
+
 Json metric_of(const std::string& job, const std::string& name) {
   return {{"Namespace", job_namespace},
           {"MetricName", name},
@@ -63,18 +74,33 @@ Json datapoints(const std::vector<MetricSecond>& samples, std::int64_t period,
   return points;
 }
 
-/// Of a job that runs: what its log has told until now. No longer than a client waits; the next
-/// call goes on.
-Result<void> Metrics::catch_up(const std::string& job) {
-  bool is_more = true;
-  for (int turn = 0; turn < catch_up_turns && is_more; ++turn) is_more = TRY(scrape(job));
-  return {};
+loop::Task<> Metrics::catch_up_one(std::string job, std::shared_ptr<Catching> catching) {
+  Result<bool> more = true;
+  for (int turn = 0; turn < catch_up_turns && more && *more; ++turn) more = co_await scrape(job);
+  catching_.erase(job);
+  catching->result = more ? Result<void>() : more.error();
+  catching->done.notify();
+}
+
+loop::Task<Result<void>> Metrics::catch_up(Json input) {
+  const TimePoint deadline = Clock::now() + catch_up_max;
+  for (const std::string& job : jobs_of(input)) {
+    std::shared_ptr<Catching>& under_way = catching_[job];
+    if (!under_way) {
+      under_way = std::make_shared<Catching>(loop_);
+      loop_.spawn(catch_up_one(job, under_way));
+    }
+    const std::shared_ptr<Catching> catching = under_way;
+    bool in_time = true;
+    while (!catching->result && in_time) in_time = co_await catching->done.wait_until(deadline);
+    if (catching->result && !*catching->result) co_return catching->result->error();
+  }
+  co_return Result<void>();
 }
 
 Result<std::vector<MetricSecond>> Metrics::samples(const Json& metric, const Json& range) {
   const std::string job = job_of(metric);
   if (job.empty()) return std::vector<MetricSecond>();
-  TRY(catch_up(job));
   return store_.metrics(job, text_of(metric, "MetricName"),
                         time_of(range, "StartTime").value_or(UnixMillis(0)),
                         time_of(range, "EndTime").value_or(UnixMillis::max()));
@@ -131,8 +157,6 @@ Answer Metrics::list(const Json& input) {
   Json metrics = Json::array();
   std::string job = job_of(input);
   if (job.empty()) return Json{{"Metrics", metrics}};
-  const Result<void> scraped = catch_up(job);
-  if (!scraped) return internal_failure(scraped.error());
   const Result<std::vector<MetricSample>> samples = store_.final_metrics(job);
   if (!samples) return internal_failure(samples.error());
   const std::string name = text_of(input, "MetricName");

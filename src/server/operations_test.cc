@@ -31,7 +31,10 @@ struct World {
   FakeJobs jobs;
   Logs logs{store, Realm{},
             [this](const std::string&, const std::string& host) { return folder + "/" + host; }};
-  Metrics metrics{store, logs};
+  loop::Loop loop;
+  Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+                    return folder + "/" + host;
+                  }};
   UnixMillis now = at(1'000'000);
   Operations operations{store, jobs, logs, metrics, {Realm{}, [this] { return now; }}};
   ~World() { std::filesystem::remove_all(folder); }

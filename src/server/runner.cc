@@ -80,7 +80,9 @@ class Runner::Watcher final : public platform::Sink {
     const Result<void> told = tell();
     if (!told) complain(name_ + ": " + told.error().text);
   }
-  void lines(const std::string&, UnixMillis, const job::Lines&) override { fresh_ = true; }
+  void lines(const std::string&, UnixMillis, const job::Lines&) override {
+    scraping_->is_due = true;
+  }
   void log(const std::string&, UnixMillis, const job::LogLine&) override {}
   loop::Task<> flush() override {
     if (end_) {
@@ -89,7 +91,10 @@ class Runner::Watcher final : public platform::Sink {
     }
     const Result<void> told = tell();  // Complained of before.
     static_cast<void>(told);
-    if (fresh_ && Clock::now() >= next_scrape_) scrape();
+    if (!scraping_->is_due || Clock::now() < scraping_->next) co_return;
+    scraping_->is_due = false;
+    scraping_->next = TimePoint::max();  // Until this one is done.
+    runner_.loop_.spawn(scrape_beside(runner_, name_, scraping_));
   }
   void ended(const platform::JobReport& report) override { end_ = finish_of(report); }
 
@@ -107,20 +112,32 @@ class Runner::Watcher final : public platform::Sink {
   loop::Task<> store_end() {
     std::function<Result<void>()> keep = [this] { return runner_.keep_journals(name_); };
     co_await runner_.surely(name_, std::move(keep));
-    while (scrape()) continue;
+    co_await scrape_all(runner_, name_);
+    if (const std::uint64_t left_out = runner_.metrics_.left_out(name_); left_out > 0)
+      complain(name_ + ": " + std::to_string(left_out) +
+               " lines of its log gave no metrics: its expressions make too much work of them");
     std::function<Result<void>()> tell_all = [this] { return tell(); };
     co_await runner_.surely(name_, std::move(tell_all));
     JobFinish end = *std::exchange(end_, std::nullopt);
     co_await runner_.finish(name_, std::move(end));
   }
 
-  /// True if there is more.
-  bool scrape() {
-    next_scrape_ = Clock::now() + scrape_pause;
-    const Result<bool> scraped = runner_.metrics_.scrape(name_);
-    if (!scraped) complain(name_ + ": metrics: " + scraped.error().text);
-    fresh_ = scraped && *scraped;
-    return fresh_;
+  struct Scraping {
+    bool is_due = false;  ///< There are new lines.
+    TimePoint next{};
+  };
+
+  static loop::Task<> scrape_all(Runner& runner, std::string name) {
+    Result<bool> is_more = true;
+    while (is_more && *is_more) is_more = co_await runner.metrics_.scrape(name);
+    if (!is_more) complain(name + ": metrics: " + is_more.error().text);
+  }
+
+  /// While the job is followed on; its watcher may be gone before.
+  static loop::Task<> scrape_beside(Runner& runner, std::string name,
+                                    std::shared_ptr<Scraping> scraping) {
+    co_await scrape_all(runner, std::move(name));
+    scraping->next = Clock::now() + scrape_pause;
   }
 
   Runner& runner_;
@@ -128,8 +145,7 @@ class Runner::Watcher final : public platform::Sink {
   int told_;                          ///< How far the store knows, or is about to.
   std::deque<StatusChange> changes_;  ///< Not in the store yet: its disk was full.
   std::optional<JobFinish> end_;      ///< Likewise.
-  bool fresh_ = false;
-  TimePoint next_scrape_{};
+  std::shared_ptr<Scraping> scraping_ = std::make_shared<Scraping>();
 };
 
 JobFinish finish_of(const platform::JobReport& report) {
@@ -264,6 +280,7 @@ void Runner::stop(const std::string& name) {
 
 void Runner::deleted(const std::string& name) {
   logs_.forget(name);
+  metrics_.forget(name);
   std::error_code failed;
   std::filesystem::remove_all(options_.data + "/journals/" + name, failed);
   if (failed) complain(name + ": its journals cannot be removed: " + failed.message());

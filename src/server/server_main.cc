@@ -214,10 +214,6 @@ Result<loop::HttpHandler> open_s3(Server& server) {
       [&server](loop::HttpExchange& exchange) { return server.s3->answer(exchange); });
 }
 
-loop::Task<Answer> through(Server& server, Call call) {
-  co_return server.service->operate(call);
-}
-
 Result<void> open_http_once(Server& server) {
   loop::HttpServer::Options options;
   options.host = server.config.host;
@@ -257,12 +253,12 @@ Result<void> open(Server& server, const Env& env) {
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   loop::HttpHandler s3 = TRY(open_s3(server));
-  server.front.emplace(
-      Front::Options{.main = server.loop,
-                     .s3 = std::move(s3),
-                     .verifier = *server.verifier,
-                     .door = [&server](Call call) { return through(server, std::move(call)); },
-                     .now = wall_time});
+  server.front.emplace(Front::Options{
+      .main = server.loop,
+      .s3 = std::move(s3),
+      .verifier = *server.verifier,
+      .door = [&server](Call call) { return server.service->operate(std::move(call)); },
+      .now = wall_time});
   TRY(open_http(server));
   Runner::Options jobs;
   jobs.config = TRY(job_config_from(server.config.jobs));

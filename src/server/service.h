@@ -22,7 +22,7 @@ class Service {
 
   /// Takes up the jobs of an earlier server.
   Result<void> start() { return runner_.start(); }
-  Answer operate(const Call& call) { return operations_.operate(call); }
+  loop::Task<Answer> operate(Call call);
 
  private:
   Logs logs_;

@@ -79,9 +79,18 @@ class SmServer:
             left = deadline - time.monotonic()
             ready = left > 0 and select.select([self.process.stdout], [], [], left)[0]
             piece = os.read(self.process.stdout.fileno(), 65536) if ready else b""
-            assert piece, f"sm server did not start: {got.decode()}"
+            assert piece, f"sm server did not say {what!r}: {got.decode()}"
             got += piece
         return got.decode()
+
+    def said(self, *what: str) -> str:
+        """The lines of its output that hold all of it, waited for."""
+        def lines(text):
+            return [line for line in text.splitlines() if all(word in line for word in what)]
+
+        while not lines(self.output):
+            self.output += self._read_until(what[-1].encode(), b"\n")
+        return "\n".join(lines(self.output))
 
     def stop(self) -> int:
         """Politely. The exit code."""

@@ -193,3 +193,51 @@ def test_the_server_opens_as_many_files_as_it_may_and_its_children_as_before(tmp
         assert resource.prlimit(steward, resource.RLIMIT_NOFILE) == limits
         job.api.stop_training_job(TrainingJobName=job.name)
         assert job.at_end()["TrainingJobStatus"] == "Stopped"
+
+
+# --- what a job's log makes of the server ---
+
+LONG_LINES = """
+import os, random
+line = "".join(random.Random(1).choice("ab01 .=") for _ in range(60000))
+for number in range({rounds}):
+    print(line)
+    print("loss: %d" % number)
+    print("x" * (1 << 20), flush=True)
+open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "w").close()
+"""
+LOSSES = {"Name": "loss", "Regex": "loss: ([0-9.]+)"}
+SLOW = {"Name": "slow", "Regex": "((a|b)*[ab .=01]{900})q"}  # Seconds for a line, each.
+
+
+def job_of_long_lines(server: SmServer, rounds: int) -> Job:
+    """As many expressions as a job may have, each as slow as can be, and lines to try them on."""
+    algorithm = {"TrainingImage": "host", "TrainingInputMode": "File",
+                 "MetricDefinitions": [LOSSES] + [SLOW] * 39}  # fmt: skip
+    return Job(server, LONG_LINES.format(rounds=rounds), AlgorithmSpecification=algorithm)
+
+
+HONEST = """
+for number in range(500):
+    print("loss: %d" % number, flush=True)
+"""
+
+
+def test_slow_expressions_over_long_lines_keep_nobody_waiting(server):
+    """Others' metrics are whole meanwhile; how many lines of the hostile job's were left out, the
+    server says once."""
+    job = job_of_long_lines(server, rounds=30)
+    algorithm = {"TrainingImage": "host", "TrainingInputMode": "File",
+                 "MetricDefinitions": [LOSSES] * 40}  # fmt: skip
+    honest = Job(server, HONEST, AlgorithmSpecification=algorithm)
+    while job.describe()["TrainingJobStatus"] == "InProgress":
+        works(server, "while its log is read")
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    told = honest.at_end()
+    assert told["FinalMetricDataList"][0]["Value"] == 499
+    points = honest.points(told, ["SampleCount", "Sum"])
+    assert sum(each["SampleCount"] for each in points) == 40 * 500
+    assert sum(each["Sum"] for each in points) == 40 * sum(range(500))
+    said = server.said(f"{job.name}: ", "lines of its log gave no metrics")
+    assert len(said.splitlines()) == 1, said
