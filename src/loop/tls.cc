@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <map>
 #include <set>
 
 #include "base/text.h"
+#include "loop/connection_quota.h"
 #include "loop/psk.h"
 #include "loop/tcp.h"
 
 namespace muster::loop {
 namespace {
 
-constexpr std::size_t peers_pending_max = 256;
+/// Of peers that were not accepted yet. Who proved its key is kept; of the others the oldest goes.
+constexpr ConnectionQuota::Limits pending_limits{.all = 256, .of_peer = 32, .of_party = 256};
 constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
 
 /// What a stranger sent, fit for a message.
@@ -45,6 +48,12 @@ std::unique_ptr<Channel> channel_of(Loop& loop, Fd socket, std::unique_ptr<PskSe
 }
 
 struct Listening {
+  using Id = ConnectionQuota::Id;
+  struct Ready {
+    Id id;
+    TlsPeer peer;
+  };
+
   Listening(Loop& on, Fd listener, SslContext made, KeyFor keys, Duration handshake)
       : loop(on),
         context(std::move(made)),
@@ -62,25 +71,51 @@ struct Listening {
   Watch watch;
   Event arrived;
   std::function<void(std::string, std::string)> refused;
-  std::deque<TlsPeer> ready;
-  std::set<TimedWatch*> shaking;
-  std::size_t handshakes = 0;
+  std::deque<Ready> ready;
+  std::map<Id, TimedWatch*> shaking;
+  std::set<Id> crowded_out;  ///< Of those that shake hands.
+  ConnectionQuota quota{pending_limits};
+  Id next = 0;
   bool closed = false;
 };
 
-Task<void> admit(std::shared_ptr<Listening> listening, Fd socket, std::string address) {
+/// Makes room: ends a handshake, begun or not.
+void crowd_out(Listening& listening, ConnectionQuota::Id id) {
+  listening.crowded_out.insert(id);
+  const auto found = listening.shaking.find(id);
+  if (found != listening.shaking.end()) found->second->cancel();
+}
+
+/// A handshake's watch, where others find it for as long as it is there: its coroutine may also be
+/// destroyed where it waits, by a loop that ends.
+struct Shaking {
+  Shaking(Listening& of, ConnectionQuota::Id number, TimedWatch& watch)
+      : listening(of), id(number) {
+    listening.shaking[id] = &watch;
+    if (listening.crowded_out.contains(id)) watch.cancel();
+  }
+  Shaking(const Shaking&) = delete;
+  Shaking& operator=(const Shaking&) = delete;
+  ~Shaking() { listening.shaking.erase(id); }
+  Listening& listening;
+  ConnectionQuota::Id id;
+};
+
+Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id, Fd socket,
+                 std::string address) {
   std::unique_ptr<PskSession> session =
       PskSession::server(listening->context.get(), socket.get(), &listening->key_for);
   Result<void> shaken = fail(Errc::closed, "");
   {
     TimedWatch watch(listening->loop, socket.get(), Clock::now() + listening->handshake_max);
-    listening->shaking.insert(&watch);
+    const Shaking here(*listening, id, watch);
     shaken = co_await shake(*session, watch);
-    listening->shaking.erase(&watch);
-    --listening->handshakes;
   }
+  if (listening->crowded_out.erase(id) > 0 && !shaken)
+    shaken = fail(Errc::closed, "too many connections at once");
   if (listening->closed) co_return;
   if (!shaken) {
+    listening->quota.closed(id);
     std::string why = shaken.error().text;
     if (!session->identity().empty()) why = printable(session->identity()) + ": " + why;
     const auto refused = listening->refused;  // It may close the listener.
@@ -90,7 +125,9 @@ Task<void> admit(std::shared_ptr<Listening> listening, Fd socket, std::string ad
   std::string identity = session->identity();
   std::unique_ptr<Channel> channel =
       channel_of(listening->loop, std::move(socket), std::move(session));
-  listening->ready.push_back({std::move(channel), std::move(identity), std::move(address)});
+  listening->quota.busy(id);  // With what was proved it makes it stay.
+  listening->quota.proved(id, {});
+  listening->ready.push_back({id, {std::move(channel), std::move(identity), std::move(address)}});
   listening->arrived.notify();
 }
 
@@ -99,13 +136,16 @@ bool accept_one(const std::shared_ptr<Listening>& listening) {
   TcpAddress from;
   Fd socket = tcp_accept(listening->socket, from);
   if (!socket) return errno == EINTR || errno == ECONNABORTED;
-  if (listening->handshakes + listening->ready.size() >= peers_pending_max) {
+  const ConnectionQuota::Id id = listening->next++;
+  std::string address = numeric(from);
+  const ConnectionQuota::Verdict verdict = listening->quota.accepted(id, address);
+  if (verdict.ends) crowd_out(*listening, *verdict.ends);
+  if (!verdict.stays) {
     const auto refused = listening->refused;
-    if (refused) refused(numeric(from), "too many connections at once");
+    if (refused) refused(std::move(address), "too many connections at once");
     return true;
   }
-  ++listening->handshakes;
-  listening->loop.spawn(admit(listening, std::move(socket), numeric(from)));
+  listening->loop.spawn(admit(listening, id, std::move(socket), std::move(address)));
   return true;
 }
 
@@ -126,9 +166,10 @@ Task<void> serve(std::shared_ptr<Listening> listening) {
 Task<Result<TlsPeer>> accept_next(std::shared_ptr<Listening> listening) {
   while (!listening->closed && listening->ready.empty()) co_await listening->arrived.wait();
   if (listening->closed) co_return fail(Errc::closed, "no longer listening");
-  TlsPeer peer = std::move(listening->ready.front());
+  Listening::Ready first = std::move(listening->ready.front());
   listening->ready.pop_front();
-  co_return peer;
+  listening->quota.closed(first.id);
+  co_return std::move(first.peer);
 }
 
 class PskListener final : public TlsListener {
@@ -146,7 +187,7 @@ class PskListener final : public TlsListener {
   void close() override {
     listening_->closed = true;
     listening_->watch.cancel();
-    for (TimedWatch* watch : listening_->shaking) watch->cancel();
+    for (const auto& [id, watch] : listening_->shaking) watch->cancel();
     listening_->ready.clear();
     listening_->refused = nullptr;
     listening_->arrived.notify();

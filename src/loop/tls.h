@@ -31,8 +31,9 @@ class TlsListener {
   virtual ~TlsListener() = default;
   virtual std::uint16_t port() const = 0;
   /// The next peer that proved the key. Handshakes run side by side, each with a deadline of
-  /// `handshake_max`, at most 256 at once (peers not yet accepted count too; more are closed);
-  /// those that fail are told to `refused` and closed. Error: `closed`.
+  /// `handshake_max`, at most 256 at once (peers not yet accepted count too) and 32 of one address:
+  /// for a newcomer the oldest goes that has proved nothing. Those that fail are told to `refused`
+  /// and closed. Error: `closed`.
   virtual Task<Result<TlsPeer>> accept() = 0;
   virtual void on_refused(std::function<void(std::string address, std::string why)> refused) = 0;
   virtual void close() = 0;

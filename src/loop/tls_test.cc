@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/fd.h"
@@ -231,6 +232,27 @@ TEST_CASE("tls: a client's deadline, a refused port and an unknown name each hav
     CHECK(got.error().code == Errc::system);
   };
   run_task(loop, test(loop, silent_port, free_port));
+}
+
+TEST_CASE("tls: whoever holds the key gets in beside strangers that say nothing") {
+  Loop loop;
+  Server server(loop);
+  std::vector<Fd> strangers;
+  const auto test = [&strangers](Loop& on, Server& with) -> Task<void> {
+    for (int i = 0; i < 600; ++i) {
+      strangers.push_back(plain_connect(with.listener->port()));
+      if (i % 200 != 199) continue;
+      Result<TlsPeer> client = co_await connect(on, with.listener->port(), "job/algo-2", right_key);
+      REQUIRE(client);
+      Result<TlsPeer> accepted = co_await with.listener->accept();
+      REQUIRE(accepted);
+      CHECK(accepted->identity == "job/algo-2");
+    }
+  };
+  run_task(loop, test(loop, server));
+  CHECK(std::count_if(server.refused.begin(), server.refused.end(), [](const std::string& each) {
+          return each.find("too many connections at once") != std::string::npos;
+        }) >= 500);
 }
 
 TEST_CASE("tls: a port in use is an error that names it") {
