@@ -75,13 +75,14 @@ const char* read_request_line(std::string_view line, ParsedHead& head, int& stat
   return nullptr;
 }
 
-/// "http://host/path", which proxies get, becomes "/path".
-const char* strip_origin(std::string_view& target) {
+/// "http://host/path", which proxies get, becomes "/path"; `authority` is what stood before it.
+const char* strip_origin(std::string_view& target, std::string_view& authority) {
   if (target.front() == '/' || target == "*") return nullptr;
   const std::size_t scheme = target.find("://");
   if (scheme == std::string_view::npos || scheme > 5) return "bad target";
   const std::size_t slash = target.find('/', scheme + 3);
   if (slash == std::string_view::npos) return "bad target";
+  authority = target.substr(scheme + 3, slash - scheme - 3);
   target.remove_prefix(slash);
   return nullptr;
 }
@@ -162,10 +163,15 @@ std::variant<ParsedHead, BadHead> parse_head(std::string_view text) {
   int status = 400;
   const std::size_t line = text.find("\r\n");
   const char* wrong = read_request_line(text.substr(0, line), head, status);
-  if (wrong == nullptr) wrong = strip_origin(head.incoming.target);
+  std::string_view authority;
+  if (wrong == nullptr) wrong = strip_origin(head.incoming.target, authority);
   // The lines between the first and the empty one, each with its end.
   if (wrong == nullptr)
     wrong = read_headers(text.substr(line + 2, text.size() - line - 4), head, status);
+  // Which of the two counts, others see in another way; the Host header alone is signed.
+  if (wrong == nullptr && !authority.empty() &&
+      !same_letters(authority, head.incoming.value("host").value_or("")))
+    wrong = "the target is on another host";
   if (wrong != nullptr) result = BadHead{status, wrong};
   return result;
 }
