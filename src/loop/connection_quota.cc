@@ -72,6 +72,7 @@ ConnectionQuota::Verdict ConnectionQuota::proved(Id id, std::string_view party) 
   if (found == connections_.end()) return {};
   Connection& connection = found->second;
   if (connection.is_proved && connection.party == party) return {};
+  set_bytes(id, connection, 0);
   leave(id, connection);
   Verdict verdict;
   const auto others = party.empty() ? parties_.end() : parties_.find(party);
@@ -86,6 +87,24 @@ ConnectionQuota::Verdict ConnectionQuota::proved(Id id, std::string_view party) 
   }
   enter(id, connection);
   return verdict;
+}
+
+void ConnectionQuota::set_bytes(Id id, Connection& connection, std::uint64_t bytes) {
+  if (connection.bytes > 0) holders_.erase({connection.bytes, id});
+  held_ = held_ - connection.bytes + bytes;
+  connection.bytes = bytes;
+  if (bytes > 0) holders_.insert({bytes, id});
+}
+
+ConnectionQuota::Verdict ConnectionQuota::holds(Id id, std::uint64_t bytes) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end() || found->second.is_proved) return {};
+  set_bytes(id, found->second, bytes);
+  if (held_ <= limits_.stranger_bytes) return {};
+  const Id most = holders_.rbegin()->second;
+  if (most == id) return {.stays = false, .ends = {}};
+  closed(most);
+  return {.stays = held_ <= limits_.stranger_bytes, .ends = most};
 }
 
 void ConnectionQuota::busy(Id id) {
@@ -108,6 +127,7 @@ void ConnectionQuota::idle(Id id) {
 void ConnectionQuota::closed(Id id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
+  set_bytes(id, found->second, 0);
   leave(id, found->second);
   connections_.erase(found);
 }

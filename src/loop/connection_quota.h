@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace muster::loop {
 
@@ -23,8 +24,9 @@ class ConnectionQuota {
 
   struct Limits {
     std::size_t all = 4096;
-    std::size_t of_peer = 1024;   ///< Strangers of one address.
-    std::size_t of_party = 1024;  ///< Proved connections of one named party.
+    std::size_t of_peer = 1024;                ///< Strangers of one address.
+    std::size_t of_party = 1024;               ///< Proved connections of one named party.
+    std::uint64_t stranger_bytes = 64u << 20;  ///< That strangers' requests hold, all together.
     bool operator==(const Limits&) const = default;
   };
   /// A quarter of a process's descriptors: a connection that works holds a file besides its socket,
@@ -43,6 +45,9 @@ class ConnectionQuota {
   /// Something on it was proved. `party`: whose connections have a limit together; empty: nobody's.
   /// One that may not stay is remembered until closed(): its owner answers "later" and closes it.
   Verdict proved(Id id, std::string_view party);
+  /// Its request holds so many bytes now, in all. While strangers hold too much, the one that holds
+  /// most goes; what was proved is not counted. One that may not stay is remembered.
+  Verdict holds(Id id, std::uint64_t bytes);
   void busy(Id id);    ///< A request of it is being answered.
   void idle(Id id);    ///< It waits for a request.
   void closed(Id id);  ///< An id that is not known (any more) is fine, here and above.
@@ -57,6 +62,7 @@ class ConnectionQuota {
     std::uint64_t since = 0;  ///< Strangers: when it came. Others: when it last became idle.
     bool is_proved = false;
     bool is_busy = false;
+    std::uint64_t bytes = 0;  ///< Held; of strangers only.
     Rank rank() const;
   };
   struct Place {  ///< In the order in which connections go.
@@ -71,6 +77,7 @@ class ConnectionQuota {
   };
   using Groups = std::map<std::string, Group, std::less<>>;
 
+  void set_bytes(Id id, Connection& connection, std::uint64_t bytes);
   void enter(Id id, const Connection& connection);
   void leave(Id id, const Connection& connection);
   /// The first in order, forgotten; none if there is none.
@@ -79,9 +86,11 @@ class ConnectionQuota {
   Limits limits_;
   std::uint64_t time_ = 0;  ///< Counts events.
   std::map<Id, Connection> connections_;
-  std::set<Place> places_;  ///< Of all that may go.
-  Groups strangers_;        ///< By peer.
-  Groups parties_;          ///< Proved ones.
+  std::set<Place> places_;                          ///< Of all that may go.
+  Groups strangers_;                                ///< By peer.
+  Groups parties_;                                  ///< Proved ones.
+  std::set<std::pair<std::uint64_t, Id>> holders_;  ///< Who holds how much.
+  std::uint64_t held_ = 0;
 };
 
 }  // namespace muster::loop

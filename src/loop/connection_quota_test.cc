@@ -17,6 +17,7 @@ std::string happens(ConnectionQuota& quota, const std::string& event) {
   ConnectionQuota::Verdict verdict;
   if (what == "accepted") verdict = quota.accepted(id, who);
   if (what == "proved") verdict = quota.proved(id, who);
+  if (what == "holds") verdict = quota.holds(id, std::stoull(who));
   if (what == "busy") quota.busy(id);
   if (what == "idle") quota.idle(id);
   if (what == "closed") quota.closed(id);
@@ -123,6 +124,23 @@ TEST_CASE("connection_quota: who goes to make room") {
         {"proved 1 other", ""},
         {"accepted 2 a", ""},
         {"proved 2 job", ""}}},
+      {"the stranger that holds most goes when all hold too much",
+       {.all = 9, .of_peer = 9, .of_party = 9, .stranger_bytes = 100},
+       {{"accepted 1 a", ""},
+        {"accepted 2 a", ""},
+        {"accepted 3 a", ""},
+        {"holds 1 40", ""},
+        {"holds 2 60", ""},
+        {"holds 3 10", "ends 2"},
+        {"holds 3 50", ""},
+        {"holds 3 61", "refused"},
+        {"holds 3 0", ""},
+        {"proved 1", ""},
+        {"holds 1 1000", ""},
+        {"holds 3 100", ""},
+        {"closed 3", ""},
+        {"accepted 4 a", ""},
+        {"holds 4 100", ""}}},
       {"those that are gone are fine",
        {.all = 2, .of_peer = 1, .of_party = 9},
        {{"accepted 1 a", ""},

@@ -215,6 +215,8 @@ Task<Result<std::string>> read_whole(HttpExchange& exchange, std::size_t bytes_m
     if (piece->size() > bytes_max - whole.size())
       co_return fail(Errc::invalid_input,
                      "the body is longer than " + std::to_string(bytes_max) + " bytes");
+    if (!exchange.keeps(whole.size() + piece->size()))
+      co_return fail(Errc::denied, "too many bodies come at once");
     whole.append(*piece);
   }
 }

@@ -69,9 +69,13 @@ class HttpExchange {
   /// whose connections have a limit together (a job's); empty: nobody's. False: the party has too
   /// many at work; the request is to be answered "later" and its connection closed.
   virtual bool proved(std::string_view party) = 0;
+  /// The handler keeps so many bytes of the request, in all. False: strangers keep too much
+  /// together, and this one most; it is to be answered "later" and its connection closed.
+  virtual bool keeps(std::size_t bytes) = 0;
 };
 
-/// Reads the rest of the body. Errors: as read(), and `invalid_input` beyond `bytes_max`.
+/// Reads the rest of the body. Errors: as read(), `invalid_input` beyond `bytes_max`, `denied` if
+/// strangers' bodies take too much memory together.
 Task<Result<std::string>> read_whole(HttpExchange& exchange, std::size_t bytes_max);
 
 /// Answers a request: co_returns when the answer is on its way. One that returns without an answer
@@ -94,6 +98,9 @@ class HttpServer {
     int threads = 0;
     std::size_t head_bytes_max = 64u << 10;
     Duration idle_max = std::chrono::seconds(60);  ///< Of a body, sent or read, without a byte.
+    /// A request's body may be waited for so long, and longer by what came of it at this rate.
+    Duration body_wait = std::chrono::seconds(30);
+    std::uint64_t body_bytes_a_second_min = 16u << 10;
     Duration keep_alive_max = std::chrono::seconds(75);  ///< Between requests.
     Duration head_max = std::chrono::seconds(20);        ///< From its first byte to its last.
     ConnectionQuota::Limits limits{};                    ///< Of connections open at the same time.

@@ -110,6 +110,19 @@ bool ServerConnection::proved(std::string_view party) {
   return verdict.stays;
 }
 
+bool ServerConnection::keeps(std::size_t bytes) {
+  if (proved_ || (bytes <= inbox_bytes && !keeps_)) return true;
+  ServerShared& shared = *home_->shared;
+  ConnectionQuota::Verdict verdict;
+  {
+    const std::lock_guard<std::mutex> lock(shared.mutex);
+    verdict = shared.quota.holds(id_, bytes);
+  }
+  keeps_ = bytes > 0;
+  if (verdict.ends) shared.end(*verdict.ends);
+  return verdict.stays;
+}
+
 /// Tells the quota whether a request is being answered.
 void ServerConnection::set_busy(bool busy) {
   const std::lock_guard<std::mutex> lock(home_->shared->mutex);
@@ -200,9 +213,25 @@ Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
   }
 }
 
+/// A body has a deadline as a whole: what trickles comes to its end. Time that the handler takes is
+/// not the client's.
+Task<Result<bool>> ServerConnection::fill_body() {
+  const HttpServer::Options& options = home_->shared->options;
+  const std::int64_t allowed =
+      in(options.body_wait) - home_->tick +
+      static_cast<std::int64_t>(body_came_ / options.body_bytes_a_second_min) - body_waited_;
+  const std::int64_t begun = home_->tick;
+  Result<bool> more =
+      co_await fill(std::min(in(options.idle_max), begun + std::max<std::int64_t>(allowed, 0)));
+  body_waited_ += home_->tick - begun;
+  co_return more;
+}
+
 void ServerConnection::begin_exchange() {
   chunks_.reset();
-  body_left_ = 0;
+  body_left_ = body_came_ = 0;
+  body_waited_ = 0;
+  if (keeps_) keeps(0);
   piece_ = 0;
   continue_due_ = answered_ = streaming_ = broken_ = false;
   keep_ = true;
@@ -320,7 +349,6 @@ Result<void> ServerConnection::take_body(std::string_view& piece) {
 
 Task<Result<std::string_view>> ServerConnection::read() {
   begin_ += std::exchange(piece_, 0);
-  const std::int64_t idle = in(home_->shared->options.idle_max);
   while (true) {
     std::string_view piece;
     Result<void> taken = take_body(piece);
@@ -330,6 +358,7 @@ Task<Result<std::string_view>> ServerConnection::read() {
     }
     const bool ended = chunks_ ? chunks_->done() : body_left_ == 0;
     if (!piece.empty() || ended) {
+      body_came_ += piece.size();
       co_await breathe(piece.size());
       co_return piece;
     }
@@ -338,9 +367,9 @@ Task<Result<std::string_view>> ServerConnection::read() {
       Result<void> sent = co_await send(go_on, {}, false);
       if (!sent) co_return sent.error();
     }
-    if ((chunks_ || body_left_ > inbox_bytes) && inbox_.size() < inbox_bytes_max)
+    if (proved_ && (chunks_ || body_left_ > inbox_bytes) && inbox_.size() < inbox_bytes_max)
       inbox_.resize(inbox_bytes_max);
-    Result<bool> more = co_await fill(idle);
+    Result<bool> more = co_await fill_body();
     if (more && *more) continue;
     keep_ = false;
     if (!more) co_return more.error();

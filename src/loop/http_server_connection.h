@@ -58,6 +58,7 @@ class ServerConnection final : public HttpExchange,
   void finish_broken() override { broken_ = true; }
   bool answered() const override { return answered_; }
   bool proved(std::string_view party) override;
+  bool keeps(std::size_t bytes) override;
 
   bool overdue() const { return home_->tick > deadline_; }
   bool idle() const { return idle_; }
@@ -89,6 +90,7 @@ class ServerConnection final : public HttpExchange,
   bool body_may_stay() const;
   Error lost(std::string_view what) const;
   std::int64_t in(Duration limit) const;
+  Task<Result<bool>> fill_body();
   std::string_view unread() const {
     return std::string_view(inbox_.data() + begin_, end_ - begin_);
   }
@@ -113,6 +115,9 @@ class ServerConnection final : public HttpExchange,
   std::string head_text_;
   ParsedHead head_;
   std::uint64_t body_left_ = 0;
+  std::uint64_t body_came_ = 0;
+  std::int64_t body_waited_ = 0;  ///< In ticks.
+  bool keeps_ = false;            ///< The quota knows of bytes.
   std::optional<ChunkDecoder> chunks_;
   std::size_t piece_ = 0;  ///< Of the inbox, given out by the last read().
   bool continue_due_ = false;

@@ -190,6 +190,44 @@ TEST_CASE("http_server: strangers make room, what was proved stays, a party has 
   }
 }
 
+TEST_CASE("http_server: a body that trickles has an end") {
+  const HttpServer::Options options{.body_wait = 1s, .body_bytes_a_second_min = 1000};
+  with_server(options, [](std::uint16_t port) {
+    const Fd slow = connect_to(port);
+    std::string answer =
+        talk_on(slow, "PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12345678", "body");
+    CHECK(answer.find("HTTP/1.1 400") == std::string::npos);
+    CHECK(answer.empty());  // Cut: nobody would read an answer.
+  });
+}
+
+TEST_CASE("http_server: bodies of strangers have a limit together, of what was proved none") {
+  const HttpServer::Options options{.threads = 2, .limits = {.stranger_bytes = 300'000}};
+  with_server(options, [](std::uint16_t port) {
+    const auto put = [](std::size_t bytes) {
+      return "PUT /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: " +
+             std::to_string(bytes) + "\r\n\r\n";
+    };
+    const Fd large = connect_to(port);
+    const std::string most = put(200'000) + std::string(190'000, 'x');
+    ::send(large.get(), most.data(), most.size(), MSG_NOSIGNAL);
+    for (int i = 0; i < 3; ++i) {
+      const Fd other = connect_to(port);
+      const std::string answer = talk_on(other, put(200'000) + std::string(200'000, 'y'), "none");
+      CHECK(body_of(answer).size() == 200'000);
+    }
+    CHECK(talk_on(large, "x", "none").empty());
+    const Fd known = connect_to(port);
+    const std::string prove = "GET /proved HTTP/1.1\r\nHost: a\r\n\r\n";
+    CHECK(body_of(talk_on(known, prove, "in")) == "in");
+    CHECK(body_of(talk_on(known, put(900'000) + std::string(900'000, 'z'), "none")).size() ==
+          900'000);
+    const Fd stranger = connect_to(port);
+    const std::string refused = talk_on(stranger, put(900'000) + std::string(900'000, 'z'), "none");
+    CHECK(refused.find("too many bodies") != std::string::npos);
+  });
+}
+
 TEST_CASE("http_server: 100 Continue is sent when the body is read, and only then") {
   with_server({}, [](std::uint16_t port) {
     const std::string expects =

@@ -93,7 +93,9 @@ Draft::Draft(Draft&& other) noexcept
       buffer_(std::move(other.buffer_)),
       whole_(other.whole_),
       size_(other.size_),
-      written_(other.written_) {
+      written_(other.written_),
+      expected_(other.expected_),
+      kept_(other.kept_) {
   other.name_.clear();
 }
 
@@ -126,15 +128,25 @@ Result<void> Draft::expect(std::uint64_t bytes) {
     errno = ENOSPC;
     return fail_errno("room for the object");
   }
-  // No more: what was only announced would take the space of others.
-  const auto kept_bytes = static_cast<off_t>(std::min(bytes, kept_bytes_max));
-  const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, 0, kept_bytes);
+  expected_ = bytes;
+  return {};
+}
+
+/// Before the file has `bytes`: room for them and as many again, for what was only announced would
+/// take the space of others.
+Result<void> Draft::keep_room(std::uint64_t bytes) {
+  if (bytes <= kept_ || kept_ >= expected_) return {};
+  const std::uint64_t wanted = std::min(expected_, bytes + std::min(bytes, kept_bytes_max));
+  const int kept = ::fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kept_),
+                               static_cast<off_t>(wanted - kept_));
   if (kept != 0 && errno == ENOSPC) return fail_errno("room for the object");
+  kept_ = wanted;
   return {};
 }
 
 Result<void> Draft::flush(std::string_view more) {
   TRY(begin());
+  TRY(keep_room(written_ + buffer_.size() + more.size()));
   TRY(write_pieces(file_.get(), buffer_, more));
   const std::uint64_t before = written_;
   written_ += buffer_.size() + more.size();

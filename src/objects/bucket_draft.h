@@ -22,8 +22,8 @@ class Draft {
   Draft& operator=(Draft&&) = delete;
   ~Draft();
 
-  /// Room for that many bytes, so that a full disk shows early; 64 MiB of it are kept. Error:
-  /// `system`.
+  /// That many bytes are to come: a disk that has no room for them shows now. What is kept for them
+  /// grows with what has come: at most as much again, and 64 MiB. Error: `system`.
   Result<void> expect(std::uint64_t bytes);
   Result<void> add(std::string_view bytes);
   /// `bytes` of another file, from `offset` on; copied by the kernel, shared where it can.
@@ -45,6 +45,7 @@ class Draft {
  private:
   Result<void> begin();
   Result<void> flush(std::string_view more);
+  Result<void> keep_room(std::uint64_t bytes);
 
   int folder_;
   Fd file_;
@@ -53,6 +54,8 @@ class Draft {
   bool whole_ = false;  ///< The buffer holds all of the file.
   std::uint64_t size_ = 0;
   std::uint64_t written_ = 0;
+  std::uint64_t expected_ = 0;
+  std::uint64_t kept_ = 0;  ///< Room, from the file's begin.
 };
 
 /// The folder in which `name` under `place` is reaches the disk.

@@ -96,7 +96,9 @@ Task<void> Front::answer_api(HttpExchange& exchange, ApiRequest request) {
     Answer refusal = body_too_large();
     if (body.error().code != Errc::invalid_input)
       refusal = Refusal{"SerializationException", body.error().text};
-    co_await send(exchange, std::move(reply), std::move(refusal));
+    const bool crowded = body.error().code == Errc::denied;
+    if (crowded) refusal = Refusal{"ServiceUnavailable", body.error().text, 503};
+    co_await send(exchange, std::move(reply), std::move(refusal), crowded);
     co_return;
   }
   const objects::Sha256Bytes digest = objects::sha256(*body);

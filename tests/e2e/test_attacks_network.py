@@ -2,6 +2,7 @@
 without a key. Each must cost them their connection and nobody else anything."""
 
 import contextlib
+import re
 import resource
 import socket
 
@@ -12,6 +13,7 @@ from process import wait_until
 from raw_http import ANSWER_SECONDS, Keys, Request, Scope, head_of, read_answer, signed
 from sm_server import SmServer
 from test_server_jobs import BUCKET, Job
+from training import GUARD_SECONDS
 
 OPEN_FILES = 1024  # The server's, as most systems have it; hard, so that it cannot raise it.
 CROWD = 1500
@@ -195,6 +197,115 @@ def test_the_server_opens_as_many_files_as_it_may_and_its_children_as_before(tmp
         assert job.at_end()["TrainingJobStatus"] == "Stopped"
 
 
+# --- bodies that nobody signed ---
+
+BODY = 3_900_000
+LISTING = {"X-Amz-Target": "SageMaker.ListTrainingJobs",
+           "Content-Type": "application/x-amz-json-1.1"}  # fmt: skip
+HELD_KIB = 192 << 10  # HttpServer's 64 MiB, twice for a text that grows, and what is in buffers.
+
+
+def listing_of(server: SmServer, keys: Keys, time: str = "") -> bytes:
+    """A head whose signature, if its key is known, only the body can belie."""
+    request = Request("POST", "/", {**LISTING, "Content-Length": str(BODY + 1)})
+    return head_of(signed(request, keys, Scope("sagemaker", time=time), host_of(server)))
+
+
+def unsigned(method: str, more: str) -> bytes:
+    return f"{method} /{BUCKET}/never HTTP/1.1\r\nHost: a\r\n{more}\r\n".encode()
+
+
+@pytest.mark.parametrize("who", ["an unknown key", "an old date", "a known key"])
+def test_bodies_of_strangers_take_no_more_than_their_share_of_memory(server, who):
+    """None of them ends, so none is proved; a key's id is no secret."""
+    keys = UNKNOWN if who == "an unknown key" else Keys(keys_of(server).identity, "guessed")
+    opening = listing_of(server, keys, "20150830T123600Z" if who == "an old date" else "")
+    before = server.resident_kib()
+    with Crowd(server.port, opening + b"x" * BODY, addresses=100) as crowd:
+        crowd.grow(100)
+        works(server, "while they are there")
+        grown = server.resident_kib() - before
+    assert grown < HELD_KIB, grown
+
+
+REFUSED_EARLY = {
+    "without a key": unsigned("PUT", "Content-Length: 1099511627776\r\n"),
+    "waiting for leave": unsigned(
+        "PUT", "Content-Length: 1099511627776\r\nExpect: 100-continue\r\n"
+    ),
+    "in chunks": unsigned("PUT", "Transfer-Encoding: chunked\r\n"),
+    "to become another protocol": unsigned(
+        "PUT", "Connection: upgrade, http2-settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+        "Content-Length: 1000000\r\n"
+    ),
+}  # fmt: skip
+
+
+def files_of(server: SmServer) -> int:
+    """Blocks of all files in the server's buckets: room that is kept counts, too."""
+    return sum(path.stat().st_blocks for path in (server.data / "s3").rglob("*") if path.is_file())
+
+
+def answered(server: SmServer, head: bytes) -> bytes:
+    """All that comes: the body is not sent, but what looks like a request of its own."""
+    with socket.create_connection(("127.0.0.1", server.port), ANSWER_SECONDS) as connection:
+        connection.sendall(head)
+        if b"Expect" not in head:
+            connection.sendall(f"GET /{BUCKET}/train/a.txt HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        connection.shutdown(socket.SHUT_WR)
+        came = b""
+        while piece := connection.recv(65536):
+            came += piece
+        return came
+
+
+@pytest.mark.parametrize("head", REFUSED_EARLY.values(), ids=REFUSED_EARLY.keys())
+def test_a_body_is_refused_by_its_head(server, head):
+    """One answer, no; nothing asks for the body, takes it for a request or keeps room for it."""
+    before = files_of(server)
+    came = answered(server, head)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", came) == [b"403"], came
+    assert files_of(server) == before
+    assert "never" not in str(server.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"])
+
+
+@pytest.mark.parametrize("lie", ["unknown key", "wrong secret", "old date", "other region's day"])
+def test_a_tebibyte_under_a_bad_signature_keeps_no_room(server, lie):
+    known = keys_of(server)
+    keys = {"unknown key": UNKNOWN, "wrong secret": Keys(known.identity, "guessed")}.get(lie, known)
+    scope = Scope("s3", time="20150830T123600Z" if lie == "old date" else "",
+                  day="20150830" if lie == "other region's day" else "")  # fmt: skip
+    request = Request("PUT", f"/{BUCKET}/never",
+                      {"Content-Length": str(1 << 40), "Expect": "100-continue"})  # fmt: skip
+    before = files_of(server)
+    request = signed(request, keys, scope, host_of(server), "UNSIGNED-PAYLOAD")
+    came = answered(server, head_of(request))
+    assert re.findall(rb"HTTP/1\.1 (\d+)", came) in ([b"403"], [b"400"]), came
+    assert files_of(server) == before
+
+
+def test_bodies_that_are_announced_and_do_not_come_keep_no_room(server):
+    """By a known key: 40 PUTs of 256 MiB, of which the first byte came."""
+    request = Request("PUT", f"/{BUCKET}/never", {"Content-Length": str(256 << 20)})
+    head = head_of(signed(request, keys_of(server), "s3", host_of(server), "UNSIGNED-PAYLOAD"))
+    before = files_of(server)
+    with Crowd(server.port, head + b"x") as crowd:
+        crowd.grow(40)
+        works(server, "while they are there")
+        assert files_of(server) - before < (64 << 20) // 512
+    assert "never" not in str(server.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"])
+
+
+def test_readers_that_do_not_read_keep_nobody_waiting(server):
+    server.client("s3").put_object(Bucket=BUCKET, Key="large", Body=b"x" * (32 << 20))
+    request = signed(Request("GET", f"/{BUCKET}/large"), keys_of(server), "s3", host_of(server))
+    before = server.resident_kib()
+    with Crowd(server.port, head_of(request)) as crowd:
+        crowd.grow(100)
+        works(server, "while they are there")
+        assert server.resident_kib() - before < HELD_KIB
+
+
 # --- what a job's log makes of the server ---
 
 LONG_LINES = """
@@ -241,3 +352,60 @@ def test_slow_expressions_over_long_lines_keep_nobody_waiting(server):
     assert sum(each["Sum"] for each in points) == 40 * sum(range(500))
     said = server.said(f"{job.name}: ", "lines of its log gave no metrics")
     assert len(said.splitlines()) == 1, said
+
+
+# --- the roll call's port ---
+
+HELLO = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); print('together', flush=True)"
+STRANGERS = """
+import os, socket
+opening = OPENING
+held = []
+for n in range(600):
+    s = socket.create_connection(("algo-1", 9730), 10)
+    held.append(s)
+    try:
+        s.sendall(opening)
+    except OSError:
+        pass
+print("held", flush=True)
+try:
+    while held[-1].recv(65536):  # Until the leader has had enough of the last one, too.
+        pass
+except OSError:
+    pass
+"""
+WRONG_KEYS = """
+import subprocess
+line = ["openssl", "s_client", "-connect", "algo-1:9730", "-tls1_3", "-psk", "00" * 32,
+        "-psk_identity", "JOB/algo-2", "-ciphersuites", "TLS_AES_128_GCM_SHA256"]
+runs = [subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL) for _ in range(60)]
+print("held", flush=True)
+for run in runs:
+    run.communicate()
+"""
+ROLL_CALL = {
+    "who say nothing": STRANGERS.replace("OPENING", "b''"),
+    "who speak HTTP": STRANGERS.replace("OPENING", "b'GET / HTTP/1.0'"),
+    "who send half a TLS record": STRANGERS.replace("OPENING", repr(TLS_HELLO)),
+    "who send random bytes": STRANGERS.replace("OPENING", "os.urandom(4096)"),
+    "who send a frame without a session": STRANGERS.replace(
+        "OPENING", "b'\\x02\\0\\0\\0\\x01{}'"
+    ),
+    "who have another key": WRONG_KEYS,
+}
+
+
+@pytest.mark.parametrize("script", ROLL_CALL.values(), ids=ROLL_CALL.keys())
+def test_a_member_joins_beside_hundreds_of_strangers(lab, training, script):
+    """From the very host on which a member then starts: its address is theirs."""
+    job = training(2, 1, HELLO)
+    job.start(job.hosts[0])
+    wait_until("the leader's port", lambda: b":9730 " in job.hosts[0].check("ss", "-Hltn"))
+    strangers = job.hosts[1].start(["python3", "-c", script])
+    strangers.wait_for_output(b"held")
+    job.start(job.hosts[1])
+    job.succeed()
+    assert strangers.wait(GUARD_SECONDS) == 0, strangers.text
+    assert [line for lines in job.rank_lines().values() for line in lines].count("together") == 2
