@@ -46,12 +46,17 @@ Result<JobKey> job_key(const Env& env) {
   const std::string given = value_of(env, "MUSTER_JOB_KEY");
   if (!given.empty()) return JobKey{TRY(decoded("MUSTER_JOB_KEY", given)), {}};
 
+  if (value_of(env, "MUSTER_JOB_KEY_FROM_NAME") != "1")
+    return fail(Errc::invalid_input,
+                "a job of several hosts needs a key: set MUSTER_JOB_KEY_FILE or MUSTER_JOB_KEY to "
+                "the same 64 random hex digits on all of them, or MUSTER_JOB_KEY_FROM_NAME=1 if "
+                "nobody but them reaches their network: the key is then made from the job's name");
   std::string seed = "muster job key 1";
   seed += '\0' + value_of(env, "TRAINING_JOB_ARN") + '\0' + value_of(env, "TRAINING_JOB_NAME");
   Result<std::string> image = read_file(image_key_path, 1u << 16);
   if (image) seed += '\0' + *image;
   return JobKey{sha256(seed),
-                "no MUSTER_JOB_KEY_FILE or MUSTER_JOB_KEY: the roll call's key derives from the "
+                "MUSTER_JOB_KEY_FROM_NAME: the roll call's key derives from the "
                 "job's name" +
                     std::string(image ? " and the image's key" : "") +
                     ", so whoever knows it and reaches this network could join"};

@@ -61,18 +61,27 @@ TEST_CASE("user environment: nothing of muster's own is in it") {
   CHECK(user_environment(env) == Env{{"PATH", "/bin"}});
 }
 
-TEST_CASE("job key: from a file, a variable, else derived from the name with a warning") {
+TEST_CASE("job key: from a file, a variable, or by request from the name, with a warning") {
   const std::string folder = *make_private_folder("/tmp", "muster-key-");
   const std::string key(32, 'k');
   REQUIRE(write_file(folder + "/key", hex(key) + "\n", 0600));
   CHECK(job_key({{"MUSTER_JOB_KEY_FILE", folder + "/key"}})->bytes == key);
   CHECK(job_key({{"MUSTER_JOB_KEY", hex(key)}})->warning.empty());
-  const JobKey derived = *job_key({{"TRAINING_JOB_NAME", "a"}});
+  const auto named = [](const char* variable, const char* value) {
+    return job_key({{variable, value}, {"MUSTER_JOB_KEY_FROM_NAME", "1"}});
+  };
+  const JobKey derived = *named("TRAINING_JOB_NAME", "a");
   CHECK(derived.bytes.size() == 32);
   CHECK(!derived.warning.empty());
-  CHECK(derived.bytes == job_key({{"TRAINING_JOB_NAME", "a"}})->bytes);
-  CHECK(derived.bytes != job_key({{"TRAINING_JOB_NAME", "b"}})->bytes);
-  CHECK(derived.bytes != job_key({{"TRAINING_JOB_ARN", "a"}})->bytes);
+  CHECK(derived.bytes == named("TRAINING_JOB_NAME", "a")->bytes);
+  CHECK(derived.bytes != named("TRAINING_JOB_NAME", "b")->bytes);
+  CHECK(derived.bytes != named("TRAINING_JOB_ARN", "a")->bytes);
+  for (const char* wish : {"", "0", "true", "11"})
+    CHECK(job_key({{"TRAINING_JOB_NAME", "a"}, {"MUSTER_JOB_KEY_FROM_NAME", wish}}).error().code ==
+          Errc::invalid_input);
+  const std::string none = job_key({{"TRAINING_JOB_NAME", "a"}}).error().text;
+  for (const char* way : {"MUSTER_JOB_KEY_FILE", "MUSTER_JOB_KEY ", "MUSTER_JOB_KEY_FROM_NAME=1"})
+    CHECK(none.find(way) != std::string::npos);
   CHECK(job_key({{"MUSTER_JOB_KEY", "abc"}}).error().code == Errc::invalid_input);
   CHECK(job_key({{"MUSTER_JOB_KEY_FILE", folder + "/none"}}).error().code == Errc::not_found);
 }

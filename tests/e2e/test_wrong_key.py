@@ -72,3 +72,25 @@ print("clean", flush=True)
         path = host.base / "code" / "script.py"
         path.write_text(path.read_text().replace("THE-KEY", job.key))
     job.start().succeed()
+
+
+def test_several_hosts_without_a_key_do_not_start(training):
+    job = training(2, 1, HELLO, env={"MUSTER_JOB_KEY": ""})
+    job.start()
+    assert set(job.wait().values()) == {1}, job.story()
+    for train in job.trains.values():
+        said = [line for line in train.text.splitlines() if "MUSTER_JOB_KEY_FROM_NAME=1" in line]
+        assert len(said) == 1 and "MUSTER_JOB_KEY_FILE" in said[0], train.text
+        assert "together" not in train.text
+    for host in job.hosts:
+        assert "needs a key" in (host.base / "output/failure").read_text()
+
+
+def test_a_key_from_the_jobs_name_is_used_on_request_and_warned_of(training):
+    wish = {"MUSTER_JOB_KEY": "", "MUSTER_JOB_KEY_FROM_NAME": "1"}
+    job = training(2, 1, HELLO, env=wish).start().succeed()
+    assert "warning: MUSTER_JOB_KEY_FROM_NAME" in job.leader.text, job.story()
+
+
+def test_one_host_needs_no_key(training):
+    training(1, 2, HELLO, env={"MUSTER_JOB_KEY": ""}).start().succeed()
