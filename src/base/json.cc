@@ -6,7 +6,8 @@
 namespace muster {
 namespace {
 
-constexpr int nesting_max = 256;  // What walks a Json recurses.
+constexpr int nesting_max = 256;            // What walks a Json recurses.
+constexpr std::size_t why_bytes_max = 240;  // The library quotes what it read, however long.
 
 bool nests_too_deep(std::string_view text) {
   int depth = 0;
@@ -41,11 +42,12 @@ Result<Json> parse_json(std::string_view text) {
     std::string what = error.what();
     const std::size_t at = what.find("at line");
     return fail(Errc::invalid_input,
-                "not JSON " + (at == std::string::npos ? what : what.substr(at)));
+                "not JSON " + what.substr(at == std::string::npos ? 0 : at, why_bytes_max));
   } catch (const Json::exception& error) {  // A number that no double can hold.
     const std::string what = error.what();
-    return fail(Errc::invalid_input, "not JSON that muster can read: " +
-                                         what.substr(std::min(what.size(), what.find("] ") + 2)));
+    return fail(Errc::invalid_input,
+                "not JSON that muster can read: " +
+                    what.substr(std::min(what.size(), what.find("] ") + 2), why_bytes_max));
   }
 }
 

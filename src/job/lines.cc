@@ -34,6 +34,12 @@ Result<Lines> lines_from(std::string_view payload) {
   lines.part = (flags & flag_part) != 0;
   lines.alone = (flags & flag_alone) != 0;
   lines.bytes = payload.substr(header_bytes);
+  if (lines.rank < -1) return fail(Errc::protocol, "lines of a rank below 0");
+  // Who shows lines puts a tag before each: one that is hidden in a piece would get none.
+  const bool has_end = lines.bytes.find('\n') != std::string::npos;
+  if (lines.part && has_end) return fail(Errc::protocol, "a piece of a line with the line's end");
+  if (!lines.part && !lines.bytes.empty() && lines.bytes.back() != '\n')
+    return fail(Errc::protocol, "lines without the last one's end");
   return lines;
 }
 

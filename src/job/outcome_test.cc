@@ -50,8 +50,10 @@ TEST_CASE("outcome: messages that are none are refused") {
 }
 
 TEST_CASE("lines: encoded and decoded, any bytes") {
-  const Lines lines{-1, Stream::err, true, std::string("a\0\xff\n", 4)};
+  const Lines lines{-1, Stream::err, false, std::string("a\0\xff\n", 4)};
   CHECK(*lines_from(encode(lines)) == lines);
+  const Lines piece{0, Stream::out, true, std::string("a\0\xff\r", 4)};
+  CHECK(*lines_from(encode(piece)) == piece);
   CHECK(*lines_from(encode(Lines{7, Stream::out, false, ""})) == Lines{7, Stream::out, false, ""});
 }
 
@@ -64,6 +66,9 @@ TEST_CASE("lines: broken payloads are refused") {
   for (const std::string& bad :
        {std::string(), good.substr(0, 5), stream, flags, good + std::string(line_bytes_max, 'x')})
     CHECK(lines_from(bad).error().code == Errc::protocol);
+  for (const Lines& odd : {Lines{-2, Stream::out, false, "x\n"}, Lines{0, Stream::out, false, "x"},
+                           Lines{0, Stream::out, true, "x\ny"}, Lines{0, Stream::out, true, "x\n"}})
+    CHECK(lines_from(encode(odd)).error().code == Errc::protocol);
 }
 
 }  // namespace

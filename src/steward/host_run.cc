@@ -45,7 +45,8 @@ HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile jour
       journal_(std::move(journal)),
       lifeline_(std::move(lifeline)),
       changed_(loop),
-      kill_timer_(loop) {}
+      kill_timer_(loop),
+      word_(spec_.host, job::host_names(spec_.spec.instance_count)) {}
 
 loop::Task<> HostRun::run() {
   loop_.spawn(watch_signals());
@@ -393,18 +394,13 @@ loop::Task<> HostRun::read_stream(Fd stream) {
 }
 
 void HostRun::keep(const Frame& frame) {
+  const Result<std::optional<std::string>> taken = word_.taken(frame);
+  if (!taken && !doubted_) log("warning", "passed over from the host: " + taken.error().text);
+  doubted_ = doubted_ || !taken;
+  if (!taken || !*taken) return;
   const job::Message kind = static_cast<job::Message>(frame.type);
-  switch (kind) {
-    case job::Message::verdict:
-      has_verdict_ = true;
-      return journal_.append(kind, frame.payload);
-    case job::Message::lines:
-    case job::Message::outcome:
-    case job::Message::log:
-      return journal_.append(kind, frame.payload);
-    default:
-      return;  // Phases are ours to tell; what a newer `train` adds is not for this journal.
-  }
+  has_verdict_ = has_verdict_ || kind == job::Message::verdict;
+  journal_.append(kind, **taken);
 }
 
 loop::Task<> HostRun::read_output(Fd pipe, job::Stream stream) {

@@ -19,6 +19,7 @@
 #include "loop/wait.h"
 #include "objects/fetch_folder.h"
 #include "steward/checkpoint_sync.h"
+#include "steward/host_word.h"
 #include "steward/journal_file.h"
 #include "supervise/lines.h"
 
@@ -112,8 +113,10 @@ class HostRun {
   std::unique_ptr<CheckpointSync> checkpoints_;
   std::optional<Error> journal_error_;
   std::optional<Error> store_error_;  ///< Checkpoints that are not in S3.
-  bool has_verdict_ = false;          ///< `train` told how the job ended.
-  Fd container_lifeline_;             ///< Write end: the container ends when it is closed.
+  HostWord word_;
+  bool doubted_ = false;      ///< It said what it may not, and that was told.
+  bool has_verdict_ = false;  ///< `train` told how the job ended.
+  Fd container_lifeline_;     ///< Write end: the container ends when it is closed.
   supervise::LastWords words_;
 };
 

@@ -1,6 +1,7 @@
 #include "toolkit/host_socket.h"
 
 #include <csignal>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -38,7 +39,8 @@ namespace {
 
 int number_in(const Json& json, const char* name) {
   if (!json.is_object() || !json.contains(name) || !json[name].is_number_integer()) return -1;
-  return json[name].get<int>();
+  const std::int64_t number = json[name].get<std::int64_t>();
+  return number >= 0 && number <= std::numeric_limits<int>::max() ? static_cast<int>(number) : -1;
 }
 
 std::string text_in(const Json& json, const char* name) {

@@ -399,6 +399,7 @@ TEST_CASE("host socket: a connection that speaks nonsense is closed, and the oth
       {{type_of(Message::rank_hello), "[]"}},
       {{type_of(Message::rank_hello), R"({"rank":-3})"}},
       {{type_of(Message::rank_hello), R"({"rank":"0"})"}},
+      {{type_of(Message::rank_hello), R"({"rank":4294967303})"}},      // 7 in 32 bits.
       {{type_of(Message::agent_exec), R"({"host":"a","text":"b"})"}},  // Without descriptors.
       {{type_of(Message::rank_hello), hello}, {type_of(Message::rank_end), "{"}},
       {{type_of(Message::rank_hello), hello}, {type_of(Message::rank_end), "{}"}},

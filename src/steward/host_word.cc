@@ -1,0 +1,68 @@
+#include "steward/host_word.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "job/lines.h"
+#include "job/message.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr std::size_t name_bytes_max = 256;
+constexpr std::size_t text_bytes_max = 8u << 10;
+constexpr std::size_t command_bytes_max = 64u << 10;
+
+void cut(std::string& text, std::size_t most) {
+  if (text.size() > most) text.resize(most);
+}
+
+/// Texts no longer than `train` makes them; of last lines the last ones stay.
+void bound(job::Verdict& verdict) {
+  cut(verdict.outcome.text, text_bytes_max);
+  cut(verdict.process, name_bytes_max);
+  cut(verdict.error_class, name_bytes_max);
+  cut(verdict.command, command_bytes_max);
+  std::string& lines = verdict.last_lines;
+  if (lines.size() > text_bytes_max) lines.erase(0, lines.size() - text_bytes_max);
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
+  switch (static_cast<job::Message>(frame.type)) {
+    case job::Message::lines:
+      TRY(job::lines_from(frame.payload));
+      return std::optional(frame.payload);
+    case job::Message::outcome:
+      return word(frame, false);
+    case job::Message::verdict:
+      return word(frame, true);
+    default:  // Phases and log lines are the steward's; what a newer `train` adds is not for it.
+      return std::optional<std::string>();
+  }
+}
+
+/// A verdict on the job may name any of its hosts: its leader knows who failed.
+Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_the_job) {
+  const Json json = TRY(parse_json(frame.payload));
+  job::Verdict verdict = TRY(job::verdict_from(json));
+  const bool known = of_the_job
+                         ? std::find(hosts_.begin(), hosts_.end(), verdict.host) != hosts_.end()
+                         : verdict.host == host_;
+  if (!verdict.host.empty() && !known)
+    return fail(Errc::protocol, of_the_job ? "a verdict about a host that is not the job's"
+                                           : "an outcome of another host's process");
+  // A journal's reader takes the outcome of "host" for the steward's own, from the kernel.
+  if (!of_the_job && verdict.process == "host")
+    return fail(Errc::protocol, "an outcome of the host itself, which its steward tells");
+  bound(verdict);
+  std::string text = to_text(job::to_json(verdict));
+  if (bytes_ + text.size() > bytes_max)
+    return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of outcomes");
+  bytes_ += text.size();
+  return std::optional(std::move(text));
+}
+
+}  // namespace muster::steward
