@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 
 namespace muster {
 namespace {
@@ -13,22 +12,6 @@ bool is_space(char c) {
 
 char lower_letter(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
-/// Length of the well-formed UTF-8 sequence at the start of `bytes`; 0 if there is none.
-std::size_t utf8_length(std::string_view bytes) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || bytes.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-  if (first == 0xED && byte(1) > 0x9F) return 0;  // surrogate
-  if (first == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
-  return length;
 }
 
 }  // namespace
@@ -132,6 +115,21 @@ std::string shell_quoted(const std::vector<std::string>& words) {
     text += '\'';
   }
   return text;
+}
+
+std::size_t utf8_length(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || bytes.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+  if (first == 0xED && byte(1) > 0x9F) return 0;  // surrogate
+  if (first == 0xF0 && byte(1) < 0x90) return 0;  // overlong
+  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
+  return length;
 }
 
 bool is_utf8(std::string_view bytes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ std::optional<std::string> from_hex(std::string_view text);
 /// passes through a shell.
 std::string shell_quoted(const std::vector<std::string>& words);
 
+/// Length of the well-formed UTF-8 sequence at the start of `bytes`, which are not empty; 0 if
+/// there is none.
+std::size_t utf8_length(std::string_view bytes);
 /// True if `bytes` are well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_utf8(std::string_view bytes);
 /// `bytes` with each byte that is not part of well-formed UTF-8 replaced by U+FFFD.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/terminal.h"
 #include "cli/exit_codes.h"
 
 namespace muster::cli {
@@ -92,6 +93,7 @@ void add_fit(CLI::App& app, FitWords& words) {
   app.add_flag("--keep", words.keep,
                "leave the job's folder (journals, logs, settings) for inspection; sm clean --all\n"
                "removes it");
+  app.add_flag("--raw", words.raw, raw_help);
   app.add_flag("--json", words.json, "one JSON object a line instead of text");
   app.add_flag("--verbose", words.verbose, "also tell what muster itself does");
   app.add_flag("--print-plan", words.print_plan, "print the job's specification and exit");
@@ -176,8 +178,8 @@ std::optional<Stop> parse(CLI::App& app, const Args& args) {
 }
 
 Stop wrong_line(const CLI::App& app, const std::string& text) {
-  return {exit_usage,
-          app.get_name() + ": " + text + "\n" + app.get_name() + " --help tells more\n"};
+  return {exit_usage, app.get_name() + ": " + visible_line(text) + "\n" + app.get_name() +
+                          " --help tells more\n"};
 }
 
 }  // namespace muster::cli

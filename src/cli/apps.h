@@ -19,7 +19,7 @@ struct FitWords {
   std::string script, source_folder, hosts, processes_per_host, custom_mpi_options;
   std::string output, name, python, timeout, grace;
   std::vector<std::string> inputs, hyperparameters, environment;
-  bool mpi = false, keep = false, json = false, verbose = false, print_plan = false;
+  bool mpi = false, keep = false, json = false, raw = false, verbose = false, print_plan = false;
 };
 struct CleanOptions {
   bool all = false;
@@ -41,7 +41,7 @@ struct DescribeOptions {
 };
 struct LogsOptions {
   std::string job;
-  bool follow = false, json = false;
+  bool follow = false, json = false, raw = false;
 };
 struct StopOptions {
   std::string job;
@@ -52,8 +52,13 @@ struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
   std::string hosts, processes_per_host, custom_mpi_options, output, timeout;
   std::vector<std::string> inputs, hyperparameters, environment;
-  bool mpi = false, wait = false, json = false;
+  bool mpi = false, wait = false, json = false, raw = false;
 };
+
+/// Of the flag --raw, of all commands that show a job's lines.
+constexpr const char* raw_help =
+    "pass hosts' lines to a terminal as they are; else what would order it about (colours too)\n"
+    "is written out";
 
 /// Add a command's options to its app; what is parsed goes into the second argument, which outlives
 /// the app.

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
@@ -14,9 +14,9 @@ loop::Task<> clean(loop::Loop& loop, platform::Machine& machine, CleanOptions op
   const Result<std::string> swept = co_await machine.sweep(options.all, options.json);
   if (swept) {
     const std::string text = trim(*swept).empty() ? "nothing to remove\n" : *swept;
-    code = write_all(STDOUT_FILENO, text) ? exit_success : exit_platform;
+    code = say(STDOUT_FILENO, text) ? exit_success : exit_platform;
   } else {
-    static_cast<void>(write_all(STDERR_FILENO, "sm clean: " + swept.error().text + "\n"));
+    static_cast<void>(say_line(STDERR_FILENO, "sm clean", swept.error().text));
     code = exit_platform;
   }
   loop.stop();
@@ -30,10 +30,10 @@ int clean_main(const Args& args, const Env& env) {
   add_clean(app, options);
   if (const std::optional<Stop> stop = parse(app, args)) {
     const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+    return say(fd, stop->text) ? stop->exit_code : exit_platform;
   }
   if (::geteuid() != 0) {
-    static_cast<void>(write_all(STDERR_FILENO, "sm clean: needs root: run it with sudo\n"));
+    static_cast<void>(say_line(STDERR_FILENO, "sm clean", "needs root: run it with sudo"));
     return exit_platform;
   }
   loop::Loop loop;

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "loop/wait.h"
@@ -33,7 +33,7 @@ loop::Task<> watch_signals(Client& client, loop::Signals& signals) {
 }  // namespace
 
 void Client::complain(const std::string& text) const {
-  static_cast<void>(write_all(STDERR_FILENO, name + ": " + text + "\n"));
+  static_cast<void>(say_line(STDERR_FILENO, name, text));
 }
 
 int exit_code_of_client(const Error& error) {
@@ -47,7 +47,7 @@ int run_client(const std::string& name, const Env& env, const Work& work) {
   const Log log(STDERR_FILENO, name, Log::Level::warning);
   Result<std::unique_ptr<ApiClient>> api = ApiClient::open(loop, env, log);
   if (!api) {
-    static_cast<void>(write_all(STDERR_FILENO, name + ": " + api.error().text + "\n"));
+    static_cast<void>(say_line(STDERR_FILENO, name, api.error().text));
     return exit_code_of_client(api.error());
   }
   Out out(loop, STDOUT_FILENO);
@@ -73,7 +73,7 @@ loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Pa
 
 int print_stop(int exit_code, const std::string& text) {
   const int fd = exit_code == exit_success ? STDOUT_FILENO : STDERR_FILENO;
-  return write_all(fd, text) ? exit_code : exit_platform;
+  return say(fd, text) ? exit_code : exit_platform;
 }
 
 }  // namespace muster::cli

@@ -151,12 +151,12 @@ TEST_CASE("client: the table of jobs is aligned, whatever a server says") {
      "CreationTime": 0, "LastModifiedTime": 65.9},
     {"TrainingJobName": 7, "CreationTime": 1e300}, 5])");
   CHECK(jobs_table(jobs, ms(1010'000), false) ==
-        "NAME        STATUS                 CREATED              TOOK\n"
-        "a           InProgress (Training)  1970-01-01 00:16:40  9s\n"
-        "longer [1m  Completed              1970-01-01 00:00:00  2h05m\n"
-        "never       Failed                 1970-01-01 00:00:00  1m05s\n"
-        "                                   -                    -\n"
-        "                                   -                    -\n");
+        "NAME           STATUS                 CREATED              TOOK\n"
+        "a              InProgress (Training)  1970-01-01 00:16:40  9s\n"
+        "longer\\x1b[1m  Completed              1970-01-01 00:00:00  2h05m\n"
+        "never          Failed                 1970-01-01 00:00:00  1m05s\n"
+        "                                      -                    -\n"
+        "                                      -                    -\n");
   const std::string coloured = jobs_table(jobs, ms(0), true);
   CHECK(coloured.find("\x1b[31mFailed") != std::string::npos);
 }
@@ -193,7 +193,7 @@ TEST_CASE("client: a description is text for people, with what there is") {
         "  1970-01-01 00:00:01  Training  m\n");
   CHECK(hosts_of_job(job) == 3);
   CHECK(exit_code_of_job(job) == exit_timed_out);
-  CHECK(end_text(job, false) == "Stopped: too\n  long\n");
+  CHECK(end_text(job, false) == "Stopped: too\n    long\n");
   CHECK(end_object(job) ==
         R"({"exit_code":4,"job":"j","output":null,"reason":"too\nlong",)"
         R"("secondary_status":"MaxRuntimeExceeded","status":"Stopped","training_seconds":183,)"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
@@ -163,7 +164,7 @@ int completion_main(const Args& args, const Env&) {
     stop = wrong_line(app, script.error().text);
   }
   const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-  return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+  return say(fd, stop->text) ? stop->exit_code : exit_platform;
 }
 
 }  // namespace muster::cli

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/terminal.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -14,7 +15,8 @@ namespace {
 loop::Task<Result<int>> show(Client& client, std::string job, bool json) {
   const Result<Json> answer = co_await describe(client, std::move(job), ApiClient::Patience::none);
   if (!answer) co_return answer.error();
-  client.out.text() += json ? to_text(*answer) + "\n" : job_text(*answer, client.colour);
+  client.out.text() +=
+      json ? visible_json(to_text(*answer)) + "\n" : job_text(*answer, client.colour);
   co_return exit_success;
 }
 

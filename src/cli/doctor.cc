@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
@@ -140,7 +141,7 @@ std::string findings_text(const std::vector<Finding>& findings, bool colour) {
     }
     std::string name = each.what;
     name.resize(std::max<std::size_t>(name.size(), 13), ' ');
-    text += mark + " " + name + each.found;
+    text += mark + " " + name + visible_line(each.found);
     if (!each.good) text += " -> " + each.advice;
     text += '\n';
   }
@@ -157,7 +158,7 @@ std::string findings_json(const std::vector<Finding>& findings) {
     if (!each.good) check["advice"] = each.advice;
     checks.push_back(std::move(check));
   }
-  return to_text(Json{{"good", is_well(findings)}, {"checks", checks}}) + "\n";
+  return visible_json(to_text(Json{{"good", is_well(findings)}, {"checks", checks}})) + "\n";
 }
 
 std::string first_lack(const MachineFacts& facts, bool mpi) {
@@ -175,7 +176,7 @@ int doctor_main(const Args& args, const Env& env) {
   add_doctor(app, options);
   if (const std::optional<Stop> stop = parse(app, args)) {
     const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+    return say(fd, stop->text) ? stop->exit_code : exit_platform;
   }
   const std::vector<Finding> found = findings(machine_facts(env));
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && !env.contains("NO_COLOR");

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/cli.h"
@@ -26,7 +27,7 @@ namespace muster::cli {
 namespace {
 
 void complain(const std::string& text) {
-  static_cast<void>(write_all(STDERR_FILENO, "sm fit: " + text + "\n"));
+  static_cast<void>(say_line(STDERR_FILENO, "sm fit", text));
 }
 
 /// Shows a job on standard output.
@@ -173,6 +174,7 @@ std::unique_ptr<Render> Fit::make_render() {
       out_.text(),
       RenderOptions{.colour = terminal && colour_,
                     .live = terminal,
+                    .raw = options_.raw || !terminal,
                     .verbose = options_.verbose,
                     .hosts = options_.hosts,
                     .ranks = options_.mpi ? options_.hosts * options_.processes_per_host : 1});
@@ -190,7 +192,7 @@ loop::Task<int> Fit::run_to_the_end() {
     co_return exit_code_of(spec.error().code);
   }
   if (options_.print_plan) {
-    out_.text() += job::to_json(*spec).dump(2) + "\n";
+    out_.text() += visible_json(job::to_json(*spec).dump(2)) + "\n";
     co_await out_.flush();
     co_return exit_success;
   }
@@ -221,7 +223,8 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
   } else {
     out_.text() +=
         "Training seconds: " + std::to_string(end.training_time.count() * options_.hosts) + "\n";
-    if (report->results.written) out_.text() += "Results: " + spec.output_folder + "\n";
+    if (report->results.written)
+      out_.text() += "Results: " + visible_line(spec.output_folder) + "\n";
     if (options_.keep)
       out_.text() += "Kept: " + platform::state_folder(env_) + "/jobs/" + spec.name + "\n";
   }
@@ -233,8 +236,8 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
 }
 
 int stop_with(int code, const std::string& text) {
-  if (code == exit_success) return write_all(STDOUT_FILENO, text) ? code : exit_platform;
-  static_cast<void>(write_all(STDERR_FILENO, text));
+  if (code == exit_success) return say(STDOUT_FILENO, text) ? code : exit_platform;
+  static_cast<void>(say(STDERR_FILENO, text));
   return code;
 }
 

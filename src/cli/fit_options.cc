@@ -58,6 +58,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.python = std::move(words.python);
   options.keep = words.keep;
   options.json = words.json;
+  options.raw = words.raw;
   options.verbose = words.verbose;
   options.print_plan = words.print_plan;
   options.arguments = std::move(arguments);

@@ -29,6 +29,7 @@ struct FitOptions {
   std::chrono::milliseconds grace{30000};
   bool keep = false;
   bool json = false;
+  bool raw = false;
   bool verbose = false;
   bool print_plan = false;
   Args arguments;  ///< Behind `--`: the script's own.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "cli/exit_codes.h"
 #include "cli/job_view.h"
 #include "cli/log_merge.h"
@@ -69,6 +70,7 @@ void JobLog::make_render(const Json& job) {
   render_ = std::make_unique<PlainRender>(
       out, RenderOptions{.colour = client_.colour,
                          .live = true,
+                         .raw = options_.raw || !client_.out.is_terminal(),
                          .hosts = hosts,
                          .ranks = hosts * processes_per_host_of(job)});
 }
@@ -189,7 +191,7 @@ Result<int> JobLog::end(const Json& job) {
   const auto artifacts = job.find("ModelArtifacts");
   if (artifacts != job.end()) {
     const std::string model = member_text(*artifacts, "S3ModelArtifacts");
-    if (!model.empty()) client_.out.text() += "Model: " + model + "\n";
+    if (!model.empty()) client_.out.text() += "Model: " + visible_line(model) + "\n";
   }
   return exit_code_of_job(job);
 }

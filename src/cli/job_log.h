@@ -8,6 +8,7 @@ namespace muster::cli {
 struct JobLogOptions {
   bool follow = false;  ///< To the job's end, looking once a second.
   bool json = false;    ///< Lines as docs/protocols/fit-json.md has them; else text.
+  bool raw = false;     ///< Lines reach a terminal as they are (RenderOptions::raw).
 };
 
 /// Shows a job's statuses and all hosts' lines on client.out, in order of time; lines that come

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/render.h"
@@ -33,23 +34,15 @@ const Json& inner(const Json& json, std::string_view name, std::string_view then
   return member(member(json, name), then);
 }
 
-/// Without what would move a terminal's cursor.
-std::string shown(const std::string& text) {
-  std::string safe = to_utf8(text);
-  const auto control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
-  std::replace_if(safe.begin(), safe.end(), control, ' ');
-  return safe;
-}
-
-/// The same for a text of several lines, those after the first indented.
+/// A text of several lines, those after the first indented.
 std::string shown_lines(const std::string& text, const std::string& indent) {
   std::vector<std::string> lines;
-  for (const std::string& line : split(trim(text), '\n')) lines.push_back(shown(line));
+  for (const std::string& line : split(trim(text), '\n')) lines.push_back(visible_line(line));
   return join(lines, "\n" + indent);
 }
 
 std::string shown_value(const Json& value) {
-  return shown(value.is_string() ? value.get<std::string>() : to_text(value));
+  return visible_line(value.is_string() ? value.get<std::string>() : to_text(value));
 }
 
 std::int64_t member_number(const Json& json, std::string_view name) {
@@ -75,8 +68,8 @@ std::string span_text(UnixMillis span) {
 
 /// "InProgress (Training)", "Completed".
 std::string status_text(const Json& job) {
-  const std::string status = shown(member_text(job, "TrainingJobStatus"));
-  const std::string more = shown(member_text(job, "SecondaryStatus"));
+  const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
+  const std::string more = visible_line(member_text(job, "SecondaryStatus"));
   return more.empty() || more == status ? status : status + " (" + more + ")";
 }
 
@@ -120,7 +113,7 @@ Fields map_fields(const Json& map) {
   Fields fields;
   if (!map.is_object()) return fields;
   for (const auto& [name, value] : map.items())
-    fields.emplace_back(shown(name), shown_value(value));
+    fields.emplace_back(visible_line(name), shown_value(value));
   return fields;
 }
 
@@ -128,11 +121,11 @@ std::string hosts_text(const Json& job) {
   const Json& groups = inner(job, "ResourceConfig", "InstanceGroups");
   if (!groups.is_array() || groups.empty())
     return std::to_string(hosts_of_job(job)) + " x " +
-           shown(member_text(member(job, "ResourceConfig"), "InstanceType"));
+           visible_line(member_text(member(job, "ResourceConfig"), "InstanceType"));
   std::vector<std::string> each;
   for (const Json& group : groups)
     each.push_back(std::to_string(member_number(group, "InstanceCount")) + " x " +
-                   shown(member_text(group, "InstanceType")));
+                   visible_line(member_text(group, "InstanceType")));
   return join(each, ", ");
 }
 
@@ -141,28 +134,29 @@ Fields head_fields(const Json& job, bool colour) {
   const auto field = [&](const char* name, const std::string& value) {
     if (!value.empty() && value != "-") fields.emplace_back(name, value);
   };
-  field("Name", shown(member_text(job, "TrainingJobName")));
+  field("Name", visible_line(member_text(job, "TrainingJobName")));
   const std::string status = status_text(job);
   field("Status", colour ? colour_of(job) + status + plain : status);
   field("Reason", shown_lines(member_text(job, "FailureReason"), ""));
-  field("Image", shown(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
+  field("Image", visible_line(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
   field("Hosts", hosts_text(job));
   field("Created", time_text(job, "CreationTime"));
   field("Started", time_text(job, "TrainingStartTime"));
   field("Ended", time_text(job, "TrainingEndTime"));
   if (const std::int64_t seconds = member_number(job, "TrainingTimeInSeconds"); seconds > 0)
     field("Training time", span_text(UnixMillis(seconds * 1000)));
-  field("Output", shown(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
-  field("Model", shown(member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts")));
-  field("Checkpoints", shown(member_text(member(job, "CheckpointConfig"), "S3Uri")));
+  field("Output", visible_line(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
+  field("Model", visible_line(member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts")));
+  field("Checkpoints", visible_line(member_text(member(job, "CheckpointConfig"), "S3Uri")));
   return fields;
 }
 
 Fields input_fields(const Json& job) {
   Fields fields;
   for (const Json& channel : member(job, "InputDataConfig"))
-    fields.emplace_back(shown(member_text(channel, "ChannelName")),
-                        shown(member_text(inner(channel, "DataSource", "S3DataSource"), "S3Uri")));
+    fields.emplace_back(
+        visible_line(member_text(channel, "ChannelName")),
+        visible_line(member_text(inner(channel, "DataSource", "S3DataSource"), "S3Uri")));
   return fields;
 }
 
@@ -189,7 +183,7 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
     const std::optional<UnixMillis> created = member_time(job, "CreationTime");
     std::optional<UnixMillis> end = member_time(job, "TrainingEndTime");
     if (!end) end = has_ended(job) ? member_time(job, "LastModifiedTime") : now;
-    rows.push_back({shown(member_text(job, "TrainingJobName")), status_text(job),
+    rows.push_back({visible_line(member_text(job, "TrainingJobName")), status_text(job),
                     time_text(job, "CreationTime"),
                     created && end ? span_text(*end - *created) : "-"});
   }
@@ -217,14 +211,14 @@ std::string job_text(const Json& job, bool colour) {
   text += section("Environment", map_fields(member(job, "Environment")));
   Fields metrics;
   for (const Json& metric : member(job, "FinalMetricDataList"))
-    metrics.emplace_back(shown(member_text(metric, "MetricName")),
+    metrics.emplace_back(visible_line(member_text(metric, "MetricName")),
                          shown_value(member(metric, "Value")));
   text += section("Metrics", metrics);
   Fields statuses;
   for (const Json& change : member(job, "SecondaryStatusTransitions"))
     statuses.emplace_back(
-        time_text(change, "StartTime") + "  " + shown(member_text(change, "Status")),
-        shown(member_text(change, "StatusMessage")));
+        time_text(change, "StartTime") + "  " + visible_line(member_text(change, "Status")),
+        visible_line(member_text(change, "StatusMessage")));
   return text + section("Statuses", statuses);
 }
 
@@ -256,9 +250,9 @@ int processes_per_host_of(const Json& job) {
 }
 
 std::string end_text(const Json& job, bool colour) {
-  const std::string status = shown(member_text(job, "TrainingJobStatus"));
+  const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
   if (!has_ended(job) || status == "Completed") return {};
-  std::string reason = shown_lines(member_text(job, "FailureReason"), "  ");
+  std::string reason = shown_lines(member_text(job, "FailureReason"), "    ");
   if (reason.empty())
     reason =
         exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";
@@ -280,7 +274,7 @@ std::string end_object(const Json& job) {
   if (end || changed) json["time"] = iso_time(end ? *end : *changed);
   const std::string model = member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts");
   if (!model.empty()) json["output"] = model;
-  return to_text(json) + "\n";
+  return visible_json(to_text(json)) + "\n";
 }
 
 }  // namespace muster::cli

@@ -11,7 +11,8 @@
 namespace muster::cli {
 
 /// A job as SageMaker's API describes it, for people. Pure: texts of answers that may lack any
-/// member. What a server says reaches the terminal without control characters.
+/// member. What a server says stands in lines without control
+/// characters (visible_line()).
 
 /// ListTrainingJobs' summaries as a table, with its head; "no jobs" if there are none. `now`: for
 /// how long the running ones have been at it.

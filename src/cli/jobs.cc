@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/apps.h"
@@ -63,8 +64,9 @@ loop::Task<Result<int>> list(Client& client, Query query, bool json) {
     token = summaries->empty() ? std::string() : member_text(*page, "NextToken");
   } while (!token.empty() && static_cast<int>(all.size()) < query.limit);
   const UnixMillis now = wall_time();
-  client.out.text() += json ? to_text(Json{{"TrainingJobSummaries", std::move(all)}}) + "\n"
-                            : jobs_table(all, now, client.colour);
+  client.out.text() +=
+      json ? visible_json(to_text(Json{{"TrainingJobSummaries", std::move(all)}})) + "\n"
+           : jobs_table(all, now, client.colour);
   co_return exit_success;
 }
 

@@ -22,6 +22,7 @@ void add_logs(CLI::App& app, LogsOptions& options) {
       ->required()
       ->type_name("JOB");
   app.add_flag("-f,--follow", options.follow, "go on until the job ends");
+  app.add_flag("--raw", options.raw, raw_help);
   app.add_flag("--json", options.json, "one JSON object a line instead of text");
 }
 
@@ -31,7 +32,7 @@ int logs_main(const Args& args, const Env& env) {
   add_logs(app, options);
   if (const std::optional<Stop> stop = parse(app, args))
     return print_stop(stop->exit_code, stop->text);
-  const JobLogOptions how{.follow = options.follow, .json = options.json};
+  const JobLogOptions how{.follow = options.follow, .json = options.json, .raw = options.raw};
   return run_client("sm logs", env,
                     [&](Client& client) { return show_log(client, options.job, how); });
 }

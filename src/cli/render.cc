@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "platform/job_name.h"
 
@@ -28,7 +29,7 @@ std::string name_of(const std::string& host, int rank) {
 
 std::string indented(const std::string& text) {
   std::string all;
-  for (const std::string& line : split(trim(text), '\n')) all += "    " + line + "\n";
+  for (const std::string& line : split(trim(text), '\n')) all += "    " + visible_line(line) + "\n";
   return all;
 }
 
@@ -47,7 +48,7 @@ void PlainRender::break_line() {
 void PlainRender::status(const platform::StatusLine& line) {
   break_line();
   if (options_.colour) out_ += bold;
-  out_ += platform::utc_text(line.time) + " " + line.status + " - " + to_utf8(line.message);
+  out_ += platform::utc_text(line.time) + " " + line.status + " - " + visible_line(line.message);
   if (options_.colour) out_ += plain;
   out_ += '\n';
 }
@@ -76,14 +77,21 @@ void PlainRender::begin_line(Writer& writer) {
   if (writer.open) out_ += "... ";  // Its line was broken by somebody else's.
 }
 
+void PlainRender::append(std::string_view bytes) {
+  if (options_.raw)
+    out_ += bytes;
+  else
+    out_ += visible(bytes);
+}
+
 void PlainRender::part(Writer& writer, std::string_view bytes) {
   if (!options_.live && writer.waiting.size() + bytes.size() <= waiting_bytes_max) {
     writer.waiting += bytes;
     return;
   }
   begin_line(writer);
-  out_ += writer.waiting;
-  out_ += bytes;
+  append(writer.waiting);
+  append(bytes);
   writer.waiting.clear();
   writer.open = true;
   at_ = &writer;
@@ -96,7 +104,7 @@ void PlainRender::lines(const std::string& host, UnixMillis, const job::Lines& l
   if (rest.empty()) return;
   begin_line(from);
   if (!from.waiting.empty()) {
-    out_ += from.waiting;
+    append(from.waiting);
     from.waiting.clear();
     from.waiting.shrink_to_fit();
   }
@@ -106,7 +114,7 @@ void PlainRender::lines(const std::string& host, UnixMillis, const job::Lines& l
     const std::size_t end = rest.find('\n');
     const std::size_t size = end == std::string_view::npos ? rest.size() : end + 1;
     if (!first) out_ += from.tag;
-    out_ += rest.substr(0, size);
+    append(rest.substr(0, size));
     rest.remove_prefix(size);
     if (end == std::string_view::npos) out_ += '\n';
   }
@@ -118,7 +126,7 @@ void PlainRender::log(const std::string& host, UnixMillis, const job::LogLine& l
   break_line();
   const bool coloured = options_.colour && line.level == "error";
   if (coloured) out_ += red;
-  out_ += host + " muster: " + (loud ? line.level + ": " : "") + to_utf8(line.text);
+  out_ += host + " muster: " + (loud ? line.level + ": " : "") + visible_line(line.text);
   if (coloured) out_ += plain;
   out_ += '\n';
 }
@@ -127,7 +135,7 @@ void PlainRender::finish() {
   for (auto& [key, writer] : writers_) {
     if (writer.waiting.empty()) continue;
     begin_line(writer);
-    out_ += writer.waiting;
+    append(writer.waiting);
     writer.waiting.clear();
     at_ = &writer;
   }
@@ -141,14 +149,15 @@ std::string verdict_text(const platform::JobReport& report, bool colour) {
   text += std::string(platform::status_name(end.status)) + ": ";
   if (end.status == platform::JobEnd::Status::timed_out) text += "ran longer than --timeout allows";
   if (end.status == platform::JobEnd::Status::stopped) text += "as asked";
-  if (end.status == platform::JobEnd::Status::failed) text += to_utf8(end.reason);
+  if (end.status == platform::JobEnd::Status::failed) text += visible_line(end.reason);
   text += colour ? std::string(plain) + "\n" : "\n";
   if (end.status != platform::JobEnd::Status::failed) return text;
   if (!trim(end.verdict.last_lines).empty())
-    text += "  last lines:\n" + indented(to_utf8(end.verdict.last_lines));
-  if (!end.verdict.command.empty()) text += "  command: " + to_utf8(end.verdict.command) + "\n";
+    text += "  last lines:\n" + indented(end.verdict.last_lines);
+  if (!end.verdict.command.empty())
+    text += "  command: " + visible_line(end.verdict.command) + "\n";
   if (!report.results.failure_files.empty())
-    text += "  failure files: " + join(report.results.failure_files, " ") + "\n";
+    text += "  failure files: " + visible_line(join(report.results.failure_files, " ")) + "\n";
   return text;
 }
 

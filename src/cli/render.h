@@ -25,13 +25,16 @@ struct RenderOptions {
   /// Unfinished lines are shown at once; else they wait for their rest, so that a file holds every
   /// line whole.
   bool live = false;
+  /// Hosts' lines as they are. Else what would give a terminal orders is written out (visible()).
+  bool raw = false;
   bool verbose = false;  ///< Muster's own lines below warnings too.
   int hosts = 1;         ///< For the width of tags.
   int ranks = 1;
 };
 
 /// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error; statuses as the
-/// SageMaker SDK prints them. A line's bytes are passed on as they are.
+/// SageMaker SDK prints them. Every line of a host carries its tag, and what muster says of its own
+/// is one line without control characters: no host's bytes can look like it.
 class PlainRender final : public Render {
  public:
   PlainRender(std::string& out, RenderOptions options);
@@ -48,6 +51,7 @@ class PlainRender final : public Render {
   };
   Writer& writer(const std::string& host, int rank, job::Stream stream);
   void part(Writer& writer, std::string_view bytes);
+  void append(std::string_view bytes);
   void begin_line(Writer& writer);
   void break_line();
 
@@ -73,7 +77,7 @@ class JsonRender final : public Render {
 
 /// "2026-01-31T12:00:00.123Z"
 std::string iso_time(UnixMillis time);
-/// Appends `text` (UTF-8) as a JSON string, with its quotes.
+/// Appends `text` (UTF-8) as a JSON string, with its quotes: as visible_json() shows it.
 void append_json_string(std::string& out, std::string_view text);
 /// Standard base64 with padding.
 std::string base64(std::string_view bytes);

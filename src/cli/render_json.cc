@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/render.h"
 #include "platform/job_name.h"
@@ -45,17 +46,18 @@ void append_field(std::string& out, const char* name, std::string_view text) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
+  std::string quoted = "\"";
   while (!text.empty()) {
     std::size_t run = 0;
     while (run < text.size() && is_plain(text[run])) ++run;
-    out += text.substr(0, run);
+    quoted += text.substr(0, run);
     text.remove_prefix(run);
     if (text.empty()) break;
-    append_escaped(out, text.front());
+    append_escaped(quoted, text.front());
     text.remove_prefix(1);
   }
-  out += '"';
+  quoted += '"';
+  out += visible_json(quoted);
 }
 
 std::string base64(std::string_view bytes) {
@@ -139,7 +141,7 @@ std::string end_object(const platform::JobReport& report, const std::string& job
             {"output", report.results.written ? Json(output) : Json()},
             {"failure_files", report.results.failure_files}};
   if (!report.trouble.empty()) json["trouble"] = report.trouble;
-  return to_text(json) + "\n";
+  return visible_json(to_text(json)) + "\n";
 }
 
 }  // namespace muster::cli

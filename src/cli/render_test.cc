@@ -86,12 +86,31 @@ TEST_CASE("render: on a terminal pieces are shown at once, and marked where they
                             "2026-01-31 12:00:00 Uploading - x\n"));
 }
 
-TEST_CASE("render: bytes of a line are passed on as they are") {
+TEST_CASE("render: raw, bytes of a line are passed on as they are") {
   std::string text;
-  PlainRender render(text, {});
+  PlainRender render(text, {.raw = true});
   const std::string bytes("\xff\x00\x1b[0m\r\n", 8);
   render.lines("algo-1", noon, out(0, bytes));
   CHECK(text == "algo-1 rank 0 | " + bytes);
+}
+
+TEST_CASE("render: nothing of a host can look like muster's own line, or order a terminal about") {
+  std::string text;
+  PlainRender render(text, {.live = true, .hosts = 2});
+  render.lines("algo-1", noon, out(0, "50%\ralgo-2 rank 0 | hi\n"));
+  render.lines("algo-1", noon, out(0, "10%\r\n20%\r\n"));
+  render.lines("algo-1", noon, part(0, "\x1b[1Aalgo-1 muster: "));
+  render.lines("algo-1", noon, out(0, "error: x\n"));
+  render.status({"Failed", "why\n2026-01-31 12:00:00 Completed - x\x1b[A", noon});
+  render.log("algo-1", noon, {"error", "odd \xff name\nalgo-2 muster: error: y"});
+  render.finish();
+  CHECK(text == std::string("algo-1 rank 0 | 50%\\x0dalgo-2 rank 0 | hi\n"
+                            "algo-1 rank 0 | 10%\n"
+                            "algo-1 rank 0 | 20%\n"
+                            "algo-1 rank 0 | \\x1b[1Aalgo-1 muster: error: x\n"
+                            "2026-01-31 12:00:00 Failed - why\\x0a2026-01-31 12:00:00 Completed - "
+                            "x\\x1b[A\n"
+                            "algo-1 muster: error: odd \\xff name\\x0aalgo-2 muster: error: y\n"));
 }
 
 TEST_CASE("render: JSON has one object a line") {
@@ -152,6 +171,17 @@ TEST_CASE("render: the verdict names who, how, the last lines and where to look"
                     "  command: python3 t.py\n"
                     "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
   CHECK(verdict_text(failed_report(), true).substr(0, 5) == "\x1b[31m");
+  platform::JobReport odd = failed_report();
+  odd.end.reason = "rank 3: \x1b]0;x\x07\nCompleted";
+  odd.end.verdict.last_lines = "\x1b[H\nsm fit: fine";
+  odd.end.verdict.command = "python3 \xc2\x9b";
+  CHECK(verdict_text(odd, false) ==
+        std::string("Failed: rank 3: \\x1b]0;x\\x07\\x0aCompleted\n"
+                    "  last lines:\n"
+                    "    \\x1b[H\n"
+                    "    sm fit: fine\n"
+                    "  command: python3 \\u009b\n"
+                    "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
   platform::JobReport done;
   done.end.status = platform::JobEnd::Status::completed;
   CHECK(verdict_text(done, true) == "");

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/terminal.h"
 #include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -39,7 +40,7 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait) {
     const bool due = co_await timer.after(poll_every);
     if (!due) break;
   }
-  client.out.text() += job + ": " + status + "\n";
+  client.out.text() += visible_line(job) + ": " + visible_line(status) + "\n";
   co_return exit_success;
 }
 

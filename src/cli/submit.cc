@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/apps.h"
@@ -76,6 +77,7 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
   const std::string name = submission.options.name;
   const bool wait = submission.options.wait;
   const bool json = submission.options.json;
+  const bool raw = submission.options.raw;
   Result<Json> request = co_await request_for(client, std::move(submission));
   if (!request) co_return request.error();
   std::string target = "SageMaker.CreateTrainingJob";
@@ -84,13 +86,13 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
   if (!made) co_return made.error();
   if (!wait) {
     Json told{{"TrainingJobName", name}, {"TrainingJobArn", member_text(*made, "TrainingJobArn")}};
-    client.out.text() += json ? to_text(told) + "\n" : name + "\n";
+    client.out.text() += json ? visible_json(to_text(told)) + "\n" : visible_line(name) + "\n";
     co_return exit_success;
   }
   client.farewell =
       name + " goes on; sm logs -f " + name + " follows it, sm stop " + name + " stops it";
   if (!json) client.complain("job " + name);
-  const JobLogOptions how{.follow = true, .json = json};
+  const JobLogOptions how{.follow = true, .json = json, .raw = raw};
   const Result<int> code = co_await show_log(client, name, how);
   co_return code;
 }
@@ -148,6 +150,7 @@ void add_submit(CLI::App& app, SubmitWords& words) {
   text("--json-file", words.json_file, "the job as CreateTrainingJob's input; only NAME counts too",
        "FILE");
   app.add_flag("--wait", words.wait, "follow the job to its end");
+  app.add_flag("--raw", words.raw, raw_help);
   app.add_flag("--json", words.json,
                "print one JSON object, with --wait one for each line of the log");
 }

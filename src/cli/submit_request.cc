@@ -72,6 +72,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   options.name = words.name;
   options.wait = words.wait;
   options.json = words.json;
+  options.raw = words.raw;
   if (!words.name.empty()) {
     const Result<void> named = platform::check_job_name(words.name);
     if (!named) return named.error().in("NAME");

@@ -28,6 +28,7 @@ struct SubmitOptions {
   int timeout_seconds = 86400;
   bool wait = false;
   bool json = false;
+  bool raw = false;
 };
 /// Error: `invalid_input`, naming the flag.
 Result<SubmitOptions> submit_options(const SubmitWords& words);

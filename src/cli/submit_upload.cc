@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/places.h"
 #include "objects/archive.h"
@@ -37,7 +38,7 @@ struct Batch {
 /// One line that is written over, on a terminal only.
 void show_progress(const std::string& text) {
   if (::isatty(STDERR_FILENO) != 1) return;
-  static_cast<void>(write_all(STDERR_FILENO, "\r" + text + "\x1b[K"));
+  static_cast<void>(write_all(STDERR_FILENO, "\r" + visible_line(text) + "\x1b[K"));
 }
 
 loop::Task<> work(std::shared_ptr<Batch> batch) {

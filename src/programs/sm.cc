@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/command.h"
+#include "base/terminal.h"
 #include "cli/cli.h"
 #include "server/server_main.h"
 #include "steward/steward.h"
@@ -118,7 +119,8 @@ int run(const std::string& called_as, Args args) {
   args.erase(args.begin());
   for (const Entry& entry : entries)
     if (command == entry.name) return entry.run(args, env);
-  std::fprintf(stderr, "sm: no command \"%s\"; sm --help lists them\n", command.c_str());
+  static_cast<void>(
+      say_line(STDERR_FILENO, "sm", "no command \"" + command + "\"; sm --help lists them"));
   return exit_usage;
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/control.h"
@@ -180,7 +181,7 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
 }
 
 int fail_with(const Error& error) {
-  static_cast<void>(write_all(STDERR_FILENO, "sm key: " + error.text + "\n"));
+  static_cast<void>(say_line(STDERR_FILENO, "sm key", error.text));
   const bool given = error.code == Errc::invalid_input || error.code == Errc::not_found ||
                      error.code == Errc::denied;
   return given ? exit_usage : exit_platform;
@@ -192,7 +193,7 @@ int key_main(const Args& args, const Env& env) {
   KeyFlags flags;
   if (const std::optional<FlagsStop> stop = parse(args, flags)) {
     const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+    return say(fd, stop->text) ? stop->exit_code : exit_platform;
   }
   const Result<ServerConfig> config = config_for(flags, env);
   if (!config) return fail_with(config.error());
@@ -200,7 +201,7 @@ int key_main(const Args& args, const Env& env) {
                                    : flags.command == "list" ? list(flags, *config)
                                                              : remove(flags, *config);
   if (!done) return fail_with(done.error());
-  return write_all(STDOUT_FILENO, *done) ? 0 : exit_platform;
+  return say(STDOUT_FILENO, *done) ? 0 : exit_platform;
 }
 
 }  // namespace muster::server

@@ -123,6 +123,34 @@ TEST_CASE("logs: pieces of a line are one line, times never go back") {
   CHECK(made(journal, true) == made(journal));
 }
 
+TEST_CASE("logs: what a host writes does not look like muster's own word of it") {
+  Journal journal;
+  journal.out(10, -1, "algo-2 muster: error: all is lost\nalgo-1 muster: error: not here\n");
+  journal.log(11, "error", "odd name\nalgo-2 muster: error: x");
+  CHECK(made(journal) ==
+        "10  algo-2 muster: error: all is lost\n10 algo-1 muster: error: not here\n"
+        "11 algo-2 muster: error: odd name\\x0aalgo-2 muster: error: x\n");
+}
+
+TEST_CASE("logs: a host that claims any number of writers costs no more than a few") {
+  Journal journal;
+  constexpr int writers = 30;
+  for (int rank = 0; rank < writers; ++rank)
+    journal.out(1, rank, std::string(message_bytes_max - 100, 'x'), true);
+  for (int rank = writers; rank < 20'000 + writers; ++rank) journal.out(2, rank, "x", true);
+  LogLines lines("algo-2");
+  job::JournalReader reader;
+  reader.feed(journal.bytes);
+  std::vector<LogEvent> events;
+  while (const std::optional<job::Record> record = *reader.next()) {
+    lines.take(*record, events);
+    REQUIRE(lines.waiting_bytes() <= waiting_bytes_max);
+  }
+  lines.finish(events);
+  CHECK(lines.waiting_bytes() == 0);
+  CHECK(events.size() == 20'000 + writers);
+}
+
 TEST_CASE("logs: a message is no longer than CloudWatch's, and no character is torn") {
   Journal journal;
   std::string line;

@@ -13,6 +13,7 @@
 #include "base/oom_score.h"
 #include "base/open_files.h"
 #include "base/private_folders.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "job/client_config.h"
@@ -50,7 +51,7 @@ void give_memory_back() {
 }
 
 int fail_with(const Error& error) {
-  static_cast<void>(write_all(STDERR_FILENO, "sm server: " + error.text + "\n"));
+  static_cast<void>(say_line(STDERR_FILENO, "sm server", error.text));
   return error.code == Errc::invalid_input ? exit_usage : exit_platform;
 }
 
@@ -139,7 +140,8 @@ ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
 Result<std::string> write_client_config(const ServerConfig& config) {
   const std::string path = config.data + "/sagemaker.yaml";
   const Realm& realm = config.realm;
-  TRY(write_file(path, job::sagemaker_config(job::default_bucket(realm.region, realm.account))));
+  TRY(write_file(path, job::sagemaker_config(job::default_bucket(realm.region, realm.account)),
+                 0600));
   return path;
 }
 
@@ -291,7 +293,7 @@ int server_main(const Args& args, const Env& env) {
   ServerFlags flags;
   if (const std::optional<FlagsStop> stop = parse_flags(args, flags)) {
     const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return write_all(fd, stop->text) ? stop->exit_code : exit_platform;
+    return say(fd, stop->text) ? stop->exit_code : exit_platform;
   }
   Result<ServerConfig> config = load(flags, env);
   if (!config) return fail_with(config.error());
@@ -313,7 +315,7 @@ int server_main(const Args& args, const Env& env) {
              "\nSageMaker's SDKs want one more, and the file that it names:\n\n"
              "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +
              shell_quoted({*client_config}) + "\n\n";
-  static_cast<void>(write_all(STDOUT_FILENO, hello));
+  static_cast<void>(say(STDOUT_FILENO, hello));
   server.control->serve(server.loop,
                         [&server](const Json& request) { return told(server, request); });
   server.loop.spawn(until_told(server));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "launch/operators.h"
 #include "toolkit/operator.h"
@@ -43,7 +44,7 @@ int run_direct(const DirectOperator& direct, const Env& env) {
     const launch::Site site = TRY(exchange_sites(training, shown, digest, ports, env, log));
     launch::HostPlan plan = TRY(direct.plan(site));
     plan.hosts = training.hosts;
-    if (direct.print_plan && !write_all(STDOUT_FILENO, launch::plan_text(plan)))
+    if (direct.print_plan && !say(STDOUT_FILENO, launch::plan_text(plan)))
       return fail(Errc::closed, "standard output is closed");
     if (direct.print_plan) return CallResult{};
     return make_call(training, call_from(plan, shown, digest), env, log);

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "job/client_config.h"
 
@@ -158,7 +159,7 @@ int env_client_main(const Args& args, const Env& env) {
     log.error(written.error().text);
     return exit_failure;
   }
-  return write_all(STDOUT_FILENO, client_lines(settings, file)) ? 0 : exit_failure;
+  return say(STDOUT_FILENO, client_lines(settings, file)) ? 0 : exit_failure;
 }
 
 }  // namespace muster::toolkit

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <string>
 
-#include "base/fd.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "job/invocation.h"
 #include "job/python_json.h"
 #include "job/training.h"
@@ -47,7 +47,7 @@ constexpr int exit_usage = 2;
 constexpr std::size_t stdin_bytes_max = 64u << 20;
 
 int print(const std::string& text) {
-  return write_all(STDOUT_FILENO, text) ? 0 : exit_failure;
+  return say(STDOUT_FILENO, text) ? 0 : exit_failure;
 }
 
 Result<std::string> read_stdin() {

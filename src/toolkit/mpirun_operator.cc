@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "launch/mpirun_options_table.h"
 #include "launch/site.h"
@@ -92,7 +93,7 @@ int print_plan(const MpirunFlags& flags, const Args& command, const Env& env) {
   const Result<job::Training> training = read_site(env);
   const Result<launch::HostPlan> plan = training ? plan_mpirun(*training, flags, command, env)
                                                  : Result<launch::HostPlan>(training.error());
-  if (plan) return write_all(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
+  if (plan) return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
   log.error(plan.error().text);
   return plan.error().code == Errc::invalid_input ? exit_usage : exit_failure;
 }

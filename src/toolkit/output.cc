@@ -6,6 +6,7 @@
 
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/terminal.h"
 #include "job/message.h"
 
 namespace muster::toolkit {
@@ -15,17 +16,21 @@ Output::Output(loop::Loop& loop, std::optional<int> steward_fd)
       out_(loop, steward_fd.value_or(STDOUT_FILENO)),
       err_(loop, STDERR_FILENO) {}
 
+std::string Output::shown(const Writer& to, std::string text) const {
+  return to.is_terminal() ? visible(text) : text;
+}
+
 void Output::post_lines(const std::string& host, job::Lines lines) {
   std::string text;
   lines.alone = !tagged_;
   if (steward_)
     append_frame(text, job::type_of(job::Message::lines), job::encode(lines));
   else if (tagged_ && lines.rank >= 0)
-    text = tags_.tagged(host, lines);
+    text = shown(out_, tags_.tagged(host, lines));
   else if (lines.stream == job::Stream::err)
-    return err_.post(lines.bytes);
+    return err_.post(shown(err_, std::move(lines.bytes)));
   else
-    return out_.post(lines.bytes);
+    return out_.post(shown(out_, std::move(lines.bytes)));
   out_.post(text);
 }
 
@@ -44,7 +49,7 @@ loop::Task<> Output::launcher_lines(job::Lines lines) {
     out_.post(frame);
     co_return co_await out_.room();
   }
-  err_.post(lines.bytes);
+  err_.post(shown(err_, std::move(lines.bytes)));
   co_await err_.room();
 }
 

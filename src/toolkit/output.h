@@ -13,7 +13,8 @@
 namespace muster::toolkit {
 
 /// Where `train` tells what happens on its host: the steward's stream if there is one
-/// (docs/protocols/steward.md), else its own standard output in the reference's form.
+/// (docs/protocols/steward.md), else its own standard output in the reference's form, where a
+/// terminal gets lines as visible() shows them.
 class Output {
  public:
   Output(loop::Loop& loop, std::optional<int> steward_fd);
@@ -38,6 +39,9 @@ class Output {
   bool has_steward() const { return steward_; }
 
  private:
+  /// Lines as standard output or error may get them: visible() on a terminal.
+  std::string shown(const Writer& to, std::string text) const;
+
   bool steward_;
   bool tagged_ = false;
   Writer out_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/terminal.h"
 #include "toolkit/conduct_job.h"
 #include "toolkit/job_files.h"
 #include "toolkit/planning.h"
@@ -47,7 +48,7 @@ int print_plan(const JobStart& start, const Env& env, const Log& log) {
     log.error(plan.error().text);
     return exit_failure;
   }
-  return write_all(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
+  return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
 }
 
 /// A framework's module ends with a code of its own, that of the error it met; not one that was

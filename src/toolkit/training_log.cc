@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/terminal.h"
 #include "base/time.h"
 #include "job/invocation.h"
 
@@ -36,7 +36,7 @@ bool TrainingLog::error(std::string_view text) const {
 bool TrainingLog::write(int level, std::string_view text) const {
   if (level < level_) return false;
   const std::string line = job::log_line(level, text, wall_time().count()) + "\n";
-  return write_all(STDERR_FILENO, line).has_value();
+  return say(STDERR_FILENO, line).has_value();
 }
 
 }  // namespace muster::toolkit

@@ -26,7 +26,8 @@ struct Writer::State {
   void open() {
     struct stat info {};
     gone = ::fstat(fd, &info) != 0;
-    const bool device = S_ISCHR(info.st_mode) && ::isatty(fd) == 0;
+    terminal = !gone && ::isatty(fd) == 1;
+    const bool device = S_ISCHR(info.st_mode) && !terminal;
     if (gone || S_ISREG(info.st_mode) || device) return;
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
     own = Fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
@@ -49,6 +50,7 @@ struct Writer::State {
   Fd own;
   int fd;
   Kind kind = Kind::file;
+  bool terminal = false;
   std::string queue;
   std::size_t written = 0;
   bool draining = false;
@@ -102,6 +104,10 @@ loop::Task<> Writer::drain(std::shared_ptr<State> state) {
   s.written = 0;
   s.draining = false;
   s.moved.notify();
+}
+
+bool Writer::is_terminal() const {
+  return state_->terminal;
 }
 
 bool Writer::behind() const {

@@ -23,6 +23,7 @@ class Writer {
   ~Writer();
 
   void post(std::string_view bytes);
+  bool is_terminal() const;
   /// True while more than 1 MiB is queued.
   bool behind() const;
   /// Waits until the queue is not behind.

@@ -1,0 +1,258 @@
+"""Users' bytes on a terminal: they cannot order it about, nor look like muster's own lines."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from fit import Machine
+from lab import SM
+from sm_server import SmServer
+from terminal import ORDERS, OWN_COLOUR, check_harmless, on_terminal, quiet
+from training import host_environment, train_program
+
+GUARD_SECONDS = 120
+EVIL = "\x1b]52;c;eA==\x07\x9b2J\u202e\rnew"
+
+# Lines that would be muster's own, if they stood at a line's beginning.
+IMITATIONS = [
+    "2026-01-31 12:00:00 Completed - FAKE",
+    "algo-1 muster: error: FAKE",
+    "algo-2 muster: warning: FAKE",
+    "algo-2 rank 0 | FAKE",
+    "[1,mpirank:7,algo-2]<stdout>:FAKE",
+    "sm fit: FAKE",
+    "sm logs: FAKE",
+    "Results: FAKE",
+    "Model: FAKE",
+    "Training seconds: FAKE",
+    "Failed: FAKE",
+    "  command: FAKE",
+]
+
+SCRIPT = f"""
+import os, sys
+orders = {ORDERS!r}
+for name, order in orders.items():
+    os.write(1, b"<" + name.encode() + b">" + order + b"<end>\\n")
+for line in {IMITATIONS!r}:
+    os.write(1, line.encode() + b"\\n")
+    os.write(2, b"unfinished\\r" + line.encode() + b"\\r")
+os.write(2, b"last words " + b"".join(orders.values()) + b"\\n")
+os.write(2, b"2026-01-31 12:00:00 Completed - FAKE\\n")
+sys.exit(3)
+"""
+TAGGED = re.compile(r"^algo-1(?: rank 0)? +[|!] ")
+INDENTED = re.compile(r"^    ")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    machine = Machine(tmp_path_factory.mktemp("terminal"))
+    (machine.source / "script.py").write_text(SCRIPT)
+    yield machine
+    machine.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with SmServer(tmp_path_factory.mktemp("terminal-server")) as server:
+        yield server
+
+
+def fit_words(*words) -> list:
+    return [SM, "fit", "script.py", "--hyperparameter", f"evil={EVIL}", *words]
+
+
+@pytest.fixture(scope="module")
+def submitted(server, tmp_path_factory):
+    """`sm submit --wait` of a job that fails, followed on a terminal."""
+    folder = tmp_path_factory.mktemp("submitted")
+    (folder / "script.py").write_text(SCRIPT)
+    words = [SM, "submit", "evil", "--script", "script.py", "--wait"]
+    return on_terminal(words, quiet(server.env()), folder)
+
+
+@pytest.fixture(scope="module")
+def shown(request, machine, server):
+    """What each command that shows a job's lines or words makes of the same bytes."""
+    known = {}
+
+    def run(command: str):
+        if command not in known:
+            if command == "fit":
+                known[command] = on_terminal(
+                    fit_words("--output", machine.folder / "out"),
+                    quiet(machine.environment()), machine.source,
+                )
+            elif command == "submit --wait":
+                known[command] = request.getfixturevalue("submitted")
+            else:
+                request.getfixturevalue("submitted")
+                words = {"logs": ["logs", "-f", "evil"], "describe": ["describe", "evil"]}[command]
+                known[command] = on_terminal([SM, *words], quiet(server.env()))
+        return known[command]
+
+    return run
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("command", ["fit", "submit --wait", "logs"])
+def test_a_line_of_a_job_orders_no_terminal_about(shown, command, name):
+    told = shown(command)
+    lines = [line for line in told.lines if f"<{name}>" in line]
+    assert lines, told.text
+    for line in lines:
+        check_harmless(line)
+        assert TAGGED.match(line), line
+
+
+@pytest.mark.parametrize("command", ["fit", "submit --wait", "logs", "describe"])
+def test_nothing_of_a_failed_job_orders_a_terminal_about(shown, command):
+    told = shown(command)
+    assert told.code == (0 if command == "describe" else 1), told.text
+    assert "last words" in told.text
+    check_harmless(told.text)
+
+
+@pytest.mark.parametrize("command", ["fit", "submit --wait", "logs"])
+@pytest.mark.parametrize("line", IMITATIONS)
+def test_a_line_of_a_job_looks_like_none_of_musters_own(shown, command, line):
+    fakes = [got for got in shown(command).lines if line in got]
+    assert fakes, shown(command).text
+    for got in fakes:
+        assert TAGGED.match(got) or INDENTED.match(got), got
+
+
+def test_a_reason_with_newlines_is_indented(shown):
+    for line in shown("describe").lines:
+        assert "FAKE" not in line or line.startswith(" "), line
+
+
+def test_a_return_ends_a_line_which_keeps_its_tag(machine):
+    (machine.source / "bar.py").write_text(
+        "import os\nos.write(1, b'10%\\ralgo-2 rank 0 | x\\r' + b'30%\\r\\n')\n"
+    )
+    told = on_terminal([SM, "fit", "bar.py"], quiet(machine.environment()), machine.source)
+    assert told.code == 0, told.text
+    check_harmless(told.text)
+    got = [re.sub(TAGGED, "", line) for line in told.lines if TAGGED.match(line)]
+    assert got == ["10%", "algo-2 rank 0 | x", "30%"], told.text
+
+
+def test_musters_own_colours_are_all_that_comes(machine):
+    env = {name: value for name, value in machine.environment().items() if name != "NO_COLOR"}
+    told = on_terminal(fit_words("--output", machine.folder / "colours"), env, machine.source)
+    assert OWN_COLOUR.search(told.text)
+    for line in told.lines:
+        plain = OWN_COLOUR.sub("", line)
+        check_harmless(plain)
+        if "<colour of muster's own>" in plain:
+            assert "\\x1b[31m<end>" in plain, line
+
+
+def test_raw_passes_lines_on_and_so_does_a_pipe(machine):
+    order = ORDERS["sets the title"]
+    raw = on_terminal(
+        fit_words("--raw", "--output", machine.folder / "raw"), quiet(machine.environment()),
+        machine.source,
+    )
+    assert order in raw.bytes
+    piped = subprocess.run(
+        fit_words("--output", machine.folder / "pipe"), env=machine.environment(),
+        cwd=machine.source, capture_output=True, timeout=GUARD_SECONDS, check=False,
+    )
+    assert all(each in piped.stdout for each in ORDERS.values() if b"\r" not in each)
+    for line in piped.stderr.decode().splitlines():
+        check_harmless(line)  # The verdict is muster's own, wherever it goes.
+
+
+@pytest.mark.parametrize("command", ["fit", "logs", "submit"])
+def test_raw_is_told_of(command):
+    told = subprocess.run([SM, command, "--help"], capture_output=True, text=True, check=True)
+    assert "--raw" in told.stdout
+    script = subprocess.run([SM, "completion", "bash"], capture_output=True, text=True, check=True)
+    assert re.search(rf"^ +{command}\) flags='.*--raw", script.stdout, re.M)
+
+
+def test_json_is_escaped_and_one_object_a_line(machine):
+    told = on_terminal(
+        fit_words("--json", "--output", machine.folder / "json"), quiet(machine.environment()),
+        machine.source,
+    )
+    assert told.code == 1, told.text
+    check_harmless(told.text)
+    verdict = [line for line in told.lines if line.startswith(("Failed: ", "  "))]
+    objects = [json.loads(line) for line in told.lines if line and line not in verdict]
+    assert objects[-1]["type"] == "end"
+    texts = [each["text"] for each in objects if each["type"] == "line"]
+    for name in ("sets the title", "C1 as UTF-8", "a bidirectional override"):
+        assert f"<{name}>{ORDERS[name].decode()}<end>" in texts, name
+
+
+QUOTED = {
+    "an unknown command": [SM, EVIL],
+    "fit: a script": [SM, "fit", EVIL],
+    "fit: an unknown option": [SM, "fit", "x.py", "--" + EVIL],
+    "fit: a number": [SM, "fit", "x.py", "--hosts", EVIL],
+    "fit: a name": [SM, "fit", "script.py", "--name", EVIL],
+    "fit: an input": [SM, "fit", "script.py", "--input", f"train=/no/{EVIL}"],
+    "fit: an interpreter": [SM, "fit", "script.py", "--python", f"/no/{EVIL}"],
+    "fit: a name that is no UTF-8": [SM, "fit", b"\x9b2J\xff.py"],
+    "jobs: a status": [SM, "jobs", "--status", EVIL],
+    "jobs: a part of a name": [SM, "jobs", "--name", EVIL],
+    "describe: a job": [SM, "describe", EVIL],
+    "logs: a job": [SM, "logs", EVIL],
+    "stop: a job": [SM, "stop", EVIL],
+    "submit: a name": [SM, "submit", EVIL, "--script", "script.py"],
+    "submit: a file": [SM, "submit", "--json-file", EVIL],
+    "submit: an S3 address": [SM, "submit", "--script", "script.py", "--input", f"t=s3://{EVIL}"],
+    "completion: a shell": [SM, "completion", EVIL],
+    "key: an id": [SM, "key", "delete", EVIL],
+    "server: an address": [SM, "server", "--listen", EVIL],
+    "server: a config": [SM, "server", "--config", EVIL],
+    "env: a flag": [SM, "env", "--" + EVIL],
+    "mpirun: a flag": [SM, "mpirun", "--" + EVIL, "x"],
+    "train: a flag": [train_program(), "--" + EVIL],
+}
+
+
+@pytest.mark.parametrize("case", QUOTED)
+def test_an_error_that_quotes_orders_no_terminal_about(machine, server, tmp_path, case):
+    (tmp_path / "script.py").write_text("")
+    env = {**server.env(), **machine.environment(), **server.keys}
+    told = on_terminal(QUOTED[case], quiet({**env, "AWS_ENDPOINT_URL": server.url}), tmp_path)
+    assert told.code in (0, 1, 2, 3) and told.text.strip(), told.text
+    check_harmless(told.text)
+    if "\\x" in told.text:
+        assert not re.search(r"^new", told.text, re.M), told.text
+
+
+def test_an_endpoint_that_is_odd_is_quoted_harmlessly(machine, tmp_path):
+    env = {**machine.environment(), "AWS_ENDPOINT_URL": f"http://{EVIL}:1",
+           "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    check_harmless(on_terminal([SM, "jobs"], quiet(env), tmp_path).text)
+
+
+def test_doctor_names_odd_paths_harmlessly(machine, tmp_path):
+    odd = tmp_path / EVIL.replace("/", "")
+    odd.mkdir()
+    (odd / "python3").symlink_to("/usr/bin/python3")
+    env = {**machine.environment(), "PATH": f"{odd}:{os.environ['PATH']}"}
+    env["MUSTER_STATE"] = str(odd)
+    told = on_terminal([SM, "doctor"], quiet(env))
+    assert "\\x1b]52" in told.text
+    check_harmless(told.text)
+    check_harmless(on_terminal([SM, "doctor", "--json"], quiet(env)).text)
+
+
+def test_train_shows_its_scripts_lines_harmlessly_on_a_terminal(training):
+    job = training(1, 2, SCRIPT, {"evil": json.dumps(EVIL)}, env={"MUSTER_TRAINING_LOG": "1"})
+    environment = host_environment(job.key, job.env)
+    told = on_terminal(job.hosts[0].enter([train_program()]), environment)
+    assert told.code != 0 and "last words" in told.text, told.text
+    for name in ORDERS:
+        assert f"<{name}>" in told.text
+    check_harmless(told.text)
