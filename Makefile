@@ -156,10 +156,13 @@ build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
 	@touch $@
 
 # The package that muster replaces: make bench measures it, tests/e2e/test_reference.py asks it.
-build/reference-venv/.done: requirements-reference.txt
+build/reference-venv/.done: requirements-reference.txt requirements-reference-build.txt
 	rm -rf build/reference-venv
 	python3 -m venv build/reference-venv
-	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check -r $<
+	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: \
+	  --require-hashes -r requirements-reference-build.txt
+	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation \
+	  --only-binary :all: --no-binary inotify_simple,sagemaker_training --require-hashes -r $<
 	@touch $@
 
 # What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours.
