@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from fit import Machine
-from lab import SM
+from lab import REPOSITORY, SM, VENV
 from sm_server import SmServer
 from terminal import ORDERS, OWN_COLOUR, check_harmless, on_terminal, quiet
 from training import host_environment, train_program
@@ -73,6 +73,14 @@ def submitted(server, tmp_path_factory):
     (folder / "script.py").write_text(SCRIPT)
     words = [SM, "submit", "evil", "--script", "script.py", "--wait"]
     return on_terminal(words, quiet(server.env()), folder)
+
+
+@pytest.fixture(scope="module")
+def python_shown(submitted, server):
+    """`muster.Job.wait()` of the same job."""
+    script = "from muster.training import Job; Job('evil').wait()"
+    env = {**quiet(server.env()), "PYTHONPATH": str(REPOSITORY / "python/src")}
+    return on_terminal([VENV / "bin/python", "-c", script], env)
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +254,22 @@ def test_doctor_names_odd_paths_harmlessly(machine, tmp_path):
     assert "\\x1b]52" in told.text
     check_harmless(told.text)
     check_harmless(on_terminal([SM, "doctor", "--json"], quiet(env)).text)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_python_shows_a_jobs_lines_harmlessly(python_shown, name):
+    lines = [line for line in python_shown.lines if f"<{name}>" in line]
+    assert lines, python_shown.text
+    for line in lines:
+        check_harmless(line)
+        assert line.startswith("algo-1: "), line
+
+
+def test_python_raises_a_failure_harmlessly(python_shown):
+    assert "TrainingFailed: training job evil: Failed: " in python_shown.text
+    check_harmless(python_shown.text)
+    for line in python_shown.lines:
+        assert "FAKE" not in line or line.startswith(("algo-1: ", "    ")), line
 
 
 def test_train_shows_its_scripts_lines_harmlessly_on_a_terminal(training):

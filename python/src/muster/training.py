@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 import threading
 
-from muster import server
+from muster import server, terminal
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 ENDS = ("Completed", "Failed", "Stopped")
@@ -21,7 +21,7 @@ class TrainingFailed(Exception):
     def __init__(self, job, description):
         status = description["TrainingJobStatus"]
         reason = description.get("FailureReason") or description["SecondaryStatus"]
-        super().__init__("training job %s: %s: %s" % (job.name, status, reason))
+        super().__init__("training job %s: %s: %s" % (job.name, status, terminal.visible(reason)))
         self.job = job
         self.description = description
 
@@ -61,14 +61,17 @@ class Job:
     def wait(self, logs=True, out=None):
         """Returns itself when the job has completed, having shown its log; else TrainingFailed.
 
-        A log line is shown behind its host's name: "algo-1: epoch 3".
+        A log line is shown behind its host's name: "algo-1: epoch 3"; on a terminal without what
+        would order that about.
         """
+        to = out or sys.stdout
         tail = _Logs(self.name, self._boto) if logs else None
         pause = threading.Event()
         while True:
             description = self.describe()
             for host, line in tail.fresh() if tail else ():
-                print("%s: %s" % (host, line), file=out or sys.stdout, flush=True)
+                shown = terminal.visible_line(line) if terminal.is_terminal(to) else line
+                print("%s: %s" % (host, shown), file=to, flush=True)
             if description["TrainingJobStatus"] in ENDS:
                 break
             pause.wait(PAUSE_SECONDS)
@@ -86,9 +89,20 @@ class Job:
             with tarfile.open(fileobj=archive, mode="r:gz") as tar:
                 if hasattr(tarfile, "data_filter"):
                     tar.extractall(folder, filter="data")
-                else:
-                    tar.extractall(folder)
+                else:  # Before Python 3.11.4 and its kind.
+                    tar.extractall(folder, members=_plain_members(tar))
         return folder
+
+
+def _plain_members(tar):
+    """Files and folders that stay below; the archive is what a job left, which may be anything."""
+    for member in tar:
+        inside = not member.name.startswith("/") and ".." not in member.name.split("/")
+        if not inside or not (member.isfile() or member.isdir()):
+            raise ValueError("model.tar.gz: %r is no file or folder of the model" % member.name)
+        member.mode &= 0o755
+        member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+        yield member
 
 
 class _Logs:
