@@ -229,7 +229,7 @@ SOCKET_ATTACKS = {
 def knocked(machine):
     """A rank that knocks at its host's socket with all of them; then the job ends well."""
     script = f"""
-import os, socket
+import os, socket, subprocess
 from mpi4py import MPI
 rank = MPI.COMM_WORLD.Get_rank()
 if rank == 1:
@@ -250,6 +250,9 @@ if rank == 1:
         with socket.socket(socket.AF_UNIX) as peer:
             peer.connect(os.environ["MUSTER_SOCKET"])
             peer.send(b"\\xff" * 64)
+if rank == 1:
+    call = subprocess.run(["sm", "run", "--", "touch", "/tmp/FORGED"], capture_output=True)
+    print("CALLED", call.returncode, call.stderr.decode(), flush=True)
 assert not os.path.exists("/tmp/FORGED")
 MPI.COMM_WORLD.Barrier()
 print("alive", rank, flush=True)
@@ -273,6 +276,11 @@ def test_what_is_no_frame_of_the_host_socket_gets_no_answer_but_a_refusal(knocke
     answer = answers[name]
     assert not answer or answer[4] == "\x1b", answer  # 27: failed, with its reason.
     assert "\x15" not in answer[4:5], "no command is handed out"
+
+
+def test_a_rank_makes_no_call_of_its_own_while_a_launch_runs(knocked):
+    (called,) = [each["text"] for each in knocked.of("line") if each["text"].startswith("CALLED")]
+    assert not called.startswith("CALLED 0"), called
 
 
 # The machine's side.
