@@ -10,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-/// A line without end is not kept back beyond this.
+/// Lines without an end are not kept back beyond this, all together.
 constexpr std::size_t waiting_bytes_max = 64u << 20;
 
 constexpr std::array<const char*, 6> host_colours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
@@ -84,15 +84,24 @@ void PlainRender::append(std::string_view bytes) {
     out_ += visible(bytes);
 }
 
+/// The beginning of its line that was kept back, if any.
+void PlainRender::append_waiting(Writer& writer) {
+  if (writer.waiting.empty()) return;
+  append(writer.waiting);
+  waiting_bytes_ -= writer.waiting.size();
+  writer.waiting.clear();
+  writer.waiting.shrink_to_fit();
+}
+
 void PlainRender::part(Writer& writer, std::string_view bytes) {
-  if (!options_.live && writer.waiting.size() + bytes.size() <= waiting_bytes_max) {
+  if (!options_.live && waiting_bytes_ + bytes.size() <= waiting_bytes_max) {
     writer.waiting += bytes;
+    waiting_bytes_ += bytes.size();
     return;
   }
   begin_line(writer);
-  append(writer.waiting);
+  append_waiting(writer);
   append(bytes);
-  writer.waiting.clear();
   writer.open = true;
   at_ = &writer;
 }
@@ -103,11 +112,7 @@ void PlainRender::lines(const std::string& host, UnixMillis, const job::Lines& l
   std::string_view rest = lines.bytes;
   if (rest.empty()) return;
   begin_line(from);
-  if (!from.waiting.empty()) {
-    append(from.waiting);
-    from.waiting.clear();
-    from.waiting.shrink_to_fit();
-  }
+  append_waiting(from);
   from.open = false;
   at_ = nullptr;
   for (bool first = true; !rest.empty(); first = false) {
@@ -135,8 +140,7 @@ void PlainRender::finish() {
   for (auto& [key, writer] : writers_) {
     if (writer.waiting.empty()) continue;
     begin_line(writer);
-    append(writer.waiting);
-    writer.waiting.clear();
+    append_waiting(writer);
     at_ = &writer;
   }
   break_line();

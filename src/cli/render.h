@@ -52,12 +52,14 @@ class PlainRender final : public Render {
   Writer& writer(const std::string& host, int rank, job::Stream stream);
   void part(Writer& writer, std::string_view bytes);
   void append(std::string_view bytes);
+  void append_waiting(Writer& writer);
   void begin_line(Writer& writer);
   void break_line();
 
   std::string& out_;
   RenderOptions options_;
   std::size_t tag_width_;
+  std::size_t waiting_bytes_ = 0;  ///< Of all writers.
   std::map<std::tuple<std::string, int, job::Stream>, Writer> writers_;
   Writer* at_ = nullptr;  ///< Whose unfinished line is the last thing in `out`.
 };

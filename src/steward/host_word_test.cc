@@ -58,6 +58,7 @@ TEST_CASE("host word: what is its steward's to say is passed over or refused") {
       {Message::verdict, to_text(verdict("algo-9", "rank 0"))},
       {Message::verdict, R"({"outcome":{"kind":"resurrected"}})"},
       {Message::lines, ""},
+      {Message::lines, job::encode({256'000, job::Stream::out, false, "x\n"})},
       {Message::lines, job::encode({-7, job::Stream::out, false, "x\n"})},
       {Message::lines, job::encode({0, job::Stream::out, true, "x\nalgo-1 | y"})},
       {Message::lines, job::encode({0, job::Stream::out, false, "x"})},
