@@ -1,0 +1,54 @@
+// CBOR as a client may send it: read, or refused; what was read can be written and read again.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/text.h"
+#include "fuzz.h"
+#include "server/cbor_protocol.h"
+
+namespace muster {
+
+namespace {
+
+int depth_of(const Json& json) {
+  int deepest = 0;
+  if (json.is_structured())
+    for (const Json& inner : json) deepest = std::max(deepest, depth_of(inner));
+  return deepest + 1;
+}
+
+void check_text(const Json& json) {
+  if (json.is_string()) CHECK_THAT(is_utf8(json.get_ref<const std::string&>()), "texts are UTF-8");
+  if (json.is_number_float()) CHECK_THAT(std::isfinite(json.get<double>()), "numbers are finite");
+  if (json.is_structured())
+    for (const Json& inner : json) check_text(inner);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view body(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(server::cbor_operation(body));
+  const std::variant<Json, server::Refusal> read = server::read_cbor(body);
+  if (const server::Refusal* refusal = std::get_if<server::Refusal>(&read)) {
+    CHECK_THAT(refusal->code == "SerializationException", "a refusal has its code");
+    const std::variant<Json, server::Refusal> told =
+        server::read_cbor(server::write_cbor_refusal(*refusal));
+    CHECK_THAT(std::holds_alternative<Json>(told), "a refusal can be read");
+    return 0;
+  }
+  const Json& json = std::get<Json>(read);
+  CHECK_THAT(json.is_object(), "an input is an object");
+  CHECK_THAT(depth_of(json) <= server::nesting_max + 1, "nesting has its limit");
+  check_text(json);
+  const server::Service& service = *server::services().front();
+  const std::variant<Json, server::Refusal> again =
+      server::read_cbor(server::write_cbor(service, {"Any"}, json));
+  CHECK_THAT(std::holds_alternative<Json>(again), "what is written can be read");
+  CHECK_THAT(std::get<Json>(again) == json, "and is the same");
+  return 0;
+}
+
+}  // namespace muster
