@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -91,6 +92,63 @@ def test_it_is_a_static_program():
     data = SM.read_bytes()
     assert data[:4] == b"\x7fELF"
     assert b"/lib64/ld-linux" not in data[:4096], "it asks for a dynamic loader"
+
+
+def readelf(*words) -> str:
+    argv = ["readelf", "-W", *map(str, words)]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def release() -> pathlib.Path:
+    """The hardened program: a quick build for daily work is dynamic and has none of this."""
+    if b"/lib64/ld-linux" in SM.read_bytes()[:4096]:
+        pytest.skip(f"{SM} is a dev build, which is not hardened")
+    return SM
+
+
+def test_it_lies_at_a_random_address(release):
+    assert re.search(r"Type:\s+DYN", readelf("-h", release))
+    assert re.search(r"FLAGS_1\).*\bPIE\b", readelf("-d", release))
+
+
+def test_what_it_relocates_is_read_only_then_and_bound_at_once(release):
+    assert re.search(r"^\s+GNU_RELRO\s", readelf("-l", release), re.M)
+    dynamic = readelf("-d", release)
+    assert "BIND_NOW" in dynamic and re.search(r"FLAGS_1\).*\bNOW\b", dynamic)
+
+
+def test_no_memory_of_it_is_writable_and_executable(release):
+    segments = re.findall(r"^\s+(LOAD|GNU_STACK)\s+(?:0x\w+\s+){5}([R ][W ][E ])",
+                          readelf("-l", release), re.M)
+    assert {name for name, _ in segments} == {"LOAD", "GNU_STACK"}
+    assert not [flags for _, flags in segments if "W" in flags and "E" in flags]
+
+
+def test_stacks_are_guarded_and_copies_are_checked(release):
+    """In muster's own functions, not only in the C library, which has both of its own."""
+    names = readelf("-s", release)
+    assert re.search(r" (__GI_)?__stack_chk_fail(_local)?$", names, re.M)
+    assert re.search(r" __\w+_chk$", names, re.M)
+    main = re.search(r"(\w{16})\s+(\d+) FUNC .* main$", names, re.M)
+    start, size = int(main[1], 16), int(main[2])
+    range_of = [f"--start-address={start}", f"--stop-address={start + size}"]
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", *range_of, release],
+                          capture_output=True, text=True, check=True).stdout
+    assert "%fs:0x28" in code, "main's stack has no canary"
+
+
+def test_its_symbols_lie_beside_it(release):
+    debug = release.with_name("sm.debug")
+    assert "sm.debug" in readelf("--string-dump=.gnu_debuglink", release)
+    identity = re.search(r"Build ID: (\w{40})", readelf("-n", release))[1]
+    assert re.search(r"Build ID: (\w{40})", readelf("-n", debug))[1] == identity
+    sections = readelf("-S", release)
+    assert ".debug_info" not in sections and ".debug_info" in readelf("-S", debug)
+    (address,) = re.findall(r"(\w{16})\s+\d+ FUNC .* main$", readelf("-s", debug), re.M)
+    line = subprocess.run(["addr2line", "-e", debug, f"0x{address}"], capture_output=True,
+                          text=True, check=True).stdout
+    assert "src/programs/sm.cc:" in line, line
 
 
 def test_it_runs_where_nothing_is_installed(old):
