@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
-#include "engine/remove_tree.h"
 
 namespace muster::platform {
 namespace {
@@ -117,7 +117,7 @@ Result<void> merge(const std::string& from, const std::string& to) {
   if (there && S_ISDIR(there->st_mode) && S_ISDIR(status->st_mode)) return merge_entries(from, to);
   if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
     return {};
-  if (there) TRY(engine::remove_tree(to));
+  if (there) TRY(remove_tree(to));
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   if (errno != EXDEV) return fail_errno(to);
   if (S_ISDIR(status->st_mode)) return copy_folder(from, *status, to);
@@ -139,7 +139,7 @@ Result<void> gather(const std::vector<HostResult>& hosts, const std::string& int
       TRY(merge(output + "/failure", into + "/failure/" + host.host));
     }
     // With these gone the whole folder can be renamed at once.
-    for (const char* mark : {"/failure", "/success"}) TRY(engine::remove_tree(output + mark));
+    for (const char* mark : {"/failure", "/success"}) TRY(remove_tree(output + mark));
     for (const char* name : {"/model", "/output"})
       if (is_folder(host.folder + name)) TRY(merge_entries(host.folder + name, into + name));
   }
@@ -164,7 +164,7 @@ Result<void> publish(const std::string& partial, const std::string& out) {
       continue;
     }
     const Error error = fail_errno(out + "/" + name);
-    for (const std::string& each : done) static_cast<void>(engine::remove_tree(out + "/" + each));
+    for (const std::string& each : done) static_cast<void>(remove_tree(out + "/" + each));
     return error;
   }
   return {};
@@ -208,11 +208,11 @@ Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& o
   TRY(make_folders(out));
   for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
     if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
-      TRY(engine::remove_tree(out + "/" + name));
+      TRY(remove_tree(out + "/" + name));
   const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
   Result<void> done = gather(hosts, partial, failed);
   if (done) done = publish(partial, out);
-  static_cast<void>(engine::remove_tree(partial));
+  static_cast<void>(remove_tree(partial));
   if (!done) return done.error().in("output");
   merged.written = true;
   if (failed && is_folder(out + "/failure"))

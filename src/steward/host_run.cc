@@ -386,7 +386,7 @@ loop::Task<> HostRun::take_down() {
     if (!removed) undone(removed.error());
   }
   container::unmount(container::root_folder(spec_));
-  for (const Staged& staged : to_stage(spec_)) container::unmount(staged.target);
+  unmount_below(container::ml_folder(spec_));
   container::unmount(spec_.host_folder + "/layers/root");
   const Result<std::vector<std::string>> left_out = collect_results(spec_);
   if (!left_out) log("error", left_out.error().text);
