@@ -62,8 +62,8 @@ Json mount(const std::string& destination, const char* type, const char* source,
 /// "rro" only, from Linux 5.12).
 Json bind_mount(const std::string& destination, const std::string& source, bool read_only) {
   const std::vector<std::string> options =
-      read_only ? std::vector<std::string>{"bind", "rprivate", "ro", "nosuid"}
-                : std::vector<std::string>{"rbind", "rprivate", "rw"};
+      read_only ? std::vector<std::string>{"bind", "rprivate", "ro", "nosuid", "nodev"}
+                : std::vector<std::string>{"rbind", "rprivate", "rw", "nosuid", "nodev"};
   return mount(destination, "bind", source.c_str(), options);
 }
 

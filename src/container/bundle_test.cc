@@ -156,6 +156,11 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
     CHECK(mount_at(json, path)["type"] == "bind");
     CHECK(has(mount_at(json, path)["options"], "ro"));
   }
+  for (const char* path : {"/opt/ml", "/usr/local/bin/sm", "/tmp/venv", "/tmp", "/run", "/dev/shm"})
+    for (const char* flag : {"nosuid", "nodev"}) {
+      CAPTURE(path);
+      CHECK(has(mount_at(json, path)["options"], flag));
+    }
   CHECK(mount_at(json, "/usr/local/bin/train")["source"] == "/opt/sm");
   CHECK(mount_at(json, "/run/muster/job.key")["source"] == "/state/jobs/demo/key");
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clean_tree.h"
 #include "base/fd.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
@@ -52,8 +53,7 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
 /// Mode and time of modification; the rest is not worth an error.
 void dress(int fd, const Status& status) {
   const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
-  static_cast<void>(!::fchown(fd, status.st_uid, status.st_gid));
-  ::fchmod(fd, status.st_mode & 07777);
+  ::fchmod(fd, status.st_mode & 0777);
   ::futimens(fd, times.data());
 }
 
@@ -74,7 +74,7 @@ Result<void> copy_bytes_of(int from, int to, const std::string& path) {
 }
 
 Result<void> copy_file(const std::string& from, const Status& status, const std::string& to) {
-  const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!source) return fail_errno(from);
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!target) return fail_errno(to);
@@ -155,6 +155,28 @@ bool has_file(const std::string& folder) {
   });
 }
 
+/// Makes `out` and the folders above it; those that are new are `owner`'s.
+Result<void> make_output_folder(const std::string& out, const std::optional<Owner>& owner) {
+  std::vector<std::string> made;
+  for (std::string folder = out; owner && !folder.empty() && !status_of(folder);
+       folder.resize(folder.rfind('/')))
+    made.push_back(folder);
+  TRY(make_folders(out));
+  for (const std::string& folder : made) {
+    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || ::fchown(fd.get(), owner->user, owner->group) != 0) return fail_errno(folder);
+  }
+  return {};
+}
+
+/// The content of `partial`, which itself stays ours: nobody else may change it before it is
+/// published.
+Result<void> hand_over(const std::string& partial, const Owner& owner) {
+  for (const std::string& name : TRY(names_in(partial)))
+    TRY(clean_tree(partial + "/" + name, owner));
+  return {};
+}
+
 /// Renames what lies in `partial` into `out`; takes it back if one cannot be.
 Result<void> publish(const std::string& partial, const std::string& out) {
   std::vector<std::string> done;
@@ -195,7 +217,7 @@ Result<void> check_output_folder(const std::string& path) {
 }
 
 Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
-                             bool only_if_any) {
+                             bool only_if_any, std::optional<Owner> owner) {
   std::stable_sort(hosts.begin(), hosts.end(), [](const HostResult& a, const HostResult& b) {
     return number_of(a.host) < number_of(b.host);
   });
@@ -205,12 +227,13 @@ Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& o
   });
   Merged merged;
   if (only_if_any && !any) return merged;
-  TRY(make_folders(out));
+  TRY(make_output_folder(out, owner));
   for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
     if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
       TRY(remove_tree(out + "/" + name));
   const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
   Result<void> done = gather(hosts, partial, failed);
+  if (done && owner) done = hand_over(partial, *owner);
   if (done) done = publish(partial, out);
   static_cast<void>(remove_tree(partial));
   if (!done) return done.error().in("output");

@@ -6,7 +6,7 @@
 
 #include "base/command.h"
 #include "base/fd.h"
-#include "engine/remove_tree.h"
+#include "base/remove_tree.h"
 
 namespace muster::platform {
 namespace {
@@ -16,8 +16,8 @@ struct Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
   ~Bench() {
-    static_cast<void>(engine::remove_tree(path));
-    if (!other.empty()) static_cast<void>(engine::remove_tree(other));
+    static_cast<void>(remove_tree(path));
+    if (!other.empty()) static_cast<void>(remove_tree(other));
   }
   void put(const std::string& file, const std::string& text) {
     const std::string full = path + "/" + file;
@@ -106,7 +106,7 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   }
   bench.other = *other;
   bench.put("algo-1/model/run.sh", std::string(3 << 20, 'x'));
-  REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 0750) == 0);
+  REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 04750) == 0);
   REQUIRE(::symlink("run.sh", (bench.path + "/algo-1/model/link").c_str()) == 0);
   const std::string out = *other + "/deep/out";
   REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false));
@@ -116,6 +116,33 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   CHECK(status.st_size == 3 << 20);
   REQUIRE(::lstat((out + "/model/link").c_str(), &status) == 0);
   CHECK(S_ISLNK(status.st_mode));
+}
+
+TEST_CASE("results: they are whose they shall be, with the folders that were made for them") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: needs root");
+    return;
+  }
+  Bench bench;
+  bench.put("algo-1/model/sub/file", "1");
+  bench.put("algo-1/output/data/x", "1");
+  REQUIRE(::symlink("/etc/passwd", (bench.path + "/algo-1/model/link").c_str()) == 0);
+  REQUIRE(make_folders(bench.path + "/mine"));
+  const std::string out = bench.path + "/mine/new/out";
+  REQUIRE(
+      merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false, Owner{1234, 5678}));
+  struct stat status {};
+  for (const char* name :
+       {"/..", "", "/model", "/model/sub", "/model/sub/file", "/model/link", "/output/data/x"}) {
+    CAPTURE(name);
+    REQUIRE(::lstat((out + name).c_str(), &status) == 0);
+    CHECK(status.st_uid == 1234);
+    CHECK(status.st_gid == 5678);
+  }
+  REQUIRE(::stat((bench.path + "/mine").c_str(), &status) == 0);
+  CHECK(status.st_uid == 0);
+  REQUIRE(::stat("/etc/passwd", &status) == 0);
+  CHECK(status.st_uid == 0);
 }
 
 TEST_CASE("results: a job without any file makes no folder unless one was asked for") {
