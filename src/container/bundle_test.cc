@@ -79,6 +79,7 @@ TEST_CASE("bundle: the host's own namespaces, name, root and control group") {
                            {{"type", "ipc"}},
                            {{"type", "uts"}},
                            {{"type", "mount"}},
+                           {{"type", "cgroup"}},
                            {{"type", "network"}, {"path", "/proc/7/fd/5"}}});
   CHECK(json["linux"]["namespaces"] == want);
   CHECK(json["process"]["terminal"] == false);
@@ -183,6 +184,20 @@ TEST_CASE("bundle: secrets and muster's own state are hidden") {
        {"/etc/shadow", "/etc/gshadow", "/root/.ssh", "/root/.aws", "/root/.config", "/root/.netrc",
         "/home/me/.ssh", "/state", "/srv/muster"})
     CHECK(has(masked, path));
+}
+
+TEST_CASE("bundle: what the kernel tells root of the whole machine is hidden") {
+  const Json linux = config()["linux"];
+  for (const char* path :
+       {"/proc/kcore", "/proc/keys", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup",
+        "/proc/slabinfo", "/proc/vmallocinfo", "/proc/kallsyms", "/proc/modules", "/proc/kmsg",
+        "/proc/dynamic_debug", "/sys/kernel/debug", "/sys/fs/bpf", "/sys/firmware"}) {
+    CAPTURE(path);
+    CHECK(has(linux["maskedPaths"], path));
+  }
+  for (const char* path :
+       {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"})
+    CHECK(has(linux["readonlyPaths"], path));
 }
 
 TEST_CASE("bundle: the environment is the host's, with the user's variables over it") {
