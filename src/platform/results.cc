@@ -192,6 +192,37 @@ Result<void> publish(const std::string& partial, const std::string& out) {
   return {};
 }
 
+/// A path that leads to an open folder, wherever it is by now.
+std::string path_of(const Fd& folder) {
+  return "/proc/self/fd/" + std::to_string(folder.get());
+}
+
+/// The error in the words of a person, who knows no descriptors.
+Error named(Error error, const std::string& held, const std::string& path) {
+  if (const std::size_t at = error.text.find(held); at != std::string::npos)
+    error.text.replace(at, held.size(), path);
+  return error;
+}
+
+Result<void> merge_into(const std::vector<HostResult>& hosts, const std::string& out, bool failed,
+                        const std::optional<Owner>& owner) {
+  for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
+    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
+      TRY(remove_tree(out + "/" + name));
+  const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
+  const Fd own(::open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Status status{};
+  if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
+  if (status.st_uid != ::geteuid())
+    return fail(Errc::denied, partial + ": somebody else put another folder there");
+  Result<void> done = gather(hosts, path_of(own), failed);
+  if (done && owner) done = hand_over(path_of(own), *owner);
+  if (done) done = publish(path_of(own), out);
+  static_cast<void>(remove_tree(partial));
+  if (!done) return named(done.error(), path_of(own), out);
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_output_folder(const std::string& path) {
@@ -228,15 +259,13 @@ Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& o
   Merged merged;
   if (only_if_any && !any) return merged;
   TRY(make_output_folder(out, owner));
-  for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
-    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
-      TRY(remove_tree(out + "/" + name));
-  const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
-  Result<void> done = gather(hosts, partial, failed);
-  if (done && owner) done = hand_over(partial, *owner);
-  if (done) done = publish(partial, out);
-  static_cast<void>(remove_tree(partial));
-  if (!done) return done.error().in("output");
+  // Whose folder it lies in can put links in the way of every path: from here on the folders are
+  // held, and reached by their descriptors.
+  const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place) return fail_errno("output: " + out);
+  const std::string held = path_of(place);
+  Result<void> done = merge_into(hosts, held, failed, owner);
+  if (!done) return named(done.error(), held, out).in("output");
   merged.written = true;
   if (failed && is_folder(out + "/failure"))
     for (const std::string& name : TRY(names_in(out + "/failure")))

@@ -4,6 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
 #include "base/command.h"
 #include "base/fd.h"
 #include "base/remove_tree.h"
@@ -143,6 +148,34 @@ TEST_CASE("results: they are whose they shall be, with the folders that were mad
   CHECK(status.st_uid == 0);
   REQUIRE(::stat("/etc/passwd", &status) == 0);
   CHECK(status.st_uid == 0);
+}
+
+TEST_CASE("results: whoever owns the output folder cannot lead the merge elsewhere") {
+  Bench bench;
+  const std::string out = bench.path + "/out";
+  REQUIRE(make_folders(bench.path + "/precious"));
+  std::atomic<bool> over = false;
+  std::thread swapper([&] {  // As soon as the hidden folder is there, a link stands in its place.
+    for (int number = 0; !over;) {
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(out, none)) {
+        const std::string path = entry.path();
+        if (path.find("/.muster-partial-") == std::string::npos || entry.is_symlink(none)) continue;
+        const std::string away = bench.path + "/away-" + std::to_string(++number);
+        if (::rename(path.c_str(), away.c_str()) == 0)
+          static_cast<void>(!::symlink((bench.path + "/precious").c_str(), path.c_str()));
+      }
+    }
+  });
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < 5; ++i)
+      bench.put("algo-" + std::to_string(i + 1) + "/model/f" + std::to_string(i), "x");
+    static_cast<void>(bench.merge({"algo-1", "algo-2", "algo-3", "algo-4", "algo-5"}));
+    static_cast<void>(remove_tree(out));
+  }
+  over = true;
+  swapper.join();
+  CHECK(std::filesystem::is_empty(bench.path + "/precious"));
 }
 
 TEST_CASE("results: a job without any file makes no folder unless one was asked for") {
