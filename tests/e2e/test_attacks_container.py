@@ -10,6 +10,7 @@ import pathlib
 import platform
 import re
 import shutil
+import textwrap
 
 import pytest
 
@@ -143,3 +144,100 @@ def test_only_the_hosts_own_processes_are_seen(told):
 
 def test_inits_root_is_the_hosts_own(told):
     assert len(set(told["root"])) == 1
+
+
+# Each in a job of its own: it may not live to tell. {what: its lines}
+RAGES = {
+    "removes all that it sees": """
+        import shutil
+        for folder in ("/etc", "/usr/local/bin", "/opt/ml", "/proc", "/sys", "/run"):
+            shutil.rmtree(folder, ignore_errors=True)
+    """,
+    "takes all rights from all that it sees": """
+        for start in ("/etc", "/opt/ml", "/run", "/dev"):
+            for top, folders, names in os.walk(start):
+                for name in [*folders, *names]:
+                    try:
+                        os.chmod(os.path.join(top, name), 0)
+                    except OSError:
+                        pass
+        for folder in ("/", "/usr", "/usr/bin", "/opt"):
+            os.chmod(folder, 0)
+    """,
+    "kills all that it sees": "os.kill(-1, signal.SIGKILL)",
+    "kills init": "[os.kill(1, number) for number in range(1, 65) if number != signal.SIGTERM]",
+    "writes noise to the steward's stream": """
+        for fd in range(3, 10):
+            try:
+                stream = os.open(f"/proc/1/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+                os.write(stream, os.urandom(60000))
+            except OSError:
+                pass
+    """,
+    "writes the largest frames to every stream of every process": """
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            for fd in range(3, 10):
+                try:
+                    stream = os.open(f"/proc/{pid}/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+                    os.write(stream, b"\\xff\\xff\\xff\\x7f\\x01" * 10000)
+                except OSError:
+                    pass
+    """,
+    "forges its host's end": """
+        payload = json.dumps({"outcome": {"kind": "exited", "number": 0}}).encode()
+        for kind in range(256):
+            try:
+                stream = os.open("/proc/1/fd/3", os.O_WRONLY | os.O_NONBLOCK)
+                os.write(stream, struct.pack("<IB", len(payload) + 1, kind) + payload)
+            except OSError:
+                pass
+    """,
+    "traces init into its program": """
+        libc = ctypes.CDLL(None)
+        if libc.ptrace(16, 1, 0, 0) == 0:
+            os.waitpid(1, 0x40000000)
+        libc.ptrace(7, 1, 0, 0)
+    """,
+    "opens descriptors and processes without end": """
+        held = []
+        try:
+            while len(held) < 200000:
+                held.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            pass
+        for _ in range(300):
+            if os.fork() == 0:
+                signal.pause()
+    """,
+    "hides in sessions that ignore every signal": """
+        for _ in range(20):
+            if os.fork() == 0:
+                os.setsid()
+                for number in set(range(1, 65)) - {9, 19, 32, 33}:
+                    signal.signal(number, signal.SIG_IGN)
+                for fd in range(64):
+                    try:
+                        os.close(fd)
+                    except OSError:
+                        pass
+                while True:
+                    signal.pause()
+    """,
+    "makes folders where the steward looks": """
+        for name in ("/opt/ml/input", "/opt/ml/code", "/opt/ml/model", "/opt/ml/output"):
+            os.rename(name, name + "-was")
+            os.symlink("/", name)
+    """,
+}
+
+
+@pytest.mark.parametrize("what", RAGES)
+def test_a_host_that_rages_ends_and_harms_nobody(machine, what):
+    head = "import ctypes, json, os, signal, struct, sys\n"
+    before = what_must_not_change()
+    process = machine.fit(head + textwrap.dedent(RAGES[what]) + "\nsys.stdout.flush()\n")
+    assert process.wait(GUARD_SECONDS) is not None, process.text
+    assert what_must_not_change() == before
+    assert not machine.jobs(), process.text
+    for path in ("/etc/passwd", "/usr/bin/env", "/opt", "/root"):
+        assert os.path.exists(path)
