@@ -123,7 +123,7 @@ Result<void> remove_tree(const std::string& path) {
   if (!parent && errno == ENOENT) return {};
   if (!parent) return fail_errno(above);
   const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
-  const Result<void> removed = remove_tree_at(parent.get(), path.substr(start, end + 1 - start));
+  Result<void> removed = remove_tree_at(parent.get(), path.substr(start, end + 1 - start));
   if (removed || slash == std::string::npos) return removed;
   return Error{removed.error().code, above + removed.error().text};
 }
