@@ -5,7 +5,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "container/id_map.h"
 #include "container/network.h"
+#include "container/rootfs.h"
 #include "container/seccomp.h"
 #include "job/host_settings.h"
 
@@ -43,12 +45,6 @@ const char* const masked_kernel_paths[] = {
 const char* const readonly_kernel_paths[] = {"/proc/bus",      "/proc/fs",  "/proc/irq",
                                              "/proc/pressure", "/proc/sys", "/proc/sysrq-trigger"};
 
-const char* const home_secrets[] = {".ssh",    ".aws",  ".config", ".netrc",           ".gnupg",
-                                    ".docker", ".kube", ".azure",  ".git-credentials", ".pypirc"};
-const char* const machine_secrets[] = {"/etc/shadow",   "/etc/shadow-",     "/etc/gshadow",
-                                       "/etc/gshadow-", "/etc/ssl/private", "/etc/ssh",
-                                       "/etc/sudoers",  "/etc/sudoers.d",   "/etc/krb5.keytab"};
-
 template <std::size_t count>
 Json list(const char* const (&items)[count]) {
   Json json = Json::array();
@@ -62,13 +58,9 @@ Json mount(const std::string& destination, const char* type, const char* source,
       {"destination", destination}, {"type", type}, {"source", source}, {"options", options}};
 }
 
-/// Read-only binds are not recursive: a read-only flag would not reach mounts inside (it does with
-/// "rro" only, from Linux 5.12).
-Json bind_mount(const std::string& destination, const std::string& source, bool read_only) {
-  const std::vector<std::string> options =
-      read_only ? std::vector<std::string>{"bind", "rprivate", "ro", "nosuid", "nodev"}
-                : std::vector<std::string>{"rbind", "rprivate", "rw", "nosuid", "nodev"};
-  return mount(destination, "bind", source.c_str(), options);
+Json bind_mount(const Bind& bind, std::size_t number) {
+  return mount(bind.target, "bind", shown_place(number).c_str(),
+               {"bind", "rprivate", bind.read_only ? "ro" : "rw", "nosuid", "nodev"});
 }
 
 /// True where a program of the user's is started in place of `train`.
@@ -76,10 +68,8 @@ bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
   return facts.args.empty() && !spec.spec.entrypoint.empty();
 }
 
-/// In the order they are made: what stands inside another comes after it.
 Json mounts(const job::HostSpec& spec, const Facts& facts) {
   const std::string shm_size = "size=" + std::to_string(spec.spec.shm_bytes);
-  const std::string etc = bundle_folder(spec);
   Json all = Json::array({
       mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}),
       mount("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=64k"}),
@@ -91,19 +81,8 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
       mount("/tmp", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777"}),
       mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", "size=64m"}),
   });
-  for (const std::string& path : facts.read_only_binds) all.push_back(bind_mount(path, path, true));
-  if (has_own_entry(spec, facts))
-    all.push_back(bind_mount(job::host_settings_path, etc + "/settings", true));
-  all.push_back(bind_mount("/etc/hosts", etc + "/hosts", true));
-  all.push_back(bind_mount("/etc/hostname", etc + "/hostname", true));
-  all.push_back(bind_mount("/etc/resolv.conf", etc + "/resolv.conf", true));
-  all.push_back(bind_mount("/opt/ml", ml_folder(spec), false));
-  if (!spec.spec.checkpoint_url.empty() && spec.spec.checkpoint_path != job::checkpoints_path)
-    all.push_back(bind_mount(spec.spec.checkpoint_path, ml_folder(spec) + "/checkpoints", false));
-  all.push_back(bind_mount(sm_path, facts.program, true));
-  all.push_back(bind_mount(train_path, facts.program, true));
-  all.push_back(bind_mount(key_path, spec.key_file, true));
-  if (!spec.spec.s3.ca_file.empty()) all.push_back(bind_mount(ca_path, spec.spec.s3.ca_file, true));
+  std::size_t number = 0;
+  for (const Bind& bind : binds(spec, facts)) all.push_back(bind_mount(bind, number++));
   return all;
 }
 
@@ -151,20 +130,27 @@ Json resources(const job::HostSpec& spec) {
 
 Json linux_part(const job::HostSpec& spec, const Facts& facts) {
   Json masked = list(masked_kernel_paths);
-  for (const std::string& path : hidden_paths(spec, facts)) masked.push_back(path);
+  for (const std::string& path : facts.masks) masked.push_back(path);
   Json namespaces =
       Json::array({Json{{"type", "pid"}}, Json{{"type", "ipc"}}, Json{{"type", "uts"}},
                    Json{{"type", "mount"}}, Json{{"type", "cgroup"}}});
   Json net{{"type", "network"}};
   if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
   namespaces.push_back(std::move(net));
-  return Json{{"cgroupsPath", cgroup_path(spec)},
-              {"resources", resources(spec)},
-              {"namespaces", namespaces},
-              {"rootfsPropagation", "private"},
-              {"maskedPaths", masked},
-              {"readonlyPaths", list(readonly_kernel_paths)},
-              {"seccomp", seccomp_profile()}};
+  Json linux{{"cgroupsPath", cgroup_path(spec)},
+             {"resources", resources(spec)},
+             {"namespaces", namespaces},
+             {"rootfsPropagation", "private"},
+             {"maskedPaths", masked},
+             {"readonlyPaths", list(readonly_kernel_paths)},
+             {"seccomp", seccomp_profile()}};
+  if (facts.user_namespace.empty()) return linux;
+  const Json ids =
+      Json::array({Json{{"containerID", 0}, {"hostID", facts.first_id}, {"size", ids_per_job}}});
+  linux["namespaces"].push_back(Json{{"type", "user"}, {"path", facts.user_namespace}});
+  linux["uidMappings"] = ids;
+  linux["gidMappings"] = ids;
+  return linux;
 }
 
 Json group_json(const job::HostGroup& group, const std::vector<std::string>& hosts) {
@@ -199,10 +185,29 @@ std::string cgroup_path(const job::HostSpec& spec) {
   return "/muster/" + spec.spec.name + "/" + spec.host;
 }
 
+std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
+  std::vector<Bind> all;
+  for (const std::string& path : facts.binds) all.push_back({path, path});
+  const std::string etc = bundle_folder(spec);
+  if (has_own_entry(spec, facts)) all.push_back({etc + "/settings", job::host_settings_path});
+  for (const char* name : {"/hosts", "/hostname", "/resolv.conf"})
+    all.push_back({etc + name, std::string("/etc") + name});
+  const std::string ml = ml_folder(spec);
+  all.push_back({ml, "/opt/ml", false});
+  for (const std::string& name : facts.staged)
+    all.push_back({ml + name, "/opt/ml" + name, false, false});
+  if (!spec.spec.checkpoint_url.empty() && spec.spec.checkpoint_path != job::checkpoints_path)
+    all.push_back({ml + "/checkpoints", spec.spec.checkpoint_path, false});
+  for (const char* path : {sm_path, train_path}) all.push_back({facts.program, path});
+  all.push_back({spec.key_file, key_path});
+  if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
+  return all;
+}
+
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {
   return to_text(Json{{"ociVersion", "1.0.2"},
                       {"process", process(spec, facts)},
-                      {"root", {{"path", root_folder(spec)}, {"readonly", false}}},
+                      {"root", {{"path", host_root()}, {"readonly", false}}},
                       {"hostname", spec.host},
                       {"mounts", mounts(spec, facts)},
                       {"linux", linux_part(spec, facts)}});
@@ -278,15 +283,6 @@ std::string host_settings(const job::HostSpec& spec) {
   // use the number for something else.
   env["MUSTER_STEWARD_FD"] = "/proc/1/fd/" + std::to_string(steward_stream_fd);
   return job::take_host_settings(env);
-}
-
-std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& facts) {
-  std::vector<std::string> paths(std::begin(machine_secrets), std::end(machine_secrets));
-  for (const std::string& home : facts.homes)
-    for (const char* secret : home_secrets) paths.push_back(home + "/" + secret);
-  paths.push_back(spec.state_folder);
-  paths.insert(paths.end(), spec.spec.hidden.begin(), spec.spec.hidden.end());
-  return paths;
 }
 
 }  // namespace muster::container

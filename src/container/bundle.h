@@ -12,13 +12,29 @@ namespace muster::container {
 
 /// What a bundle depends on besides the specification: facts of the machine and of the steward.
 struct Facts {
-  std::string program;                       ///< The running `sm`; bind-mounted as sm and train.
-  std::string network_namespace;             ///< A path that opens it, valid in the runtime's view.
-  std::vector<std::string> homes;            ///< Home folders whose secrets are hidden.
-  std::vector<std::string> read_only_binds;  ///< Absolute; not inside each other.
-  std::uint64_t open_files_max = 1024;       ///< The steward's own hard limit.
+  std::string program;              ///< The running `sm`; bind-mounted as sm and train.
+  std::string network_namespace;    ///< A path that opens it, valid in the runtime's view.
+  std::string user_namespace;       ///< Likewise; empty: the machine's own users.
+  std::uint32_t first_id = 0;       ///< With a user namespace: the machine's number of its root.
+  std::vector<std::string> binds;   ///< RootView::binds.
+  std::vector<std::string> masks;   ///< Paths in the host that are covered, if they exist.
+  std::vector<std::string> staged;  ///< Below /opt/ml, file systems of their own: "/code".
+  std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
 };
+
+/// One file or folder of the machine that a host sees.
+struct Bind {
+  std::string source;
+  std::string target;
+  bool read_only = true;
+  bool translated = true;  ///< See mount_bind(). False: owners are the host's already.
+
+  bool operator==(const Bind&) const = default;
+};
+/// In the order that they are mounted in: what stands inside another comes after it. The bundle
+/// finds the i-th at shown_place(i). Pure.
+std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts);
 
 /// Descriptors of the container's first process, besides 0 to 2.
 constexpr int steward_stream_fd = 3;  ///< Write end of the steward stream.
@@ -26,7 +42,7 @@ constexpr int lifeline_fd = 4;        ///< Read end; end of file when the stewar
 constexpr int preserved_fds = 2;
 
 /// Places inside a host_folder.
-std::string root_folder(const job::HostSpec& spec);    ///< The container's root is mounted here.
+std::string root_folder(const job::HostSpec& spec);    ///< What a host writes at its root.
 std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
 std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets
 /// "<job>-algo-K", the runtime's name of the container.
@@ -54,8 +70,5 @@ Env host_environment(const job::HostSpec& spec);
 /// The MUSTER_* part of it as a file beside config.json, "settings", for a host with an entry point
 /// of its own: job/host_settings.h. Pure.
 std::string host_settings(const job::HostSpec& spec);
-
-/// Paths that a host must not see, whether they exist or not. Pure.
-std::vector<std::string> hidden_paths(const job::HostSpec& spec, const Facts& facts);
 
 }  // namespace muster::container

@@ -9,6 +9,7 @@
 #include "container/cgroup.h"
 #include "container/machine.h"
 #include "container/network.h"
+#include "container/rootfs.h"
 #include "container/runtime.h"
 #include "job/host_settings.h"
 
@@ -39,8 +40,9 @@ Facts facts() {
   Facts facts;
   facts.program = "/opt/sm";
   facts.network_namespace = "/proc/7/fd/5";
-  facts.homes = {"/root", "/home/me"};
-  facts.read_only_binds = {"/tmp/venv"};
+  facts.binds = {"/tmp/venv"};
+  facts.masks = {"/data/server"};
+  facts.staged = {"/input/data/train"};
   facts.open_files_max = 20000;
   return facts;
 }
@@ -49,10 +51,21 @@ Json config() {
   return *parse_json(bundle_config(two_hosts(), facts()));
 }
 
+/// What the bundle of `spec` shows at a path of the host's; empty for nothing.
+std::string source_of(const job::HostSpec& spec, const std::string& target) {
+  for (const Bind& bind : binds(spec, facts()))
+    if (bind.target == target) return bind.source;
+  return {};
+}
+
 Json mount_at(const Json& config, const std::string& destination) {
   for (const Json& mount : config["mounts"])
     if (mount["destination"] == destination) return mount;
   return nullptr;
+}
+
+bool has_item(const Json& list, const Json& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
 }
 
 bool has(const Json& list, const char* item) {
@@ -73,7 +86,7 @@ std::string ruling(const Json& seccomp, const char* name) {
 TEST_CASE("bundle: the host's own namespaces, name, root and control group") {
   const Json json = config();
   CHECK(json["hostname"] == "algo-2");
-  CHECK(json["root"]["path"] == "/state/jobs/demo/algo-2/root");
+  CHECK(json["root"]["path"] == host_root());
   CHECK(json["linux"]["cgroupsPath"] == "/muster/demo/algo-2");
   Json want = Json::array({{{"type", "pid"}},
                            {{"type", "ipc"}},
@@ -149,7 +162,9 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
   CHECK(has(mount_at(json, "/dev/shm")["options"], "size=4096000"));
   CHECK(mount_at(json, "/tmp")["type"] == "tmpfs");
   CHECK(mount_at(json, "/run")["type"] == "tmpfs");
-  CHECK(mount_at(json, "/opt/ml")["source"] == "/state/jobs/demo/algo-2/ml");
+  CHECK(source_of(two_hosts(), "/opt/ml") == "/state/jobs/demo/algo-2/ml");
+  CHECK(source_of(two_hosts(), "/opt/ml/input/data/train") ==
+        "/state/jobs/demo/algo-2/ml/input/data/train");
   CHECK(has(mount_at(json, "/opt/ml")["options"], "rw"));
   for (const char* path : {"/usr/local/bin/sm", "/usr/local/bin/train", "/tmp/venv", "/etc/hosts",
                            "/run/muster/job.key"}) {
@@ -157,13 +172,13 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
     CHECK(mount_at(json, path)["type"] == "bind");
     CHECK(has(mount_at(json, path)["options"], "ro"));
   }
-  for (const char* path : {"/opt/ml", "/usr/local/bin/sm", "/tmp/venv", "/tmp", "/run", "/dev/shm"})
+  for (const char* path : {"/tmp", "/run", "/dev/shm"})
     for (const char* flag : {"nosuid", "nodev"}) {
       CAPTURE(path);
       CHECK(has(mount_at(json, path)["options"], flag));
     }
-  CHECK(mount_at(json, "/usr/local/bin/train")["source"] == "/opt/sm");
-  CHECK(mount_at(json, "/run/muster/job.key")["source"] == "/state/jobs/demo/key");
+  CHECK(source_of(two_hosts(), "/usr/local/bin/train") == "/opt/sm");
+  CHECK(source_of(two_hosts(), "/run/muster/job.key") == "/state/jobs/demo/key");
 }
 
 TEST_CASE("bundle: a mount inside another comes after it") {
@@ -176,14 +191,28 @@ TEST_CASE("bundle: a mount inside another comes after it") {
   }
 }
 
-TEST_CASE("bundle: secrets and muster's own state are hidden") {
-  job::HostSpec spec = two_hosts();
-  spec.spec.hidden = {"/srv/muster"};
-  const Json masked = parse_json(bundle_config(spec, facts()))->at("linux")["maskedPaths"];
-  for (const char* path :
-       {"/etc/shadow", "/etc/gshadow", "/root/.ssh", "/root/.aws", "/root/.config", "/root/.netrc",
-        "/home/me/.ssh", "/state", "/srv/muster"})
-    CHECK(has(masked, path));
+TEST_CASE("bundle: what is shown stands where the steward mounts it, in order") {
+  const Json json = config();
+  std::size_t number = 0;
+  for (const Bind& bind : binds(two_hosts(), facts())) {
+    const Json mount = mount_at(json, bind.target);
+    CHECK(mount["source"] == shown_place(number++));
+    CHECK(has(mount["options"], "nosuid"));
+    CHECK(has(mount["options"], "nodev"));
+  }
+  CHECK(has(json["linux"]["maskedPaths"], "/data/server"));
+}
+
+TEST_CASE("bundle: root of a host is nobody on the machine") {
+  Facts with = facts();
+  with.user_namespace = "/proc/7/fd/6";
+  with.first_id = 1879048192;
+  const Json json = parse_json(bundle_config(two_hosts(), with))->at("linux");
+  CHECK(has_item(json["namespaces"], {{"type", "user"}, {"path", "/proc/7/fd/6"}}));
+  const Json ids = Json::array({{{"containerID", 0}, {"hostID", 1879048192}, {"size", 65536}}});
+  CHECK(json["uidMappings"] == ids);
+  CHECK(json["gidMappings"] == ids);
+  CHECK(!config()["linux"].contains("uidMappings"));
 }
 
 TEST_CASE("bundle: what the kernel tells root of the whole machine is hidden") {
@@ -220,7 +249,7 @@ TEST_CASE("bundle: an entry point of the job's own finds nothing of muster's in 
   for (const std::string variable : json["process"]["env"])
     CHECK_FALSE(variable.starts_with("MUSTER_"));
   CHECK(has(json["process"]["env"], "FLAG=a b"));
-  CHECK(mount_at(json, "/run/muster/settings")["source"] == bundle_folder(spec) + "/settings");
+  CHECK(source_of(spec, "/run/muster/settings") == bundle_folder(spec) + "/settings");
   const Env told = *job::with_host_settings({}, host_settings(spec));
   CHECK(told.at("MUSTER_JOB_KEY_FILE") == "/run/muster/job.key");
   CHECK(told.at("MUSTER_STEWARD_FD") == "/proc/1/fd/3");
@@ -279,7 +308,7 @@ TEST_CASE("bundle: roots to trust are there, and the user's own win") {
   spec.spec.s3.ca_file = "/data/ca.pem";
   CHECK(host_environment(spec)["AWS_CA_BUNDLE"] == "/run/muster/ca.pem");
   const Json mount = mount_at(*parse_json(bundle_config(spec, facts())), "/run/muster/ca.pem");
-  CHECK(mount["source"] == "/data/ca.pem");
+  CHECK(source_of(spec, "/run/muster/ca.pem") == "/data/ca.pem");
   CHECK(has(mount["options"], "ro"));
   spec.spec.environment["AWS_CA_BUNDLE"] = "/mine.pem";
   CHECK(host_environment(spec)["AWS_CA_BUNDLE"] == "/mine.pem");
@@ -309,21 +338,10 @@ TEST_CASE("machine: mount points are read with their odd characters") {
   CHECK(points == std::vector<std::string>{"/", "/mnt/a b"});
 }
 
-TEST_CASE("machine: what a copy of the root does not show") {
+TEST_CASE("machine: mounts inside of a folder") {
   const std::vector<std::string> points = {"/", "/proc", "/home", "/dev/shm"};
-  struct {
-    const char* path;
-    bool want;
-  } const cases[] = {{"/usr/bin", false}, {"/home/me/venv", true}, {"/home", true},
-                     {"/homes/x", false}, {"/tmp/clone", true},    {"/tmpx", false},
-                     {"/run/user", true}, {"/proc/1", false},      {"/root/.pyenv", false}};
-  for (const auto& c : cases) {
-    CAPTURE(c.path);
-    CHECK(outside_root(c.path, points) == c.want);
-  }
   CHECK(has_mounts_inside("/dev", points));
   CHECK(!has_mounts_inside("/home", points));
-  CHECK(outermost({"/a/b", "/a", "/ab", "/a"}) == std::vector<std::string>{"/a", "/ab"});
 }
 
 TEST_CASE("runtime: the reason is the last error in runc's log") {
@@ -356,8 +374,7 @@ TEST_CASE("bundle: entry point and arguments stand in train's place, checkpoints
   spec.spec.checkpoint_path = "/data/ck";
   CHECK(mount_at(*parse_json(bundle_config(spec, facts())), "/data/ck") == nullptr);
   spec.spec.checkpoint_url = "s3://b/ck";
-  CHECK(mount_at(*parse_json(bundle_config(spec, facts())), "/data/ck")["source"] ==
-        "/state/jobs/demo/algo-2/ml/checkpoints");
+  CHECK(source_of(spec, "/data/ck") == "/state/jobs/demo/algo-2/ml/checkpoints");
 }
 
 }  // namespace

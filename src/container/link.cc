@@ -81,9 +81,9 @@ Result<int> Request::send() {
   return -reply.error;
 }
 
-Result<void> outcome(const Result<int>& sent, const std::string& what, int fine = 0) {
+Result<void> outcome(const Result<int>& sent, const std::string& what) {
   if (!sent) return sent.error().in(what);
-  if (*sent == 0 || *sent == fine) return {};
+  if (*sent == 0) return {};
   errno = *sent;
   return fail_errno(what);
 }
@@ -130,20 +130,7 @@ Result<void> make_bridge(const std::string& name) {
   const std::size_t info = request.begin(IFLA_LINKINFO);
   request.attribute(IFLA_INFO_KIND, "bridge");
   request.end(info);
-  return outcome(request.send(), "bridge " + name, EEXIST);
-}
-
-Result<void> set_alias(const std::string& name, std::string_view alias) {
-  Request request(RTM_NEWLINK, 0);
-  request.text(IFLA_IFNAME, name);
-  request.attribute(IFLA_IFALIAS, alias.substr(0, 255));
-  return outcome(request.send(), "alias of " + name);
-}
-
-Result<void> delete_link(const std::string& name) {
-  Request request(RTM_DELLINK, 0);
-  request.text(IFLA_IFNAME, name);
-  return outcome(request.send(), "removing " + name, ENODEV);
+  return outcome(request.send(), "bridge " + name);
 }
 
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name) {

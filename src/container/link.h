@@ -11,12 +11,8 @@ namespace muster::container {
 
 /// Makes a pair of virtual cables' ends: `name` here, `peer` in the namespace of `namespace_fd`.
 Result<void> make_cable(const std::string& name, const std::string& peer, int namespace_fd);
-/// Makes a bridge; fine if it is there already.
+/// Makes a bridge.
 Result<void> make_bridge(const std::string& name);
-/// Up to 255 bytes of text that ip(8) shows as the link's alias.
-Result<void> set_alias(const std::string& name, std::string_view alias);
-/// Fine if there is none.
-Result<void> delete_link(const std::string& name);
 
 /// Through a socket of the namespace that is meant (any AF_INET socket made inside it).
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 #include <system_error>
 
 #include "base/fd.h"
+#include "base/private_folders.h"
 #include "base/text.h"
 
 namespace muster::container {
@@ -16,20 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int links_max = 40;
-
-/// A host has file systems of its own here.
-constexpr std::string_view own_folders[] = {"/tmp", "/run", "/var/run", "/dev/shm"};
-/// The kernel's, which every host gets anew.
-constexpr std::string_view kernel_folders[] = {"/proc", "/sys", "/dev"};
-/// Programs live here; where one is a file system of its own, hosts need it as a whole.
-constexpr const char* program_folders[] = {"/usr", "/opt",   "/bin", "/sbin",
-                                           "/lib", "/lib64", "/etc"};
-
-bool is_inside(std::string_view path, std::string_view folder) {
-  return path == folder ||
-         (path.size() > folder.size() && path.substr(0, folder.size()) == folder &&
-          (folder == "/" || path[folder.size()] == '/'));
-}
 
 /// mountinfo writes space, tab, newline and backslash as \ooo.
 std::string decoded(std::string_view word) {
@@ -80,25 +66,47 @@ void follow(fs::path program, std::vector<std::string>& folders) {
   if (!code) folders.push_back(prefix_of(real));
 }
 
-/// Each path that a host would not see, by its own name and by its real one.
-void add_outside(const std::string& path, const std::vector<std::string>& points,
-                 std::vector<std::string>& binds) {
+/// True for a path below a link at the machine's root, as /bin/x where /bin leads to /usr/bin:
+/// hosts have the link, and what it leads to.
+bool is_below_top_link(const fs::path& path) {
   std::error_code code;
-  const fs::path real = fs::canonical(path, code);
-  if (code) return;  // Does not exist: nothing to show.
-  for (const std::string& name : {fs::path(path).lexically_normal().string(), real.string()})
-    if (outside_root(name, points)) binds.push_back(name);
+  return fs::is_symlink("/" + (++path.begin())->string(), code);
+}
+
+/// What is to be seen of the machine, by its own name and by its real one.
+class Wanted {
+ public:
+  void add(const std::string& path) {
+    std::error_code code;
+    const fs::path real = fs::canonical(path, code);
+    if (code) return;  // Does not exist: nothing to show.
+    paths_.push_back(real);
+    const fs::path own = fs::path(path).lexically_normal();
+    if (own != real && own.has_relative_path() && !is_below_top_link(own)) paths_.push_back(own);
+  }
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+std::string real_path(const std::string& path) {
+  std::error_code code;
+  const fs::path real = fs::weakly_canonical(path, code);
+  return code ? path : real.string();
 }
 
 std::vector<std::string> homes(const Env& env) {
-  std::set<std::string> found{"/root"};
+  std::vector<std::string> found{"/root"};
   const Env::const_iterator home = env.find("HOME");
   if (home != env.end() && home->second.size() > 1 && home->second[0] == '/')
-    found.insert(home->second);
+    found.push_back(home->second);
+  for (const std::string& told : homes_in(read_file("/etc/passwd").value_or("")))
+    found.push_back(told);
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator("/home", code))
-    found.insert(entry.path());
-  return {found.begin(), found.end()};
+    found.push_back(entry.path());
+  return outermost(std::move(found));
 }
 
 }  // namespace
@@ -112,29 +120,9 @@ std::vector<std::string> mount_points(std::string_view mountinfo) {
   return points;
 }
 
-bool outside_root(std::string_view path, const std::vector<std::string>& mount_points) {
-  for (const std::string_view folder : own_folders)
-    if (is_inside(path, folder)) return true;
-  for (const std::string_view folder : kernel_folders)
-    if (is_inside(path, folder)) return false;
-  return std::any_of(mount_points.begin(), mount_points.end(), [&](const std::string& point) {
-    return point != "/" && is_inside(path, point);
-  });
-}
-
-std::vector<std::string> outermost(std::vector<std::string> paths) {
-  std::sort(paths.begin(), paths.end());
-  std::vector<std::string> kept;
-  for (const std::string& path : paths)
-    if (std::none_of(kept.begin(), kept.end(),
-                     [&](const std::string& folder) { return is_inside(path, folder); }))
-      kept.push_back(path);
-  return kept;
-}
-
 bool has_mounts_inside(std::string_view folder, const std::vector<std::string>& mount_points) {
   return std::any_of(mount_points.begin(), mount_points.end(), [&](const std::string& point) {
-    return point != folder && is_inside(point, folder);
+    return point != folder && is_in(point, folder);
   });
 }
 
@@ -153,24 +141,28 @@ std::vector<std::string> interpreter_folders(const std::string& python) {
   return folders;
 }
 
-Result<Facts> machine_facts(const job::HostSpec& spec, const Env& env) {
+Result<Machine> read_machine(const job::HostSpec& spec, const Env& env) {
   const std::string mountinfo = TRY(read_file("/proc/self/mountinfo"));
-  const std::vector<std::string> points = mount_points(mountinfo);
-  Facts facts;
-  facts.program = TRY(own_program());
-  facts.homes = homes(env);
-  std::vector<std::string> binds;
-  for (const char* folder : program_folders) add_outside(folder, points, binds);
+  const std::vector<std::string> home_folders = homes(env);
+  Wanted wanted;
+  for (const std::string& name : program_folders) wanted.add("/" + name);
   for (const std::string& folder : split(spec.spec.path, ':'))
-    if (!folder.empty() && folder[0] == '/') add_outside(folder, points, binds);
+    if (!folder.empty() && folder[0] == '/')
+      for (const std::string& place : program_places(folder, home_folders)) wanted.add(place);
   if (!spec.spec.python.empty())
-    for (const std::string& folder : interpreter_folders(spec.spec.python))
-      add_outside(folder, points, binds);
-  for (const std::string& path : spec.spec.read_only_binds) add_outside(path, points, binds);
-  facts.read_only_binds = outermost(std::move(binds));
+    for (const std::string& folder : interpreter_folders(spec.spec.python)) wanted.add(folder);
+  for (const std::string& path : spec.spec.read_only_binds) wanted.add(path);
+  Machine machine;
+  machine.program = TRY(own_program());
+  machine.muster_folders = TRY(private_folders(private_folder_register));
+  machine.muster_folders.push_back(real_path(spec.state_folder));
+  for (const std::string& path : spec.spec.hidden)
+    machine.muster_folders.push_back(real_path(path));
+  machine.view =
+      root_view(wanted.paths(), home_folders, machine.muster_folders, mount_points(mountinfo));
   struct rlimit open_files {};
-  if (::getrlimit(RLIMIT_NOFILE, &open_files) == 0) facts.open_files_max = open_files.rlim_max;
-  return facts;
+  if (::getrlimit(RLIMIT_NOFILE, &open_files) == 0) machine.open_files_max = open_files.rlim_max;
+  return machine;
 }
 
 }  // namespace muster::container

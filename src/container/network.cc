@@ -2,93 +2,117 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "base/text.h"
+#include "container/id_map.h"
 #include "container/link.h"
 #include "loop/http.h"
 
 namespace muster::container {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* links_folder = "/sys/class/net";
-constexpr std::size_t bridge_name_bytes = 10;
-constexpr std::string_view alias_start = "muster ";
 constexpr std::string_view loopback_start = "127.";
 
-struct NewNamespace {
-  Fd name_space;
-  Fd socket;  ///< Made inside: requests through it are about the namespace's interfaces.
+/// The calling thread in another network namespace, until this goes.
+class Visit {
+ public:
+  static Result<Visit> begin(int name_space) {
+    Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (!home) return fail_errno("/proc/thread-self/ns/net");
+    if (::setns(name_space, CLONE_NEWNET) != 0) return fail_errno("entering a network namespace");
+    return Visit(std::move(home));
+  }
+  Visit(Visit&&) noexcept = default;
+  Visit& operator=(Visit&&) = delete;
+  ~Visit() {
+    if (home_)
+      CHECK_THAT(::setns(home_.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
+  }
+
+ private:
+  explicit Visit(Fd home) : home_(std::move(home)) {}
+  Fd home_;
 };
 
-Result<NewNamespace> visit_new_namespace() {
-  const Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  if (!home) return fail_errno("/proc/thread-self/ns/net");
-  if (::unshare(CLONE_NEWNET) != 0) return fail_errno("a network namespace");
-  NewNamespace made;
-  made.name_space = Fd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  made.socket = Fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const bool whole = made.name_space && made.socket;
-  const Error error = whole ? Error{} : fail_errno("a network namespace");
-  CHECK_THAT(::setns(home.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
-  if (!whole) return error;
-  return made;
+/// Any socket of a namespace: requests through it are about that namespace's interfaces.
+Result<Fd> any_socket() {
+  Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket");
+  return socket;
 }
 
-/// Several stewards of a job may do this at once; each step is fine if it was done already.
-Result<void> join_bridge(int socket, const job::HostSpec& spec, const std::string& cable) {
-  TRY(make_bridge(spec.bridge));
-  TRY(set_alias(spec.bridge, std::string(alias_start) + spec.job_folder));
-  TRY(set_address(socket, spec.bridge, spec.bridge_address, spec.prefix_length));
-  TRY(set_up(socket, spec.bridge));
-  TRY(add_to_bridge(socket, spec.bridge, cable));
-  return set_up(socket, cable);
+Result<Fd> namespace_with_bridge(const std::string& bridge) {
+  HostNamespaces alone = TRY(open_namespaces(std::nullopt));
+  const Visit visit = TRY(Visit::begin(alone.network.get()));
+  const Fd socket = TRY(any_socket());
+  TRY(make_bridge(bridge));
+  TRY(set_up(socket.get(), bridge));
+  return std::move(alone.network);
 }
 
-bool is_own_name(const std::string& name) {
-  if (name.size() < bridge_name_bytes || name.compare(0, 2, "mu") != 0) return false;
-  if (name.find_first_not_of("0123456789abcdef", 2) < bridge_name_bytes) return false;
-  return name.size() == bridge_name_bytes || name[bridge_name_bytes] == '-';
+/// What `path` opens, if that is a network namespace with the job's bridge: the descriptor that a
+/// steward wrote down may have been closed and its number used again. The name of the bridge is
+/// random.
+Fd bridge_at(const std::string& path, const std::string& bridge) {
+  Fd found(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct statfs info {};
+  if (!found || ::fstatfs(found.get(), &info) != 0 || info.f_type != NSFS_MAGIC) return {};
+  const Result<Visit> visit = Visit::begin(found.get());
+  if (!visit || ::if_nametoindex(bridge.c_str()) == 0) return {};
+  return found;
+}
+
+/// The namespace of the job's bridge, as a descriptor that this process has written down for the
+/// stewards that come later.
+Result<Fd> join_bridge(const job::HostSpec& spec) {
+  const std::string file = spec.job_folder + "/network";
+  const Fd lock = TRY(wait_for_lock(file + ".lock"));
+  const Result<std::string> text = read_file(file);
+  if (!text && text.error().code != Errc::not_found) return text.error();
+  Fd bridge;
+  for (const std::string& path : split(text.value_or(""), '\n'))
+    if (!bridge && !path.empty()) bridge = bridge_at(path, spec.bridge);
+  if (!bridge) bridge = TRY(namespace_with_bridge(spec.bridge));
+  TRY(write_file(file, text.value_or("") + path_of(bridge) + "\n", 0600));
+  return bridge;
 }
 
 }  // namespace
 
-HostNetwork::~HostNetwork() {
-  // The namespace's end of the cable takes this one along, but only some time after the last
-  // process in it: a job that starts right after must not find it.
-  if (namespace_) static_cast<void>(delete_link(cable_));
+std::string path_of(const Fd& fd) {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
 }
 
-Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec) {
-  NewNamespace made = TRY(visit_new_namespace());
-  const Fd here(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!here) return fail_errno("socket");
+Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host) {
+  HostNetwork network(std::move(host), TRY(join_bridge(spec)));
   const std::string cable = cable_name(spec);
-  TRY(make_cable(cable, "eth0", made.name_space.get()));
-  HostNetwork network(std::move(made.name_space), cable);
-  TRY(join_bridge(here.get(), spec, cable));
-  TRY(set_up(made.socket.get(), "lo"));
-  TRY(set_address(made.socket.get(), "eth0", job::own_address(spec), spec.prefix_length));
-  TRY(set_up(made.socket.get(), "eth0"));
+  {
+    const Visit visit = TRY(Visit::begin(network.bridge_.get()));
+    const Fd socket = TRY(any_socket());
+    TRY(make_cable(cable, "eth0", network.namespace_.get()));
+    TRY(add_to_bridge(socket.get(), spec.bridge, cable));
+    TRY(set_up(socket.get(), cable));
+  }
+  const Visit visit = TRY(Visit::begin(network.namespace_.get()));
+  const Fd socket = TRY(any_socket());
+  TRY(set_up(socket.get(), "lo"));
+  TRY(set_address(socket.get(), "eth0", job::own_address(spec), spec.prefix_length));
+  TRY(set_up(socket.get(), "eth0"));
   return network;
 }
 
 Result<Fd> HostNetwork::listen(const std::string& host_address, std::uint16_t port) const {
-  const Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  if (!home) return fail_errno("/proc/thread-self/ns/net");
-  if (::setns(namespace_.get(), CLONE_NEWNET) != 0) return fail_errno("the host's network");
+  const Visit visit = TRY(Visit::begin(namespace_.get()));
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  CHECK_THAT(::setns(home.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
   if (!host_address.starts_with(loopback_start) && socket)
     TRY(set_address(socket.get(), "lo:0", host_address, 32));
   sockaddr_in address{};
@@ -119,41 +143,12 @@ Result<std::optional<Doorway>> doorway(const job::S3Access& access) {
 }
 
 std::string HostNetwork::path() const {
-  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(namespace_.get());
+  return path_of(namespace_);
 }
 
 std::string cable_name(const job::HostSpec& spec) {
   const std::size_t dash = spec.host.rfind('-');
   return spec.bridge + "-" + spec.host.substr(dash == std::string::npos ? 0 : dash + 1);
-}
-
-Result<void> remove_interface(const std::string& name) {
-  return delete_link(name);
-}
-
-void remove_idle_bridge(const std::string& bridge) {
-  std::error_code code;
-  const fs::path members = fs::path(links_folder) / bridge / "brif";
-  if (fs::is_empty(members, code) && !code) static_cast<void>(delete_link(bridge));
-}
-
-std::vector<OwnInterface> own_interfaces() {
-  std::vector<OwnInterface> found;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(links_folder, code)) {
-    const std::string name = entry.path().filename();
-    if (!is_own_name(name)) continue;
-    const Result<std::string> alias =
-        read_file(std::string(links_folder) + "/" + name.substr(0, bridge_name_bytes) + "/ifalias");
-    OwnInterface link{name, {}};
-    if (alias && alias->compare(0, alias_start.size(), alias_start) == 0)
-      link.job_folder = trim(alias->substr(alias_start.size()));
-    found.push_back(std::move(link));
-  }
-  std::sort(found.begin(), found.end(), [](const OwnInterface& a, const OwnInterface& b) {
-    return a.name.size() > b.name.size();
-  });
-  return found;
 }
 
 }  // namespace muster::container

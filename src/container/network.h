@@ -10,35 +10,36 @@
 
 namespace muster::container {
 
-/// A host's network: a namespace of its own, its `eth0`, the job's bridge. It lives as long as
-/// this object and the processes in it; the bridge's end of the cable goes with it.
+/// A host's network: a namespace of its own whose `eth0` hangs on the job's bridge.
 ///
-/// Names on the machine: bridge `mu` + 8 hex digits, cables `<bridge>-K`. A bridge's alias says
-/// whose it is ("muster <job folder>"), so that a sweep touches nobody else's.
+/// The bridge stands in a namespace that has nothing else, one for each job: no address, socket or
+/// other job's cable of the machine can be reached over it, whatever a host binds or forges. It is
+/// held by descriptors of the job's stewards and goes with the last of them, and its cables with
+/// it; nothing of it shows on the machine.
 class HostNetwork {
  public:
-  HostNetwork(HostNetwork&& other) noexcept = default;
-  HostNetwork& operator=(HostNetwork&&) = delete;
-  ~HostNetwork();
-
-  /// Makes the namespace, the cable and, if no host of the job did yet, the bridge. The calling
-  /// thread visits the new namespace and comes back. Errors: `denied` without root, `system`.
-  static Result<HostNetwork> open(const job::HostSpec& spec);
+  /// Joins the job's bridge, or makes it if no living steward of the job holds one; `host` is the
+  /// host's own namespace. The calling thread visits namespaces and comes back. Stewards find each
+  /// other by `<job folder>/network` (docs/protocols/job-folder.md). Errors: `denied` without root,
+  /// `system`.
+  static Result<HostNetwork> open(const job::HostSpec& spec, Fd host);
 
   /// Listens inside of the host's own network, at `address` (numeric IPv4), which becomes one of
   /// its loopback interface's if it is none yet. The calling thread visits it and comes back.
   /// Error: `system`: somebody in there listens on it already.
   Result<Fd> listen(const std::string& address, std::uint16_t port) const;
-  /// Opens the namespace while this process lives: "/proc/<pid>/fd/<n>".
+  /// Opens the host's namespace while this process lives: "/proc/<pid>/fd/<n>".
   std::string path() const;
 
  private:
-  HostNetwork(Fd name_space, std::string cable)
-      : namespace_(std::move(name_space)), cable_(std::move(cable)) {}
+  HostNetwork(Fd host, Fd bridge) : namespace_(std::move(host)), bridge_(std::move(bridge)) {}
 
   Fd namespace_;
-  std::string cable_;  ///< Empty once moved from.
+  Fd bridge_;  ///< The bridge's namespace.
 };
+
+/// Opens what `fd` does, for other processes too, while this one lives and keeps it.
+std::string path_of(const Fd& fd);
 
 /// How a host reaches a server outside of its own network, which leads nowhere: by the same URL,
 /// through a relay that listens inside.
@@ -56,17 +57,5 @@ Result<std::optional<Doorway>> doorway(const job::S3Access& access);
 
 /// "<bridge>-K", where K is the host's number.
 std::string cable_name(const job::HostSpec& spec);
-/// Removes an interface of the machine; fine if there is none.
-Result<void> remove_interface(const std::string& name);
-/// Removes the bridge if no cable hangs on it. Callers hold the job's lock (steward/folders.h).
-void remove_idle_bridge(const std::string& bridge);
-
-/// An interface that muster made, as a sweep finds it.
-struct OwnInterface {
-  std::string name;
-  std::string job_folder;  ///< From the alias; empty if that was never set.
-};
-/// Bridges and cables by the names above. Bridges come last.
-std::vector<OwnInterface> own_interfaces();
 
 }  // namespace muster::container

@@ -4,15 +4,20 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-#include "base/fd.h"
+#include "container/host_skeleton.h"
 
 namespace muster::container {
 namespace {
+
+constexpr const char* machine_place = "/run/muster";
+constexpr const char* host_place = "/run/muster/host";
+constexpr unsigned passable = 0711;
 
 Result<Fd> open_folder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -30,6 +35,40 @@ bool is_overlay(const std::string& path) {
   return ::statfs(path.c_str(), &info) == 0 && info.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
+/// A mount of `source` of its own, nowhere yet.
+Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_t attributes) {
+  Fd fd(::open_tree(AT_FDCWD, source.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  if (!fd) return fail_errno(source);
+  struct mount_attr change {};
+  change.attr_set = attributes;
+  if (ids) {
+    change.attr_set |= MOUNT_ATTR_IDMAP;
+    change.userns_fd = static_cast<std::uint64_t>(ids.user_namespace);
+  }
+  if (change.attr_set != 0 &&
+      ::mount_setattr(fd.get(), "", AT_EMPTY_PATH, &change, sizeof(change)) != 0)
+    return fail_errno(source + ": translating its owners");
+  return fd;
+}
+
+Result<void> attach(const Fd& mount, const std::string& target) {
+  if (::move_mount(mount.get(), "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    return fail_errno("mounting " + target);
+  return {};
+}
+
+Result<void> make_file(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return fail_errno(path);
+  return {};
+}
+
+/// Overlays take a mount that stands somewhere, and keep one of their own.
+Result<void> attach_lower(const std::string& lower, const std::string& place, const IdMap& ids) {
+  TRY(make_folders(place));
+  return attach(TRY(clone_mount(lower, ids, 0)), place);
+}
+
 }  // namespace
 
 Result<void> enter_private_mounts() {
@@ -39,23 +78,96 @@ Result<void> enter_private_mounts() {
   return {};
 }
 
+Result<void> mount_host_place() {
+  TRY(make_folders(host_place));
+  for (const char* folder : {machine_place, host_place})
+    if (::chmod(folder, passable) != 0) return fail_errno(folder);
+  if (::mount("muster", host_place, "tmpfs", MS_NODEV | MS_NOSUID, "mode=711") != 0)
+    return fail_errno(host_place);
+  return {};
+}
+
+void unmount_host_place() {
+  unmount(host_place);
+}
+
+std::string host_root() {
+  return std::string(host_place) + "/root";
+}
+
+std::string shown_place(std::size_t number) {
+  return std::string(host_place) + "/shown-" + std::to_string(number);
+}
+
+Result<void> make_layers(const std::string& folder) {
+  TRY(make_folders(folder));
+  if (!is_overlay(folder)) return {};
+  return mount_tmpfs(folder);
+}
+
 Result<void> mount_overlay(const std::string& lower, const std::string& layer,
-                           const std::string& target) {
-  TRY(make_folders(layer + "/upper"));
-  TRY(make_folders(layer + "/work"));
+                           const std::string& target, const IdMap& ids) {
   TRY(make_folders(target));
-  const Fd lower_fd = TRY(open_folder(lower));
+  for (const char* part : {"/upper", "/work"}) {
+    TRY(make_folders(layer + part));
+    TRY(give(layer + part, ids));
+  }
+  const std::string shown = layer + "/lower";
+  if (ids) TRY(attach_lower(lower, shown, ids));
+  const Fd lower_fd = TRY(open_folder(ids ? shown : lower));
   const Fd upper_fd = TRY(open_folder(layer + "/upper"));
   const Fd work_fd = TRY(open_folder(layer + "/work"));
   const std::string options = "lowerdir=" + by_descriptor(lower_fd) +
                               ",upperdir=" + by_descriptor(upper_fd) +
                               ",workdir=" + by_descriptor(work_fd);
+  constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
   // What a host writes there is thrown away at its end: no need to sync it (Linux 5.10 and later).
-  if (::mount("muster", target.c_str(), "overlay", 0, (options + ",volatile").c_str()) == 0)
-    return {};
-  if (errno == EINVAL && ::mount("muster", target.c_str(), "overlay", 0, options.c_str()) == 0)
-    return {};
-  return fail_errno("overlay of " + lower + " at " + target);
+  int made = ::mount("muster", target.c_str(), "overlay", flags, (options + ",volatile").c_str());
+  if (made != 0 && errno == EINVAL)
+    made = ::mount("muster", target.c_str(), "overlay", flags, options.c_str());
+  const int error = errno;
+  if (ids) unmount(shown);
+  errno = error;
+  if (made != 0) return fail_errno("overlay of " + lower + " at " + target);
+  return {};
+}
+
+Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
+                        Showing showing) {
+  std::uint64_t attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;
+  if (showing.read_only) attributes |= MOUNT_ATTR_RDONLY;
+  const Fd shown = TRY(clone_mount(source, showing.translated ? ids : IdMap{}, attributes));
+  struct stat info {};
+  if (::fstatat(shown.get(), "", &info, AT_EMPTY_PATH) != 0) return fail_errno(source);
+  TRY(S_ISDIR(info.st_mode) ? make_folders(target) : make_file(target));
+  return attach(shown, target);
+}
+
+Result<void> try_ids(const std::string& scratch, const IdMap& ids) {
+  const std::string target = scratch + "/view";
+  const Result<void> mounted = mount_overlay("/usr", scratch, target, ids);
+  unmount(target);
+  return mounted;
+}
+
+Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
+                                                 const std::string& root, const IdMap& ids) {
+  const std::vector<std::string> trees = TRY(make_skeleton(view, root, ids));
+  TRY(mount_bind(root, host_root(), {}, {.read_only = false}));
+  std::vector<std::string> said;
+  std::size_t number = 0;
+  for (const std::string& tree : trees) {
+    const std::string layer = layers + "/" + std::to_string(number++);
+    const Result<void> mounted = mount_overlay(tree, layer, host_root() + tree, ids);
+    if (mounted) continue;
+    // A file system that no overlay can lie on, or whose owners cannot be translated: then a host
+    // sees of it what anybody may read.
+    Result<void> shown = mount_bind(tree, host_root() + tree, ids, {});
+    if (!shown) shown = mount_bind(tree, host_root() + tree, ids, {.translated = false});
+    if (!shown) return shown.error();
+    said.push_back(tree + " is read-only in the host: " + mounted.error().text);
+  }
+  return said;
 }
 
 Result<void> mount_tmpfs(const std::string& target) {
@@ -68,16 +180,6 @@ Result<void> mount_tmpfs(const std::string& target) {
 void unmount(const std::string& target) {
   // Private mounts below go along with a lazy unmount.
   while (::umount2(target.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) continue;
-}
-
-Result<void> mount_machine_root(const std::string& layer, const std::string& target) {
-  TRY(make_folders(layer));
-  if (!is_overlay(layer)) {
-    Result<void> mounted = mount_overlay("/", layer, target);
-    if (mounted || errno != EINVAL) return mounted;
-  }
-  TRY(mount_tmpfs(layer));
-  return mount_overlay("/", layer, target);
 }
 
 }  // namespace muster::container

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
+#include "container/id_map.h"
+#include "container/root_view.h"
 
 namespace muster::container {
 
@@ -10,20 +14,48 @@ namespace muster::container {
 /// it and its children only, and goes when the last of them ends. Error: `denied` without root.
 Result<void> enter_private_mounts();
 
+/// Makes the place where a steward puts its host together, and mounts an empty file system there;
+/// in the private mounts of this process. The runtime, as root of a host, reaches it by folders
+/// that anybody may pass; a job's folder lies in private ones.
+Result<void> mount_host_place();
+void unmount_host_place();
+std::string host_root();                      ///< The host's root is mounted here.
+std::string shown_place(std::size_t number);  ///< What is shown as the bundle's bind `number`.
+
+/// Makes `folder` and, where it lies on a file system that cannot hold an overlay's writes (another
+/// overlay, for one), mounts memory there.
+Result<void> make_layers(const std::string& folder);
+
 /// Mounts at `target` a writable view of the folder `lower`: writes go to `layer`/upper, which is
-/// made here; `lower` is never touched. Mounts inside `lower` do not show. All folders by path;
-/// any characters. Errors: as the kernel says; `denied` or `system` where overlays do not work.
+/// made here; `lower` is never touched. Owners are translated by `ids`. Mounts inside `lower` do
+/// not show. All folders by path; any characters. Errors: as the kernel says; `denied` or `system`
+/// where overlays do not work, or not with ids (Linux before 5.19; some file systems).
 Result<void> mount_overlay(const std::string& lower, const std::string& layer,
-                           const std::string& target);
+                           const std::string& target, const IdMap& ids);
+
+/// Shows the file or folder `source` at `target`, which is made if need be, without what is mounted
+/// inside of it. Nothing in it is a device or gives rights by its mode.
+struct Showing {
+  bool read_only = true;
+  bool translated = true;  ///< Owners are translated; where the kernel refuses that: an error.
+};
+Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
+                        Showing showing);
+
+/// Whether programs of this machine can be shown with `ids`; leaves nothing mounted. `scratch` is a
+/// folder of its own. Error: why not: a kernel before 5.19, a file system that cannot.
+Result<void> try_ids(const std::string& scratch, const IdMap& ids);
+
+/// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes
+/// goes to `layers`, what it writes beside them to `root`. Says in lines which trees it had to show
+/// read-only (a file system that no overlay can lie on). Errors: as mount_overlay().
+Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
+                                                 const std::string& root, const IdMap& ids);
 
 /// Mounts an empty tmpfs at `target`, which is made if need be.
 Result<void> mount_tmpfs(const std::string& target);
 
 /// Takes away what is mounted at `target` and below it, also if in use; fine if nothing is.
 void unmount(const std::string& target);
-
-/// The writable view of the machine's root at `target`. Where `layer` lies on a file system that
-/// cannot hold an overlay's writes (another overlay, for one), they go to memory instead.
-Result<void> mount_machine_root(const std::string& layer, const std::string& target);
 
 }  // namespace muster::container

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private_folders.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
 #include "engine/network.h"
@@ -65,23 +66,55 @@ TEST_CASE("network: jobs that live never share one; a dead job's is used again")
   Result<JobFolder> two = JobFolder::create(state.path, "two");
   REQUIRE(one);
   REQUIRE(two);
-  const Network first = *allocate_network(file, one->path(), "");
-  const Network second = *allocate_network(file, two->path(), "");
+  const Network first = *allocate_network(file, one->path(), "", 1 << 20);
+  const Network second = *allocate_network(file, two->path(), "", 1 << 20);
   CHECK(cidr(first.subnet) == "10.177.0.0/24");
   CHECK(cidr(second.subnet) == "10.177.1.0/24");
   CHECK(first.bridge != second.bridge);
   CHECK(first.bridge.size() == 10);
+  CHECK(first.first_id == 1 << 20);
+  CHECK(second.first_id == (1 << 20) + 65536);
   REQUIRE(one->remove());
   Result<JobFolder> three = JobFolder::create(state.path, "three");
-  CHECK(cidr(allocate_network(file, three->path(), "")->subnet) == "10.177.0.0/24");
+  CHECK(cidr(allocate_network(file, three->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
+}
+
+TEST_CASE("network: ids of jobs never meet, and end where programs go wrong") {
+  CHECK(*choose_ids(100'000, {}) == 100'000);
+  CHECK(*choose_ids(100'000, {100'000, 165'536 + 1}) == 100'000 + 3 * 65536);
+  CHECK(*choose_ids(100'000, {35'000}) == 165'536);
+  CHECK(choose_ids((std::int64_t{1} << 31) - 65535, {}).error().code == Errc::system);
+}
+
+TEST_CASE("private folders: noted once, forgotten when they are gone") {
+  State state;
+  const std::string file = state.path + "/run/folders";
+  CHECK(private_folders(file)->empty());
+  REQUIRE(make_folders(state.path + "/a"));
+  REQUIRE(note_private_folder(file, state.path + "/a"));
+  REQUIRE(make_folders(state.path + "/gone"));
+  REQUIRE(::symlink((state.path + "/gone").c_str(), (state.path + "/link").c_str()) == 0);
+  REQUIRE(note_private_folder(file, state.path + "/link"));
+  REQUIRE(note_private_folder(file, state.path + "/a"));
+  CHECK(*private_folders(file) ==
+        std::vector<std::string>{state.path + "/a", state.path + "/gone"});
+  REQUIRE(::rmdir((state.path + "/gone").c_str()) == 0);
+  REQUIRE(note_private_folder(file, state.path));
+  CHECK(*private_folders(file) == std::vector<std::string>{state.path + "/a", state.path});
+  REQUIRE(make_folders(state.path + "/b\nc"));
+  CHECK(note_private_folder(file, state.path + "/b\nc").error().code == Errc::invalid_input);
+  CHECK(note_private_folder(file, state.path + "/none").error().code == Errc::not_found);
+  struct stat info {};
+  REQUIRE(::stat(file.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
 }
 
 TEST_CASE("network: a register that was damaged does not stop a job") {
   State state;
   const std::string file = state.path + "/subnets";
-  REQUIRE(write_file(file, "nonsense\n10.177.0.0/24\n10.177.0.0/24 mu1 /no/such/job\n\n"));
+  REQUIRE(write_file(file, "nonsense\n10.177.0.0/24\n10.177.0.0/24 mu1 7 /no/such/job\n\n"));
   Result<JobFolder> job = JobFolder::create(state.path, "demo");
-  CHECK(cidr(allocate_network(file, job->path(), "")->subnet) == "10.177.0.0/24");
+  CHECK(cidr(allocate_network(file, job->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace muster::engine {
 namespace {
 
-constexpr std::uint32_t bridge_number = 254;
+constexpr std::uint32_t hosts_max = 253;  ///< What a /24 has room for, with an address to spare.
 constexpr std::chrono::seconds sweep_limit{60};
 
 /// 3 for "algo-3".
@@ -26,19 +26,19 @@ std::uint32_t number_of(const std::string& host) {
 
 std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& state,
                                       const std::string& job_folder, const std::string& key_file,
-                                      const std::string& bridge, const Subnet& subnet) {
+                                      const Network& network) {
   std::vector<job::HostAddress> addresses;
   for (const std::string& name : job::host_names(spec.instance_count))
-    addresses.push_back({name, address_in(subnet, number_of(name))});
+    addresses.push_back({name, address_in(network.subnet, number_of(name))});
   std::vector<job::HostSpec> specs;
   for (const job::HostAddress& address : addresses) {
     job::HostSpec host;
     host.spec = spec;
     host.host = address.name;
     host.hosts = addresses;
-    host.bridge = bridge;
-    host.bridge_address = address_in(subnet, bridge_number);
-    host.prefix_length = subnet.prefix_length;
+    host.bridge = network.bridge;
+    host.first_id = network.first_id;
+    host.prefix_length = network.subnet.prefix_length;
     host.state_folder = state;
     host.job_folder = job_folder;
     host.host_folder = job_folder + "/" + address.name;
@@ -52,15 +52,18 @@ Local::Local(Programs& programs, Options options)
     : programs_(programs), options_(std::move(options)) {}
 
 Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
-  if (spec.instance_count >= static_cast<int>(bridge_number))
+  if (spec.instance_count > static_cast<int>(hosts_max))
     return fail(Errc::invalid_input, "a job on one machine has at most 253 hosts, not " +
                                          std::to_string(spec.instance_count));
   TRY(job::check(spec));
   // Before anything is made: also what a steward would refuse, such as too long a path.
-  for (const job::HostSpec& host : host_specs(
-           spec, options_.state, options_.state + "/jobs/" + spec.name, "/key", "mu0", Subnet{}))
+  for (const job::HostSpec& host :
+       host_specs(spec, options_.state, options_.state + "/jobs/" + spec.name, "/key",
+                  Network{{}, "mu0", options_.id_base}))
     TRY(job::check(host));
   const std::string routes = TRY(read_file(options_.routes));
+  TRY(make_folders(options_.state, 0700));
+  TRY(note_private_folder(options_.folder_register, options_.state));
   JobFolder folder = TRY(JobFolder::create(options_.state, spec.name));
   const std::string path = folder.path();
   const std::string key_file = folder.key_file();
@@ -69,9 +72,9 @@ Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
       std::make_unique<LocalRun>(programs_, *this, path, std::move(folder));
   TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
   if (!options_.lifeline) TRY(run->mark_kept());
-  const Network network = TRY(allocate_network(options_.network_register, path, routes));
-  for (const job::HostSpec& host :
-       host_specs(spec, options_.state, path, key_file, network.bridge, network.subnet))
+  const Network network =
+      TRY(allocate_network(options_.network_register, path, routes, options_.id_base));
+  for (const job::HostSpec& host : host_specs(spec, options_.state, path, key_file, network))
     TRY(run->start(host));
   TRY(run->begin());
   return std::unique_ptr<Run>(std::move(run));

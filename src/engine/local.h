@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/private_folders.h"
 #include "engine/engine.h"
+#include "engine/network.h"
 #include "engine/programs.h"
-#include "engine/subnet.h"
 
 namespace muster::engine {
 
@@ -18,7 +19,12 @@ class Local final : public Engine {
     std::string state;                                     ///< Absolute.
     std::string program = "/proc/self/exe";                ///< `sm`.
     std::string network_register = "/run/muster/subnets";  ///< See network.h.
+    std::string folder_register = private_folder_register;
     std::string routes = "/proc/net/route";
+    /// Where the user ids of jobs begin on the machine, 65,536 for each. The default lies beyond
+    /// those that distributions, /etc/subuid and systemd's containers hand out
+    /// (docs/decisions/0023).
+    std::int64_t id_base = 1879048192;
     Env env;               ///< Of the stewards: PATH finds the runtime.
     bool lifeline = true;  ///< Jobs end with us, however we end.
   };
@@ -42,6 +48,6 @@ class Local final : public Engine {
 /// The specifications of all hosts of a job. Pure.
 std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& state,
                                       const std::string& job_folder, const std::string& key_file,
-                                      const std::string& bridge, const Subnet& subnet);
+                                      const Network& network);
 
 }  // namespace muster::engine

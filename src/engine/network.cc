@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -11,6 +13,9 @@
 
 namespace muster::engine {
 namespace {
+
+constexpr std::int64_t ids_per_job = 65536;
+constexpr std::int64_t ids_end = std::int64_t{1} << 31;
 
 struct Entry {
   Network network;
@@ -23,10 +28,15 @@ std::vector<Entry> living_entries(std::string_view text) {
   for (const std::string& line : split(text, '\n')) {
     const std::size_t first = line.find(' ');
     const std::size_t second = line.find(' ', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::size_t third = line.find(' ', second + 1);
+    if (first == std::string::npos || second == std::string::npos || third == std::string::npos)
+      continue;
     const Result<Subnet> subnet = subnet_from(line.substr(0, first));
-    Entry entry{{{}, line.substr(first + 1, second - first - 1)}, line.substr(second + 1)};
-    if (!subnet || !is_locked(entry.job_folder)) continue;
+    const std::optional<std::int64_t> id =
+        parse_integer(line.substr(second + 1, third - second - 1));
+    Entry entry{{{}, line.substr(first + 1, second - first - 1)}, line.substr(third + 1)};
+    if (!subnet || !id || !is_locked(entry.job_folder)) continue;
+    entry.network.first_id = *id;
     entry.network.subnet = *subnet;
     entries.push_back(std::move(entry));
   }
@@ -36,7 +46,8 @@ std::vector<Entry> living_entries(std::string_view text) {
 std::string text_of(const std::vector<Entry>& entries) {
   std::string text;
   for (const Entry& entry : entries)
-    text += cidr(entry.network.subnet) + " " + entry.network.bridge + " " + entry.job_folder + "\n";
+    text += cidr(entry.network.subnet) + " " + entry.network.bridge + " " +
+            std::to_string(entry.network.first_id) + " " + entry.job_folder + "\n";
   return text;
 }
 
@@ -58,15 +69,31 @@ Result<Fd> lock_register(const std::string& register_file) {
 
 }  // namespace
 
+Result<std::int64_t> choose_ids(std::int64_t base, const std::vector<std::int64_t>& taken) {
+  for (std::int64_t first = base; first + ids_per_job <= ids_end; first += ids_per_job) {
+    const auto meets = [first](std::int64_t other) {
+      return other < first + ids_per_job && first < other + ids_per_job;
+    };
+    if (std::none_of(taken.begin(), taken.end(), meets)) return first;
+  }
+  return fail(Errc::system, "no free user ids for the job from " + std::to_string(base) +
+                                " on: other jobs have them all");
+}
+
 Result<Network> allocate_network(const std::string& register_file, const std::string& job_folder,
-                                 std::string_view routes) {
+                                 std::string_view routes, std::int64_t id_base) {
   const Fd lock = TRY(lock_register(register_file));
   const Result<std::string> text = read_file(register_file);
   if (!text && text.error().code != Errc::not_found) return text.error();
   std::vector<Entry> entries = living_entries(text.value_or(""));
   std::vector<Subnet> taken = routes_from(routes);
-  for (const Entry& entry : entries) taken.push_back(entry.network.subnet);
-  const Network network{TRY(choose_subnet(taken)), new_bridge(entries)};
+  std::vector<std::int64_t> taken_ids;
+  for (const Entry& entry : entries) {
+    taken.push_back(entry.network.subnet);
+    taken_ids.push_back(entry.network.first_id);
+  }
+  const Subnet subnet = TRY(choose_subnet(taken));
+  const Network network{subnet, new_bridge(entries), TRY(choose_ids(id_base, taken_ids))};
   entries.push_back({network, job_folder});
   TRY(write_file(register_file, text_of(entries), 0600));
   return network;

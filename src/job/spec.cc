@@ -13,7 +13,8 @@ namespace muster::job {
 namespace {
 
 constexpr int hosts_max = 999;
-constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and more lies below.
+constexpr std::size_t host_folder_bytes_max = 3000;      // PATH_MAX is 4096, and more lies below.
+constexpr std::int64_t ids_max = std::int64_t{1} << 31;  ///< Beyond it some programs go wrong.
 constexpr std::int64_t days_28_seconds = 28 * 86400;
 
 bool is_letter_or_digit(char c) {
@@ -140,10 +141,9 @@ Result<void> check(const HostSpec& spec) {
   if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
   if (spec.bridge.empty() || spec.bridge.size() > 15 || !all_of(spec.bridge, ""))
     return wrong("bridge", "an interface name of at most 15 letters and digits");
+  if (spec.first_id != 0 && (spec.first_id < 65536 || spec.first_id > ids_max - 65536))
+    return wrong("first_id", "0, or 65536 to 2147418112");
   if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
-  if (spec.bridge_address.empty() ||
-      spec.bridge_address.find_first_not_of("0123456789.") != std::string::npos)
-    return wrong("bridge_address", "a numeric IPv4 address");
   TRY(check_path("state_folder", spec.state_folder, false));
   TRY(check_path("job_folder", spec.job_folder, false));
   TRY(check_path("host_folder", spec.host_folder, false));
@@ -192,8 +192,8 @@ Json to_json(const HostSpec& spec) {
               {"host", spec.host},
               {"hosts", hosts},
               {"bridge", spec.bridge},
-              {"bridge_address", spec.bridge_address},
               {"prefix_length", spec.prefix_length},
+              {"first_id", spec.first_id},
               {"state_folder", spec.state_folder},
               {"job_folder", spec.job_folder},
               {"host_folder", spec.host_folder},
@@ -253,8 +253,8 @@ Result<HostSpec> host_spec_from(const Json& json) {
       fields.take(inner);
     }
   fields.text("bridge", spec.bridge, true);
-  fields.text("bridge_address", spec.bridge_address, true);
   fields.integer("prefix_length", spec.prefix_length);
+  fields.integer("first_id", spec.first_id);
   fields.text("state_folder", spec.state_folder, true);
   fields.text("job_folder", spec.job_folder, true);
   fields.text("host_folder", spec.host_folder, true);

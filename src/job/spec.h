@@ -107,12 +107,12 @@ struct HostSpec {
   std::string host;                ///< "algo-K", one of `hosts`.
   std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
   std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
-  std::string bridge_address;      ///< The machine's own address on it; its subnet is the job's.
   int prefix_length = 24;
-  std::string state_folder;  ///< muster's state on this machine (hidden from the host).
-  std::string job_folder;    ///< <state>/jobs/<job>
-  std::string host_folder;   ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
-  std::string key_file;      ///< The job's key, mode 0600; 32 bytes.
+  std::int64_t first_id = 0;  ///< The machine's number of a host's root; 0: it is root's own.
+  std::string state_folder;   ///< muster's state on this machine (hidden from the host).
+  std::string job_folder;     ///< <state>/jobs/<job>
+  std::string host_folder;    ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
+  std::string key_file;       ///< The job's key, mode 0600; 32 bytes.
 
   bool operator==(const HostSpec&) const = default;
 };

@@ -48,7 +48,6 @@ HostSpec whole_host_spec() {
   spec.host = "algo-2";
   spec.hosts = {{"algo-1", "10.177.0.1"}, {"algo-2", "10.177.0.2"}, {"algo-3", "10.177.0.3"}};
   spec.bridge = "mu0123abcd";
-  spec.bridge_address = "10.177.0.254";
   spec.state_folder = "/var/lib/muster";
   spec.job_folder = "/var/lib/muster/jobs/mpi-demo-1";
   spec.host_folder = "/var/lib/muster/jobs/mpi-demo-1/algo-2";
@@ -237,7 +236,6 @@ TEST_CASE("spec: a host's part is checked too") {
       {"host: expected one of", [](HostSpec& spec) { spec.host = "algo-4"; }},
       {"hosts[algo-1].address", [](HostSpec& spec) { spec.hosts[0].address = "::1"; }},
       {"bridge: expected", [](HostSpec& spec) { spec.bridge = "mu0123abcd012345"; }},
-      {"bridge_address: expected", [](HostSpec& spec) { spec.bridge_address = ""; }},
       {"prefix_length: expected", [](HostSpec& spec) { spec.prefix_length = 33; }},
       {"key_file: expected", [](HostSpec& spec) { spec.key_file = "key"; }},
       {"host_folder: expected",

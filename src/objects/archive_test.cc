@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "objects/gunzip.h"
@@ -179,6 +180,19 @@ TEST_CASE("tar: a file that became shorter or went away is named") {
   CHECK(slice(plan, 0, plan.bytes()).error().text == (folder / "a") + ": the file became shorter");
   REQUIRE(::unlink((folder / "a").c_str()) == 0);
   CHECK(slice(plan, 0, plan.bytes()).error().code == Errc::not_found);
+}
+
+TEST_CASE("blob: of memory that was used before, only what counts is copied") {
+  PackBuffer buffer = *PackBuffer::make(1u << 16);
+  std::fill(buffer.space().begin(), buffer.space().end(), 'x');  // What it held before.
+  std::copy_n("packed", 6, buffer.space().begin());
+  buffer.fill(6);
+  const Blob part = *buffer.blob(nullptr);
+  Blob joined = *make_blob();
+  REQUIRE(append(joined, part));
+  REQUIRE(append(joined, part));
+  CHECK(joined.bytes == 12);
+  CHECK(bytes_of(joined) == "packedpacked");
 }
 
 TEST_CASE("gzip: members together are the bytes again, packed or stored") {

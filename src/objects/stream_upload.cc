@@ -5,6 +5,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <optional>
@@ -67,8 +68,9 @@ Result<void> append(Blob& blob, std::string_view bytes) {
 Result<void> append(Blob& to, const Blob& from) {
   std::string piece(std::size_t{1} << 20, '\0');
   for (std::uint64_t offset = 0; offset < from.bytes;) {
-    const ssize_t count =
-        ::pread(from.fd.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
+    // The file may be longer than what counts of it: packers use their memory again.
+    const std::size_t wanted = std::min<std::uint64_t>(piece.size(), from.bytes - offset);
+    const ssize_t count = ::pread(from.fd.get(), piece.data(), wanted, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return fail_errno("memfd");
     TRY(append(to, std::string_view(piece.data(), static_cast<std::size_t>(count))));

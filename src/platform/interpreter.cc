@@ -14,7 +14,9 @@ constexpr const char* question =
     "import json, os, sys\n"
     "assert sys.version_info >= (3,)\n"
     "print(json.dumps([sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix,"
-    " sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))]))\n";
+    " sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))] +"
+    // Packages that are installed for editing lie elsewhere: *.pth files lead to them.
+    " [path for path in sys.path if os.path.isabs(path) and os.path.isdir(path)]))\n";
 
 std::string parent_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
@@ -46,6 +48,7 @@ Result<Interpreter> interpreter_from(std::string_view printed) {
 
 loop::Task<Result<Interpreter>> find_interpreter(engine::Programs& programs, std::string python,
                                                  Env env, std::string cwd) {
+  env.erase("PYTHONPATH");  // A job does not have the submitter's.
   Command command{.argv = {python, "-c", question}, .env = std::move(env), .cwd = std::move(cwd)};
   const Result<engine::Programs::Done> done =
       co_await programs.run(std::move(command), answer_limit);

@@ -11,8 +11,9 @@ namespace muster::platform {
 
 /// The Python that scripts of a job run under.
 struct Interpreter {
-  std::string program;              ///< Absolute; never a shim: the interpreter's own word.
-  std::vector<std::string> places;  ///< Folders it needs (its prefixes); sorted, none in another.
+  std::string program;  ///< Absolute; never a shim: the interpreter's own word.
+  std::vector<std::string>
+      places;  ///< Folders it needs (prefixes, sys.path); sorted, none in another.
 
   bool operator==(const Interpreter&) const = default;
 };

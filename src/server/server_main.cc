@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/private_folders.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "job/client_config.h"
@@ -80,6 +81,7 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
 /// process: one of the descriptor (flock) would live on in a child that is just being started.
 Result<Fd> lock_data(const std::string& data) {
   TRY(make_folders(data, 0700));
+  if (::geteuid() == 0) TRY(note_private_folder(private_folder_register, data));
   Fd lock(::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return fail_errno(data + "/lock");
   struct flock whole {};

@@ -68,7 +68,7 @@ TEST_CASE("staging: what no overlay can show is copied, and an unreadable copy i
   REQUIRE(write_file(folder + "/from/inner/file", "x"));
   const Staged staged{"channel train", folder + "/from", folder + "/layer", folder + "/to"};
   // A mount inside, as far as the list says: no overlay is tried.
-  Result<std::optional<container::Process>> copy = stage(staged, {folder + "/from/inner"});
+  Result<std::optional<container::Process>> copy = stage(staged, {folder + "/from/inner"}, {});
   REQUIRE(copy);
   REQUIRE(copy->has_value());
   loop::Loop loop;
@@ -78,7 +78,7 @@ TEST_CASE("staging: what no overlay can show is copied, and an unreadable copy i
   CHECK(done);
   CHECK(*read_file(folder + "/to/inner/file") == "x");
   const Staged gone{"channel x", folder + "/none", folder + "/layer", folder + "/to"};
-  CHECK(stage(gone, {}).error().code == Errc::not_found);
+  CHECK(stage(gone, {}, {}).error().code == Errc::not_found);
   CHECK(remove_tree(folder));
 }
 

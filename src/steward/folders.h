@@ -14,7 +14,7 @@ namespace muster::steward {
 /// Takes the lock file `path`, which is made if need be. Error: `denied` if somebody holds it.
 Result<Fd> take_lock(const std::string& path);
 
-/// Waits for the lock that a job's hosts take while they change what they share (bridge, parent
+/// Waits for the lock that a job's hosts take while they change what they share (the parent
 /// cgroup): shared while joining, exclusive while removing.
 Result<Fd> wait_for_shared_lock(const std::string& job_folder, bool exclusive);
 

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "job/lines.h"
 #include "job/message.h"
 
@@ -99,6 +100,14 @@ int guest_report() {
   Json report;
   report["hostname"] = host_name();
   report["shadow"] = text_of("/etc/shadow");
+  report["ids"] = text_of("/proc/self/uid_map");
+  report["machine"] = Json::array();
+  for (const char* path :
+       {"/etc/ssh", "/etc/sudoers", "/etc/ssl/private", "/root/.bashrc", "/root/.ssh",
+        "/var/lib/dpkg", "/var/lib/muster", "/var/log/dpkg.log", "/boot/grub", "/etc/hostid",
+        "/etc/fstab", "/etc/apt", "/etc/systemd", "/var/spool/cron", "/lost+found"})
+    if (std::error_code code; std::filesystem::exists(path, code))
+      report["machine"].push_back(path);
   report["ssh"] = names_in("/root/.ssh");
   report["state"] = names_in(std::getenv("TEST_STATE"));
   report["input"] = text_of("/opt/ml/input/data/train/file");
@@ -146,6 +155,30 @@ int guest_talk() {
   return write_all(socket.get(), host_name()) ? 0 : 4;
 }
 
+/// Tries each of the machine's addresses on its own cable; says which answered.
+int guest_knock() {
+  constexpr int answer_ms = 1000;
+  for (const std::string& text : split(std::getenv("TEST_ADDRESSES"), ' ')) {
+    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, "eth0", 5);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(std::atoi(std::getenv("TEST_PORT"))));
+    ::inet_pton(AF_INET, text.c_str(), &address.sin_addr);
+    const int begun =
+        ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    if (begun != 0 && errno != EINPROGRESS) continue;
+    pollfd answer{socket.get(), POLLOUT, 0};
+    int error = ETIMEDOUT;
+    socklen_t length = sizeof(error);
+    if (::poll(&answer, 1, answer_ms) == 1)
+      ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error == 0) tell(text + " answered");
+  }
+  tell("knocked");
+  return 0;
+}
+
 int guest_flood() {
   const std::string line(1000, 'x');
   for (int i = 0; i < 100'000; ++i) tell(line);
@@ -162,6 +195,7 @@ int guest_train() {
   const std::string action = std::getenv("TEST_ACTION");
   if (action == "report") return guest_report();
   if (action == "talk") return guest_talk();
+  if (action == "knock") return guest_knock();
   if (action == "flood") return guest_flood();
   if (action == "eat") return guest_eat();
   if (action.find("exit") == 0) return std::atoi(action.c_str() + 4);

@@ -8,9 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "container/bundle.h"
 #include "container/cgroup.h"
-#include "container/machine.h"
 #include "container/rootfs.h"
 #include "steward/bring.h"
 #include "steward/failure_file.h"
@@ -180,12 +178,41 @@ loop::Task<Result<void>> HostRun::prepare() {
 }
 
 Result<void> HostRun::mount_and_connect() {
+  const std::string layers = spec_.host_folder + "/layers";
   TRY(container::enter_private_mounts());
-  TRY(container::mount_machine_root(spec_.host_folder + "/layers/root",
-                                    container::root_folder(spec_)));
-  const Fd joining = TRY(wait_for_shared_lock(spec_.job_folder, false));
-  network_.emplace(TRY(container::HostNetwork::open(spec_)));
+  TRY(container::mount_host_place());
+  TRY(container::make_layers(layers));
+  machine_ = TRY(container::read_machine(spec_, env_));
+  TRY(open_host_namespaces());
+  for (const std::string& line : TRY(container::mount_host_root(
+           machine_.view, layers + "/root", container::root_folder(spec_), ids_)))
+    log("warning", line);
+  network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network))));
   return open_relay();
+}
+
+/// Root of a host is nobody on the machine, where the kernel and the file system can do that.
+Result<void> HostRun::open_host_namespaces() {
+  if (spec_.first_id == 0) {
+    namespaces_ = TRY(container::open_namespaces(std::nullopt));
+    return {};
+  }
+  const std::uint32_t first = static_cast<std::uint32_t>(spec_.first_id);
+  Result<container::HostNamespaces> made = container::open_namespaces(first);
+  if (made) {
+    const container::IdMap ids{made->user.get(), first};
+    const Result<void> works = container::try_ids(spec_.host_folder + "/layers/try", ids);
+    if (works) {
+      namespaces_ = *std::move(made);
+      ids_ = ids;
+      return {};
+    }
+    made = works.error();
+  }
+  log("warning", "no user namespace: root of this host is root of the machine by number (" +
+                     made.error().text + ")");
+  namespaces_ = TRY(container::open_namespaces(std::nullopt));
+  return {};
 }
 
 /// The job's S3 is there inside of the host, too.
@@ -239,9 +266,12 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
   if (!mountinfo) co_return mountinfo.error();
   const std::vector<std::string> points = container::mount_points(*mountinfo);
   for (const Staged& staged : to_stage(spec_)) {
-    Result<std::optional<Process>> copy = stage(staged, points);
+    Result<std::optional<Process>> copy = stage(staged, points, ids_);
     if (!copy) co_return copy.error();
-    if (!*copy) continue;
+    if (!*copy) {
+      staged_.push_back(staged.target.substr(container::ml_folder(spec_).size()));
+      continue;
+    }
     log("info", staged.what + ": copying " + staged.from + " (no overlay possible)");
     copy_ = std::move(*copy);
     Result<void> done = co_await copied(loop_, staged, *copy_);
@@ -252,12 +282,48 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
   co_return Result<void>();
 }
 
+container::Facts HostRun::facts() const {
+  container::Facts facts;
+  facts.program = machine_.program;
+  facts.network_namespace = network_->path();
+  if (ids_) {
+    facts.user_namespace = container::path_of(namespaces_.user);
+    facts.first_id = ids_.first;
+  }
+  facts.binds = machine_.view.binds;
+  facts.masks = machine_.view.masks;
+  const std::string ml = container::ml_folder(spec_);
+  for (const Staged& staged : to_stage(spec_)) {
+    if (container::is_in(staged.from, spec_.job_folder)) continue;  // Fetched for this very job.
+    const std::string in_host = "/opt/ml" + staged.target.substr(ml.size());
+    for (std::string& mask : container::inside(machine_.muster_folders, staged.from, in_host))
+      facts.masks.push_back(std::move(mask));
+  }
+  facts.staged = staged_;
+  facts.open_files_max = machine_.open_files_max;
+  return facts;
+}
+
+/// Mounts what the bundle names, where its runtime finds it.
+Result<void> HostRun::show(const container::Facts& facts) {
+  std::size_t number = 0;
+  for (const container::Bind& bind : container::binds(spec_, facts)) {
+    const std::string place = container::shown_place(number++);
+    const container::Showing showing{bind.read_only, bind.translated};
+    const Result<void> shown = container::mount_bind(bind.source, place, ids_, showing);
+    if (shown) continue;
+    // A file system whose owners cannot be translated: hosts see of it what anybody may read.
+    if (!bind.read_only || !bind.translated) return shown.error();
+    TRY(container::mount_bind(bind.source, place, ids_, {.translated = false}));
+  }
+  return {};
+}
+
 loop::Task<Result<void>> HostRun::start_container() {
-  Result<container::Facts> facts = container::machine_facts(spec_, env_);
-  if (!facts) co_return facts.error();
-  facts->network_namespace = network_->path();
+  const container::Facts found = facts();
+  if (Result<void> shown = show(found); !shown) co_return shown.error();
   Result<void> written = write_file(container::bundle_folder(spec_) + "/config.json",
-                                    container::bundle_config(spec_, *facts), 0600);
+                                    container::bundle_config(spec_, found), 0600);
   if (!written) co_return written.error();
   Result<Pipe> out = make_pipe(), err = make_pipe(), stream = make_pipe(), lifeline = make_pipe();
   if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
@@ -385,9 +451,9 @@ loop::Task<> HostRun::take_down() {
                                                            container::bundle_folder(spec_));
     if (!removed) undone(removed.error());
   }
-  container::unmount(container::root_folder(spec_));
+  container::unmount_host_place();
   unmount_below(container::ml_folder(spec_));
-  container::unmount(spec_.host_folder + "/layers/root");
+  container::unmount(spec_.host_folder + "/layers");
   const Result<std::vector<std::string>> collected = collect_results(spec_);
   if (!collected) log("error", collected.error().text);
   if (collected)
@@ -400,7 +466,6 @@ loop::Task<> HostRun::take_down() {
   }
   if (const Result<Fd> leaving = wait_for_shared_lock(spec_.job_folder, true)) {
     container::remove_cgroup(container::cgroup_path(spec_));
-    container::remove_idle_bridge(spec_.bridge);
     container::remove_idle_cgroup("/muster/" + spec_.spec.name);
   }
 }

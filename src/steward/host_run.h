@@ -3,9 +3,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "base/frame.h"
+#include "container/bundle.h"
+#include "container/id_map.h"
+#include "container/machine.h"
 #include "container/network.h"
 #include "container/process.h"
 #include "container/runtime.h"
@@ -48,12 +52,15 @@ class HostRun {
   // From nothing to a running container, in this order. Errors are the host's outcome.
   loop::Task<Result<void>> prepare();
   Result<void> mount_and_connect();
+  Result<void> open_host_namespaces();
   Result<void> open_relay();
   loop::Task<Result<void>> bring_inputs();
   loop::Task<> bring_all(std::shared_ptr<objects::FetchStop> stop,
                          std::shared_ptr<std::optional<Result<void>>> done);
   loop::Task<Result<void>> stage_inputs();
   Result<void> keep_checkpoints();
+  container::Facts facts() const;
+  Result<void> show(const container::Facts& facts);
   loop::Task<Result<void>> start_container();
   /// Lets the other tasks run; an error if the host is no longer wanted.
   loop::Task<Result<void>> still_wanted();
@@ -92,6 +99,10 @@ class HostRun {
   bool running_ = false;  ///< The container's init has not ended.
   int readers_ = 0;       ///< Streams of the container that have not ended.
   std::optional<container::Runtime> runtime_;
+  container::Machine machine_;
+  container::HostNamespaces namespaces_;
+  container::IdMap ids_;             ///< Of namespaces_.
+  std::vector<std::string> staged_;  ///< Facts::staged
   std::optional<container::HostNetwork> network_;
   std::unique_ptr<loop::Relay> relay_;  ///< To this machine's own S3, from inside.
   std::optional<container::Process> init_;

@@ -80,7 +80,8 @@ std::vector<Staged> to_stage(const job::HostSpec& spec) {
 }
 
 Result<std::optional<container::Process>> stage(const Staged& staged,
-                                                const std::vector<std::string>& mount_points) {
+                                                const std::vector<std::string>& mount_points,
+                                                const container::IdMap& ids) {
   using Copy = std::optional<container::Process>;
   std::error_code code;
   const fs::path from = fs::canonical(staged.from, code);
@@ -89,7 +90,7 @@ Result<std::optional<container::Process>> stage(const Staged& staged,
     return fail(Errc::invalid_input, staged.what + ": " + staged.from + " is not a folder");
   TRY(make_folders(staged.target));
   if (!container::has_mounts_inside(from.string(), mount_points) &&
-      container::mount_overlay(from, staged.layer, staged.target))
+      container::mount_overlay(from, staged.layer, staged.target, ids))
     return Copy();
   container::Process copy = TRY(start_copy(from, staged.target));
   return Copy(std::move(copy));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "container/id_map.h"
 #include "container/process.h"
 #include "job/spec.h"
 
@@ -31,7 +32,8 @@ std::vector<Staged> to_stage(const job::HostSpec& spec);
 /// are mounted inside, it starts a copy, to be awaited (copied()). Error: `invalid_input` for what
 /// is no folder.
 Result<std::optional<container::Process>> stage(const Staged& staged,
-                                                const std::vector<std::string>& mount_points);
+                                                const std::vector<std::string>& mount_points,
+                                                const container::IdMap& ids);
 /// Waits for a copy that stage() started. Error: `system`: the disk is full, a file unreadable.
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy);
 

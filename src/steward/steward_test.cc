@@ -1,7 +1,10 @@
 #include "steward/steward.h"
 
+#include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mount.h>
@@ -9,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -33,6 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds guard{60};
+constexpr std::int64_t first_id = 1'879'048'192;
 
 Env test_env() {
   return {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
@@ -47,8 +52,10 @@ std::string obstacle() {
   if (pid == 0) {
     const Result<std::string> folder = make_private_folder("/tmp", "muster-overlay-");
     bool works = folder && container::enter_private_mounts() &&
-                 container::mount_machine_root(*folder + "/layer", *folder + "/root");
-    container::unmount(*folder + "/root");
+                 container::make_layers(*folder + "/layers") &&
+                 container::mount_overlay("/usr", *folder + "/layers/usr", *folder + "/view", {});
+    container::unmount(*folder + "/view");
+    container::unmount(*folder + "/layers");
     works = remove_tree(*folder) && works;
     ::_exit(works ? 0 : 1);
   }
@@ -126,7 +133,7 @@ class TestJob {
   job::Spec& spec() { return spec_; }
   const std::string& state() const { return state_; }
   const std::string& submitter() const { return submitter_; }
-  const std::string& bridge() const { return bridge_; }
+  const std::string& subnet() const { return subnet_; }
   std::string folder() const { return state_ + "/jobs/" + spec_.name; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
@@ -141,7 +148,7 @@ class TestJob {
     host_spec.host = host;
     host_spec.hosts = hosts_;
     host_spec.bridge = bridge_;
-    host_spec.bridge_address = subnet_ + "254";
+    host_spec.first_id = first_id;
     host_spec.state_folder = state_;
     host_spec.job_folder = folder();
     host_spec.host_folder = folder(host);
@@ -275,7 +282,10 @@ TEST_CASE("steward: a host sees its own world, the job's files and nothing secre
   REQUIRE(parsed);
   const Json& report = *parsed;
   CHECK(report["hostname"] == "algo-1");
-  CHECK(report["shadow"] == "");
+  CHECK(report["shadow"] == "(none)");
+  CHECK(report["machine"] == Json::array());
+  CHECK(split_words(report["ids"].get<std::string>()) ==
+        Names{"0", std::to_string(first_id), "65536"});
   CHECK(report["ssh"] == Json::array());
   // Its state is under /tmp in this test, of which a host has its own.
   CHECK(report["state"] == Json::array());
@@ -312,6 +322,40 @@ TEST_CASE("steward: hosts of a job reach each other by name over the job's bridg
   CHECK(job.lines("algo-1", 0) == "listening\nheard algo-2\n");
   CHECK(job.end("algo-2").outcome.success());
   CHECK(job.left() == none);
+}
+
+/// The machine's own IPv4 addresses, loopback and the job's subnet included.
+std::vector<std::string> machine_addresses(const std::string& subnet) {
+  std::vector<std::string> found{"127.0.0.1", subnet + "254", subnet + "255"};
+  ifaddrs* first = nullptr;
+  REQUIRE(::getifaddrs(&first) == 0);
+  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* in = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
+    found.emplace_back(::inet_ntop(AF_INET, &in->sin_addr, text.data(), text.size()));
+  }
+  ::freeifaddrs(first);
+  return found;
+}
+
+TEST_CASE("steward: nothing of the machine answers a host, whatever it listens on") {
+  SKIP_UNLESS_HOSTS_RUN();
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  socklen_t length = sizeof(any);
+  REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&any), length) == 0);
+  REQUIRE(::listen(listener.get(), 8) == 0);
+  REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0);
+  TestJob job(1);
+  job.action("knock");
+  job.spec().environment["TEST_PORT"] = std::to_string(ntohs(any.sin_port));
+  std::string& addresses = job.spec().environment["TEST_ADDRESSES"];
+  for (const std::string& address : machine_addresses(job.subnet()))
+    addresses += (addresses.empty() ? "" : " ") + address;
+  CHECK(job.run("algo-1") == 0);
+  CHECK(job.lines("algo-1", 0) == "knocked\n");
 }
 
 TEST_CASE("steward: a failed host's exact end is told, and nothing of it is left") {
@@ -471,14 +515,26 @@ TEST_CASE("steward: what runc refuses is told in one line, and nothing is left")
   SKIP_UNLESS_HOSTS_RUN();
   TestJob job(1);
   job.action("exit0");
-  REQUIRE(fs::remove(job.folder() + "/key"));
+  // Where it would mount /proc, there is a file.
+  REQUIRE(make_folders(job.folder("algo-1") + "/root"));
+  REQUIRE(write_file(job.folder("algo-1") + "/root/proc", ""));
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.outcome.kind == job::Outcome::Kind::failed);
   CHECK(end.outcome.text.find("runc: ") == 0);
-  CHECK(end.outcome.text.find("/key") != std::string::npos);
+  CHECK(end.outcome.text.find("/proc") != std::string::npos);
   CHECK(end.outcome.text.find('\n') == std::string::npos);
   CHECK(job.phases("algo-1") == Names{"Starting", "Downloading", "Training", "Failed"});
+  CHECK(job.left() == none);
+}
+
+TEST_CASE("steward: a file that a host needs and that is gone is named, and nothing is left") {
+  SKIP_UNLESS_HOSTS_RUN();
+  TestJob job(1);
+  REQUIRE(fs::remove(job.folder() + "/key"));
+  CHECK(job.run("algo-1") == 0);
+  const job::HostEnd end = job.end("algo-1");
+  CHECK(end.outcome == job::Outcome::failed(job.folder() + "/key: No such file or directory"));
   CHECK(job.left() == none);
 }
 

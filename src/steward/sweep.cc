@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "container/cgroup.h"
-#include "container/network.h"
 #include "container/runtime.h"
 #include "loop/loop.h"
 #include "steward/folders.h"
@@ -26,7 +25,6 @@ class Sweeper {
     // Containers first: what runs in them holds everything else.
     containers();
     cgroups();
-    interfaces();
     job_folders();
     return std::move(swept_);
   }
@@ -87,12 +85,6 @@ class Sweeper {
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
     container::remove_idle_cgroup("/muster");
-  }
-
-  void interfaces() {
-    for (const container::OwnInterface& link : container::own_interfaces())
-      if (!link.job_folder.empty() && is_dead(link.job_folder))
-        note("interface " + link.name, container::remove_interface(link.name));
   }
 
   void job_folders() {

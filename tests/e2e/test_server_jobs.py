@@ -246,8 +246,8 @@ print("key", os.environ["AWS_ACCESS_KEY_ID"])
 
 
 def test_hosts_do_not_see_what_the_server_keeps():
-    # Not in /tmp, of which hosts have their own.
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-", dir="/var/tmp"))
+    # Inside of what hosts see: among the machine's programs.
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-", dir="/usr/local"))
     secret = folder / "secret"
     secret.write_text("a-secret-of-the-config")
     secret.chmod(0o600)

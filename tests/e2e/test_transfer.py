@@ -217,7 +217,6 @@ class Host:
             {"name": name, "address": f"10.234.{octet}.{number}"}
             for number, name in enumerate(self.names, 1)
         ]
-        self.bridge_address = f"10.234.{octet}.254"
         self.started = []
 
     def start(self, name):
@@ -227,7 +226,6 @@ class Host:
             "host": name,
             "hosts": self.addresses,
             "bridge": self.bridge,
-            "bridge_address": self.bridge_address,
             "prefix_length": 24,
             "state_folder": str(self.folder),
             "job_folder": str(self.job),

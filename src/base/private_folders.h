@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+/// The folders on this machine that belong to muster, whoever made them: states of `sm fit`, data
+/// of servers. They hold keys, journals and users' files, so no job may see any of them, not even
+/// one of another state folder. `register_file` has a line for each (docs/protocols/job-folder.md).
+///
+/// Its place is not below a state folder, nor in /run: a server that was stopped keeps its secrets,
+/// and the machine may have been started anew since.
+inline constexpr const char* private_folder_register = "/var/lib/muster/folders";
+
+/// Notes a folder that exists, by its real path, before anything secret is put into it. Those that
+/// are no longer there are dropped. Blocks for a moment (flock). Errors: `not_found`; `denied`,
+/// `system`; `invalid_input` for one with a line break in its path.
+Result<void> note_private_folder(const std::string& register_file, const std::string& folder);
+
+/// All that were noted. Error: `system`.
+Result<std::vector<std::string>> private_folders(const std::string& register_file);
+
+}  // namespace muster

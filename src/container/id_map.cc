@@ -1,0 +1,87 @@
+#include "container/id_map.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace muster::container {
+namespace {
+
+/// A process that holds new namespaces until it is let go: a descriptor can be had of them only
+/// while somebody is inside.
+class Holder {
+ public:
+  static Result<Holder> begin(int flags) {
+    Holder holder;
+    Pipe ready = TRY(make_pipe());
+    Pipe over = TRY(make_pipe());
+    holder.pid_ = ::fork();
+    if (holder.pid_ < 0) return fail_errno("fork");
+    if (holder.pid_ == 0) {
+      over.write.reset();
+      const int error = ::unshare(flags) == 0 ? 0 : errno;
+      char ignored = 0;
+      static_cast<void>(::write(ready.write.get(), &error, sizeof(error)) &&
+                        ::read(over.read.get(), &ignored, 1));
+      ::_exit(0);
+    }
+    ready.write.reset();
+    holder.over_ = std::move(over.write);
+    int error = EIO;
+    if (::read(ready.read.get(), &error, sizeof(error)) != sizeof(error)) error = EIO;
+    errno = error;
+    if (error != 0) return fail_errno("namespaces of a host");
+    return holder;
+  }
+  Holder(Holder&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), over_(std::move(other.over_)) {}
+  Holder& operator=(Holder&&) = delete;
+  ~Holder() {
+    if (pid_ <= 0) return;
+    over_.reset();
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+  }
+
+  std::string file(const char* name) const { return "/proc/" + std::to_string(pid_) + "/" + name; }
+  Result<Fd> open(const char* name) const {
+    Fd fd(::open(file(name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return fail_errno(file(name));
+    return fd;
+  }
+  /// The kernel takes a map in one write, or not at all.
+  Result<void> write(const char* name, const std::string& text) const {
+    const Fd fd(::open(file(name).c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd) return fail_errno(file(name));
+    return write_all(fd.get(), text);
+  }
+
+ private:
+  Holder() = default;
+  pid_t pid_ = -1;
+  Fd over_;
+};
+
+}  // namespace
+
+Result<void> give(const std::string& path, const IdMap& ids) {
+  if (ids && ::lchown(path.c_str(), ids.first, ids.first) != 0) return fail_errno(path);
+  return {};
+}
+
+Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first) {
+  const Holder holder = TRY(Holder::begin(CLONE_NEWNET | (first ? CLONE_NEWUSER : 0)));
+  HostNamespaces made;
+  made.network = TRY(holder.open("ns/net"));
+  if (!first) return made;
+  const std::string map = "0 " + std::to_string(*first) + " " + std::to_string(ids_per_job) + "\n";
+  TRY(holder.write("uid_map", map));
+  TRY(holder.write("gid_map", map));
+  made.user = TRY(holder.open("ns/user"));
+  return made;
+}
+
+}  // namespace muster::container

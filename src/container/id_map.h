@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster::container {
+
+/// How many user and group ids a host has: 0 to 65,535 inside.
+constexpr std::uint32_t ids_per_job = 65536;
+
+/// A host's ids on the machine. `user_namespace` belongs to whoever made this; -1: a host's ids are
+/// the machine's own, and root is root.
+struct IdMap {
+  int user_namespace = -1;
+  std::uint32_t first = 0;  ///< The machine's number of id 0 inside.
+
+  explicit operator bool() const { return user_namespace >= 0; }
+};
+
+/// Makes the file, link or folder at `path` the host's root's. Error: `system`.
+Result<void> give(const std::string& path, const IdMap& ids);
+
+/// The namespaces that a host's others belong to.
+struct HostNamespaces {
+  Fd user;     ///< Empty: the machine's.
+  Fd network;  ///< With nothing in it but a loopback interface that is down.
+};
+
+/// A user namespace in which `first` is root, and a network namespace that it owns; without `first`
+/// a network namespace of the machine's own users. Forks; the calling process has one thread.
+/// Errors: `denied` without root; `system` where the kernel has no user namespaces.
+Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first);
+
+}  // namespace muster::container

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::container {
+
+/// What of the machine's files a host sees: an allow list. A host finds programs and libraries,
+/// certificates, the interpreter and its environment, and what the job names; no home folder, no
+/// other daemon's data, no settings that may hold a secret. Reasons: docs/decisions/0022.
+
+struct RootView {
+  /// Folders, each a writable view of its own at its own path, whose writes are the host's. Sorted;
+  /// none inside another, but where something is mounted between them: no view crosses that.
+  std::vector<std::string> trees;
+  /// Files and folders that a host sees read-only, because it has a file system of its own where
+  /// they lie (/tmp, /run, /dev/shm). Sorted; none inside another.
+  std::vector<std::string> binds;
+  /// Homes and muster's own folders inside of these, which stay covered. Sorted.
+  std::vector<std::string> masks;
+
+  bool operator==(const RootView&) const = default;
+};
+
+/// The view that shows `wanted`: absolute paths without "." or "..". A path is passed over that is
+/// too wide (the root, a home or one of the machine's own folders, or one that holds such a folder;
+/// program_folders are never) or lies in one of `muster_folders`. A home is covered where it lies
+/// in what is shown, but for one that holds something wanted: an interpreter, say. Pure.
+RootView root_view(const std::vector<std::string>& wanted, const std::vector<std::string>& homes,
+                   const std::vector<std::string>& muster_folders,
+                   const std::vector<std::string>& mount_points);
+
+/// Folders of programs at the root of a machine, those that it may have: "usr", "opt", "lib64", ...
+extern const std::vector<std::string> program_folders;
+
+/// True for what hosts get of /etc: "ld.so.cache", "ssl/certs", "python3.11", ... Pure.
+bool is_shown_in_etc(std::string_view name);
+/// Names in /etc of which hosts get a part, "ssl" for "ssl/certs": only they are looked into. Pure.
+bool is_partly_shown_in_etc(std::string_view name);
+
+/// The lines of a passwd(5) or group(5) file that every machine has: those of numbers below 1000
+/// and of nobody. Pure.
+std::string system_accounts(std::string_view file);
+/// The home folders that a passwd(5) file tells, of root and of people (from 1000 on). Pure.
+std::vector<std::string> homes_in(std::string_view passwd);
+
+/// Folders that a host needs for the programs in `folder`, one of a PATH: itself and, if it is the
+/// "bin" of some prefix outside of homes, that prefix's libraries and settings. Pure.
+std::vector<std::string> program_places(const std::string& folder,
+                                        const std::vector<std::string>& homes);
+
+/// Where `folders` show inside of a tree that lies at `from` on the machine and at `to` in a host:
+/// paths in the host. A tree that lies in one of them shows it whole: `to`. Pure.
+std::vector<std::string> inside(const std::vector<std::string>& folders, const std::string& from,
+                                const std::string& to);
+
+/// True if `path` is `folder` or lies below it. Pure; both absolute.
+bool is_in(std::string_view path, std::string_view folder);
+/// `paths` without those inside another one, and without doubles; sorted. Pure.
+std::vector<std::string> outermost(std::vector<std::string> paths);
+
+}  // namespace muster::container
