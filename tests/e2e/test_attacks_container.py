@@ -174,15 +174,6 @@ RAGES = {
             except OSError:
                 pass
     """,
-    "writes the largest frames to every stream of every process": """
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            for fd in range(3, 10):
-                try:
-                    stream = os.open(f"/proc/{pid}/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
-                    os.write(stream, b"\\xff\\xff\\xff\\x7f\\x01" * 10000)
-                except OSError:
-                    pass
-    """,
     "forges its host's end": """
         payload = json.dumps({"outcome": {"kind": "exited", "number": 0}}).encode()
         for kind in range(256):
