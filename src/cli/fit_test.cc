@@ -235,6 +235,19 @@ TEST_CASE("places: the script is found, in the source folder or beside itself") 
   CHECK(all->output == folder.path + "/new/out");
 }
 
+TEST_CASE("places: results belong to whoever called sudo") {
+  const std::optional<Owner> owner = submitter({{"SUDO_UID", "1000"}, {"SUDO_GID", "100"}});
+  REQUIRE(owner);
+  CHECK(owner->user == 1000);
+  CHECK(owner->group == 100);
+  for (const char* odd : {"", "-1", "4294967295", "4294967296", "1 ", "x", "0x10"}) {
+    CAPTURE(odd);
+    CHECK(!submitter({{"SUDO_UID", odd}, {"SUDO_GID", "100"}}));
+    CHECK(!submitter({{"SUDO_UID", "1000"}, {"SUDO_GID", odd}}));
+  }
+  CHECK(!submitter({}));
+}
+
 TEST_CASE("places: what is missing is named in one line") {
   Folder folder;
   REQUIRE(make_folders(folder.path + "/code"));

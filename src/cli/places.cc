@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "base/text.h"
 #include "platform/results.h"
@@ -53,6 +54,20 @@ Result<std::string> real_folder(const std::string& what, const std::string& path
   if (::access(resolved, R_OK | X_OK) != 0)
     return fail(Errc::invalid_input, errno_text(what + ": " + path));
   return std::string(resolved);
+}
+
+std::optional<Owner> submitter(const Env& env) {
+  const auto number = [&](const char* name) -> std::optional<std::uint32_t> {
+    const Env::const_iterator at = env.find(name);
+    const std::optional<std::int64_t> value =
+        at == env.end() ? std::nullopt : parse_integer(at->second);
+    if (!value || *value < 0 || *value >= std::numeric_limits<std::uint32_t>::max())
+      return std::nullopt;  // The last one means "as it is" to chown.
+    return static_cast<std::uint32_t>(*value);
+  };
+  const std::optional<std::uint32_t> user = number("SUDO_UID"), group = number("SUDO_GID");
+  if (!user || !group) return std::nullopt;
+  return Owner{*user, *group};
 }
 
 std::string absolute(const std::string& path, const std::string& cwd) {

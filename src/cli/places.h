@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clean_tree.h"
+#include "base/command.h"
 #include "base/result.h"
 #include "cli/fit_options.h"
 #include "job/spec.h"
@@ -24,6 +27,10 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd);
 /// The folder at `path`, links resolved. Error: `invalid_input`, after `what`: it is none, or one
 /// that may not be read.
 Result<std::string> real_folder(const std::string& what, const std::string& path);
+
+/// Who runs `sm fit` through sudo, to whom its results belong; none: whoever runs it directly.
+/// Pure. Source: sudo(8), SUDO_UID and SUDO_GID.
+std::optional<Owner> submitter(const Env& env);
 
 /// `path` as an absolute one, without "." and "..", links not resolved. Pure.
 std::string absolute(const std::string& path, const std::string& cwd);

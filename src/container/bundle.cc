@@ -29,19 +29,23 @@ const char* const capabilities[] = {"CAP_CHOWN",  "CAP_DAC_OVERRIDE", "CAP_FOWNE
                                     "CAP_FSETID", "CAP_KILL",         "CAP_NET_BIND_SERVICE",
                                     "CAP_SETGID", "CAP_SETUID"};
 
-const char* const masked_kernel_paths[] = {"/proc/acpi",
-                                           "/proc/asound",
-                                           "/proc/kcore",
-                                           "/proc/keys",
-                                           "/proc/latency_stats",
-                                           "/proc/timer_list",
-                                           "/proc/timer_stats",
-                                           "/proc/sched_debug",
-                                           "/proc/scsi",
-                                           "/sys/firmware",
-                                           "/sys/devices/virtual/powercap"};
-const char* const readonly_kernel_paths[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
-                                             "/proc/sysrq-trigger"};
+/// What tells of the whole machine or of the kernel's memory to root alone, which a host's root is:
+/// what Docker masks, and the rest of that kind. Those that a kernel lacks do no harm.
+const char* const masked_kernel_paths[] = {
+    "/proc/acpi",          "/proc/allocinfo",     "/proc/asound",
+    "/proc/dynamic_debug", "/proc/interrupts",    "/proc/iomem",
+    "/proc/ioports",       "/proc/kallsyms",      "/proc/kcore",
+    "/proc/key-users",     "/proc/keys",          "/proc/kmsg",
+    "/proc/kpagecgroup",   "/proc/kpagecount",    "/proc/kpageflags",
+    "/proc/latency_stats", "/proc/modules",       "/proc/mtrr",
+    "/proc/pagetypeinfo",  "/proc/timer_list",    "/proc/timer_stats",
+    "/proc/sched_debug",   "/proc/schedstat",     "/proc/scsi",
+    "/proc/slabinfo",      "/proc/vmallocinfo",   "/proc/vmcore",
+    "/sys/firmware",       "/sys/fs/bpf",         "/sys/fs/pstore",
+    "/sys/kernel/debug",   "/sys/kernel/notes",   "/sys/kernel/security",
+    "/sys/kernel/slab",    "/sys/kernel/tracing", "/sys/devices/virtual/powercap"};
+const char* const readonly_kernel_paths[] = {"/proc/bus",      "/proc/fs",  "/proc/irq",
+                                             "/proc/pressure", "/proc/sys", "/proc/sysrq-trigger"};
 
 template <std::size_t count>
 Json list(const char* const (&items)[count]) {
@@ -131,8 +135,9 @@ Json resources(const job::HostSpec& spec, const Facts& facts) {
 Json linux_part(const job::HostSpec& spec, const Facts& facts) {
   Json masked = list(masked_kernel_paths);
   for (const std::string& path : facts.masks) masked.push_back(path);
-  Json namespaces = Json::array({Json{{"type", "pid"}}, Json{{"type", "ipc"}},
-                                 Json{{"type", "uts"}}, Json{{"type", "mount"}}});
+  Json namespaces =
+      Json::array({Json{{"type", "pid"}}, Json{{"type", "ipc"}}, Json{{"type", "uts"}},
+                   Json{{"type", "mount"}}, Json{{"type", "cgroup"}}});
   Json net{{"type", "network"}};
   if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
   namespaces.push_back(std::move(net));

@@ -92,6 +92,7 @@ TEST_CASE("bundle: the host's own namespaces, name, root and control group") {
                            {{"type", "ipc"}},
                            {{"type", "uts"}},
                            {{"type", "mount"}},
+                           {{"type", "cgroup"}},
                            {{"type", "network"}, {"path", "/proc/7/fd/5"}}});
   CHECK(json["linux"]["namespaces"] == want);
   CHECK(json["process"]["terminal"] == false);
@@ -176,6 +177,11 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
     CHECK(mount_at(json, path)["type"] == "bind");
     CHECK(has(mount_at(json, path)["options"], "ro"));
   }
+  for (const char* path : {"/tmp", "/run", "/dev/shm"})
+    for (const char* flag : {"nosuid", "nodev"}) {
+      CAPTURE(path);
+      CHECK(has(mount_at(json, path)["options"], flag));
+    }
   CHECK(source_of(two_hosts(), "/usr/local/bin/train") == "/opt/sm");
   CHECK(source_of(two_hosts(), "/run/muster/job.key") == "/state/jobs/demo/key");
 }
@@ -212,6 +218,20 @@ TEST_CASE("bundle: root of a host is nobody on the machine") {
   CHECK(json["uidMappings"] == ids);
   CHECK(json["gidMappings"] == ids);
   CHECK(!config()["linux"].contains("uidMappings"));
+}
+
+TEST_CASE("bundle: what the kernel tells root of the whole machine is hidden") {
+  const Json linux = config()["linux"];
+  for (const char* path :
+       {"/proc/kcore", "/proc/keys", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup",
+        "/proc/slabinfo", "/proc/vmallocinfo", "/proc/kallsyms", "/proc/modules", "/proc/kmsg",
+        "/proc/dynamic_debug", "/sys/kernel/debug", "/sys/fs/bpf", "/sys/firmware"}) {
+    CAPTURE(path);
+    CHECK(has(linux["maskedPaths"], path));
+  }
+  for (const char* path :
+       {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"})
+    CHECK(has(linux["readonlyPaths"], path));
 }
 
 TEST_CASE("bundle: the environment is the host's, with the user's variables over it") {

@@ -1,7 +1,12 @@
 #include "container/seccomp.h"
 
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
 #include <cerrno>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace muster::container {
 namespace {
@@ -9,8 +14,10 @@ namespace {
 /// CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET. (CLONE_NEWTIME is for unshare and clone3 only.)
 constexpr std::uint64_t namespace_flags[] = {0x00020000, 0x02000000, 0x04000000, 0x08000000,
                                              0x10000000, 0x20000000, 0x40000000};
-constexpr int family_vsock = 40;
-constexpr int family_alg = 38;
+/// The kernel takes the low half alone of an argument that is an int; a filter compares all of it.
+constexpr std::uint64_t int_mask = 0xFFFFFFFF;
+/// Of a socket's type; what stands above are its flags.
+constexpr std::uint64_t type_mask = 0xF;
 
 const char* const files[] = {"access",
                              "chdir",
@@ -291,10 +298,10 @@ const char* const waiting[] = {"clock_getres",
                                "timerfd_gettime",
                                "timerfd_settime"};
 
-const char* const network[] = {"accept",      "accept4",    "bind",    "connect",  "getpeername",
-                               "getsockname", "getsockopt", "listen",  "recvfrom", "recvmmsg",
-                               "recvmsg",     "sendmmsg",   "sendmsg", "sendto",   "setsockopt",
-                               "shutdown",    "socketpair"};
+const char* const network[] = {"accept",      "accept4",     "bind",       "connect",
+                               "getpeername", "getsockname", "getsockopt", "listen",
+                               "recvfrom",    "recvmmsg",    "recvmsg",    "sendmmsg",
+                               "sendmsg",     "sendto",      "setsockopt", "shutdown"};
 
 /// Refused with EPERM, which says more to a person than "not implemented".
 const char* const refused[] = {"acct",
@@ -351,26 +358,66 @@ void add(Json& names, const char* const (&list)[count]) {
   for (const char* name : list) names.push_back(name);
 }
 
-Json argument(int index, std::uint64_t value, const char* comparison, std::uint64_t value_two = 0) {
-  return Json{{"index", index}, {"value", value}, {"valueTwo", value_two}, {"op", comparison}};
-}
-
 Json allow(const char* name, Json args) {
   return Json{
       {"names", Json::array({name})}, {"action", "SCMP_ACT_ALLOW"}, {"args", std::move(args)}};
 }
 
-/// Processes and threads, but no new namespaces.
+Json refuse(const char* name, int code, Json args) {
+  return Json{{"names", Json::array({name})},
+              {"action", "SCMP_ACT_ERRNO"},
+              {"errnoRet", code},
+              {"args", std::move(args)}};
+}
+
+/// The only comparison here that looks at no more of an argument than the kernel does.
+Json masked(int index, std::uint64_t mask, std::uint64_t value) {
+  return Json{{"index", index}, {"value", mask}, {"valueTwo", value}, {"op", "SCMP_CMP_MASKED_EQ"}};
+}
+
+/// Processes and threads, but no new namespaces. The kernel takes the low half alone of the flags,
+/// too; here each bit is looked at by itself.
 void add_clone(Json& rules) {
   std::uint64_t all = 0;
   for (const std::uint64_t flag : namespace_flags) {
     all |= flag;
-    rules.push_back({{"names", Json::array({"clone"})},
-                     {"action", "SCMP_ACT_ERRNO"},
-                     {"errnoRet", EPERM},
-                     {"args", Json::array({argument(0, flag, "SCMP_CMP_MASKED_EQ", flag)})}});
+    rules.push_back(refuse("clone", EPERM, Json::array({masked(0, flag, flag)})));
   }
-  rules.push_back(allow("clone", Json::array({argument(0, all, "SCMP_CMP_MASKED_EQ", 0)})));
+  rules.push_back(allow("clone", Json::array({masked(0, all, 0)})));
+}
+
+/// Every family but `allowed`, which are below 32. Rules are alternatives, and "not equal" looks at
+/// the high half too: so each bit that no allowed family has, and each number of the others.
+void refuse_other_families(Json& rules, const char* call, const std::set<std::uint64_t>& allowed) {
+  constexpr int small_bits = 5;
+  for (int bit = small_bits; bit < 32; ++bit) {
+    const std::uint64_t only = std::uint64_t{1} << bit;
+    rules.push_back(refuse(call, EAFNOSUPPORT, Json::array({masked(0, only, only)})));
+  }
+  for (std::uint64_t family = 0; family < 1u << small_bits; ++family)
+    if (!allowed.contains(family))
+      rules.push_back(refuse(call, EAFNOSUPPORT, Json::array({masked(0, int_mask, family)})));
+}
+
+/// What talks within a machine and over IP, and of netlink what lists addresses. A family or type
+/// that is not there would load the kernel's module for it, whoever asks. SOCK_PACKET is another
+/// way to AF_PACKET.
+void add_sockets(Json& rules) {
+  const auto add_types = [&](const char* call, int family, std::initializer_list<int> types) {
+    for (const int type : types) {
+      Json args = Json::array({masked(0, int_mask, static_cast<std::uint64_t>(family)),
+                               masked(1, type_mask, static_cast<std::uint64_t>(type))});
+      if (family == AF_NETLINK) args.push_back(masked(2, int_mask, NETLINK_ROUTE));
+      rules.push_back(allow(call, std::move(args)));
+    }
+  };
+  for (const char* call : {"socket", "socketpair"})
+    add_types(call, AF_UNIX, {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET});
+  for (const int family : {AF_INET, AF_INET6})
+    add_types("socket", family, {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW});
+  add_types("socket", AF_NETLINK, {SOCK_DGRAM, SOCK_RAW});
+  refuse_other_families(rules, "socket", {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK});
+  refuse_other_families(rules, "socketpair", {AF_UNIX});
 }
 
 }  // namespace
@@ -389,12 +436,9 @@ Json seccomp_profile() {
   rules.push_back({{"names", allowed}, {"action", "SCMP_ACT_ALLOW"}});
   rules.push_back({{"names", denied}, {"action", "SCMP_ACT_ERRNO"}, {"errnoRet", EPERM}});
   add_clone(rules);
-  // Families below AF_ALG, those between it and AF_VSOCK, those beyond.
-  rules.push_back(allow("socket", Json::array({argument(0, family_alg, "SCMP_CMP_LT")})));
-  rules.push_back(allow("socket", Json::array({argument(0, family_alg + 1, "SCMP_CMP_EQ")})));
-  rules.push_back(allow("socket", Json::array({argument(0, family_vsock, "SCMP_CMP_GT")})));
+  add_sockets(rules);
   for (const std::uint64_t persona : {0x0u, 0x8u, 0x20000u, 0x20008u, 0xFFFFFFFFu, 0x40000u})
-    rules.push_back(allow("personality", Json::array({argument(0, persona, "SCMP_CMP_EQ")})));
+    rules.push_back(allow("personality", Json::array({masked(0, int_mask, persona)})));
   return Json{{"defaultAction", "SCMP_ACT_ERRNO"},
               {"defaultErrnoRet", ENOSYS},
               {"architectures", Json::array({"SCMP_ARCH_X86_64"})},

@@ -10,7 +10,9 @@ namespace muster::container {
 /// mounts, keys, modules, BPF, perf, clocks. What Open MPI and debuggers need among a job's own
 /// processes stays (process_vm_readv, ptrace, NUMA policy of one's own memory). A call that is not
 /// listed fails with ENOSYS, so that the C library falls back (clone3 to clone, whose flags can be
-/// looked at); one that is refused for good with EPERM.
+/// looked at); one that is refused for good with EPERM. Sockets are unix, IP and routing netlink;
+/// other families fail with EAFNOSUPPORT. Calls of another architecture (int 0x80, x32) kill.
+/// ioctl is not looked at: of terminals, which TIOCSTI would type into, a host has its own only.
 Json seccomp_profile();
 
 }  // namespace muster::container

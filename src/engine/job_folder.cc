@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/remove_tree.h"
 #include "base/text.h"
-#include "engine/remove_tree.h"
 
 namespace muster::engine {
 namespace {

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/private_folders.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "engine/network.h"
-#include "engine/remove_tree.h"
 
 namespace muster::engine {
 namespace {
@@ -115,28 +115,6 @@ TEST_CASE("network: a register that was damaged does not stop a job") {
   REQUIRE(write_file(file, "nonsense\n10.177.0.0/24\n10.177.0.0/24 mu1 7 /no/such/job\n\n"));
   Result<JobFolder> job = JobFolder::create(state.path, "demo");
   CHECK(cidr(allocate_network(file, job->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
-}
-
-TEST_CASE("remove tree: links are not followed, what is mounted stays") {
-  State state;
-  REQUIRE(make_folders(state.path + "/gone/a/b"));
-  REQUIRE(make_folders(state.path + "/stays"));
-  REQUIRE(write_file(state.path + "/stays/file", "x"));
-  REQUIRE(::symlink("../stays", (state.path + "/gone/link").c_str()) == 0);
-  REQUIRE(remove_tree(state.path + "/gone"));
-  CHECK(::access((state.path + "/gone").c_str(), F_OK) != 0);
-  CHECK(read_file(state.path + "/stays/file").value_or("") == "x");
-  CHECK(remove_tree(state.path + "/gone"));
-
-  REQUIRE(make_folders(state.path + "/busy/mount"));
-  const std::string target = state.path + "/busy/mount";
-  if (::mount((state.path + "/stays").c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0) {
-    MESSAGE("skipped: this process may not mount");
-    return;
-  }
-  CHECK(!remove_tree(state.path + "/busy"));
-  CHECK(::umount2(target.c_str(), MNT_DETACH) == 0);
-  CHECK(read_file(state.path + "/stays/file").value_or("") == "x");
 }
 
 }  // namespace

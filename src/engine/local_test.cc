@@ -11,9 +11,9 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "engine/job_folder.h"
-#include "engine/remove_tree.h"
 #include "loop/testing.h"
 #include "loop/worker.h"
 

@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint32_t watched =
     IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR;
 
+/// All of a user's programs share the kernel's watches: one job's folders must not take them all.
+constexpr std::size_t folders_max = 4096;
+
 bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder + "/");
 }
@@ -108,6 +111,8 @@ Result<std::unique_ptr<TreeWatch>> TreeWatch::open(Loop& loop, Tell tell) {
 }
 
 Result<void> TreeWatch::add(const std::string& path, const std::string& relative) {
+  if (state_->folders.size() >= folders_max)
+    return fail(Errc::system, relative + ": more folders than can be watched, which are 4096");
   const int number = ::inotify_add_watch(state_->inotify.get(), path.c_str(), watched);
   if (number >= 0)
     state_->folders[number] = relative;

@@ -27,7 +27,7 @@ class TreeWatch {
   ~TreeWatch();
 
   /// `path` is how to reach the folder. One that is gone needs no watch. Error: `system`, when
-  /// there are no more watches to be had.
+  /// there are no more watches to be had, or 4096 folders are watched already.
   Result<void> add(const std::string& path, const std::string& relative);
   /// Tells now what has come by now.
   void take();

@@ -118,6 +118,8 @@ TEST_CASE("tree: walking sees files, folders and links, and follows none") {
   const Folder folder;
   REQUIRE(make_folders(folder / "d/e"));
   REQUIRE(write_file(folder / "d/f", "12345", 0640));
+  REQUIRE(::chmod((folder / "d/f").c_str(), 07640) == 0);  // Lends nobody rights in an archive.
+  REQUIRE(::chmod((folder / "d").c_str(), 07755) == 0);
   REQUIRE(::symlink("/etc", (folder / "link").c_str()) == 0);
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const Result<std::vector<TreeEntry>> tree = walk_tree(folder.path(), 3);
@@ -125,6 +127,7 @@ TEST_CASE("tree: walking sees files, folders and links, and follows none") {
   CHECK(shown(*tree) == "d/3 d/e/3 d/f3 link3 ");
   CHECK((*tree)[2].bytes == 5);
   CHECK((*tree)[2].mode == 0640);
+  CHECK((*tree)[0].mode == 0755);
   CHECK((*tree)[3].target == "/etc");
   CHECK(walk_tree(folder / "none")->empty());
 }

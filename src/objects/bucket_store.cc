@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "base/remove_tree.h"
 #include "base/text.h"
 
 namespace muster::objects {
@@ -17,12 +18,12 @@ constexpr const char* temporary_name = ".temporary";
 
 Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder) {
   TRY(make_folders(folder, 0700));
-  std::error_code error;
-  std::filesystem::remove_all(folder + "/" + temporary_name, error);
+  static_cast<void>(remove_tree(folder + "/" + temporary_name));
   std::unique_ptr<BucketStore> store(new BucketStore);
   store->folder_ = Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!store->folder_) return fail_errno(folder);
   store->temporary_ = TRY(open_folder(store->folder_.get(), temporary_name));
+  std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     std::string name = entry.path().filename().string();
     if (!is_bucket_name(name)) continue;
@@ -63,9 +64,8 @@ Result<BucketStore::Removal> BucketStore::remove(const std::string& name) {
       return fail_errno(name);
     buckets_.erase(found);
   }
-  std::error_code ignored;  // What stays is cleared away at the next start.
-  std::filesystem::remove_all("/proc/self/fd/" + std::to_string(temporary_.get()) + "/" + grave,
-                              ignored);
+  // What stays is cleared away at the next start.
+  static_cast<void>(remove_tree_at(temporary_.get(), grave));
   return Removal::done;
 }
 

@@ -49,7 +49,7 @@ Result<std::vector<TreeEntry>> walk_tree(const std::string& root, std::size_t nu
     const std::string path = root + (at.empty() ? "" : "/" + at);
     if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
     TreeEntry entry{at};
-    entry.mode = status.st_mode & 07777;
+    entry.mode = status.st_mode & 0777;  // Whoever unpacks it gets nobody's rights.
     entry.time = std::max<std::int64_t>(0, status.st_mtim.tv_sec);
     entry.root = number;
     if (S_ISDIR(status.st_mode)) {

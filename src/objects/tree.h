@@ -15,7 +15,7 @@ struct TreeEntry {
 
   std::string path;  ///< Below the root, without "./" and without a '/' at the end.
   Kind kind = Kind::file;
-  unsigned mode = 0644;     ///< Permission bits.
+  unsigned mode = 0644;     ///< Permission bits, without setuid and the like.
   std::int64_t time = 0;    ///< Seconds since 1970 of the last change.
   std::uint64_t bytes = 0;  ///< Of a file.
   std::string target{};     ///< Of a link.

@@ -196,14 +196,15 @@ void JobRun::act(const Actions& actions) {
 
 /// Merging may take long and blocks: it has a thread of its own.
 loop::Task<Result<Merged>> merge(loop::Loop& loop, const engine::Run& run, std::string out,
-                                 bool failed, bool only_if_any) {
+                                 bool failed, const JobRunOptions& options) {
   std::vector<HostResult> results;
   for (const engine::HostPlace& place : run.hosts())
     results.push_back({place.host, place.result()});
   const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
   const std::function<Result<void>()> work = [merged, results, out, failed,
-                                              only_if_any]() -> Result<void> {
-    *merged = TRY(merge_results(results, out, failed, only_if_any));
+                                              only_if_any = options.only_if_any,
+                                              owner = options.owner]() -> Result<void> {
+    *merged = TRY(merge_results(results, out, failed, only_if_any, owner));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop, work);
@@ -232,8 +233,7 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   }
   if (!spec.output_folder.empty()) {
     const bool failed = report.end.status == JobEnd::Status::failed;
-    Result<Merged> merged =
-        co_await merge(loop, *run, spec.output_folder, failed, options.only_if_any);
+    Result<Merged> merged = co_await merge(loop, *run, spec.output_folder, failed, options);
     if (merged) report.results = *std::move(merged);
     if (!merged && report.trouble.empty()) report.trouble = merged.error().text;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/engine.h"
@@ -56,9 +57,10 @@ class Requests {
 };
 
 struct JobRunOptions {
-  LifeCycle::Options times;  ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
-  bool keep = false;         ///< The job's folder stays for inspection.
-  bool only_if_any = false;  ///< No output folder for a job that leaves no file.
+  LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
+  bool keep = false;             ///< The job's folder stays for inspection.
+  bool only_if_any = false;      ///< No output folder for a job that leaves no file.
+  std::optional<Owner> owner{};  ///< Of the output folder; none: whoever runs this.
 };
 
 /// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "engine/remove_tree.h"
+#include "base/remove_tree.h"
 #include "loop/testing.h"
 #include "platform/interpreter.h"
 
@@ -171,7 +171,7 @@ struct Bench {
   }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
-  ~Bench() { static_cast<void>(engine::remove_tree(folder)); }
+  ~Bench() { static_cast<void>(remove_tree(folder)); }
 
   FakeHost& host(const std::string& name) { return state.hosts.at(name); }
   loop::Task<> body() {
@@ -341,7 +341,7 @@ TEST_CASE("interpreter: a shim is asked, what is none is refused") {
     CHECK(none.error().code == Errc::not_found);
   };
   loop::run_task(loop, story());
-  static_cast<void>(engine::remove_tree(folder));
+  static_cast<void>(remove_tree(folder));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "base/fd.h"
-#include "engine/remove_tree.h"
+#include "base/remove_tree.h"
 #include "loop/testing.h"
 
 namespace muster::platform {
@@ -14,7 +14,7 @@ struct Folder {
   Folder() : path(*make_private_folder("/tmp", "muster-follow-")) {}
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  ~Folder() { static_cast<void>(engine::remove_tree(path)); }
+  ~Folder() { static_cast<void>(remove_tree(path)); }
   void append(const std::string& bytes) {
     const Fd file(
         ::open((path + "/journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));

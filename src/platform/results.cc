@@ -14,9 +14,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/clean_tree.h"
 #include "base/fd.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
-#include "engine/remove_tree.h"
 
 namespace muster::platform {
 namespace {
@@ -52,8 +53,7 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
 /// Mode and time of modification; the rest is not worth an error.
 void dress(int fd, const Status& status) {
   const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
-  static_cast<void>(!::fchown(fd, status.st_uid, status.st_gid));
-  ::fchmod(fd, status.st_mode & 07777);
+  ::fchmod(fd, status.st_mode & 0777);
   ::futimens(fd, times.data());
 }
 
@@ -74,7 +74,7 @@ Result<void> copy_bytes_of(int from, int to, const std::string& path) {
 }
 
 Result<void> copy_file(const std::string& from, const Status& status, const std::string& to) {
-  const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!source) return fail_errno(from);
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!target) return fail_errno(to);
@@ -117,7 +117,7 @@ Result<void> merge(const std::string& from, const std::string& to) {
   if (there && S_ISDIR(there->st_mode) && S_ISDIR(status->st_mode)) return merge_entries(from, to);
   if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
     return {};
-  if (there) TRY(engine::remove_tree(to));
+  if (there) TRY(remove_tree(to));
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   if (errno != EXDEV) return fail_errno(to);
   if (S_ISDIR(status->st_mode)) return copy_folder(from, *status, to);
@@ -139,7 +139,7 @@ Result<void> gather(const std::vector<HostResult>& hosts, const std::string& int
       TRY(merge(output + "/failure", into + "/failure/" + host.host));
     }
     // With these gone the whole folder can be renamed at once.
-    for (const char* mark : {"/failure", "/success"}) TRY(engine::remove_tree(output + mark));
+    for (const char* mark : {"/failure", "/success"}) TRY(remove_tree(output + mark));
     for (const char* name : {"/model", "/output"})
       if (is_folder(host.folder + name)) TRY(merge_entries(host.folder + name, into + name));
   }
@@ -155,6 +155,28 @@ bool has_file(const std::string& folder) {
   });
 }
 
+/// Makes `out` and the folders above it; those that are new are `owner`'s.
+Result<void> make_output_folder(const std::string& out, const std::optional<Owner>& owner) {
+  std::vector<std::string> made;
+  for (std::string folder = out; owner && !folder.empty() && !status_of(folder);
+       folder.resize(folder.rfind('/')))
+    made.push_back(folder);
+  TRY(make_folders(out));
+  for (const std::string& folder : made) {
+    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd || ::fchown(fd.get(), owner->user, owner->group) != 0) return fail_errno(folder);
+  }
+  return {};
+}
+
+/// The content of `partial`, which itself stays ours: nobody else may change it before it is
+/// published.
+Result<void> hand_over(const std::string& partial, const Owner& owner) {
+  for (const std::string& name : TRY(names_in(partial)))
+    TRY(clean_tree(partial + "/" + name, owner));
+  return {};
+}
+
 /// Renames what lies in `partial` into `out`; takes it back if one cannot be.
 Result<void> publish(const std::string& partial, const std::string& out) {
   std::vector<std::string> done;
@@ -164,9 +186,40 @@ Result<void> publish(const std::string& partial, const std::string& out) {
       continue;
     }
     const Error error = fail_errno(out + "/" + name);
-    for (const std::string& each : done) static_cast<void>(engine::remove_tree(out + "/" + each));
+    for (const std::string& each : done) static_cast<void>(remove_tree(out + "/" + each));
     return error;
   }
+  return {};
+}
+
+/// A path that leads to an open folder, wherever it is by now.
+std::string path_of(const Fd& folder) {
+  return "/proc/self/fd/" + std::to_string(folder.get());
+}
+
+/// The error in the words of a person, who knows no descriptors.
+Error named(Error error, const std::string& held, const std::string& path) {
+  if (const std::size_t at = error.text.find(held); at != std::string::npos)
+    error.text.replace(at, held.size(), path);
+  return error;
+}
+
+Result<void> merge_into(const std::vector<HostResult>& hosts, const std::string& out, bool failed,
+                        const std::optional<Owner>& owner) {
+  for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
+    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
+      TRY(remove_tree(out + "/" + name));
+  const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
+  const Fd own(::open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  Status status{};
+  if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
+  if (status.st_uid != ::geteuid())
+    return fail(Errc::denied, partial + ": somebody else put another folder there");
+  Result<void> done = gather(hosts, path_of(own), failed);
+  if (done && owner) done = hand_over(path_of(own), *owner);
+  if (done) done = publish(path_of(own), out);
+  static_cast<void>(remove_tree(partial));
+  if (!done) return named(done.error(), path_of(own), out);
   return {};
 }
 
@@ -195,7 +248,7 @@ Result<void> check_output_folder(const std::string& path) {
 }
 
 Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
-                             bool only_if_any) {
+                             bool only_if_any, std::optional<Owner> owner) {
   std::stable_sort(hosts.begin(), hosts.end(), [](const HostResult& a, const HostResult& b) {
     return number_of(a.host) < number_of(b.host);
   });
@@ -205,15 +258,14 @@ Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& o
   });
   Merged merged;
   if (only_if_any && !any) return merged;
-  TRY(make_folders(out));
-  for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
-    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
-      TRY(engine::remove_tree(out + "/" + name));
-  const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
-  Result<void> done = gather(hosts, partial, failed);
-  if (done) done = publish(partial, out);
-  static_cast<void>(engine::remove_tree(partial));
-  if (!done) return done.error().in("output");
+  TRY(make_output_folder(out, owner));
+  // Whose folder it lies in can put links in the way of every path: from here on the folders are
+  // held, and reached by their descriptors.
+  const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place) return fail_errno("output: " + out);
+  const std::string held = path_of(place);
+  Result<void> done = merge_into(hosts, held, failed, owner);
+  if (!done) return named(done.error(), held, out).in("output");
   merged.written = true;
   if (failed && is_folder(out + "/failure"))
     for (const std::string& name : TRY(names_in(out + "/failure")))

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clean_tree.h"
 #include "base/result.h"
 
 namespace muster::platform {
@@ -27,8 +29,9 @@ struct Merged {
 /// with equal names the one of the later host stays; hosts are taken by their number. Links are
 /// moved as links; sockets and devices are left out. Everything is made in a hidden folder and then
 /// renamed: what stands under these names is whole. With `only_if_any` a job without any file makes
-/// no folder. Blocks. Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
+/// no folder. With an `owner` everything there is that user's, new folders above `out` too. Blocks.
+/// Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
 Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
-                             bool only_if_any);
+                             bool only_if_any, std::optional<Owner> owner = {});
 
 }  // namespace muster::platform

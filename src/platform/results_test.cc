@@ -4,9 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
 #include "base/command.h"
 #include "base/fd.h"
-#include "engine/remove_tree.h"
+#include "base/remove_tree.h"
 
 namespace muster::platform {
 namespace {
@@ -16,8 +21,8 @@ struct Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
   ~Bench() {
-    static_cast<void>(engine::remove_tree(path));
-    if (!other.empty()) static_cast<void>(engine::remove_tree(other));
+    static_cast<void>(remove_tree(path));
+    if (!other.empty()) static_cast<void>(remove_tree(other));
   }
   void put(const std::string& file, const std::string& text) {
     const std::string full = path + "/" + file;
@@ -106,7 +111,7 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   }
   bench.other = *other;
   bench.put("algo-1/model/run.sh", std::string(3 << 20, 'x'));
-  REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 0750) == 0);
+  REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 04750) == 0);
   REQUIRE(::symlink("run.sh", (bench.path + "/algo-1/model/link").c_str()) == 0);
   const std::string out = *other + "/deep/out";
   REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false));
@@ -116,6 +121,61 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   CHECK(status.st_size == 3 << 20);
   REQUIRE(::lstat((out + "/model/link").c_str(), &status) == 0);
   CHECK(S_ISLNK(status.st_mode));
+}
+
+TEST_CASE("results: they are whose they shall be, with the folders that were made for them") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: needs root");
+    return;
+  }
+  Bench bench;
+  bench.put("algo-1/model/sub/file", "1");
+  bench.put("algo-1/output/data/x", "1");
+  REQUIRE(::symlink("/etc/passwd", (bench.path + "/algo-1/model/link").c_str()) == 0);
+  REQUIRE(make_folders(bench.path + "/mine"));
+  const std::string out = bench.path + "/mine/new/out";
+  REQUIRE(
+      merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false, Owner{1234, 5678}));
+  struct stat status {};
+  for (const char* name :
+       {"/..", "", "/model", "/model/sub", "/model/sub/file", "/model/link", "/output/data/x"}) {
+    CAPTURE(name);
+    REQUIRE(::lstat((out + name).c_str(), &status) == 0);
+    CHECK(status.st_uid == 1234);
+    CHECK(status.st_gid == 5678);
+  }
+  REQUIRE(::stat((bench.path + "/mine").c_str(), &status) == 0);
+  CHECK(status.st_uid == 0);
+  REQUIRE(::stat("/etc/passwd", &status) == 0);
+  CHECK(status.st_uid == 0);
+}
+
+TEST_CASE("results: whoever owns the output folder cannot lead the merge elsewhere") {
+  Bench bench;
+  const std::string out = bench.path + "/out";
+  REQUIRE(make_folders(bench.path + "/precious"));
+  std::atomic<bool> over = false;
+  std::thread swapper([&] {  // As soon as the hidden folder is there, a link stands in its place.
+    for (int number = 0; !over;) {
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(out, none)) {
+        const std::string path = entry.path();
+        if (path.find("/.muster-partial-") == std::string::npos || entry.is_symlink(none)) continue;
+        const std::string away = bench.path + "/away-" + std::to_string(++number);
+        if (::rename(path.c_str(), away.c_str()) == 0)
+          static_cast<void>(!::symlink((bench.path + "/precious").c_str(), path.c_str()));
+      }
+    }
+  });
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < 5; ++i)
+      bench.put("algo-" + std::to_string(i + 1) + "/model/f" + std::to_string(i), "x");
+    static_cast<void>(bench.merge({"algo-1", "algo-2", "algo-3", "algo-4", "algo-5"}));
+    static_cast<void>(remove_tree(out));
+  }
+  over = true;
+  swapper.join();
+  CHECK(std::filesystem::is_empty(bench.path + "/precious"));
 }
 
 TEST_CASE("results: a job without any file makes no folder unless one was asked for") {

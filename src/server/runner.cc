@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "platform/crowded.h"
 #include "server/sdk_drivers.h"
@@ -225,7 +226,7 @@ loop::Task<> Runner::clean_up() {
     names.push_back(entry.path().filename());
   for (const std::string& name : names) {
     if (name.starts_with('.')) {  // Half made or half removed, and no job's.
-      std::filesystem::remove_all(jobs + "/" + name, none);
+      static_cast<void>(remove_tree(jobs + "/" + name));
       continue;
     }
     const Result<std::optional<Job>> job = store_.job(name);
@@ -281,9 +282,8 @@ void Runner::stop(const std::string& name) {
 void Runner::deleted(const std::string& name) {
   logs_.forget(name);
   metrics_.forget(name);
-  std::error_code failed;
-  std::filesystem::remove_all(options_.data + "/journals/" + name, failed);
-  if (failed) complain(name + ": its journals cannot be removed: " + failed.message());
+  const Result<void> removed = remove_tree(options_.data + "/journals/" + name);
+  if (!removed) complain(name + ": its journals cannot be removed: " + removed.error().text);
 }
 
 std::string Runner::journal_of(const std::string& job, const std::string& host) const {

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -18,7 +20,8 @@ namespace muster::steward {
 namespace {
 
 constexpr std::size_t told_max = 10;
-constexpr std::size_t depth_max = 64;
+constexpr int depth_max = 64;
+constexpr std::size_t shown_max = 200;
 
 /// A regular file as it was at some time: another stamp, other bytes.
 struct Stamp {
@@ -38,7 +41,7 @@ Fd open_below(int root, const std::string& relative, int flags) {
   Fd at(::fcntl(root, F_DUPFD_CLOEXEC, 3));
   std::vector<std::string> names;
   if (!relative.empty()) names = split(relative, '/');
-  if (names.size() > depth_max) return Fd();
+  if (names.size() > depth_max + 1) return Fd();  // A file in the deepest folder.
   for (std::size_t i = 0; at && i < names.size(); ++i) {
     const bool last = i + 1 == names.size();
     const int how = last ? flags : O_PATH | O_DIRECTORY;
@@ -74,6 +77,7 @@ struct CheckpointSync::State {
   void watch_folder(const std::string& relative);
   void scan(const std::string& relative, bool as_stored);
   void take_file(const std::string& relative, bool as_stored);
+  void tell_deep(const std::string& relative);
   void note_failure(const std::string& relative, const Error& error);
   objects::S3Url url_of(const std::string& relative) const;
   static loop::Task<> uploading(std::shared_ptr<State> state);
@@ -90,6 +94,7 @@ struct CheckpointSync::State {
   std::set<std::string> going;   ///< Under way.
   std::map<std::string, std::string> failures;
   std::size_t told = 0;
+  bool deep_told = false;
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
   bool ended = false;
@@ -131,9 +136,13 @@ void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
     const std::string at = std::move(todo.back());
     todo.pop_back();
     watch_folder(at);  // First, so that nothing comes between.
-    Fd folder = open_below(root.get(), at, O_RDONLY | O_DIRECTORY);
-    // The root itself is only O_PATH.
-    if (at.empty()) folder = Fd(::open(options.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (std::ranges::count(at, '/') >= depth_max) {
+      tell_deep(at);
+      continue;
+    }
+    // By the descriptor also the root itself: its path may be a link by now.
+    Fd folder = at.empty() ? Fd(::openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+                           : open_below(root.get(), at, O_RDONLY | O_DIRECTORY);
     if (!folder) continue;
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.get()), ::closedir);
     if (!stream) continue;
@@ -148,6 +157,12 @@ void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
       if (S_ISREG(status.st_mode)) take_file(joined(at, name), as_stored);
     }
   }
+}
+
+void CheckpointSync::State::tell_deep(const std::string& relative) {
+  if (std::exchange(deep_told, true)) return;
+  tell("checkpoints: what lies deeper than " + std::to_string(depth_max) +
+       " folders is not stored: " + to_utf8(relative.substr(0, shown_max)) + "...");
 }
 
 void CheckpointSync::State::note_failure(const std::string& relative, const Error& error) {

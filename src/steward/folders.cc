@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/fd.h"
+#include "base/remove_tree.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
 
@@ -58,16 +59,18 @@ std::vector<std::string> folders_in(const std::string& path, const std::string& 
   return names;
 }
 
-Result<void> remove_tree(const std::string& path) {
-  const std::string mountinfo = TRY(read_file("/proc/self/mountinfo"));
-  std::vector<std::string> points = container::mount_points(mountinfo);
+void unmount_below(const std::string& path) {
+  const Result<std::string> mountinfo = read_file("/proc/self/mountinfo");
+  if (!mountinfo) return;
+  std::vector<std::string> points = container::mount_points(*mountinfo);
   std::reverse(points.begin(), points.end());
   for (const std::string& point : points)
-    if (point.compare(0, path.size() + 1, path + "/") == 0) container::unmount(point);
-  std::error_code code;
-  fs::remove_all(path, code);
-  if (code) return fail(Errc::system, path + ": cannot be removed: " + code.message());
-  return {};
+    if (point.starts_with(path + "/")) container::unmount(point);
+}
+
+Result<void> remove_tree(const std::string& path) {
+  unmount_below(path);
+  return muster::remove_tree(path);
 }
 
 }  // namespace muster::steward

@@ -24,7 +24,11 @@ bool is_living(const std::string& job_folder);
 /// Names of the folders in `path` that begin with `start`; sorted.
 std::vector<std::string> folders_in(const std::string& path, const std::string& start);
 
-/// Removes `path` and everything in it, taking away mounts in it first. Links are not followed.
+/// Takes away what is mounted below `path`, wherever a host has moved it: the kernel knows the
+/// places, a path that goes through a host's folders may lead through a link of the host's.
+void unmount_below(const std::string& path);
+
+/// Removes `path` and everything in it (base/remove_tree.h), taking away mounts in it first.
 Result<void> remove_tree(const std::string& path);
 
 }  // namespace muster::steward

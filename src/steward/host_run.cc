@@ -466,13 +466,12 @@ loop::Task<> HostRun::take_down() {
     if (!removed) undone(removed.error());
   }
   container::unmount_host_place();
-  for (const Staged& staged : to_stage(spec_)) container::unmount(staged.target);
+  unmount_below(container::ml_folder(spec_));
   container::unmount(spec_.host_folder + "/layers");
-  const Result<std::vector<std::string>> left_out = collect_results(spec_);
-  if (!left_out) log("error", left_out.error().text);
-  if (left_out)
-    for (const std::string& path : *left_out)
-      log("warning", path + " is no folder any more; nothing of it is kept");
+  const Result<std::vector<std::string>> collected = collect_results(spec_);
+  if (!collected) log("error", collected.error().text);
+  if (collected)
+    for (const std::string& warning : *collected) log("warning", warning);
   relay_.reset();
   network_.reset();
   for (const char* folder : {"/layers", "/root", "/ml"}) {

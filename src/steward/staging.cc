@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/clean_tree.h"
 #include "container/bundle.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
@@ -110,17 +111,23 @@ Result<std::vector<std::string>> collect_results(const job::HostSpec& spec) {
   const std::string ml = container::ml_folder(spec);
   const std::string result = spec.host_folder + "/result";
   TRY(make_folders(result, 0700));
-  std::vector<std::string> left_out;
+  std::vector<std::string> warnings;
   for (const char* name : {"/model", "/output"}) {
+    const std::string shown = std::string("/opt/ml") + name;
     struct stat info {};
     if (::lstat((ml + name).c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-      left_out.push_back(std::string("/opt/ml") + name);
+      warnings.push_back(shown + " is no folder any more; nothing of it is kept");
       continue;
     }
+    const LeftOut left_out = TRY(clean_tree(ml + name, {::geteuid(), ::getegid()}));
+    for (const std::string& line : left_out.lines)
+      warnings.push_back("left out: " + shown + "/" + line);
+    if (left_out.more > 0)
+      warnings.push_back("left out: " + std::to_string(left_out.more) + " more in " + shown);
     if (::rename((ml + name).c_str(), (result + name).c_str()) != 0)
       return fail_errno(result + name);
   }
-  return left_out;
+  return warnings;
 }
 
 }  // namespace muster::steward

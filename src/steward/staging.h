@@ -37,8 +37,9 @@ Result<std::optional<container::Process>> stage(const Staged& staged,
 /// Waits for a copy that stage() started. Error: `system`: the disk is full, a file unreadable.
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy);
 
-/// Moves /opt/ml/model and /opt/ml/output to result/ beside it. Names what was no folder any more
-/// (left out: a host could point anywhere with a link).
+/// Moves /opt/ml/model and /opt/ml/output to result/ beside it, made harmless (base/clean_tree.h)
+/// and ours. The host has ended and nothing is mounted there any more. Warnings for people: what
+/// was left out, and which of the two was no folder any more (a link could point anywhere).
 Result<std::vector<std::string>> collect_results(const job::HostSpec& spec);
 
 }  // namespace muster::steward
