@@ -21,9 +21,10 @@ SECRET = f"secret-{secrets.token_hex(8)}"
 
 # In the home of whoever submits, in another user's, and in root's.
 IN_HOMES = (
-    ".npmrc", ".pgpass", ".netrc", ".pypirc", ".git-credentials", ".ssh/id_ed25519", ".aws/credentials",
-    ".config/gcloud/credentials.db", ".kaggle/kaggle.json", ".cache/huggingface/token",
-    ".cargo/credentials.toml", ".docker/config.json", ".kube/config", ".bash_history", "notes.txt",
+    ".npmrc", ".pgpass", ".netrc", ".pypirc", ".git-credentials", ".ssh/id_ed25519",
+    ".aws/credentials", ".config/gcloud/credentials.db", ".kaggle/kaggle.json",
+    ".cache/huggingface/token", ".cargo/credentials.toml", ".docker/config.json", ".kube/config",
+    ".bash_history", "notes.txt",
 )  # fmt: skip
 # Of the machine, below each of these.
 ON_THE_MACHINE = (
