@@ -37,7 +37,7 @@ int clean_main(const Args& args, const Env& env) {
     return exit_platform;
   }
   loop::Loop loop;
-  platform::Machine machine(loop, env);
+  platform::Machine machine(loop, env, {});
   int code = exit_platform;
   loop.spawn(clean(loop, machine, options, code));
   loop.run();

@@ -65,7 +65,7 @@ class Fit {
         env_(env),
         cwd_(std::move(cwd)),
         signals_(loop, {SIGINT, SIGTERM, SIGHUP}),
-        machine_(loop, env),
+        machine_(loop, env, {}),
         out_(loop, STDOUT_FILENO),
         colour_(!env.contains("NO_COLOR")),
         requests_(loop),

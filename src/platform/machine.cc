@@ -3,12 +3,13 @@
 namespace muster::platform {
 namespace {
 
-engine::Local::Options options(const Env& env, const std::string& program, bool outlived) {
+engine::Local::Options local_options(const Env& env, const Machine::Options& given) {
   engine::Local::Options options;
   options.state = state_folder(env);
-  options.program = program;
+  options.program = given.program;
   options.env = env;
-  options.lifeline = !outlived;
+  options.lifeline = !given.outlived;
+  if (given.first_user_id) options.id_base = *given.first_user_id;
   return options;
 }
 
@@ -22,7 +23,7 @@ std::string state_folder(const Env& env) {
   return path;
 }
 
-Machine::Machine(loop::Loop& loop, const Env& env, const std::string& program, bool outlived)
-    : env_(env), programs_(loop), local_(programs_, options(env, program, outlived)) {}
+Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
+    : env_(env), programs_(loop), local_(programs_, local_options(env, options)) {}
 
 }  // namespace muster::platform

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/command.h"
@@ -12,10 +13,14 @@ namespace muster::platform {
 /// This machine as a place for jobs. One exists in a process.
 class Machine {
  public:
+  struct Options {
+    std::string program = "/proc/self/exe";       ///< `sm`.
+    bool outlived = false;                        ///< Jobs go on without us, for resume_job().
+    std::optional<std::int64_t> first_user_id{};  ///< See engine::Local::Options::id_base.
+  };
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
-  /// (default /var/lib/muster). With `outlived` jobs go on without this process, for resume_job().
-  Machine(loop::Loop& loop, const Env& env, const std::string& program = "/proc/self/exe",
-          bool outlived = false);
+  /// (default /var/lib/muster).
+  Machine(loop::Loop& loop, const Env& env, const Options& options);
 
   engine::Engine& engine() { return local_; }
   /// See engine::Local::sweep().

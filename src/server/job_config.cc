@@ -24,6 +24,14 @@ Result<double> number_at(const Json& json, const std::string& key) {
   return value;
 }
 
+Result<std::int64_t> user_id_at(const Json& json, const std::string& key) {
+  constexpr std::int64_t least = 65536;  // Below are the machine's own.
+  constexpr std::int64_t most = (std::int64_t{1} << 31) - 65536;
+  const std::int64_t id = json.is_number_integer() ? json.get<std::int64_t>() : 0;
+  if (id < least || id > most) return wrong(key, "a whole number from 65536 to 2147418112");
+  return id;
+}
+
 Result<std::string> text_at(const Json& json, const std::string& key) {
   if (json.is_string() && !json.get_ref<const std::string&>().empty())
     return json.get<std::string>();
@@ -145,6 +153,8 @@ Result<JobConfig> job_config_from(const Json& json) {
       config.native_drivers = value.get<bool>();
     } else if (key == "stop_grace_seconds") {
       config.stop_grace = std::chrono::seconds(std::llround(TRY(number_at(value, key))));
+    } else if (key == "first_user_id") {
+      config.first_user_id = TRY(user_id_at(value, key));
     } else if (key == "images") {
       config.images = TRY(images_at(value));
     } else if (key == "capacity") {
@@ -158,8 +168,8 @@ Result<JobConfig> job_config_from(const Json& json) {
       }
     } else {
       return wrong(key,
-                   "python, images, capacity, instance_types, native_drivers or "
-                   "stop_grace_seconds as its name");
+                   "python, images, capacity, instance_types, native_drivers, first_user_id "
+                   "or stop_grace_seconds as its name");
     }
   }
   most_exact_first(config.instances);

@@ -38,6 +38,7 @@ struct JobConfig {
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
+  std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
   Amounts capacity;  ///< "cpu" in thousandths, "memory" in bytes, "gpu", instance types in hosts.
 
   /// None if the config does not know it.

@@ -252,6 +252,8 @@ TEST_CASE("job config: the most exact name counts, wherever it stands") {
 TEST_CASE("job config: a stop's grace is SageMaker's, or as long as the config says") {
   CHECK(config_of("{}").stop_grace == std::chrono::seconds(120));
   CHECK(config_of(R"({"stop_grace_seconds": 5})").stop_grace == std::chrono::seconds(5));
+  CHECK(!config_of("{}").first_user_id);
+  CHECK(config_of(R"({"first_user_id": 300000000})").first_user_id == 300'000'000);
 }
 
 TEST_CASE("job config: patterns") {
@@ -297,6 +299,9 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected python"},
       {R"({"images": {"a": {"python": 3}}})", "jobs.images.a.python: expected text"},
       {R"({"stop_grace_seconds": -1})", "jobs.stop_grace_seconds: expected a number"},
+      {R"({"first_user_id": 1000})", "jobs.first_user_id: expected a whole number"},
+      {R"({"first_user_id": 2147483647})", "jobs.first_user_id: expected a whole number"},
+      {R"({"first_user_id": 1.5e9})", "jobs.first_user_id: expected a whole number"},
       {R"({"images": ["a"]})", "jobs.images: expected an object"},
   };
   for (const auto& c : cases) {

@@ -181,7 +181,9 @@ Runner::Runner(loop::Loop& loop, Store& store, Logs& logs, Metrics& metrics, obj
       keys_(keys),
       options_(std::move(options)),
       machine_(loop, machine_env(options_.env, options_.data + "/machine"),
-               kept_program(options_.data + "/machine"), true),
+               {.program = kept_program(options_.data + "/machine"),
+                .outlived = true,
+                .first_user_id = options_.config.first_user_id}),
       reserve_(options_.data + "/reserve") {}
 
 std::string Runner::kept_program(const std::string& folder) {
