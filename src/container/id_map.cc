@@ -72,6 +72,11 @@ Result<void> give(const std::string& path, const IdMap& ids) {
   return {};
 }
 
+Result<void> give(const Fd& fd, const IdMap& ids) {
+  if (ids && ::fchown(fd.get(), ids.first, ids.first) != 0) return fail_errno("giving a pipe away");
+  return {};
+}
+
 Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first) {
   const Holder holder = TRY(Holder::begin(CLONE_NEWNET | (first ? CLONE_NEWUSER : 0)));
   HostNamespaces made;

@@ -117,6 +117,8 @@ int guest_report() {
   report["links"] = names_in("/sys/class/net");
   report["processes"] = names_in("/proc").dump().find("\"2\"") != std::string::npos;
   report["fds"] = names_in("/proc/self/fd").size();
+  report["stdout"] = static_cast<bool>(Fd(::open("/proc/self/fd/1", O_WRONLY)));
+  report["lifeline"] = static_cast<bool>(Fd(::open("/proc/1/fd/4", O_WRONLY)));
   report["unshare"] = errno_of(::unshare(CLONE_NEWUSER));
   report["mount"] = errno_of(::mount("none", "/mnt", "tmpfs", 0, nullptr));
   report["bound"] = text_of(std::string(std::getenv("TEST_BOUND")) + "/file");

@@ -345,6 +345,9 @@ loop::Task<Result<void>> HostRun::start_container() {
   if (!written) co_return written.error();
   Result<Pipe> out = make_pipe(), err = make_pipe(), stream = make_pipe(), lifeline = make_pipe();
   if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
+  // Programs open these anew, as /dev/stderr or /proc/1/fd/3: they are the host's own.
+  for (const Fd* end : {&out->write, &err->write, &stream->write})
+    if (Result<void> given = container::give(*end, ids_); !given) co_return given.error();
   ::fcntl(stream->read.get(), F_SETPIPE_SZ, stream_bytes);  // Fewer turns; fine if refused.
   container_lifeline_ = std::move(lifeline->write);
   enter(job::Phase::training);
