@@ -10,6 +10,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import textwrap
 
 import pytest
@@ -232,3 +233,22 @@ def test_a_host_that_rages_ends_and_harms_nobody(machine, what):
     assert not machine.jobs(), process.text
     for path in ("/etc/passwd", "/usr/bin/env", "/opt", "/root"):
         assert os.path.exists(path)
+
+
+def test_a_job_that_stalls_its_own_train_ends_by_a_stop(machine):
+    script = """
+import os
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for fd in range(3, 10):
+        try:
+            stream = os.open(f"/proc/{pid}/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK)
+            os.write(stream, b"\\xff\\xff\\xff\\x7f\\x01" * 10000)
+        except OSError:
+            pass
+"""
+    process = machine.fit(script)
+    process.wait_for_output(b"the stream from train: ", GUARD_SECONDS)
+    process.signal(signal.SIGINT)
+    process.signal(signal.SIGINT)
+    assert process.wait(GUARD_SECONDS) == 128 + signal.SIGINT, process.text
+    assert not machine.jobs(), process.text
