@@ -15,7 +15,7 @@ namespace muster {
 /// What cannot be removed does not keep the rest; the error is the first one. What does not exist
 /// is fine. Blocks, for a time that grows with the number of entries. Errors: `denied`, `system`.
 Result<void> remove_tree(const std::string& path);
-/// The same for the entry `name` of an open folder.
+/// Removes the entry `name` of an open folder likewise.
 Result<void> remove_tree_at(int folder, const std::string& name);
 
 }  // namespace muster

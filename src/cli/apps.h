@@ -55,7 +55,7 @@ struct SubmitWords {
   bool mpi = false, wait = false, json = false, raw = false;
 };
 
-/// Of the flag --raw, of all commands that show a job's lines.
+/// Help for the flag --raw of all commands that show a job's lines.
 constexpr const char* raw_help =
     "pass hosts' lines to a terminal as they are; else what would order it about (colours too)\n"
     "is written out";

@@ -25,7 +25,7 @@ constexpr std::string_view kernel_folders[] = {"/proc", "/sys", "/dev"};
 /// Settings that programs and libraries need and that hold no secret. A name that ends in '*'
 /// stands for all that begin so.
 constexpr std::string_view etc_names[] = {
-    // Of the C library, the loader and the shells.
+    // The C library, the loader and the shells.
     "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "locale.alias",
     "locale.conf", "nsswitch.conf", "host.conf", "gai.conf", "protocols", "services", "rpc",
     "networks", "ethertypes", "profile", "profile.d", "bash.bashrc", "bashrc", "inputrc", "shells",

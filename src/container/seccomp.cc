@@ -16,7 +16,7 @@ constexpr std::uint64_t namespace_flags[] = {0x00020000, 0x02000000, 0x04000000,
                                              0x10000000, 0x20000000, 0x40000000};
 /// The kernel takes the low half alone of an argument that is an int; a filter compares all of it.
 constexpr std::uint64_t int_mask = 0xFFFFFFFF;
-/// Of a socket's type; what stands above are its flags.
+/// A socket's type; what stands above these bits are its flags.
 constexpr std::uint64_t type_mask = 0xF;
 
 const char* const files[] = {"access",

@@ -14,7 +14,7 @@
 namespace muster::loop {
 namespace {
 
-/// Of peers that were not accepted yet. Who proved its key is kept; of the others the oldest goes.
+/// Peers that were not accepted yet. Who proved its key is kept; the oldest of the others goes.
 constexpr ConnectionQuota::Limits pending_limits{.all = 256, .of_peer = 32, .of_party = 256};
 constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
 

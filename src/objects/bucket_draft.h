@@ -22,8 +22,8 @@ class Draft {
   Draft& operator=(Draft&&) = delete;
   ~Draft();
 
-  /// That many bytes are to come: a disk that has no room for them shows now. What is kept for them
-  /// grows with what has come: at most as much again, and 64 MiB. Error: `system`.
+  /// Announces that so many bytes are to come: a disk that has no room for them shows now. What is
+  /// kept for them grows with what has come: at most as much again, and 64 MiB. Error: `system`.
   Result<void> expect(std::uint64_t bytes);
   Result<void> add(std::string_view bytes);
   /// `bytes` of another file, from `offset` on; copied by the kernel, shared where it can.

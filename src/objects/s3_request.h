@@ -127,8 +127,8 @@ struct ListQuery {
   std::string after;         ///< What both of them mean: the page begins behind this.
   std::uint64_t max = 1000;  ///< max-keys and the like: at most 1000; max-buckets: 10,000.
   std::uint64_t part_marker = 0;  ///< part-number-marker.
-  /// Of the keys that begin with `prefix` that one alone, and those in the folder of that name: not
-  /// "run10" for "run1". The server's own, of no request.
+  /// Lists, of the keys that begin with `prefix`, that one alone and those in the folder of that
+  /// name: not "run10" for "run1". The server's own, of no request.
   bool named_only = false;
   bool url_encoding = false;
   bool fetch_owner = false;

@@ -148,7 +148,7 @@ S3Handler handler_of(S3Op op) {
   }
 }
 
-/// Of a place that may be read by how keys begin: see is_there().
+/// Indexes the buckets of places that may be read by how keys begin: see is_there().
 Task<Result<void>> index_for(S3Call& call) {
   for (const Place& place : call.verified.key->policy.reads) {
     if (place.extent != Extent::start) continue;

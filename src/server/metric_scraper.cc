@@ -5,7 +5,7 @@
 namespace muster::server {
 namespace {
 
-// Of one call.
+// Limits of one call.
 constexpr std::size_t events_max = 5000;
 constexpr std::size_t bytes_max = 1u << 20;
 constexpr std::uint64_t work_max = MetricAllowance::a_second;

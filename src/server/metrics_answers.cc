@@ -44,7 +44,7 @@ std::string job_of(const Json& metric) {
   return {};
 }
 
-/// Those that a call asks about, each once.
+/// The jobs that a call asks about, each once.
 std::set<std::string> jobs_of(const Json& input) {
   std::set<std::string> jobs = {job_of(input)};
   for (const Json& query : elements(input, "MetricDataQueries"))
