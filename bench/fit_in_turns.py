@@ -21,7 +21,7 @@ SCRIPT = """
 from mpi4py import MPI
 world = MPI.COMM_WORLD
 world.allreduce(1)
-print("rank", world.Get_rank(), "is here", flush=True)
+print("trained on rank", world.Get_rank(), flush=True)
 world.Barrier()
 """
 
@@ -30,14 +30,15 @@ def run(sm: pathlib.Path, folder: pathlib.Path) -> dict[str, float]:
     source = folder / "source"
     source.mkdir(exist_ok=True)
     (source / "job.py").write_text(SCRIPT)
-    argv = [sm, "fit", "job.py", "--source-dir", source, "--hosts", "3", "--processes-per-host", "2",
+    argv = [sm, "fit", "job.py", "--source-dir", source, "--hosts", "3",
+            "--processes-per-host", "2",
             "--python", REPOSITORY / "build/venv/bin/python"]  # fmt: skip
     env = {**os.environ, "MUSTER_STATE": str(folder / "state")}
     begun = time.monotonic()
     process = subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     here = []
     for line in process.stdout:
-        if b"is here" in line:
+        if b"trained on rank" in line:
             here.append(time.monotonic())
     code = process.wait()
     ended = time.monotonic()

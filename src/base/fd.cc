@@ -73,7 +73,9 @@ Result<void> write_file(const std::string& path, std::string_view text, unsigned
 }
 
 Result<void> make_folders(const std::string& path, unsigned mode) {
-  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+  // Most often all but the last are there.
+  const bool short_way = ::mkdir(path.c_str(), mode) == 0 || errno == EEXIST;
+  for (std::size_t at = path.find('/', 1); !short_way; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at);
     if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) return fail_errno(folder);
     if (at == std::string::npos) break;

@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr unsigned masked_bits = 07022;  ///< What mkdir(2) leaves out under a steward's umask, 022.
+
 struct Folder {
   const char* path;
   unsigned mode;
@@ -34,14 +36,14 @@ constexpr Link links[] = {
 /// The host's root as it grows.
 class Skeleton {
  public:
-  Skeleton(const std::string& root, const IdMap& ids) : root_(root), ids_(ids) {}
+  explicit Skeleton(const std::string& root) : root_(root) {}
 
   /// With the folders above it.
   Result<void> folder(const std::string& path, unsigned mode = 0755) {
     const std::string at = root_ + path;
     if (::mkdir(at.c_str(), mode) == 0) {
-      if (::chmod(at.c_str(), mode) != 0) return fail_errno(at);  // Whatever the umask is.
-      return give(at, ids_);
+      if ((mode & masked_bits) != 0 && ::chmod(at.c_str(), mode) != 0) return fail_errno(at);
+      return {};
     }
     if (errno == EEXIST) return {};
     if (errno != ENOENT) return fail_errno(at);
@@ -51,12 +53,11 @@ class Skeleton {
   Result<void> link(const std::string& path, const std::string& target) {
     const std::string at = root_ + path;
     if (::symlink(target.c_str(), at.c_str()) != 0) return fail_errno(at);
-    return give(at, ids_);
+    return {};
   }
   Result<void> file(const std::string& path, const std::string& text) {
     const std::string at = root_ + path;
-    TRY(write_file(at, text));
-    return give(at, ids_);
+    return write_file(at, text);
   }
   /// As it is on the machine, whose owner may be anybody; nothing if not everybody may read it.
   Result<void> copy(const std::string& path) {
@@ -66,12 +67,11 @@ class Skeleton {
     std::error_code code;
     fs::copy_file(path, at, code);
     if (code) return fail(Errc::system, at + ": " + code.message());
-    return give(at, ids_);
+    return {};
   }
 
  private:
   const std::string& root_;
-  const IdMap& ids_;
 };
 
 Result<void> add_top_links(Skeleton& skeleton) {
@@ -85,20 +85,21 @@ Result<void> add_top_links(Skeleton& skeleton) {
 
 /// `below` is "" for /etc itself, else "ssl/".
 Result<void> add_etc(Skeleton& skeleton, const std::string& below,
-                     std::vector<std::string>& trees) {
+                     std::vector<std::string>& shown) {
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator("/etc/" + below, code)) {
     const std::string name = below + entry.path().filename().string();
     const std::string path = "/etc/" + name;
     if (is_partly_shown_in_etc(name) && entry.is_directory(code)) {
       TRY(skeleton.folder(path));
-      TRY(add_etc(skeleton, name + "/", trees));
+      TRY(add_etc(skeleton, name + "/", shown));
     }
     if (!is_shown_in_etc(name)) continue;
     if (entry.is_symlink(code)) {
       TRY(skeleton.link(path, fs::read_symlink(entry.path(), code).string()));
     } else if (entry.is_directory(code)) {
-      trees.push_back(path);
+      TRY(skeleton.folder(path));
+      shown.push_back(path);
     } else if (entry.is_regular_file(code)) {
       TRY(skeleton.copy(path));
     }
@@ -116,19 +117,18 @@ Result<void> add_accounts(Skeleton& skeleton) {
 
 }  // namespace
 
-Result<std::vector<std::string>> make_skeleton(const RootView& view, const std::string& root,
-                                               const IdMap& ids) {
+Result<std::vector<std::string>> make_skeleton(const RootView& view, const std::string& root) {
   TRY(make_folders(root));
-  TRY(give(root, ids));
-  Skeleton skeleton(root, ids);
+  Skeleton skeleton(root);
   for (const Folder& folder : folders) TRY(skeleton.folder(folder.path, folder.mode));
   for (const Link& link : links) TRY(skeleton.link(link.path, link.target));
   TRY(add_top_links(skeleton));
-  std::vector<std::string> trees = view.trees;
-  TRY(add_etc(skeleton, "", trees));
+  std::vector<std::string> of_etc;
+  TRY(add_etc(skeleton, "", of_etc));
   TRY(add_accounts(skeleton));
-  for (const std::string& tree : trees) TRY(skeleton.folder(tree));
-  return trees;
+  for (const std::string& path : view.trees) TRY(skeleton.folder(path));
+  for (const std::string& path : view.programs) TRY(skeleton.folder(path));
+  return of_etc;
 }
 
 }  // namespace muster::container

@@ -1,6 +1,8 @@
 #include "container/machine.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -66,6 +68,15 @@ void follow(fs::path program, std::vector<std::string>& folders) {
   if (!code) folders.push_back(prefix_of(real));
 }
 
+/// Without links; empty if it does not exist. By the kernel, in three calls: canonical() takes one
+/// for each folder above.
+std::string real_path(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd) return {};
+  std::error_code code;
+  return fs::read_symlink("/proc/self/fd/" + std::to_string(fd.get()), code);
+}
+
 /// True for a path below a link at the machine's root, as /bin/x where /bin leads to /usr/bin:
 /// hosts have the link, and what it leads to.
 bool is_below_top_link(const fs::path& path) {
@@ -77,24 +88,18 @@ bool is_below_top_link(const fs::path& path) {
 class Wanted {
  public:
   void add(const std::string& path) {
-    std::error_code code;
-    const fs::path real = fs::canonical(path, code);
-    if (code) return;  // Does not exist: nothing to show.
+    const std::string real = real_path(path);
+    if (real.empty()) return;  // Does not exist: nothing to show.
     paths_.push_back(real);
     const fs::path own = fs::path(path).lexically_normal();
-    if (own != real && own.has_relative_path() && !is_below_top_link(own)) paths_.push_back(own);
+    if (own.string() != real && own.has_relative_path() && !is_below_top_link(own))
+      paths_.push_back(own);
   }
   const std::vector<std::string>& paths() const { return paths_; }
 
  private:
   std::vector<std::string> paths_;
 };
-
-std::string real_path(const std::string& path) {
-  std::error_code code;
-  const fs::path real = fs::weakly_canonical(path, code);
-  return code ? path : real.string();
-}
 
 std::vector<std::string> homes(const Env& env) {
   std::vector<std::string> found{"/root"};
@@ -144,11 +149,11 @@ std::vector<std::string> interpreter_folders(const std::string& python) {
 Result<Machine> read_machine(const job::HostSpec& spec, const Env& env) {
   const std::string mountinfo = TRY(read_file("/proc/self/mountinfo"));
   const std::vector<std::string> home_folders = homes(env);
-  Wanted wanted;
+  Wanted wanted, programs;
   for (const std::string& name : program_folders) wanted.add("/" + name);
   for (const std::string& folder : split(spec.spec.path, ':'))
     if (!folder.empty() && folder[0] == '/')
-      for (const std::string& place : program_places(folder, home_folders)) wanted.add(place);
+      for (const std::string& place : program_places(folder, home_folders)) programs.add(place);
   if (!spec.spec.python.empty())
     for (const std::string& folder : interpreter_folders(spec.spec.python)) wanted.add(folder);
   for (const std::string& path : spec.spec.read_only_binds) wanted.add(path);
@@ -156,11 +161,13 @@ Result<Machine> read_machine(const job::HostSpec& spec, const Env& env) {
   machine.program = TRY(own_program());
   machine.size = TRY(machine_size());
   machine.muster_folders = TRY(private_folders(private_folder_register));
-  machine.muster_folders.push_back(real_path(spec.state_folder));
-  for (const std::string& path : spec.spec.hidden)
-    machine.muster_folders.push_back(real_path(path));
-  machine.view =
-      root_view(wanted.paths(), home_folders, machine.muster_folders, mount_points(mountinfo));
+  std::vector<std::string> own = spec.spec.hidden;
+  own.push_back(spec.state_folder);
+  for (const std::string& path : own)
+    if (std::string real = real_path(path); !real.empty())
+      machine.muster_folders.push_back(std::move(real));
+  machine.view = root_view(wanted.paths(), programs.paths(), home_folders, machine.muster_folders,
+                           mount_points(mountinfo));
   struct rlimit open_files {};
   if (::getrlimit(RLIMIT_NOFILE, &open_files) == 0) machine.open_files_max = open_files.rlim_max;
   return machine;

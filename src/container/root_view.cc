@@ -62,21 +62,25 @@ bool is_too_wide(const std::string& path, const std::vector<std::string>& homes)
          std::any_of(homes.begin(), homes.end(), holds);
 }
 
+/// True if the view of `folder` shows `path`: it crosses no mount.
+bool shows(const std::string& folder, const std::string& path,
+           const std::vector<std::string>& mount_points) {
+  return is_in(path, folder) &&
+         std::none_of(mount_points.begin(), mount_points.end(), [&](const std::string& point) {
+           return point != folder && is_in(path, point) && is_in(point, folder);
+         });
+}
+
 /// `paths` without those that the view of another one shows.
 std::vector<std::string> apart(std::vector<std::string> paths,
                                const std::vector<std::string>& mount_points) {
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   std::vector<std::string> kept;
-  for (const std::string& path : paths) {
-    const auto shows = [&](const std::string& folder) {
-      return is_in(path, folder) &&
-             std::none_of(mount_points.begin(), mount_points.end(), [&](const std::string& point) {
-               return point != folder && is_in(path, point) && is_in(point, folder);
-             });
-    };
-    if (std::none_of(kept.begin(), kept.end(), shows)) kept.push_back(path);
-  }
+  for (const std::string& path : paths)
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const std::string& folder) { return shows(folder, path, mount_points); }))
+      kept.push_back(path);
   return kept;
 }
 
@@ -113,16 +117,19 @@ std::vector<std::string> outermost(std::vector<std::string> paths) {
   return kept;
 }
 
-RootView root_view(const std::vector<std::string>& wanted, const std::vector<std::string>& homes,
+RootView root_view(const std::vector<std::string>& wanted, const std::vector<std::string>& programs,
+                   const std::vector<std::string>& homes,
                    const std::vector<std::string>& muster_folders,
                    const std::vector<std::string>& mount_points) {
-  std::vector<std::string> shown, trees, binds, masks;
-  for (const std::string& path : wanted) {
-    if (is_too_wide(path, homes) || is_in_any(path, muster_folders)) continue;
-    if (is_in_any(path, kernel_folders) && !is_in_any(path, own_folders)) continue;
+  std::vector<std::string> shown, trees, beside, binds, masks;
+  const auto show = [&](const std::string& path, std::vector<std::string>& to) {
+    if (is_too_wide(path, homes) || is_in_any(path, muster_folders)) return;
+    if (is_in_any(path, kernel_folders) && !is_in_any(path, own_folders)) return;
     shown.push_back(path);
-    (is_in_any(path, own_folders) ? binds : trees).push_back(path);
-  }
+    (is_in_any(path, own_folders) ? binds : to).push_back(path);
+  };
+  for (const std::string& path : wanted) show(path, trees);
+  for (const std::string& path : programs) show(path, beside);
   const auto holds_wanted = [&shown](const std::string& folder) {
     return std::any_of(shown.begin(), shown.end(),
                        [&folder](const std::string& path) { return is_in(path, folder); });
@@ -131,7 +138,12 @@ RootView root_view(const std::vector<std::string>& wanted, const std::vector<std
     if (is_in_any(home, shown) && !holds_wanted(home)) masks.push_back(home);
   for (const std::string& folder : muster_folders)
     if (is_in_any(folder, shown)) masks.push_back(folder);
-  return {apart(std::move(trees), mount_points), outermost(std::move(binds)),
+  trees = apart(std::move(trees), mount_points);
+  std::erase_if(beside, [&](const std::string& path) {
+    return std::any_of(trees.begin(), trees.end(),
+                       [&](const std::string& tree) { return shows(tree, path, mount_points); });
+  });
+  return {trees, apart(std::move(beside), mount_points), outermost(std::move(binds)),
           outermost(std::move(masks))};
 }
 

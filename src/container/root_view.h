@@ -14,6 +14,9 @@ struct RootView {
   /// Folders, each a writable view of its own at its own path, whose writes are the host's. Sorted;
   /// none inside another, but where something is mounted between them: no view crosses that.
   std::vector<std::string> trees;
+  /// Programs beside those trees, read-only at their own path: folders of PATH. Sorted; none inside
+  /// another or in a tree, likewise.
+  std::vector<std::string> programs;
   /// Files and folders that a host sees read-only, because it has a file system of its own where
   /// they lie (/tmp, /run, /dev/shm). Sorted; none inside another.
   std::vector<std::string> binds;
@@ -23,11 +26,14 @@ struct RootView {
   bool operator==(const RootView&) const = default;
 };
 
-/// The view that shows `wanted`: absolute paths without "." or "..". A path is passed over that is
+/// The view that shows `wanted`, and of `programs` what that does not: absolute paths without "."
+/// or
+/// "..". A path is passed over that is
 /// too wide (the root, a home or one of the machine's own folders, or one that holds such a folder;
 /// program_folders are never) or lies in one of `muster_folders`. A home is covered where it lies
 /// in what is shown, but for one that holds something wanted: an interpreter, say. Pure.
-RootView root_view(const std::vector<std::string>& wanted, const std::vector<std::string>& homes,
+RootView root_view(const std::vector<std::string>& wanted, const std::vector<std::string>& programs,
+                   const std::vector<std::string>& homes,
                    const std::vector<std::string>& muster_folders,
                    const std::vector<std::string>& mount_points);
 

@@ -14,34 +14,43 @@ TEST_CASE("root view: programs and what the job names, and nothing around them")
     Paths wanted;
     RootView want;
   } const cases[] = {
-      {"programs", {"/usr", "/opt", "/lib64"}, {{"/lib64", "/opt", "/usr"}, {}, {"/opt/service"}}},
+      {"programs",
+       {"/usr", "/opt", "/lib64"},
+       {{"/lib64", "/opt", "/usr"}, {}, {}, {"/opt/service"}}},
       {"an interpreter in a home",
        {"/root/.pyenv/versions/3.11"},
-       {{"/root/.pyenv/versions/3.11"}, {}, {}}},
-      {"one inside of another", {"/usr", "/usr/local/bin"}, {{"/usr"}, {}, {}}},
+       {{"/root/.pyenv/versions/3.11"}, {}, {}, {}}},
+      {"one inside of another", {"/usr", "/usr/local/bin"}, {{"/usr"}, {}, {}, {}}},
       {"a home that lies among programs stays for its interpreter",
        {"/opt", "/opt/service/venv"},
-       {{"/opt"}, {}, {}}},
+       {{"/opt"}, {}, {}, {}}},
       {"a disk of its own among programs",
        {"/opt", "/opt/disk/venv", "/opt/disk/venv/lib"},
-       {{"/opt", "/opt/disk/venv"}, {}, {"/opt/service"}}},
+       {{"/opt", "/opt/disk/venv"}, {}, {}, {"/opt/service"}}},
       {"where a host has its own",
        {"/tmp/venv", "/dev/shm/x"},
-       {{}, {"/dev/shm/x", "/tmp/venv"}, {}}},
+       {{}, {}, {"/dev/shm/x", "/tmp/venv"}, {}}},
       {"a home itself", {"/home/me", "/root"}, {}},
       {"what holds homes", {"/home", "/"}, {}},
       {"the machine's own", {"/etc", "/var", "/var/lib", "/tmp", "/run", "/srv"}, {}},
       {"the kernel's", {"/proc/1/root", "/sys/kernel", "/dev/disk"}, {}},
       {"muster's own, in a project folder",
        {"/data/project"},
-       {{"/data/project"}, {}, {"/data/project/server"}}},
+       {{"/data/project"}, {}, {}, {"/data/project/server"}}},
       {"inside of muster's own", {"/data/project/server/machine", "/tmp/state/x"}, {}},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    CHECK(root_view(c.wanted, homes, {"/data/project/server", "/tmp/state"}, {"/", "/opt/disk"}) ==
-          c.want);
+    CHECK(root_view(c.wanted, {}, homes, {"/data/project/server", "/tmp/state"},
+                    {"/", "/opt/disk"}) == c.want);
   }
+}
+
+TEST_CASE("root view: programs of PATH are read-only beside what is wanted") {
+  const RootView view =
+      root_view({"/usr", "/venv"}, {"/usr/bin", "/venv/bin", "/sw/mpi/bin", "/tmp/bin", "/root"},
+                {"/root"}, {}, {"/"});
+  CHECK(view == RootView{{"/usr", "/venv"}, {"/sw/mpi/bin"}, {"/tmp/bin"}, {}});
 }
 
 TEST_CASE("root view: of /etc what programs need, nothing that may hold a secret") {

@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
+#include "base/text.h"
 #include "container/host_skeleton.h"
 
 namespace muster::container {
@@ -63,10 +67,39 @@ Result<void> make_file(const std::string& path) {
   return {};
 }
 
-/// Overlays take a mount that stands somewhere, and keep one of their own.
-Result<void> attach_lower(const std::string& lower, const std::string& place, const IdMap& ids) {
+std::string shown_machine() {
+  return std::string(host_place) + "/machine";
+}
+
+std::optional<std::uint64_t> mount_of(int fd, const char* path) {
+  struct statx status {};
+  if (::statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return std::nullopt;
+  return status.stx_mnt_id;
+}
+
+/// Where show_machine() shows `path`; none if that lies on another file system. One mount with
+/// translated owners that others are made from costs a tenth of one for each of them.
+std::optional<std::string> in_shown_machine(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd || ::access(shown_machine().c_str(), F_OK) != 0) return std::nullopt;
+  const std::optional<std::uint64_t> mount = mount_of(fd.get(), "");
+  if (!mount || mount != mount_of(AT_FDCWD, "/")) return std::nullopt;
+  std::error_code code;
+  const std::string real = std::filesystem::read_symlink(by_descriptor(fd), code);
+  if (code) return std::nullopt;
+  return shown_machine() + real;
+}
+
+/// What an overlay may lie on for `lower`: something that is mounted. It keeps a mount of its own;
+/// this one goes with the host's place, for each unmount waits for all processors of the machine.
+Result<std::string> lower_place(const std::string& lower, const IdMap& ids) {
+  if (const std::optional<std::string> shown = in_shown_machine(lower)) return *shown;
+  if (!ids) return lower;
+  const std::string place = std::string(host_place) + "/lower-" + hex(random_bytes(6));
   TRY(make_folders(place));
-  return attach(TRY(clone_mount(lower, ids, 0)), place);
+  const Fd mount = TRY(clone_mount(lower, ids, 0));
+  TRY(attach(mount, place));
+  return place;
 }
 
 }  // namespace
@@ -112,9 +145,8 @@ Result<void> mount_overlay(const std::string& lower, const std::string& layer,
     TRY(make_folders(layer + part));
     TRY(give(layer + part, ids));
   }
-  const std::string shown = layer + "/lower";
-  if (ids) TRY(attach_lower(lower, shown, ids));
-  const Fd lower_fd = TRY(open_folder(ids ? shown : lower));
+  const std::string place = TRY(lower_place(lower, ids));
+  const Fd lower_fd = TRY(open_folder(place));
   const Fd upper_fd = TRY(open_folder(layer + "/upper"));
   const Fd work_fd = TRY(open_folder(layer + "/work"));
   const std::string options = "lowerdir=" + by_descriptor(lower_fd) +
@@ -125,48 +157,58 @@ Result<void> mount_overlay(const std::string& lower, const std::string& layer,
   int made = ::mount("muster", target.c_str(), "overlay", flags, (options + ",volatile").c_str());
   if (made != 0 && errno == EINVAL)
     made = ::mount("muster", target.c_str(), "overlay", flags, options.c_str());
-  const int error = errno;
-  if (ids) unmount(shown);
-  errno = error;
   if (made != 0) return fail_errno("overlay of " + lower + " at " + target);
   return {};
 }
 
-Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
-                        Showing showing) {
-  std::uint64_t attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;
-  if (showing.read_only) attributes |= MOUNT_ATTR_RDONLY;
-  const Fd shown = TRY(clone_mount(source, showing.translated ? ids : IdMap{}, attributes));
-  struct stat info {};
-  if (::fstatat(shown.get(), "", &info, AT_EMPTY_PATH) != 0) return fail_errno(source);
-  TRY(S_ISDIR(info.st_mode) ? make_folders(target) : make_file(target));
-  return attach(shown, target);
+Result<void> show_machine(const IdMap& ids) {
+  TRY(make_folders(shown_machine()));
+  const Fd machine =
+      TRY(clone_mount("/", ids, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID));
+  return attach(machine, shown_machine());
 }
 
-Result<void> try_ids(const std::string& scratch, const IdMap& ids) {
-  const std::string target = scratch + "/view";
-  const Result<void> mounted = mount_overlay("/usr", scratch, target, ids);
-  unmount(target);
-  return mounted;
+Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
+                        Showing showing) {
+  struct stat info {};
+  if (::stat(source.c_str(), &info) != 0) return fail_errno(source);
+  TRY(S_ISDIR(info.st_mode) ? make_folders(target) : make_file(target));
+  if (showing.read_only && showing.translated)
+    if (const std::optional<std::string> shown = in_shown_machine(source)) {
+      if (::mount(shown->c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
+      return fail_errno("mounting " + target);
+    }
+  std::uint64_t attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;
+  if (showing.read_only) attributes |= MOUNT_ATTR_RDONLY;
+  const Fd mount = TRY(clone_mount(source, showing.translated ? ids : IdMap{}, attributes));
+  return attach(mount, target);
+}
+
+Result<void> mount_read_only(const std::string& source, const std::string& target,
+                             const IdMap& ids) {
+  Result<void> shown = mount_bind(source, target, ids, {});
+  // A file system whose owners cannot be translated: a host sees of it what anybody may read.
+  if (!shown && ids) shown = mount_bind(source, target, ids, {.translated = false});
+  return shown;
 }
 
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const std::string& root, const IdMap& ids) {
-  const std::vector<std::string> trees = TRY(make_skeleton(view, root, ids));
-  TRY(mount_bind(root, host_root(), {}, {.read_only = false}));
+  std::vector<std::string> read_only = TRY(make_skeleton(view, root));
+  read_only.insert(read_only.end(), view.programs.begin(), view.programs.end());
+  TRY(mount_bind(root, host_root(), ids, {.read_only = false}));
   std::vector<std::string> said;
   std::size_t number = 0;
-  for (const std::string& tree : trees) {
+  for (const std::string& tree : view.trees) {
     const std::string layer = layers + "/" + std::to_string(number++);
     const Result<void> mounted = mount_overlay(tree, layer, host_root() + tree, ids);
     if (mounted) continue;
-    // A file system that no overlay can lie on, or whose owners cannot be translated: then a host
-    // sees of it what anybody may read.
-    Result<void> shown = mount_bind(tree, host_root() + tree, ids, {});
-    if (!shown) shown = mount_bind(tree, host_root() + tree, ids, {.translated = false});
-    if (!shown) return shown.error();
+    // Not one tree's fault then: no overlay of this kernel's lies on translated owners.
+    if (ids && tree == "/usr") return mounted.error();
+    TRY(mount_read_only(tree, host_root() + tree, ids));
     said.push_back(tree + " is read-only in the host: " + mounted.error().text);
   }
+  for (const std::string& path : read_only) TRY(mount_read_only(path, host_root() + path, ids));
   return said;
 }
 

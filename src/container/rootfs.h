@@ -22,6 +22,11 @@ void unmount_host_place();
 std::string host_root();                      ///< The host's root is mounted here.
 std::string shown_place(std::size_t number);  ///< What is shown as the bundle's bind `number`.
 
+/// Shows the machine's root there, read-only and with its owners translated, for the functions
+/// below to take from; no host sees it. Error: why not: a kernel before 5.12, a file system that
+/// cannot.
+Result<void> show_machine(const IdMap& ids);
+
 /// Makes `folder` and, where it lies on a file system that cannot hold an overlay's writes (another
 /// overlay, for one), mounts memory there.
 Result<void> make_layers(const std::string& folder);
@@ -42,13 +47,15 @@ struct Showing {
 Result<void> mount_bind(const std::string& source, const std::string& target, const IdMap& ids,
                         Showing showing);
 
-/// Whether programs of this machine can be shown with `ids`; leaves nothing mounted. `scratch` is a
-/// folder of its own. Error: why not: a kernel before 5.19, a file system that cannot.
-Result<void> try_ids(const std::string& scratch, const IdMap& ids);
+/// mount_bind() read-only; where the kernel cannot translate owners a host sees of it what anybody
+/// may read.
+Result<void> mount_read_only(const std::string& source, const std::string& target,
+                             const IdMap& ids);
 
 /// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes
 /// goes to `layers`, what it writes beside them to `root`. Says in lines which trees it had to show
-/// read-only (a file system that no overlay can lie on). Errors: as mount_overlay().
+/// read-only (a file system that no overlay can lie on). Errors: as mount_overlay(); with ids then
+/// everything is to be done anew without.
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const std::string& root, const IdMap& ids);
 

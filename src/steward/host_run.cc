@@ -186,40 +186,34 @@ loop::Task<Result<void>> HostRun::prepare() {
 }
 
 Result<void> HostRun::mount_and_connect() {
-  const std::string layers = spec_.host_folder + "/layers";
   TRY(container::enter_private_mounts());
-  TRY(container::mount_host_place());
-  TRY(container::make_layers(layers));
   machine_ = TRY(container::read_machine(spec_, env_));
-  TRY(open_host_namespaces());
-  for (const std::string& line : TRY(container::mount_host_root(
-           machine_.view, layers + "/root", container::root_folder(spec_), ids_)))
-    log("warning", line);
+  Result<void> made;
+  if (spec_.first_id != 0) made = put_together(static_cast<std::uint32_t>(spec_.first_id));
+  if (!made) {
+    log("warning", "no user namespace: root of this host is root of the machine by number (" +
+                       made.error().text + ")");
+    ids_ = {};
+    container::unmount_host_place();
+    container::unmount(spec_.host_folder + "/layers");
+    for (const char* folder : {"/layers", "/root"}) TRY(remove_tree(spec_.host_folder + folder));
+  }
+  if (!ids_) TRY(put_together(std::nullopt));
   network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network))));
   return open_relay();
 }
 
-/// Root of a host is nobody on the machine, where the kernel and the file system can do that.
-Result<void> HostRun::open_host_namespaces() {
-  if (spec_.first_id == 0) {
-    namespaces_ = TRY(container::open_namespaces(std::nullopt));
-    return {};
-  }
-  const std::uint32_t first = static_cast<std::uint32_t>(spec_.first_id);
-  Result<container::HostNamespaces> made = container::open_namespaces(first);
-  if (made) {
-    const container::IdMap ids{made->user.get(), first};
-    const Result<void> works = container::try_ids(spec_.host_folder + "/layers/try", ids);
-    if (works) {
-      namespaces_ = *std::move(made);
-      ids_ = ids;
-      return {};
-    }
-    made = works.error();
-  }
-  log("warning", "no user namespace: root of this host is root of the machine by number (" +
-                     made.error().text + ")");
-  namespaces_ = TRY(container::open_namespaces(std::nullopt));
+/// The host's root, for which `first_id` is root, where kernel and file systems can do that.
+Result<void> HostRun::put_together(std::optional<std::uint32_t> first_id) {
+  const std::string layers = spec_.host_folder + "/layers";
+  TRY(container::mount_host_place());
+  TRY(container::make_layers(layers));
+  namespaces_ = TRY(container::open_namespaces(first_id));
+  if (first_id) ids_ = {namespaces_.user.get(), *first_id};
+  TRY(container::show_machine(ids_));
+  for (const std::string& line : TRY(container::mount_host_root(
+           machine_.view, layers + "/root", container::root_folder(spec_), ids_)))
+    log("warning", line);
   return {};
 }
 
@@ -320,12 +314,10 @@ Result<void> HostRun::show(const container::Facts& facts) {
   std::size_t number = 0;
   for (const container::Bind& bind : container::binds(spec_, facts)) {
     const std::string place = container::shown_place(number++);
-    const container::Showing showing{bind.read_only, bind.translated};
-    const Result<void> shown = container::mount_bind(bind.source, place, ids_, showing);
-    if (shown) continue;
-    // A file system whose owners cannot be translated: hosts see of it what anybody may read.
-    if (!bind.read_only || !bind.translated) return shown.error();
-    TRY(container::mount_bind(bind.source, place, ids_, {.translated = false}));
+    if (bind.read_only)
+      TRY(container::mount_read_only(bind.source, place, ids_));
+    else
+      TRY(container::mount_bind(bind.source, place, ids_, {false, bind.translated}));
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,7 +54,7 @@ class HostRun {
   // From nothing to a running container, in this order. Errors are the host's outcome.
   loop::Task<Result<void>> prepare();
   Result<void> mount_and_connect();
-  Result<void> open_host_namespaces();
+  Result<void> put_together(std::optional<std::uint32_t> first_id);
   Result<void> open_relay();
   loop::Task<Result<void>> bring_inputs();
   loop::Task<> bring_all(std::shared_ptr<objects::FetchStop> stop,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -154,6 +155,7 @@ int steward_main(const Args& args, const Env& env) {
   if (!given->upload_folder.empty()) return run_upload(*given, env, log);
   if (!may_begin(given->gate)) return 0;
   outlive_others();
+  ::umask(022);  // What is secret says so; the host's own folders are as programs expect them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
   const Result<bool> done = run_host(*given, env);
   if (!done) log.error(done.error().text);
