@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <thread>
 
@@ -48,6 +49,12 @@ std::string talk_on(const Fd& socket, const std::string& text, const std::string
     got.append(buffer, static_cast<std::size_t>(count));
   }
   return got;
+}
+
+/// True if the other side has answered or closed.
+bool has_ended(const Fd& socket) {
+  char byte = 0;
+  return ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
 }
 
 std::string talk(std::uint16_t port, const std::string& text, const std::string& want = "") {
@@ -211,12 +218,15 @@ TEST_CASE("http_server: bodies of strangers have a limit together, of what was p
     const Fd large = connect_to(port);
     const std::string most = put(200'000) + std::string(190'000, 'x');
     ::send(large.get(), most.data(), most.size(), MSG_NOSIGNAL);
-    for (int i = 0; i < 3; ++i) {
+    // Others pass, for none holds as much; once the server has read what the large one sent, it
+    // goes.
+    for (int i = 0; i < 1000 && !has_ended(large); ++i) {
       const Fd other = connect_to(port);
-      const std::string answer = talk_on(other, put(200'000) + std::string(200'000, 'y'), "none");
-      CHECK(body_of(answer).size() == 200'000);
+      const std::string answer = talk_on(other, put(120'000) + std::string(120'000, 'y'), "none");
+      CHECK(body_of(answer).size() == 120'000);
     }
-    CHECK(talk_on(large, "x", "none").empty());
+    const std::string told = talk_on(large, "x", "none");
+    CHECK((told.empty() || told.find("too many bodies") != std::string::npos));
     const Fd known = connect_to(port);
     const std::string prove = "GET /proved HTTP/1.1\r\nHost: a\r\n\r\n";
     CHECK(body_of(talk_on(known, prove, "in")) == "in");
