@@ -5,6 +5,7 @@
 // SignedHeaders and Signature of a request that the client signed for "sts". The request is the
 // key's only if the header is those three parts; it is never one for another service.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,15 @@ const std::string& secret() {
   return drawn;
 }
 
+/// By hashes: what is compared with the secret itself the fuzzer sees, and writes into its inputs.
+bool tells_secret(std::string_view text) {
+  const std::hash<std::string_view> hash;
+  static const std::size_t of_secret = hash(secret());
+  for (std::size_t at = 0; at + secret().size() <= text.size(); ++at)
+    if (hash(text.substr(at, secret().size())) == of_secret) return true;
+  return false;
+}
+
 objects::KeyRing& ring() {
   static objects::KeyRing keys;
   objects::AccessKey key;
@@ -51,7 +61,7 @@ bool is_the_keys(const objects::RequestHead& head) {
            {objects::Dialect::s3, objects::Dialect::json, objects::Dialect::query}) {
         const objects::AwsError error = answer_to(*refused, dialect);
         CHECK_THAT(!error.code.empty() && !error.message.empty(), "a refusal says why");
-        CHECK_THAT(error.message.find(secret()) == std::string::npos, "and tells no secret");
+        CHECK_THAT(!tells_secret(error.message), "and tells no secret");
       }
       return false;
     }
