@@ -96,7 +96,8 @@ def test_it_is_a_static_program():
 
 def readelf(*words) -> str:
     argv = ["readelf", "-W", *map(str, words)]
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(argv, capture_output=True, text=True, errors="replace",
+                          check=True).stdout
 
 
 @pytest.fixture(scope="module")
