@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/mount_id.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
 
@@ -42,10 +44,9 @@ class Cleaning {
 
   Result<LeftOut> run() {
     Fd fd(::open(root_.c_str(), open_flags | O_DIRECTORY));
-    struct statx status {};
-    if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0)
-      return fail_errno(root_);
-    mount_ = status.stx_mnt_id;
+    const std::optional<std::uint64_t> mount = fd ? mount_id(fd.get()) : std::nullopt;
+    if (!mount) return fail_errno(root_);
+    mount_ = *mount;
     TRY(folder(std::move(fd), 0));
     return std::move(left_out_);
   }
@@ -99,9 +100,9 @@ class Cleaning {
       return remove(parent, name, "it lies deeper than 128 folders");
     Fd fd(::openat(parent, name.c_str(), open_flags | (is_folder ? O_DIRECTORY : 0)));
     if (!fd) return failure();
-    struct statx more {};
-    if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &more) != 0) return failure();
-    if (more.stx_mnt_id != mount_) {
+    const std::optional<std::uint64_t> mount = mount_id(fd.get());
+    if (!mount) return failure();
+    if (*mount != mount_) {
       errno = EBUSY;
       return failure();
     }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/fd.h"
+#include "base/mount_id.h"
 #include "base/text.h"
 
 namespace muster {
@@ -22,13 +23,6 @@ using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
 constexpr int depth_max = 64;  ///< One descriptor a level.
 constexpr std::size_t shown_max = 200;
 constexpr int open_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-
-/// Empty, with errno, if there is none.
-std::optional<std::uint64_t> mount_of(int folder) {
-  struct statx status {};
-  if (::statx(folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return std::nullopt;
-  return status.stx_mnt_id;
-}
 
 Folder open_folder(int parent, const char* name) {
   Fd fd(::openat(parent, name, open_flags));
@@ -44,7 +38,7 @@ class Removal {
   Result<void> run() {
     if (::unlinkat(parent_, path_.c_str(), 0) == 0 || errno == ENOENT) return {};
     const std::string name = path_;
-    const std::optional<std::uint64_t> mount = mount_of(parent_);
+    const std::optional<std::uint64_t> mount = mount_id(parent_);
     if (!mount) return fail_errno(path_);
     mount_ = *mount;
     do {
@@ -75,7 +69,7 @@ class Removal {
     const Folder folder = open_folder(parent, name);
     if (!folder) return note();
     const int fd = ::dirfd(folder.get());
-    const std::optional<std::uint64_t> mount = mount_of(fd);
+    const std::optional<std::uint64_t> mount = mount_id(fd);
     if (!mount) return note();
     if (*mount != mount_) return note("something is mounted there; not removed");
     if (depth == 0) top_ = fd;

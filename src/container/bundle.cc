@@ -149,8 +149,8 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
              {"readonlyPaths", list(readonly_kernel_paths)},
              {"seccomp", seccomp_profile()}};
   if (facts.user_namespace.empty()) return linux;
-  const Json ids =
-      Json::array({Json{{"containerID", 0}, {"hostID", facts.first_id}, {"size", ids_per_job}}});
+  const Json ids = Json::array(
+      {Json{{"containerID", 0}, {"hostID", facts.first_id}, {"size", job::ids_per_job}}});
   linux["namespaces"].push_back(Json{{"type", "user"}, {"path", facts.user_namespace}});
   linux["uidMappings"] = ids;
   linux["gidMappings"] = ids;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "job/spec.h"
+
 namespace muster::container {
 namespace {
 
@@ -82,7 +84,8 @@ Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first) {
   HostNamespaces made;
   made.network = TRY(holder.open("ns/net"));
   if (!first) return made;
-  const std::string map = "0 " + std::to_string(*first) + " " + std::to_string(ids_per_job) + "\n";
+  const std::string map =
+      "0 " + std::to_string(*first) + " " + std::to_string(job::ids_per_job) + "\n";
   TRY(holder.write("uid_map", map));
   TRY(holder.write("gid_map", map));
   made.user = TRY(holder.open("ns/user"));

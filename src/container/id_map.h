@@ -9,9 +9,6 @@
 
 namespace muster::container {
 
-/// How many user and group ids a host has: 0 to 65,535 inside.
-constexpr std::uint32_t ids_per_job = 65536;
-
 /// A host's ids on the machine. `user_namespace` belongs to whoever made this; -1: a host's ids are
 /// the machine's own, and root is root.
 struct IdMap {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/mount_id.h"
 #include "base/text.h"
 #include "container/host_skeleton.h"
 
@@ -71,19 +72,13 @@ std::string shown_machine() {
   return std::string(host_place) + "/machine";
 }
 
-std::optional<std::uint64_t> mount_of(int fd, const char* path) {
-  struct statx status {};
-  if (::statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0) return std::nullopt;
-  return status.stx_mnt_id;
-}
-
 /// Where show_machine() shows `path`; none if that lies on another file system. One mount with
 /// translated owners that others are made from costs a tenth of one for each of them.
 std::optional<std::string> in_shown_machine(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!fd || ::access(shown_machine().c_str(), F_OK) != 0) return std::nullopt;
-  const std::optional<std::uint64_t> mount = mount_of(fd.get(), "");
-  if (!mount || mount != mount_of(AT_FDCWD, "/")) return std::nullopt;
+  const std::optional<std::uint64_t> mount = mount_id(fd.get());
+  if (!mount || mount != mount_id(AT_FDCWD, "/")) return std::nullopt;
   std::error_code code;
   const std::string real = std::filesystem::read_symlink(by_descriptor(fd), code);
   if (code) return std::nullopt;

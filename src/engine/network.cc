@@ -10,12 +10,10 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "engine/job_folder.h"
+#include "job/spec.h"
 
 namespace muster::engine {
 namespace {
-
-constexpr std::int64_t ids_per_job = 65536;
-constexpr std::int64_t ids_end = std::int64_t{1} << 31;
 
 struct Entry {
   Network network;
@@ -70,7 +68,8 @@ Result<Fd> lock_register(const std::string& register_file) {
 }  // namespace
 
 Result<std::int64_t> choose_ids(std::int64_t base, const std::vector<std::int64_t>& taken) {
-  for (std::int64_t first = base; first + ids_per_job <= ids_end; first += ids_per_job) {
+  using job::ids_per_job;
+  for (std::int64_t first = base; first <= job::first_id_max; first += ids_per_job) {
     const auto meets = [first](std::int64_t other) {
       return other < first + ids_per_job && first < other + ids_per_job;
     };

@@ -13,8 +13,7 @@ namespace muster::job {
 namespace {
 
 constexpr int hosts_max = 999;
-constexpr std::size_t host_folder_bytes_max = 3000;      // PATH_MAX is 4096, and more lies below.
-constexpr std::int64_t ids_max = std::int64_t{1} << 31;  ///< Beyond it some programs go wrong.
+constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and more lies below.
 constexpr std::int64_t days_28_seconds = 28 * 86400;
 
 bool is_letter_or_digit(char c) {
@@ -181,7 +180,7 @@ Result<void> check(const HostSpec& spec) {
   if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
   if (spec.bridge.empty() || spec.bridge.size() > 15 || !all_of(spec.bridge, ""))
     return wrong("bridge", "an interface name of at most 15 letters and digits");
-  if (spec.first_id != 0 && (spec.first_id < 65536 || spec.first_id > ids_max - 65536))
+  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
     return wrong("first_id", "0, or 65536 to 2147418112");
   if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
   TRY(check_path("state_folder", spec.state_folder, false));

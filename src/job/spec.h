@@ -102,6 +102,12 @@ struct HostAddress {
   bool operator==(const HostAddress&) const = default;
 };
 
+/// User and group ids that a job's hosts have of a machine: so many from HostSpec::first_id on.
+/// Below the least are the machine's own; beyond 2^31 some programs go wrong.
+inline constexpr std::int64_t ids_per_job = 65536;
+inline constexpr std::int64_t first_id_min = ids_per_job;
+inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_job;
+
 /// What one steward needs to run one host of a job. Written by the engine to a file of mode 0600.
 struct HostSpec {
   Spec spec;

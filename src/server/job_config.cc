@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "job/spec.h"
 
 namespace muster::server {
 namespace {
@@ -25,10 +26,9 @@ Result<double> number_at(const Json& json, const std::string& key) {
 }
 
 Result<std::int64_t> user_id_at(const Json& json, const std::string& key) {
-  constexpr std::int64_t least = 65536;  // Below are the machine's own.
-  constexpr std::int64_t most = (std::int64_t{1} << 31) - 65536;
   const std::int64_t id = json.is_number_integer() ? json.get<std::int64_t>() : 0;
-  if (id < least || id > most) return wrong(key, "a whole number from 65536 to 2147418112");
+  if (id < job::first_id_min || id > job::first_id_max)
+    return wrong(key, "a whole number from 65536 to 2147418112");
   return id;
 }
 
