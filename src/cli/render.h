@@ -81,8 +81,6 @@ class JsonRender final : public Render {
 std::string iso_time(UnixMillis time);
 /// Appends `text` (UTF-8) as a JSON string, with its quotes: as visible_json() shows it.
 void append_json_string(std::string& out, std::string_view text);
-/// Standard base64 with padding.
-std::string base64(std::string_view bytes);
 
 /// The end of a failed, stopped or timed out job for a person; empty for a completed one.
 std::string verdict_text(const platform::JobReport& report, bool colour);

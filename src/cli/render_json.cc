@@ -2,6 +2,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -58,22 +59,6 @@ void append_json_string(std::string& out, std::string_view text) {
   }
   quoted += '"';
   out += visible_json(quoted);
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
-    const std::size_t known = std::min<std::size_t>(3, bytes.size() - at);
-    for (std::size_t i = 0; i < 4; ++i)
-      text += i <= known ? digits[group >> (18 - 6 * i) & 63] : '=';
-  }
-  return text;
 }
 
 std::string iso_time(UnixMillis time) {

@@ -141,14 +141,6 @@ TEST_CASE("render: JSON has one object a line") {
             "\n"));
 }
 
-TEST_CASE("render: base64 as everybody's") {
-  CHECK(base64("") == "");
-  CHECK(base64("f") == "Zg==");
-  CHECK(base64("fo") == "Zm8=");
-  CHECK(base64("foo") == "Zm9v");
-  CHECK(base64(std::string("\xff\xfe\xfd\xfc", 4)) == "//79/A==");
-}
-
 platform::JobReport failed_report() {
   platform::JobReport report;
   report.end.status = platform::JobEnd::Status::failed;

@@ -1,8 +1,8 @@
 #include "job/journal.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/crc.h"
 #include "base/json.h"
 #include "base/little_endian.h"
 
@@ -11,21 +11,6 @@ namespace {
 
 constexpr std::size_t prefix_bytes = 8;  // Length and checksum: what the checksum does not cover.
 constexpr std::size_t fixed_bytes = record_header_bytes - prefix_bytes;
-
-/// Eight tables: eight bytes a step, so that a checksum costs less than the write it protects.
-constexpr std::array<std::array<std::uint32_t, 256>, 8> crc_tables() {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? (crc >> 1) ^ 0x82F63B78u : crc >> 1;
-    tables[0][i] = crc;
-  }
-  for (std::size_t t = 1; t < 8; ++t)
-    for (std::size_t i = 0; i < 256; ++i)
-      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 0xFF];
-  return tables;
-}
-constexpr std::array<std::array<std::uint32_t, 256>, 8> tables = crc_tables();
 
 /// A field of a payload that must be text.
 Result<std::string> text_field(const Json& json, const char* name) {
@@ -47,20 +32,6 @@ bool flag_field(const Json& json, const char* name) {
 }
 
 }  // namespace
-
-std::uint32_t crc32c(std::string_view bytes, std::uint32_t start) {
-  std::uint32_t crc = ~start;
-  std::size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    const std::uint64_t word = number_at(bytes, at, 8) ^ crc;
-    crc = tables[7][word & 0xFF] ^ tables[6][(word >> 8) & 0xFF] ^ tables[5][(word >> 16) & 0xFF] ^
-          tables[4][(word >> 24) & 0xFF] ^ tables[3][(word >> 32) & 0xFF] ^
-          tables[2][(word >> 40) & 0xFF] ^ tables[1][(word >> 48) & 0xFF] ^ tables[0][word >> 56];
-  }
-  for (; at < bytes.size(); ++at)
-    crc = (crc >> 8) ^ tables[0][(crc ^ static_cast<unsigned char>(bytes[at])) & 0xFF];
-  return ~crc;
-}
 
 void append_record(std::string& out, std::uint64_t seq, UnixMillis time, Message kind,
                    std::string_view payload) {

@@ -54,9 +54,6 @@ class JournalReader {
   std::uint64_t seq_ = 0;
 };
 
-/// CRC-32C (Castagnoli) of `bytes`; `start` continues an earlier one.
-std::uint32_t crc32c(std::string_view bytes, std::uint32_t start = 0);
-
 /// A job's secondary statuses, as SageMaker names them, in the order they come. The last three are
 /// ends: exactly one of them is the last record of a journal that was finished.
 enum class Phase { starting, downloading, training, uploading, completed, failed, stopped };

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "objects/sign.h"
+#include "objects/percent.h"
 
 namespace muster::objects {
 

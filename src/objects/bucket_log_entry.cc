@@ -1,7 +1,7 @@
 #include "objects/bucket_log_entry.h"
 
+#include "base/crc.h"
 #include "base/little_endian.h"
-#include "objects/crc.h"
 
 namespace muster::objects {
 namespace {
@@ -16,12 +16,6 @@ constexpr std::size_t kind_at = 24;
 constexpr std::size_t name_bytes_at = 25;
 constexpr std::size_t name_at = 26;
 
-std::uint32_t sum_of(std::string_view entry) {
-  constexpr std::uint32_t all = 0xffffffff;
-  const std::uint64_t crc = crc_updated(Checksum::crc32c, all, entry.substr(summed_from));
-  return static_cast<std::uint32_t>(crc) ^ all;
-}
-
 bool is_kind(char c) {
   return c == static_cast<char>(LogKind::written) || c == static_cast<char>(LogKind::removed) ||
          c == static_cast<char>(LogKind::settled);
@@ -33,7 +27,9 @@ std::string_view first_entry(std::string_view log) {
   const std::uint64_t size = number_at(log, 0, 4);
   if (size < name_at || size > log.size()) return {};
   const std::string_view entry = log.substr(0, size);
-  if (number_at(entry, sum_at, 4) != sum_of(entry) || !is_kind(entry[kind_at])) return {};
+  if (number_at(entry, sum_at, 4) != crc32c(std::string_view(entry).substr(summed_from)) ||
+      !is_kind(entry[kind_at]))
+    return {};
   if (name_at + number_at(entry, name_bytes_at, 1) > size) return {};
   return entry;
 }
@@ -49,7 +45,7 @@ std::string encode_entry(const LogFilling& filling, const LogEntry& entry) {
   set_number(bytes, name_bytes_at, entry.file.size(), 1);
   bytes.append(entry.file).append(entry.bytes);
   set_number(bytes, 0, bytes.size(), 4);
-  set_number(bytes, sum_at, sum_of(bytes), 4);
+  set_number(bytes, sum_at, crc32c(std::string_view(bytes).substr(summed_from)), 4);
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "objects/bucket_store.h"
 #include "objects/bucket_uploads.h"

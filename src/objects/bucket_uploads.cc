@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "base/base64.h"
 #include "base/text.h"
 
 namespace muster::objects {

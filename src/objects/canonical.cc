@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "objects/s3_request.h"
+#include "objects/percent.h"
 #include "objects/sign.h"
 
 namespace muster::objects {

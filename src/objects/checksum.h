@@ -30,10 +30,6 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-std::string base64(std::string_view bytes);
-/// Standard alphabet, padded, nothing else in it; none for any other text.
-std::optional<std::string> from_base64(std::string_view text);
-
 /// How many bytes a digest of this kind has.
 std::size_t digest_bytes(Checksum kind);
 /// The checksum of two runs of bytes from those of each: `second_bytes` is the length of the

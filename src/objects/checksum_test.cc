@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/base64.h"
 #include "base/text.h"
-#include "objects/crc.h"
 
 using namespace muster;
 using namespace muster::objects;
@@ -42,38 +42,6 @@ TEST_CASE("checksum: pieces of any length give what the whole gives") {
       CHECK(pieces.finish() == want);
     }
   }
-}
-
-TEST_CASE("checksum: base64 pads to four") {
-  CHECK(base64("") == "");
-  CHECK(base64("f") == "Zg==");
-  CHECK(base64("fo") == "Zm8=");
-  CHECK(base64("foo") == "Zm9v");
-  CHECK(base64("\xff\xfe\xfd\xfc") == "//79/A==");
-}
-
-TEST_CASE("checksum: base64 is undone, and nothing else is taken for it") {
-  for (const char* text : {"", "a", "ab", "abc", "abcd", "\xff\xfe\xfd"})
-    CHECK(from_base64(base64(text)) == text);
-  for (const char* bad : {"A", "AA", "AAA", "AAA=A", "=AAA", "AB==", "AAB=", "AA=A", "A A=", "AAA-",
-                          "====", "AA==AAAA"}) {
-    CAPTURE(bad);
-    CHECK(!from_base64(bad));
-  }
-}
-
-TEST_CASE("checksum: CRCs come out alike by tables and by multiplication") {
-  std::string bytes;
-  for (int i = 0; i < 2000; ++i) bytes += static_cast<char>(i * i / 3 + i);
-  const std::string_view all = bytes;
-  for (const Checksum kind : {Checksum::crc32, Checksum::crc32c, Checksum::crc64nvme})
-    for (const std::uint64_t before : {std::uint64_t{0}, std::uint64_t{0xFFFFFFFF}})
-      for (std::size_t from = 0; from < 17; ++from)
-        for (std::size_t size = 0; size <= 700; ++size) {
-          const std::string_view some = all.substr(from, size);
-          if (crc_updated(kind, before, some) == crc_by_tables(kind, before, some)) continue;
-          FAIL_CHECK("from ", from, ", ", size, " bytes");
-        }
 }
 
 TEST_CASE("checksum: CRCs of two runs make that of both") {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "objects/canonical.h"
 #include "objects/dates.h"
-#include "objects/s3_request.h"
+#include "objects/percent.h"
 
 namespace muster::objects {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "objects/xml.h"
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <pugixml.hpp>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "objects/dates.h"
 #include "objects/s3_answer.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "objects/dates.h"
 #include "objects/s3_answer.h"

@@ -185,9 +185,4 @@ std::string_view bucket_of_host(std::string_view host, std::string_view domain);
 /// 3 to 63 of a-z, 0-9, '.' and '-', no IP address. Source: S3 User Guide, bucket naming rules.
 bool is_bucket_name(std::string_view name);
 
-/// Undoes percent-encoding; none if broken. `plus_is_space`: in queries, not in paths.
-std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
-/// All names and values, decoded, in their order; none if the encoding is broken.
-std::optional<Pairs> decoded_query(std::string_view query);
-
 }  // namespace muster::objects

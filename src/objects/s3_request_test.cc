@@ -487,11 +487,3 @@ TEST_CASE("s3_request: conditions") {
   CHECK(write_verdict(conditions("\"e\"", ""), "f") == Verdict::failed);
   CHECK(write_verdict(conditions("*", ""), std::nullopt) == Verdict::failed);
 }
-
-TEST_CASE("s3_request: percent-encoding is undone") {
-  CHECK(percent_decoded("a%20b+c%2B", false) == "a b+c+");
-  CHECK(percent_decoded("a%20b+c%2b", true) == "a b c+");
-  for (const char* bad : {"%", "%1", "%zz", "a%1g"}) CHECK(!percent_decoded(bad, true));
-  CHECK(decoded_query("a=1&&b&c=d=e&=f") == Pairs{{"a", "1"}, {"b", ""}, {"c", "d=e"}, {"", "f"}});
-  CHECK(!decoded_query("a=%"));
-}

@@ -1,5 +1,6 @@
 // Bodies of requests: unframed, hashed, compared.
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "objects/aws_chunked.h"
 #include "objects/s3_server_call.h"

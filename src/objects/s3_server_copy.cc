@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "loop/worker.h"
 #include "objects/s3_server_call.h"

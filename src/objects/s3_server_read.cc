@@ -1,5 +1,6 @@
 // What reads: objects, their attributes and tags, listings.
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "loop/worker.h"
 #include "objects/s3_server_call.h"

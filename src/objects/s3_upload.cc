@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "loop/wait.h"
 #include "objects/checksum.h"

@@ -38,35 +38,6 @@ CanonicalHeaders canonical(Pairs headers) {
 
 }  // namespace
 
-std::string percent_encoded(std::string_view text, bool keep_slash) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~' || (c == '/' && keep_slash);
-    if (plain) {
-      encoded += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    encoded += '%';
-    encoded += digits[byte >> 4];
-    encoded += digits[byte & 15];
-  }
-  return encoded;
-}
-
-std::string encoded_query(Pairs query) {
-  for (auto& [name, value] : query) {
-    name = percent_encoded(name, false);
-    value = percent_encoded(value, false);
-  }
-  std::sort(query.begin(), query.end());
-  std::string text;
-  for (const auto& [name, value] : query) text += (text.empty() ? "" : "&") + name + "=" + value;
-  return text;
-}
-
 std::string sha256_hex(std::string_view bytes) {
   return hex(view_of(sha256(bytes)));
 }

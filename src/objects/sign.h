@@ -2,10 +2,9 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/time.h"
+#include "objects/percent.h"
 
 namespace muster::objects {
 
@@ -21,8 +20,6 @@ struct Credentials {
 
   bool operator==(const Credentials&) const = default;
 };
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 struct SignRequest {
   std::string method;
@@ -44,10 +41,6 @@ Pairs sign(const SignRequest& request, const SignScope& scope, const Credentials
 
 inline constexpr std::string_view unsigned_payload = "UNSIGNED-PAYLOAD";
 
-/// Percent-encodes all but letters, digits and "-._~"; '/' too unless `keep_slash`.
-std::string percent_encoded(std::string_view text, bool keep_slash);
-/// "a=1&b=": sorted and encoded, as it is signed and as it goes out.
-std::string encoded_query(Pairs query);
 /// Hex of SHA-256.
 std::string sha256_hex(std::string_view bytes);
 

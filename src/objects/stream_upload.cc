@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "loop/wait.h"
 #include "loop/worker.h"

@@ -1,17 +1,11 @@
 #include "server/keys.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/fd.h"
+#include "base/private_file.h"
 #include "base/text.h"
 
 namespace muster::server {
 namespace {
-
-constexpr std::size_t private_bytes_max = 4096;
-constexpr unsigned others_mask = 077;
 
 /// `count` characters of `alphabet`.
 std::string random_word(std::size_t count, std::string_view alphabet) {
@@ -54,23 +48,6 @@ std::string export_lines(const AccessKey& key, const ClientSettings& settings) {
   return lines + "export AWS_ACCESS_KEY_ID=" + key.id +
          "\nexport AWS_SECRET_ACCESS_KEY=" + key.secret +
          "\nexport AWS_DEFAULT_REGION=" + settings.region + "\n";
-}
-
-Result<std::string> read_private(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return fail_errno(path);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a plain file");
-  if ((status.st_mode & others_mask) != 0)
-    return fail(Errc::denied, path + ": others can read it; expected mode 0600");
-  std::string text(private_bytes_max + 1, '\0');
-  const ssize_t count = ::read(file.get(), text.data(), text.size());
-  if (count < 0) return fail_errno(path);
-  if (static_cast<std::size_t>(count) > private_bytes_max)
-    return fail(Errc::invalid_input, path + ": longer than a secret is");
-  text.resize(static_cast<std::size_t>(count));
-  return trim(text);
 }
 
 Result<std::vector<AccessKey>> read_keys(const std::vector<ConfigKey>& keys) {

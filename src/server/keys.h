@@ -25,11 +25,6 @@ struct ClientSettings {
 /// Pure.
 std::string export_lines(const AccessKey& key, const ClientSettings& settings);
 
-/// The text of a file that is to be private, at most 4 KiB, without white space at its ends.
-/// Errors: `denied` for what is no plain file, or one that others than its owner can read;
-/// `not_found`, `system`, `invalid_input` (longer).
-Result<std::string> read_private(const std::string& path);
-
 /// A key that the config names: its secret stands in a private file of its own.
 struct ConfigKey {
   std::string id;

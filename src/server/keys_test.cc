@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/private_file.h"
 #include "server/control.h"
 #include "server/server_main_config.h"
 

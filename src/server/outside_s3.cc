@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/private_file.h"
 #include "loop/http.h"
 #include "objects/credentials.h"
 #include "objects/s3_answer.h"

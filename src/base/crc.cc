@@ -1,4 +1,4 @@
-#include "objects/crc.h"
+#include "base/crc.h"
 
 #include <array>
 #include <bit>
@@ -8,23 +8,23 @@
 #include <immintrin.h>
 #endif
 
-namespace muster::objects {
+namespace muster {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
 /// A register's bits are reversed: the most significant one is x^0.
-int bits_of(Checksum kind) {
-  return kind == Checksum::crc64nvme ? 64 : 32;
+int bits_of(Crc kind) {
+  return kind == Crc::crc64nvme ? 64 : 32;
 }
 
-std::uint64_t polynomial_of(Checksum kind) {
-  if (kind == Checksum::crc32) return 0xEDB88320;
-  return kind == Checksum::crc32c ? 0x82F63B78 : 0x9A6C9329AC4BC9B5;
+std::uint64_t polynomial_of(Crc kind) {
+  if (kind == Crc::crc32) return 0xEDB88320;
+  return kind == Crc::crc32c ? 0x82F63B78 : 0x9A6C9329AC4BC9B5;
 }
 
 /// The product of two polynomials modulo the CRC's.
-std::uint64_t product(Checksum kind, std::uint64_t a, std::uint64_t b) {
+std::uint64_t product(Crc kind, std::uint64_t a, std::uint64_t b) {
   const std::uint64_t polynomial = polynomial_of(kind);
   std::uint64_t result = 0;
   for (std::uint64_t bit = std::uint64_t{1} << (bits_of(kind) - 1); bit != 0; bit >>= 1) {
@@ -35,7 +35,7 @@ std::uint64_t product(Checksum kind, std::uint64_t a, std::uint64_t b) {
 }
 
 /// x^exponent modulo the CRC's polynomial.
-std::uint64_t power_of_x(Checksum kind, std::uint64_t exponent) {
+std::uint64_t power_of_x(Crc kind, std::uint64_t exponent) {
   const std::uint64_t one = std::uint64_t{1} << (bits_of(kind) - 1);
   std::uint64_t result = one;
   std::uint64_t square = one >> 1;
@@ -49,7 +49,7 @@ std::uint64_t power_of_x(Checksum kind, std::uint64_t exponent) {
 /// Eight tables: the checksum takes eight bytes in a step.
 using CrcTables = std::array<std::array<std::uint64_t, 256>, 8>;
 
-CrcTables make_tables(Checksum kind) {
+CrcTables make_tables(Crc kind) {
   const std::uint64_t polynomial = polynomial_of(kind);
   CrcTables tables{};
   for (std::size_t byte = 0; byte < 256; ++byte) {
@@ -65,12 +65,12 @@ CrcTables make_tables(Checksum kind) {
   return tables;
 }
 
-const CrcTables& tables_of(Checksum kind) {
-  static const CrcTables crc32 = make_tables(Checksum::crc32);
-  static const CrcTables crc32c = make_tables(Checksum::crc32c);
-  static const CrcTables crc64nvme = make_tables(Checksum::crc64nvme);
-  if (kind == Checksum::crc32) return crc32;
-  return kind == Checksum::crc32c ? crc32c : crc64nvme;
+const CrcTables& tables_of(Crc kind) {
+  static const CrcTables crc32 = make_tables(Crc::crc32);
+  static const CrcTables crc32c = make_tables(Crc::crc32c);
+  static const CrcTables crc64nvme = make_tables(Crc::crc64nvme);
+  if (kind == Crc::crc32) return crc32;
+  return kind == Crc::crc32c ? crc32c : crc64nvme;
 }
 
 #if defined(__x86_64__)
@@ -81,23 +81,23 @@ struct Fold {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
 };
-Fold fold_by(Checksum kind, std::uint64_t bits) {
+Fold fold_by(Crc kind, std::uint64_t bits) {
   const int up = 64 - bits_of(kind);
   return {power_of_x(kind, bits + 64 - 1) << up, power_of_x(kind, bits - 1) << up};
 }
 
 struct Folds {
-  explicit Folds(Checksum kind) : by_512(fold_by(kind, 512)), by_128(fold_by(kind, 128)) {}
+  explicit Folds(Crc kind) : by_512(fold_by(kind, 512)), by_128(fold_by(kind, 128)) {}
   Fold by_512;
   Fold by_128;
 };
 
-const Folds& folds_of(Checksum kind) {
-  static const Folds crc32(Checksum::crc32);
-  static const Folds crc32c(Checksum::crc32c);
-  static const Folds crc64nvme(Checksum::crc64nvme);
-  if (kind == Checksum::crc32) return crc32;
-  return kind == Checksum::crc32c ? crc32c : crc64nvme;
+const Folds& folds_of(Crc kind) {
+  static const Folds crc32(Crc::crc32);
+  static const Folds crc32c(Crc::crc32c);
+  static const Folds crc64nvme(Crc::crc64nvme);
+  if (kind == Crc::crc32) return crc32;
+  return kind == Crc::crc32c ? crc32c : crc64nvme;
 }
 
 constexpr std::size_t step_bytes = 64;
@@ -119,7 +119,7 @@ constexpr std::size_t step_bytes = 64;
 /// Folds whole steps of `bytes` (at least one) onto 16 bytes that leave the same rest, and takes
 /// the CRC of those. Source: Gopal and others, "Fast CRC Computation for Generic Polynomials Using
 /// PCLMULQDQ Instruction", Intel 2009; the last reduction is left to the tables.
-[[gnu::target("pclmul,sse4.1")]] std::uint64_t crc_by_folding(Checksum kind, std::uint64_t crc,
+[[gnu::target("pclmul,sse4.1")]] std::uint64_t crc_by_folding(Crc kind, std::uint64_t crc,
                                                               std::string_view bytes) {
   const Folds& folds = folds_of(kind);
   const __m128i far = constant(folds.by_512);
@@ -151,7 +151,7 @@ bool can_fold() {
 
 }  // namespace
 
-std::uint64_t crc_by_tables(Checksum kind, std::uint64_t crc, std::string_view bytes) {
+std::uint64_t crc_by_tables(Crc kind, std::uint64_t crc, std::string_view bytes) {
   const CrcTables& tables = tables_of(kind);
   while (bytes.size() >= 8) {
     std::uint64_t word = 0;
@@ -166,7 +166,7 @@ std::uint64_t crc_by_tables(Checksum kind, std::uint64_t crc, std::string_view b
   return crc;
 }
 
-std::uint64_t crc_updated(Checksum kind, std::uint64_t crc, std::string_view bytes) {
+std::uint64_t crc_updated(Crc kind, std::uint64_t crc, std::string_view bytes) {
 #if defined(__x86_64__)
   if (bytes.size() >= 2 * step_bytes && can_fold()) {
     const std::size_t whole = bytes.size() / step_bytes * step_bytes;
@@ -177,7 +177,12 @@ std::uint64_t crc_updated(Checksum kind, std::uint64_t crc, std::string_view byt
   return crc_by_tables(kind, crc, bytes);
 }
 
-std::uint64_t crc_shifted(Checksum kind, std::uint64_t crc, std::uint64_t zeros) {
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t start) {
+  const std::uint64_t all = 0xFFFFFFFF;
+  return static_cast<std::uint32_t>(crc_updated(Crc::crc32c, start ^ all, bytes) ^ all);
+}
+
+std::uint64_t crc_shifted(Crc kind, std::uint64_t crc, std::uint64_t zeros) {
   std::uint64_t power = power_of_x(kind, 8);
   for (; zeros != 0; zeros >>= 1) {
     if ((zeros & 1) != 0) crc = product(kind, crc, power);
@@ -186,4 +191,4 @@ std::uint64_t crc_shifted(Checksum kind, std::uint64_t crc, std::uint64_t zeros)
   return crc;
 }
 
-}  // namespace muster::objects
+}  // namespace muster

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace muster {
+
+/// The text of a file that is to be private, at most 4 KiB, without white space at its ends.
+/// Errors: `denied` for what is no plain file, or one that others than its owner can read;
+/// `not_found`, `system`, `invalid_input` (longer).
+Result<std::string> read_private(const std::string& path);
+
+}  // namespace muster
