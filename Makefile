@@ -146,7 +146,7 @@ $(VENV)/.test-done: requirements-test.txt $(VENV)/.done
 	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
 	@touch $@
 
-# AWS's test vectors for signatures: src/objects/verify_vectors_test.cc reads them.
+# AWS's test vectors for signatures: src/access/verify_vectors_test.cc reads them.
 build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
 	rm -rf $(@D) && mkdir -p $(@D)
 	$(PYTHON) -m pip download -q --disable-pip-version-check --no-deps --no-binary :all: \

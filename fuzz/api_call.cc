@@ -2,47 +2,47 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "api/cbor_protocol.h"
+#include "api/json_protocol.h"
+#include "api/model.h"
+#include "api/query_protocol.h"
+#include "api/times.h"
+#include "api/validate.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "server/cbor_protocol.h"
-#include "server/json_protocol.h"
-#include "server/model.h"
-#include "server/query_protocol.h"
-#include "server/times.h"
-#include "server/validate.h"
 
 namespace muster {
 
 namespace {
 
 struct Asked {
-  const server::Service* service;
-  const server::Operation* operation;
+  const api::Service* service;
+  const api::Operation* operation;
 };
 
 Asked asked(std::uint8_t number) {
   std::vector<Asked> all;
-  for (const server::Service* service : server::services())
-    for (const server::Operation& operation : service->operations)
+  for (const api::Service* service : api::services())
+    for (const api::Operation& operation : service->operations)
       all.push_back({service, &operation});
   return all[number % all.size()];
 }
 
-std::variant<Json, server::Refusal> read(std::uint8_t protocol, const Asked& to,
-                                         std::string_view body) {
-  if (protocol == 'j') return server::read_json(body);
-  if (protocol == 'c') return server::read_cbor(body);
-  return server::read_query(*to.service, *to.operation, body);
+std::variant<Json, api::Refusal> read(std::uint8_t protocol, const Asked& to,
+                                      std::string_view body) {
+  if (protocol == 'j') return api::read_json(body);
+  if (protocol == 'c') return api::read_cbor(body);
+  return api::read_query(*to.service, *to.operation, body);
 }
 
 /// What was read can be written in every protocol, and says the same after CBOR.
 void write(const Asked& to, const Json& input) {
-  static_cast<void>(server::write_cbor(*to.service, *to.operation, input));
-  const std::string cbor = server::write_cbor(*to.service, {"Any"}, input);
-  const std::variant<Json, server::Refusal> again = server::read_cbor(cbor);
+  static_cast<void>(api::write_cbor(*to.service, *to.operation, input));
+  const std::string cbor = api::write_cbor(*to.service, {"Any"}, input);
+  const std::variant<Json, api::Refusal> again = api::read_cbor(cbor);
   CHECK_THAT(std::holds_alternative<Json>(again), "what is written can be read");
   CHECK_THAT(std::get<Json>(again) == input, "and is the same");
-  const std::string xml = server::write_query(*to.service, *to.operation, input, "id");
+  const std::string xml = api::write_query(*to.service, *to.operation, input, "id");
   CHECK_THAT(is_utf8(xml), "XML is UTF-8");
   CHECK_THAT(xml.find_first_of(std::string("\0\x01\x1f", 3)) == std::string::npos,
              "XML has no controls");
@@ -55,22 +55,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view body(reinterpret_cast<const char*>(data) + 2, size - 2);
   const Asked to = asked(data[1]);
   if (data[0] == 't') {
-    if (const std::optional<double> time = server::parse_iso8601(body); time)
-      CHECK_THAT(server::parse_iso8601(server::iso8601(*time)), "a time reads back");
+    if (const std::optional<double> time = api::parse_iso8601(body); time)
+      CHECK_THAT(api::parse_iso8601(api::iso8601(*time)), "a time reads back");
     return 0;
   }
-  const std::variant<Json, server::Refusal> input = read(data[0], to, body);
-  if (const server::Refusal* refusal = std::get_if<server::Refusal>(&input)) {
+  const std::variant<Json, api::Refusal> input = read(data[0], to, body);
+  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&input)) {
     CHECK_THAT(!refusal->code.empty(), "a refusal has a code");
-    static_cast<void>(server::write_query_refusal(to.service, *refusal, "id"));
-    static_cast<void>(server::write_json_refusal(*refusal));
+    static_cast<void>(api::write_query_refusal(to.service, *refusal, "id"));
+    static_cast<void>(api::write_json_refusal(*refusal));
     return 0;
   }
   const Json& json = std::get<Json>(input);
   CHECK_THAT(json.is_object(), "an input is an object");
   write(to, json);
-  const std::optional<server::Refusal> refusal =
-      server::validate(to.service->name, to.operation->name, json);
+  const std::optional<api::Refusal> refusal =
+      api::validate(to.service->name, to.operation->name, json);
   if (refusal) CHECK_THAT(refusal->message.size() < 100'000, "an answer stays small");
   return 0;
 }

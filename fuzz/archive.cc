@@ -5,15 +5,15 @@
 #include <filesystem>
 #include <fstream>
 
-#include "code/unpack.h"
 #include "fuzz.h"
+#include "packing/unpack.h"
 
 namespace muster {
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr code::UnpackLimits limits{
+constexpr packing::UnpackLimits limits{
     .bytes_max = 1 << 20, .ratio_max = 0, .entries_max = 64, .depth_max = 16};
 
 struct Place {
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ofstream(archive, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   const std::string folder = (place.path / "code").string();
-  const Result<code::UnpackReport> report = code::unpack(archive, folder, limits, "archive");
+  const Result<packing::UnpackReport> report = packing::unpack(archive, folder, limits, "archive");
   if (!report) {
     CHECK_THAT(fs::is_empty(folder), "nothing half unpacked stays");
     CHECK_THAT(report.error().text.find('\n') == std::string::npos, "an error is one line");

@@ -10,19 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "access/verify.h"
+#include "aws/sign.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "fuzz.h"
 #include "head.h"
-#include "objects/sign.h"
-#include "objects/verify.h"
 
 namespace muster {
 
 namespace {
 
-using objects::Refused;
-using objects::Verified;
+using access::Refused;
+using access::Verified;
 
 constexpr UnixMillis then{1440938160000};  // 2015-08-30 12:36:00
 constexpr std::string_view id = "AKIDEXAMPLE";
@@ -41,9 +41,9 @@ bool tells_secret(std::string_view text) {
   return false;
 }
 
-objects::KeyRing& ring() {
-  static objects::KeyRing keys;
-  objects::AccessKey key;
+access::KeyRing& ring() {
+  static access::KeyRing keys;
+  access::AccessKey key;
   key.id = id;
   key.secret = secret();
   CHECK_THAT(keys.add(key), "a key");
@@ -51,15 +51,15 @@ objects::KeyRing& ring() {
 }
 
 /// For every service that may be asked for; true if it is the key's for "sts".
-bool is_the_keys(const objects::RequestHead& head) {
-  static objects::Verifier verifier(ring());
-  const std::string body = objects::sha256_hex("");
+bool is_the_keys(const aws::RequestHead& head) {
+  static access::Verifier verifier(ring());
+  const std::string body = aws::sha256_hex("");
   const auto asked = [&](std::string_view service) {
     const auto got = verifier.verify(head, {.now = then, .service = service, .body_sha256 = body});
     if (const Refused* refused = std::get_if<Refused>(&got)) {
-      for (const objects::Dialect dialect :
-           {objects::Dialect::s3, objects::Dialect::json, objects::Dialect::query}) {
-        const objects::AwsError error = answer_to(*refused, dialect);
+      for (const access::Dialect dialect :
+           {access::Dialect::s3, access::Dialect::json, access::Dialect::query}) {
+        const aws::AwsError error = answer_to(*refused, dialect);
         CHECK_THAT(!error.code.empty() && !error.message.empty(), "a refusal says why");
         CHECK_THAT(!tells_secret(error.message), "and tells no secret");
       }
@@ -67,7 +67,7 @@ bool is_the_keys(const objects::RequestHead& head) {
     }
     const Verified& verified = std::get<Verified>(got);
     CHECK_THAT(verified.service == service && verified.key->id == id, "what was asked for");
-    CHECK_THAT(objects::claimed_service(head) == service, "and what was routed by");
+    CHECK_THAT(access::claimed_service(head) == service, "and what was routed by");
     return true;
   };
   for (const char* other : {"", "s3", "sagemaker", "logs"})
@@ -76,14 +76,14 @@ bool is_the_keys(const objects::RequestHead& head) {
 }
 
 struct Honest {
-  objects::Pairs headers;
+  aws::Pairs headers;
   std::string parts[3];  ///< "Credential=…", "SignedHeaders=…", "Signature=…".
 };
 
 Honest honest() {
   Honest made;
   made.headers = {{"host", "h"}, {"x-amz-target", "T.Operation"}};
-  const objects::SignRequest request{"POST", "/", {}, made.headers, objects::sha256_hex("")};
+  const aws::SignRequest request{"POST", "/", {}, made.headers, aws::sha256_hex("")};
   for (auto& [name, value] :
        sign(request, {"sts", "us-east-1", then}, {std::string(id), secret(), ""})) {
     if (!same_letters(name, "authorization")) {
@@ -127,7 +127,7 @@ void authorization(std::string_view text) {
   Honest made = honest();
   const std::string value = filled(text, made);
   made.headers.emplace_back("Authorization", value);
-  const std::vector<objects::HeaderView> views(made.headers.begin(), made.headers.end());
+  const std::vector<aws::HeaderView> views(made.headers.begin(), made.headers.end());
   const bool taken = is_the_keys({"POST", "/", views});
   if (taken) CHECK_THAT(are_the_parts(value, made), "three parts, each once, and no other");
   const std::string plain = "AWS4-HMAC-SHA256 " + made.parts[0] + ", " + made.parts[1] + ", ";
@@ -138,7 +138,7 @@ void authorization(std::string_view text) {
 void query(std::string_view text) {
   const Honest made = honest();
   const std::string target = "/?" + filled(text, made);
-  const std::vector<objects::HeaderView> views(made.headers.begin(), made.headers.end());
+  const std::vector<aws::HeaderView> views(made.headers.begin(), made.headers.end());
   CHECK_THAT(!is_the_keys({"POST", target, views}), "no query with that signature");
 }
 

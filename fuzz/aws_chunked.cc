@@ -1,6 +1,6 @@
 // The bodies of uploads. The first byte says how they are read, the second how many bytes they are
 // to hold; each is read in one piece and in small ones.
-#include "objects/aws_chunked.h"
+#include "access/aws_chunked.h"
 
 #include <string_view>
 
@@ -10,13 +10,13 @@ namespace muster {
 
 namespace {
 
-using objects::AwsChunked;
+using access::AwsChunked;
 
 struct Got {
   std::string data;
   std::string code;
   bool done = false;
-  objects::Pairs trailers;
+  aws::Pairs trailers;
 };
 
 Got read(const AwsChunked::Options& options, std::string_view body, std::size_t step) {
@@ -25,7 +25,7 @@ Got read(const AwsChunked::Options& options, std::string_view body, std::size_t 
   while (!body.empty()) {
     const std::string_view piece = body.substr(0, step);
     std::vector<std::string_view> data;
-    const std::optional<objects::AwsError> error = chunked.feed(piece, data);
+    const std::optional<aws::AwsError> error = chunked.feed(piece, data);
     for (const std::string_view one : data) {
       CHECK_THAT(
           one.data() >= piece.data() && one.data() + one.size() <= piece.data() + piece.size(),
@@ -38,7 +38,7 @@ Got read(const AwsChunked::Options& options, std::string_view body, std::size_t 
     }
     body.remove_prefix(piece.size());
   }
-  if (const std::optional<objects::AwsError> error = chunked.finish()) got.code = error->code;
+  if (const std::optional<aws::AwsError> error = chunked.finish()) got.code = error->code;
   got.done = chunked.done();
   got.trailers = chunked.trailers();
   return got;

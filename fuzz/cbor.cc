@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "api/cbor_protocol.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "server/cbor_protocol.h"
 
 namespace muster {
 
@@ -30,22 +30,21 @@ void check_text(const Json& json) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view body(reinterpret_cast<const char*>(data), size);
-  static_cast<void>(server::cbor_operation(body));
-  const std::variant<Json, server::Refusal> read = server::read_cbor(body);
-  if (const server::Refusal* refusal = std::get_if<server::Refusal>(&read)) {
+  static_cast<void>(api::cbor_operation(body));
+  const std::variant<Json, api::Refusal> read = api::read_cbor(body);
+  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&read)) {
     CHECK_THAT(refusal->code == "SerializationException", "a refusal has its code");
-    const std::variant<Json, server::Refusal> told =
-        server::read_cbor(server::write_cbor_refusal(*refusal));
+    const std::variant<Json, api::Refusal> told = api::read_cbor(api::write_cbor_refusal(*refusal));
     CHECK_THAT(std::holds_alternative<Json>(told), "a refusal can be read");
     return 0;
   }
   const Json& json = std::get<Json>(read);
   CHECK_THAT(json.is_object(), "an input is an object");
-  CHECK_THAT(depth_of(json) <= server::nesting_max + 1, "nesting has its limit");
+  CHECK_THAT(depth_of(json) <= api::nesting_max + 1, "nesting has its limit");
   check_text(json);
-  const server::Service& service = *server::services().front();
-  const std::variant<Json, server::Refusal> again =
-      server::read_cbor(server::write_cbor(service, {"Any"}, json));
+  const api::Service& service = *api::services().front();
+  const std::variant<Json, api::Refusal> again =
+      api::read_cbor(api::write_cbor(service, {"Any"}, json));
   CHECK_THAT(std::holds_alternative<Json>(again), "what is written can be read");
   CHECK_THAT(std::get<Json>(again) == json, "and is the same");
   return 0;

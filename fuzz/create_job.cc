@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "api/json_protocol.h"
+#include "api/validate.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "server/job_spec.h"
-#include "server/json_protocol.h"
-#include "server/validate.h"
+#include "jobs/job_spec.h"
 
 namespace muster {
 
@@ -25,15 +25,15 @@ constexpr const char* fine = R"({
   "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1},
   "StoppingCondition": {"MaxRuntimeInSeconds": 600}})";
 
-const server::JobConfig& config() {
-  static const server::JobConfig read =
-      *server::job_config_from(Json::parse(R"({"capacity": {"ml.c5.xlarge": 50}})"));
+const jobs::JobConfig& config() {
+  static const jobs::JobConfig read =
+      *jobs::job_config_from(Json::parse(R"({"capacity": {"ml.c5.xlarge": 50}})"));
   return read;
 }
 
 /// What nothing in a request is likely to say.
-server::JobPlaces places() {
-  server::JobPlaces all;
+jobs::JobPlaces places() {
+  jobs::JobPlaces all;
   all.python = "/server/python";
   all.interpreter = {"/server/lib"};
   all.path = "/server/bin";
@@ -54,13 +54,13 @@ Json own_part(const job::Spec& spec) {
 }
 
 void check_rights(const Json& request) {
-  const Result<objects::KeyPolicy> policy = server::policy_of(request);
+  const Result<access::KeyPolicy> policy = jobs::policy_of(request);
   if (!policy) return;
   CHECK_THAT(policy->limited, "a job's key has its limits");
-  for (const objects::Place& place : policy->writes) {
-    const bool folder = place.extent == objects::Extent::folder;
+  for (const access::Place& place : policy->writes) {
+    const bool folder = place.extent == access::Extent::folder;
     CHECK_THAT(!place.key.empty(), "no whole bucket to write");
-    CHECK_THAT(folder ? place.key.ends_with('/') : place.extent == objects::Extent::object,
+    CHECK_THAT(folder ? place.key.ends_with('/') : place.extent == access::Extent::object,
                "a folder or one object");
   }
 }
@@ -68,17 +68,17 @@ void check_rights(const Json& request) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Json honest = own_part(*server::job_spec(Json::parse(fine), config(), places()));
+  static const Json honest = own_part(*jobs::job_spec(Json::parse(fine), config(), places()));
   const std::string_view body(reinterpret_cast<const char*>(data), size);
-  const std::variant<Json, server::Refusal> read = server::read_json(body);
+  const std::variant<Json, api::Refusal> read = api::read_json(body);
   if (!std::holds_alternative<Json>(read)) return 0;
   Json request = Json::parse(fine);
   request.merge_patch(std::get<Json>(read));
-  if (server::validate("sagemaker", "CreateTrainingJob", request)) return 0;
-  static_cast<void>(server::only_known("sagemaker", "UpdateTrainingJob", request));
-  if (server::refused(request, config())) return 0;
+  if (api::validate("sagemaker", "CreateTrainingJob", request)) return 0;
+  static_cast<void>(api::only_known("sagemaker", "UpdateTrainingJob", request));
+  if (jobs::refused(request, config())) return 0;
   check_rights(request);
-  const Result<job::Spec> spec = server::job_spec(request, config(), places());
+  const Result<job::Spec> spec = jobs::job_spec(request, config(), places());
   if (!spec) return 0;
   CHECK_THAT(own_part(*spec) == honest, "muster's own part is the server's");
   for (const job::HostGroup& group : spec->groups)

@@ -1,6 +1,6 @@
 // A channel's file of CompressionType Gzip: unpacked, or refused in one line, never more than
 // comes.
-#include "objects/gunzip.h"
+#include "packing/gunzip.h"
 
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string to = place.path / "file";
   std::ofstream(from, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  const Result<void> done = objects::gunzip_file(from, to);
+  const Result<void> done = packing::gunzip_file(from, to);
   if (done) CHECK_THAT(fs::file_size(to) <= size * ratio_max, "bytes come from somewhere");
   if (!done) CHECK_THAT(done.error().text.find('\n') == std::string::npos, "an error is one line");
   fs::remove(to);

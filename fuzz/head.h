@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "objects/request_head.h"
+#include "aws/request_head.h"
 
 namespace muster {
 
@@ -11,9 +11,9 @@ namespace muster {
 struct Head {
   std::string_view method;
   std::string_view target;
-  std::vector<objects::HeaderView> headers;
+  std::vector<aws::HeaderView> headers;
 
-  objects::RequestHead view() const { return {method, target, headers}; }
+  aws::RequestHead view() const { return {method, target, headers}; }
 };
 
 inline Head head_of(std::string_view text) {

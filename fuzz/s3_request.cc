@@ -1,63 +1,63 @@
 // What S3's clients send: the head of a request (its signature, then its meaning), or an XML body.
 // The first byte says which. Lines of a head: "METHOD TARGET", then "name: value".
-#include "objects/s3_request.h"
+#include "s3wire/s3_request.h"
 
 #include <string_view>
 
+#include "access/verify.h"
+#include "aws/xml.h"
 #include "base/text.h"
 #include "fuzz.h"
 #include "head.h"
-#include "objects/s3_answer.h"
-#include "objects/s3_document.h"
-#include "objects/s3_listing.h"
-#include "objects/verify.h"
-#include "objects/xml.h"
+#include "s3wire/s3_answer.h"
+#include "s3wire/s3_document.h"
+#include "s3wire/s3_listing.h"
 
 namespace muster {
 
 namespace {
 
-using objects::AwsError;
+using aws::AwsError;
 
 void check_error(const AwsError& error) {
   CHECK_THAT(!error.code.empty() && !error.message.empty(), "an error says something");
   CHECK_THAT(error.status >= 400 && error.status < 600, "an error has a status");
-  const std::string xml = error_xml(error, "/", "");
+  const std::string xml = s3wire::error_xml(error, "/", "");
   CHECK_THAT(is_utf8(xml), "an answer is UTF-8");
-  CHECK_THAT(objects::s3_failure(xml).code == error.code, "a client can read the answer");
+  CHECK_THAT(aws::s3_failure(xml).code == error.code, "a client can read the answer");
 }
 
 void request(std::string_view text) {
   const Head head = head_of(text);
-  const objects::RequestHead view = head.view();
+  const aws::RequestHead view = head.view();
 
-  objects::AccessKey key;
+  access::AccessKey key;
   key.id = "AKIDEXAMPLE";
   key.secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
-  objects::KeyRing ring;
+  access::KeyRing ring;
   CHECK_THAT(ring.add(key), "a key");
-  objects::Verifier verifier(ring);
+  access::Verifier verifier(ring);
   const auto verified = verifier.verify(view, {.now = UnixMillis(1440938160000), .service = "s3"});
-  if (const auto* refused = std::get_if<objects::Refused>(&verified))
-    for (const objects::Dialect dialect :
-         {objects::Dialect::s3, objects::Dialect::json, objects::Dialect::query})
+  if (const auto* refused = std::get_if<access::Refused>(&verified))
+    for (const access::Dialect dialect :
+         {access::Dialect::s3, access::Dialect::json, access::Dialect::query})
       check_error(answer_to(*refused, dialect));
-  static_cast<void>(objects::claimed_service(view));
+  static_cast<void>(access::claimed_service(view));
 
-  const auto read = objects::read_s3_request(view, {"s3.example.org"});
+  const auto read = s3wire::read_s3_request(view, {"s3.example.org"});
   if (const auto* error = std::get_if<AwsError>(&read)) {
     check_error(*error);
     return;
   }
-  const auto& operation = std::get<objects::S3Operation>(read);
+  const auto& operation = std::get<s3wire::S3Operation>(read);
   CHECK_THAT(!operation.name.empty(), "an operation has a name");
-  CHECK_THAT(operation.bucket.empty() || objects::is_bucket_name(operation.bucket), "a bucket");
+  CHECK_THAT(operation.bucket.empty() || s3wire::is_bucket_name(operation.bucket), "a bucket");
   CHECK_THAT(operation.key.size() <= 1024 && is_utf8(operation.key), "a key");
   CHECK_THAT(operation.key.find('\0') == std::string::npos, "no NUL in a key");
-  const std::uint64_t page_max = operation.op == objects::S3Op::list_buckets ? 10'000 : 1000;
+  const std::uint64_t page_max = operation.op == s3wire::S3Op::list_buckets ? 10'000 : 1000;
   CHECK_THAT(operation.list.max <= page_max, "a page is bounded");
   if (operation.range) {
-    const std::optional<objects::ByteSpan> span = resolved(*operation.range, 100);
+    const std::optional<s3wire::ByteSpan> span = resolved(*operation.range, 100);
     CHECK_THAT(!span || (span->bytes > 0 && span->offset + span->bytes <= 100), "within");
   }
   for (const auto& [name, value] : metadata_headers(operation.metadata, operation.response_headers))
@@ -66,7 +66,7 @@ void request(std::string_view text) {
 }
 
 template <class T>
-void document(const objects::Document<T>& read) {
+void document(const s3wire::Document<T>& read) {
   if (const auto* error = std::get_if<AwsError>(&read)) check_error(*error);
 }
 
@@ -80,17 +80,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       request(text);
       break;
     case 'd':
-      document(objects::read_delete(text));
+      document(s3wire::read_delete(text));
       break;
     case 'c':
-      document(objects::read_complete(text));
+      document(s3wire::read_complete(text));
       break;
     case 'b':
-      document(objects::read_create_bucket(text));
+      document(s3wire::read_create_bucket(text));
       break;
     case 't':
-      document(objects::read_tagging(text));
-      document(objects::read_tagging_header(text));
+      document(s3wire::read_tagging(text));
+      document(s3wire::read_tagging_header(text));
       break;
     default:
       break;

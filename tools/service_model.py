@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/server/model_table*.cc from the service models that botocore publishes.
+"""Writes src/api/model_table*.cc from the service models that botocore publishes.
 
 usage: tools/service_model.py [--check]
 
@@ -17,7 +17,7 @@ import sys
 import botocore
 
 BOTOCORE = "1.44.5"
-SERVER = pathlib.Path(__file__).parent.parent / "src" / "server"
+API = pathlib.Path(__file__).parent.parent / "src" / "api"
 
 # Folder in botocore/data: (name in the credential scope, operations).
 SERVICES = {
@@ -182,8 +182,8 @@ class Table:
         members = [self.member_text(*member) for member in self.members]
         words = [quoted(word) for word in self.words]
         patterns = [pattern_text(*pattern) for pattern in self.patterns]
-        lines = [WRITTEN, '#include "server/model_table.h"', "", "// clang-format off"]
-        lines += ["namespace muster::server {", "", "namespace {", ""]
+        lines = [WRITTEN, '#include "api/model_table.h"', "", "// clang-format off"]
+        lines += ["namespace muster::api {", "", "namespace {", ""]
         fields = [
             (".operations", "Operation", "operations", self.rows),
             (".shapes", "Shape", "shapes", shapes),
@@ -205,7 +205,7 @@ class Table:
         }
         lines += [f"    {key} = {value}," for key, value in heads.items()]
         lines += [f"    {key} = {name if rows else '{}'}," for key, _, name, rows in fields]
-        lines += ["};", "", "}  // namespace muster::server", ""]
+        lines += ["};", "", "}  // namespace muster::api", ""]
         return "\n".join(lines)
 
 
@@ -245,14 +245,14 @@ def main() -> int:
     differ = []
     for folder in SERVICES:
         table = Table(folder, model_of(folder))
-        path = SERVER / f"model_table_{table.name}.cc"
+        path = API / f"model_table_{table.name}.cc"
         text = table.text()
         if "--check" not in sys.argv[1:]:
             path.write_text(text)
         elif not path.is_file() or path.read_text() != text:
             differ.append(path.name)
     for name in differ:
-        print(f"src/server/{name} is not what botocore {BOTOCORE} says: run tools/service_model.py")
+        print(f"src/api/{name} is not what botocore {BOTOCORE} says: run tools/service_model.py")
     return 1 if differ else 0
 
 

@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "aws/aws_call.h"
+#include "aws/credentials.h"
+#include "aws/endpoint.h"
+#include "aws/retry.h"
+#include "aws/xml.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "objects/aws_call.h"
-#include "objects/credentials.h"
-#include "objects/endpoint.h"
-#include "objects/retry.h"
-#include "objects/s3_client.h"
-#include "objects/xml.h"
+#include "s3client/s3_client.h"
 
 namespace muster::cli {
 namespace {
@@ -38,8 +38,8 @@ std::string bare_code(std::string code) {
   return hash == std::string::npos ? code : code.substr(hash + 1);
 }
 
-objects::RetryOptions retries(ApiClient::Patience patience) {
-  objects::RetryOptions options;
+aws::RetryOptions retries(ApiClient::Patience patience) {
+  aws::RetryOptions options;
   options.tries_max = patience == ApiClient::Patience::some ? 12 : 1;
   options.pause_max = std::chrono::seconds(5);
   return options;
@@ -87,7 +87,7 @@ Error api_error(int status, const std::string& code, const std::string& message,
 }
 
 struct ApiClient::State {
-  State(loop::Loop& on, Env with, Log to, std::string home, objects::CredentialSources sources,
+  State(loop::Loop& on, Env with, Log to, std::string home, aws::CredentialSources sources,
         const std::string& ca_roots)
       : loop(on),
         env(std::move(with)),
@@ -100,16 +100,16 @@ struct ApiClient::State {
           return options;
         }()) {}
 
-  loop::Task<Result<objects::AwsAnswer>> exchange(Service service, std::string target,
-                                                  std::string body, Patience patience);
+  loop::Task<Result<aws::AwsAnswer>> exchange(Service service, std::string target, std::string body,
+                                              Patience patience);
 
   loop::Loop& loop;
   const Env env;
   const Log log;
   const std::string region;
-  objects::CredentialProvider credentials;
+  aws::CredentialProvider credentials;
   loop::HttpClient http;
-  std::unique_ptr<objects::S3Client> s3;
+  std::unique_ptr<s3client::S3Client> s3;
 };
 
 ApiClient::ApiClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -118,7 +118,7 @@ ApiClient::~ApiClient() = default;
 namespace {
 
 Result<loop::HttpUrl> endpoint_of(const Env& env, const Service& service) {
-  const std::string setting = objects::endpoint_setting(env, service.setting);
+  const std::string setting = aws::endpoint_setting(env, service.setting);
   if (setting.empty())
     return fail(Errc::invalid_input,
                 "AWS_ENDPOINT_URL is not set: which server? `sm server` prints the lines to use at "
@@ -137,21 +137,19 @@ std::string url_text(const loop::HttpUrl& url) {
 Result<std::unique_ptr<ApiClient>> ApiClient::open(loop::Loop& loop, const Env& env,
                                                    const Log& log) {
   TRY(endpoint_of(env, service_of("SageMaker")));
-  std::string region = TRY(objects::region_from(env));
-  objects::CredentialSources sources = TRY(objects::credential_sources(env));
+  std::string region = TRY(aws::region_from(env));
+  aws::CredentialSources sources = TRY(aws::credential_sources(env));
   auto state = std::make_unique<State>(loop, env, log, std::move(region), std::move(sources),
                                        loop::find_ca_roots(env));
   return std::unique_ptr<ApiClient>(new ApiClient(std::move(state)));
 }
 
-loop::Task<Result<objects::AwsAnswer>> ApiClient::State::exchange(Service service,
-                                                                  std::string target,
-                                                                  std::string body,
-                                                                  Patience patience) {
+loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, std::string target,
+                                                              std::string body, Patience patience) {
   const Result<loop::HttpUrl> url = endpoint_of(env, service);
   if (!url) co_return url.error();
   const std::string where = "the server at " + url_text(*url);
-  objects::AwsRequest request;
+  aws::AwsRequest request;
   request.method = "POST";
   request.origin = url->origin;
   request.path = url->target;
@@ -162,18 +160,18 @@ loop::Task<Result<objects::AwsAnswer>> ApiClient::State::exchange(Service servic
   // A server takes all tries with one id for one call.
   request.headers.emplace_back("amz-sdk-invocation-id", hex(random_bytes(16)));
   request.body = std::move(body);
-  objects::Tries tries(loop, retries(patience), log, where);
+  aws::Tries tries(loop, retries(patience), log, where);
   while (true) {
-    Result<objects::Credentials> keys = co_await credentials.get();
+    Result<aws::Credentials> keys = co_await credentials.get();
     if (!keys)
       co_return fail(keys.error().code,
                      keys.error().text + "; `sm server` prints a key at its first start");
-    objects::AwsRequest out = request;
+    aws::AwsRequest out = request;
     std::string scope = service.scope;
-    Result<objects::AwsAnswer> answer = co_await objects::aws_exchange(
+    Result<aws::AwsAnswer> answer = co_await aws::aws_exchange(
         http, std::move(out), std::move(scope), region, *std::move(keys), nullptr);
-    if (answer && !objects::worth_another_try(answer->head.status, "")) co_return answer;
-    if (!answer && !objects::worth_another_try(answer.error())) co_return answer.error().in(where);
+    if (answer && !aws::worth_another_try(answer->head.status, "")) co_return answer;
+    if (!answer && !aws::worth_another_try(answer.error())) co_return answer.error().in(where);
     const Error why = answer
                           ? fail(Errc::system, "it answers " + std::to_string(answer->head.status))
                           : answer.error();
@@ -186,7 +184,7 @@ loop::Task<Result<objects::AwsAnswer>> ApiClient::State::exchange(Service servic
 loop::Task<Result<Json>> ApiClient::call(std::string target, Json input, Patience patience) {
   std::string body = to_text(input);
   const Service service = service_of(target);
-  const Result<objects::AwsAnswer> answer =
+  const Result<aws::AwsAnswer> answer =
       co_await state_->exchange(service, std::move(target), std::move(body), patience);
   if (!answer) co_return answer.error();
   Result<Json> json = parse_json(answer->text);
@@ -205,23 +203,23 @@ loop::Task<Result<Json>> ApiClient::call(std::string target, Json input, Patienc
 loop::Task<Result<std::string>> ApiClient::account() {
   std::string target;
   std::string body = "Action=GetCallerIdentity&Version=2011-06-15";
-  const Result<objects::AwsAnswer> answer =
+  const Result<aws::AwsAnswer> answer =
       co_await state_->exchange(sts, std::move(target), std::move(body), Patience::none);
   if (!answer) co_return answer.error();
-  const std::optional<std::string> account = objects::xml_text(answer->text, "Account");
+  const std::optional<std::string> account = aws::xml_text(answer->text, "Account");
   if (answer->head.status == 200 && account && account->size() == 12) co_return *account;
-  const std::string code = objects::xml_text(answer->text, "Code").value_or("");
-  const std::string message = objects::xml_text(answer->text, "Message").value_or("");
+  const std::string code = aws::xml_text(answer->text, "Code").value_or("");
+  const std::string message = aws::xml_text(answer->text, "Message").value_or("");
   co_return api_error(answer->head.status, code, message, state_->credentials.origin());
 }
 
 loop::Task<Result<std::string>> ApiClient::default_bucket(std::string account) {
   const std::string& region = state_->region;
   const std::string bucket = "sagemaker-" + region + "-" + account;
-  const Result<objects::S3Endpoint> endpoint = objects::S3Endpoint::from(state_->env);
+  const Result<aws::S3Endpoint> endpoint = aws::S3Endpoint::from(state_->env);
   if (!endpoint) co_return endpoint.error();
-  const objects::S3Place place = endpoint->place(bucket, region);
-  objects::AwsRequest request;
+  const aws::S3Place place = endpoint->place(bucket, region);
+  aws::AwsRequest request;
   request.method = "PUT";
   request.origin = place.origin;
   request.path = place.path.empty() ? "/" : place.path;
@@ -230,23 +228,23 @@ loop::Task<Result<std::string>> ApiClient::default_bucket(std::string account) {
         "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
         "<LocationConstraint>" +
         region + "</LocationConstraint></CreateBucketConfiguration>";
-  Result<objects::Credentials> keys = co_await state_->credentials.get();
+  Result<aws::Credentials> keys = co_await state_->credentials.get();
   if (!keys) co_return keys.error();
   std::string scope = "s3";
-  const Result<objects::AwsAnswer> answer = co_await objects::aws_exchange(
+  const Result<aws::AwsAnswer> answer = co_await aws::aws_exchange(
       state_->http, std::move(request), std::move(scope), region, *std::move(keys), nullptr);
   if (!answer) co_return answer.error().in("the bucket " + bucket);
   if (answer->head.status / 100 == 2) co_return bucket;
-  const objects::S3Failure failure = objects::s3_failure(answer->text);
+  const aws::S3Failure failure = aws::s3_failure(answer->text);
   if (failure.code == "BucketAlreadyOwnedByYou") co_return bucket;
   const Error why =
       api_error(answer->head.status, failure.code, failure.message, state_->credentials.origin());
   co_return why.in("the bucket " + bucket);
 }
 
-Result<objects::S3Client*> ApiClient::s3() {
+Result<s3client::S3Client*> ApiClient::s3() {
   if (!state_->s3)
-    state_->s3 = TRY(objects::S3Client::open(state_->loop, state_->env, state_->log));
+    state_->s3 = TRY(s3client::S3Client::open(state_->loop, state_->env, state_->log));
   return state_->s3.get();
 }
 

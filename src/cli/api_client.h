@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "loop/loop.h"
 
-namespace muster::objects {
+namespace muster::s3client {
 class S3Client;
 }
 
@@ -43,7 +43,7 @@ class ApiClient {
   loop::Task<Result<std::string>> account();
   /// "sagemaker-REGION-ACCOUNT", as the SageMaker SDK names it; made if it is not there.
   loop::Task<Result<std::string>> default_bucket(std::string account);
-  Result<objects::S3Client*> s3();
+  Result<s3client::S3Client*> s3();
 
  private:
   struct State;

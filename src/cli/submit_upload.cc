@@ -9,9 +9,9 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/places.h"
-#include "objects/archive.h"
-#include "objects/s3_client.h"
-#include "objects/tree.h"
+#include "packing/listing.h"
+#include "s3client/archive.h"
+#include "s3client/s3_client.h"
 
 namespace muster::cli {
 namespace {
@@ -23,10 +23,10 @@ struct Batch {
   explicit Batch(loop::Loop& on) : loop(on), changed(on) {}
 
   loop::Loop& loop;
-  objects::S3Client* s3 = nullptr;
+  s3client::S3Client* s3 = nullptr;
   std::string folder;
-  objects::S3Url to;  ///< The key ends in '/'.
-  std::string what;   ///< For the screen.
+  s3wire::S3Url to;  ///< The key ends in '/'.
+  std::string what;  ///< For the screen.
   std::vector<std::string> files{};
   std::size_t next = 0;
   std::size_t stored = 0;
@@ -45,7 +45,7 @@ loop::Task<> work(std::shared_ptr<Batch> batch) {
   while (batch->failed && batch->next < batch->files.size()) {
     const std::string file = batch->files[batch->next++];
     std::string path = batch->folder + "/" + file;
-    objects::S3Url to{batch->to.bucket, batch->to.key + file};
+    s3wire::S3Url to{batch->to.bucket, batch->to.key + file};
     const Result<void> stored = co_await batch->s3->upload(std::move(path), std::move(to));
     if (!stored) batch->failed = stored;
     ++batch->stored;
@@ -59,8 +59,8 @@ loop::Task<> work(std::shared_ptr<Batch> batch) {
 /// Paths of what S3 can hold: files, and links to files for what they lead to.
 Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::vector<std::string> files;
-  for (const objects::TreeEntry& entry : TRY(objects::walk_tree(folder))) {
-    if (entry.kind == objects::TreeEntry::Kind::folder) continue;
+  for (const packing::TreeEntry& entry : TRY(packing::walk_tree(folder))) {
+    if (entry.kind == packing::TreeEntry::Kind::folder) continue;
     struct stat status {};
     const std::string path = folder + "/" + entry.path;
     if (::stat(path.c_str(), &status) != 0) return fail(Errc::invalid_input, errno_text(path));
@@ -73,9 +73,9 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
 }
 
 loop::Task<Result<void>> upload_folder(Client& client, std::string channel, std::string folder,
-                                       objects::S3Url to) {
+                                       s3wire::S3Url to) {
   auto batch = std::make_shared<Batch>(client.loop);
-  const Result<objects::S3Client*> s3 = client.api.s3();
+  const Result<s3client::S3Client*> s3 = client.api.s3();
   if (!s3) co_return s3.error();
   Result<std::vector<std::string>> files = files_below(folder);
   if (!files) co_return files.error().in("--input " + channel);
@@ -94,34 +94,34 @@ loop::Task<Result<void>> upload_folder(Client& client, std::string channel, std:
 }
 
 /// The archive of a single file: its folder may hold anything.
-Result<objects::TreeEntry> entry_of(const SubmitFiles& files) {
+Result<packing::TreeEntry> entry_of(const SubmitFiles& files) {
   struct stat status {};
   const std::string path = files.folder + "/" + files.script;
   if (::stat(path.c_str(), &status) != 0) return fail_errno(path);
-  return objects::TreeEntry{.path = files.script,
+  return packing::TreeEntry{.path = files.script,
                             .mode = static_cast<unsigned>(status.st_mode & 0777),
                             .time = status.st_mtime,
                             .bytes = static_cast<std::uint64_t>(status.st_size)};
 }
 
-loop::Task<Result<void>> upload_code(Client& client, SubmitFiles files, objects::S3Url to) {
-  const Result<objects::S3Client*> s3 = client.api.s3();
+loop::Task<Result<void>> upload_code(Client& client, SubmitFiles files, s3wire::S3Url to) {
+  const Result<s3client::S3Client*> s3 = client.api.s3();
   if (!s3) co_return s3.error();
-  std::vector<objects::TreeEntry> entries;
+  std::vector<packing::TreeEntry> entries;
   if (files.whole) {
-    Result<std::vector<objects::TreeEntry>> found = objects::walk_tree(files.folder);
+    Result<std::vector<packing::TreeEntry>> found = packing::walk_tree(files.folder);
     if (!found) co_return found.error();
     entries = *std::move(found);
   } else {
-    Result<objects::TreeEntry> entry = entry_of(files);
+    Result<packing::TreeEntry> entry = entry_of(files);
     if (!entry) co_return entry.error();
     entries.push_back(*std::move(entry));
   }
   show_progress("uploading code: " + std::to_string(entries.size()) + " entries");
   std::vector<std::string> roots{files.folder};
-  objects::TarPlan plan(std::move(entries), std::move(roots));
-  objects::ArchiveOptions options;
-  const Result<objects::Archived> stored = co_await objects::upload_archive(
+  packing::TarPlan plan(std::move(entries), std::move(roots));
+  s3client::ArchiveOptions options;
+  const Result<s3client::Archived> stored = co_await s3client::upload_archive(
       (*s3)->state(), std::move(plan), std::move(to), std::move(options));
   show_progress("");
   if (!stored) co_return stored.error();
@@ -157,8 +157,8 @@ loop::Task<Result<SubmitPlaces>> upload(Client& client, SubmitOptions options, S
   places.code = options.source_folder;
   places.output = options.output.empty() ? "s3://" + bucket + "/" : options.output;
   if (!files.folder.empty()) {
-    objects::S3Url to{bucket, options.name + "/source/sourcedir.tar.gz"};
-    places.code = objects::text_of(to);
+    s3wire::S3Url to{bucket, options.name + "/source/sourcedir.tar.gz"};
+    places.code = s3wire::text_of(to);
     const Result<void> stored = co_await upload_code(client, files, std::move(to));
     if (!stored) co_return stored.error();
   }
@@ -167,8 +167,8 @@ loop::Task<Result<SubmitPlaces>> upload(Client& client, SubmitOptions options, S
       places.inputs.emplace_back(name, place);
       continue;
     }
-    objects::S3Url to{bucket, options.name + "/input/" + name + "/"};
-    places.inputs.emplace_back(name, objects::text_of(to));
+    s3wire::S3Url to{bucket, options.name + "/input/" + name + "/"};
+    places.inputs.emplace_back(name, s3wire::text_of(to));
     const Result<void> stored = co_await upload_folder(client, name, place, std::move(to));
     if (!stored) co_return stored.error();
   }

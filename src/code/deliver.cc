@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "code/copy.h"
-#include "code/staging.h"
 #include "loop/worker.h"
+#include "packing/staging.h"
 
 namespace muster::code {
 namespace {
@@ -39,13 +39,13 @@ std::string name_of(const std::string& uri) {
 }
 
 Result<void> copy_staged(const std::string& uri, const std::string& code_dir, bool tree) {
-  Staging staging = TRY(Staging::open(code_dir));
+  packing::Staging staging = TRY(packing::Staging::open(code_dir));
   TRY(tree ? copy_tree(uri, staging.path()) : copy_into(uri, staging.path()));
   return staging.move_in();
 }
 
 Result<void> deliver_local(const std::string& uri, const std::string& code_dir,
-                           const UnpackLimits& limits, Work& work) {
+                           const packing::UnpackLimits& limits, Work& work) {
   switch (work.report.source) {
     case Source::code_folder:
       return {};
@@ -57,7 +57,7 @@ Result<void> deliver_local(const std::string& uri, const std::string& code_dir,
     case Source::s3_archive:
       break;
   }
-  work.report.unpacked = TRY(unpack(uri, code_dir, limits, name_of(uri)));
+  work.report.unpacked = TRY(packing::unpack(uri, code_dir, limits, name_of(uri)));
   return {};
 }
 
@@ -72,7 +72,7 @@ void tell(const DeliverReport& report, const std::string& code_dir, const Log& l
 /// Before anything is fetched: is there something to do, and what.
 Result<void> prepare(const std::string& uri, const std::string& code_dir, Work& work) {
   TRY(make_folders(code_dir));
-  const bool occupied = TRY(is_occupied(code_dir));
+  const bool occupied = TRY(packing::is_occupied(code_dir));
   if (occupied) return {};
   const std::pair<Local, std::string> seen =
       is_s3(uri) ? std::pair<Local, std::string>() : seen_at(uri);
@@ -105,7 +105,7 @@ Result<std::shared_ptr<Fetched>> place_to_fetch(const Env& env) {
 
 loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string uri,
                                           std::string code_dir, const Log& log, Download download) {
-  const Result<UnpackLimits> limits = limits_from(env);
+  const Result<packing::UnpackLimits> limits = packing::limits_from(env);
   if (!limits) co_return limits.error();
   const std::shared_ptr<Work> work = std::make_shared<Work>();
   // A few looks at the disk: most jobs find their code in place, and need no thread for that.
@@ -127,7 +127,7 @@ loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string
     const Result<void> got = co_await download(uri, file);
     if (!got) co_return got.error();
     second = [=]() -> Result<void> {
-      work->report.unpacked = TRY(unpack(file, code_dir, *limits, uri));
+      work->report.unpacked = TRY(packing::unpack(file, code_dir, *limits, uri));
       return {};
     };
   }

@@ -6,15 +6,15 @@
 #include "base/command.h"
 #include "base/log.h"
 #include "code/source.h"
-#include "code/unpack.h"
 #include "loop/loop.h"
+#include "packing/unpack.h"
 
 namespace muster::code {
 
 struct DeliverReport {
   bool delivered = false;  ///< False: the code was there already.
   Source source = Source::code_folder;
-  UnpackReport unpacked;  ///< Of archives.
+  packing::UnpackReport unpacked;  ///< Of archives.
 };
 
 /// Writes the object at an s3 URI to a path.

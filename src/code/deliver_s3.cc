@@ -1,5 +1,5 @@
 #include "code/deliver.h"
-#include "objects/s3_client.h"
+#include "s3client/s3_client.h"
 
 namespace muster::code {
 namespace {
@@ -7,9 +7,10 @@ namespace {
 /// Credentials and endpoint are looked at only when something is fetched.
 loop::Task<Result<void>> download_from_s3(loop::Loop& loop, Env env, const Log& log,
                                           std::string uri, std::string path) {
-  const Result<objects::S3Url> url = objects::parse_s3_url(uri);
+  const Result<s3wire::S3Url> url = s3wire::parse_s3_url(uri);
   if (!url) co_return url.error();
-  const Result<std::unique_ptr<objects::S3Client>> client = objects::S3Client::open(loop, env, log);
+  const Result<std::unique_ptr<s3client::S3Client>> client =
+      s3client::S3Client::open(loop, env, log);
   if (!client) co_return client.error();
   co_return co_await (*client)->download(*url, path);
 }

@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include "code/testing.h"
 #include "loop/testing.h"
+#include "packing/testing.h"
 
 using namespace muster;
 using namespace muster::code;
@@ -37,7 +37,7 @@ struct Delivery {
   loop::Task<Result<void>> fetch(std::string uri, std::string path) {
     fetched.push_back(uri);
     if (object.empty()) co_return fail(Errc::not_found, uri + ": no such key");
-    put_file(path, object);
+    packing::put_file(path, object);
     co_return Result<void>();
   }
   std::string logged() {
@@ -48,7 +48,7 @@ struct Delivery {
     return text;
   }
 
-  Scratch scratch;
+  packing::Scratch scratch;
   std::string code = scratch.path + "/opt/ml/code";
   std::string source = scratch.path + "/source";
   std::string object;  ///< What the store has.
@@ -63,7 +63,7 @@ std::string text_of(const Result<DeliverReport>& report) {
 }  // namespace
 
 TEST_CASE("source: a URI is one of five things, or an error that says what is expected") {
-  const std::string tar = Tar().file("a", "x").bytes().substr(0, 512);
+  const std::string tar = packing::Tar().file("a", "x").bytes().substr(0, 512);
   struct {
     std::string uri;
     Local local;
@@ -114,9 +114,9 @@ TEST_CASE("source: a URI is one of five things, or an error that says what is ex
 
 TEST_CASE("deliver: a local folder is copied, links followed and permissions kept") {
   Delivery delivery;
-  put_file(delivery.source + "/train.py", "x");
-  put_file(delivery.source + "/ro/data", std::string(3'000'000, 'd'));
-  put_file(delivery.scratch.path + "/elsewhere", "e");
+  packing::put_file(delivery.source + "/train.py", "x");
+  packing::put_file(delivery.source + "/ro/data", std::string(3'000'000, 'd'));
+  packing::put_file(delivery.scratch.path + "/elsewhere", "e");
   ::chmod((delivery.source + "/train.py").c_str(), 04751);
   ::chmod((delivery.source + "/ro").c_str(), 0555);
   std::filesystem::create_symlink("../elsewhere", delivery.source + "/link");
@@ -125,7 +125,7 @@ TEST_CASE("deliver: a local folder is copied, links followed and permissions kep
   REQUIRE_MESSAGE(report, text_of(report));
   CHECK(report->delivered);
   CHECK(report->source == Source::folder);
-  Files got = snapshot(delivery.code);
+  Files got = packing::snapshot(delivery.code);
   CHECK(got["train.py"] == "file 751 x");
   CHECK(got["link"] == "file 644 e");
   CHECK(got["folder-link"] == "folder 555");
@@ -135,14 +135,14 @@ TEST_CASE("deliver: a local folder is copied, links followed and permissions kep
 
 TEST_CASE("deliver: code that is there stays, and nothing is fetched") {
   Delivery delivery;
-  put_file(delivery.code + "/mine", "x");
+  packing::put_file(delivery.code + "/mine", "x");
   for (const std::string uri : {"s3://bucket/key", "/nowhere", ""}) {
     const Result<DeliverReport> report = delivery.run(uri);
     REQUIRE_MESSAGE(report, text_of(report));
     CHECK(!report->delivered);
   }
   CHECK(delivery.fetched.empty());
-  CHECK(snapshot(delivery.code) == Files{{"mine", "file 644 x"}});
+  CHECK(packing::snapshot(delivery.code) == Files{{"mine", "file 644 x"}});
 }
 
 TEST_CASE("deliver: the code folder itself, empty, is left as it is") {
@@ -155,41 +155,43 @@ TEST_CASE("deliver: the code folder itself, empty, is left as it is") {
 
 TEST_CASE("deliver: a local archive is unpacked, a single file copied") {
   Delivery delivery;
-  put_file(delivery.source + "/code.bin", gzipped(Tar().file("a", "x").file("../b", "y").bytes()));
+  packing::put_file(delivery.source + "/code.bin",
+                    packing::gzipped(packing::Tar().file("a", "x").file("../b", "y").bytes()));
   REQUIRE(delivery.run(delivery.source + "/code.bin"));
-  CHECK(snapshot(delivery.code) == Files{{"a", "file 644 x"}, {"b", "file 644 y"}});
+  CHECK(packing::snapshot(delivery.code) == Files{{"a", "file 644 x"}, {"b", "file 644 y"}});
   CHECK(delivery.logged().find("'../b' unpacked as 'b'") != std::string::npos);
 
   Delivery other;
-  put_file(other.source + "/train.py", "x");
+  packing::put_file(other.source + "/train.py", "x");
   REQUIRE(other.run(other.source + "/train.py"));
-  CHECK(snapshot(other.code) == Files{{"train.py", "file 644 x"}});
+  CHECK(packing::snapshot(other.code) == Files{{"train.py", "file 644 x"}});
 }
 
 TEST_CASE("deliver: an archive of the store is fetched to a private place and unpacked") {
   Delivery delivery;
-  delivery.object = gzipped(Tar().file("a", "x").bytes());
+  delivery.object = packing::gzipped(packing::Tar().file("a", "x").bytes());
   const Result<DeliverReport> report = delivery.run("s3://bucket/sourcedir.tar.gz");
   REQUIRE_MESSAGE(report, text_of(report));
   CHECK(report->unpacked.files == 1);
   CHECK(delivery.fetched == std::vector<std::string>{"s3://bucket/sourcedir.tar.gz"});
-  CHECK(snapshot(delivery.code) == Files{{"a", "file 644 x"}});
-  CHECK(snapshot(delivery.scratch.path + "/tmp").empty());
+  CHECK(packing::snapshot(delivery.code) == Files{{"a", "file 644 x"}});
+  CHECK(packing::snapshot(delivery.scratch.path + "/tmp").empty());
 }
 
 TEST_CASE("deliver: what fails is one line, and the code folder stays empty") {
   Delivery delivery;
-  put_file(delivery.source + "/cut.tar.gz", gzipped(Tar().file("a", "x").bytes()).substr(0, 40));
+  packing::put_file(delivery.source + "/cut.tar.gz",
+                    packing::gzipped(packing::Tar().file("a", "x").bytes()).substr(0, 40));
   CHECK(text_of(delivery.run(delivery.source + "/cut.tar.gz")) ==
         "cut.tar.gz: is cut short: it ends in the middle of its gzip data");
   CHECK(text_of(delivery.run("s3://bucket/key")) == "s3://bucket/key: no such key");
   delivery.object = "no archive";
   CHECK(text_of(delivery.run("s3://bucket/key")).starts_with("s3://bucket/key: is no tar"));
-  CHECK(snapshot(delivery.scratch.path + "/tmp").empty());
+  CHECK(packing::snapshot(delivery.scratch.path + "/tmp").empty());
   CHECK(text_of(delivery.run("/dev/null")) == "/dev/null: is neither a file nor a folder");
 
   const std::string folder = delivery.scratch.path + "/folder";
-  put_file(folder + "/a", "x");
+  packing::put_file(folder + "/a", "x");
   std::filesystem::create_symlink("gone", folder + "/link");
   CHECK(text_of(delivery.run(folder)) == folder + "/link: No such file or directory");
   std::filesystem::remove(folder + "/link");
@@ -200,12 +202,12 @@ TEST_CASE("deliver: what fails is one line, and the code folder stays empty") {
   CHECK(text_of(delivery.run(folder)) == folder + "/pipe: is neither a file nor a folder");
   std::filesystem::remove_all(folder);
   CHECK(text_of(delivery.run(delivery.scratch.path)).find("leads back") != std::string::npos);
-  CHECK(snapshot(delivery.code).empty());
+  CHECK(packing::snapshot(delivery.code).empty());
 }
 
 TEST_CASE("deliver: what may not be read is said by its path") {
   Delivery delivery;
-  put_file(delivery.source + "/closed/a", "x");
+  packing::put_file(delivery.source + "/closed/a", "x");
   ::chmod((delivery.source + "/closed").c_str(), 0);
   const bool reads_all = ::access((delivery.source + "/closed/a").c_str(), F_OK) == 0;
   if (reads_all && ::setegid(65534) == 0 && ::seteuid(65534) == 0) {
@@ -222,6 +224,6 @@ TEST_CASE("deliver: what may not be read is said by its path") {
   const std::string text = text_of(delivery.run(delivery.source));
   if (reads_all) CHECK((::seteuid(0) == 0 && ::setegid(0) == 0));
   CHECK(text == delivery.source + "/closed: Permission denied");
-  CHECK(snapshot(delivery.code).empty());
+  CHECK(packing::snapshot(delivery.code).empty());
   ::chmod((delivery.source + "/closed").c_str(), 0700);
 }

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "code/folder.h"
-#include "code/testing.h"
+#include "packing/testing.h"
 
 using namespace muster;
 using namespace muster::code;
@@ -87,9 +87,9 @@ TEST_CASE("install: an index with a token goes to pip by its environment") {
 }
 
 TEST_CASE("folder: what lies in the code folder is seen; none is an error") {
-  const Scratch scratch;
-  put_file(scratch.path + "/setup.py", "");
-  put_file(scratch.path + "/train", "");
+  const packing::Scratch scratch;
+  packing::put_file(scratch.path + "/setup.py", "");
+  packing::put_file(scratch.path + "/train", "");
   const Result<CodeFolder> seen = look_at(scratch.path, "train");
   REQUIRE(seen);
   CHECK(seen->has_setup_py);
@@ -100,18 +100,18 @@ TEST_CASE("folder: what lies in the code folder is seen; none is an error") {
 }
 
 TEST_CASE("folder: who may read the entry point may execute it, and no more") {
-  const Scratch scratch;
+  const packing::Scratch scratch;
   const std::string code = scratch.path + "/code";
-  put_file(code + "/train.sh", "x");
-  put_file(scratch.path + "/outside", "x");
+  packing::put_file(code + "/train.sh", "x");
+  packing::put_file(scratch.path + "/outside", "x");
   std::filesystem::permissions(code + "/train.sh", std::filesystem::perms(0640));
   std::filesystem::permissions(scratch.path + "/outside", std::filesystem::perms(0640));
   std::filesystem::create_symlink("../outside", code + "/link");
   CHECK(make_executable(code, "train.sh"));
-  CHECK(snapshot(code)["train.sh"] == "file 750 x");
+  CHECK(packing::snapshot(code)["train.sh"] == "file 750 x");
   CHECK(make_executable(code, "no/such"));
   const Result<void> out = make_executable(code, "link");
   REQUIRE(!out);
   CHECK(out.error().code == Errc::invalid_input);
-  CHECK(snapshot(scratch.path)["outside"] == "file 640 x");
+  CHECK(packing::snapshot(scratch.path)["outside"] == "file 640 x");
 }

@@ -6,7 +6,7 @@ namespace {
 constexpr std::size_t arguments_max = 100;  // Of the API.
 constexpr std::size_t argument_bytes_max = 128u << 10;
 
-/// The bucket and the key are objects/'s business.
+/// The bucket and the key are s3wire's business.
 Result<void> check_url(const std::string& field, std::string_view url, bool may_be_empty) {
   TRY(check_text(field, url));
   if (url.empty() && may_be_empty) return {};

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/inputs.h"
 #include "loop/wait.h"
-#include "server/inputs.h"
 
 namespace muster::server {
 namespace {
@@ -53,7 +53,7 @@ Result<Json> answer_in(const Result<Frame>& frame) {
   if (!frame && frame.error().code == Errc::closed) return Json();  // It ended.
   if (!frame) return frame.error();
   const Json answer = TRY(parse_json(frame->payload));
-  if (frame->type == refusal_type) return fail(Errc::system, text_of(answer, "why"));
+  if (frame->type == refusal_type) return fail(Errc::system, api::text_of(answer, "why"));
   if (frame->type != answer_type || !answer.is_object())
     return fail(Errc::protocol, "the server's answer is none");
   return answer;

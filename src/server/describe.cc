@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "server/inputs.h"
+#include "api/inputs.h"
 
 namespace muster::server {
 namespace {
@@ -16,13 +16,13 @@ constexpr const char* answered_only[] = {
     "TrainingStartTime",     "WarmPoolStatus", "TrainingTimeInSeconds",
 };
 
-Json transitions_json(const std::vector<Transition>& transitions) {
+Json transitions_json(const std::vector<store::Transition>& transitions) {
   Json list = Json::array();
-  for (const Transition& each : transitions) {
+  for (const store::Transition& each : transitions) {
     Json json{{"Status", each.status},
-              {"StartTime", seconds(each.start)},
+              {"StartTime", api::seconds(each.start)},
               {"StatusMessage", each.message}};
-    if (each.end) json["EndTime"] = seconds(*each.end);
+    if (each.end) json["EndTime"] = api::seconds(*each.end);
     list.push_back(std::move(json));
   }
   return list;
@@ -37,11 +37,11 @@ void add_defaults(Json& answer) {
   Json& resources = answer["ResourceConfig"];
   if (!resources.is_object()) resources = Json::object();
   resources.emplace("VolumeSizeInGB", 30);
-  const Json* groups = list_of(resources, "InstanceGroups");
+  const Json* groups = api::list_of(resources, "InstanceGroups");
   if (groups != nullptr && groups->empty()) resources.erase("InstanceGroups");
-  if (object_of(answer, "StoppingCondition") == nullptr)
+  if (api::object_of(answer, "StoppingCondition") == nullptr)
     answer["StoppingCondition"] = {{"MaxRuntimeInSeconds", 86400}};
-  if (object_of(answer, "AlgorithmSpecification") == nullptr)
+  if (api::object_of(answer, "AlgorithmSpecification") == nullptr)
     answer["AlgorithmSpecification"] = {{"TrainingInputMode", "File"}};
   for (const char* name : {"EnableNetworkIsolation", "EnableInterContainerTrafficEncryption",
                            "EnableManagedSpotTraining"})
@@ -50,27 +50,28 @@ void add_defaults(Json& answer) {
 
 }  // namespace
 
-Json to_json(const Tags& tags) {
+Json to_json(const store::Tags& tags) {
   Json list = Json::array();
   for (const auto& [key, value] : tags) list.push_back({{"Key", key}, {"Value", value}});
   return list;
 }
 
-Json describe_job(const Job& job, const std::vector<MetricSample>& final_metrics) {
+Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics) {
   const Result<Json> request = parse_json(job.request);
   Json answer = request && request->is_object() ? *request : Json::object();
   for (const char* name : answered_only) answer.erase(name);
   add_defaults(answer);
   answer["TrainingJobName"] = job.name;
   answer["TrainingJobArn"] = job.arn;
-  answer["TrainingJobStatus"] = status_name(job.state.status);
+  answer["TrainingJobStatus"] = store::status_name(job.state.status);
   answer["SecondaryStatus"] = job.state.transitions.back().status;
   answer["SecondaryStatusTransitions"] = transitions_json(job.state.transitions);
-  answer["CreationTime"] = seconds(job.created);
-  answer["LastModifiedTime"] = seconds(job.modified);
-  if (job.state.training_start) answer["TrainingStartTime"] = seconds(*job.state.training_start);
+  answer["CreationTime"] = api::seconds(job.created);
+  answer["LastModifiedTime"] = api::seconds(job.modified);
+  if (job.state.training_start)
+    answer["TrainingStartTime"] = api::seconds(*job.state.training_start);
   if (job.state.training_start && job.state.training_end) {
-    answer["TrainingEndTime"] = seconds(*job.state.training_end);
+    answer["TrainingEndTime"] = api::seconds(*job.state.training_end);
     // At least 1: the SDK divides by it.
     const std::int64_t spent = std::max<std::int64_t>(
         std::chrono::ceil<std::chrono::seconds>(*job.state.training_end - *job.state.training_start)
@@ -82,9 +83,9 @@ Json describe_job(const Job& job, const std::vector<MetricSample>& final_metrics
   if (!job.failure_reason.empty()) answer["FailureReason"] = job.failure_reason;
   if (!job.model_artifacts.empty())
     answer["ModelArtifacts"] = {{"S3ModelArtifacts", job.model_artifacts}};
-  for (const MetricSample& each : final_metrics)
+  for (const store::MetricSample& each : final_metrics)
     answer["FinalMetricDataList"].push_back(
-        {{"MetricName", each.name}, {"Value", each.value}, {"Timestamp", seconds(each.time)}});
+        {{"MetricName", each.name}, {"Value", each.value}, {"Timestamp", api::seconds(each.time)}});
   return answer;
 }
 

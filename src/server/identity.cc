@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/inputs.h"
 #include "base/text.h"
-#include "server/inputs.h"
 
 namespace muster::server {
 namespace {
@@ -14,7 +14,7 @@ constexpr const char* trust_sagemaker =
     "%22Principal%22%3A%7B%22Service%22%3A%22sagemaker.amazonaws.com%22%7D%2C%22Action%22%3A%22sts"
     "%3AAssumeRole%22%7D%5D%7D";
 
-Json role(const std::string& name, const Realm& realm) {
+Json role(const std::string& name, const api::Realm& realm) {
   return {{"RoleName", name},
           {"RoleId", "AROAMUSTERMUSTERMUST"},
           {"Path", "/"},
@@ -26,10 +26,10 @@ Json role(const std::string& name, const Realm& realm) {
 
 /// Every action on every resource: who may do what is a matter of keys here, not of roles.
 Json simulated(const Json& input) {
-  std::vector<std::string> resources = texts_of(input, "ResourceArns");
+  std::vector<std::string> resources = api::texts_of(input, "ResourceArns");
   if (resources.empty()) resources.emplace_back("*");
   Json results = Json::array();
-  for (const std::string& action : texts_of(input, "ActionNames"))
+  for (const std::string& action : api::texts_of(input, "ActionNames"))
     for (const std::string& resource : resources)
       results.push_back({{"EvalActionName", action},
                          {"EvalResourceName", resource},
@@ -39,26 +39,26 @@ Json simulated(const Json& input) {
   return {{"EvaluationResults", std::move(results)}, {"IsTruncated", false}};
 }
 
-Answer of_sts(const Call& call, const Realm& realm) {
+api::Answer of_sts(const api::Call& call, const api::Realm& realm) {
   if (call.operation == "GetCallerIdentity")
     return Json{{"UserId", call.access_key.empty() ? realm.account : call.access_key},
                 {"Account", realm.account},
                 {"Arn", "arn:aws:iam::" + realm.account + ":user/muster"}};
-  return Refusal{"InvalidAction", "muster does not serve sts:" + call.operation};
+  return api::Refusal{"InvalidAction", "muster does not serve sts:" + call.operation};
 }
 
-Answer of_iam(const Call& call, const Realm& realm) {
+api::Answer of_iam(const api::Call& call, const api::Realm& realm) {
   if (call.operation == "GetRole")
-    return Json{{"Role", role(text_of(call.input, "RoleName"), realm)}};
+    return Json{{"Role", role(api::text_of(call.input, "RoleName"), realm)}};
   if (call.operation == "SimulatePrincipalPolicy") return simulated(call.input);
-  return Refusal{"InvalidAction", "muster does not serve iam:" + call.operation};
+  return api::Refusal{"InvalidAction", "muster does not serve iam:" + call.operation};
 }
 
 /// Jobs have networks of their own here: the names that users bring are all right.
-Answer of_ec2(const Call& call, const Realm& realm) {
+api::Answer of_ec2(const api::Call& call, const api::Realm& realm) {
   if (call.operation == "DescribeSubnets") {
     Json subnets = Json::array();
-    for (const std::string& id : texts_of(call.input, "SubnetIds"))
+    for (const std::string& id : api::texts_of(call.input, "SubnetIds"))
       subnets.push_back({{"SubnetId", id},
                          {"VpcId", "vpc-00000000"},
                          {"State", "available"},
@@ -68,7 +68,7 @@ Answer of_ec2(const Call& call, const Realm& realm) {
   }
   if (call.operation == "DescribeSecurityGroups") {
     Json groups = Json::array();
-    for (const std::string& id : texts_of(call.input, "GroupIds"))
+    for (const std::string& id : api::texts_of(call.input, "GroupIds"))
       groups.push_back({{"GroupId", id},
                         {"GroupName", id},
                         {"Description", "muster does not use it"},
@@ -76,34 +76,34 @@ Answer of_ec2(const Call& call, const Realm& realm) {
                         {"OwnerId", realm.account}});
     return Json{{"SecurityGroups", std::move(groups)}};
   }
-  return Refusal{"InvalidAction", "muster does not serve ec2:" + call.operation};
+  return api::Refusal{"InvalidAction", "muster does not serve ec2:" + call.operation};
 }
 
-Answer of_ecr(const Call& call, const Realm& realm, UnixMillis now) {
+api::Answer of_ecr(const api::Call& call, const api::Realm& realm, UnixMillis now) {
   if (call.operation == "GetAuthorizationToken") {
     // "AWS:none", in base64: no registry of ours asks for it.
     const Json token{{"authorizationToken", "QVdTOm5vbmU="},
-                     {"expiresAt", seconds(now + std::chrono::hours(12))},
+                     {"expiresAt", api::seconds(now + std::chrono::hours(12))},
                      {"proxyEndpoint",
                       "https://" + realm.account + ".dkr.ecr." + realm.region + ".amazonaws.com"}};
     return Json{{"authorizationData", Json::array({token})}};
   }
   if (call.operation == "DescribeImages")
-    return Refusal{"RepositoryNotFoundException",
-                   "The repository with name '" + text_of(call.input, "repositoryName") +
-                       "' does not exist in the registry with id '" + realm.account + "'"};
-  return Refusal{"UnknownOperationException", "muster does not serve ecr:" + call.operation};
+    return api::Refusal{"RepositoryNotFoundException",
+                        "The repository with name '" + api::text_of(call.input, "repositoryName") +
+                            "' does not exist in the registry with id '" + realm.account + "'"};
+  return api::Refusal{"UnknownOperationException", "muster does not serve ecr:" + call.operation};
 }
 
 }  // namespace
 
-Answer identify(const Call& call, const Realm& realm, UnixMillis now) {
+api::Answer identify(const api::Call& call, const api::Realm& realm, UnixMillis now) {
   if (call.service == "sts") return of_sts(call, realm);
   if (call.service == "iam") return of_iam(call, realm);
   if (call.service == "ec2") return of_ec2(call, realm);
   if (call.service == "ecr") return of_ecr(call, realm, now);
-  return Refusal{"UnknownOperationException",
-                 "muster does not serve " + call.service + ":" + call.operation};
+  return api::Refusal{"UnknownOperationException",
+                      "muster does not serve " + call.service + ":" + call.operation};
 }
 
 }  // namespace muster::server

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "api/call.h"
+#include "api/realm.h"
 #include "base/time.h"
-#include "server/call.h"
-#include "server/realm.h"
 
 namespace muster::server {
 
@@ -10,6 +10,6 @@ namespace muster::server {
 /// and SimulatePrincipalPolicy (everything is allowed: keys decide here), EC2's subnets and
 /// security groups (those that are asked for exist), ECR's token and images (there are none). Pure.
 /// `call` was validated against the service's model.
-Answer identify(const Call& call, const Realm& realm, UnixMillis now);
+api::Answer identify(const api::Call& call, const api::Realm& realm, UnixMillis now);
 
 }  // namespace muster::server

@@ -8,16 +8,16 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "api/inputs.h"
+#include "api/times.h"
 #include "base/fd.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "server/control.h"
-#include "server/inputs.h"
 #include "server/keys.h"
 #include "server/server_main.h"
 #include "server/server_main_config.h"
-#include "server/times.h"
 
 namespace muster::server {
 namespace {
@@ -102,13 +102,13 @@ Result<ServerConfig> config_for(const KeyFlags& flags, const Env& env) {
   return config;
 }
 
-Result<Store> open_store(const std::string& data, bool make) {
+Result<store::Store> open_store(const std::string& data, bool make) {
   const std::string path = data + "/muster.db";
   if (make) TRY(make_folders(data, 0700));
   if (!make && ::access(path.c_str(), F_OK) != 0)
     return fail(Errc::not_found,
                 data + ": no sm server has worked on this folder; --data names it");
-  return Store::open(path);
+  return store::Store::open(path);
 }
 
 /// Null if no server runs.
@@ -118,21 +118,21 @@ Result<Json> tell_of_change(const std::string& data) {
   return told.error().in("the store is changed, but the running server could not be told");
 }
 
-Json to_json(const AccessKey& key) {
+Json to_json(const store::AccessKey& key) {
   return Json{{"AccessKeyId", key.id},
-              {"CreateDate", iso8601(seconds(key.created))},
+              {"CreateDate", api::iso8601(api::seconds(key.created))},
               {"Comment", key.comment}};
 }
 
 Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   TRY(check_comment(flags.comment));
-  Store store = TRY(open_store(config.data, true));
-  AccessKey key = fresh_key(wall_time());
+  store::Store store = TRY(open_store(config.data, true));
+  store::AccessKey key = fresh_key(wall_time());
   key.comment = flags.comment;
   TRY(store.add_key(key));
   const Json told = TRY(tell_of_change(config.data));
-  const ClientSettings settings{text_of(told, "endpoint"), config.realm.region,
-                                text_of(told, "ca_bundle"), text_of(told, "s3_endpoint")};
+  const ClientSettings settings{api::text_of(told, "endpoint"), config.realm.region,
+                                api::text_of(told, "ca_bundle"), api::text_of(told, "s3_endpoint")};
   if (!flags.json)
     return "A key was made. These lines make AWS's clients use " +
            std::string(told.is_null() ? "the server once it runs" : "the server") + ":\n\n" +
@@ -147,11 +147,11 @@ Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
 }
 
 Result<std::string> list(const KeyFlags& flags, const ServerConfig& config) {
-  Store store = TRY(open_store(config.data, false));
+  store::Store store = TRY(open_store(config.data, false));
   std::string text;
-  for (const AccessKey& key : TRY(store.keys())) {
+  for (const store::AccessKey& key : TRY(store.keys())) {
     const std::string line =
-        key.id + "  " + iso8601(std::floor(seconds(key.created))) + "  " + key.comment;
+        key.id + "  " + api::iso8601(std::floor(api::seconds(key.created))) + "  " + key.comment;
     text += flags.json ? to_text(to_json(key)) : line.substr(0, line.find_last_not_of(' ') + 1);
     text += "\n";
   }
@@ -167,12 +167,13 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
     if (key.id == flags.id)
       return fail(Errc::invalid_input,
                   key.id + " stands in " + flags.server.config + ": take it out there");
-  Store store = TRY(open_store(config.data, false));
-  const KeyRemoval removal = TRY(store.remove_key(flags.id, flags.force || !config.keys.empty()));
-  if (removal == KeyRemoval::unknown)
+  store::Store store = TRY(open_store(config.data, false));
+  const store::KeyRemoval removal =
+      TRY(store.remove_key(flags.id, flags.force || !config.keys.empty()));
+  if (removal == store::KeyRemoval::unknown)
     return fail(Errc::not_found,
                 "there is no key " + to_utf8(flags.id) + "; sm key list lists them");
-  if (removal == KeyRemoval::last)
+  if (removal == store::KeyRemoval::last)
     return fail(Errc::invalid_input, flags.id +
                                          " is the last key: nobody could use the server any more "
                                          "(its next start makes one); --force deletes it");

@@ -20,8 +20,8 @@ std::string random_word(std::size_t count, std::string_view alphabet) {
   return word;
 }
 
-objects::AccessKey known_from(const AccessKey& key) {
-  objects::AccessKey known;
+access::AccessKey known_from(const store::AccessKey& key) {
+  access::AccessKey known;
   known.id = key.id;
   known.secret = key.secret;
   known.session_token = key.token;
@@ -30,15 +30,15 @@ objects::AccessKey known_from(const AccessKey& key) {
 
 }  // namespace
 
-AccessKey fresh_key(UnixMillis now) {
-  AccessKey key;
+store::AccessKey fresh_key(UnixMillis now) {
+  store::AccessKey key;
   key.id = "AKIA" + random_word(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
   key.secret = random_word(40, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
   key.created = now;
   return key;
 }
 
-std::string export_lines(const AccessKey& key, const ClientSettings& settings) {
+std::string export_lines(const store::AccessKey& key, const ClientSettings& settings) {
   std::string lines;
   if (!settings.endpoint.empty()) lines += "export AWS_ENDPOINT_URL=" + settings.endpoint + "\n";
   if (!settings.s3_endpoint.empty())
@@ -50,16 +50,16 @@ std::string export_lines(const AccessKey& key, const ClientSettings& settings) {
          "\nexport AWS_DEFAULT_REGION=" + settings.region + "\n";
 }
 
-Result<std::vector<AccessKey>> read_keys(const std::vector<ConfigKey>& keys) {
-  std::vector<AccessKey> read;
-  objects::KeyRing probe;
+Result<std::vector<store::AccessKey>> read_keys(const std::vector<ConfigKey>& keys) {
+  std::vector<store::AccessKey> read;
+  access::KeyRing probe;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string where = "keys[" + std::to_string(i) + "]";
     if (probe.find(keys[i].id))
       return fail(Errc::invalid_input, where + ".id: " + keys[i].id + " stands there twice");
     Result<std::string> secret = read_private(keys[i].secret_file);
     if (!secret) return secret.error().in(where + ".secret_file");
-    AccessKey key;
+    store::AccessKey key;
     key.id = keys[i].id;
     key.secret = *std::move(secret);
     const Result<void> fits = probe.add(known_from(key));
@@ -69,8 +69,8 @@ Result<std::vector<AccessKey>> read_keys(const std::vector<ConfigKey>& keys) {
   return read;
 }
 
-Result<void> UserKeys::add(const std::vector<AccessKey>& of_config) {
-  for (const AccessKey& key : of_config) {
+Result<void> UserKeys::add(const std::vector<store::AccessKey>& of_config) {
+  for (const store::AccessKey& key : of_config) {
     TRY(ring_.add(known_from(key)));
     of_config_.insert(key.id);
   }
@@ -79,7 +79,7 @@ Result<void> UserKeys::add(const std::vector<AccessKey>& of_config) {
 
 Result<void> UserKeys::reload() {
   std::set<std::string> now;
-  for (const AccessKey& key : TRY(store_.keys())) {
+  for (const store::AccessKey& key : TRY(store_.keys())) {
     if (of_config_.contains(key.id)) continue;
     now.insert(key.id);
     if (!of_store_.contains(key.id)) TRY(ring_.add(known_from(key)));

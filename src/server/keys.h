@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "objects/keyring.h"
-#include "server/realm.h"
-#include "server/store.h"
+#include "access/keyring.h"
+#include "api/realm.h"
+#include "store/store.h"
 
 namespace muster::server {
 
 /// A new key with a random id and secret, a user's until its maker says otherwise.
-AccessKey fresh_key(UnixMillis now);
+store::AccessKey fresh_key(UnixMillis now);
 
 /// What a client has to set.
 struct ClientSettings {
@@ -23,7 +23,7 @@ struct ClientSettings {
 };
 /// The lines that make a POSIX shell's clients use the server with this key. They hold its secret.
 /// Pure.
-std::string export_lines(const AccessKey& key, const ClientSettings& settings);
+std::string export_lines(const store::AccessKey& key, const ClientSettings& settings);
 
 /// A key that the config names: its secret stands in a private file of its own.
 struct ConfigKey {
@@ -33,25 +33,25 @@ struct ConfigKey {
   bool operator==(const ConfigKey&) const = default;
 };
 /// Reads their secrets. Error: `invalid_input`, naming the key; those of read_private().
-Result<std::vector<AccessKey>> read_keys(const std::vector<ConfigKey>& keys);
+Result<std::vector<store::AccessKey>> read_keys(const std::vector<ConfigKey>& keys);
 
 /// Users' keys of a running server: those of its config, which stay, and those of its store, which
 /// come and go while it runs. Belongs to the store's thread.
 class UserKeys {
  public:
   /// Both outlive this.
-  UserKeys(Store& store, objects::KeyRing& ring) : store_(store), ring_(ring) {}
+  UserKeys(store::Store& store, access::KeyRing& ring) : store_(store), ring_(ring) {}
 
   /// Error: `invalid_input` (KeyRing::add).
-  Result<void> add(const std::vector<AccessKey>& of_config);
+  Result<void> add(const std::vector<store::AccessKey>& of_config);
   /// Makes the ring know the store's keys and no others of users'. Where the config has a key of
   /// the same id, that one counts. Error: `system` (the store).
   Result<void> reload();
   bool empty() const { return of_config_.empty() && of_store_.empty(); }
 
  private:
-  Store& store_;
-  objects::KeyRing& ring_;
+  store::Store& store_;
+  access::KeyRing& ring_;
   std::set<std::string> of_config_;
   std::set<std::string> of_store_;
 };

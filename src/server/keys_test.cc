@@ -25,8 +25,8 @@ std::string secret_in(const Folder& folder, const std::string& text, unsigned mo
 }
 
 TEST_CASE("keys: a fresh one is as AWS's look, and no two are alike") {
-  const AccessKey one = fresh_key(UnixMillis(5));
-  const AccessKey other = fresh_key(UnixMillis(5));
+  const store::AccessKey one = fresh_key(UnixMillis(5));
+  const store::AccessKey other = fresh_key(UnixMillis(5));
   CHECK(one.id.size() == 20);
   CHECK(one.id.starts_with("AKIA"));
   CHECK(one.secret.size() == 40);
@@ -35,7 +35,7 @@ TEST_CASE("keys: a fresh one is as AWS's look, and no two are alike") {
 }
 
 TEST_CASE("keys: export lines name the endpoint where it is known") {
-  const AccessKey key{"AKIA1", "s3cret", "", "", "", UnixMillis(0)};
+  const store::AccessKey key{"AKIA1", "s3cret", "", "", "", UnixMillis(0)};
   CHECK(export_lines(key, {"http://127.0.0.1:1", "eu-west-1"}) ==
         "export AWS_ENDPOINT_URL=http://127.0.0.1:1\nexport AWS_ACCESS_KEY_ID=AKIA1\n"
         "export AWS_SECRET_ACCESS_KEY=s3cret\nexport AWS_DEFAULT_REGION=eu-west-1\n");
@@ -56,7 +56,7 @@ TEST_CASE("keys: a secret is taken from a private file only") {
 TEST_CASE("keys: what of the config is no key is named") {
   const Folder folder;
   const std::string secret = secret_in(folder, "0123456789");
-  const std::vector<AccessKey> read = *read_keys({{"AKIA1", secret}});
+  const std::vector<store::AccessKey> read = *read_keys({{"AKIA1", secret}});
   REQUIRE(read.size() == 1);
   CHECK(read[0].secret == "0123456789");
   const auto why = [](const std::vector<ConfigKey>& keys) { return read_keys(keys).error().text; };
@@ -81,13 +81,13 @@ TEST_CASE("keys: the config's form is checked") {
 
 TEST_CASE("keys: the ring follows the store; the config's stay; jobs' are not touched") {
   const Folder folder;
-  Store store = *Store::open(folder.file("muster.db"));
-  objects::KeyRing ring;
+  store::Store store = *store::Store::open(folder.file("muster.db"));
+  access::KeyRing ring;
   UserKeys keys(store, ring);
   REQUIRE(store.add_key({"OLD", "12345678", "", "", "", UnixMillis(1)}));
   REQUIRE(store.add_key({"BOTH", "of-the-store", "", "", "", UnixMillis(2)}));
   REQUIRE(keys.add({{"BOTH", "of-the-config", "", "", "", UnixMillis(0)}}));
-  objects::AccessKey of_job;
+  access::AccessKey of_job;
   of_job.id = "JOB";
   of_job.secret = "12345678";
   of_job.owner = "job";

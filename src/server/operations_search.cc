@@ -4,40 +4,40 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "server/inputs.h"
+#include "api/inputs.h"
 #include "server/operations.h"
 #include "server/search.h"
 
 namespace muster::server {
 namespace {
 
-Result<Json> record_of(Store& store, const std::string& name) {
-  const std::optional<Job> job = TRY(store.job(name));
+Result<Json> record_of(store::Store& store, const std::string& name) {
+  const std::optional<store::Job> job = TRY(store.job(name));
   if (!job) return Json();
-  const std::vector<MetricSample> metrics = TRY(store.final_metrics(name));
-  const Tags tags = TRY(store.tags(job->arn));
+  const std::vector<store::MetricSample> metrics = TRY(store.final_metrics(name));
+  const store::Tags tags = TRY(store.tags(job->arn));
   Json record = describe_job(*job, metrics);
   record["Tags"] = to_json(tags);
   return record;
 }
 
 /// The names of those that match, sorted. One record at a time is held.
-Result<std::vector<std::string>> matching(Store& store, const Json& input) {
-  const Json* expression = object_of(input, "SearchExpression");
-  std::string sort_by = text_of(input, "SortBy");
+Result<std::vector<std::string>> matching(store::Store& store, const Json& input) {
+  const Json* expression = api::object_of(input, "SearchExpression");
+  std::string sort_by = api::text_of(input, "SortBy");
   if (sort_by.empty()) sort_by = "LastModifiedTime";
-  JobQuery query;
+  store::JobQuery query;
   query.limit = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  const std::vector<JobSummary> jobs = TRY(store.list(query));
+  const std::vector<store::JobSummary> jobs = TRY(store.list(query));
   std::vector<std::pair<Json, std::string>> found;
-  for (const JobSummary& each : jobs) {
+  for (const store::JobSummary& each : jobs) {
     const Json record = TRY(record_of(store, each.name));
     if (record.is_null() || (expression != nullptr && !matches(record, *expression))) continue;
     found.emplace_back(property(record, sort_by), each.name);
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (text_of(input, "SortOrder") != "Ascending") std::reverse(found.begin(), found.end());
+  if (api::text_of(input, "SortOrder") != "Ascending") std::reverse(found.begin(), found.end());
   std::vector<std::string> names;
   for (auto& [key, name] : found) names.push_back(std::move(name));
   return names;
@@ -45,30 +45,30 @@ Result<std::vector<std::string>> matching(Store& store, const Json& input) {
 
 }  // namespace
 
-Answer Operations::search(const Call& call) {
-  const std::string resource = text_of(call.input, "Resource");
+api::Answer Operations::search(const api::Call& call) {
+  const std::string resource = api::text_of(call.input, "Resource");
   if (resource != "TrainingJob") return Json{{"Results", Json::array()}};
   std::size_t at = 0;
-  if (const std::string token = text_of(call.input, "NextToken"); !token.empty()) {
-    const std::optional<Json> place = place_of(token);
-    const std::optional<std::int64_t> from = place ? integer_of(*place, "from") : std::nullopt;
+  if (const std::string token = api::text_of(call.input, "NextToken"); !token.empty()) {
+    const std::optional<Json> place = api::place_of(token);
+    const std::optional<std::int64_t> from = place ? api::integer_of(*place, "from") : std::nullopt;
     if (!from || *from < 0)
-      return Refusal{"ValidationException", "The NextToken is not one of this request's."};
+      return api::Refusal{"ValidationException", "The NextToken is not one of this request's."};
     at = static_cast<std::size_t>(*from);
   }
   const std::size_t limit = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(integer_of(call.input, "MaxResults").value_or(10), 1, 100));
+      std::clamp<std::int64_t>(api::integer_of(call.input, "MaxResults").value_or(10), 1, 100));
   const Result<std::vector<std::string>> names = matching(store_, call.input);
-  if (!names) return internal_failure(names.error());
+  if (!names) return api::internal_failure(names.error());
   Json answer{{"Results", Json::array()},
               {"TotalHits", {{"Value", names->size()}, {"Relation", "EqualTo"}}}};
   const std::size_t end = std::min(names->size(), at + limit);
   for (; at < end; ++at) {
     Result<Json> record = record_of(store_, (*names)[at]);
-    if (!record) return internal_failure(record.error());
+    if (!record) return api::internal_failure(record.error());
     answer["Results"].push_back({{"TrainingJob", *std::move(record)}});
   }
-  if (at < names->size()) answer["NextToken"] = page_token({{"from", at}});
+  if (at < names->size()) answer["NextToken"] = api::page_token({{"from", at}});
   return answer;
 }
 

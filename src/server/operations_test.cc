@@ -16,10 +16,10 @@ UnixMillis at(std::int64_t ms) {
   return UnixMillis(ms);
 }
 
-struct FakeJobs final : Jobs {
+struct FakeJobs final : jobs::Jobs {
   std::string calls;
-  std::optional<Refusal> refusal;
-  std::optional<Refusal> refuses(const Json&) const override { return refusal; }
+  std::optional<api::Refusal> refusal;
+  std::optional<api::Refusal> refuses(const Json&) const override { return refusal; }
   void submitted(const std::string& name) override { calls += "submitted " + name + "; "; }
   void stop(const std::string& name) override { calls += "stop " + name + "; "; }
   void deleted(const std::string& name) override { calls += "deleted " + name + "; "; }
@@ -27,22 +27,24 @@ struct FakeJobs final : Jobs {
 
 struct World {
   std::string folder = *make_private_folder("/tmp", "muster-operations-");
-  Store store = *Store::open(folder + "/store.db");
+  store::Store store = *store::Store::open(folder + "/store.db");
   FakeJobs jobs;
-  Logs logs{store, Realm{},
-            [this](const std::string&, const std::string& host) { return folder + "/" + host; }};
-  loop::Loop loop;
-  Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+  logs::Logs logs{store, api::Realm{}, [this](const std::string&, const std::string& host) {
                     return folder + "/" + host;
                   }};
+  loop::Loop loop;
+  logs::Metrics metrics{loop, store, [this](const std::string&, const std::string& host) {
+                          return folder + "/" + host;
+                        }};
   UnixMillis now = at(1'000'000);
-  Operations operations{store, jobs, logs, metrics, {Realm{}, [this] { return now; }}};
+  Operations operations{store, jobs, logs, metrics, {api::Realm{}, [this] { return now; }}};
   ~World() { std::filesystem::remove_all(folder); }
 
   /// An answer, or {"code", "message"}.
   Json ask(const std::string& operation, const Json& input, const std::string& invocation = "") {
-    const Answer answer = operations.operate({"sagemaker", operation, input, "AK", invocation});
-    if (const Refusal* refusal = std::get_if<Refusal>(&answer))
+    const api::Answer answer =
+        operations.operate({"sagemaker", operation, input, "AK", invocation});
+    if (const api::Refusal* refusal = std::get_if<api::Refusal>(&answer))
       return {{"code", refusal->code}, {"message", refusal->message}};
     return std::get<Json>(answer);
   }
@@ -103,9 +105,9 @@ TEST_CASE(
 TEST_CASE("operations: an ended job tells its times, its reason and its metrics") {
   World world;
   world.ask("CreateTrainingJob", job_input("j"));
-  REQUIRE(world.store.set_status("j", {Status::in_progress, "Training", "", at(2'000'000)}));
+  REQUIRE(world.store.set_status("j", {store::Status::in_progress, "Training", "", at(2'000'000)}));
   REQUIRE(world.store.put_metrics("j", "algo-1", {{"loss", at(2'000'500), 0.5}}, 1));
-  REQUIRE(world.store.finish("j", {.change = {Status::failed, "Failed", "m", at(2'001'250)},
+  REQUIRE(world.store.finish("j", {.change = {store::Status::failed, "Failed", "m", at(2'001'250)},
                                    .failure_reason = "AlgorithmError: m",
                                    .model_artifacts = "s3://b/out/j/output/model.tar.gz"}));
   const Json job = world.ask("DescribeTrainingJob", named("j"));
@@ -142,7 +144,7 @@ TEST_CASE("operations: what a creation is refused for") {
   input["AlgorithmSpecification"]["MetricDefinitions"] =
       Json::array({{{"Name", "m"}, {"Regex", "("}}});
   CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
-  world.jobs.refusal = Refusal{"ResourceLimitExceeded", "no such instance type"};
+  world.jobs.refusal = api::Refusal{"ResourceLimitExceeded", "no such instance type"};
   CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
   CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");
   CHECK(world.jobs.calls.empty());
@@ -157,7 +159,8 @@ TEST_CASE("operations: a stop is stored, told once, and refused after the end") 
   const Json job = world.ask("DescribeTrainingJob", named("j"));
   CHECK(job.at("TrainingJobStatus") == "Stopping");
   CHECK(job.at("SecondaryStatus") == "Stopping");
-  REQUIRE(world.store.finish("j", {.change = {Status::stopped, "Stopped", "", at(2'000'000)}}));
+  REQUIRE(
+      world.store.finish("j", {.change = {store::Status::stopped, "Stopped", "", at(2'000'000)}}));
   CHECK(world.ask("StopTrainingJob", named("j")).at("message") ==
         "The request was rejected because the training job is in status Stopped.");
   CHECK(world.ask("StopTrainingJob", named("none")) ==
@@ -170,7 +173,8 @@ TEST_CASE("operations: lists come in pages, filtered and sorted") {
     world.now += at(1000);
     world.ask("CreateTrainingJob", job_input(name));
   }
-  REQUIRE(world.store.finish("c", {.change = {Status::completed, "Completed", "", at(2'000'000)}}));
+  REQUIRE(world.store.finish(
+      "c", {.change = {store::Status::completed, "Completed", "", at(2'000'000)}}));
   const auto names = [&](Json input) {
     std::string all;
     for (int page = 0; page < 9; ++page) {
@@ -229,7 +233,8 @@ TEST_CASE("operations: updates, and removal of what has ended") {
     CHECK(world.store.job("j")->value().request == kept);
   }
   CHECK(world.code("DeleteTrainingJob", named("j")) == "ResourceInUse");
-  REQUIRE(world.store.finish("j", {.change = {Status::stopped, "Stopped", "", at(2'000'000)}}));
+  REQUIRE(
+      world.store.finish("j", {.change = {store::Status::stopped, "Stopped", "", at(2'000'000)}}));
   CHECK(world.code("UpdateTrainingJob", update) == "ValidationException");
   CHECK(world.ask("DeleteTrainingJob", named("j")) == Json::object());
   CHECK(world.jobs.calls == "submitted j; deleted j; ");
@@ -350,11 +355,11 @@ TEST_CASE("operations: other services, and what none of them knows") {
   CHECK(std::get<Json>(ask("logs", "DescribeLogGroups", Json::object())).at("logGroups").size() ==
         1);
   for (const char* service : {"sagemaker", "logs", "monitoring", "ecr"}) {
-    const Refusal refusal = std::get<Refusal>(ask(service, "CreateMoon", Json::object()));
+    const api::Refusal refusal = std::get<api::Refusal>(ask(service, "CreateMoon", Json::object()));
     CHECK(refusal.code == "UnknownOperationException");
     CHECK(refusal.message.find("CreateMoon") != std::string::npos);
   }
-  CHECK(std::get<Refusal>(ask("sts", "CreateMoon", Json::object())).code == "InvalidAction");
+  CHECK(std::get<api::Refusal>(ask("sts", "CreateMoon", Json::object())).code == "InvalidAction");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "api/inputs.h"
+#include "api/times.h"
 #include "base/text.h"
-#include "server/inputs.h"
-#include "server/times.h"
 
 namespace muster::server {
 namespace {
@@ -38,9 +38,10 @@ std::vector<const Json*> values_at(const Json& record, const std::string& path) 
     collect(record, path, values);
     return values;
   }
-  if (const Json* list = list_of(record, "Tags"))
+  if (const Json* list = api::list_of(record, "Tags"))
     for (const Json& each : *list)
-      if (text_of(each, "Key") == path.substr(tags.size())) values.push_back(&each.at("Value"));
+      if (api::text_of(each, "Key") == path.substr(tags.size()))
+        values.push_back(&each.at("Value"));
   return values;
 }
 
@@ -56,7 +57,7 @@ std::optional<double> measure(const Json& value) {
   double number = 0;
   const auto [stop, trouble] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (trouble == std::errc() && stop == text.data() + text.size()) return number;
-  return parse_iso8601(text);
+  return api::parse_iso8601(text);
 }
 
 bool holds(const Json& value, const std::string& verb, const std::string& wanted) {
@@ -77,9 +78,9 @@ bool holds(const Json& value, const std::string& verb, const std::string& wanted
 }
 
 bool filter_holds(const Json& record, const Json& filter) {
-  const std::vector<const Json*> values = values_at(record, text_of(filter, "Name"));
-  std::string verb = text_of(filter, "Operator");
-  const std::string wanted = text_of(filter, "Value");
+  const std::vector<const Json*> values = values_at(record, api::text_of(filter, "Name"));
+  std::string verb = api::text_of(filter, "Operator");
+  const std::string wanted = api::text_of(filter, "Value");
   if (verb.empty()) verb = wanted.empty() ? "Exists" : "Equals";
   if (verb == "Exists") return !values.empty();
   if (verb == "NotExists") return values.empty();
@@ -92,11 +93,11 @@ bool filter_holds(const Json& record, const Json& filter) {
 
 bool matches_below(const Json& record, const Json& expression, int depth) {
   if (depth > depth_max) return false;
-  const bool is_or = text_of(expression, "Operator") == "Or";
+  const bool is_or = api::text_of(expression, "Operator") == "Or";
   std::vector<bool> parts;
-  if (const Json* filters = list_of(expression, "Filters"))
+  if (const Json* filters = api::list_of(expression, "Filters"))
     for (const Json& each : *filters) parts.push_back(filter_holds(record, each));
-  if (const Json* below = list_of(expression, "SubExpressions"))
+  if (const Json* below = api::list_of(expression, "SubExpressions"))
     for (const Json& each : *below) parts.push_back(matches_below(record, each, depth + 1));
   const auto is_true = [](bool part) { return part; };
   if (parts.empty()) return true;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "api/inputs.h"
 #include "base/fd.h"
 #include "base/oom_score.h"
 #include "base/open_files.h"
@@ -16,19 +17,18 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "bucket/bucket_store.h"
 #include "job/client_config.h"
 #include "loop/wait.h"
-#include "objects/bucket_store.h"
-#include "objects/s3_client.h"
-#include "objects/s3_server.h"
+#include "s3client/s3_client.h"
+#include "s3server/s3_server.h"
 #include "server/control.h"
-#include "server/inputs.h"
 #include "server/keys.h"
 #include "server/server_main_config.h"
 #include "server/server_main_front.h"
 #include "server/service.h"
-#include "server/store.h"
 #include "server/trust.h"
+#include "store/store.h"
 
 namespace muster::server {
 namespace {
@@ -60,15 +60,15 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   if (!flags.config.empty()) file = TRY(read_file(flags.config));
   Result<ServerConfig> config = config_of(flags, file, env);
   if (config) {
-    const Result<JobConfig> jobs = job_config_from(config->jobs);
+    const Result<jobs::JobConfig> jobs = jobs::job_config_from(config->jobs);
     if (!jobs) config = jobs.error();
   }
   if (config) {
-    const Result<std::vector<AccessKey>> keys = read_keys(config->keys);
+    const Result<std::vector<store::AccessKey>> keys = read_keys(config->keys);
     if (!keys) config = keys.error();
   }
   if (config && config->s3) {
-    const Result<objects::Credentials> keys = credentials_of(*config->s3);
+    const Result<aws::Credentials> keys = jobs::credentials_of(*config->s3);
     if (!keys) config = keys.error().in("s3.credentials_file");
   }
   if (config) {
@@ -139,7 +139,7 @@ ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
 /// its path. Anew at each start: the config may name another region.
 Result<std::string> write_client_config(const ServerConfig& config) {
   const std::string path = config.data + "/sagemaker.yaml";
-  const Realm& realm = config.realm;
+  const api::Realm& realm = config.realm;
   TRY(write_file(path, job::sagemaker_config(job::default_bucket(realm.region, realm.account)),
                  0600));
   return path;
@@ -152,21 +152,21 @@ struct Server {
   Fd lock;
   loop::Loop loop;
   std::optional<Control> control;
-  std::optional<Store> store;
-  std::optional<AccessKey> made_key;
-  objects::KeyRing keys;
+  std::optional<store::Store> store;
+  std::optional<store::AccessKey> made_key;
+  access::KeyRing keys;
   std::optional<UserKeys> user_keys;
-  std::unique_ptr<objects::BucketStore> buckets;
-  std::optional<objects::Verifier> verifier;
-  std::optional<objects::S3Server> s3;  ///< Not with an S3 elsewhere:
-  std::unique_ptr<objects::S3Client> s3_client;
+  std::unique_ptr<bucket::BucketStore> buckets;
+  std::optional<access::Verifier> verifier;
+  std::optional<s3server::S3Server> s3;  ///< Not with an S3 elsewhere:
+  std::unique_ptr<s3client::S3Client> s3_client;
   std::optional<Front> front;
   std::unique_ptr<loop::HttpServer> http;
   std::optional<Service> service;  ///< Once the port is known.
 };
 
 Result<void> load_keys(Server& server) {
-  const std::vector<AccessKey> of_config = TRY(read_keys(server.config.keys));
+  const std::vector<store::AccessKey> of_config = TRY(read_keys(server.config.keys));
   server.user_keys.emplace(*server.store, server.keys);
   TRY(server.user_keys->add(of_config));
   TRY(server.user_keys->reload());
@@ -177,7 +177,7 @@ Result<void> load_keys(Server& server) {
 }
 
 Result<Json> told(Server& server, const Json& request) {
-  if (text_of(request, "do") != "reload keys")
+  if (api::text_of(request, "do") != "reload keys")
     return fail(Errc::protocol, "expected {\"do\": \"reload keys\"}");
   TRY(server.user_keys->reload());
   const ClientSettings settings = client_settings(server.config, server.http->port());
@@ -186,15 +186,15 @@ Result<Json> told(Server& server, const Json& request) {
               {"s3_endpoint", settings.s3_endpoint}};
 }
 
-Result<std::string> read_object(const Server& server, const objects::S3Url& url) {
-  const std::shared_ptr<objects::Bucket> bucket = server.buckets->find(url.bucket);
-  if (!bucket) return fail(Errc::not_found, objects::text_of(url) + ": no such bucket");
-  const std::optional<objects::OpenedObject> object = TRY(bucket->find(url.key, true));
+Result<std::string> read_object(const Server& server, const s3wire::S3Url& url) {
+  const std::shared_ptr<bucket::Bucket> bucket = server.buckets->find(url.bucket);
+  if (!bucket) return fail(Errc::not_found, s3wire::text_of(url) + ": no such bucket");
+  const std::optional<bucket::OpenedObject> object = TRY(bucket->find(url.key, true));
   if (object && object->is_small) return object->small;
-  return fail(Errc::not_found, objects::text_of(url) + ": no such object, or not a small one");
+  return fail(Errc::not_found, s3wire::text_of(url) + ": no such object, or not a small one");
 }
 
-loop::Task<Result<std::string>> object_text(Server& server, objects::S3Url url) {
+loop::Task<Result<std::string>> object_text(Server& server, s3wire::S3Url url) {
   if (!server.s3_client) co_return read_object(server, url);
   co_return co_await server.s3_client->read(std::move(url));
 }
@@ -204,14 +204,14 @@ Result<loop::HttpHandler> open_s3(Server& server) {
   if (server.config.s3) {
     const Log log(STDERR_FILENO, "sm server", Log::Level::warning);
     server.s3_client =
-        TRY(objects::S3Client::open(server.loop, environment_for(*server.config.s3), log));
-    return loop::HttpHandler(answer_no_s3);
+        TRY(s3client::S3Client::open(server.loop, jobs::environment_for(*server.config.s3), log));
+    return loop::HttpHandler(jobs::answer_no_s3);
   }
-  server.buckets = TRY(objects::BucketStore::open(server.config.data + "/s3"));
+  server.buckets = TRY(bucket::BucketStore::open(server.config.data + "/s3"));
   server.s3.emplace(*server.buckets, *server.verifier,
-                    objects::S3Server::Options{.region = server.config.realm.region,
-                                               .domain = server.config.s3_domain,
-                                               .now = wall_time});
+                    s3server::S3Server::Options{.region = server.config.realm.region,
+                                                .domain = server.config.s3_domain,
+                                                .now = wall_time});
   return loop::HttpHandler(
       [&server](loop::HttpExchange& exchange) { return server.s3->answer(exchange); });
 }
@@ -251,7 +251,7 @@ Result<void> open_http(Server& server) {
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data));
   server.control.emplace(TRY(Control::open(server.loop, server.config.data)));
-  server.store.emplace(TRY(Store::open(server.config.data + "/muster.db")));
+  server.store.emplace(TRY(store::Store::open(server.config.data + "/muster.db")));
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   loop::HttpHandler s3 = TRY(open_s3(server));
@@ -259,11 +259,11 @@ Result<void> open(Server& server, const Env& env) {
       .main = server.loop,
       .s3 = std::move(s3),
       .verifier = *server.verifier,
-      .door = [&server](Call call) { return server.service->operate(std::move(call)); },
+      .door = [&server](api::Call call) { return server.service->operate(std::move(call)); },
       .now = wall_time});
   TRY(open_http(server));
-  Runner::Options jobs;
-  jobs.config = TRY(job_config_from(server.config.jobs));
+  jobs::Runner::Options jobs;
+  jobs.config = TRY(jobs::job_config_from(server.config.jobs));
   jobs.data = server.config.data;
   jobs.endpoint = url_of(server.config, server.http->port());
   jobs.ca_file = TRY(write_roots(server.config, env));
@@ -272,7 +272,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs.hidden = secret_files(server.config);
   jobs.env = env;
   jobs.now = wall_time;
-  jobs.read_object = [&server](objects::S3Url url) { return object_text(server, std::move(url)); };
+  jobs.read_object = [&server](s3wire::S3Url url) { return object_text(server, std::move(url)); };
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
   server.service.emplace(server.loop, *server.store, server.keys,
                          Service::Options{server.config.realm, std::move(jobs)});

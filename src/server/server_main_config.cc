@@ -104,7 +104,7 @@ Result<void> set_key(ServerConfig& config, const std::string& name, const Json& 
   if (name == "account") return set_account(config, json);
   if (name == "keys") return set_access_keys(config, json);
   if (name == "s3") {
-    config.s3 = TRY(outside_s3_from(json));
+    config.s3 = TRY(jobs::outside_s3_from(json));
     return {};
   }
   if (name == "jobs") {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "api/realm.h"
 #include "base/command.h"
 #include "base/json.h"
+#include "jobs/outside_s3.h"
 #include "server/keys.h"
-#include "server/outside_s3.h"
-#include "server/realm.h"
 
 namespace muster::server {
 
@@ -26,10 +26,10 @@ struct ServerConfig {
   std::string name;  ///< Name or address by which others call the server; empty: `host`.
   bool insecure_http = false;
   std::string s3_domain;
-  Realm realm;
+  api::Realm realm;
   std::vector<ConfigKey> keys;
-  std::optional<OutsideS3> s3;  ///< None: the server keeps the objects.
-  Json jobs = Json::object();   ///< "jobs" of the file, as it is: the runner's.
+  std::optional<jobs::OutsideS3> s3;  ///< None: the server keeps the objects.
+  Json jobs = Json::object();         ///< "jobs" of the file, as it is: the runner's.
 };
 
 struct ServerFlags {

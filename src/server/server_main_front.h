@@ -2,15 +2,15 @@
 
 #include <functional>
 
+#include "access/verify.h"
+#include "api/call.h"
+#include "api/protocol.h"
 #include "loop/http_server.h"
-#include "objects/verify.h"
-#include "server/call.h"
-#include "server/protocol.h"
 
 namespace muster::server {
 
 /// Answers a call that is signed, allowed and valid. Runs on the main loop, several at once.
-using Door = std::function<loop::Task<Answer>(Call call)>;
+using Door = std::function<loop::Task<api::Answer>(api::Call call)>;
 
 /// The one port: finds out for which service a request is, checks its signature, and has S3 or the
 /// door answer it. On the loops of connections; the door alone is on `main`.
@@ -19,7 +19,7 @@ class Front {
   struct Options {
     loop::Loop& main;
     loop::HttpHandler s3;  ///< Answers what is no other service's.
-    objects::Verifier& verifier;
+    access::Verifier& verifier;
     Door door;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
   };
@@ -28,7 +28,7 @@ class Front {
   loop::Task<void> answer(loop::HttpExchange& exchange);
 
  private:
-  loop::Task<void> answer_api(loop::HttpExchange& exchange, ApiRequest request);
+  loop::Task<void> answer_api(loop::HttpExchange& exchange, api::ApiRequest request);
 
   Options options_;
 };

@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "server/inputs.h"
+#include "api/inputs.h"
 
 namespace muster::server {
 
-Service::Service(loop::Loop& loop, Store& store, objects::KeyRing& keys, Options options)
+Service::Service(loop::Loop& loop, store::Store& store, access::KeyRing& keys, Options options)
     : logs_(store, options.realm,
             [this](const std::string& job, const std::string& host) {
               return runner_.journal_of(job, host);
@@ -18,10 +18,10 @@ Service::Service(loop::Loop& loop, Store& store, objects::KeyRing& keys, Options
       runner_(loop, store, logs_, metrics_, keys, options.runner),
       operations_(store, runner_, logs_, metrics_, {options.realm, options.runner.now}) {}
 
-loop::Task<Answer> Service::operate(Call call) {
+loop::Task<api::Answer> Service::operate(api::Call call) {
   if (call.service == "monitoring") {
     const Result<void> caught_up = co_await metrics_.catch_up(call.input);
-    if (!caught_up) co_return internal_failure(caught_up.error());
+    if (!caught_up) co_return api::internal_failure(caught_up.error());
   }
   co_return operations_.operate(call);
 }

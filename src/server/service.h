@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
-#include "objects/keyring.h"
+#include "access/keyring.h"
+#include "jobs/runner.h"
 #include "server/operations.h"
-#include "server/runner.h"
 
 namespace muster::server {
 
@@ -14,20 +14,20 @@ namespace muster::server {
 class Service {
  public:
   struct Options {
-    Realm realm;
-    Runner::Options runner;
+    api::Realm realm;
+    jobs::Runner::Options runner;
   };
   /// All but `options` outlive this.
-  Service(loop::Loop& loop, Store& store, objects::KeyRing& keys, Options options);
+  Service(loop::Loop& loop, store::Store& store, access::KeyRing& keys, Options options);
 
   /// Takes up the jobs of an earlier server.
   Result<void> start() { return runner_.start(); }
-  loop::Task<Answer> operate(Call call);
+  loop::Task<api::Answer> operate(api::Call call);
 
  private:
-  Logs logs_;
-  Metrics metrics_;
-  Runner runner_;
+  logs::Logs logs_;
+  logs::Metrics metrics_;
+  jobs::Runner runner_;
   Operations operations_;
 };
 

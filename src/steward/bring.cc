@@ -24,7 +24,7 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-std::string amount(const objects::Fetched& fetched, Duration took) {
+std::string amount(const s3client::Fetched& fetched, Duration took) {
   const double seconds = std::max(0.001, std::chrono::duration<double>(took).count());
   const double megabytes = static_cast<double>(fetched.bytes) / 1e6;
   std::array<char, 160> text{};
@@ -43,7 +43,7 @@ std::vector<std::string> takers(const job::HostSpec& spec, const job::InputChann
 }
 
 void share_out(const job::HostSpec& spec, const job::InputChannel& channel,
-               objects::FetchRules& rules) {
+               s3client::FetchRules& rules) {
   const std::vector<std::string> hosts = takers(spec, channel);
   const auto own = std::find(hosts.begin(), hosts.end(), spec.host);
   rules.shares = hosts.size();
@@ -52,27 +52,27 @@ void share_out(const job::HostSpec& spec, const job::InputChannel& channel,
 
 struct Way {
   loop::Loop& loop;
-  std::shared_ptr<objects::S3State> s3;
-  std::shared_ptr<objects::FetchStop> stop;
+  std::shared_ptr<s3client::S3State> s3;
+  std::shared_ptr<s3client::FetchStop> stop;
   Tell tell;
 };
 
 /// Finds and fetches a channel into the new folder `to`.
 loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel channel,
                                std::string to) {
-  Result<objects::S3Url> url = objects::parse_s3_prefix(channel.s3.url);
+  Result<s3wire::S3Url> url = s3wire::parse_s3_prefix(channel.s3.url);
   if (!url) co_return url.error();
-  objects::ChannelSource source{*std::move(url), channel.s3.manifest, {}};
+  s3client::ChannelSource source{*std::move(url), channel.s3.manifest, {}};
   source.rules.gzip = channel.s3.gzip;
   if (channel.s3.sharded) share_out(spec, channel, source.rules);
   const TimePoint begun = Clock::now();
-  Result<objects::ChannelPlan> plan = co_await objects::find_channel(way.s3, std::move(source));
+  Result<s3client::ChannelPlan> plan = co_await s3client::find_channel(way.s3, std::move(source));
   if (!plan) co_return plan.error();
   if (way.stop->wanted) co_return fail(Errc::closed, "stopped");
   if (Result<void> made = make_folders(to); !made) co_return made.error();
-  objects::FetchOptions options;
+  s3client::FetchOptions options;
   options.stop = way.stop;
-  Result<objects::Fetched> fetched = co_await objects::fetch_folder(
+  Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
       way.s3, std::move(plan->bucket), std::move(plan->items), to, std::move(options));
   if (!fetched) co_return fetched.error();
   way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun));
@@ -124,19 +124,19 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
 /// All that an earlier run kept; none is fine.
 loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
   const std::string to = container::ml_folder(spec) + "/checkpoints";
-  Result<objects::S3Url> url = objects::parse_s3_prefix(spec.spec.checkpoint_url);
+  Result<s3wire::S3Url> url = s3wire::parse_s3_prefix(spec.spec.checkpoint_url);
   if (!url) co_return url.error();
   if (!url->key.empty() && !url->key.ends_with('/')) url->key += '/';
   const TimePoint begun = Clock::now();
-  Result<std::vector<objects::S3Object>> objects = co_await objects::list_objects(way.s3, *url);
+  Result<std::vector<s3client::S3Object>> objects = co_await s3client::list_objects(way.s3, *url);
   if (!objects) co_return objects.error();
-  objects::FetchRules rules;
-  Result<std::vector<objects::FetchItem>> items =
-      objects::plan_fetch(*objects, url->key.size(), rules);
+  s3client::FetchRules rules;
+  Result<std::vector<s3client::FetchItem>> items =
+      s3client::plan_fetch(*objects, url->key.size(), rules);
   if (!items) co_return items.error();
-  objects::FetchOptions options;
+  s3client::FetchOptions options;
   options.stop = way.stop;
-  Result<objects::Fetched> fetched = co_await objects::fetch_folder(
+  Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
       way.s3, url->bucket, *std::move(items), to, std::move(options));
   if (!fetched) co_return fetched.error();
   if (fetched->files > 0) way.tell("checkpoints: " + amount(*fetched, Clock::now() - begun));
@@ -158,8 +158,8 @@ std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& c
 }
 
 loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
-                               std::shared_ptr<objects::S3State> s3,
-                               std::shared_ptr<objects::FetchStop> stop, Tell tell) {
+                               std::shared_ptr<s3client::S3State> s3,
+                               std::shared_ptr<s3client::FetchStop> stop, Tell tell) {
   const Way way{loop, std::move(s3), std::move(stop), std::move(tell)};
   for (const job::InputChannel& channel : spec.spec.input) {
     if (channel.s3.url.empty() || !job::has_channel(spec.spec, spec.host, channel)) continue;

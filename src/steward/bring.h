@@ -5,8 +5,8 @@
 #include <string>
 
 #include "job/spec.h"
-#include "objects/fetch_folder.h"
-#include "objects/s3_client.h"
+#include "s3client/fetch_folder.h"
+#include "s3client/s3_client.h"
 
 namespace muster::steward {
 
@@ -26,7 +26,7 @@ using Tell = std::function<void(const std::string& line)>;
 /// Fetches channels and checkpoints into the job's and the host's folders. Error: the first thing
 /// that cannot be had, "channel train: s3://bucket/key: …".
 loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
-                               std::shared_ptr<objects::S3State> s3,
-                               std::shared_ptr<objects::FetchStop> stop, Tell tell);
+                               std::shared_ptr<s3client::S3State> s3,
+                               std::shared_ptr<s3client::FetchStop> stop, Tell tell);
 
 }  // namespace muster::steward

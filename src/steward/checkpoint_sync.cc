@@ -66,7 +66,7 @@ OpenFile open_file(int root, const std::string& relative) {
 }  // namespace
 
 struct CheckpointSync::State {
-  State(loop::Loop& on, std::shared_ptr<objects::ObjectStore> to, Options given,
+  State(loop::Loop& on, std::shared_ptr<s3client::ObjectStore> to, Options given,
         std::function<void(const std::string&)> with)
       : loop(on),
         store(std::move(to)),
@@ -79,11 +79,11 @@ struct CheckpointSync::State {
   void take_file(const std::string& relative, bool as_stored);
   void tell_deep(const std::string& relative);
   void note_failure(const std::string& relative, const Error& error);
-  objects::S3Url url_of(const std::string& relative) const;
+  s3wire::S3Url url_of(const std::string& relative) const;
   static loop::Task<> uploading(std::shared_ptr<State> state);
 
   loop::Loop& loop;
-  const std::shared_ptr<objects::ObjectStore> store;
+  const std::shared_ptr<s3client::ObjectStore> store;
   const Options options;
   const std::function<void(const std::string&)> tell;
   Fd root;
@@ -101,7 +101,7 @@ struct CheckpointSync::State {
   loop::Event changed;
 };
 
-objects::S3Url CheckpointSync::State::url_of(const std::string& relative) const {
+s3wire::S3Url CheckpointSync::State::url_of(const std::string& relative) const {
   std::string key = options.to.key;
   if (!key.empty() && !key.ends_with('/')) key += '/';
   return {options.to.bucket, key + relative};
@@ -186,7 +186,7 @@ loop::Task<> CheckpointSync::State::uploading(std::shared_ptr<State> state) {
     if (!file.fd) continue;  // Gone meanwhile.
     state->going.insert(relative);
     std::string path = "/proc/self/fd/" + std::to_string(file.fd.get());
-    objects::S3Url to = state->url_of(relative);
+    s3wire::S3Url to = state->url_of(relative);
     Result<void> sent = co_await state->store->upload(std::move(path), std::move(to));
     state->going.erase(relative);
     if (state->ended) co_return;
@@ -211,7 +211,7 @@ CheckpointSync::~CheckpointSync() {
 }
 
 Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
-    loop::Loop& loop, std::shared_ptr<objects::ObjectStore> store, Options options,
+    loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, Options options,
     std::function<void(const std::string& line)> tell) {
   auto state = std::make_shared<State>(loop, std::move(store), std::move(options), std::move(tell));
   const std::string& folder = state->options.folder;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "loop/loop.h"
-#include "objects/store.h"
+#include "s3client/store.h"
 
 namespace muster::steward {
 
@@ -14,18 +14,18 @@ namespace muster::steward {
 ///
 /// The folder is a container's: its links are not followed, for they may lead anywhere on the
 /// machine. A file that changes while it is uploaded goes again; no mixture of both is stored
-/// (objects/, S3Client::upload). A failure while the job runs is told and tried again at the end.
+/// (s3client/, S3Client::upload). A failure while the job runs is told and tried again at the end.
 /// Source: CreateTrainingJob's CheckpointConfig.
 class CheckpointSync {
  public:
   struct Options {
-    std::string folder;   ///< Exists.
-    objects::S3Url to{};  ///< A file's key is this one's, a '/', and its path below the folder.
-    int uploads = 2;      ///< At a time.
+    std::string folder;  ///< Exists.
+    s3wire::S3Url to{};  ///< A file's key is this one's, a '/', and its path below the folder.
+    int uploads = 2;     ///< At a time.
   };
   /// What is in the folder now is taken as stored already (it was restored). Error: `system`.
   static Result<std::unique_ptr<CheckpointSync>> start(
-      loop::Loop& loop, std::shared_ptr<objects::ObjectStore> store, Options options,
+      loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, Options options,
       std::function<void(const std::string& line)> tell);
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;

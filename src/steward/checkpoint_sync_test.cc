@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "objects/memory_store.h"
+#include "s3client/memory_store.h"
 #include "steward/folders.h"
 
 namespace muster::steward {
@@ -36,7 +36,7 @@ struct Bench {
   }
 
   std::string path, folder;
-  std::shared_ptr<objects::MemoryStore> store = std::make_shared<objects::MemoryStore>();
+  std::shared_ptr<s3client::MemoryStore> store = std::make_shared<s3client::MemoryStore>();
   std::vector<std::string> told;
 };
 

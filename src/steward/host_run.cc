@@ -230,10 +230,10 @@ Result<void> HostRun::open_relay() {
 /// is silent is asked again and again.
 loop::Task<Result<void>> HostRun::bring_inputs() {
   if (!needs_s3(spec_.spec)) co_return Result<void>();
-  Result<std::unique_ptr<objects::S3Client>> client = open_s3(loop_, spec_.spec.s3, env_);
+  Result<std::unique_ptr<s3client::S3Client>> client = open_s3(loop_, spec_.spec.s3, env_);
   if (!client) co_return client.error();
   s3_ = *std::move(client);
-  const auto stop = std::make_shared<objects::FetchStop>(loop_);
+  const auto stop = std::make_shared<s3client::FetchStop>(loop_);
   const auto done = std::make_shared<std::optional<Result<void>>>();
   loop_.spawn(bring_all(stop, done));
   while (!*done && !stopped_ && !kill_) co_await changed_.wait();
@@ -243,7 +243,7 @@ loop::Task<Result<void>> HostRun::bring_inputs() {
   co_return fail(Errc::closed, "stopped while its inputs were downloaded");
 }
 
-loop::Task<> HostRun::bring_all(std::shared_ptr<objects::FetchStop> stop,
+loop::Task<> HostRun::bring_all(std::shared_ptr<s3client::FetchStop> stop,
                                 std::shared_ptr<std::optional<Result<void>>> done) {
   Tell tell = [this, stop](const std::string& line) {
     if (!stop->wanted) log("info", line);
@@ -257,7 +257,7 @@ Result<void> HostRun::keep_checkpoints() {
   if (spec_.spec.checkpoint_url.empty()) return {};
   CheckpointSync::Options options;
   options.folder = container::ml_folder(spec_) + "/checkpoints";
-  options.to = TRY(objects::parse_s3_prefix(spec_.spec.checkpoint_url));
+  options.to = TRY(s3wire::parse_s3_prefix(spec_.spec.checkpoint_url));
   checkpoints_ = TRY(CheckpointSync::start(
       loop_, s3_, std::move(options), [this](const std::string& line) { log("warning", line); }));
   return {};

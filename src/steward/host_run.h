@@ -18,7 +18,7 @@
 #include "loop/relay.h"
 #include "loop/unix.h"
 #include "loop/wait.h"
-#include "objects/fetch_folder.h"
+#include "s3client/fetch_folder.h"
 #include "steward/checkpoint_sync.h"
 #include "steward/host_word.h"
 #include "steward/journal_file.h"
@@ -57,7 +57,7 @@ class HostRun {
   Result<void> put_together(std::optional<std::uint32_t> first_id);
   Result<void> open_relay();
   loop::Task<Result<void>> bring_inputs();
-  loop::Task<> bring_all(std::shared_ptr<objects::FetchStop> stop,
+  loop::Task<> bring_all(std::shared_ptr<s3client::FetchStop> stop,
                          std::shared_ptr<std::optional<Result<void>>> done);
   loop::Task<Result<void>> stage_inputs();
   Result<void> keep_checkpoints();
@@ -110,7 +110,7 @@ class HostRun {
   std::unique_ptr<loop::Relay> relay_;  ///< To this machine's own S3, from inside.
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;
-  std::shared_ptr<objects::S3Client> s3_;  ///< For a job that has anything there.
+  std::shared_ptr<s3client::S3Client> s3_;  ///< For a job that has anything there.
   std::unique_ptr<CheckpointSync> checkpoints_;
   std::optional<Error> journal_error_;
   std::optional<Error> store_error_;  ///< Checkpoints that are not in S3.

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t gzip_bytes_min = 18;
 
 /// From memory to memory, so that nobody waits for a pipe.
-Result<void> by_igzip(const std::string& program, objects::PackBuffer& bytes,
-                      objects::PackBuffer& packed) {
+Result<void> by_igzip(const std::string& program, s3client::PackBuffer& bytes,
+                      s3client::PackBuffer& packed) {
   const int in = TRY(bytes.file());
   const int out = TRY(packed.begin());
   const Fd null(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -35,12 +35,12 @@ Result<void> by_igzip(const std::string& program, objects::PackBuffer& bytes,
 
 }  // namespace
 
-objects::Gzip find_gzip(const Env& env) {
+s3client::Gzip find_gzip(const Env& env) {
   const Result<std::string> program = supervise::find_program("igzip", env, "/");
-  if (!program) return objects::gzip_members;
-  return [path = *program](objects::PackBuffer& bytes, objects::PackBuffer& packed) {
-    if (!objects::is_dense(bytes.view()) && by_igzip(path, bytes, packed)) return Result<void>();
-    return objects::gzip_members(bytes, packed);
+  if (!program) return s3client::gzip_members;
+  return [path = *program](s3client::PackBuffer& bytes, s3client::PackBuffer& packed) {
+    if (!s3client::is_dense(bytes.view()) && by_igzip(path, bytes, packed)) return Result<void>();
+    return s3client::gzip_members(bytes, packed);
   };
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/command.h"
-#include "objects/archive.h"
+#include "s3client/archive.h"
 
 namespace muster::steward {
 
 /// Packs by igzip(1) where it is on the PATH of `env`, at about ten times libdeflate's rate; by
 /// libdeflate where it is not, or fails.
-objects::Gzip find_gzip(const Env& env);
+s3client::Gzip find_gzip(const Env& env);
 
 }  // namespace muster::steward

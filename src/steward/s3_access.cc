@@ -19,11 +19,11 @@ Env s3_environment(const job::S3Access& access, const Env& own) {
   return env;
 }
 
-Result<std::unique_ptr<objects::S3Client>> open_s3(loop::Loop& loop, const job::S3Access& access,
-                                                   const Env& own) {
+Result<std::unique_ptr<s3client::S3Client>> open_s3(loop::Loop& loop, const job::S3Access& access,
+                                                    const Env& own) {
   const Log log(STDERR_FILENO, "sm steward", Log::Level::info);
-  Result<std::unique_ptr<objects::S3Client>> client =
-      objects::S3Client::open(loop, s3_environment(access, own), log);
+  Result<std::unique_ptr<s3client::S3Client>> client =
+      s3client::S3Client::open(loop, s3_environment(access, own), log);
   if (!client) return client.error().in("S3");
   return client;
 }

@@ -4,7 +4,7 @@
 
 #include "base/command.h"
 #include "job/spec.h"
-#include "objects/s3_client.h"
+#include "s3client/s3_client.h"
 
 namespace muster::steward {
 
@@ -13,7 +13,7 @@ namespace muster::steward {
 Env s3_environment(const job::S3Access& access, const Env& own);
 
 /// A client whose warnings go to standard error (steward.log). Error: `invalid_input`.
-Result<std::unique_ptr<objects::S3Client>> open_s3(loop::Loop& loop, const job::S3Access& access,
-                                                   const Env& own);
+Result<std::unique_ptr<s3client::S3Client>> open_s3(loop::Loop& loop, const job::S3Access& access,
+                                                    const Env& own);
 
 }  // namespace muster::steward

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "job/spec.h"
 #include "loop/wait.h"
-#include "objects/archive.h"
+#include "s3client/archive.h"
 #include "steward/folders.h"
 #include "steward/igzip.h"
 #include "steward/s3_access.h"
@@ -39,7 +39,7 @@ struct Uploads {
   job::Spec spec;
   std::string job_folder;
   Env env;
-  std::unique_ptr<objects::S3Client> s3;
+  std::unique_ptr<s3client::S3Client> s3;
   Json done = Json::object();
   std::optional<Error> failed;
 };
@@ -52,28 +52,28 @@ std::vector<std::string> hosts_by_number(int count) {
 }
 
 /// The hosts' trees as one; `roots` gets where they stand.
-Result<std::vector<objects::TreeEntry>> merged_tree(const Uploads& uploads, const Part& part,
+Result<std::vector<packing::TreeEntry>> merged_tree(const Uploads& uploads, const Part& part,
                                                     std::vector<std::string>& roots) {
-  std::vector<std::vector<objects::TreeEntry>> trees;
+  std::vector<std::vector<packing::TreeEntry>> trees;
   for (const std::string& host : hosts_by_number(uploads.spec.instance_count)) {
     roots.push_back(uploads.job_folder + "/" + host + part.folder);
-    trees.push_back(TRY(objects::walk_tree(roots.back(), roots.size() - 1)));
+    trees.push_back(TRY(packing::walk_tree(roots.back(), roots.size() - 1)));
   }
-  return objects::merge_trees(trees);
+  return packing::merge_trees(trees);
 }
 
-loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<objects::TreeEntry> tree,
+loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<packing::TreeEntry> tree,
                               std::vector<std::string> roots) {
   const std::string url = job::s3_results(uploads.spec) + "/" + part.archive;
-  Result<objects::S3Url> to = objects::parse_s3_url(url);
+  Result<s3wire::S3Url> to = s3wire::parse_s3_url(url);
   if (!to) co_return to.error();
-  objects::ArchiveOptions options;
+  s3client::ArchiveOptions options;
   options.gzip = find_gzip(uploads.env);
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   options.threads = std::clamp(cores, 1, threads_max);
-  objects::TarPlan plan(std::move(tree), std::move(roots));
+  packing::TarPlan plan(std::move(tree), std::move(roots));
   const TimePoint begun = Clock::now();
-  Result<objects::Archived> stored = co_await objects::upload_archive(
+  Result<s3client::Archived> stored = co_await s3client::upload_archive(
       uploads.s3->state(), std::move(plan), *std::move(to), std::move(options));
   if (!stored) co_return stored.error();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
@@ -87,14 +87,14 @@ loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<objects::
 /// Files that are still to go, and what came of the others.
 struct Singles {
   explicit Singles(loop::Loop& loop) : changed(loop) {}
-  std::vector<std::pair<std::string, objects::S3Url>> files;
+  std::vector<std::pair<std::string, s3wire::S3Url>> files;
   std::size_t next = 0;
   int workers = 0;
   std::optional<Error> failed;
   loop::Event changed;
 };
 
-loop::Task<> upload_singles(std::shared_ptr<Singles> singles, objects::S3Client& s3) {
+loop::Task<> upload_singles(std::shared_ptr<Singles> singles, s3client::S3Client& s3) {
   while (!singles->failed && singles->next < singles->files.size()) {
     const auto file = singles->files[singles->next++];
     Result<void> sent = co_await s3.upload(file.first, file.second);
@@ -105,18 +105,18 @@ loop::Task<> upload_singles(std::shared_ptr<Singles> singles, objects::S3Client&
 }
 
 loop::Task<Result<Json>> send_files(Uploads& uploads, Part part,
-                                    std::vector<objects::TreeEntry> tree,
+                                    std::vector<packing::TreeEntry> tree,
                                     std::vector<std::string> roots) {
   const std::string url = job::s3_results(uploads.spec) + "/" + part.prefix;
-  Result<objects::S3Url> to = objects::parse_s3_prefix(url);
+  Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(url);
   if (!to) co_return to.error();
   const auto singles = std::make_shared<Singles>(uploads.loop);
   std::uint64_t bytes = 0;
-  for (const objects::TreeEntry& entry : tree) {
-    if (entry.kind != objects::TreeEntry::Kind::file) continue;  // Links are no objects.
+  for (const packing::TreeEntry& entry : tree) {
+    if (entry.kind != packing::TreeEntry::Kind::file) continue;  // Links are no objects.
     bytes += entry.bytes;
     singles->files.emplace_back(roots[entry.root] + "/" + entry.path,
-                                objects::S3Url{to->bucket, to->key + entry.path});
+                                s3wire::S3Url{to->bucket, to->key + entry.path});
   }
   singles->workers = uploads_at_a_time;
   for (int i = 0; i < uploads_at_a_time; ++i)
@@ -132,7 +132,7 @@ loop::Task<> run(Uploads& uploads, bool completed) {
                         {"output", "/result/output/data", "output.tar.gz", "data/", false}};
   for (const Part& part : parts) {
     std::vector<std::string> roots;
-    Result<std::vector<objects::TreeEntry>> tree = merged_tree(uploads, part, roots);
+    Result<std::vector<packing::TreeEntry>> tree = merged_tree(uploads, part, roots);
     if (!tree) uploads.failed = tree.error();
     if (!tree) break;
     if (tree->empty() && !(part.always && packed)) continue;

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "loop/tree_watch.h"
 #include "loop/wait.h"
-#include "objects/s3_client.h"
+#include "s3client/s3_client.h"
 #include "toolkit/snapshot.h"
 
 namespace muster::toolkit {
@@ -40,7 +40,7 @@ std::string plural(std::size_t count) {
 }  // namespace
 
 struct Intermediate::State {
-  State(loop::Loop& on, std::shared_ptr<objects::ObjectStore> to, const Log& with, Options given)
+  State(loop::Loop& on, std::shared_ptr<s3client::ObjectStore> to, const Log& with, Options given)
       : loop(on), store(std::move(to)), log(with), options(std::move(given)), changed(on) {}
 
   std::string path_of(const std::string& relative) const {
@@ -58,10 +58,10 @@ struct Intermediate::State {
   static loop::Task<void> uploading_files(std::shared_ptr<State> state);
 
   loop::Loop& loop;
-  std::shared_ptr<objects::ObjectStore> store;
+  std::shared_ptr<s3client::ObjectStore> store;
   const Log log;
   const Options options;
-  objects::S3Url start;
+  s3wire::S3Url start;
   std::unique_ptr<loop::TreeWatch> watch;
   std::map<std::string, Stamp> known;  ///< What was copied last; by relative path.
   std::deque<std::string> to_copy;
@@ -155,7 +155,7 @@ loop::Task<void> Intermediate::State::uploading_files(std::shared_ptr<State> sta
     const Copy copy = state->to_upload.front();
     state->to_upload.pop_front();
     state->uploading = true;
-    const objects::S3Url to{
+    const s3wire::S3Url to{
         state->start.bucket,
         intermediate_key(state->start.key, state->options.job_name, copy.relative)};
     Result<void> sent = co_await state->store->upload(copy.path, to);
@@ -178,14 +178,14 @@ Intermediate::~Intermediate() {
 Result<std::unique_ptr<Intermediate>> Intermediate::start(loop::Loop& loop, const Env& env,
                                                           const Log& log, Options options) {
   // Opened only where it is needed: a job without S3 has no credentials either.
-  std::shared_ptr<objects::ObjectStore> store;
+  std::shared_ptr<s3client::ObjectStore> store;
   if (options.s3_output.starts_with("s3://") && !is_taken(options))
-    store = TRY(objects::S3Client::open(loop, env, log));
+    store = TRY(s3client::S3Client::open(loop, env, log));
   return start(loop, std::move(store), log, std::move(options));
 }
 
 Result<std::unique_ptr<Intermediate>> Intermediate::start(
-    loop::Loop& loop, std::shared_ptr<objects::ObjectStore> store, const Log& log,
+    loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, const Log& log,
     Options options) {
   if (options.s3_output.empty() || is_taken(options)) return std::unique_ptr<Intermediate>();
   TRY(make_folders(options.folder + "/" + copies_folder));
@@ -195,7 +195,7 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(
     return fail(Errc::invalid_input,
                 "Expecting 's3' scheme, got: " + scheme + " in " + options.s3_output);
   auto state = std::make_shared<State>(loop, std::move(store), log, std::move(options));
-  state->start = TRY(objects::parse_s3_prefix(state->options.s3_output));
+  state->start = TRY(s3wire::parse_s3_prefix(state->options.s3_output));
   loop::TreeWatch::Tell tell;
   tell.written = [at = state.get()](const std::string& file) { at->enqueue(file); };
   tell.appeared = [at = state.get()](const std::string& folder) { at->scan(folder); };

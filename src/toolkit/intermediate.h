@@ -6,7 +6,7 @@
 #include "base/command.h"
 #include "base/log.h"
 #include "loop/loop.h"
-#include "objects/store.h"
+#include "s3client/store.h"
 
 namespace muster::toolkit {
 
@@ -33,7 +33,7 @@ class Intermediate {
                                                      const Log& log, Options options);
   /// The same over a store of the caller's.
   static Result<std::unique_ptr<Intermediate>> start(loop::Loop& loop,
-                                                     std::shared_ptr<objects::ObjectStore> store,
+                                                     std::shared_ptr<s3client::ObjectStore> store,
                                                      const Log& log, Options options);
   Intermediate(const Intermediate&) = delete;
   Intermediate& operator=(const Intermediate&) = delete;

@@ -9,14 +9,14 @@
 
 #include "base/fd.h"
 #include "loop/testing.h"
-#include "objects/memory_store.h"
+#include "s3client/memory_store.h"
 #include "toolkit/snapshot.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 using loop::Loop;
 using loop::Task;
-using objects::MemoryStore;
+using s3client::MemoryStore;
 using toolkit::Intermediate;
 
 namespace {
@@ -207,11 +207,11 @@ TEST_CASE("intermediate: failures are told a few times and end nothing") {
 namespace {
 
 /// Never gets done.
-class StuckStore final : public objects::ObjectStore {
+class StuckStore final : public s3client::ObjectStore {
  public:
   explicit StuckStore(Loop& loop) : event_(loop) {}
-  Task<Result<void>> download(objects::S3Url, std::string) override { return wait(); }
-  Task<Result<void>> upload(std::string, objects::S3Url) override { return wait(); }
+  Task<Result<void>> download(s3wire::S3Url, std::string) override { return wait(); }
+  Task<Result<void>> upload(std::string, s3wire::S3Url) override { return wait(); }
 
  private:
   Task<Result<void>> wait() {

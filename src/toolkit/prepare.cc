@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "code/codeartifact.h"
 #include "code/deliver.h"
 #include "code/folder.h"
 #include "code/install.h"
 #include "launch/inputs.h"
 #include "launch/operators.h"
-#include "objects/codeartifact.h"
 #include "toolkit/options.h"
 #include "toolkit/planning.h"
 
@@ -117,7 +117,7 @@ loop::Task<Result<std::string>> Preparation::package_index(Workshop& workshop) {
   const Env::const_iterator arn = env_.find("CA_REPOSITORY_ARN");
   if (arn == env_.end() || arn->second.empty()) co_return std::string();
   const std::string repository = arn->second;
-  Result<std::string> index = co_await objects::codeartifact_index(workshop.loop, env_, repository);
+  Result<std::string> index = co_await code::codeartifact_index(workshop.loop, env_, repository);
   co_return index;
 }
 

@@ -7,10 +7,10 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "code/codeartifact.h"
 #include "code/deliver.h"
 #include "loop/wait.h"
-#include "objects/codeartifact.h"
-#include "objects/s3_client.h"
+#include "s3client/s3_client.h"
 #include "toolkit/conduct_job.h"
 #include "toolkit/job_files.h"
 #include "toolkit/run_command.h"
@@ -58,11 +58,11 @@ loop::Task<Result<void>> fetch(Request request) {
 }
 
 loop::Task<Result<void>> download(Request request) {
-  const Result<objects::S3Url> from = objects::parse_s3_url(request.args[0]);
+  const Result<s3wire::S3Url> from = s3wire::parse_s3_url(request.args[0]);
   if (!from) co_return from.error();
   const std::string path = request.args[1];
-  const Result<std::unique_ptr<objects::S3Client>> client =
-      objects::S3Client::open(request.loop, request.env, request.log);
+  const Result<std::unique_ptr<s3client::S3Client>> client =
+      s3client::S3Client::open(request.loop, request.env, request.log);
   if (!client) co_return client.error();
   Result<void> done = co_await (*client)->download(*from, path);
   co_return done;
@@ -70,10 +70,10 @@ loop::Task<Result<void>> download(Request request) {
 
 loop::Task<Result<void>> upload(Request request) {
   const std::string path = request.args[0];
-  const Result<objects::S3Url> to = objects::parse_s3_url(request.args[1]);
+  const Result<s3wire::S3Url> to = s3wire::parse_s3_url(request.args[1]);
   if (!to) co_return to.error();
-  const Result<std::unique_ptr<objects::S3Client>> client =
-      objects::S3Client::open(request.loop, request.env, request.log);
+  const Result<std::unique_ptr<s3client::S3Client>> client =
+      s3client::S3Client::open(request.loop, request.env, request.log);
   if (!client) co_return client.error();
   Result<void> done = co_await (*client)->upload(path, *to);
   co_return done;
@@ -83,7 +83,7 @@ loop::Task<Result<void>> codeartifact_index(Request request) {
   const Env::const_iterator found = request.env.find("CA_REPOSITORY_ARN");
   const std::string arn = found == request.env.end() ? "" : found->second;
   const Result<std::string> index =
-      co_await objects::codeartifact_index(request.loop, request.env, arn);
+      co_await code::codeartifact_index(request.loop, request.env, arn);
   if (!index) co_return index.error();
   co_return write_all(STDOUT_FILENO, *index + "\n");
 }

@@ -1,0 +1,230 @@
+#include "access/aws_chunked.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "aws/sign.h"
+#include "base/result.h"
+#include "base/text.h"
+
+namespace muster::access {
+namespace {
+
+constexpr std::size_t line_bytes_max = 1024;
+constexpr std::size_t trailer_lines_max = 8;
+constexpr std::uint64_t chunk_bytes_max = std::uint64_t{5} << 40;  // An object is not larger.
+constexpr std::string_view empty_sha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// Where in a body the next byte stands.
+enum class At {
+  size,      ///< In "1000;chunk-signature=…\r\n".
+  data,      ///< In the data.
+  data_end,  ///< In the "\r\n" behind it.
+  trailer,   ///< In a header line behind the last chunk, or the empty line that ends all.
+  end,
+};
+
+}  // namespace
+
+struct AwsChunked::State {
+  Options options;
+  At at = At::size;
+  std::string line;        ///< What came of it so far.
+  std::uint64_t left = 0;  ///< Of the chunk's data.
+  std::uint64_t decoded = 0;
+  std::string chunk_signature;
+  std::string signature_before;
+  std::string trailer_text;  ///< As it is signed.
+  std::string trailer_signature;
+  aws::Pairs trailers;
+  aws::Sha256 hash;
+  std::optional<aws::AwsError> failed;
+
+  aws::AwsError fail(aws::AwsError error) {
+    failed = error;
+    return error;
+  }
+  bool take_line(std::string_view& bytes);
+  std::optional<aws::AwsError> on_line();
+  std::optional<aws::AwsError> on_size();
+  std::optional<aws::AwsError> on_data_end();
+  std::optional<aws::AwsError> on_trailer();
+  std::optional<aws::AwsError> on_chunk();
+  std::optional<aws::AwsError> on_end();
+  std::string signature_of(std::string_view kind, std::string_view hashes) const;
+};
+
+/// Moves bytes into `line` up to its end; true if it is whole, then without its "\r\n".
+bool AwsChunked::State::take_line(std::string_view& bytes) {
+  const std::size_t end = bytes.find('\n');
+  const std::size_t taken = end == std::string_view::npos ? bytes.size() : end + 1;
+  line += bytes.substr(0, std::min(taken, line_bytes_max + 1));
+  bytes.remove_prefix(taken);
+  if (end == std::string_view::npos || line.size() > line_bytes_max) return false;
+  line.pop_back();
+  if (line.ends_with('\r')) line.pop_back();
+  return true;
+}
+
+std::string AwsChunked::State::signature_of(std::string_view kind, std::string_view hashes) const {
+  std::string text = "AWS4-HMAC-SHA256-";
+  ((text += kind) += '\n') += options.signing.prefix;
+  ((text += signature_before) += '\n') += hashes;
+  return hex(aws::view_of(aws::hmac_sha256(aws::view_of(options.signing.key), text)));
+}
+
+/// "<hex>" or "<hex>;chunk-signature=<64 hex>".
+std::optional<aws::AwsError> AwsChunked::State::on_size() {
+  constexpr std::string_view extension = "chunk-signature=";
+  std::string_view text = line;
+  const std::size_t semicolon = std::min(text.find(';'), text.size());
+  const std::string_view size = text.substr(0, semicolon);
+  text.remove_prefix(std::min(semicolon + 1, text.size()));
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), left, 16);
+  if (size.empty() || error != std::errc() || end != size.data() + size.size())
+    return aws::s3_failure_of("InvalidRequest", "The size of a chunk is no hexadecimal number.");
+  if (left > chunk_bytes_max || left > options.decoded_bytes - decoded)
+    return aws::s3_failure_of("IncompleteBody",
+                              "The chunks hold more than x-amz-decoded-content-length says.");
+  if (options.is_signed) {
+    if (!text.starts_with(extension)) return aws::s3_failure_of("SignatureDoesNotMatch");
+    chunk_signature = text.substr(extension.size());
+  }
+  if (left > 0) {
+    at = At::data;
+    return std::nullopt;
+  }
+  if (std::optional<aws::AwsError> wrong = on_chunk()) return wrong;
+  // Without a trailer an empty line ends it all; with one, header lines come before that.
+  at = At::trailer;
+  return std::nullopt;
+}
+
+/// A chunk's data is complete, and its signature is checked.
+std::optional<aws::AwsError> AwsChunked::State::on_chunk() {
+  if (!options.is_signed) return std::nullopt;
+  const std::string hashes = std::string(empty_sha256) + "\n" + hex(aws::view_of(hash.finish()));
+  std::string want = signature_of("PAYLOAD", hashes);
+  if (!aws::same_bytes(want, chunk_signature)) return aws::s3_failure_of("SignatureDoesNotMatch");
+  signature_before = std::move(want);
+  return std::nullopt;
+}
+
+std::optional<aws::AwsError> AwsChunked::State::on_data_end() {
+  if (!line.empty())
+    return aws::s3_failure_of("InvalidRequest", "A chunk's data does not end where its size says.");
+  at = At::size;
+  return on_chunk();
+}
+
+std::optional<aws::AwsError> AwsChunked::State::on_trailer() {
+  if (line.empty()) return on_end();
+  const std::size_t colon = line.find(':');
+  if (colon == std::string::npos || trailers.size() >= trailer_lines_max || !options.has_trailer)
+    return aws::s3_failure_of("MalformedTrailerError");
+  std::string name = lower_case(trim(std::string_view(line).substr(0, colon)));
+  std::string value = trim(std::string_view(line).substr(colon + 1));
+  if (name == "x-amz-trailer-signature") {
+    trailer_signature = std::move(value);
+    return std::nullopt;
+  }
+  if (name != options.trailer) return aws::s3_failure_of("MalformedTrailerError");
+  trailer_text += name + ":" + value + "\n";
+  trailers.emplace_back(std::move(name), std::move(value));
+  return std::nullopt;
+}
+
+std::optional<aws::AwsError> AwsChunked::State::on_end() {
+  if (decoded != options.decoded_bytes) return aws::s3_failure_of("IncompleteBody");
+  const bool announced = options.has_trailer && !options.trailer.empty();
+  if (announced != (trailers.size() == 1)) return aws::s3_failure_of("MalformedTrailerError");
+  if (options.has_trailer && options.is_signed) {
+    const std::string want = signature_of("TRAILER", hex(aws::view_of(aws::sha256(trailer_text))));
+    if (!aws::same_bytes(want, trailer_signature))
+      return aws::s3_failure_of("SignatureDoesNotMatch");
+  }
+  at = At::end;
+  return std::nullopt;
+}
+
+std::optional<aws::AwsError> AwsChunked::State::on_line() {
+  std::optional<aws::AwsError> wrong;
+  if (at == At::size)
+    wrong = on_size();
+  else if (at == At::data_end)
+    wrong = on_data_end();
+  else
+    wrong = on_trailer();
+  line.clear();
+  return wrong;
+}
+
+std::optional<AwsChunked::Options> AwsChunked::options_for(const Verified& verified,
+                                                           std::uint64_t decoded_bytes,
+                                                           std::string_view trailer, bool framed) {
+  const Payload payload = verified.payload;
+  if (payload == Payload::hash || (payload == Payload::unsigned_ && !framed)) return std::nullopt;
+  Options options;
+  options.is_signed =
+      payload == Payload::chunked_signed || payload == Payload::chunked_signed_trailer;
+  options.has_trailer = payload == Payload::chunked_unsigned_trailer ||
+                        payload == Payload::chunked_signed_trailer ||
+                        (payload == Payload::unsigned_ && !trailer.empty());
+  options.decoded_bytes = decoded_bytes;
+  options.trailer = lower_case(trim(trailer));
+  options.signing = verified.chunks;
+  return options;
+}
+
+AwsChunked::AwsChunked(Options options) : state_(std::make_unique<State>()) {
+  state_->signature_before = options.signing.seed_signature;
+  state_->options = std::move(options);
+}
+
+AwsChunked::~AwsChunked() = default;
+AwsChunked::AwsChunked(AwsChunked&&) noexcept = default;
+AwsChunked& AwsChunked::operator=(AwsChunked&&) noexcept = default;
+
+std::optional<aws::AwsError> AwsChunked::feed(std::string_view bytes,
+                                              std::vector<std::string_view>& data) {
+  State& state = *state_;
+  if (state.failed) return state.failed;
+  while (!bytes.empty()) {
+    if (state.at == At::end)
+      return state.fail(aws::s3_failure_of("InvalidRequest", "Bytes follow the end of the body."));
+    if (state.at == At::data) {
+      const std::string_view piece = bytes.substr(
+          0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), state.left)));
+      bytes.remove_prefix(piece.size());
+      if (state.options.is_signed) state.hash.add(piece);
+      data.push_back(piece);
+      state.left -= piece.size();
+      state.decoded += piece.size();
+      if (state.left == 0) state.at = At::data_end;
+      continue;
+    }
+    if (!state.take_line(bytes)) {
+      if (state.line.size() <= line_bytes_max) continue;
+      return state.fail(aws::s3_failure_of("InvalidRequest", "A line between chunks is too long."));
+    }
+    if (std::optional<aws::AwsError> wrong = state.on_line()) return state.fail(std::move(*wrong));
+  }
+  return std::nullopt;
+}
+
+std::optional<aws::AwsError> AwsChunked::finish() const {
+  if (state_->failed) return state_->failed;
+  if (done()) return std::nullopt;
+  return aws::s3_failure_of("IncompleteBody");
+}
+
+bool AwsChunked::done() const {
+  return state_->at == At::end && !state_->failed;
+}
+
+const aws::Pairs& AwsChunked::trailers() const {
+  return state_->trailers;
+}
+
+}  // namespace muster::access

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "s3wire/s3_request.h"
+#include "s3wire/s3_url.h"
+
+namespace muster::access {
+
+/// The keys that a server knows, and what each may do.
+///
+/// Pure: values and one table in memory; times come in. The table may be used by several threads.
+
+/// How much a right is for. A prefix of bytes is none: "run1" would be a right to "run10", too.
+enum class Extent {
+  folder,  ///< All below `key`, which is empty (the bucket) or ends with '/'.
+  object,  ///< `key` alone.
+  start,   ///< What S3Prefix names: the object `key` and the folder of that name; only where there
+           ///< is neither, all keys that begin so. For reading.
+};
+
+struct Place {
+  std::string bucket;
+  std::string key;
+  Extent extent{};
+
+  bool operator==(const Place&) const = default;
+};
+/// The object and the folder that a URL names; of the folder alone, if it ends with '/' or is a
+/// whole bucket.
+std::vector<Place> places_named(const s3wire::S3Url& url);
+
+/// What a key may do. A job's own key is `limited`: S3 only (and to ask who it is), in the places
+/// that are named.
+struct KeyPolicy {
+  bool limited = false;  ///< Not: everything, and the rest of this is not looked at.
+  std::vector<Place> reads;
+  std::vector<Place> writes;  ///< Do not imply reads.
+
+  bool operator==(const KeyPolicy&) const = default;
+};
+
+struct AccessKey {
+  std::string id;             ///< 3 to 128 letters, digits and '_'.
+  std::string secret;         ///< In no log.
+  std::string session_token;  ///< Empty: a lasting key. Else each request has to bring it.
+  std::optional<UnixMillis> expires;
+  KeyPolicy policy;
+  std::string owner;  ///< For whoever made it, say a job's name; means nothing here.
+};
+
+/// True if a bucket has an object `place.key`, or one in the folder of that name.
+using IsThere = std::function<bool(const Place& place)>;
+
+/// True if `key` may do `op`, which is no listing, to `name` of `bucket`; for what is about a
+/// bucket that is empty; a copy's source is a get_object of its own. `is_there` is asked for places
+/// to read with Extent::start alone.
+bool allowed(const AccessKey& key, s3wire::S3Op op, std::string_view bucket, std::string_view name,
+             const IsThere& is_there);
+
+/// What a key sees of a listing.
+enum class View {
+  nothing,  ///< It may not list.
+  named,    ///< ListQuery::named_only: the object and the folder that the prefix names.
+  all,
+};
+bool is_listing(s3wire::S3Op op);
+View view_of(const AccessKey& key, s3wire::S3Op op, std::string_view bucket,
+             std::string_view prefix, const IsThere& is_there);
+
+/// True if `key` may call an operation of a service other than S3; `service` by its name in
+/// credential scopes: "sagemaker", "ListTrainingJobs". A limited key may ask STS who it is, no
+/// more.
+bool allowed_call(const AccessKey& key, std::string_view service, std::string_view operation);
+
+class KeyRing {
+ public:
+  /// Takes the place of a key with the same id. Error: `invalid_input` for an id or a secret that
+  /// no client could sign with (empty, too long, characters that break the header).
+  Result<void> add(AccessKey key);
+  /// From now on unknown. False if it was.
+  bool revoke(std::string_view id);
+  /// Revokes all keys with this owner; how many. None of nobody ("").
+  std::size_t revoke_owned(std::string_view owner);
+  /// None if unknown. Keys that expired are found: the answer to them is another one.
+  std::shared_ptr<const AccessKey> find(std::string_view id) const;
+  std::vector<std::string> ids() const;
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, std::shared_ptr<const AccessKey>, std::less<>> keys_;
+};
+
+}  // namespace muster::access

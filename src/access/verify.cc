@@ -1,0 +1,227 @@
+#include "access/verify.h"
+
+#include <algorithm>
+#include <array>
+
+#include "access/canonical.h"
+#include "access/claim.h"
+#include "base/dates.h"
+#include "base/text.h"
+
+namespace muster::access {
+namespace {
+
+constexpr std::chrono::minutes skew_max{15};
+constexpr std::size_t derived_max = 1024;
+constexpr std::string_view empty_sha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+struct PayloadForm {
+  std::string_view text;
+  Payload payload;
+};
+constexpr std::array payload_forms = {
+    PayloadForm{aws::unsigned_payload, Payload::unsigned_},
+    PayloadForm{"STREAMING-UNSIGNED-PAYLOAD-TRAILER", Payload::chunked_unsigned_trailer},
+    PayloadForm{"STREAMING-AWS4-HMAC-SHA256-PAYLOAD", Payload::chunked_signed},
+    PayloadForm{"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER", Payload::chunked_signed_trailer},
+};
+
+bool is_x_amz(std::string_view name) {
+  constexpr std::string_view before = "x-amz-";
+  return name.size() > before.size() && same_letters(name.substr(0, before.size()), before);
+}
+
+bool is_named(std::string_view names, std::string_view name) {
+  while (!names.empty())
+    if (same_letters(next_name(names), name)) return true;
+  return false;
+}
+
+/// Host and all x-amz- headers have to be signed: else a signature would hold for another request.
+std::optional<Refused> check_signed_headers(const aws::RequestHead& head, const Claim& claim) {
+  std::string left_out;
+  if (!is_named(claim.signed_headers, "host")) left_out = "host";
+  for (const auto& [name, value] : head.headers)
+    if (is_x_amz(name) && !is_named(claim.signed_headers, name))
+      (left_out += left_out.empty() ? "" : ", ") += name;
+  if (left_out.empty()) return std::nullopt;
+  return Refused{AuthFailure::unsigned_headers, left_out, {{"HeadersNotSigned", left_out}}};
+}
+
+std::optional<Refused> check_time(const Claim& claim, UnixMillis now) {
+  const auto at = [&](AuthFailure failure) {
+    return Refused{failure,
+                   std::string(claim.time_text),
+                   {{"RequestTime", iso_date(claim.time)}, {"ServerTime", iso_date(now)}}};
+  };
+  if (claim.presigned) {
+    if (claim.time > now + skew_max) return at(AuthFailure::not_yet_valid);
+    if (claim.time + claim.expires >= now && claim.expires.count() > 0) return std::nullopt;
+    Refused refused = at(AuthFailure::expired);
+    refused.more = {{"X-Amz-Expires", std::to_string(claim.expires.count())},
+                    {"Expires", iso_date(claim.time + claim.expires)},
+                    {"ServerTime", iso_date(now)}};
+    return refused;
+  }
+  const auto apart = now > claim.time ? now - claim.time : claim.time - now;
+  if (apart <= skew_max) return std::nullopt;
+  Refused refused = at(AuthFailure::skewed);
+  refused.more.emplace_back("MaxAllowedSkewMilliseconds",
+                            std::to_string(UnixMillis(skew_max).count()));
+  return refused;
+}
+
+/// Sets what the signature says of the body; false if it says nothing that is known.
+bool set_payload(Verified& verified, std::string_view said) {
+  for (const PayloadForm& form : payload_forms) {
+    if (said != form.text) continue;
+    verified.payload = form.payload;
+    return true;
+  }
+  const auto is_digit = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  if (said.size() != 64 || !std::all_of(said.begin(), said.end(), is_digit)) return false;
+  verified.payload = Payload::hash;
+  verified.payload_hash = said;
+  for (char& c : verified.payload_hash)
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c + 32);
+  return true;
+}
+
+std::string canonical_request(const aws::RequestHead& head, const Claim& claim,
+                              std::string_view payload) {
+  std::string text;
+  text.reserve(1024);
+  (text += head.method) += '\n';
+  put_canonical_path(text, head.path(), claim.service == "s3");
+  text += '\n';
+  put_canonical_query(text, head.query(), claim.presigned ? "X-Amz-Signature" : "");
+  text += '\n';
+  put_canonical_headers(text, head, claim.signed_headers);
+  ((((text += '\n') += claim.signed_headers) += '\n') += payload);
+  return text;
+}
+
+aws::Sha256Bytes derived_key(const AccessKey& key, const Claim& claim) {
+  aws::Sha256Bytes bytes = aws::hmac_sha256("AWS4" + key.secret, claim.day);
+  for (const std::string_view part :
+       {claim.region, claim.service, std::string_view("aws4_request")})
+    bytes = aws::hmac_sha256(aws::view_of(bytes), part);
+  return bytes;
+}
+
+std::optional<Refused> check_scope(const Claim& claim, std::string_view service) {
+  if (!service.empty() && claim.service == service) return std::nullopt;
+  if (service != "s3")
+    return Refused{
+        AuthFailure::wrong_service,
+        "Credential should be scoped to correct service: '" + std::string(service) + "'.",
+        {}};
+  return Refused{
+      claim.presigned ? AuthFailure::malformed_query : AuthFailure::malformed_header,
+      "incorrect service \"" + to_utf8(claim.service) + "\". This endpoint belongs to \"s3\".",
+      {}};
+}
+
+/// `key` may be null: unknown.
+std::optional<Refused> check_key(const AccessKey* key, std::string_view id, std::string_view token,
+                                 UnixMillis now) {
+  if (key == nullptr)
+    return Refused{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", to_utf8(id)}}};
+  if (!aws::same_bytes(key->session_token, token)) return Refused{AuthFailure::bad_token, "", {}};
+  if (key->expires && *key->expires <= now) return Refused{AuthFailure::expired_token, "", {}};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<CheckedHead, Refused> Verifier::check_head(const aws::RequestHead& head,
+                                                        UnixMillis now,
+                                                        std::string_view service) const {
+  std::variant<Claim, Refused> read = read_claim(head);
+  if (auto* refused = std::get_if<Refused>(&read)) return std::move(*refused);
+  auto claim = std::make_shared<const Claim>(std::get<Claim>(std::move(read)));
+  if (std::optional<Refused> refused = check_scope(*claim, service)) return std::move(*refused);
+  std::shared_ptr<const AccessKey> key = keys_.find(claim->access_key);
+  if (std::optional<Refused> refused = check_key(key.get(), claim->access_key, claim->token, now))
+    return std::move(*refused);
+  if (std::optional<Refused> refused = check_time(*claim, now)) return std::move(*refused);
+  if (std::optional<Refused> refused = check_signed_headers(head, *claim))
+    return std::move(*refused);
+  return CheckedHead{std::move(key), std::move(claim)};
+}
+
+std::variant<Verified, Refused> Verifier::verify(const aws::RequestHead& head,
+                                                 const VerifyOptions& options) {
+  std::variant<CheckedHead, Refused> checked = check_head(head, options.now, options.service);
+  if (auto* refused = std::get_if<Refused>(&checked)) return std::move(*refused);
+  return check_signature(head, std::get<CheckedHead>(checked), options.body_sha256);
+}
+
+std::variant<Verified, Refused> Verifier::check_signature(const aws::RequestHead& head,
+                                                          const CheckedHead& checked,
+                                                          std::string_view body_sha256) {
+  const Claim& claim = *checked.claim;
+  const std::shared_ptr<const AccessKey>& key = checked.key;
+  if (keys_.find(claim.access_key) != key)
+    return Refused{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", key->id}}};
+  Verified verified;
+  std::string_view payload = body_sha256.empty() ? empty_sha256 : body_sha256;
+  if (claim.service == "s3") {
+    payload = claim.payload;
+    if (payload.empty() && claim.presigned) payload = aws::unsigned_payload;
+  }
+  if (!set_payload(verified, payload)) return Refused{AuthFailure::bad_payload_hash, "", {}};
+
+  const std::string canonical = canonical_request(head, claim, payload);
+  std::string prefix(claim.time_text);
+  (((prefix += '\n') += claim.scope) += '\n');
+  const std::string to_sign =
+      "AWS4-HMAC-SHA256\n" + prefix + hex(aws::view_of(aws::sha256(canonical)));
+  const std::optional<aws::Sha256Bytes> kept = kept_key(key, claim.credential);
+  const aws::Sha256Bytes signing_key = kept ? *kept : derived_key(*key, claim);
+  if (!aws::same_bytes(hex(aws::view_of(aws::hmac_sha256(aws::view_of(signing_key), to_sign))),
+                       claim.signature))
+    return Refused{AuthFailure::mismatch,
+                   "",
+                   {{"AWSAccessKeyId", std::string(claim.access_key)},
+                    {"StringToSign", to_sign},
+                    {"SignatureProvided", std::string(claim.signature)},
+                    {"CanonicalRequest", to_utf8(canonical)}}};
+  if (!kept) keep_key(key, claim.credential, signing_key);
+  verified.key = key;
+  verified.service = claim.service;
+  verified.region = claim.region;
+  verified.presigned = claim.presigned;
+  if (verified.payload == Payload::chunked_signed ||
+      verified.payload == Payload::chunked_signed_trailer)
+    verified.chunks = {signing_key, std::move(prefix), std::string(claim.signature)};
+  return verified;
+}
+
+std::optional<aws::Sha256Bytes> Verifier::kept_key(const std::shared_ptr<const AccessKey>& key,
+                                                   std::string_view id_and_scope) {
+  const std::unique_lock lock(mutex_);
+  const auto at = derived_.find(id_and_scope);
+  if (at == derived_.end()) return std::nullopt;
+  const std::weak_ptr<const AccessKey>& of = at->second.of;
+  if (of.owner_before(key) || key.owner_before(of)) return std::nullopt;
+  return at->second.key;
+}
+
+void Verifier::keep_key(const std::shared_ptr<const AccessKey>& key, std::string_view id_and_scope,
+                        const aws::Sha256Bytes& signing_key) {
+  const std::unique_lock lock(mutex_);
+  if (derived_.size() >= derived_max) derived_.clear();
+  derived_.insert_or_assign(std::string(id_and_scope), Derived{key, signing_key});
+}
+
+std::string claimed_service(const aws::RequestHead& head) {
+  const std::variant<Claim, Refused> claim = read_claim(head);
+  const Claim* read = std::get_if<Claim>(&claim);
+  return read ? std::string(read->service) : std::string();
+}
+
+}  // namespace muster::access

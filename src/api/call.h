@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nlohmann/json.hpp>  // Call holds one by value.
+#include <string>
+#include <variant>
+
+#include "base/json.h"
+
+namespace muster::api {
+
+/// One call of an AWS API, whatever protocol it came in.
+struct Call {
+  std::string service;     ///< As in the credential scope: "sagemaker", "logs", "monitoring", ...
+  std::string operation;   ///< "CreateTrainingJob"
+  Json input;              ///< An object; times in epoch seconds, whatever the protocol.
+  std::string access_key;  ///< Whose call it is; checked already.
+  /// Header amz-sdk-invocation-id: the same on every attempt of one call; empty where not sent.
+  std::string invocation = {};
+};
+
+/// What an AWS service answers to a call that it refuses.
+struct Refusal {
+  std::string code;     ///< "ValidationException"
+  std::string message;  ///< One line for a person.
+  int status = 400;     ///< HTTP's.
+
+  bool operator==(const Refusal&) const = default;
+};
+
+using Answer = std::variant<Json, Refusal>;
+
+}  // namespace muster::api

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "api/call.h"
+
+namespace muster::api {
+
+/// Bodies of AWS JSON 1.0 and 1.1. Pure.
+/// Source: smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html.
+
+/// An object; an empty body is an empty one. Code: SerializationException.
+std::variant<Json, Refusal> read_json(std::string_view body);
+
+/// {"__type": code, "message": ...}. Bytes that are not UTF-8 are replaced.
+std::string write_json_refusal(const Refusal& refusal);
+
+}  // namespace muster::api

@@ -1,0 +1,223 @@
+#include "api/protocol.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "api/cbor_protocol.h"
+#include "api/json_protocol.h"
+#include "api/model.h"
+#include "api/query_protocol.h"
+
+namespace muster::api {
+
+namespace {
+
+constexpr std::string_view rpc_v2_cbor = "rpc-v2-cbor";
+constexpr std::size_t name_bytes_max = 128;
+
+bool is_json(Protocol protocol) {
+  return protocol == Protocol::json_1_0 || protocol == Protocol::json_1_1;
+}
+
+bool is_form(const ApiRequest& request) {
+  return request.content_type.starts_with("application/x-www-form-urlencoded");
+}
+
+bool is_query(Protocol protocol) {
+  return protocol == Protocol::query || protocol == Protocol::ec2;
+}
+
+std::string_view target_prefix(const ApiRequest& request) {
+  const std::string_view target = request.target;
+  return target.substr(0, std::min(target.rfind('.'), target.size()));
+}
+
+/// "GraniteServiceVersion20100801" of "/service/GraniteServiceVersion20100801/operation/...".
+std::string_view cbor_service(std::string_view path) {
+  constexpr std::string_view prefix = "/service/";
+  if (!path.starts_with(prefix)) return {};
+  path.remove_prefix(prefix.size());
+  return path.substr(0, path.find('/'));
+}
+
+Protocol protocol_of(const ApiRequest& request) {
+  if (request.smithy_protocol == rpc_v2_cbor) return Protocol::cbor;
+  const Service* service = find_service(request.scope_service);
+  if (!request.target.empty() || request.content_type.starts_with("application/x-amz-json"))
+    return request.content_type.starts_with("application/x-amz-json-1.0") ? Protocol::json_1_0
+                                                                          : Protocol::json_1_1;
+  if (service != nullptr && service->style == Style::ec2) return Protocol::ec2;
+  if (service != nullptr && service->style == Style::query) return Protocol::query;
+  return is_form(request) || request.method == "GET" ? Protocol::query : Protocol::json_1_1;
+}
+
+/// Whose operation is asked for; null if none that muster serves.
+const Service* service_of(const ApiRequest& request, Protocol protocol) {
+  if (is_json(protocol)) return find_target(target_prefix(request));
+  if (protocol == Protocol::cbor)
+    if (const Service* service = find_target(cbor_service(request.path))) return service;
+  return find_service(request.scope_service);
+}
+
+std::string operation_of(const ApiRequest& request, Protocol protocol, std::string_view form) {
+  if (is_query(protocol)) return query_action(form);
+  if (protocol == Protocol::cbor) return std::string(cbor_operation(request.path));
+  const std::size_t dot = request.target.rfind('.');
+  return dot == std::string::npos ? request.target : request.target.substr(dot + 1);
+}
+
+Refusal unknown_operation(Protocol protocol, const std::string& operation) {
+  const std::string name = operation.substr(0, name_bytes_max);
+  if (is_query(protocol))
+    return {"InvalidAction", name.empty() ? "No Action is given."
+                                          : "The action " + name + " is not one of this service."};
+  return {"UnknownOperationException",
+          name.empty() ? "No operation is named." : "The operation " + name + " is not known."};
+}
+
+Refusal wrong_scope(Protocol protocol, const Service& service) {
+  const std::string text =
+      "Credential should be scoped to correct service: '" + std::string(service.name) + "'.";
+  if (is_query(protocol)) return {"SignatureDoesNotMatch", text, 403};
+  return {"InvalidSignatureException", text};
+}
+
+/// Takes members that are null out of the structures that the model knows.
+void drop_nulls(const Service& service, const Shape& shape, Json& value) {
+  if (shape.kind == Kind::structure && value.is_object()) {
+    for (const Member& member : service.members_of(shape)) {
+      const auto found = value.find(member.name);
+      if (found == value.end()) continue;
+      if (found->is_null())
+        value.erase(found);
+      else
+        drop_nulls(service, service.shapes[member.shape], *found);
+    }
+  } else if (shape.kind == Kind::list && value.is_array()) {
+    const Shape& element = service.shapes[service.members_of(shape)[0].shape];
+    for (Json& each : value) drop_nulls(service, element, each);
+  }
+}
+
+std::variant<Json, Refusal> read_input(Protocol protocol, const Service& service,
+                                       const Operation& operation, std::string_view body) {
+  if (is_query(protocol)) return read_query(service, operation, body);
+  return protocol == Protocol::cbor ? read_cbor(body) : read_json(body);
+}
+
+std::string written(const Reply& reply, const Json& output) {
+  if (is_json(reply.protocol)) return to_text(output);
+  const Service* service = find_service(reply.service);
+  const Operation* operation = service ? find_operation(*service, reply.operation) : nullptr;
+  CHECK_THAT(operation != nullptr, "an answer to an operation that is not in the model");
+  if (reply.protocol == Protocol::cbor) return write_cbor(*service, *operation, output);
+  return write_query(*service, *operation, output, reply.request_id);
+}
+
+std::string written(const Reply& reply, const Refusal& refusal) {
+  switch (reply.protocol) {
+    case Protocol::cbor:
+      return write_cbor_refusal(refusal);
+    case Protocol::query:
+      return write_query_refusal(find_service(reply.service), refusal, reply.request_id);
+    case Protocol::ec2:
+      return write_ec2_refusal(refusal, reply.request_id);
+    default:
+      return write_json_refusal(refusal);
+  }
+}
+
+std::string_view content_type(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::json_1_0:
+      return "application/x-amz-json-1.0";
+    case Protocol::json_1_1:
+      return "application/x-amz-json-1.1";
+    case Protocol::cbor:
+      return "application/cbor";
+    default:
+      return "text/xml;charset=UTF-8";
+  }
+}
+
+}  // namespace
+
+Refusal body_too_large() {
+  return {"RequestEntityTooLargeException",
+          "The body is larger than " + std::to_string(api_body_bytes_max) + " bytes.", 413};
+}
+
+ApiRequest api_request(const aws::RequestHead& head) {
+  const auto text = [&](std::string_view name) {
+    return std::string(head.header(name).value_or(std::string_view()));
+  };
+  return {.method = std::string(head.method),
+          .path = std::string(head.path()),
+          .query = std::string(head.query()),
+          .target = text("x-amz-target"),
+          .content_type = text("content-type"),
+          .smithy_protocol = text("smithy-protocol"),
+          .query_mode = text("x-amzn-query-mode"),
+          .invocation = text("amz-sdk-invocation-id")};
+}
+
+bool is_api_request(const ApiRequest& request) {
+  if (!request.scope_service.empty()) return !request.scope_service.starts_with("s3");
+  return !request.target.empty() || request.smithy_protocol == rpc_v2_cbor ||
+         request.content_type.starts_with("application/x-amz-json") ||
+         (is_form(request) && request.method == "POST" && request.path == "/");
+}
+
+Reply reply_for(const ApiRequest& request, std::string request_id) {
+  Reply reply{.protocol = protocol_of(request), .request_id = std::move(request_id)};
+  if (const Service* service = service_of(request, reply.protocol))
+    reply.service = std::string(service->name);
+  reply.query_errors = request.query_mode == "true" && !is_query(reply.protocol);
+  return reply;
+}
+
+ApiCall read_call(const ApiRequest& request, std::string_view body, std::string request_id) {
+  Reply reply = reply_for(request, std::move(request_id));
+  const Protocol protocol = reply.protocol;
+  const std::string_view form = request.method == "GET" ? std::string_view(request.query) : body;
+  const std::string name = operation_of(request, protocol, form);
+  const Service* service = service_of(request, protocol);
+  const Operation* operation = service ? find_operation(*service, name) : nullptr;
+  if (operation == nullptr) return {std::move(reply), unknown_operation(protocol, name)};
+  reply.operation = name;
+  if (request.scope_service != service->name)
+    return {std::move(reply), wrong_scope(protocol, *service)};
+  std::variant<Json, Refusal> input = read_input(protocol, *service, *operation, form);
+  if (const Refusal* refusal = std::get_if<Refusal>(&input)) return {std::move(reply), *refusal};
+  Call call{.service = std::string(service->name),
+            .operation = name,
+            .input = std::get<Json>(std::move(input)),
+            .access_key = request.access_key,
+            .invocation = request.invocation};
+  if (operation->input != no_shape)
+    drop_nulls(*service, service->shapes[operation->input], call.input);
+  return {std::move(reply), std::move(call)};
+}
+
+ApiAnswer write_answer(const Reply& reply, const Answer& answer) {
+  ApiAnswer written_answer;
+  auto& headers = written_answer.headers;
+  headers.emplace_back("Content-Type", content_type(reply.protocol));
+  headers.emplace_back("x-amzn-RequestId", reply.request_id);
+  if (reply.protocol == Protocol::cbor) headers.emplace_back("smithy-protocol", rpc_v2_cbor);
+  if (const Json* output = std::get_if<Json>(&answer)) {
+    const bool empty = output->is_null();
+    written_answer.body = written(reply, empty ? Json::object() : *output);
+    return written_answer;
+  }
+  const Refusal& refusal = std::get<Refusal>(answer);
+  written_answer.status = refusal.status;
+  if (is_json(reply.protocol)) headers.emplace_back("x-amzn-ErrorType", refusal.code);
+  if (reply.query_errors)
+    headers.emplace_back("x-amzn-query-error",
+                         refusal.code + (refusal.status < 500 ? ";Sender" : ";Receiver"));
+  written_answer.body = written(reply, refusal);
+  return written_answer;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,303 @@
+#include "api/protocol.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/cbor_protocol.h"
+#include "api/json_protocol.h"
+#include "api/times.h"
+
+namespace muster::api {
+
+namespace {
+
+constexpr std::string_view form_type = "application/x-www-form-urlencoded; charset=utf-8";
+
+ApiRequest json_request(std::string target, std::string scope = "sagemaker") {
+  return {.method = "POST",
+          .path = "/",
+          .target = std::move(target),
+          .content_type = "application/x-amz-json-1.1",
+          .scope_service = std::move(scope)};
+}
+
+ApiRequest form_request(std::string service) {
+  return {.method = "POST",
+          .path = "/",
+          .content_type = std::string(form_type),
+          .scope_service = std::move(service),
+          .access_key = "AK"};
+}
+
+Call call_of(const ApiRequest& request, std::string_view body) {
+  ApiCall read = read_call(request, body, "id");
+  const Refusal* refusal = std::get_if<Refusal>(&read.call);
+  REQUIRE_MESSAGE(refusal == nullptr, (refusal ? refusal->message : ""));
+  return std::get<Call>(std::move(read.call));
+}
+
+Refusal refusal_of(const ApiRequest& request, std::string_view body) {
+  ApiCall read = read_call(request, body, "id");
+  REQUIRE(std::holds_alternative<Refusal>(read.call));
+  return std::get<Refusal>(std::move(read.call));
+}
+
+std::string header(const ApiAnswer& answer, std::string_view name) {
+  for (const auto& [key, value] : answer.headers)
+    if (key == name) return value;
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("protocol: a JSON call is its target and its body, nulls taken out where AWS has none") {
+  ApiRequest request = json_request("SageMaker.CreateTrainingJob");
+  request.access_key = "AK";
+  request.invocation = "5f1c";
+  const Call call = call_of(request, R"({"TrainingJobName":"a","RoleArn":null,
+    "Unknown":{"x":null},"Tags":[{"Key":"k","Value":null}],"HyperParameters":{"h":null}})");
+  CHECK(call.service == "sagemaker");
+  CHECK(call.operation == "CreateTrainingJob");
+  CHECK(call.access_key == "AK");
+  CHECK(call.invocation == "5f1c");
+  CHECK(to_text(call.input) == R"({"HyperParameters":{"h":null},"Tags":[{"Key":"k"}],)"
+                               R"("TrainingJobName":"a","Unknown":{"x":null}})");
+  CHECK(call_of(json_request("Logs_20140328.DescribeLogGroups", "logs"), "").input ==
+        Json::object());
+  CHECK(call_of(json_request("GraniteServiceVersion20100801.ListMetrics", "monitoring"), "{}")
+            .service == "monitoring");
+}
+
+TEST_CASE("protocol: what the protocols read of a request's head") {
+  const aws::HeaderView headers[] = {
+      {"x-amz-target", "SageMaker.ListTags"}, {"CONTENT-TYPE", "application/x-amz-json-1.1"},
+      {"Smithy-Protocol", "rpc-v2-cbor"},     {"X-Amzn-Query-Mode", "true"},
+      {"Amz-Sdk-Invocation-Id", "5f1c"},
+  };
+  const ApiRequest request = api_request({"POST", "/a?b=c&d", headers});
+  CHECK(request.method == "POST");
+  CHECK(request.path == "/a");
+  CHECK(request.query == "b=c&d");
+  CHECK(request.target == "SageMaker.ListTags");
+  CHECK(request.content_type == "application/x-amz-json-1.1");
+  CHECK(request.smithy_protocol == "rpc-v2-cbor");
+  CHECK(request.query_mode == "true");
+  CHECK(request.invocation == "5f1c");
+  CHECK(request.scope_service.empty());
+  CHECK(body_too_large().status == 413);
+}
+
+TEST_CASE("protocol: JSON that is none, or no structure, is refused before it costs anything") {
+  const std::string deep(100'000, '[');
+  const std::string deep_in_text = R"({"TrainingJobName": ")" + deep + R"("})";
+  const std::string cases[] = {
+      "{",  "[]", "7",   "\"a\"",         "null",     "{\"a\":1,}",
+      deep, "{}", "{}x", "{\"a\":1e999}", "\xff\xfe", "{\"a\":\"\xc3\"}",
+  };
+  for (const std::string& body : cases) {
+    CAPTURE(body.substr(0, 20));
+    if (body == "{}") continue;
+    const Refusal refusal = refusal_of(json_request("SageMaker.ListTrainingJobs"), body);
+    CHECK(refusal.code == "SerializationException");
+    CHECK(refusal.status == 400);
+  }
+  CHECK(call_of(json_request("SageMaker.ListTrainingJobs"), deep_in_text).input.size() == 1);
+}
+
+TEST_CASE("protocol: an operation that is not served is refused by its name") {
+  CHECK(refusal_of(json_request("SageMaker.CreateModel"), "{}") ==
+        Refusal{"UnknownOperationException", "The operation CreateModel is not known."});
+  CHECK(refusal_of(json_request("DynamoDB_20120810.ListTables"), "{").code ==
+        "UnknownOperationException");
+  CHECK(refusal_of(json_request(""), "{}").message == "No operation is named.");
+  CHECK(refusal_of(form_request("sts"), "Action=AssumeRole&Version=2011-06-15") ==
+        Refusal{"InvalidAction", "The action AssumeRole is not one of this service."});
+  CHECK(refusal_of(form_request("lambda"), "Action=GetRole").code == "InvalidAction");
+  CHECK(refusal_of(form_request("ec2"), "").code == "InvalidAction");
+}
+
+TEST_CASE("protocol: a signature for another service does not do") {
+  for (const char* scope : {"logs", "sts", "sagemake", "SageMaker", ""}) {
+    CAPTURE(scope);
+    CHECK(refusal_of(json_request("SageMaker.ListTrainingJobs", scope), "{}") ==
+          Refusal{"InvalidSignatureException",
+                  "Credential should be scoped to correct service: 'sagemaker'."});
+  }
+}
+
+TEST_CASE("protocol: S3's requests are told from an API's") {
+  CHECK(!is_api_request({.method = "GET", .path = "/bucket/key"}));
+  CHECK(!is_api_request({.method = "PUT", .path = "/b/k", .scope_service = "s3"}));
+  CHECK(!is_api_request({.method = "PUT", .target = "SageMaker.X", .scope_service = "s3"}));
+  const std::string form(form_type);
+  CHECK(!is_api_request({.method = "POST", .path = "/bucket", .content_type = form}));
+  CHECK(is_api_request({.method = "POST", .path = "/", .content_type = form}));
+  CHECK(is_api_request(json_request("SageMaker.X")));
+  CHECK(is_api_request(json_request("SageMaker.X", "")));
+  CHECK(is_api_request(form_request("sts")));
+  CHECK(is_api_request({.method = "POST", .smithy_protocol = "rpc-v2-cbor"}));
+  CHECK(is_api_request({.method = "GET", .path = "/", .scope_service = "lambda"}));
+}
+
+TEST_CASE("protocol: Query's fields become lists, maps and numbers by the model") {
+  const Call call = call_of(form_request("iam"),
+                            "Action=SimulatePrincipalPolicy&Version=2010-05-08&PolicySourceArn="
+                            "arn%3Aaws%3Aiam%3A%3A0%3Arole%2Fx+y&ActionNames.member.2=b&"
+                            "ActionNames.member.1=a&ActionNames.member.10=c&MaxItems=7&"
+                            "ContextEntries.member.1.ContextKeyValues.member.1=v&ResourceArns=&"
+                            "New.Thing=1&Other=x");
+  CHECK(to_text(call.input) ==
+        R"({"ActionNames":["a","b","c"],"ContextEntries":[{"ContextKeyValues":["v"]}],)"
+        R"("MaxItems":7,"New":{"Thing":"1"},"Other":"x",)"
+        R"("PolicySourceArn":"arn:aws:iam::0:role/x y","ResourceArns":[]})");
+  const Call subnets = call_of(form_request("ec2"),
+                               "Action=DescribeSubnets&SubnetId.1=a&SubnetId.2=b&Filter.1.Name=n&"
+                               "Filter.1.Value.1=v&DryRun=true&MaxResults=5");
+  CHECK(to_text(subnets.input) ==
+        R"({"DryRun":true,"Filters":[{"Name":"n","Values":["v"]}],"MaxResults":5,)"
+        R"("SubnetIds":["a","b"]})");
+  ApiRequest get = form_request("monitoring");
+  get.method = "GET";
+  get.query =
+      "Action=GetMetricStatistics&StartTime=2026-11-21T13:00:00Z&EndTime=1795266000.5&Period=60&"
+      "Dimensions.member.1.Name=n&Dimensions.member.1.Value=v";
+  CHECK(to_text(call_of(get, "").input) ==
+        R"({"Dimensions":[{"Name":"n","Value":"v"}],"EndTime":1795266000.5,"Period":60,)"
+        R"("StartTime":1795266000.0})");
+}
+
+TEST_CASE("protocol: fields that cannot be what they are called are refused") {
+  const std::string action = "Action=SimulatePrincipalPolicy&";
+  std::string many = action;
+  for (int i = 0; i < 20'000; ++i) many += "ActionNames.member.1=a&";
+  std::string deep = action + "a";
+  for (int i = 0; i < 10'000; ++i) deep += ".a";
+  const std::string cases[] = {
+      action + "MaxItems=seven",
+      action + "MaxItems=",
+      action + "MaxItems=9999999999999999999999",
+      action + "MaxItems.member.1=7",
+      action + "ActionNames=a",
+      action + "ActionNames.member.0=a",
+      action + "ActionNames.member.x=a",
+      action + "ActionNames.member.1.x=a",
+      action + "ContextEntries.member.1=x",
+      action + "PolicySourceArn=%ff",
+      action + "PolicySourceArn=%zz",
+      many,
+      deep,
+  };
+  for (const std::string& body : cases) {
+    CAPTURE(body.substr(0, 60));
+    CHECK(refusal_of(form_request("iam"), body).code == "MalformedInput");
+  }
+}
+
+TEST_CASE("protocol: Query's answers are XML that any name can stand in") {
+  const Reply reply{Protocol::query, "iam", "GetRole", "id-1"};
+  const ApiAnswer answer = write_answer(reply, Json{{"Role",
+                                                     {{"RoleName", "a<b>&\x01\r"},
+                                                      {"Arn", "arn"},
+                                                      {"CreateDate", 1795266000.25},
+                                                      {"MaxSessionDuration", 3600},
+                                                      {"Unknown", "left out"}}}});
+  CHECK(answer.status == 200);
+  CHECK(header(answer, "Content-Type") == "text/xml;charset=UTF-8");
+  CHECK(answer.body ==
+        "<GetRoleResponse xmlns=\"https://iam.amazonaws.com/doc/2010-05-08/\"><GetRoleResult><Role>"
+        "<RoleName>a&lt;b&gt;&amp;\xEF\xBF\xBD&#13;</RoleName><Arn>arn</Arn>"
+        "<CreateDate>2026-11-21T13:00:00.250Z</CreateDate>"
+        "<MaxSessionDuration>3600</MaxSessionDuration></Role></GetRoleResult><ResponseMetadata>"
+        "<RequestId>id-1</RequestId></ResponseMetadata></GetRoleResponse>\n");
+  const ApiAnswer subnets = write_answer({Protocol::ec2, "ec2", "DescribeSubnets", "id-2"},
+                                         Json{{"Subnets", {{{"SubnetId", "s"}}}}});
+  CHECK(subnets.body ==
+        "<DescribeSubnetsResponse xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15\"><requestId>"
+        "id-2</requestId><subnetSet><item><subnetId>s</subnetId></item></subnetSet>"
+        "</DescribeSubnetsResponse>\n");
+}
+
+TEST_CASE("protocol: a refusal is told in the protocol of the call") {
+  const Refusal refusal{"Code", "why <so>", 400};
+  const Reply json{Protocol::json_1_1, "sagemaker", "ListTags", "id"};
+  CHECK(write_answer(json, refusal).body == R"({"__type":"Code","message":"why <so>"})");
+  CHECK(header(write_answer(json, refusal), "x-amzn-ErrorType") == "Code");
+  CHECK(header(write_answer(json, refusal), "x-amzn-RequestId") == "id");
+  const ApiAnswer query = write_answer({Protocol::query, "", "", "id"}, refusal);
+  CHECK(query.status == 400);
+  CHECK(query.body ==
+        "<ErrorResponse><Error><Type>Sender</Type><Code>Code</Code><Message>why &lt;so&gt;"
+        "</Message></Error><RequestId>id</RequestId></ErrorResponse>\n");
+  CHECK(write_answer({Protocol::ec2, "ec2", "", "id"}, refusal).body ==
+        "<Response><Errors><Error><Code>Code</Code><Message>why &lt;so&gt;</Message></Error>"
+        "</Errors><RequestID>id</RequestID></Response>\n");
+  const Reply mode{Protocol::json_1_0, "monitoring", "GetMetricData", "id", true};
+  CHECK(header(write_answer(mode, refusal), "x-amzn-query-error") == "Code;Sender");
+  CHECK(header(write_answer(mode, Refusal{"C", "", 500}), "x-amzn-query-error") == "C;Receiver");
+  const ApiAnswer cbor = write_answer({Protocol::cbor, "monitoring", "ListMetrics", "id"}, refusal);
+  CHECK(header(cbor, "smithy-protocol") == "rpc-v2-cbor");
+  CHECK(std::get<Json>(read_cbor(cbor.body)) == Json{{"__type", "Code"}, {"message", "why <so>"}});
+}
+
+TEST_CASE("protocol: what is refused before its body was read is refused in its protocol too") {
+  CHECK(reply_for(json_request("SageMaker.X"), "i").protocol == Protocol::json_1_1);
+  CHECK(reply_for(form_request("sts"), "i").protocol == Protocol::query);
+  CHECK(reply_for(form_request("ec2"), "i").protocol == Protocol::ec2);
+  CHECK(reply_for(form_request("monitoring"), "i").protocol == Protocol::query);
+  CHECK(reply_for({.method = "POST", .scope_service = "logs"}, "i").protocol == Protocol::json_1_1);
+  ApiRequest cbor{.method = "POST",
+                  .path = "/service/GraniteServiceVersion20100801/operation/ListMetrics",
+                  .smithy_protocol = "rpc-v2-cbor"};
+  CHECK(reply_for(cbor, "i").protocol == Protocol::cbor);
+  CHECK(reply_for(cbor, "i").service == "monitoring");
+  ApiRequest old = json_request("GraniteServiceVersion20100801.ListMetrics");
+  old.content_type = "application/x-amz-json-1.0";
+  old.query_mode = "true";
+  CHECK(reply_for(old, "i").protocol == Protocol::json_1_0);
+  CHECK(reply_for(old, "i").query_errors);
+}
+
+TEST_CASE("protocol: an answer with nothing in it is an empty structure") {
+  const Reply reply{Protocol::json_1_1, "sagemaker", "StopTrainingJob", "id"};
+  CHECK(write_answer(reply, Json()).body == "{}");
+  CHECK(write_answer(reply, Json::object()).body == "{}");
+  CHECK(write_answer({Protocol::query, "sts", "GetCallerIdentity", "i"}, Json())
+            .body.find("<GetCallerIdentityResult></GetCallerIdentityResult>") != std::string::npos);
+}
+
+TEST_CASE("times: ISO 8601 in and out") {
+  struct {
+    const char* text;
+    double seconds;
+    const char* written;
+  } const cases[] = {
+      {"1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00Z"},
+      {"2026-11-21T13:00:00Z", 1795266000, "2026-11-21T13:00:00Z"},
+      {"2026-11-21T14:00:00+01:00", 1795266000, "2026-11-21T13:00:00Z"},
+      {"2026-11-21T05:00:00.250-0800", 1795266000.25, "2026-11-21T13:00:00.250Z"},
+      {"2026-11-21T13:00:00", 1795266000, "2026-11-21T13:00:00Z"},
+      {"2026-11-21", 1795219200, "2026-11-21T00:00:00Z"},
+      {"1969-12-31T23:59:59.5Z", -0.5, "1969-12-31T23:59:59.500Z"},
+      {"2024-02-29T00:00:00Z", 1709164800, "2024-02-29T00:00:00Z"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const std::optional<double> seconds = parse_iso8601(c.text);
+    REQUIRE(seconds);
+    CHECK(*seconds == c.seconds);
+    CHECK(iso8601(*seconds) == c.written);
+  }
+  for (const char* text :
+       {"", "2026", "2026-13-01", "2026-02-30", "2026-11-21T", "2026-11-21T24:00:00Z",
+        "2026-11-21T13:00Z", "2026-11-21T13:00:00.Z", "2026-11-21T13:00:00ZZ",
+        "2026-11-21T13:00:00+1", "tomorrow", "2026-11-21T13:00:00.1234567890Z"}) {
+    CAPTURE(text);
+    CHECK(!parse_iso8601(text));
+  }
+  CHECK(iso8601(1e300) == "9999-12-31T23:59:59Z");
+  CHECK(iso8601(-1e300) == "0000-01-01T00:00:00Z");
+  CHECK(iso8601(std::nan("")) == "0000-01-01T00:00:00Z");
+}
+
+}  // namespace muster::api

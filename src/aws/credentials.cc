@@ -1,0 +1,219 @@
+#include "aws/credentials.h"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "loop/wait.h"
+
+namespace muster::aws {
+namespace {
+
+constexpr std::size_t answer_bytes_max = 64u << 10;
+constexpr auto renew_before = std::chrono::minutes(5);
+constexpr int fetch_tries = 3;
+constexpr auto fetch_max = std::chrono::seconds(10);
+
+std::string value_of(const Env& env, const std::string& name) {
+  const auto at = env.find(name);
+  return at == env.end() ? "" : at->second;
+}
+
+/// Hosts that may be asked without TLS: this machine, ECS, EKS.
+bool may_be_plain(const std::string& host) {
+  static const std::set<std::string> hosts = {"localhost",     "127.0.0.1",      "::1",
+                                              "169.254.170.2", "169.254.170.23", "fd00:ec2::23"};
+  return hosts.contains(host);
+}
+
+Result<std::optional<CredentialsEndpoint>> endpoint_in(const Env& env) {
+  const std::string relative = value_of(env, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  const std::string full = value_of(env, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  if (relative.empty() && full.empty()) return std::optional<CredentialsEndpoint>();
+  const std::string name = relative.empty() ? "AWS_CONTAINER_CREDENTIALS_FULL_URI"
+                                            : "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
+  if (!relative.empty() && !relative.starts_with('/'))
+    return fail(Errc::invalid_input, name + ": want a path that begins with /");
+  Result<loop::HttpUrl> url =
+      loop::parse_http_url(relative.empty() ? full : "http://169.254.170.2" + relative);
+  if (!url) return url.error().in(name);
+  if (!url->origin.tls && !may_be_plain(url->origin.host))
+    return fail(Errc::invalid_input,
+                name + ": http goes to this machine, 169.254.170.2 or .23 only; want https");
+  CredentialsEndpoint endpoint{*std::move(url), value_of(env, "AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+                               value_of(env, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")};
+  return std::optional<CredentialsEndpoint>(std::move(endpoint));
+}
+
+std::optional<CredentialsFile> file_in(const Env& env) {
+  std::string path = value_of(env, "AWS_SHARED_CREDENTIALS_FILE");
+  const std::string home = value_of(env, "HOME");
+  if (path.empty() && !home.empty()) path = home + "/.aws/credentials";
+  if (path.starts_with("~/") && !home.empty()) path = home + path.substr(1);
+  if (path.empty()) return std::nullopt;
+  const std::string profile = value_of(env, "AWS_PROFILE");
+  return CredentialsFile{path, profile.empty() ? "default" : profile, !profile.empty()};
+}
+
+/// "[ name ]" gives "name".
+std::optional<std::string> section_of(const std::string& line) {
+  if (!line.starts_with('[') || line.find(']') == std::string::npos) return std::nullopt;
+  return trim(std::string_view(line).substr(1, line.find(']') - 1));
+}
+
+std::string text_at(const Json& json, const char* name) {
+  const auto at = json.find(name);
+  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+Result<CredentialSources> credential_sources(const Env& env) {
+  CredentialSources sources;
+  const std::string access = value_of(env, "AWS_ACCESS_KEY_ID");
+  const std::string secret = value_of(env, "AWS_SECRET_ACCESS_KEY");
+  if (access.empty() != secret.empty())
+    return fail(Errc::invalid_input,
+                access.empty()
+                    ? "AWS_SECRET_ACCESS_KEY is set and AWS_ACCESS_KEY_ID is not: want both"
+                    : "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not: want both");
+  if (!access.empty())
+    sources.variables = {trim(access), trim(secret), trim(value_of(env, "AWS_SESSION_TOKEN"))};
+  sources.file = file_in(env);
+  sources.endpoint = TRY(endpoint_in(env));
+  return sources;
+}
+
+Result<std::optional<Credentials>> credentials_in(std::string_view text,
+                                                  const std::string& profile) {
+  bool inside = false;
+  Credentials found;
+  for (const std::string& raw : split(text, '\n')) {
+    const std::string line = trim(raw);
+    if (line.empty() || line.starts_with('#') || line.starts_with(';')) continue;
+    if (const std::optional<std::string> section = section_of(line)) {
+      inside = *section == profile;
+      continue;
+    }
+    const std::size_t equals = line.find_first_of("=:");
+    if (!inside || equals == std::string::npos) continue;
+    const std::string name = lower_case(trim(std::string_view(line).substr(0, equals)));
+    const std::string value = trim(std::string_view(line).substr(equals + 1));
+    if (name == "aws_access_key_id") found.access_key = value;
+    if (name == "aws_secret_access_key") found.secret_key = value;
+    if (name == "aws_session_token") found.session_token = value;
+  }
+  if (found.access_key.empty() && found.secret_key.empty()) return std::optional<Credentials>();
+  if (found.access_key.empty() || found.secret_key.empty())
+    return fail(Errc::invalid_input, "profile " + profile +
+                                         ": want both aws_access_key_id and "
+                                         "aws_secret_access_key");
+  return std::optional<Credentials>(std::move(found));
+}
+
+std::optional<UnixMillis> parse_utc(std::string_view text) {
+  if (text.size() < 20 || text.size() > 40 || text.back() != 'Z') return std::nullopt;
+  std::tm parts{};
+  const std::string whole(text);
+  const char* end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (end == nullptr || (*end != 'Z' && *end != '.')) return std::nullopt;
+  const std::time_t seconds = ::timegm(&parts);
+  return std::chrono::duration_cast<UnixMillis>(std::chrono::seconds(seconds));
+}
+
+Result<FetchedCredentials> credentials_from_json(std::string_view text) {
+  Result<Json> json = parse_json(text);
+  if (!json || !json->is_object())
+    return fail(Errc::protocol, "the credentials endpoint's answer is no JSON object");
+  FetchedCredentials fetched;
+  fetched.credentials = {text_at(*json, "AccessKeyId"), text_at(*json, "SecretAccessKey"),
+                         text_at(*json, "Token")};
+  if (fetched.credentials.access_key.empty() || fetched.credentials.secret_key.empty())
+    return fail(Errc::protocol,
+                "the credentials endpoint's answer has no AccessKeyId or no SecretAccessKey");
+  fetched.expires = parse_utc(text_at(*json, "Expiration"));
+  return fetched;
+}
+
+CredentialProvider::CredentialProvider(loop::Loop& loop, CredentialSources sources,
+                                       std::string ca_roots)
+    : loop_(loop),
+      sources_(std::move(sources)),
+      http_(loop, {.connect_max = std::chrono::seconds(2),
+                   .idle_max = std::chrono::seconds(5),
+                   .ca_roots = std::move(ca_roots)}) {}
+
+loop::Task<Result<Credentials>> CredentialProvider::get() {
+  if (sources_.variables) {
+    origin_ = "AWS_ACCESS_KEY_ID";
+    co_return *sources_.variables;
+  }
+  if (sources_.file) {
+    const CredentialsFile& file = *sources_.file;
+    origin_ = file.path + " [" + file.profile + "]";
+    const Result<std::string> text = read_file(file.path, 1u << 20);
+    if (!text && text.error().code != Errc::not_found) co_return text.error();
+    Result<std::optional<Credentials>> found =
+        credentials_in(text ? *text : std::string(), file.profile);
+    if (!found) co_return found.error().in(file.path);
+    if (found->has_value()) co_return **found;
+    if (file.named)
+      co_return fail(Errc::denied, "no credentials: " + file.path + " has no profile " +
+                                       file.profile + ", which AWS_PROFILE names");
+  }
+  if (!sources_.endpoint) {
+    std::string looked = "no credentials: AWS_ACCESS_KEY_ID is not set";
+    if (sources_.file) looked += ", " + sources_.file->path + " has no profile default";
+    co_return fail(Errc::denied,
+                   looked + ", no AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set");
+  }
+  origin_ = "the container's credentials endpoint";
+  if (cached_ && (!cached_->expires || *cached_->expires - renew_before > wall_time()))
+    co_return cached_->credentials;
+  Result<FetchedCredentials> fetched = fail(Errc::closed, "");
+  loop::Timer pause(loop_);
+  for (int i = 0; i < fetch_tries; ++i) {
+    if (i > 0) co_await pause.after(std::chrono::milliseconds(200 << i));
+    fetched = co_await fetch(*sources_.endpoint);
+    if (fetched || fetched.error().code == Errc::denied) break;
+  }
+  // Until they have expired the old ones do.
+  if (!fetched && cached_ && cached_->expires && *cached_->expires > wall_time())
+    co_return cached_->credentials;
+  if (!fetched) co_return fetched.error().in("no credentials: the container's endpoint");
+  cached_ = *fetched;
+  co_return cached_->credentials;
+}
+
+loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndpoint endpoint) {
+  loop::HttpRequest request;
+  request.target = endpoint.url.target;
+  request.deadline = Clock::now() + fetch_max;
+  request.headers.emplace_back("Accept", "application/json");
+  if (!endpoint.token_file.empty()) {
+    const Result<std::string> token = read_file(endpoint.token_file, answer_bytes_max);
+    if (!token) co_return fail(Errc::denied, token.error().text);
+    endpoint.token = trim(*token);
+  }
+  if (!endpoint.token.empty()) request.headers.emplace_back("Authorization", endpoint.token);
+  auto answer = std::make_shared<std::string>();
+  const loop::HttpOnBody collect = [answer](const loop::HttpHead&,
+                                            std::string_view bytes) -> Result<void> {
+    *answer += bytes;
+    if (answer->size() > answer_bytes_max) return fail(Errc::protocol, "its answer is too long");
+    return {};
+  };
+  Result<loop::HttpHead> head =
+      co_await http_.exchange(endpoint.url.origin, std::move(request), collect);
+  if (!head) co_return head.error();
+  if (head->status != 200)
+    co_return fail(head->status / 100 == 4 && head->status != 429 ? Errc::denied : Errc::closed,
+                   "it answered " + std::to_string(head->status));
+  co_return credentials_from_json(*answer);
+}
+
+}  // namespace muster::aws

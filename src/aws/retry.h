@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "aws/xml.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "loop/http.h"
+
+namespace muster::aws {
+
+/// Whether and when a call is made again.
+
+/// The server may do better next time: 5xx, 429, and the codes that say "slow down" or "expired
+/// meanwhile".
+bool worth_another_try(int status, const std::string& code);
+/// The call never got a whole answer, for a reason that may pass.
+bool worth_another_try(const Error& error);
+
+/// Between half of and the whole of `first * 2^failures`, at most `most`. `failures` from 0;
+/// `chance` in [0, 1).
+Duration pause_before_try(int failures, Duration first, Duration most, double chance);
+/// Retry-After in seconds; none for a date or nonsense.
+std::optional<Duration> retry_after(const loop::HttpHead& head);
+struct RetryOptions {
+  int tries_max = 5;                                      ///< In a row without headway; >= 1.
+  Duration pause_first = std::chrono::milliseconds(200);  ///< Doubles, with jitter.
+  Duration pause_max = std::chrono::seconds(20);          ///< Caps Retry-After too.
+};
+
+/// Counts the tries of one call and waits between them.
+class Tries {
+ public:
+  /// `what` begins each warning: the object's URL.
+  Tries(loop::Loop& loop, RetryOptions options, const Log& log, std::string what);
+  /// Waits for the next try; false if there is none. `wanted`: the server's Retry-After.
+  loop::Task<bool> again(Error why, std::optional<Duration> wanted);
+  /// Something was achieved: failures are counted from the start.
+  void headway() { failures_ = 0; }
+  /// `error` as it ends the call: with what was tried, and how often.
+  Error final(const Error& error) const;
+
+ private:
+  loop::Loop& loop_;
+  RetryOptions options_;
+  const Log& log_;
+  std::string what_;
+  int failures_ = 0;
+};
+
+/// From the kernel's generator: hosts that failed together must not come again together.
+double random_chance();
+
+}  // namespace muster::aws

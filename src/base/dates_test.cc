@@ -1,0 +1,47 @@
+#include "base/dates.h"
+
+#include <doctest/doctest.h>
+
+using namespace muster;
+
+TEST_CASE("dates: each form is written and read back") {
+  const UnixMillis time{784111777123};
+  CHECK(http_date(time) == "Sun, 06 Nov 1994 08:49:37 GMT");
+  CHECK(iso_date(time) == "1994-11-06T08:49:37.123Z");
+  CHECK(amz_date(time) == "19941106T084937Z");
+  CHECK(http_date(UnixMillis(0)) == "Thu, 01 Jan 1970 00:00:00 GMT");
+  CHECK(iso_date(UnixMillis(-1)) == "1969-12-31T23:59:59.999Z");
+  const UnixMillis second{784111777000};
+  for (const char* text : {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+                           "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 +0000"}) {
+    CAPTURE(text);
+    CHECK(parse_http_date(text) == second);
+  }
+  CHECK(parse_amz_date("19941106T084937Z") == second);
+  CHECK(parse_iso_date("1994-11-06T08:49:37.123Z") == time);
+  CHECK(parse_iso_date("1994-11-06T08:49:37.1239999Z") == time);
+  CHECK(parse_iso_date("1994-11-06T08:49:37Z") == second);
+  CHECK(parse_amz_date("20240229T000000Z"));
+}
+
+TEST_CASE("dates: what is no date is none") {
+  for (const char* text : {"", "x", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET",
+                           "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
+                           "Sun, 06 Nox 1994 08:49:37 GMT", "Sun, 06 Nov 19940 08:49:37 GMT",
+                           "a b c d e f g h i j k l m n o p"}) {
+    CAPTURE(text);
+    CHECK(!parse_http_date(text));
+  }
+  for (const char* text :
+       {"", "20230229T000000Z", "20231301T000000Z", "20231201T250000Z", "20231201 000000Z",
+        "20231201T000000", "2023120100000000", "2023-201T00000Z", "20231201T0000-1Z"}) {
+    CAPTURE(text);
+    CHECK(!parse_amz_date(text));
+  }
+  for (const char* text :
+       {"", "1994-11-06", "1994-11-06T08:49:37", "1994-11-06 08:49:37Z", "1994-11-06T08:49:37.Z",
+        "1994-11-06T08:49:37,1Z", "1994-11-06T08:49:37.xZ", "1994-13-06T08:49:37Z"}) {
+    CAPTURE(text);
+    CHECK(!parse_iso_date(text));
+  }
+}

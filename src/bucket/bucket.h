@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bucket/bucket_draft.h"
+#include "bucket/bucket_index.h"
+#include "bucket/bucket_log.h"
+
+namespace muster::bucket {
+
+/// How a write ended that was not refused by the machine.
+enum class WriteEnd { done, precondition_failed, no_such_key, no_such_bucket };
+/// Decides on a write, given what is there (null: nothing). Empty: any write is fine.
+using WriteCheck = std::function<WriteEnd(const ObjectRecord* present)>;
+
+/// A bucket on disk: a file for each object, named by a hash of its key, so that "foo" and
+/// "foo/bar" stand side by side. Any number of threads; everything blocks for the disk.
+///
+/// A write is seen whole or not at all, also after a power cut, and has reached the disk when it
+/// returns (removals reach it soon after). Reads take no lock: what was opened stays as it was.
+/// Source: docs/protocols/bucket.md.
+class Bucket {
+ public:
+  /// Opens what create() made and puts right what a crash left. The caller holds the data folder.
+  static Result<std::shared_ptr<Bucket>> open(const Fd& parent, std::string name);
+  /// Makes the bucket's folder, in `temporary` at first. Error: `system`, also if something of that
+  /// name is there.
+  static Result<void> create(const Fd& parent, int temporary, const std::string& name,
+                             UnixMillis now);
+
+  const std::string& name() const { return name_; }
+  UnixMillis created() const { return created_; }
+
+  /// None if there is no such object. `read_small`: the bytes too, if it is small.
+  Result<std::optional<OpenedObject>> find(const std::string& key, bool read_small) const;
+  Draft draft() const { return Draft(temporary_.get()); }
+  /// Seals the draft with `record` (whose id is set here) and puts it in its place.
+  Result<WriteEnd> put(Draft draft, ObjectRecord& record, const WriteCheck& check);
+  /// Removing what is not there is done, unless `check` has another opinion.
+  Result<WriteEnd> remove(const std::string& key, const WriteCheck& check);
+  Result<WriteEnd> set_tags(const std::string& key, const aws::Pairs& tags);
+
+  /// Listings need this first; with many objects it takes a while.
+  bool indexed() const { return index_.filled(); }
+  Result<void> index();
+  s3wire::Listing page(const s3wire::ListQuery& query) const { return index_.page(query); }
+
+  /// Empties the way for the folder's removal: no write succeeds from now on. False if there are
+  /// objects.
+  Result<bool> retire();
+  /// Where multipart uploads are kept.
+  int uploads_folder() const { return uploads_.get(); }
+  int temporary_folder() const { return temporary_.get(); }
+  /// Held while an upload is completed.
+  std::mutex& upload_mutex(const std::string& upload_id);
+
+ private:
+  explicit Bucket(std::string name) : name_(std::move(name)) {}
+  Result<void> recover();
+  Result<void> replay(const LogEntry& entry) const;
+  Result<std::optional<std::uint64_t>> note(Draft& draft, const std::string& file);
+  std::mutex& stripe(const std::string& file) const;
+  Result<WriteEnd> checked(const std::string& file, const WriteCheck& check) const;
+  Result<void> add_tags(OpenedObject& object, const std::string& file) const;
+  Result<void> scan(const std::function<void(const ObjectRecord&)>& found) const;
+  Result<void> note_tagging();
+
+  /// retire() holds them all: the thread sanitizer follows 64 locks of a thread.
+  static constexpr std::size_t stripes_max = 48;
+
+  std::string name_;
+  UnixMillis created_{};
+  Fd folder_;
+  Fd objects_;
+  Fd uploads_;
+  Fd temporary_;
+  std::unique_ptr<BucketLog> log_;
+  BucketIndex index_;
+  mutable std::array<std::mutex, stripes_max> stripes_;
+  std::array<std::mutex, 16> upload_mutexes_;
+  std::atomic<bool> tagged_ = false;   ///< Some object has tags in a file of their own.
+  std::atomic<bool> retired_ = false;  ///< Set with all stripes held.
+};
+
+}  // namespace muster::bucket

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "bucket/bucket.h"
+#include "s3wire/s3_document.h"
+
+namespace muster::bucket {
+
+/// Multipart uploads of a bucket: a folder for each, with a file for each part. Any number of
+/// threads; blocks for the disk. Uploads outlive the server. Source: docs/protocols/bucket.md.
+class BucketUploads {
+ public:
+  /// `bucket` outlives this.
+  explicit BucketUploads(Bucket& bucket) : bucket_(bucket) {}
+
+  /// What is kept of the object to come: key, metadata, the kind of checksum (without a text), and
+  /// when it was begun (`modified`). Gives the upload's id.
+  Result<std::string> begin(const ObjectRecord& object);
+  /// None if there is no such upload of that key.
+  Result<std::optional<ObjectRecord>> find(const std::string& id, const std::string& key) const;
+  /// Seals the draft as that part; the last one of a number counts. False if there is no such
+  /// upload any more.
+  Result<bool> put_part(const std::string& id, int number, Draft draft, ObjectRecord& record);
+
+  struct Asked {
+    std::string id;
+    std::string key;
+    std::vector<s3wire::CompletePart> parts;
+    std::optional<std::uint64_t> whole_bytes;
+    std::optional<s3wire::GivenChecksum> checksum;  ///< Of the whole object.
+    UnixMillis now{};
+    WriteCheck check;
+  };
+  /// Makes the object of the parts. The same again gives the same answer. Copies all bytes where
+  /// the file system cannot share them: not on a loop.
+  std::variant<ObjectRecord, aws::AwsError> complete(const Asked& asked);
+  /// False if there is no such upload.
+  Result<bool> abort(const std::string& id, const std::string& key);
+
+  /// Removes what is kept of uploads that were completed a day ago and more; begin() sees to it.
+  void forget_done(UnixMillis now);
+
+  /// Sorted by number.
+  Result<std::vector<s3wire::PartEntry>> parts(const std::string& id) const;
+  Result<std::vector<s3wire::UploadEntry>> all() const;
+
+ private:
+  Result<ObjectRecord> assemble(const Asked& asked, const ObjectRecord& upload,
+                                std::vector<OpenedObject>& parts, Draft& draft) const;
+  std::variant<std::vector<OpenedObject>, aws::AwsError> chosen(const Asked& asked) const;
+  std::variant<ObjectRecord, aws::AwsError> finish(const Asked& asked, const ObjectRecord& upload);
+  void leave_done(const std::string& id, const ObjectRecord& record);
+
+  Bucket& bucket_;
+};
+
+/// What S3 says of a disk that failed; a full one is told apart.
+aws::AwsError disk_failure(const Error& error);
+
+}  // namespace muster::bucket

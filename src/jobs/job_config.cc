@@ -1,0 +1,180 @@
+#include "jobs/job_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "job/spec.h"
+
+namespace muster::jobs {
+namespace {
+
+constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+constexpr double number_max = 1e9;
+
+Error wrong(const std::string& key, const std::string& want) {
+  return fail(Errc::invalid_input, "jobs." + key + ": expected " + want);
+}
+
+Result<double> number_at(const Json& json, const std::string& key) {
+  if (!json.is_number()) return wrong(key, "a number");
+  const double value = json.get<double>();
+  if (!std::isfinite(value) || value < 0 || value > number_max)
+    return wrong(key, "a number from 0 to 1000000000");
+  return value;
+}
+
+Result<std::int64_t> user_id_at(const Json& json, const std::string& key) {
+  const std::int64_t id = json.is_number_integer() ? json.get<std::int64_t>() : 0;
+  if (id < job::first_id_min || id > job::first_id_max)
+    return wrong(key, "a whole number from 65536 to 2147418112");
+  return id;
+}
+
+Result<std::string> text_at(const Json& json, const std::string& key) {
+  if (json.is_string() && !json.get_ref<const std::string&>().empty())
+    return json.get<std::string>();
+  return wrong(key, "text");
+}
+
+Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key) {
+  if (!json.is_object()) return wrong(key, "an object of cpus, memory_gib, gpus");
+  JobConfig::Instance instance;
+  for (const auto& [name, value] : json.items()) {
+    const double number = TRY(number_at(value, key + "." + name));
+    if (name == "cpus")
+      instance.cpus = number;
+    else if (name == "memory_gib")
+      instance.memory_bytes = static_cast<std::int64_t>(number * gib);
+    else if (name == "gpus")
+      instance.gpus = static_cast<int>(number);
+    else
+      return wrong(key + "." + name, "cpus, memory_gib or gpus as its name");
+  }
+  return instance;
+}
+
+Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
+  if (!json.is_object()) return wrong("images", "an object of image names");
+  std::vector<JobConfig::Image> images;
+  for (const auto& [name, value] : json.items()) {
+    JobConfig::Image image{name, {}};
+    if (!value.is_object()) return wrong("images." + name, "an object, {\"python\": PATH} or {}");
+    for (const auto& [field, text] : value.items()) {
+      if (field != "python") return wrong("images." + name + "." + field, "python as its name");
+      image.python = TRY(text_at(text, "images." + name + ".python"));
+    }
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+Result<Amounts> capacity_at(const Json& json) {
+  if (!json.is_object()) return wrong("capacity", "an object of cpus, memory_gib, gpus and types");
+  Amounts capacity;
+  for (const auto& [name, value] : json.items()) {
+    const double number = TRY(number_at(value, "capacity." + name));
+    if (name == "cpus")
+      capacity["cpu"] = static_cast<std::int64_t>(number * 1000);
+    else if (name == "memory_gib")
+      capacity["memory"] = static_cast<std::int64_t>(number * gib);
+    else if (name == "gpus")
+      capacity["gpu"] = static_cast<std::int64_t>(number);
+    else
+      capacity[name] = static_cast<std::int64_t>(number);
+  }
+  return capacity;
+}
+
+/// A JSON object has no order of its own: names without '*' come first, then longer ones.
+template <class T>
+void most_exact_first(std::vector<T>& named) {
+  std::stable_sort(named.begin(), named.end(), [](const T& a, const T& b) {
+    const bool open_a = a.pattern.find('*') != std::string::npos;
+    const bool open_b = b.pattern.find('*') != std::string::npos;
+    return open_a != open_b ? open_b : a.pattern.size() > b.pattern.size();
+  });
+}
+
+JobConfig without_file() {
+  JobConfig config;
+  config.instances = {{"*", {}}};
+  config.images = {{"host", {}}, {"*.dkr.ecr.*.amazonaws.com*/*", {}}};
+  return config;
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) {
+  // The usual greedy walk: at a mismatch the last '*' takes one character more.
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t after = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++after;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
+  for (const Named& named : instances)
+    if (matches(named.pattern, type)) return named.instance;
+  return std::nullopt;
+}
+
+std::optional<std::string> JobConfig::python_of(const std::string& image) const {
+  for (const Image& known : images)
+    if (matches(known.pattern, image)) return known.python.empty() ? python : known.python;
+  return std::nullopt;
+}
+
+Result<JobConfig> job_config_from(const Json& json) {
+  JobConfig config = without_file();
+  if (!json.is_object()) return fail(Errc::invalid_input, "jobs: expected an object");
+  for (const auto& [key, value] : json.items()) {
+    if (key == "python") {
+      config.python = TRY(text_at(value, key));
+    } else if (key == "native_drivers") {
+      if (!value.is_boolean()) return wrong(key, "true or false");
+      config.native_drivers = value.get<bool>();
+    } else if (key == "stop_grace_seconds") {
+      config.stop_grace = std::chrono::seconds(std::llround(TRY(number_at(value, key))));
+    } else if (key == "first_user_id") {
+      config.first_user_id = TRY(user_id_at(value, key));
+    } else if (key == "images") {
+      config.images = TRY(images_at(value));
+    } else if (key == "capacity") {
+      config.capacity = TRY(capacity_at(value));
+    } else if (key == "instance_types") {
+      if (!value.is_object()) return wrong(key, "an object of instance types");
+      config.instances.clear();
+      for (const auto& [name, each] : value.items()) {
+        const JobConfig::Instance instance = TRY(instance_at(each, key + "." + name));
+        config.instances.push_back({name, instance});
+      }
+    } else {
+      return wrong(key,
+                   "python, images, capacity, instance_types, native_drivers, first_user_id "
+                   "or stop_grace_seconds as its name");
+    }
+  }
+  most_exact_first(config.instances);
+  most_exact_first(config.images);
+  return config;
+}
+
+}  // namespace muster::jobs

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "jobs/schedule.h"
+
+namespace muster::jobs {
+
+/// What jobs may ask this server for: "jobs" of its config file (docs/protocols/server-config.md).
+/// Pure.
+struct JobConfig {
+  /// An instance type as this server gives it. 0: no limit, none counted.
+  struct Instance {
+    double cpus = 0;
+    std::int64_t memory_bytes = 0;
+    int gpus = 0;
+
+    bool operator==(const Instance&) const = default;
+  };
+  struct Named {
+    std::string pattern;  ///< The name, in which each '*' stands for any characters.
+    Instance instance;
+  };
+  /// An image that is this machine's own root file system with muster's toolkit in it.
+  struct Image {
+    std::string pattern;  ///< As above.
+    std::string python;   ///< Interpreter of its jobs; empty: `python`.
+  };
+  std::vector<Named> instances;  ///< The first that fits counts; most exact ones come first.
+  std::vector<Image> images;     ///< Likewise.
+  std::string python = "python3";
+  std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
+  bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
+  std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
+  Amounts capacity;  ///< "cpu" in thousandths, "memory" in bytes, "gpu", instance types in hosts.
+
+  /// None if the config does not know it.
+  std::optional<Instance> instance(const std::string& type) const;
+  /// The interpreter's name or path; none if the image is not served.
+  std::optional<std::string> python_of(const std::string& image) const;
+};
+
+/// Without a config: any instance type without limits, `host` and AWS's own framework images, and
+/// jobs start at once.
+/// Error: `invalid_input`, naming the key and what was expected; unknown keys too.
+Result<JobConfig> job_config_from(const Json& json);
+
+/// True if `text` is what `pattern` says.
+bool matches(std::string_view pattern, std::string_view text);
+
+}  // namespace muster::jobs

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "access/keyring.h"
+#include "api/call.h"
+#include "job/spec.h"
+#include "jobs/job_config.h"
+
+namespace muster::jobs {
+
+// From CreateTrainingJob's input, which passed validation, to what the engine runs. Pure.
+
+/// Where a job of this server finds things.
+struct JobPlaces {
+  std::string python;                    ///< The interpreter, absolute.
+  std::vector<std::string> interpreter;  ///< Folders it needs.
+  std::string path;                      ///< PATH of its hosts.
+  std::vector<std::string> hidden;       ///< What hosts must not see: the server's secrets.
+  job::S3Access s3;                      ///< For the stewards: the server itself or an outside S3.
+  Env environment;                       ///< More for its hosts: endpoint, region, the job's key.
+};
+
+/// Why the job cannot be run here; none if it can. What the config does not know: instance types,
+/// images. What muster has not: Pipe and FastFile mode, file systems, algorithms by name.
+std::optional<api::Refusal> refused(const Json& request, const JobConfig& config);
+
+/// The job's TrainingImage; empty for none.
+std::string image_of(const Json& request);
+
+/// Error: `invalid_input`, as job::check().
+Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const JobPlaces& places);
+
+/// What all hosts of the job need together.
+Amounts needs_of(const Json& request, const JobConfig& config);
+
+/// What a job's own key may do: read its inputs, its code, its results and checkpoints, write the
+/// last two. A channel is what its S3Uri names as S3Prefix or as one object; the others are folders
+/// or objects of that name, never more that begins like it. Error: `invalid_input` for what is no
+/// URL of S3.
+Result<access::KeyPolicy> policy_of(const Json& request);
+
+}  // namespace muster::jobs

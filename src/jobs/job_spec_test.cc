@@ -1,0 +1,317 @@
+#include "jobs/job_spec.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::jobs {
+namespace {
+
+Json request() {
+  return Json::parse(R"({
+    "TrainingJobName": "demo",
+    "AlgorithmSpecification": {"TrainingImage": "host", "TrainingInputMode": "File"},
+    "RoleArn": "arn:aws:iam::000000000000:role/r",
+    "HyperParameters": {"sagemaker_submit_directory": "\"s3://b/demo/source/sourcedir.tar.gz\"",
+                        "model_dir": "\"s3://b/demo/model\"", "lr": "0.1"},
+    "InputDataConfig": [{"ChannelName": "train", "DataSource": {"S3DataSource": {
+        "S3DataType": "S3Prefix", "S3Uri": "s3://b/train"}}}],
+    "OutputDataConfig": {"S3OutputPath": "s3://b/"},
+    "CheckpointConfig": {"S3Uri": "s3://b/checkpoints"},
+    "ResourceConfig": {"InstanceType": "ml.c5.xlarge", "InstanceCount": 3, "VolumeSizeInGB": 30},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 600}
+  })");
+}
+
+JobConfig config_of(const char* text) {
+  Result<JobConfig> config = job_config_from(Json::parse(text));
+  REQUIRE(config);
+  return *std::move(config);
+}
+
+TEST_CASE("job spec: a job goes to the engine with the server's places") {
+  const JobConfig config =
+      config_of(R"({"instance_types": {"ml.*": {"cpus": 2, "memory_gib": 4}}})");
+  JobPlaces places;
+  places.python = "/usr/bin/python3";
+  places.path = "/usr/bin";
+  places.s3.endpoint = "http://127.0.0.1:7700";
+  places.environment = {{"AWS_REGION", "eu-1"}};
+  places.hidden = {"/data"};
+  const Result<job::Spec> spec = job_spec(request(), config, places);
+  REQUIRE(spec);
+  CHECK(spec->name == "demo");
+  CHECK(spec->instance_count == 3);
+  CHECK(spec->instance_type == "ml.c5.xlarge");
+  CHECK(spec->memory_bytes == std::int64_t{4} << 30);
+  CHECK(spec->run_time_max == std::chrono::seconds(600));
+  CHECK(spec->grace == std::chrono::seconds(120));
+  CHECK(spec->environment.at("AWS_REGION") == "eu-1");
+  CHECK(spec->hidden == std::vector<std::string>{"/data"});
+  REQUIRE(spec->input.size() == 1);
+  CHECK(spec->input[0].s3.url == "s3://b/train");
+}
+
+// Whatever a request calls its members: what a root process runs is set by the server alone.
+TEST_CASE("job spec: a request sets nothing of muster's own part") {
+  const JobConfig config = config_of("{}");
+  JobPlaces places;
+  places.python = "/usr/bin/python3";
+  places.path = "/usr/bin";
+  places.hidden = {"/data"};
+  places.s3 = {.endpoint = "http://127.0.0.1:7700",
+               .region = "eu-1",
+               .credentials_file = "/data/keys/demo",
+               .ca_file = "/ca"};
+  const Json honest = to_json(*job_spec(request(), config, places));
+  const char* const forged[] = {
+      R"({"Muster": {"SourceFolder": "/etc"}})",
+      R"({"Muster": {"OutputFolder": "/etc/cron.d"}})",
+      R"({"Muster": {"ReadOnlyBinds": ["/root"]}})",
+      R"({"Muster": {"Hidden": []}})",
+      R"({"Muster": {"Python": "/tmp/python"}})",
+      R"({"Muster": {"Path": "/tmp"}})",
+      R"({"Muster": {"S3": {"Endpoint": "http://evil", "CredentialsFile": "/data/keys/other"}}})",
+      R"({"Muster": {"S3": {"CaFile": "/etc/shadow"}}})",
+      R"({"Muster": {"MemoryBytes": 9007199254740991, "ShmBytes": 9007199254740991}})",
+      R"({"Muster": {"GraceMs": 0, "GroupMemoryBytes": [1]}})",
+      R"({"Muster": {"NoSuchMember": 1}})",
+      R"({"Muster": 7})",
+      R"({"muster": {"SourceFolder": "/etc"}, "SourceFolder": "/etc", "OutputFolder": "/etc"})",
+      R"({"spec": {"Muster": {"SourceFolder": "/etc"}}, "host_folder": "/etc", "key_file": "/k"})",
+      R"({"ResourceConfig": {"Muster": {"MemoryBytes": 8388608}, "MemoryBytes": 8388608}})",
+      R"({"AlgorithmSpecification": {"Muster": {"Python": "/tmp/python"}}})",
+      R"({"OutputDataConfig": {"Folder": "/etc", "OutputFolder": "/etc"}})",
+      R"({"CheckpointConfig": {"Folder": "/etc"}})",
+      R"({"InputDataConfig": [{"ChannelName": "train", "Folder": "/etc", "DataSource": {
+          "S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://b/train"}}}]})",
+      R"({"InputDataConfig": [{"ChannelName": "train", "Muster": {"Folder": "/etc"},
+          "DataSource": {"Folder": "/etc", "S3DataSource": {"S3DataType": "S3Prefix",
+          "S3Uri": "s3://b/train", "Folder": "/etc"}}}]})",
+  };
+  for (const char* patch : forged) {
+    CAPTURE(patch);
+    Json asked = request();
+    asked.merge_patch(Json::parse(patch));
+    const Result<job::Spec> spec = job_spec(asked, config, places);
+    REQUIRE(spec);
+    CHECK(to_json(*spec) == honest);
+  }
+  Json folder = request();
+  folder["InputDataConfig"] = Json::parse(R"([{"ChannelName": "train", "Folder": "/etc"}])");
+  CHECK(refused(folder, config)->message.find("DataSource") != std::string::npos);
+  CHECK(job_spec(folder, config, places).error().text.find("DataSource") != std::string::npos);
+}
+
+TEST_CASE("job spec: what a job asks for in vain is named") {
+  struct {
+    const char* name;
+    const char* config;
+    const char* patch;  ///< JSON merge patch of the request.
+    const char* want;   ///< A part of the message; empty: the job is taken.
+  } const cases[] = {
+      {"any type and host", "{}", "{}", ""},
+      {"AWS's image", "{}",
+       R"({"AlgorithmSpecification": {"TrainingImage":
+           "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310"}})",
+       ""},
+      {"another image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": "mine:1"}})",
+       "TrainingImage mine:1"},
+      {"no image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": null}})",
+       "no algorithms by name"},
+      {"an unknown type", R"({"instance_types": {"local": {}}})", "{}", "InstanceType ml.c5"},
+      {"Pipe", "{}", R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "Pipe"},
+      {"no resources", "{}", R"({"ResourceConfig": null})", "ResourceConfig: want"},
+      {"a file system", "{}",
+       R"({"InputDataConfig": [{"ChannelName": "a",
+           "DataSource": {"FileSystemDataSource": {"FileSystemId": "fs-12345678"}}}]})",
+       "InputDataConfig[0].DataSource"},
+      {"more hosts than there will ever be", R"({"capacity": {"ml.c5.xlarge": 2}})", "{}",
+       "can never start"},
+      {"as many as there are", R"({"capacity": {"ml.c5.xlarge": 3}})", "{}", ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Json asked = request();
+    asked.merge_patch(Json::parse(c.patch));
+    const std::optional<api::Refusal> got = refused(asked, config_of(c.config));
+    if (std::string_view(c.want).empty()) {
+      CHECK_FALSE(got);
+    } else {
+      REQUIRE(got);
+      CHECK(got->message.find(c.want) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("job spec: hosts need what their type has") {
+  const JobConfig config =
+      config_of(R"({"instance_types": {"ml.c5.xlarge": {"cpus": 0.5, "gpus": 1}}})");
+  const Amounts needs = needs_of(request(), config);
+  CHECK(needs.at("cpu") == 1500);
+  CHECK(needs.at("gpu") == 3);
+  CHECK(needs.at("ml.c5.xlarge") == 3);
+}
+
+TEST_CASE("job spec: groups have their own types, limits and needs") {
+  const JobConfig config = config_of(
+      R"({"instance_types": {"ml.a": {"memory_gib": 1, "cpus": 1}, "ml.b": {"gpus": 2}},
+          "capacity": {"ml.b": 2}})");
+  Json asked = request();
+  asked["ResourceConfig"] = Json::parse(R"({"InstanceGroups": [
+      {"InstanceGroupName": "data", "InstanceType": "ml.a", "InstanceCount": 1},
+      {"InstanceGroupName": "train", "InstanceType": "ml.b", "InstanceCount": 2}]})");
+  CHECK_FALSE(refused(asked, config));
+  const Result<job::Spec> spec = job_spec(asked, config, {});
+  REQUIRE(spec);
+  CHECK(spec->instance_count == 3);
+  CHECK(spec->groups == std::vector<job::HostGroup>{{"data", "ml.a", 1, std::int64_t{1} << 30},
+                                                    {"train", "ml.b", 2, 0}});
+  const Amounts needs = needs_of(asked, config);
+  CHECK(needs.at("cpu") == 1000);
+  CHECK(needs.at("gpu") == 4);
+  CHECK(needs.at("ml.a") == 1);
+  CHECK(needs.at("ml.b") == 2);
+  asked["ResourceConfig"]["InstanceGroups"][1]["InstanceCount"] = 3;
+  CHECK(refused(asked, config)->message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
+}
+
+TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
+  using access::Extent;
+  const Result<access::KeyPolicy> policy = policy_of(request());
+  REQUIRE(policy);
+  CHECK(policy->limited);
+  const std::vector<access::Place> writes = {{"b", "demo/", Extent::folder},
+                                             {"b", "checkpoints", Extent::object},
+                                             {"b", "checkpoints/", Extent::folder},
+                                             {"b", "demo/model", Extent::object},
+                                             {"b", "demo/model/", Extent::folder}};
+  CHECK(policy->writes == writes);
+  std::vector<access::Place> reads = {{"b", "train", Extent::start},
+                                      {"b", "demo/source/sourcedir.tar.gz", Extent::object}};
+  reads.insert(reads.end(), writes.begin(), writes.end());
+  CHECK(policy->reads == reads);
+}
+
+TEST_CASE("job spec: no URL becomes a right to more than it names") {
+  using access::Extent;
+  const auto writes = [](const char* checkpoints) {
+    Json asked = request();
+    asked["HyperParameters"].erase("model_dir");
+    asked.erase("OutputDataConfig");
+    asked["CheckpointConfig"]["S3Uri"] = checkpoints;
+    const Result<access::KeyPolicy> policy = policy_of(asked);
+    REQUIRE(policy);
+    return policy->writes;
+  };
+  using Places = std::vector<access::Place>;
+  CHECK(writes("s3://b/ck/run1/") == Places{{"b", "ck/run1/", Extent::folder}});
+  CHECK(writes("s3://b/ck//") == Places{{"b", "ck//", Extent::folder}});
+  CHECK(writes("s3://b//") == Places{{"b", "/", Extent::folder}});
+  // Bytes of a key, and no way up.
+  CHECK(writes("s3://b/ck/..") ==
+        Places{{"b", "ck/..", Extent::object}, {"b", "ck/../", Extent::folder}});
+  CHECK(writes("s3://b/ck%2F") ==
+        Places{{"b", "ck%2F", Extent::object}, {"b", "ck%2F/", Extent::folder}});
+  CHECK(writes("s3://b").empty());
+  CHECK(writes("s3://b/").empty());
+  CHECK(writes("https://b/x").empty());
+  Json asked = request();
+  asked["InputDataConfig"] = Json::parse(R"([
+      {"ChannelName": "m", "DataSource": {"S3DataSource": {
+          "S3DataType": "ManifestFile", "S3Uri": "s3://b/list"}}},
+      {"ChannelName": "f", "DataSource": {"S3DataSource": {
+          "S3DataType": "S3Prefix", "S3Uri": "s3://b/folder/"}}},
+      {"ChannelName": "all", "DataSource": {"S3DataSource": {
+          "S3DataType": "S3Prefix", "S3Uri": "s3://c"}}}])");
+  const Result<access::KeyPolicy> policy = policy_of(asked);
+  REQUIRE(policy);
+  CHECK(Places(policy->reads.begin(), policy->reads.begin() + 3) ==
+        Places{{"b", "list", Extent::object},
+               {"b", "folder/", Extent::folder},
+               {"c", "", Extent::folder}});
+  for (const char* whole : {"s3://b", "s3://b/"}) {
+    asked["CheckpointConfig"]["S3Uri"] = whole;
+    CHECK(refused(asked, config_of("{}"))->message.find("whole bucket") != std::string::npos);
+  }
+}
+
+TEST_CASE("job config: the most exact name counts, wherever it stands") {
+  const JobConfig config = config_of(
+      R"({"instance_types": {"*": {"gpus": 1}, "ml.*": {"gpus": 2}, "ml.p4": {"gpus": 8}},
+          "images": {"*": {"python": "a"}, "torch*": {"python": "b"}, "torch:2": {}},
+          "python": "c"})");
+  CHECK(config.instance("x")->gpus == 1);
+  CHECK(config.instance("ml.c5")->gpus == 2);
+  CHECK(config.instance("ml.p4")->gpus == 8);
+  CHECK(config.python_of("host") == "a");
+  CHECK(config.python_of("torch:1") == "b");
+  CHECK(config.python_of("torch:2") == "c");
+}
+
+TEST_CASE("job config: a stop's grace is SageMaker's, or as long as the config says") {
+  CHECK(config_of("{}").stop_grace == std::chrono::seconds(120));
+  CHECK(config_of(R"({"stop_grace_seconds": 5})").stop_grace == std::chrono::seconds(5));
+  CHECK(!config_of("{}").first_user_id);
+  CHECK(config_of(R"({"first_user_id": 300000000})").first_user_id == 300'000'000);
+}
+
+TEST_CASE("job config: patterns") {
+  struct {
+    const char* pattern;
+    const char* text;
+    bool want;
+  } const cases[] = {
+      {"host", "host", true},
+      {"host", "hosts", false},
+      {"*", "", true},
+      {"ml.*", "ml.c5", true},
+      {"ml.*", "local", false},
+      {"*a*b", "xaxbxb", true},
+      {"*a*b", "xaxbx", false},
+      {"a**b", "ab", true},
+      {"", "", true},
+      {"", "a", false},
+      {"*.ecr.*/*", "1.ecr.x/y:z", true},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.pattern);
+    CAPTURE(c.text);
+    CHECK(matches(c.pattern, c.text) == c.want);
+  }
+}
+
+TEST_CASE("job config: what cannot be is one clear line") {
+  struct {
+    const char* text;
+    const char* want;
+  } const cases[] = {
+      {R"([])", "jobs: expected an object"},
+      {R"({"image": {}})", "jobs.image: expected python, images"},
+      {R"({"native_drivers": 1})", "jobs.native_drivers: expected true"},
+      {R"({"python": ""})", "jobs.python: expected text"},
+      {R"({"instance_types": []})", "jobs.instance_types: expected an object"},
+      {R"({"instance_types": {"a": {"cpus": -1}}})", "jobs.instance_types.a.cpus: expected a num"},
+      {R"({"instance_types": {"a": {"cores": 1}}})", "jobs.instance_types.a.cores: expected cpus"},
+      {R"({"instance_types": {"a": 1}})", "jobs.instance_types.a: expected an object"},
+      {R"({"capacity": {"gpus": "x"}})", "jobs.capacity.gpus: expected a number"},
+      {R"({"capacity": 1})", "jobs.capacity: expected an object"},
+      {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected python"},
+      {R"({"images": {"a": {"python": 3}}})", "jobs.images.a.python: expected text"},
+      {R"({"stop_grace_seconds": -1})", "jobs.stop_grace_seconds: expected a number"},
+      {R"({"first_user_id": 1000})", "jobs.first_user_id: expected a whole number"},
+      {R"({"first_user_id": 2147483647})", "jobs.first_user_id: expected a whole number"},
+      {R"({"first_user_id": 1.5e9})", "jobs.first_user_id: expected a whole number"},
+      {R"({"images": ["a"]})", "jobs.images: expected an object"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<JobConfig> got = job_config_from(Json::parse(c.text));
+    REQUIRE_FALSE(got);
+    CHECK(got.error().code == Errc::invalid_input);
+    CHECK(got.error().text.starts_with(c.want));
+  }
+}
+
+}  // namespace
+}  // namespace muster::jobs

@@ -1,0 +1,136 @@
+#include "logs/log_stream.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "base/fd.h"
+
+namespace muster::logs {
+namespace {
+
+constexpr std::size_t read_bytes = 128u << 10;
+constexpr std::uint64_t mark_bytes = 256u << 10;
+/// A mark holds a copy of all unfinished lines: with much of that there are fewer marks.
+constexpr std::size_t mark_waiting_bytes_max = 64u << 10;
+constexpr std::uint64_t mark_bytes_max = 16u << 20;
+
+}  // namespace
+
+LogStream::LogStream(std::string host, std::string journal_path)
+    : path_(std::move(journal_path)), lines_(std::move(host)) {
+  marks_.push_back({0, 0, lines_});
+}
+
+Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, const Visit& visit) const {
+  const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) return {};
+  if (!file) return fail_errno(path_);
+  job::JournalReader reader(offset);
+  std::string buffer(read_bytes, '\0');
+  std::uint64_t at = offset;
+  std::vector<LogEvent> events;
+  while (true) {
+    const ssize_t count = ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno(path_);
+    if (count == 0) return {};
+    at += static_cast<std::uint64_t>(count);
+    reader.feed(std::string_view(buffer).substr(0, static_cast<std::size_t>(count)));
+    while (true) {
+      const Result<std::optional<job::Record>> record = reader.next();
+      if (!record) return {};  // Damaged: whoever runs the job tells; here it ends.
+      if (!*record) break;
+      events.clear();
+      lines.take(**record, events);
+      if (!visit(events, reader.offset())) return {};
+    }
+  }
+}
+
+Result<void> LogStream::catch_up(bool ended) {
+  if (ended_) return {};
+  const std::uint64_t from = offset_;
+  TRY(scan(from, lines_, [this](const std::vector<LogEvent>& events, std::uint64_t offset) {
+    if (count_ == 0 && !events.empty()) first_time_ = events.front().time;
+    count_ += events.size();
+    for (const LogEvent& event : events) bytes_ += event.message.size();
+    offset_ = offset;
+    const std::uint64_t since = offset - marks_.back().offset;
+    const bool is_light = lines_.waiting_bytes() <= mark_waiting_bytes_max;
+    if (since >= (is_light ? mark_bytes : mark_bytes_max))
+      marks_.push_back({count_, offset, lines_});
+    return true;
+  }));
+  if (!ended) return {};
+  ended_ = true;
+  lines_.finish(tail_);
+  if (count_ == 0 && !tail_.empty()) first_time_ = tail_.front().time;
+  count_ += tail_.size();
+  for (const LogEvent& event : tail_) bytes_ += event.message.size();
+  return {};
+}
+
+const LogStream::Mark& LogStream::mark_before(std::uint64_t number) const {
+  const auto behind =
+      std::upper_bound(marks_.begin(), marks_.end(), number,
+                       [](std::uint64_t wanted, const Mark& mark) { return wanted < mark.number; });
+  return *std::prev(behind);
+}
+
+Result<std::vector<LogEvent>> LogStream::read(std::uint64_t from, std::size_t events_max,
+                                              std::size_t bytes_max) {
+  std::vector<LogEvent> taken;
+  if (from >= count_) return taken;
+  const std::uint64_t in_journal = count_ - tail_.size();
+  std::size_t bytes = 0;
+  const auto is_full = [&] { return taken.size() >= events_max || bytes >= bytes_max; };
+  const Mark& mark = mark_before(from);
+  std::uint64_t number = mark.number;
+  const auto take = [&](const std::vector<LogEvent>& events) {
+    for (const LogEvent& event : events) {
+      const std::uint64_t here = number++;
+      if (here < from) continue;
+      if (is_full()) return false;
+      bytes += event.message.size();
+      taken.push_back(event);
+    }
+    return number < in_journal && !is_full();
+  };
+  LogLines lines = mark.lines;
+  if (from < in_journal)
+    TRY(scan(mark.offset, lines,
+             [&](const std::vector<LogEvent>& events, std::uint64_t) { return take(events); }));
+  number = in_journal;
+  take(tail_);
+  return taken;
+}
+
+Result<std::uint64_t> LogStream::first_at(UnixMillis time) {
+  // The last mark that has only earlier events before it: times never go back.
+  const auto behind = std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& mark) {
+    return mark.lines.last_time() < time;
+  });
+  const Mark& mark = behind == marks_.begin() ? marks_.front() : *std::prev(behind);
+  std::uint64_t number = mark.number;
+  bool found = false;
+  const auto look = [&](const std::vector<LogEvent>& events) {
+    for (const LogEvent& event : events) {
+      found = event.time >= time;
+      if (found) return false;
+      ++number;
+    }
+    return number < count_ - tail_.size();
+  };
+  LogLines lines = mark.lines;
+  if (number < count_ - tail_.size())
+    TRY(scan(mark.offset, lines,
+             [&](const std::vector<LogEvent>& events, std::uint64_t) { return look(events); }));
+  if (!found) look(tail_);
+  return number;
+}
+
+}  // namespace muster::logs

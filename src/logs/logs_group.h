@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "api/realm.h"
+#include "base/json.h"
+
+namespace muster::logs {
+
+/// The only group there is.
+constexpr std::string_view log_group = "/aws/sagemaker/TrainingJobs";
+/// What no job goes beyond, whatever its request says.
+constexpr std::int64_t hosts_max = 10000;
+
+/// arn:aws:logs:<region>:<account>:log-group:/aws/sagemaker/TrainingJobs
+std::string group_arn(const api::Realm& realm);
+/// The group that an input names, by name or by ARN; empty for none.
+std::string group_of(const Json& input);
+/// The stream that an input names.
+std::string stream_of(const Json& input);
+
+}  // namespace muster::logs

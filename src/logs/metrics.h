@@ -1,0 +1,104 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/call.h"
+#include "logs/logs.h"
+#include "loop/wait.h"
+#include "store/store.h"
+
+namespace muster::logs {
+
+/// A job's MetricDefinitions, compiled. Pure.
+class MetricDefinitions {
+ public:
+  /// `request`: CreateTrainingJob's input. Error: `invalid_input` for an expression that RE2 does
+  /// not know, with its reason: it has no look-around and no back-references.
+  static Result<MetricDefinitions> from(const Json& request);
+  MetricDefinitions(MetricDefinitions&&) noexcept;
+  MetricDefinitions& operator=(MetricDefinitions&&) noexcept;
+  ~MetricDefinitions();
+
+  bool empty() const;
+  /// The numbers that `event` tells: of each definition every match's first group (the whole match
+  /// where it has no group) that is a number.
+  std::vector<store::MetricSample> scrape(const LogEvent& event) const;
+  /// What that costs at most, in units of MetricAllowance.
+  std::uint64_t work_of(const LogEvent& event) const;
+
+ private:
+  struct Definition;
+  MetricDefinitions();
+  std::vector<Definition> definitions_;
+  std::uint64_t instructions_ = 0;  ///< Of all programs.
+};
+
+class MetricScraper;
+
+/// CloudWatch's metrics of jobs, scraped from their logs: GetMetricStatistics,
+/// GetMetricData (metrics, no expressions) and ListMetrics of a job.
+/// Belongs to the store's thread, which is the loop's; logs are read and tried beside it.
+class Metrics {
+ public:
+  Metrics(loop::Loop& loop, store::Store& store, Logs::JournalOf journal_of)
+      : loop_(loop), store_(store), journal_of_(std::move(journal_of)) {}
+
+  /// Reads what the job's logs got since the last time, each line once, whatever happens between:
+  /// at most some thousand lines a call. True if there is more. Called now and then while a job
+  /// runs, and before its end is stored until there is no more, so that FinalMetricDataList is
+  /// whole. Nothing to do for a job without MetricDefinitions.
+  loop::Task<Result<bool>> scrape(std::string job);
+  /// Lines that gave no metrics: they were more work than MetricAllowance has.
+  std::uint64_t left_out(const std::string& job) const;
+  /// The job is gone.
+  void forget(const std::string& job);
+
+  /// Before operate(): what the logs of the jobs that are asked about have told until now. No
+  /// longer than a client waits; the next call goes on.
+  loop::Task<Result<void>> catch_up(Json input);
+  /// `input` was validated against the service's model.
+  api::Answer operate(const std::string& operation, const Json& input);
+
+ private:
+  struct Followed {
+    explicit Followed(loop::Loop& loop) : freed(loop) {}
+    std::shared_ptr<MetricScraper> scraper = make_scraper();
+    std::uint64_t used = 0;  ///< The higher the later.
+    std::uint64_t left_out = 0;
+    bool is_busy = false;
+    loop::Event freed;
+  };
+  struct Catching {
+    explicit Catching(loop::Loop& loop) : done(loop) {}
+    std::optional<Result<void>> result;
+    loop::Event done;
+  };
+  static std::shared_ptr<MetricScraper> make_scraper();
+  std::shared_ptr<Followed> followed(const std::string& job);
+  loop::Task<Result<bool>> scrape_alone(std::string name, Followed& log);
+  loop::Task<> catch_up_one(std::string job, std::shared_ptr<Catching> catching);
+  api::Answer get_statistics(const Json& input);
+  api::Answer get_data(const Json& input);
+  api::Answer list(const Json& input);
+  /// Of `metric` between `range`'s StartTime and EndTime.
+  Result<std::vector<store::MetricSecond>> samples(const Json& metric, const Json& range);
+
+  loop::Loop& loop_;
+  store::Store& store_;
+  Logs::JournalOf journal_of_;
+  std::uint64_t uses_ = 0;
+  std::map<std::string, std::shared_ptr<Followed>> followed_;  ///< By job.
+  std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Under way, by job.
+};
+
+/// GetMetricStatistics' Datapoints: buckets of `period` seconds counted from 1970, each with the
+/// wanted statistics ("Average", "Sum", "Minimum", "Maximum", "SampleCount"). Pure.
+Json datapoints(const std::vector<store::MetricSecond>& samples, std::int64_t period,
+                const std::vector<std::string>& statistics);
+
+}  // namespace muster::logs

@@ -1,0 +1,171 @@
+// CloudWatch's answers about the metrics that were scraped.
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/inputs.h"
+#include "logs/metrics.h"
+
+namespace muster::logs {
+namespace {
+
+constexpr const char* job_namespace = "/aws/sagemaker/TrainingJobs";
+/// CloudWatch's own limit of an answer.
+constexpr std::size_t datapoints_max = 1440;
+constexpr int catch_up_turns = 16;
+constexpr Duration catch_up_max = std::chrono::seconds(2);
+
+std::optional<double> statistic_of(const store::MetricSecond& bucket,
+                                   const std::string& statistic) {
+  if (statistic == "Average") return bucket.sum / static_cast<double>(bucket.count);
+  if (statistic == "Sum") return bucket.sum;
+  if (statistic == "Minimum") return bucket.least;
+  if (statistic == "Maximum") return bucket.most;
+  if (statistic == "SampleCount") return static_cast<double>(bucket.count);
+  return std::nullopt;
+}
+
+/// By the second at which they begin.
+std::map<std::int64_t, store::MetricSecond> buckets_of(
+    const std::vector<store::MetricSecond>& samples, std::int64_t period) {
+  std::map<std::int64_t, store::MetricSecond> buckets;
+  const std::int64_t width = std::max<std::int64_t>(period, 1);
+  for (const store::MetricSecond& each : samples)
+    buckets[each.second - each.second % width].add(each);
+  return buckets;
+}
+
+/// The job that a metric's dimensions name; empty if it is not about one.
+std::string job_of(const Json& metric) {
+  if (api::text_of(metric, "Namespace") != job_namespace) return {};
+  if (const Json* dimensions = api::list_of(metric, "Dimensions"))
+    for (const Json& each : *dimensions)
+      if (api::text_of(each, "Name") == "TrainingJobName") return api::text_of(each, "Value");
+  return {};
+}
+
+/// The jobs that a call asks about, each once.
+std::set<std::string> jobs_of(const Json& input) {
+  std::set<std::string> jobs = {job_of(input)};
+  for (const Json& query : api::elements(input, "MetricDataQueries"))
+    jobs.insert(job_of(api::inside(query, {"MetricStat", "Metric"})));
+  jobs.erase("");
+  return jobs;
+}
+
+Json metric_of(const std::string& job, const std::string& name) {
+  return {{"Namespace", job_namespace},
+          {"MetricName", name},
+          {"Dimensions", {{{"Name", "TrainingJobName"}, {"Value", job}}}}};
+}
+
+}  // namespace
+
+Json datapoints(const std::vector<store::MetricSecond>& samples, std::int64_t period,
+                const std::vector<std::string>& statistics) {
+  Json points = Json::array();
+  for (const auto& [second, bucket] : buckets_of(samples, period)) {
+    Json point{{"Timestamp", second}, {"Unit", "None"}};
+    for (const std::string& statistic : statistics)
+      if (const std::optional<double> value = statistic_of(bucket, statistic))
+        point[statistic] = *value;
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+loop::Task<> Metrics::catch_up_one(std::string job, std::shared_ptr<Catching> catching) {
+  Result<bool> more = true;
+  for (int turn = 0; turn < catch_up_turns && more && *more; ++turn) more = co_await scrape(job);
+  catching_.erase(job);
+  catching->result = more ? Result<void>() : more.error();
+  catching->done.notify();
+}
+
+loop::Task<Result<void>> Metrics::catch_up(Json input) {
+  const TimePoint deadline = Clock::now() + catch_up_max;
+  for (const std::string& job : jobs_of(input)) {
+    std::shared_ptr<Catching>& under_way = catching_[job];
+    if (!under_way) {
+      under_way = std::make_shared<Catching>(loop_);
+      loop_.spawn(catch_up_one(job, under_way));
+    }
+    const std::shared_ptr<Catching> catching = under_way;
+    bool in_time = true;
+    while (!catching->result && in_time) in_time = co_await catching->done.wait_until(deadline);
+    if (catching->result && !*catching->result) co_return catching->result->error();
+  }
+  co_return Result<void>();
+}
+
+Result<std::vector<store::MetricSecond>> Metrics::samples(const Json& metric, const Json& range) {
+  const std::string job = job_of(metric);
+  if (job.empty()) return std::vector<store::MetricSecond>();
+  return store_.metrics(job, api::text_of(metric, "MetricName"),
+                        api::time_of(range, "StartTime").value_or(UnixMillis(0)),
+                        api::time_of(range, "EndTime").value_or(UnixMillis::max()));
+}
+
+api::Answer Metrics::get_statistics(const Json& input) {
+  const Result<std::vector<store::MetricSecond>> found = samples(input, input);
+  if (!found) return api::internal_failure(found.error());
+  Json points = datapoints(*found, api::integer_of(input, "Period").value_or(60),
+                           api::texts_of(input, "Statistics"));
+  if (points.size() > datapoints_max)
+    return api::Refusal{
+        "InvalidParameterCombination",
+        "You have requested up to " + std::to_string(points.size()) +
+            " datapoints, which exceeds the limit of 1,440. You may reduce the "
+            "datapoints requested by increasing Period, or decreasing the time range."};
+  return Json{{"Label", api::text_of(input, "MetricName")}, {"Datapoints", std::move(points)}};
+}
+
+api::Answer Metrics::get_data(const Json& input) {
+  Json results = Json::array();
+  const Json* queries = api::list_of(input, "MetricDataQueries");
+  for (const Json& query : queries == nullptr ? Json::array() : *queries) {
+    const Json* wanted = api::object_of(query, "MetricStat");
+    const Json* metric = wanted == nullptr ? nullptr : api::object_of(*wanted, "Metric");
+    if (metric == nullptr)
+      return api::Refusal{"ValidationError", "muster serves metrics, not expressions on them"};
+    const Result<std::vector<store::MetricSecond>> found = samples(*metric, input);
+    if (!found) return api::internal_failure(found.error());
+    const std::string statistic = api::text_of(*wanted, "Stat");
+    Json times = Json::array();
+    Json values = Json::array();
+    for (const auto& [second, bucket] :
+         buckets_of(*found, api::integer_of(*wanted, "Period").value_or(60))) {
+      const std::optional<double> value = statistic_of(bucket, statistic);
+      if (!value) return api::Refusal{"ValidationError", "muster does not serve Stat " + statistic};
+      times.push_back(second);
+      values.push_back(*value);
+    }
+    if (api::text_of(input, "ScanBy") != "TimestampAscending") {
+      std::reverse(times.begin(), times.end());
+      std::reverse(values.begin(), values.end());
+    }
+    const std::string label = api::text_of(query, "Label");
+    results.push_back({{"Id", api::text_of(query, "Id")},
+                       {"Label", label.empty() ? api::text_of(*metric, "MetricName") : label},
+                       {"Timestamps", std::move(times)},
+                       {"Values", std::move(values)},
+                       {"StatusCode", "Complete"}});
+  }
+  return Json{{"MetricDataResults", std::move(results)}, {"Messages", Json::array()}};
+}
+
+api::Answer Metrics::list(const Json& input) {
+  Json metrics = Json::array();
+  std::string job = job_of(input);
+  if (job.empty()) return Json{{"Metrics", metrics}};
+  const Result<std::vector<store::MetricSample>> samples = store_.final_metrics(job);
+  if (!samples) return api::internal_failure(samples.error());
+  const std::string name = api::text_of(input, "MetricName");
+  for (const store::MetricSample& each : *samples)
+    if (name.empty() || name == each.name) metrics.push_back(metric_of(job, each.name));
+  return Json{{"Metrics", std::move(metrics)}};
+}
+
+}  // namespace muster::logs

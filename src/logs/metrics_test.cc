@@ -1,0 +1,213 @@
+#include "logs/metrics.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "job/lines.h"
+#include "logs/metric_scraper.h"
+#include "loop/testing.h"
+
+namespace muster::logs {
+namespace {
+
+UnixMillis at(std::int64_t ms) {
+  return UnixMillis(ms);
+}
+
+Json request_with(const Json& definitions) {
+  return {{"AlgorithmSpecification", {{"MetricDefinitions", definitions}}},
+          {"ResourceConfig", {{"InstanceCount", 1}}}};
+}
+
+std::string scraped(const char* regex, const std::string& line) {
+  const MetricDefinitions definitions =
+      *MetricDefinitions::from(request_with(Json::array({{{"Name", "m"}, {"Regex", regex}}})));
+  std::string all;
+  for (const store::MetricSample& each : definitions.scrape({at(1), line}))
+    all += Json(each.value).dump() + " ";
+  return all;
+}
+
+TEST_CASE("metrics: expressions find numbers in lines") {
+  struct {
+    const char* regex;
+    std::string line;
+    const char* want;
+  } const cases[] = {
+      {"loss: ([0-9.]+)", "step 1 loss: 0.25 acc: 1", "0.25 "},
+      {"loss=(.*?);", "loss=1e-3;", "0.001 "},
+      {"loss=(.*?);", "loss=1;loss=-2;", "1.0 -2.0 "},
+      {"[0-9]+", "1 and 2", "1.0 2.0 "},
+      {"loss=(\\S+)", "loss=nan", ""},
+      {"loss=(\\S+)", "loss=+5 ", "5.0 "},
+      {"loss=(\\S+)", "loss=five", ""},
+      {"x*", "aaa", ""},
+      {"loss=(1)?", "loss=", ""},
+      {"([0-9]+)", std::string(100000, '1'), ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.regex);
+    CHECK(scraped(c.regex, c.line) == c.want);
+  }
+}
+
+TEST_CASE("metrics: what RE2 does not know is refused with its reason") {
+  for (const char* regex : {"(?<=a)b", "(", "(a)\\1", "a{5000}"}) {
+    const Result<MetricDefinitions> got =
+        MetricDefinitions::from(request_with(Json::array({{{"Name", "m"}, {"Regex", regex}}})));
+    REQUIRE(!got);
+    CHECK(got.error().code == Errc::invalid_input);
+    CHECK(got.error().text.find("\"m\"") != std::string::npos);
+  }
+  CHECK(MetricDefinitions::from(Json::object())->empty());
+}
+
+TEST_CASE("metrics: datapoints are buckets of the period") {
+  const std::vector<store::MetricSecond> samples = {
+      {60, 1, 1, 1, 1}, {119, 6, 2, 4, 2}, {120, 7, 7, 7, 1}};
+  CHECK(to_text(datapoints(samples, 60, {"Average", "Maximum", "SampleCount"})) ==
+        R"([{"Average":2.3333333333333335,"Maximum":4.0,"SampleCount":3.0,"Timestamp":60,)"
+        R"("Unit":"None"},{"Average":7.0,"Maximum":7.0,"SampleCount":1.0,"Timestamp":120,)"
+        R"("Unit":"None"}])");
+  CHECK(datapoints({}, 60, {"Average"}).empty());
+}
+
+TEST_CASE("metrics: work is allowed by the log's own clock") {
+  constexpr std::uint64_t second = MetricAllowance::a_second;
+  struct {
+    int ms;
+    std::uint64_t work;
+    bool want;
+  } const steps[] = {
+      {1'000'000, MetricAllowance::saved_max + 1, false},
+      {1'000'000, MetricAllowance::saved_max, true},
+      {1'000'000, 1, false},
+      {1'000'000, 0, true},
+      {1'000'500, second / 2, true},
+      {1'000'500, second / 2, false},
+      {1'000'400, second / 2, false},  // Times that go back give nothing.
+      {1'001'000, second / 2, true},
+      {1'003'000, second + second, true},
+      {90'000'000, MetricAllowance::saved_max + 1, false},
+      {90'000'000, MetricAllowance::saved_max, true},
+  };
+  MetricAllowance allowance;
+  for (const auto& step : steps) {
+    CAPTURE(step.ms);
+    CAPTURE(step.work);
+    CHECK(allowance.take(at(step.ms), step.work) == step.want);
+  }
+}
+
+/// A job's log: `lines`, one a second.
+std::string journal_of(const std::vector<std::string>& lines) {
+  std::string journal;
+  int seq = 0;
+  for (const std::string& line : lines) {
+    ++seq;
+    job::append_record(journal, static_cast<std::uint64_t>(seq), at(seq * 1000),
+                       job::Message::lines, encode(job::Lines{.rank = 0, .bytes = line + "\n"}));
+  }
+  return journal;
+}
+
+TEST_CASE(
+    "metrics: lines whose work is too much are left out and counted, the others are in order") {
+  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
+  const std::string path = folder + "/journal";
+  std::vector<std::string> lines;
+  for (int i = 0; i < 40; ++i) {
+    lines.push_back("loss=" + std::to_string(i));
+    std::string hostile(60'000, 'a');  // Work of 16 s, were it tried.
+    for (std::size_t at = 0; at < hostile.size(); at += 3) hostile[at] = i % 2 == 0 ? 'b' : ' ';
+    lines.push_back(hostile);
+  }
+  REQUIRE(write_file(path, journal_of(lines)));
+  Json definitions = Json::array({{{"Name", "loss"}, {"Regex", "loss=([0-9]+)"}}});
+  for (int i = 0; i < 39; ++i)
+    definitions.push_back({{"Name", "slow"}, {"Regex", "((a|b)*[ab .=01]{900})q"}});
+  const Json request = request_with(definitions);
+  MetricScraper scraper;
+  std::vector<store::MetricSample> samples;
+  std::uint64_t left_out = 0, from = 0;
+  for (bool more = true; more;) {
+    const Result<MetricScraper::Scraped> scraped =
+        scraper.scrape(request, {{"algo-1", path, from}}, true);
+    REQUIRE(scraped);
+    for (const MetricScraper::Part& part : scraped->parts) {
+      samples.insert(samples.end(), part.samples.begin(), part.samples.end());
+      from = part.read_to;
+    }
+    left_out += scraped->left_out;
+    more = scraped->more;
+  }
+  CHECK(from == 80);
+  CHECK(left_out == 40);
+  REQUIRE(samples.size() == 40);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    CHECK(samples[i] == store::MetricSample{"loss", at(1000 + 2000 * static_cast<int>(i)),
+                                            static_cast<double>(i)});
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAnalytics' calls") {
+  const std::string folder = *make_private_folder("/tmp", "muster-metrics-");
+  {
+    store::Store store = *store::Store::open(folder + "/store.db");
+    loop::Loop loop;
+    Metrics metrics(loop, store, [&](const std::string&, const std::string& host) {
+      return folder + "/" + host;
+    });
+    const auto caught_up = [&](const Json& input) {
+      loop::run_task(loop, [](Metrics& caught, Json asked) -> loop::Task<> {
+        const Result<void> done = co_await caught.catch_up(std::move(asked));
+        CHECK(done);
+      }(metrics, input));
+    };
+    const Json definitions = Json::array({{{"Name", "loss"}, {"Regex", "loss=([0-9.]+)"}}});
+    REQUIRE(store.submit({"j", "arn", to_text(request_with(definitions)), {}, at(1), ""}));
+    std::string journal;
+    const auto say = [&](std::uint64_t seq, int ms, const std::string& text) {
+      job::append_record(journal, seq, at(ms), job::Message::lines,
+                         encode(job::Lines{.rank = 0, .bytes = text}));
+      REQUIRE(write_file(folder + "/algo-1", journal));
+    };
+    say(1, 61000, "loss=4\nloss=2\n");
+    const auto ask = [&] {
+      const Json input = {{"Namespace", "/aws/sagemaker/TrainingJobs"},
+                          {"MetricName", "loss"},
+                          {"Dimensions", {{{"Name", "TrainingJobName"}, {"Value", "j"}}}},
+                          {"StartTime", 0},
+                          {"EndTime", 1000.5},
+                          {"Period", 60},
+                          {"Statistics", {"Average"}}};
+      caught_up(input);
+      const api::Answer answer = metrics.operate("GetMetricStatistics", input);
+      return to_text(std::get<Json>(answer));
+    };
+    const std::string first = R"({"Average":3.0,"Timestamp":60,"Unit":"None"})";
+    CHECK(ask() == R"({"Datapoints":[)" + first + R"(],"Label":"loss"})");
+    CHECK(ask() == R"({"Datapoints":[)" + first + R"(],"Label":"loss"})");
+    say(2, 130000, "loss=1\n");
+    CHECK(ask() == R"({"Datapoints":[)" + first +
+                       R"(,{"Average":1.0,"Timestamp":120,"Unit":"None"}],"Label":"loss"})");
+    CHECK(*store.final_metrics("j") == std::vector<store::MetricSample>{{"loss", at(130000), 1}});
+
+    const api::Answer data = metrics.operate(
+        "GetMetricData",
+        Json::parse(R"({"StartTime": 0, "EndTime": 1000, "ScanBy": "TimestampAscending",
+          "MetricDataQueries": [{"Id": "q", "MetricStat": {"Period": 60, "Stat": "Maximum",
+            "Metric": {"Namespace": "/aws/sagemaker/TrainingJobs", "MetricName": "loss",
+              "Dimensions": [{"Name": "TrainingJobName", "Value": "j"}]}}}]})"));
+    CHECK(to_text(std::get<Json>(data)) ==
+          R"({"Messages":[],"MetricDataResults":[{"Id":"q","Label":"loss","StatusCode":)"
+          R"("Complete","Timestamps":[60,120],"Values":[4.0,1.0]}]})");
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace muster::logs

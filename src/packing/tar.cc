@@ -1,0 +1,184 @@
+#include "packing/tar.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace muster::packing {
+namespace {
+
+constexpr std::uint64_t block = 512;
+constexpr std::uint64_t end_bytes = 2 * block;
+constexpr std::size_t name_max = 100;
+constexpr std::size_t prefix_max = 155;
+constexpr std::uint64_t size_max = 0777'7777'7777;  // Eleven octal digits.
+
+std::uint64_t padded(std::uint64_t bytes) {
+  return (bytes + block - 1) / block * block;
+}
+
+/// `width` octal digits and a NUL.
+void put_octal(std::string& header, std::size_t at, std::size_t width, std::uint64_t value) {
+  for (std::size_t i = 0; i < width; ++i) {
+    header[at + width - 1 - i] = static_cast<char>('0' + (value & 7));
+    value >>= 3;
+  }
+}
+
+void put_text(std::string& header, std::size_t at, std::string_view text) {
+  header.replace(at, text.size(), text);
+}
+
+struct Header {
+  std::string name;
+  std::string prefix{};
+  char type = '0';
+  unsigned mode = 0644;
+  std::uint64_t bytes = 0;
+  std::int64_t time = 0;
+  std::string link{};
+};
+
+std::string ustar(const Header& of) {
+  std::string header(block, '\0');
+  put_text(header, 0, of.name);
+  put_octal(header, 100, 7, of.mode);
+  put_octal(header, 108, 7, 0);  // Owner and group: root's, whoever unpacks.
+  put_octal(header, 116, 7, 0);
+  put_octal(header, 124, 11, of.bytes);
+  put_octal(header, 136, 11, static_cast<std::uint64_t>(of.time));
+  put_text(header, 148, "        ");
+  header[156] = of.type;
+  put_text(header, 157, of.link);
+  put_text(header, 257, std::string_view("ustar\00000", 8));
+  put_octal(header, 329, 7, 0);
+  put_octal(header, 337, 7, 0);
+  put_text(header, 345, of.prefix);
+  std::uint64_t sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  put_octal(header, 148, 6, sum);
+  header[154] = '\0';
+  return header;
+}
+
+/// "LENGTH name=value\n", where the length counts itself.
+std::string pax_record(const std::string& name, const std::string& value) {
+  const std::size_t rest = name.size() + value.size() + 3;
+  std::size_t length = rest + 1;
+  while (std::to_string(length).size() + rest != length)
+    length = std::to_string(length).size() + rest;
+  return std::to_string(length) + " " + name + "=" + value + "\n";
+}
+
+/// Puts `path` into name and prefix; false if it does not fit.
+bool split_name(const std::string& path, Header& header) {
+  header.name = path;
+  if (path.size() <= name_max) return true;
+  // The last slash may be the one of a folder's own name.
+  const std::size_t slash = path.find('/', path.size() - name_max - 1);
+  if (slash == std::string::npos || slash + 1 >= path.size() || slash > prefix_max || slash == 0)
+    return false;
+  header.prefix = path.substr(0, slash);
+  header.name = path.substr(slash + 1);
+  return true;
+}
+
+}  // namespace
+
+std::string tar_header(const TreeEntry& entry) {
+  const bool folder = entry.kind == TreeEntry::Kind::folder;
+  const bool link = entry.kind == TreeEntry::Kind::link;
+  Header header{.name = ""};
+  header.type = folder ? '5' : link ? '2' : '0';
+  header.mode = entry.mode;
+  header.bytes = entry.bytes;
+  header.time = entry.time;
+  header.link = entry.target;
+  const std::string path = entry.path + (folder ? "/" : "");
+  std::string records;
+  if (!split_name(path, header) || !is_utf8(path)) {
+    if (!is_utf8(path)) records += pax_record("hdrcharset", "BINARY");
+    records += pax_record("path", path);
+    header.name = path.substr(0, name_max);
+    header.prefix.clear();
+  }
+  if (header.link.size() > name_max) {
+    records += pax_record("linkpath", header.link);
+    header.link.resize(name_max);
+  }
+  if (header.bytes > size_max) {
+    records += pax_record("size", std::to_string(header.bytes));
+    header.bytes = 0;
+  }
+  std::string text;
+  if (!records.empty()) {
+    text = ustar({.name = "PaxHeaders/x", .type = 'x', .bytes = records.size()});
+    records.resize(padded(records.size()), '\0');
+    text += records;
+  }
+  return text + ustar(header);
+}
+
+TarPlan::TarPlan(std::vector<TreeEntry> entries, std::vector<std::string> roots)
+    : entries_(std::move(entries)), roots_(std::move(roots)) {
+  for (const TreeEntry& entry : entries_) {
+    starts_.push_back(bytes_);
+    bytes_ += tar_header(entry).size() + padded(entry.bytes);
+  }
+  bytes_ += end_bytes;
+}
+
+/// Puts bytes [from, to) of the entry, header and padding included, to `into`.
+Result<void> TarPlan::read_entry(std::size_t index, std::uint64_t from, std::uint64_t to,
+                                 char* into) const {
+  const TreeEntry& entry = entries_[index];
+  const std::string header = tar_header(entry);
+  const std::uint64_t data_end = header.size() + entry.bytes;
+  if (from < header.size())
+    into += header.copy(into, std::min<std::uint64_t>(to, header.size()) - from, from);
+  std::uint64_t offset = std::max<std::uint64_t>(from, header.size());
+  const std::uint64_t until = std::min(to, data_end);
+  if (offset < until) {
+    const std::string path = roots_[entry.root] + "/" + entry.path;
+    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file) return fail_errno(path);
+    while (offset < until) {
+      const ssize_t count =
+          ::pread(file.get(), into, until - offset, static_cast<off_t>(offset - header.size()));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return fail_errno(path);
+      if (count == 0) return fail(Errc::invalid_input, path + ": the file became shorter");
+      into += count;
+      offset += static_cast<std::uint64_t>(count);
+    }
+  }
+  if (to > data_end) std::memset(into, 0, to - std::max(from, data_end));
+  return {};
+}
+
+Result<std::size_t> TarPlan::read(std::uint64_t offset, std::span<char> into) const {
+  const std::uint64_t end = std::min<std::uint64_t>(bytes_, offset + into.size());
+  if (offset >= end) return std::size_t{0};
+  const std::uint64_t content_end = bytes_ - end_bytes;
+  const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
+  auto index = static_cast<std::size_t>(next - starts_.begin());
+  if (index > 0) --index;
+  for (; index < entries_.size() && starts_[index] < end; ++index) {
+    const std::uint64_t start = starts_[index];
+    const std::uint64_t stop = index + 1 < starts_.size() ? starts_[index + 1] : content_end;
+    const std::uint64_t from = std::max(offset, start);
+    const std::uint64_t to = std::min(end, stop);
+    if (from < to) TRY(read_entry(index, from - start, to - start, into.data() + (from - offset)));
+  }
+  const std::uint64_t rest = std::max(offset, content_end);  // Two empty blocks end an archive.
+  if (rest < end) std::memset(into.data() + (rest - offset), 0, end - rest);
+  return static_cast<std::size_t>(end - offset);
+}
+
+}  // namespace muster::packing

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loop/wait.h"
+#include "s3client/channel.h"
+#include "s3client/s3_client.h"
+
+namespace muster::s3client {
+
+/// How a caller ends a fetch that it no longer wants: it sets `wanted`, and may drop the task once
+/// `threads` is 0.
+struct FetchStop {
+  explicit FetchStop(loop::Loop& loop) : changed(loop) {}
+  bool wanted = false;
+  int threads = 0;      ///< That work for the fetch at this moment.
+  loop::Event changed;  ///< Of `threads`.
+};
+
+struct FetchOptions {
+  std::shared_ptr<FetchStop> stop{};
+  int connections = 8;
+  std::uint64_t range_bytes = 16u << 20;  ///< Larger objects come in ranges of this size.
+};
+
+struct Fetched {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;  ///< As they came.
+};
+
+/// Fetches many objects of a bucket into `folder`, which is there and empty, over several
+/// connections. Large objects come in ranges, all of one version (If-Match), into files whose
+/// space is reserved first. The first failure ends everything; what is in the folder by then is of
+/// no use. Errors: those of ObjectStore::download(), naming the object; `system` for the disk.
+loop::Task<Result<Fetched>> fetch_folder(std::shared_ptr<S3State> state, std::string bucket,
+                                         std::vector<FetchItem> items, std::string folder,
+                                         FetchOptions options);
+
+/// What an S3 channel is made of, as CreateTrainingJob names it.
+struct ChannelSource {
+  s3wire::S3Url url;
+  bool manifest = false;
+  FetchRules rules{};
+};
+/// The objects of a channel, found by listing: a folder of that name first ("input/code" does not
+/// take "input/code2/…"), else the object of that name, else all keys that begin so. Errors:
+/// `not_found`: there is nothing under it; those of plan_fetch() and of requests.
+struct ChannelPlan {
+  std::string bucket;
+  std::vector<FetchItem> items;  ///< May be empty where a share is.
+};
+loop::Task<Result<ChannelPlan>> find_channel(std::shared_ptr<S3State> state, ChannelSource source);
+
+}  // namespace muster::s3client

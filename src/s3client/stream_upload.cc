@@ -1,0 +1,198 @@
+#include "s3client/stream_upload.h"
+
+#include <libdeflate.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/base64.h"
+#include "base/text.h"
+#include "loop/wait.h"
+#include "loop/worker.h"
+#include "s3client/multipart.h"
+#include "s3client/s3_call.h"
+#include "s3wire/checksum.h"
+
+namespace muster::s3client {
+namespace {
+
+struct Sums {
+  std::string crc32;   ///< base64
+  std::string sha256;  ///< hex; empty unless asked for
+};
+
+/// Blocks.
+Result<Sums> sums_of(const Blob& blob, bool with_sha256) {
+  std::string_view bytes;
+  void* at = nullptr;
+  if (blob.at != nullptr) {
+    bytes = {blob.at, blob.bytes};
+  } else if (blob.bytes > 0) {
+    at = ::mmap(nullptr, blob.bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, blob.fd.get(), 0);
+    if (at == MAP_FAILED) return fail_errno("mmap");
+    bytes = {static_cast<const char*>(at), blob.bytes};
+  }
+  const std::uint32_t crc = libdeflate_crc32(0, bytes.data(), bytes.size());
+  std::string big_endian;
+  for (int shift = 24; shift >= 0; shift -= 8) big_endian += static_cast<char>(crc >> shift & 255);
+  Sums sums{base64(big_endian), with_sha256 ? aws::sha256_hex(bytes) : ""};
+  if (at != nullptr) ::munmap(at, blob.bytes);
+  return sums;
+}
+
+}  // namespace
+
+Result<Blob> make_blob() {
+  Blob blob{Fd(::memfd_create("muster-part", MFD_CLOEXEC)), 0};
+  if (!blob.fd) return fail_errno("memfd_create");
+  return blob;
+}
+
+Result<void> append(Blob& blob, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::pwrite(blob.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(blob.bytes));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno("memfd");
+    blob.bytes += static_cast<std::uint64_t>(count);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<void> append(Blob& to, const Blob& from) {
+  std::string piece(std::size_t{1} << 20, '\0');
+  for (std::uint64_t offset = 0; offset < from.bytes;) {
+    // The file may be longer than what counts of it: packers use their memory again.
+    const std::size_t wanted = std::min<std::uint64_t>(piece.size(), from.bytes - offset);
+    const ssize_t count = ::pread(from.fd.get(), piece.data(), wanted, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return fail_errno("memfd");
+    TRY(append(to, std::string_view(piece.data(), static_cast<std::size_t>(count))));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+struct StreamUpload::State {
+  State(std::shared_ptr<S3State> with, s3wire::S3Url where, int most)
+      : s3(std::move(with)), to(std::move(where)), connections(most), changed(s3->loop) {}
+
+  static loop::Task<Result<StoredPart>> put(std::shared_ptr<State> state, Blob blob,
+                                            aws::Pairs query);
+  static loop::Task<> send(std::shared_ptr<State> state, std::size_t number, Blob blob);
+  static loop::Task<Result<void>> start_part(std::shared_ptr<State> state, Blob blob);
+
+  const std::shared_ptr<S3State> s3;
+  const s3wire::S3Url to;
+  const int connections;
+  std::optional<Blob> first;  ///< Held back: alone it is the whole object.
+  std::string id;             ///< Of the multipart upload, once there is one.
+  std::vector<StoredPart> parts;
+  int busy = 0;
+  std::optional<Error> failed;
+  loop::Event changed;
+};
+
+loop::Task<Result<StoredPart>> StreamUpload::State::put(std::shared_ptr<State> state, Blob blob,
+                                                        aws::Pairs query) {
+  const bool hashed = signs_payloads(*state->s3, state->to.bucket);
+  const auto shared = std::make_shared<Blob>(std::move(blob));
+  const auto sums = std::make_shared<Sums>();
+  const std::function<Result<void>()> work = [shared, sums, hashed]() -> Result<void> {
+    *sums = TRY(sums_of(*shared, hashed));
+    return {};
+  };
+  Result<void> summed = co_await loop::in_thread(state->s3->loop, work);
+  if (!summed) co_return summed.error().in(s3wire::text_of(state->to));
+  S3Request request{.method = "PUT",
+                    .url = state->to,
+                    .query = std::move(query),
+                    .headers = {{"x-amz-checksum-crc32", sums->crc32}},
+                    .file = {shared->fd.get(), 0, shared->bytes},
+                    .file_hash = sums->sha256};
+  Result<S3Answer> answer = co_await s3_call(state->s3, std::move(request));
+  if (!answer) co_return answer.error();
+  co_return StoredPart{answer->head.value("ETag"), sums->crc32};
+}
+
+loop::Task<> StreamUpload::State::send(std::shared_ptr<State> state, std::size_t number,
+                                       Blob blob) {
+  aws::Pairs query{{"partNumber", std::to_string(number + 1)}, {"uploadId", state->id}};
+  Result<StoredPart> stored = co_await put(state, std::move(blob), std::move(query));
+  if (stored && stored->etag.empty())
+    stored = fail(Errc::protocol, s3wire::text_of(state->to) + ": the server gave a part no ETag");
+  if (stored) state->parts[number] = *std::move(stored);
+  if (!stored && !state->failed) state->failed = stored.error();
+  --state->busy;
+  state->changed.notify();
+}
+
+loop::Task<Result<void>> StreamUpload::State::start_part(std::shared_ptr<State> state, Blob blob) {
+  if (state->id.empty()) {
+    Result<std::string> id = co_await begin_multipart(state->s3, state->to);
+    if (!id) co_return id.error();
+    state->id = *std::move(id);
+  }
+  while (state->busy >= state->connections && !state->failed) co_await state->changed.wait();
+  if (state->failed) co_return *state->failed;
+  if (state->parts.size() >= parts_max)
+    co_return fail(Errc::invalid_input, s3wire::text_of(state->to) + ": more than 10,000 parts");
+  ++state->busy;
+  state->parts.emplace_back();
+  state->s3->loop.spawn(send(state, state->parts.size() - 1, std::move(blob)));
+  co_return Result<void>();
+}
+
+StreamUpload::StreamUpload(std::shared_ptr<S3State> state, s3wire::S3Url to, int connections)
+    : state_(std::make_shared<State>(std::move(state), std::move(to), connections)) {}
+StreamUpload::~StreamUpload() = default;
+
+loop::Task<Result<void>> StreamUpload::add(Blob part) {
+  const std::shared_ptr<State> state = state_;
+  if (state->parts.empty() && !state->first) {
+    state->first = std::move(part);
+    co_return Result<void>();
+  }
+  if (state->first) {
+    Blob first = *std::move(state->first);
+    state->first.reset();
+    Result<void> started = co_await State::start_part(state, std::move(first));
+    if (!started) co_return started;
+  }
+  Result<void> started = co_await State::start_part(state, std::move(part));
+  co_return started;
+}
+
+loop::Task<Result<void>> StreamUpload::finish() {
+  const std::shared_ptr<State> state = state_;
+  if (state->first) {
+    Blob whole = *std::move(state->first);
+    state->first.reset();
+    aws::Pairs no_query;
+    Result<StoredPart> stored = co_await State::put(state, std::move(whole), std::move(no_query));
+    if (!stored) co_return stored.error();
+    co_return Result<void>();
+  }
+  while (state->busy > 0) co_await state->changed.wait();
+  if (state->failed) co_return *state->failed;
+  Result<void> ended = co_await end_multipart(state->s3, state->to, state->id, state->parts);
+  if (ended) state->id.clear();
+  co_return ended;
+}
+
+loop::Task<void> StreamUpload::abort() {
+  const std::shared_ptr<State> state = state_;
+  if (!state->failed) state->failed = fail(Errc::closed, "given up");
+  while (state->busy > 0) co_await state->changed.wait();
+  if (!state->id.empty()) co_await abort_multipart(state->s3, state->to, state->id);
+  state->id.clear();
+}
+
+}  // namespace muster::s3client

@@ -1,0 +1,278 @@
+#include "s3server/s3_server.h"
+
+#include <array>
+#include <atomic>
+
+#include "base/text.h"
+#include "loop/worker.h"
+#include "s3server/s3_server_call.h"
+
+namespace muster::s3server {
+namespace {
+
+using loop::HttpExchange;
+using loop::HttpReply;
+using loop::Task;
+
+constexpr std::size_t create_bucket_bytes_max = 64 << 10;
+
+/// 16 hex digits, of which the first are the process's own.
+std::string fresh_request_id() {
+  static const std::string start = hex(random_bytes(4));
+  static std::atomic<std::uint32_t> count = 0;
+  const std::uint32_t number = ++count;
+  std::array<char, 4> bytes = {
+      static_cast<char>(number >> 24 & 0xff), static_cast<char>(number >> 16 & 0xff),
+      static_cast<char>(number >> 8 & 0xff), static_cast<char>(number & 0xff)};
+  return start + hex({bytes.data(), bytes.size()});
+}
+
+Task<S3Outcome> list_all_buckets(S3Call& call) {
+  std::string xml = s3wire::list_buckets_xml(call.op.list, call.store.all());
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> create_bucket(S3Call& call) {
+  std::variant<std::string, aws::AwsError> text =
+      co_await receive_text(call, create_bucket_bytes_max);
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  const s3wire::Document<std::string> location =
+      s3wire::read_create_bucket(std::get<std::string>(text));
+  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&location)) co_return *wrong;
+  const Result<bool> created = call.store.create(call.op.bucket, call.now);
+  if (!created) co_return bucket::disk_failure(created.error());
+  // In its first region S3 takes a repetition for a success; in all others it does not.
+  if (!*created && call.options.region != "us-east-1")
+    co_return aws::s3_failure_of("BucketAlreadyOwnedByYou");
+  HttpReply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("Location", "/" + call.op.bucket);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> delete_bucket(S3Call& call) {
+  const auto removal = std::make_shared<bucket::BucketStore::Removal>();
+  std::function<Result<void>()> work = [store = &call.store, name = call.op.bucket,
+                                        removal]() -> Result<void> {
+    *removal = TRY(store->remove(name));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bucket::disk_failure(done.error());
+  if (*removal == bucket::BucketStore::Removal::not_empty)
+    co_return aws::s3_failure_of("BucketNotEmpty");
+  if (*removal == bucket::BucketStore::Removal::no_such_bucket)
+    co_return aws::s3_failure_of("NoSuchBucket");
+  HttpReply reply = call.fresh_reply(204);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> head_bucket(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  HttpReply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("x-amz-bucket-region", call.options.region);
+  reply.headers.emplace_back("Content-Type", "application/xml");
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> bucket_location(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  std::string xml = s3wire::location_xml(call.options.region);
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> bucket_versioning(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  std::string xml = s3wire::versioning_xml();
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  std::string xml = s3wire::acl_xml();
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> put_bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+  HttpReply reply = call.fresh_reply(200);
+  co_return co_await send(call, std::move(reply));
+}
+
+/// Null for what is about no bucket, or not about one that has to be there.
+S3Handler handler_of(s3wire::S3Op op) {
+  switch (op) {
+    case s3wire::S3Op::head_bucket:
+      return head_bucket;
+    case s3wire::S3Op::get_bucket_location:
+      return bucket_location;
+    case s3wire::S3Op::get_bucket_versioning:
+      return bucket_versioning;
+    case s3wire::S3Op::get_bucket_acl:
+      return bucket_acl;
+    case s3wire::S3Op::put_bucket_acl:
+      return put_bucket_acl;
+    case s3wire::S3Op::list_objects:
+    case s3wire::S3Op::list_objects_v2:
+    case s3wire::S3Op::list_object_versions:
+      return list_bucket;
+    case s3wire::S3Op::list_multipart_uploads:
+      return list_uploads;
+    case s3wire::S3Op::delete_objects:
+      return delete_objects;
+    case s3wire::S3Op::put_object:
+      return put_object;
+    case s3wire::S3Op::get_object:
+    case s3wire::S3Op::head_object:
+      return get_object;
+    case s3wire::S3Op::delete_object:
+      return delete_object;
+    case s3wire::S3Op::copy_object:
+      return copy_object;
+    case s3wire::S3Op::get_object_acl:
+      return get_object_acl;
+    case s3wire::S3Op::put_object_acl:
+      return put_object_acl;
+    case s3wire::S3Op::get_object_attributes:
+      return get_attributes;
+    case s3wire::S3Op::get_object_tagging:
+      return get_tagging;
+    case s3wire::S3Op::put_object_tagging:
+      return put_tagging;
+    case s3wire::S3Op::delete_object_tagging:
+      return delete_tagging;
+    case s3wire::S3Op::create_multipart_upload:
+      return begin_upload;
+    case s3wire::S3Op::upload_part:
+      return put_part;
+    case s3wire::S3Op::upload_part_copy:
+      return copy_part;
+    case s3wire::S3Op::complete_multipart_upload:
+      return complete_upload;
+    case s3wire::S3Op::abort_multipart_upload:
+      return abort_upload;
+    case s3wire::S3Op::list_parts:
+      return list_parts;
+    default:
+      return nullptr;
+  }
+}
+
+/// Indexes the buckets of places that may be read by how keys begin: see is_there().
+Task<Result<void>> index_for(S3Call& call) {
+  for (const access::Place& place : call.verified.key->policy.reads) {
+    if (place.extent != access::Extent::start) continue;
+    std::shared_ptr<bucket::Bucket> bucket = call.store.find(place.bucket);
+    if (!bucket || bucket->indexed()) continue;
+    std::function<Result<void>()> work = [bucket] { return bucket->index(); };
+    const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+    if (!done) co_return done.error();
+  }
+  co_return Result<void>();
+}
+
+/// And takes from a listing what its key may not see.
+bool may(S3Call& call) {
+  s3wire::S3Operation& op = call.op;
+  if (op.op == s3wire::S3Op::delete_objects) return true;  // Each of its keys is asked for.
+  const access::AccessKey& key = *call.verified.key;
+  const access::IsThere is_there = [&call](const access::Place& place) {
+    const std::shared_ptr<bucket::Bucket> bucket = call.store.find(place.bucket);
+    s3wire::ListQuery named;
+    named.prefix = place.key;
+    named.max = 1;
+    named.named_only = true;
+    return bucket && !bucket->page(named).objects.empty();
+  };
+  if (access::is_listing(op.op)) {
+    const access::View view = access::view_of(key, op.op, op.bucket, op.list.prefix, is_there);
+    op.list.named_only = view == access::View::named;
+    return view != access::View::nothing;
+  }
+  if (op.copy_source && !access::allowed(key, s3wire::S3Op::get_object, op.copy_source->bucket,
+                                         op.copy_source->key, is_there))
+    return false;
+  return access::allowed(key, op.op, op.bucket, op.key, is_there);
+}
+
+Task<S3Outcome> perform(S3Call& call) {
+  const s3wire::S3Operation& op = call.op;
+  const Result<void> indexed = co_await index_for(call);
+  if (!indexed) co_return bucket::disk_failure(indexed.error());
+  if (!may(call)) co_return aws::s3_failure_of("AccessDenied");
+  if (op.op == s3wire::S3Op::unsupported) co_return aws::s3_failure_of("NotImplemented");
+  if (op.op == s3wire::S3Op::list_buckets) co_return co_await list_all_buckets(call);
+  if (op.op == s3wire::S3Op::create_bucket) co_return co_await create_bucket(call);
+  if (op.op == s3wire::S3Op::delete_bucket) co_return co_await delete_bucket(call);
+  std::shared_ptr<bucket::Bucket> bucket = call.store.find(op.bucket);
+  if (!bucket) {
+    aws::AwsError error = aws::s3_failure_of("NoSuchBucket");
+    error.more = {{"BucketName", op.bucket}};
+    co_return error;
+  }
+  const S3Handler handler = handler_of(op.op);
+  CHECK_THAT(handler != nullptr, "every operation has a handler");
+  co_return co_await handler(call, std::move(bucket));
+}
+
+std::string resource_of(const aws::RequestHead& head) {
+  return aws::percent_decoded(head.path(), false).value_or(std::string(head.path()));
+}
+
+Task<void> refuse(HttpExchange& exchange, const aws::RequestHead& head, aws::AwsError error,
+                  std::string request_id, bool close = false) {
+  HttpReply reply{
+      .status = error.status,
+      .headers = {{"x-amz-request-id", request_id}, {"Content-Type", "application/xml"}},
+      .close = close};
+  if (error.status != 304 && head.method != "HEAD")
+    reply.body = s3wire::error_xml(error, resource_of(head), request_id);
+  (void)co_await exchange.reply(std::move(reply));
+}
+
+}  // namespace
+
+Task<S3Outcome> send(S3Call& call, HttpReply reply) {
+  (void)co_await call.exchange.reply(std::move(reply));
+  co_return std::nullopt;
+}
+
+Task<S3Outcome> send_xml(S3Call& call, std::string xml) {
+  HttpReply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("Content-Type", "application/xml");
+  reply.body = std::move(xml);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<void> S3Server::answer(HttpExchange& exchange) {
+  const loop::HttpIncoming& incoming = exchange.request();
+  const aws::RequestHead head{incoming.method, incoming.target, incoming.headers};
+  S3Call call{.exchange = exchange,
+              .store = store_,
+              .options = options_,
+              .now = options_.now(),
+              .verified = {},
+              .op = {},
+              .request_id = fresh_request_id()};
+  std::variant<access::Verified, access::Refused> verified =
+      verifier_.verify(head, {.now = call.now, .service = "s3", .body_sha256 = {}});
+  S3Outcome wrong;
+  if (incoming.method == "OPTIONS") {  // A browser's question, which it cannot sign.
+    wrong = aws::s3_failure_of(head.header("origin") ? "AccessForbidden" : "BadRequest");
+  } else if (const access::Refused* refused = std::get_if<access::Refused>(&verified)) {
+    wrong = access::answer_to(*refused, access::Dialect::s3);
+  } else {
+    call.verified = std::get<access::Verified>(std::move(verified));
+    if (!exchange.proved(call.verified.key->owner)) {
+      aws::AwsError busy = aws::s3_failure_of("SlowDown");
+      co_return co_await refuse(exchange, head, std::move(busy), call.request_id, true);
+    }
+    std::variant<s3wire::S3Operation, aws::AwsError> read =
+        s3wire::read_s3_request(head, {options_.domain});
+    if (aws::AwsError* error = std::get_if<aws::AwsError>(&read)) {
+      wrong = std::move(*error);
+    } else {
+      call.op = std::get<s3wire::S3Operation>(std::move(read));
+      wrong = co_await perform(call);
+    }
+  }
+  if (!wrong || exchange.answered()) co_return;
+  aws::AwsError error = *std::move(wrong);
+  co_await refuse(exchange, head, std::move(error), call.request_id);
+}
+
+}  // namespace muster::s3server

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "access/verify.h"
+#include "bucket/bucket_store.h"
+#include "loop/http_server.h"
+
+namespace muster::s3server {
+
+/// S3 over a bucket store: checks who asks, does it, answers. Source: docs/protocols/s3.md.
+///
+/// Any number of threads: each exchange stays on its own loop. Short disk I/O happens there; what
+/// may take long (much to sync, to copy, to hash, a first listing) in a thread of its own.
+class S3Server {
+ public:
+  struct Options {
+    std::string region = "us-east-1";  ///< Of all buckets.
+    std::string domain{};              ///< For virtual-host style; empty: path style only.
+    std::function<UnixMillis()> now;   ///< Wall clock; any thread.
+  };
+  /// Both outlive the server and its exchanges.
+  S3Server(bucket::BucketStore& store, access::Verifier& verifier, Options options)
+      : store_(store), verifier_(verifier), options_(std::move(options)) {}
+
+  /// Any request that is no other service's.
+  loop::Task<void> answer(loop::HttpExchange& exchange);
+
+ private:
+  bucket::BucketStore& store_;
+  access::Verifier& verifier_;
+  Options options_;
+};
+
+}  // namespace muster::s3server

@@ -1,0 +1,134 @@
+// Bodies of requests: unframed, hashed, compared.
+
+#include "access/aws_chunked.h"
+#include "base/base64.h"
+#include "base/text.h"
+#include "s3server/s3_server_call.h"
+
+namespace muster::s3server {
+namespace {
+
+/// What is made of the bytes as they come.
+class Checks {
+ public:
+  Checks(const S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also) : call_(call) {
+    if (call.verified.payload == access::Payload::hash) sha256_.emplace();
+    if (with_md5 || call.op.content_md5) md5_.emplace(s3wire::Checksum::md5);
+    // What comes with Complete is the object's, not the document's.
+    if (call.op.op != s3wire::S3Op::complete_multipart_upload) said_ = call.op.checksum;
+    kind_ = said_ ? std::optional(said_->kind) : also;
+    if (kind_) digest_.emplace(*kind_);
+  }
+  void add(std::string_view bytes) {
+    if (sha256_) sha256_->add(bytes);
+    if (md5_) md5_->add(bytes);
+    if (digest_) digest_->add(bytes);
+  }
+  std::variant<ReceivedBody, aws::AwsError> finish(const aws::Pairs* trailers);
+
+ private:
+  std::optional<aws::AwsError> compare_checksum(const std::string& made,
+                                                const aws::Pairs* trailers) const;
+
+  const S3Call& call_;
+  std::optional<s3wire::GivenChecksum> said_;
+  std::optional<aws::Sha256> sha256_;
+  std::optional<s3wire::Digest> md5_;
+  std::optional<s3wire::Checksum> kind_;
+  std::optional<s3wire::Digest> digest_;
+};
+
+std::optional<aws::AwsError> Checks::compare_checksum(const std::string& made,
+                                                      const aws::Pairs* trailers) const {
+  if (!said_) return std::nullopt;
+  std::string said = said_->value;
+  if (said.empty() && trailers != nullptr) {
+    for (const auto& [name, value] : *trailers)
+      if (name == s3wire::checksum_header(*kind_)) said = from_base64(trim(value)).value_or("?");
+  }
+  if (said.empty() || said == made) return std::nullopt;
+  return aws::s3_failure_of("BadDigest",
+                            "The " + std::string(s3wire::checksum_name(*kind_)) +
+                                " you specified did not match the calculated checksum.");
+}
+
+std::variant<ReceivedBody, aws::AwsError> Checks::finish(const aws::Pairs* trailers) {
+  ReceivedBody body;
+  if (sha256_) {
+    const aws::Sha256Bytes made = sha256_->finish();
+    if (hex(aws::view_of(made)) != call_.verified.payload_hash)
+      return access::answer_to({access::AuthFailure::payload_mismatch, {}, {}},
+                               access::Dialect::s3);
+  }
+  if (md5_) body.md5 = md5_->finish();
+  if (call_.op.content_md5 && *call_.op.content_md5 != body.md5)
+    return aws::s3_failure_of("BadDigest");
+  if (!digest_) return body;
+  const std::string made = digest_->finish();
+  if (std::optional<aws::AwsError> wrong = compare_checksum(made, trailers)) return *wrong;
+  body.checksum = s3wire::KeptChecksum{*kind_, base64(made), true};
+  return body;
+}
+
+/// Of a body that did not come whole.
+aws::AwsError broken_body(const Error& error) {
+  if (error.code == Errc::timeout) return aws::s3_failure_of("RequestTimeout");
+  return aws::s3_failure_of("IncompleteBody");
+}
+
+}  // namespace
+
+loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
+    S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
+    std::function<Result<void>(std::string_view)> sink) {
+  using Received = std::variant<ReceivedBody, aws::AwsError>;
+  Checks checks(call, with_md5, also);
+  std::optional<access::AwsChunked> chunked;
+  std::optional<access::AwsChunked::Options> framing = access::AwsChunked::options_for(
+      call.verified, call.op.content_bytes.value_or(0), call.op.trailer, call.op.aws_chunked);
+  if (framing) chunked.emplace(*std::move(framing));
+  std::vector<std::string_view> data;
+  while (true) {
+    Result<std::string_view> piece = co_await call.exchange.read();
+    if (!piece) co_return Received(broken_body(piece.error()));
+    if (piece->empty()) break;
+    data.clear();
+    if (chunked) {
+      std::optional<aws::AwsError> wrong = chunked->feed(*piece, data);
+      if (wrong) co_return Received(*std::move(wrong));
+    } else {
+      data.push_back(*piece);
+    }
+    for (const std::string_view bytes : data) {
+      checks.add(bytes);
+      const Result<void> taken = sink(bytes);
+      if (!taken) co_return Received(bucket::disk_failure(taken.error()));
+    }
+  }
+  if (chunked) {
+    std::optional<aws::AwsError> wrong = chunked->finish();
+    if (wrong) co_return Received(*std::move(wrong));
+  }
+  co_return checks.finish(chunked ? &chunked->trailers() : nullptr);
+}
+
+loop::Task<std::variant<std::string, aws::AwsError>> receive_text(S3Call& call,
+                                                                  std::size_t bytes_max) {
+  using Received = std::variant<std::string, aws::AwsError>;
+  std::string text;
+  bool too_long = false;
+  std::function<Result<void>(std::string_view)> sink = [&](std::string_view bytes) -> Result<void> {
+    too_long = too_long || bytes.size() > bytes_max - text.size();
+    if (too_long) return fail(Errc::invalid_input, "too long");
+    text.append(bytes);
+    return {};
+  };
+  std::variant<ReceivedBody, aws::AwsError> body =
+      co_await receive_body(call, false, std::nullopt, std::move(sink));
+  if (too_long) co_return Received(aws::s3_failure_of("MaxMessageLengthExceeded"));
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&body))
+    co_return Received(std::move(*wrong));
+  co_return Received(std::move(text));
+}
+
+}  // namespace muster::s3server

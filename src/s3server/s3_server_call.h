@@ -1,0 +1,95 @@
+#pragma once
+
+// Inside s3server/ only: one call of the S3 server.
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "bucket/bucket_uploads.h"
+#include "s3server/s3_server.h"
+
+namespace muster::s3server {
+
+/// Lives in the coroutine that answers the exchange, for as long as that.
+struct S3Call {
+  loop::HttpExchange& exchange;
+  bucket::BucketStore& store;
+  const S3Server::Options& options;
+  UnixMillis now{};
+  access::Verified verified;
+  s3wire::S3Operation op;
+  std::string request_id;
+
+  bool is_head() const { return exchange.request().method == "HEAD"; }
+  loop::HttpReply fresh_reply(int status) const {
+    return {.status = status, .headers = {{"x-amz-request-id", request_id}}};
+  }
+};
+
+// What may answer a call. Each takes the call to its end; an AwsError is sent by the caller.
+using S3Outcome = std::optional<aws::AwsError>;
+using S3Handler = loop::Task<S3Outcome> (*)(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+
+loop::Task<S3Outcome> send(S3Call& call, loop::HttpReply reply);
+loop::Task<S3Outcome> send_xml(S3Call& call, std::string xml);
+
+// s3_server_read.cc
+loop::Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> get_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> get_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+
+// s3_server_write.cc
+loop::Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+
+// s3_server_copy.cc
+loop::Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+
+// s3_server_upload.cc
+loop::Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<S3Outcome> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+
+// Shared by several of them.
+
+/// What came of a body that was read and checked.
+struct ReceivedBody {
+  std::string md5;  ///< 16 bytes, if asked for.
+  std::optional<s3wire::KeptChecksum> checksum;
+};
+/// Reads the body: undoes aws-chunked, compares length, hashes and checksums with what was signed
+/// and said. `also`: a checksum to make besides. `sink` takes the bytes.
+loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
+    S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
+    std::function<Result<void>(std::string_view)> sink);
+/// The same for a document.
+loop::Task<std::variant<std::string, aws::AwsError>> receive_text(S3Call& call,
+                                                                  std::size_t bytes_max);
+
+/// For the body that is to come; an HTTP-chunked one may leave its length open.
+S3Outcome make_room(const S3Call& call, bucket::Draft& draft);
+/// Of the request's conditions; empty if there are none.
+bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
+/// The error that it means; none for done.
+S3Outcome outcome_of(const Result<bucket::WriteEnd>& end);
+void add_checksum_headers(loop::HttpReply& reply, const s3wire::KeptChecksum& checksum);
+std::string quoted(const std::string& etag);
+aws::AwsError no_such_key(const S3Call& call);
+/// Writes of so many bytes go to a thread of their own.
+inline constexpr std::uint64_t long_write_bytes = 4u << 20;
+/// Seals and puts, on the loop or beside it.
+loop::Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
+                                               bucket::Draft draft, bucket::ObjectRecord& record);
+
+}  // namespace muster::s3server

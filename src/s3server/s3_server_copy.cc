@@ -1,0 +1,173 @@
+// Copies of objects and into parts. They take as long as they take: in threads of their own.
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/base64.h"
+#include "base/text.h"
+#include "loop/worker.h"
+#include "s3server/s3_server_call.h"
+
+namespace muster::s3server {
+namespace {
+
+using loop::HttpReply;
+using loop::Task;
+
+constexpr std::size_t copy_buffer_bytes = 256 << 10;
+
+/// The object that is copied, if the conditions on it hold.
+std::variant<bucket::OpenedObject, aws::AwsError> source_of(const S3Call& call) {
+  const s3wire::S3Url& from = *call.op.copy_source;
+  const std::shared_ptr<bucket::Bucket> bucket = call.store.find(from.bucket);
+  if (!bucket) return aws::s3_failure_of("NoSuchBucket");
+  Result<std::optional<bucket::OpenedObject>> found = bucket->find(from.key, false);
+  if (!found) return bucket::disk_failure(found.error());
+  if (!*found) return aws::s3_failure_of("NoSuchKey");
+  const bucket::ObjectRecord& record = (*found)->record;
+  const s3wire::Conditions& conditions = call.op.copy_conditions;
+  if (!conditions.none() &&
+      copy_verdict(conditions, record.etag, record.modified) != s3wire::Verdict::proceed)
+    return aws::s3_failure_of("PreconditionFailed");
+  return **std::move(found);
+}
+
+/// Calls `take` for the span's bytes.
+Result<void> read_span(int fd, const s3wire::ByteSpan& span,
+                       const std::function<Result<void>(std::string_view)>& take) {
+  std::string buffer(copy_buffer_bytes, '\0');
+  std::uint64_t done = 0;
+  while (done < span.bytes) {
+    const std::size_t want = std::min<std::uint64_t>(span.bytes - done, buffer.size());
+    const ssize_t count = ::pread(fd, buffer.data(), want, static_cast<off_t>(span.offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno("read");
+    if (count == 0) return fail(Errc::system, "the object is shorter than it says");
+    TRY(take(std::string_view(buffer).substr(0, static_cast<std::size_t>(count))));
+    done += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+bool changes_nothing(const s3wire::S3Operation& op) {
+  return op.copy_source->bucket == op.bucket && op.copy_source->key == op.key &&
+         !op.replace_metadata && !op.replace_tags && !op.checksum;
+}
+
+/// What the copy is, without its bytes.
+bucket::ObjectRecord copied(const S3Call& call, const bucket::ObjectRecord& source) {
+  bucket::ObjectRecord record = source;
+  record.key = call.op.key;
+  record.modified = call.now;
+  if (call.op.replace_metadata) {
+    record.metadata.headers = call.op.metadata.headers;
+    record.metadata.user = call.op.metadata.user;
+  }
+  if (call.op.replace_tags) record.metadata.tags = call.op.metadata.tags;
+  return record;
+}
+
+Result<bucket::WriteEnd> copy_whole(const S3Call& call, bucket::Bucket& bucket,
+                                    const bucket::OpenedObject& source,
+                                    bucket::ObjectRecord& record) {
+  const std::optional<s3wire::GivenChecksum>& asked = call.op.checksum;
+  if (asked && (!record.checksum || record.checksum->kind != asked->kind)) {
+    s3wire::Digest digest(asked->kind);
+    TRY(read_span(source.file.get(), {0, source.record.size}, [&](std::string_view bytes) {
+      digest.add(bytes);
+      return Result<void>();
+    }));
+    record.checksum = s3wire::KeptChecksum{asked->kind, base64(digest.finish()), true};
+  }
+  bucket::Draft draft = bucket.draft();
+  TRY(draft.expect(source.record.size));
+  TRY(draft.add_file(source.file.get(), 0, source.record.size));
+  return bucket.put(std::move(draft), record, check_of(call.op.conditions));
+}
+
+std::optional<s3wire::GivenChecksum> shown(const std::optional<s3wire::KeptChecksum>& kept) {
+  if (!kept || !kept->whole) return std::nullopt;
+  const std::optional<std::string> bytes = from_base64(kept->text);
+  if (!bytes) return std::nullopt;
+  return s3wire::GivenChecksum{kept->kind, *bytes};
+}
+
+Result<bool> copy_span(const S3Call& call, bucket::Bucket& bucket,
+                       const bucket::OpenedObject& source, const s3wire::ByteSpan& span,
+                       std::optional<s3wire::Checksum> kind, bucket::ObjectRecord& record) {
+  bucket::Draft draft = bucket.draft();
+  TRY(draft.expect(span.bytes));
+  s3wire::Digest md5(s3wire::Checksum::md5);
+  std::optional<s3wire::Digest> digest;
+  if (kind) digest.emplace(*kind);
+  TRY(read_span(source.file.get(), span, [&](std::string_view bytes) {
+    md5.add(bytes);
+    if (digest) digest->add(bytes);
+    return Result<void>();
+  }));
+  TRY(draft.add_file(source.file.get(), span.offset, span.bytes));
+  record.modified = call.now;
+  record.etag = hex(md5.finish());
+  if (digest) record.checksum = s3wire::KeptChecksum{*kind, base64(digest->finish()), true};
+  return bucket::BucketUploads(bucket).put_part(call.op.upload_id, *call.op.part_number,
+                                                std::move(draft), record);
+}
+
+}  // namespace
+
+Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  if (changes_nothing(call.op))
+    co_return aws::s3_failure_of(
+        "InvalidRequest",
+        "This copy request is illegal because it is trying to copy an object "
+        "to itself without changing the object's metadata, storage class, "
+        "website redirect location or encryption attributes.");
+  std::variant<bucket::OpenedObject, aws::AwsError> source = source_of(call);
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&source)) co_return std::move(*wrong);
+  const bucket::OpenedObject& from = std::get<bucket::OpenedObject>(source);
+  bucket::ObjectRecord record = copied(call, from.record);
+  bucket::WriteEnd end = bucket::WriteEnd::done;
+  std::function<Result<void>()> work = [&]() -> Result<void> {
+    end = TRY(copy_whole(call, *bucket, from, record));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bucket::disk_failure(done.error());
+  S3Outcome wrong = outcome_of(end);
+  if (wrong) co_return wrong;
+  std::string xml = s3wire::copy_object_xml(record.etag, record.modified, shown(record.checksum));
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const s3wire::S3Operation& op = call.op;
+  std::variant<bucket::OpenedObject, aws::AwsError> source = source_of(call);
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&source)) co_return std::move(*wrong);
+  const bucket::OpenedObject& from = std::get<bucket::OpenedObject>(source);
+  const Result<std::optional<bucket::ObjectRecord>> upload =
+      bucket::BucketUploads(*bucket).find(op.upload_id, op.key);
+  if (!upload) co_return bucket::disk_failure(upload.error());
+  if (!*upload) co_return aws::s3_failure_of("NoSuchUpload");
+  s3wire::ByteSpan span{0, from.record.size};
+  if (op.range) {  // Unlike a GET's, it may not reach beyond the end.
+    const bool inside = op.range->first && op.range->last && *op.range->last < from.record.size;
+    if (!inside) co_return aws::s3_failure_of("InvalidRange");
+    span = {*op.range->first, *op.range->last - *op.range->first + 1};
+  }
+  std::optional<s3wire::Checksum> kind;
+  if ((*upload)->checksum) kind = (*upload)->checksum->kind;
+  bucket::ObjectRecord record;
+  bool there = false;
+  std::function<Result<void>()> work = [&]() -> Result<void> {
+    there = TRY(copy_span(call, *bucket, from, span, kind, record));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bucket::disk_failure(done.error());
+  if (!there) co_return aws::s3_failure_of("NoSuchUpload");
+  std::string xml = s3wire::copy_part_xml(record.etag, record.modified, shown(record.checksum));
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+}  // namespace muster::s3server

@@ -1,0 +1,164 @@
+// Multipart uploads.
+
+#include "base/text.h"
+#include "loop/worker.h"
+#include "s3server/s3_server_call.h"
+
+namespace muster::s3server {
+namespace {
+
+using loop::HttpReply;
+using loop::Task;
+
+/// The upload that the call is about, or what to answer.
+std::variant<bucket::ObjectRecord, aws::AwsError> upload_of(const S3Call& call,
+                                                            bucket::Bucket& bucket) {
+  Result<std::optional<bucket::ObjectRecord>> found =
+      bucket::BucketUploads(bucket).find(call.op.upload_id, call.op.key);
+  if (!found) return bucket::disk_failure(found.error());
+  if (!*found) return aws::s3_failure_of("NoSuchUpload");
+  return **std::move(found);
+}
+
+/// Where the object is: for people, mostly.
+std::string location_of(const S3Call& call) {
+  const loop::HttpIncoming& request = call.exchange.request();
+  const std::string host(request.value("host").value_or("localhost"));
+  return (request.tls ? "https://" : "http://") + host + "/" + call.op.bucket + "/" +
+         aws::percent_encoded(call.op.key, true);
+}
+
+}  // namespace
+
+Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  s3wire::S3Operation& op = call.op;
+  bucket::ObjectRecord record;
+  record.key = op.key;
+  record.modified = call.now;
+  record.metadata = std::move(op.metadata);
+  if (op.checksum)
+    record.checksum = s3wire::KeptChecksum{op.checksum->kind, std::string(), op.whole_checksum};
+  const Result<std::string> id = bucket::BucketUploads(*bucket).begin(record);
+  if (!id) co_return bucket::disk_failure(id.error());
+  HttpReply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("Content-Type", "application/xml");
+  if (record.checksum) {
+    reply.headers.emplace_back("x-amz-checksum-algorithm",
+                               s3wire::checksum_name(record.checksum->kind));
+    reply.headers.emplace_back("x-amz-checksum-type",
+                               record.checksum->whole ? "FULL_OBJECT" : "COMPOSITE");
+  }
+  reply.body = s3wire::create_upload_xml(op.bucket, op.key, *id);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const std::variant<bucket::ObjectRecord, aws::AwsError> upload = upload_of(call, *bucket);
+  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&upload)) co_return *wrong;
+  const std::optional<s3wire::KeptChecksum>& agreed =
+      std::get<bucket::ObjectRecord>(upload).checksum;
+  bucket::Draft draft = bucket->draft();
+  S3Outcome no_room = make_room(call, draft);
+  if (no_room) co_return no_room;
+  std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
+    return draft.add(bytes);
+  };
+  const std::optional<s3wire::Checksum> also = agreed ? std::optional(agreed->kind) : std::nullopt;
+  std::variant<ReceivedBody, aws::AwsError> body =
+      co_await receive_body(call, true, also, std::move(sink));
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&body)) co_return std::move(*wrong);
+  ReceivedBody& received = std::get<ReceivedBody>(body);
+  bucket::ObjectRecord record;
+  record.modified = call.now;
+  record.etag = hex(received.md5);
+  record.checksum = std::move(received.checksum);
+  const auto moved = std::make_shared<bucket::Draft>(std::move(draft));
+  bool there = false;
+  std::function<Result<void>()> work = [&, moved]() -> Result<void> {
+    there = TRY(bucket::BucketUploads(*bucket).put_part(call.op.upload_id, *call.op.part_number,
+                                                        std::move(*moved), record));
+    return {};
+  };
+  const bool is_long = moved->size() >= long_write_bytes;
+  Result<void> done;
+  if (is_long)
+    done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  else
+    done = work();
+  if (!done) co_return bucket::disk_failure(done.error());
+  if (!there) co_return aws::s3_failure_of("NoSuchUpload");
+  HttpReply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("ETag", quoted(record.etag));
+  if (record.checksum)
+    reply.headers.emplace_back(s3wire::checksum_header(record.checksum->kind),
+                               record.checksum->text);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  std::variant<std::string, aws::AwsError> text =
+      co_await receive_text(call, s3wire::document_bytes_max);
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  s3wire::Document<std::vector<s3wire::CompletePart>> parts =
+      s3wire::read_complete(std::get<std::string>(text));
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&parts)) co_return std::move(*wrong);
+  bucket::BucketUploads::Asked asked{
+      .id = call.op.upload_id,
+      .key = call.op.key,
+      .parts = std::get<std::vector<s3wire::CompletePart>>(std::move(parts)),
+      .whole_bytes = call.op.whole_bytes,
+      .checksum = call.op.checksum,
+      .now = call.now,
+      .check = check_of(call.op.conditions),
+  };
+  std::variant<bucket::ObjectRecord, aws::AwsError> made = aws::AwsError{};
+  std::function<Result<void>()> work = [&]() -> Result<void> {
+    made = bucket::BucketUploads(*bucket).complete(asked);
+    return {};
+  };
+  (void)co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&made)) co_return std::move(*wrong);
+  const bucket::ObjectRecord& record = std::get<bucket::ObjectRecord>(made);
+  std::string xml = s3wire::complete_upload_xml(location_of(call), call.op.bucket, call.op.key,
+                                                record.etag, record.checksum);
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const Result<bool> aborted = bucket::BucketUploads(*bucket).abort(call.op.upload_id, call.op.key);
+  if (!aborted) co_return bucket::disk_failure(aborted.error());
+  if (!*aborted) co_return aws::s3_failure_of("NoSuchUpload");
+  HttpReply reply = call.fresh_reply(204);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const std::variant<bucket::ObjectRecord, aws::AwsError> upload = upload_of(call, *bucket);
+  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&upload)) co_return *wrong;
+  Result<std::vector<s3wire::PartEntry>> parts =
+      bucket::BucketUploads(*bucket).parts(call.op.upload_id);
+  if (!parts) co_return bucket::disk_failure(parts.error());
+  s3wire::PartsPage page;
+  const std::optional<s3wire::KeptChecksum>& agreed =
+      std::get<bucket::ObjectRecord>(upload).checksum;
+  if (agreed) {
+    page.checksum = agreed->kind;
+    page.whole_checksum = agreed->whole;
+  }
+  const s3wire::ListQuery& query = call.op.list;
+  for (s3wire::PartEntry& part : *parts) {
+    const bool behind = static_cast<std::uint64_t>(part.number) > query.part_marker;
+    if (behind && page.parts.size() <= query.max) page.parts.push_back(std::move(part));
+  }
+  std::string xml = s3wire::list_parts_xml(call.op, page);
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  Result<std::vector<s3wire::UploadEntry>> uploads = bucket::BucketUploads(*bucket).all();
+  if (!uploads) co_return bucket::disk_failure(uploads.error());
+  std::string xml = s3wire::list_uploads_xml(call.op, *std::move(uploads));
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+}  // namespace muster::s3server

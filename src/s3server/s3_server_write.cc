@@ -1,0 +1,181 @@
+// What writes and removes objects.
+
+#include "base/text.h"
+#include "loop/worker.h"
+#include "s3server/s3_server_call.h"
+
+namespace muster::s3server {
+namespace {
+
+using loop::HttpReply;
+using loop::Task;
+
+constexpr std::uint64_t object_bytes_max = std::uint64_t{5} << 40;  ///< S3's own limit.
+
+/// DeleteObjects asks for single objects by what they are.
+bucket::WriteCheck check_of(const s3wire::DeleteAsked::Object& asked) {
+  if (asked.etag.empty() && !asked.size && !asked.modified) return {};
+  return [asked](const bucket::ObjectRecord* present) {
+    if (present == nullptr) return bucket::WriteEnd::no_such_key;
+    const bool etag = asked.etag.empty() || asked.etag == "*" || asked.etag == present->etag;
+    const bool size = !asked.size || *asked.size == present->size;
+    const auto second = [](UnixMillis time) { return time.count() / 1000; };
+    const bool modified = !asked.modified || second(*asked.modified) == second(present->modified);
+    return etag && size && modified ? bucket::WriteEnd::done
+                                    : bucket::WriteEnd::precondition_failed;
+  };
+}
+
+/// Of DeleteObject: to it, unlike DeleteObjects, nothing there is done whatever was asked.
+bucket::WriteCheck delete_check_of(const s3wire::S3Operation& op) {
+  if (op.conditions.none()) return {};
+  const s3wire::Conditions& asked = op.conditions;
+  const bucket::WriteCheck of_rest = check_of(
+      s3wire::DeleteAsked::Object{op.key, {}, {}, asked.if_match_size, asked.if_match_modified});
+  return [asked, of_rest](const bucket::ObjectRecord* present) {
+    if (present == nullptr) return bucket::WriteEnd::done;
+    if (s3wire::write_verdict(asked, present->etag) != s3wire::Verdict::proceed)
+      return bucket::WriteEnd::precondition_failed;
+    return of_rest ? of_rest(present) : bucket::WriteEnd::done;
+  };
+}
+
+s3wire::Deleted remove_one(const S3Call& call, bucket::Bucket& bucket,
+                           const s3wire::DeleteAsked::Object& asked) {
+  s3wire::Deleted deleted{asked.key, asked.version_id, std::nullopt};
+  if (!access::allowed(*call.verified.key, s3wire::S3Op::delete_object, call.op.bucket, asked.key,
+                       {})) {
+    deleted.error = aws::s3_failure_of("AccessDenied");
+  } else if (!asked.version_id.empty() && asked.version_id != "null") {
+    deleted.error = aws::s3_failure_of("NoSuchVersion");
+  } else {
+    deleted.error = outcome_of(bucket.remove(asked.key, check_of(asked)));
+  }
+  return deleted;
+}
+
+}  // namespace
+
+bucket::WriteCheck check_of(const s3wire::Conditions& conditions) {
+  if (conditions.none()) return {};
+  return [conditions](const bucket::ObjectRecord* present) {
+    std::optional<std::string_view> etag;
+    if (present != nullptr) etag = present->etag;
+    if (s3wire::write_verdict(conditions, etag) == s3wire::Verdict::proceed)
+      return bucket::WriteEnd::done;
+    const bool nothing = present == nullptr && !conditions.if_match.empty();
+    return nothing ? bucket::WriteEnd::no_such_key : bucket::WriteEnd::precondition_failed;
+  };
+}
+
+S3Outcome make_room(const S3Call& call, bucket::Draft& draft) {
+  if (!call.op.content_bytes && !call.exchange.request().chunked)
+    return aws::s3_failure_of("MissingContentLength");
+  if (!call.op.content_bytes) return std::nullopt;
+  const Result<void> room = draft.expect(*call.op.content_bytes);
+  if (!room) return bucket::disk_failure(room.error());
+  return std::nullopt;
+}
+
+S3Outcome outcome_of(const Result<bucket::WriteEnd>& end) {
+  if (!end) return bucket::disk_failure(end.error());
+  switch (*end) {
+    case bucket::WriteEnd::done:
+      break;
+    case bucket::WriteEnd::precondition_failed:
+      return aws::s3_failure_of("PreconditionFailed");
+    case bucket::WriteEnd::no_such_key:
+      return aws::s3_failure_of("NoSuchKey");
+    case bucket::WriteEnd::no_such_bucket:
+      return aws::s3_failure_of("NoSuchBucket");
+  }
+  return std::nullopt;
+}
+
+Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
+                                         bucket::Draft draft, bucket::ObjectRecord& record) {
+  const bucket::WriteCheck check = check_of(call.op.conditions);
+  if (draft.size() < long_write_bytes) co_return bucket->put(std::move(draft), record, check);
+  bucket::WriteEnd end = bucket::WriteEnd::done;
+  const auto moved = std::make_shared<bucket::Draft>(std::move(draft));
+  std::function<Result<void>()> work = [&, moved]() -> Result<void> {
+    end = TRY(bucket->put(std::move(*moved), record, check));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return done.error();
+  co_return end;
+}
+
+Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  s3wire::S3Operation& op = call.op;
+  if (op.content_bytes.value_or(0) > object_bytes_max)
+    co_return aws::s3_failure_of("EntityTooLarge");
+  bucket::Draft draft = bucket->draft();
+  S3Outcome no_room = make_room(call, draft);
+  if (no_room) co_return no_room;
+  std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
+    return draft.add(bytes);
+  };
+  std::variant<ReceivedBody, aws::AwsError> body =
+      co_await receive_body(call, true, std::nullopt, std::move(sink));
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&body)) co_return std::move(*wrong);
+  if (draft.size() > object_bytes_max) co_return aws::s3_failure_of("EntityTooLarge");
+  ReceivedBody& received = std::get<ReceivedBody>(body);
+  bucket::ObjectRecord record;
+  record.key = op.key;
+  record.modified = call.now;
+  record.etag = hex(received.md5);
+  record.metadata = std::move(op.metadata);
+  record.checksum = std::move(received.checksum);
+  const Result<bucket::WriteEnd> end = co_await put_draft(call, bucket, std::move(draft), record);
+  S3Outcome wrong = outcome_of(end);
+  if (wrong) co_return wrong;
+  HttpReply reply = call.fresh_reply(200);
+  reply.headers.emplace_back("ETag", quoted(record.etag));
+  if (record.checksum) add_checksum_headers(reply, *record.checksum);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  S3Outcome wrong = outcome_of(bucket->remove(call.op.key, delete_check_of(call.op)));
+  if (wrong) co_return wrong;
+  HttpReply reply = call.fresh_reply(204);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  std::variant<std::string, aws::AwsError> text =
+      co_await receive_text(call, s3wire::document_bytes_max);
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  const s3wire::Document<s3wire::DeleteAsked> asked =
+      s3wire::read_delete(std::get<std::string>(text));
+  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&asked)) co_return *wrong;
+  const s3wire::DeleteAsked& wanted = std::get<s3wire::DeleteAsked>(asked);
+  std::vector<s3wire::Deleted> deleted;
+  for (const s3wire::DeleteAsked::Object& object : wanted.objects)
+    deleted.push_back(remove_one(call, *bucket, object));
+  std::string xml = s3wire::delete_xml(deleted, wanted.quiet);
+  co_return co_await send_xml(call, std::move(xml));
+}
+
+Task<S3Outcome> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  std::variant<std::string, aws::AwsError> text =
+      co_await receive_text(call, s3wire::document_bytes_max);
+  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  const s3wire::Document<aws::Pairs> tags = s3wire::read_tagging(std::get<std::string>(text));
+  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&tags)) co_return *wrong;
+  S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, std::get<aws::Pairs>(tags)));
+  if (wrong) co_return wrong;
+  HttpReply reply = call.fresh_reply(200);
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<S3Outcome> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, {}));
+  if (wrong) co_return wrong;
+  HttpReply reply = call.fresh_reply(204);
+  co_return co_await send(call, std::move(reply));
+}
+
+}  // namespace muster::s3server

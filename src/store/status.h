@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace muster::store {
+
+/// TrainingJobStatus; stored by its name.
+enum class Status { in_progress, stopping, completed, failed, stopped };
+
+/// "InProgress", "Stopping", "Completed", "Failed", "Stopped".
+std::string_view status_name(Status status);
+std::optional<Status> status_named(std::string_view name);
+constexpr bool is_terminal(Status status) {
+  return status >= Status::completed;
+}
+
+/// An entry of SecondaryStatusTransitions.
+struct Transition {
+  std::string status;  ///< SecondaryStatus: "Training"
+  std::string message;
+  UnixMillis start{0};
+  std::optional<UnixMillis> end;  ///< None while the job is in it.
+
+  bool operator==(const Transition&) const = default;
+};
+
+/// Where a job stands.
+struct JobState {
+  Status status = Status::in_progress;
+  std::vector<Transition> transitions;       ///< Never empty; the last is the secondary status.
+  std::optional<UnixMillis> training_start;  ///< Set by the first Downloading or Training.
+  std::optional<UnixMillis> training_end;    ///< Set by the end, if there was a start.
+  std::optional<UnixMillis> streams;         ///< Since when each host has a log stream; as start.
+
+  bool operator==(const JobState&) const = default;
+};
+
+/// What somebody found about a job.
+struct StatusChange {
+  Status status = Status::in_progress;
+  std::string secondary;  ///< "Training", "MaxRuntimeExceeded"
+  std::string message;    ///< One line for a person.
+  UnixMillis time{0};     ///< When it happened; lifted to the last transition's time if before it.
+};
+
+/// The first state of a job: in progress, "Pending".
+JobState first_state(UnixMillis now);
+/// The state after `change`; none if it changes nothing. Rules: an end is final. What is stopping
+/// does not go back: of changes in progress only "Uploading" counts. The secondary status that the
+/// job is in already gets a new message in place. Transitions are only ever appended, each begins
+/// where the one before ends. Pure. Source: PROTOCOL.md section 3, "Status model".
+std::optional<JobState> changed(const JobState& state, const StatusChange& change);
+
+}  // namespace muster::store

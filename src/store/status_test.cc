@@ -1,0 +1,94 @@
+#include "store/status.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::store {
+namespace {
+
+UnixMillis at(int ms) {
+  return UnixMillis(ms);
+}
+
+std::string path_of(const JobState& state) {
+  std::string path;
+  for (const Transition& each : state.transitions) path += each.status + " ";
+  return path + std::string(status_name(state.status));
+}
+
+TEST_CASE("status: names are SageMaker's, there and back") {
+  for (const Status each :
+       {Status::in_progress, Status::stopping, Status::completed, Status::failed, Status::stopped})
+    CHECK(status_named(status_name(each)) == each);
+  CHECK(!status_named("Deleting"));
+  CHECK(!is_terminal(Status::stopping));
+  CHECK(is_terminal(Status::stopped));
+}
+
+TEST_CASE("status: transitions are appended, each begins where the one before ends") {
+  struct {
+    const char* name;
+    std::vector<StatusChange> changes;
+    const char* want;
+  } const cases[] = {
+      {"a good life",
+       {{Status::in_progress, "Starting", "", at(1)},
+        {Status::in_progress, "Downloading", "", at(2)},
+        {Status::in_progress, "Training", "", at(3)},
+        {Status::in_progress, "Uploading", "", at(4)},
+        {Status::completed, "Completed", "", at(5)}},
+       "Pending Starting Downloading Training Uploading Completed Completed"},
+      {"an end is final",
+       {{Status::failed, "Failed", "", at(1)},
+        {Status::completed, "Completed", "", at(2)},
+        {Status::stopping, "Stopping", "", at(3)}},
+       "Pending Failed Failed"},
+      {"what stops does not go back, but uploads",
+       {{Status::stopping, "Stopping", "", at(1)},
+        {Status::in_progress, "Training", "", at(2)},
+        {Status::in_progress, "Uploading", "", at(3)},
+        {Status::stopped, "Stopped", "", at(4)}},
+       "Pending Stopping Uploading Stopped Stopped"},
+      {"stopping shows until the end",
+       {{Status::stopping, "Stopping", "", at(1)}, {Status::in_progress, "Uploading", "", at(3)}},
+       "Pending Stopping Uploading Stopping"},
+      {"the same status again",
+       {{Status::in_progress, "Training", "a", at(1)},
+        {Status::in_progress, "Training", "b", at(2)}},
+       "Pending Training InProgress"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    JobState state = first_state(at(0));
+    for (const StatusChange& each : c.changes) state = changed(state, each).value_or(state);
+    CHECK(path_of(state) == c.want);
+    for (std::size_t i = 1; i < state.transitions.size(); ++i)
+      CHECK(state.transitions[i - 1].end == state.transitions[i].start);
+  }
+}
+
+TEST_CASE("status: times do not go back, and tell of the training") {
+  JobState state = first_state(at(100));
+  state = *changed(state, {Status::in_progress, "Downloading", "", at(50)});
+  CHECK(state.transitions.back().start == at(100));
+  CHECK(state.training_start == at(100));
+  CHECK(state.streams == at(100));
+  state = *changed(state, {Status::in_progress, "Training", "one", at(200)});
+  CHECK(state.training_start == at(100));
+  CHECK(!changed(state, {Status::in_progress, "Training", "one", at(300)}));
+  const JobState other = *changed(state, {Status::in_progress, "Training", "two", at(300)});
+  CHECK(other.transitions.back() == Transition{"Training", "two", at(200), std::nullopt});
+  state = *changed(state, {Status::failed, "Failed", "why", at(400)});
+  CHECK(state.training_end == at(400));
+  CHECK(state.transitions.back() == Transition{"Failed", "why", at(400), at(400)});
+}
+
+TEST_CASE("status: a job that never began has no times of training and no streams") {
+  const JobState state =
+      *changed(first_state(at(1)), {Status::stopped, "Stopped", "never began", at(2)});
+  CHECK(!state.training_start);
+  CHECK(!state.training_end);
+  CHECK(!state.streams);
+}
+
+}  // namespace
+}  // namespace muster::store

@@ -1,0 +1,256 @@
+#include "store/store.h"
+
+#include <array>
+#include <chrono>
+
+#include "base/text.h"
+#include "store/sqlite.h"
+#include "store/store_schema.h"
+
+namespace muster::store {
+namespace {
+
+/// Clients repeat a call within minutes.
+constexpr std::chrono::hours invocations_kept{24};
+
+Status status_of(const std::string& name) {
+  return status_named(name).value_or(Status::failed);
+}
+
+Result<std::vector<Transition>> transitions_of(Database& database, std::int64_t job) {
+  Statement rows = database.statement(
+      "SELECT status, message, start, end FROM transitions WHERE job = ? ORDER BY place");
+  rows.bind(job);
+  std::vector<Transition> transitions;
+  while (TRY(rows.step()))
+    transitions.push_back({rows.text(0), rows.text(1), rows.time(2), rows.maybe_time(3)});
+  if (transitions.empty()) return fail(Errc::system, "store: a job without a status");
+  return transitions;
+}
+
+/// Writes what is new in `state`: transitions from number `from` on.
+Result<void> put_state(Database& database, std::int64_t job, const JobState& state,
+                       std::size_t from) {
+  for (std::size_t place = from; place < state.transitions.size(); ++place) {
+    const Transition& each = state.transitions[place];
+    TRY(database
+            .statement("INSERT OR REPLACE INTO transitions (job, place, status, message, start, "
+                       "end) VALUES (?, ?, ?, ?, ?, ?)")
+            .bind(job)
+            .bind(static_cast<std::int64_t>(place))
+            .bind(each.status)
+            .bind(each.message)
+            .bind(each.start)
+            .bind(each.end)
+            .run());
+  }
+  return database
+      .statement(
+          "UPDATE jobs SET status = ?, secondary = ?, training_start = ?, training_end = ?, "
+          "streams = ? WHERE number = ?")
+      .bind(status_name(state.status))
+      .bind(state.transitions.back().status)
+      .bind(state.training_start)
+      .bind(state.training_end)
+      .bind(state.streams)
+      .bind(job)
+      .run();
+}
+
+Result<void> insert_job(Database& database, const NewJob& job) {
+  TRY(database
+          .statement("INSERT INTO jobs (name, arn, status, secondary, created, modified, request) "
+                     "VALUES (?, ?, '', '', ?, ?, ?)")
+          .bind(job.name)
+          .bind(job.arn)
+          .bind(job.now)
+          .bind(job.now)
+          .bind(job.request)
+          .run());
+  TRY(put_state(database, database.last_row(), first_state(job.now), 0));
+  for (const auto& [key, value] : job.tags)
+    TRY(database.statement("INSERT OR REPLACE INTO tags (arn, key, value) VALUES (?, ?, ?)")
+            .bind(job.arn)
+            .bind(key)
+            .bind(value)
+            .run());
+  if (job.invocation.empty()) return {};
+  TRY(database.statement("DELETE FROM invocations WHERE created < ?")
+          .bind(job.now - invocations_kept)
+          .run());
+  return database
+      .statement("INSERT OR REPLACE INTO invocations (id, job, created) VALUES (?, ?, ?)")
+      .bind(job.invocation)
+      .bind(job.name)
+      .bind(job.now)
+      .run();
+}
+
+/// The column that SortBy means.
+constexpr std::array<const char*, 3> sort_columns = {"name", "created", "status"};
+
+/// Filters have numbered values; those not wanted are passed over by their first half.
+std::string list_statement(SortBy sort_by, bool descending) {
+  const std::string column = sort_columns[static_cast<std::size_t>(sort_by)];
+  const std::string order = descending ? " DESC" : " ASC";
+  return "SELECT number, name, arn, status, secondary, created, modified, training_end FROM jobs "
+         "WHERE (?1 = '' OR instr(name, ?1) > 0) AND (?2 = '' OR status = ?2) "
+         "AND created > ?3 AND created < ?4 AND modified > ?5 AND modified < ?6 "
+         "AND (?8 = 0 OR (" +
+         column + ", number) " + (descending ? "<" : ">") + " (?7, ?8)) ORDER BY " + column +
+         order + ", number" + order + " LIMIT ?9";
+}
+
+}  // namespace
+
+std::string sort_key(const JobSummary& job, SortBy sort_by) {
+  if (sort_by == SortBy::name) return job.name;
+  if (sort_by == SortBy::status) return std::string(status_name(job.status));
+  return std::to_string(job.created.count());
+}
+
+Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Result<Store> Store::open(const std::string& path) {
+  std::unique_ptr<Database> database = TRY(Database::open(path));
+  const Result<void> ready = migrate(*database);
+  if (!ready) return ready.error().in(path);
+  return Store(std::move(database));
+}
+
+Result<std::int64_t> Store::number_of(const std::string& name) {
+  Statement row = database_->statement("SELECT number FROM jobs WHERE name = ?");
+  const bool found = TRY(row.bind(name).step());
+  return found ? row.number(0) : 0;
+}
+
+Result<Submitted> Store::submit(const NewJob& job) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  const std::int64_t present = TRY(number_of(job.name));
+  if (present != 0) {
+    if (job.invocation.empty()) return Submitted::taken;
+    Statement row = database_->statement("SELECT 1 FROM invocations WHERE id = ? AND job = ?");
+    const bool repeated = TRY(row.bind(job.invocation).bind(job.name).step());
+    return repeated ? Submitted::repeated : Submitted::taken;
+  }
+  TRY(insert_job(*database_, job));
+  TRY(transaction->commit());
+  return Submitted::made;
+}
+
+Result<std::optional<Job>> Store::job(const std::string& name) {
+  Statement row = database_->statement(
+      "SELECT number, name, arn, status, created, modified, training_start, training_end, streams, "
+      "failure_reason, model_artifacts, note, request FROM jobs WHERE name = ?");
+  const bool found = TRY(row.bind(name).step());
+  if (!found) return std::optional<Job>();
+  Job job;
+  job.number = row.number(0);
+  job.name = row.text(1);
+  job.arn = row.text(2);
+  job.state.status = status_of(row.text(3));
+  job.created = row.time(4);
+  job.modified = row.time(5);
+  job.state.training_start = row.maybe_time(6);
+  job.state.training_end = row.maybe_time(7);
+  job.state.streams = row.maybe_time(8);
+  job.failure_reason = row.text(9);
+  job.model_artifacts = row.text(10);
+  job.note = row.text(11);
+  job.request = row.text(12);
+  job.state.transitions = TRY(transitions_of(*database_, job.number));
+  return std::optional<Job>(std::move(job));
+}
+
+Result<std::vector<JobSummary>> Store::list(const JobQuery& query) {
+  constexpr UnixMillis never = UnixMillis::min();
+  constexpr UnixMillis always = UnixMillis::max();
+  Statement rows = database_->statement(list_statement(query.sort_by, query.descending));
+  rows.bind(query.name_contains)
+      .bind(query.status ? status_name(*query.status) : std::string_view())
+      .bind(query.created_after.value_or(never))
+      .bind(query.created_before.value_or(always))
+      .bind(query.modified_after.value_or(never))
+      .bind(query.modified_before.value_or(always));
+  const std::string key = query.after ? query.after->first : "";
+  if (query.sort_by == SortBy::creation_time)
+    rows.bind(parse_integer(key).value_or(0));
+  else
+    rows.bind(std::string_view(key));
+  rows.bind(query.after ? query.after->second : 0).bind(static_cast<std::int64_t>(query.limit));
+  std::vector<JobSummary> jobs;
+  while (TRY(rows.step()))
+    jobs.push_back({rows.number(0), rows.text(1), rows.text(2), status_of(rows.text(3)),
+                    rows.text(4), rows.time(5), rows.time(6), rows.maybe_time(7)});
+  return jobs;
+}
+
+Result<std::vector<std::string>> Store::unfinished() {
+  Statement rows = database_->statement(
+      "SELECT name FROM jobs WHERE status IN ('InProgress', 'Stopping') ORDER BY number");
+  std::vector<std::string> names;
+  while (TRY(rows.step())) names.push_back(rows.text(0));
+  return names;
+}
+
+Result<bool> Store::set_status(const std::string& name, const StatusChange& change) {
+  return finish(name, {.change = change});
+}
+
+Result<bool> Store::finish(const std::string& name, const JobFinish& finish) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  const std::optional<Job> job = TRY(this->job(name));
+  if (!job) return false;
+  const std::optional<JobState> state = changed(job->state, finish.change);
+  if (!state) return false;
+  TRY(put_state(*database_, job->number, *state, job->state.transitions.size() - 1));
+  TRY(database_
+          ->statement("UPDATE jobs SET modified = max(modified, ?), failure_reason = ?, "
+                      "model_artifacts = ? WHERE number = ?")
+          .bind(finish.change.time)
+          .bind(finish.failure_reason)
+          .bind(finish.model_artifacts)
+          .bind(job->number)
+          .run());
+  if (is_terminal(state->status))
+    TRY(database_->statement("DELETE FROM access_keys WHERE job = ?").bind(name).run());
+  TRY(transaction->commit());
+  return true;
+}
+
+Result<bool> Store::set_request(const std::string& name, const std::string& request,
+                                UnixMillis now) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  TRY(database_
+          ->statement("UPDATE jobs SET request = ?, modified = max(modified, ?) WHERE name = ?")
+          .bind(request)
+          .bind(now)
+          .bind(name)
+          .run());
+  const bool found = database_->changes() > 0;
+  TRY(transaction->commit());
+  return found;
+}
+
+Result<void> Store::put_note(const std::string& name, const std::string& note) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
+  TRY(database_->statement("UPDATE jobs SET note = ? WHERE name = ?").bind(note).bind(name).run());
+  return transaction->commit();
+}
+
+Result<bool> Store::remove(const std::string& name) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  for (const char* text :
+       {"DELETE FROM tags WHERE arn = (SELECT arn FROM jobs WHERE name = ?)",
+        "DELETE FROM access_keys WHERE job = ?", "DELETE FROM invocations WHERE job = ?",
+        "DELETE FROM jobs WHERE name = ?"})
+    TRY(database_->statement(text).bind(name).run());
+  const bool found = database_->changes() > 0;
+  TRY(transaction->commit());
+  return found;
+}
+
+}  // namespace muster::store

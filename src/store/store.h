@@ -1,0 +1,183 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "store/status.h"
+
+namespace muster::store {
+
+class Database;
+
+using Tags = std::vector<std::pair<std::string, std::string>>;  ///< Sorted by key where read.
+
+/// A job as it stands in the store.
+struct Job {
+  std::int64_t number = 0;  ///< Order of submission.
+  std::string name;
+  std::string arn;
+  std::string request;  ///< CreateTrainingJob's input without Tags, as JSON text.
+  JobState state;
+  UnixMillis created{0};
+  UnixMillis modified{0};
+  std::string failure_reason;
+  std::string model_artifacts;  ///< S3 URI; empty: none.
+  std::string note;             ///< The runner's own, as it was put: JSON text or empty.
+};
+
+/// What lists need of a job.
+struct JobSummary {
+  std::int64_t number = 0;
+  std::string name;
+  std::string arn;
+  Status status = Status::in_progress;
+  std::string secondary;
+  UnixMillis created{0};
+  UnixMillis modified{0};
+  std::optional<UnixMillis> training_end;
+};
+
+enum class SortBy { name, creation_time, status };
+
+struct JobQuery {
+  SortBy sort_by = SortBy::creation_time;
+  bool descending = false;
+  std::string name_contains = {};
+  std::optional<Status> status = {};
+  std::optional<UnixMillis> created_after = {};  ///< All four exclusive.
+  std::optional<UnixMillis> created_before = {};
+  std::optional<UnixMillis> modified_after = {};
+  std::optional<UnixMillis> modified_before = {};
+  /// Begin behind this job: its sort key (text or decimal milliseconds) and number.
+  std::optional<std::pair<std::string, std::int64_t>> after = {};
+  std::size_t limit = 10;
+};
+
+/// The key of `job` by which `sort_by` sorts: what JobQuery::after wants.
+std::string sort_key(const JobSummary& job, SortBy sort_by);
+
+struct NewJob {
+  std::string name;
+  std::string arn;
+  std::string request;  ///< As Job::request.
+  Tags tags;
+  UnixMillis now{0};
+  std::string invocation;  ///< Of the client's call, the same for its repetitions; may be empty.
+};
+
+enum class Submitted {
+  made,
+  repeated,  ///< The very call that made it was sent again: answer as the first time.
+  taken,     ///< Another job has that name.
+};
+
+/// How a job ended: put into the store by one transaction with its last status.
+struct JobFinish {
+  StatusChange change;  ///< A terminal one.
+  std::string failure_reason = {};
+  std::string model_artifacts = {};
+};
+
+struct AccessKey {
+  std::string id;
+  std::string secret;
+  std::string token;   ///< Session token; empty for none.
+  std::string job;     ///< The job that it lives and dies with; empty: a user's.
+  std::string policy;  ///< What it may do, as its maker wrote it (JSON text); empty: all.
+  UnixMillis created{0};
+  std::string comment = {};  ///< Its maker's, for people.
+};
+
+enum class KeyRemoval {
+  removed,
+  unknown,  ///< No user has such a key.
+  last,     ///< It is the only one that users have, and stays.
+};
+
+struct MetricSample {
+  std::string name;
+  UnixMillis time{0};
+  double value = 0;
+
+  bool operator==(const MetricSample&) const = default;
+};
+
+/// All samples of a metric within one second.
+struct MetricSecond {
+  std::int64_t second = 0;  ///< Since 1970.
+  double sum = 0;
+  double least = 0;
+  double most = 0;
+  std::int64_t count = 0;
+
+  void add(double value);
+  void add(const MetricSecond& other);  ///< Of the same time, or into a longer one.
+  bool operator==(const MetricSecond&) const = default;
+};
+
+/// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
+/// every call is one transaction, blocks for as long as that takes, and has reached the disk when
+/// it returns (put_metrics and put_note alone may be lost by a power cut, never by a crash). All
+/// errors are `system` with SQLite's text (a full disk, a damaged file), unless said otherwise.
+class Store {
+ public:
+  /// Opens or makes `path` (0600). Error: `invalid_input` when a newer muster made it.
+  static Result<Store> open(const std::string& path);
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  // Jobs.
+  Result<Submitted> submit(const NewJob& job);
+  Result<std::optional<Job>> job(const std::string& name);
+  Result<std::vector<JobSummary>> list(const JobQuery& query);
+  /// Names of the jobs that have not ended, in order of submission: what a start takes up again.
+  Result<std::vector<std::string>> unfinished();
+  /// Applies `change` as status.h says. False if it changed nothing (unknown jobs too).
+  Result<bool> set_status(const std::string& name, const StatusChange& change);
+  /// The end; later ones change nothing. Its access keys go with it.
+  Result<bool> finish(const std::string& name, const JobFinish& finish);
+  Result<bool> set_request(const std::string& name, const std::string& request, UnixMillis now);
+  Result<void> put_note(const std::string& name, const std::string& note);
+  /// With its tags, metrics and keys. False if there is none.
+  Result<bool> remove(const std::string& name);
+
+  // Tags of a job, or of anything else that has an ARN.
+  Result<Tags> tags(const std::string& arn);
+  /// Replaces equal keys. False, and nothing is changed, if there were more than `most` then.
+  Result<bool> add_tags(const std::string& arn, const Tags& tags, std::size_t most);
+  Result<void> remove_tags(const std::string& arn, const std::vector<std::string>& keys);
+
+  // Metrics.
+  /// Adds samples (kept by the second: CloudWatch's finest) and remembers, in the same transaction,
+  /// up to which event of the host's log they were read.
+  Result<void> put_metrics(const std::string& job, const std::string& host,
+                           const std::vector<MetricSample>& samples, std::uint64_t read_to);
+  Result<std::uint64_t> metrics_read_to(const std::string& job, const std::string& host);
+  /// Of the seconds that lie in [from, to), in part at least, sorted.
+  Result<std::vector<MetricSecond>> metrics(const std::string& job, const std::string& name,
+                                            UnixMillis from, UnixMillis to);
+  /// The latest of each name, by name.
+  Result<std::vector<MetricSample>> final_metrics(const std::string& job);
+
+  // Access keys. Secrets lie in the file as they are: it is 0600, as SigV4 needs them.
+  Result<void> add_key(const AccessKey& key);
+  Result<std::optional<AccessKey>> key(const std::string& id);
+  Result<std::vector<AccessKey>> keys();  ///< Users' only, by age.
+  /// A user's; their last one only if `even_last`.
+  Result<KeyRemoval> remove_key(const std::string& id, bool even_last);
+
+ private:
+  explicit Store(std::unique_ptr<Database> database);
+  Result<std::int64_t> number_of(const std::string& name);  ///< 0 for no such job.
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace muster::store

@@ -1,0 +1,259 @@
+#include "store/store.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "store/sqlite.h"
+
+namespace muster::store {
+namespace {
+
+UnixMillis at(std::int64_t ms) {
+  return UnixMillis(ms);
+}
+
+struct Folder {
+  std::string path = *make_private_folder("/tmp", "muster-store-");
+  std::string file() const { return path + "/store.db"; }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+NewJob job_named(const std::string& name, UnixMillis now = at(1000)) {
+  return {.name = name,
+          .arn = "arn:" + name,
+          .request = "{\"RoleArn\":\"r\"}",
+          .tags = {},
+          .now = now,
+          .invocation = {}};
+}
+
+std::string names(const std::vector<JobSummary>& jobs) {
+  std::string all;
+  for (const JobSummary& each : jobs) all += each.name + " ";
+  return all;
+}
+
+TEST_CASE("store: a job stands as it was submitted, after a restart too") {
+  const Folder folder;
+  {
+    Store store = *Store::open(folder.file());
+    NewJob job = job_named("one");
+    job.tags = {{"b", "2"}, {"a", "1"}};
+    CHECK(*store.submit(job) == Submitted::made);
+    CHECK(*store.submit(job) == Submitted::taken);
+  }
+  Store store = *Store::open(folder.file());
+  const std::optional<Job> job = *store.job("one");
+  REQUIRE(job);
+  CHECK(job->arn == "arn:one");
+  CHECK(job->request == "{\"RoleArn\":\"r\"}");
+  CHECK(job->state == first_state(at(1000)));
+  CHECK(*store.tags("arn:one") == Tags{{"a", "1"}, {"b", "2"}});
+  CHECK(!*store.job("two"));
+  struct stat status {};
+  REQUIRE(::stat(folder.file().c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("store: the same call again is no second job, another call with its name is refused") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  NewJob job = job_named("one");
+  job.invocation = "call-1";
+  CHECK(*store.submit(job) == Submitted::made);
+  CHECK(*store.submit(job) == Submitted::repeated);
+  job.invocation = "call-2";
+  CHECK(*store.submit(job) == Submitted::taken);
+  NewJob other = job_named("two");
+  other.invocation = "call-1";
+  CHECK(*store.submit(other) == Submitted::made);
+}
+
+TEST_CASE("store: a status and what comes with it is one change, and the end is final") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  REQUIRE(store.submit(job_named("one")));
+  REQUIRE(store.submit(job_named("two")));
+  REQUIRE(store.add_key({"AK1", "secret", "token", "one", "{}", at(1)}));
+  CHECK(*store.unfinished() == std::vector<std::string>{"one", "two"});
+  CHECK(*store.set_status("one", {Status::in_progress, "Training", "m", at(2000)}));
+  CHECK(!*store.set_status("none", {Status::in_progress, "Training", "m", at(2000)}));
+  CHECK(*store.key("AK1"));
+  CHECK(*store.finish("one", {.change = {Status::failed, "Failed", "why", at(3000)},
+                              .failure_reason = "AlgorithmError: why",
+                              .model_artifacts = "s3://b/model.tar.gz"}));
+  CHECK(!*store.finish("one", {.change = {Status::completed, "Completed", "", at(4000)}}));
+  const Job job = **store.job("one");
+  CHECK(job.state.status == Status::failed);
+  CHECK(job.state.transitions.size() == 3);
+  CHECK(job.state.training_end == at(3000));
+  CHECK(job.modified == at(3000));
+  CHECK(job.failure_reason == "AlgorithmError: why");
+  CHECK(job.model_artifacts == "s3://b/model.tar.gz");
+  CHECK(!*store.key("AK1"));
+  CHECK(*store.unfinished() == std::vector<std::string>{"two"});
+}
+
+TEST_CASE("store: lists filter, sort and go on where a page ended") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  for (const char* name : {"b-1", "a-1", "c-2", "a-2"}) REQUIRE(store.submit(job_named(name)));
+  REQUIRE(store.submit(job_named("late", at(9000))));
+  REQUIRE(store.finish("a-1", {.change = {Status::completed, "Completed", "", at(5000)}}));
+  struct {
+    const char* name;
+    JobQuery query;
+    const char* want;
+  } const cases[] = {
+      {"by time", {}, "b-1 a-1 c-2 a-2 late "},
+      {"newest first", {.descending = true, .limit = 2}, "late a-2 "},
+      {"by name", {.sort_by = SortBy::name}, "a-1 a-2 b-1 c-2 late "},
+      {"by status", {.sort_by = SortBy::status}, "a-1 b-1 c-2 a-2 late "},
+      {"a part of the name", {.name_contains = "-2"}, "c-2 a-2 "},
+      {"no pattern", {.name_contains = "%"}, ""},
+      {"a status", {.status = Status::completed}, "a-1 "},
+      {"created after", {.created_after = at(1000)}, "late "},
+      {"created before", {.created_before = at(9000), .limit = 9}, "b-1 a-1 c-2 a-2 "},
+      {"modified between", {.modified_after = at(4999), .modified_before = at(5001)}, "a-1 "},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    CHECK(names(*store.list(c.query)) == c.want);
+  }
+  for (const SortBy sort_by : {SortBy::name, SortBy::creation_time, SortBy::status})
+    for (const bool descending : {false, true}) {
+      JobQuery query{.sort_by = sort_by, .descending = descending};
+      const std::string whole = names(*store.list(query));
+      query.limit = 1;
+      std::string paged;
+      for (auto page = *store.list(query); !page.empty(); page = *store.list(query)) {
+        paged += names(page);
+        query.after = {sort_key(page.back(), sort_by), page.back().number};
+      }
+      CHECK(paged == whole);
+    }
+}
+
+TEST_CASE("store: tags are replaced, bounded as a whole, and removed") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  CHECK(*store.add_tags("arn", {{"a", "1"}, {"b", "2"}}, 2));
+  CHECK(*store.add_tags("arn", {{"a", "3"}}, 2));
+  CHECK(!*store.add_tags("arn", {{"b", "9"}, {"c", "1"}}, 2));
+  CHECK(*store.tags("arn") == Tags{{"a", "3"}, {"b", "2"}});
+  REQUIRE(store.remove_tags("arn", {"a", "none"}));
+  CHECK(*store.tags("arn") == Tags{{"b", "2"}});
+}
+
+TEST_CASE("store: metrics by name and time, the latest of each, and how far they were read") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  REQUIRE(store.submit(job_named("one")));
+  REQUIRE(store.put_metrics(
+      "one", "algo-1", {{"loss", at(1010), 3}, {"loss", at(1020), 2}, {"loss", at(3000), 1}}, 7));
+  REQUIRE(store.put_metrics("one", "algo-2", {{"loss", at(1999), 4}, {"acc", at(5), 0.5}}, 4));
+  CHECK(*store.metrics("one", "loss", at(1000), at(3000)) ==
+        std::vector<MetricSecond>{{1, 9, 2, 4, 3}});
+  CHECK(store.metrics("one", "loss", at(2000), at(3000))->empty());
+  CHECK(*store.final_metrics("one") ==
+        std::vector<MetricSample>{{"acc", at(5), 0.5}, {"loss", at(3000), 1}});
+  CHECK(*store.metrics_read_to("one", "algo-1") == 7);
+  CHECK(*store.metrics_read_to("one", "algo-3") == 0);
+  REQUIRE(store.put_metrics("none", "algo-1", {{"loss", at(1), 1}}, 1));
+}
+
+TEST_CASE("store: what is removed leaves nothing to the next job of its name") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  NewJob job = job_named("one");
+  job.tags = {{"a", "1"}};
+  job.invocation = "call-1";
+  REQUIRE(store.submit(job));
+  REQUIRE(store.put_metrics("one", "algo-1", {{"loss", at(10), 3}}, 7));
+  REQUIRE(store.put_note("one", "{\"pid\":1}"));
+  CHECK((*store.job("one"))->note == "{\"pid\":1}");
+  CHECK(*store.remove("one"));
+  CHECK(!*store.remove("one"));
+  CHECK(store.tags("arn:one")->empty());
+  CHECK(*store.submit(job_named("one")) == Submitted::made);
+  CHECK((*store.job("one"))->number == 2);
+  CHECK(store.final_metrics("one")->empty());
+  CHECK(*store.metrics_read_to("one", "algo-1") == 0);
+}
+
+TEST_CASE("store: keys of users are listed, those of jobs are only found") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  REQUIRE(store.add_key({"AK1", "s1", "", "", "", at(2)}));
+  REQUIRE(store.add_key({"AK2", "s2", "t", "job", "{}", at(1)}));
+  CHECK(!store.add_key({"AK1", "s3", "", "", "", at(3)}));
+  CHECK(store.keys()->size() == 1);
+  CHECK((*store.key("AK2"))->token == "t");
+  AccessKey third{"AK3", "s3", "", "", "", at(3), "of the notebook"};
+  REQUIRE(store.add_key(third));
+  CHECK(store.keys()->back().comment == "of the notebook");
+  CHECK(*store.remove_key("AK1", false) == KeyRemoval::removed);
+  CHECK(*store.remove_key("AK1", false) == KeyRemoval::unknown);
+  CHECK(!*store.key("AK1"));
+  CHECK(*store.remove_key("AK2", true) == KeyRemoval::unknown);  // A job's.
+  CHECK(*store.remove_key("AK3", false) == KeyRemoval::last);
+  CHECK(*store.remove_key("AK3", true) == KeyRemoval::removed);
+  CHECK(store.keys()->empty());
+}
+
+TEST_CASE("store: a newer muster's file and a file that is none are refused") {
+  const Folder folder;
+  REQUIRE(Store::open(folder.file()));
+  {
+    const std::unique_ptr<Database> database = *Database::open(folder.file());
+    REQUIRE(database->run("PRAGMA user_version=99"));
+  }
+  CHECK(Store::open(folder.file()).error().code == Errc::invalid_input);
+  REQUIRE(write_file(folder.path + "/other", std::string(8192, 'x')));
+  CHECK(Store::open(folder.path + "/other").error().code == Errc::system);
+  CHECK(Store::open(folder.path + "/none/store.db").error().code == Errc::not_found);
+}
+
+TEST_CASE("store: a kill at any moment loses nothing that was answered, and leaves no half job") {
+  const Folder folder;
+  for (int round = 0; round < 5; ++round) {
+    Pipe pipe = *make_pipe();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Result<Store> store = Store::open(folder.file());
+      for (int i = 0; store && i < 100000; ++i) {
+        const std::string name = "j" + std::to_string(round) + "-" + std::to_string(i);
+        if (!store->submit(job_named(name))) break;
+        if (!store->finish(name, {.change = {Status::completed, "Completed", "", at(2000)}})) break;
+        if (!write_all(pipe.write.get(), "+")) break;
+      }
+      ::_exit(1);
+    }
+    // Each round is cut a little later; a read waits for an answered job.
+    int answered = 0;
+    for (char byte = 0; answered < 3 + 7 * round; ++answered)
+      REQUIRE(::read(pipe.read.get(), &byte, 1) == 1);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    REQUIRE(WIFSIGNALED(status));
+    Store store = *Store::open(folder.file());
+    for (int i = 0; i < answered; ++i) {
+      const std::optional<Job> job =
+          *store.job("j" + std::to_string(round) + "-" + std::to_string(i));
+      REQUIRE(job);
+      CHECK(job->state.status == Status::completed);
+    }
+    const std::vector<JobSummary> all = *store.list({.limit = 100000});
+    for (const JobSummary& each : all) REQUIRE(store.job(each.name));
+  }
+}
+
+}  // namespace
+}  // namespace muster::store
