@@ -92,7 +92,7 @@ function(muster_sim_tests)
   endif()
 endfunction()
 
-# libmuster-hostname.so, which muster_toolkit carries (src/toolkit/hostname_library.cc). It goes into
+# libmuster-hostname.so, which muster_ranks carries (src/ranks/hostname_library.cc). It goes into
 # other people's processes: it takes neither our flags nor a sanitizer, and no C library.
 function(muster_hostname_library)
   set(source ${CMAKE_SOURCE_DIR}/src/hostname/hostname.cc)
@@ -103,6 +103,6 @@ function(muster_hostname_library)
       -fPIC -shared -nostdlib -s -Wl,--hash-style=both -Wl,--build-id=none -Wl,-z,now
       -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-soname,libmuster-hostname.so
       -o ${library} ${source})
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/toolkit/hostname_library.cc PROPERTIES
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/ranks/hostname_library.cc PROPERTIES
     OBJECT_DEPENDS ${library} COMPILE_DEFINITIONS MUSTER_HOSTNAME_LIBRARY="${library}")
 endfunction()

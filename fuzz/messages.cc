@@ -1,5 +1,5 @@
 // Payloads that come from other hosts, or from mpirun. The first byte says which kind.
-#include "toolkit/messages.h"
+#include "ranks/messages.h"
 
 #include <string_view>
 
@@ -62,11 +62,11 @@ void agent(std::string_view bytes) {
 }
 
 void session(std::string_view bytes) {
-  static_cast<void>(toolkit::signal_from(bytes));
-  static_cast<void>(toolkit::grace_from(bytes));
-  static_cast<void>(toolkit::exec_from(bytes));
-  static_cast<void>(toolkit::exec_end_from(bytes));
-  static_cast<void>(toolkit::verdict_from_text(bytes));
+  static_cast<void>(ranks::signal_from(bytes));
+  static_cast<void>(ranks::grace_from(bytes));
+  static_cast<void>(ranks::exec_from(bytes));
+  static_cast<void>(ranks::exec_end_from(bytes));
+  static_cast<void>(ranks::verdict_from_text(bytes));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ ROOMS = {
     "base": "",
     "loop": "base",
     "job": "base",
+    "hostname": "",
     "launch": "base job",
     "supervise": "base loop job",
     "coordinate": "base loop job",
@@ -27,8 +28,11 @@ ROOMS = {
     "s3server": "base loop aws s3wire access bucket",
     "code": "base loop job supervise packing aws s3wire s3client",
     "container": "base loop job supervise",
-    "hostname": "",
-    "toolkit": "base loop job launch supervise coordinate aws s3wire s3client code",
+    "env": "base job supervise",
+    "ranks": "base loop job launch supervise",
+    "calls": "base loop job launch supervise coordinate s3wire s3client env ranks",
+    "operators": "base loop job launch supervise code env ranks calls",
+    "toolkit": "base loop job launch aws s3wire s3client code env ranks calls operators",
     "steward": "base loop job supervise aws s3wire s3client packing container",
     "engine": "base loop job supervise",
     "platform": "base loop job engine",
@@ -40,8 +44,8 @@ ROOMS = {
     "platform",
     "cli": "base loop job aws s3wire s3client packing platform",
     "programs": "base loop job launch supervise coordinate packing aws s3wire s3client access "
-    "bucket s3server code container toolkit steward engine platform api store logs "
-    "jobs server cli",
+    "bucket s3server code container env ranks calls operators toolkit steward engine "
+    "platform api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.

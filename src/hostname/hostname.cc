@@ -1,6 +1,6 @@
 // libmuster-hostname.so: what programs of an MPI job preload where their container's own host name
 // is not the job's (algo-1, …). `sm` carries it and writes a copy for each host with that host's
-// name in it (toolkit/hostname_library.h): nothing is looked up when a program asks.
+// name in it (ranks/hostname_library.h): nothing is looked up when a program asks.
 //
 // It must load into any process of any image, under glibc and musl alike: no C library is linked,
 // no versioned symbol is needed, nothing runs at load. uname() stays the kernel's: the reference
@@ -14,7 +14,7 @@ extern "C" {
 // glibc's and musl's own way to the calling thread's errno.
 __attribute__((weak)) int* __errno_location();
 
-// toolkit/hostname_library.cc finds these bytes and puts the name, ended by NULs, in their place.
+// ranks/hostname_library.cc finds these bytes and puts the name, ended by NULs, in their place.
 // volatile: the compiler must not know what they are.
 __attribute__((visibility("hidden"))) volatile const char muster_host_name[256] =
     "libmuster-hostname.so: the host's name is written over this text";

@@ -14,7 +14,7 @@ enum class Message : std::uint8_t {
   welcome = 2,    ///< leader: {version}
   refuse = 3,     ///< leader: {why}; then it closes
   heartbeat = 4,  ///< both: {}
-  // Between leader and members after the roll call; toolkit/ gives them meaning.
+  // Between leader and members after the roll call; calls/ gives them meaning.
   start = 5,        ///< leader: {} the plan may run
   exec = 6,         ///< leader: {id, argv} run this launcher daemon
   exec_output = 7,  ///< member: as `lines`, rank is the exec's id
@@ -34,9 +34,9 @@ enum class Message : std::uint8_t {
   agent_exec = 25,    ///< agent: {host, text} with its stdout and stderr (SCM_RIGHTS)
   agent_end = 26,     ///< train: {code, error}
   failed = 27,        ///< either: {why}
-  call = 28,          ///< operator: toolkit/call.h, packed; the call is made when all hosts have
+  call = 28,          ///< operator: launch/call.h, packed; the call is made when all hosts have
   call_result = 29,   ///< train: {verdict, data}
-  // Collective calls and the hosts' own programs, between leader and members: toolkit/call.h.
+  // Collective calls and the hosts' own programs, between leader and members: launch/call.h.
   host_call = 30,     ///< member: {name, digest, data} a call of this host's
   call_start = 31,    ///< leader: {} every host has called: ranks will come
   call_drain = 32,    ///< leader: {grace_ms} end the call's ranks and daemons, then `call_drained`

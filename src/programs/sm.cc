@@ -12,13 +12,13 @@
 #include "base/command.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
+#include "env/env_command.h"
+#include "operators/operators.h"
+#include "ranks/agent.h"
+#include "ranks/init.h"
+#include "ranks/rank.h"
 #include "server/server_main.h"
 #include "steward/steward.h"
-#include "toolkit/agent.h"
-#include "toolkit/env_command.h"
-#include "toolkit/init.h"
-#include "toolkit/operators.h"
-#include "toolkit/rank.h"
 #include "toolkit/toolkit_command.h"
 #include "toolkit/train.h"
 
@@ -43,18 +43,18 @@ const Entry entries[] = {
     {"logs", cli::logs_main, "print or follow the log of a job of a server"},
     {"stop", cli::stop_main, "stop a job of a server"},
     {"train", toolkit::train_main, "the entry point of a training container"},
-    {"mpirun", toolkit::mpirun_main, "on every host alike: one MPI program over all of them"},
-    {"torchrun", toolkit::torchrun_main, "on every host alike: one PyTorch program"},
-    {"tf", toolkit::tf_main, "on every host alike: TensorFlow workers and parameter servers"},
-    {"mxnet", toolkit::mxnet_main, "on every host alike: MXNet workers and servers"},
-    {"run", toolkit::run_on_hosts_main, "on every host alike: a command once on each"},
-    {"env", toolkit::env_main, "print the training environment of the job in /opt/ml"},
+    {"mpirun", operators::mpirun_main, "on every host alike: one MPI program over all of them"},
+    {"torchrun", operators::torchrun_main, "on every host alike: one PyTorch program"},
+    {"tf", operators::tf_main, "on every host alike: TensorFlow workers and parameter servers"},
+    {"mxnet", operators::mxnet_main, "on every host alike: MXNet workers and servers"},
+    {"run", operators::run_on_hosts_main, "on every host alike: a command once on each"},
+    {"env", env::env_main, "print the training environment of the job in /opt/ml"},
     {"doctor", cli::doctor_main, "say what this machine lacks and how to install it"},
     {"clean", cli::clean_main, "remove what killed jobs left behind"},
     {"completion", cli::completion_main, "print the completion script of a shell"},
     {"toolkit", toolkit::toolkit_main, nullptr},
-    {"rank", toolkit::rank_main, nullptr},
-    {"init", toolkit::init_main, nullptr},
+    {"rank", ranks::rank_main, nullptr},
+    {"init", ranks::init_main, nullptr},
     {"steward", steward::steward_main, nullptr},
 };
 
@@ -103,7 +103,7 @@ int run(const std::string& called_as, Args args) {
   const Env env = environment();
   // mpirun calls its agent by one word, with the host's name as the first argument.
   if (env.contains("MUSTER_AGENT") && !args.empty() && args[0] != "rank")
-    return toolkit::agent_main(args, env);
+    return ranks::agent_main(args, env);
   // `train rank`, where the image has no `sm` beside it, is `sm rank`.
   const bool internal = !args.empty() && (args[0] == "rank" || args[0] == "init");
   if (name == "train" && !internal) return toolkit::train_main(args, env);

@@ -7,10 +7,11 @@
 #include "code/deliver.h"
 #include "code/folder.h"
 #include "code/install.h"
+#include "env/options.h"
 #include "launch/inputs.h"
 #include "launch/operators.h"
-#include "toolkit/options.h"
-#include "toolkit/planning.h"
+#include "operators/planning.h"
+#include "ranks/host_run.h"
 
 namespace muster::toolkit {
 namespace {
@@ -24,11 +25,11 @@ int rank_of(const job::Training& training) {
   return static_cast<int>(at - training.hosts.begin());
 }
 
-Work work_of(const job::Training& training, launch::HostPlan plan) {
-  Work work;
+calls::Work work_of(const job::Training& training, launch::HostPlan plan) {
+  calls::Work work;
   work.name = training.user_entry_point;
   if (plan.launcher == launch::Launcher::mpi) {
-    work.call = call_from(plan, "mpirun " + training.user_entry_point, "");
+    work.call = launch::call_from(plan, "mpirun " + training.user_entry_point, "");
     return work;
   }
   work.rank = rank_of(training);
@@ -37,7 +38,7 @@ Work work_of(const job::Training& training, launch::HostPlan plan) {
 }
 
 /// Runs a program of the preparation to its end; its lines are shown as the host's own.
-loop::Task<job::Verdict> run_program(Workshop& workshop, HostRun::Program program) {
+loop::Task<job::Verdict> run_program(calls::Workshop& workshop, ranks::HostRun::Program program) {
   const auto ended = std::make_shared<loop::Event>(workshop.loop);
   const auto verdict = std::make_shared<std::optional<job::Verdict>>();
   program.on_end = [ended, verdict](job::Verdict end) {
@@ -57,20 +58,20 @@ loop::Task<job::Verdict> run_program(Workshop& workshop, HostRun::Program progra
 
 }  // namespace
 
-loop::Task<Prepared> Preparation::run(Workshop& workshop) {
-  if (has_framework(training_)) {
-    Work work;
+loop::Task<calls::Prepared> Preparation::run(calls::Workshop& workshop) {
+  if (operators::has_framework(training_)) {
+    calls::Work work;
     work.name = *training_.framework_module;
-    work.program = framework_command(*training_.framework_module, env_);
-    co_return Prepared(std::move(work));
+    work.program = operators::framework_command(*training_.framework_module, env_);
+    co_return calls::Prepared(std::move(work));
   }
   std::optional<job::Verdict> end = co_await bring_code(workshop);
   if (!end) end = co_await install(workshop);
-  if (end) co_return Prepared(*std::move(end));
+  if (end) co_return calls::Prepared(*std::move(end));
   co_return plan_work();
 }
 
-loop::Task<std::optional<job::Verdict>> Preparation::bring_code(Workshop& workshop) {
+loop::Task<std::optional<job::Verdict>> Preparation::bring_code(calls::Workshop& workshop) {
   const Result<void> checked = job::check_entry_point(training_.user_entry_point);
   if (!checked) co_return failed(checked.error());
   const std::string uri = training_.module_dir;
@@ -81,15 +82,15 @@ loop::Task<std::optional<job::Verdict>> Preparation::bring_code(Workshop& worksh
   co_return std::nullopt;
 }
 
-loop::Task<std::optional<job::Verdict>> Preparation::install(Workshop& workshop) {
+loop::Task<std::optional<job::Verdict>> Preparation::install(calls::Workshop& workshop) {
   const Result<std::string> index = co_await package_index(workshop);
   if (!index) co_return failed(index.error());
   const Result<code::CodeFolder> folder =
       code::look_at(training_.code_dir(), training_.user_entry_point);
   if (!folder) co_return failed(folder.error());
   std::optional<code::Install> install =
-      code::plan_install(*folder, training_.user_entry_point, python_for(env_),
-                         training_.code_dir(), user_environment(env_), *index);
+      code::plan_install(*folder, training_.user_entry_point, operators::python_for(env_),
+                         training_.code_dir(), env::user_environment(env_), *index);
   const bool package = code::is_package(*folder, training_.user_entry_point);
   Result<void> done;
   if (launch::entry_point_kind(training_.user_entry_point, package) == launch::EntryPoint::command)
@@ -97,7 +98,7 @@ loop::Task<std::optional<job::Verdict>> Preparation::install(Workshop& workshop)
   if (!done) co_return failed(done.error());
   if (!install) co_return std::nullopt;
   training_log_.info(install->says);
-  HostRun::Program program;
+  ranks::HostRun::Program program;
   program.name = "pip";
   program.user = true;
   program.command = std::move(install->command);
@@ -113,7 +114,7 @@ loop::Task<std::optional<job::Verdict>> Preparation::install(Workshop& workshop)
 }
 
 /// The package index of CodeArtifact, where the job names one; empty otherwise. It holds a token.
-loop::Task<Result<std::string>> Preparation::package_index(Workshop& workshop) {
+loop::Task<Result<std::string>> Preparation::package_index(calls::Workshop& workshop) {
   const Env::const_iterator arn = env_.find("CA_REPOSITORY_ARN");
   if (arn == env_.end() || arn->second.empty()) co_return std::string();
   const std::string repository = arn->second;
@@ -121,17 +122,17 @@ loop::Task<Result<std::string>> Preparation::package_index(Workshop& workshop) {
   co_return index;
 }
 
-Prepared Preparation::plan_work() const {
-  Result<launch::HostPlan> plan = plan_host(training_, env_);
+calls::Prepared Preparation::plan_work() const {
+  Result<launch::HostPlan> plan = operators::plan_host(training_, env_);
   if (!plan) return failed(plan.error());
   // As in the reference, the hosts that only take part in a launch of the leader's say nothing.
   if (plan->launcher == launch::Launcher::process)
     training_log_.invocation(training_, plan->rank);
   else if (plan->launcher_command)
     training_log_.invocation(training_, *plan->launcher_command);
-  Work work = work_of(training_, *std::move(plan));
+  calls::Work work = work_of(training_, *std::move(plan));
   if (!work.program || !launch::wants_operator(training_)) return work;
-  Result<Command> program = under_operator(training_, *std::move(work.program), log_);
+  Result<Command> program = operators::under_operator(training_, *std::move(work.program), log_);
   if (!program) return failed(program.error());
   work.program = *std::move(program);
   work.rank = -1;  // The operator's programs are.

@@ -2,8 +2,8 @@
 
 #include "base/command.h"
 #include "base/log.h"
+#include "calls/conduct_job.h"
 #include "job/training.h"
-#include "toolkit/conduct_job.h"
 #include "toolkit/training_log.h"
 
 namespace muster::toolkit {
@@ -16,13 +16,13 @@ class Preparation {
   Preparation(const job::Training& training, const Env& env, const Log& log,
               const TrainingLog& training_log)
       : training_(training), env_(env), log_(log), training_log_(training_log) {}
-  loop::Task<Prepared> run(Workshop& workshop);
+  loop::Task<calls::Prepared> run(calls::Workshop& workshop);
 
  private:
-  loop::Task<std::optional<job::Verdict>> bring_code(Workshop& workshop);
-  loop::Task<std::optional<job::Verdict>> install(Workshop& workshop);
-  loop::Task<Result<std::string>> package_index(Workshop& workshop);
-  Prepared plan_work() const;
+  loop::Task<std::optional<job::Verdict>> bring_code(calls::Workshop& workshop);
+  loop::Task<std::optional<job::Verdict>> install(calls::Workshop& workshop);
+  loop::Task<Result<std::string>> package_index(calls::Workshop& workshop);
+  calls::Prepared plan_work() const;
   job::Verdict failed(const Error& error) const;
 
   const job::Training& training_;

@@ -7,13 +7,13 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "calls/conduct_job.h"
 #include "code/codeartifact.h"
 #include "code/deliver.h"
+#include "env/job_files.h"
 #include "loop/wait.h"
+#include "operators/run_command.h"
 #include "s3client/s3_client.h"
-#include "toolkit/conduct_job.h"
-#include "toolkit/job_files.h"
-#include "toolkit/run_command.h"
 
 namespace muster::toolkit {
 namespace {
@@ -89,13 +89,13 @@ loop::Task<Result<void>> codeartifact_index(Request request) {
 }
 
 loop::Task<Result<void>> sync(Request request) {
-  const Result<job::Training> training = read_training(request.env);
+  const Result<job::Training> training = env::read_training(request.env);
   if (!training) co_return training.error();
-  Intermediate::Options options = intermediate_options(*training);
+  calls::Intermediate::Options options = calls::intermediate_options(*training);
   const Env::const_iterator output = request.env.find("SAGEMAKER_S3_OUTPUT");
   if (output != request.env.end()) options.s3_output = output->second;
-  const Result<std::unique_ptr<Intermediate>> intermediate =
-      Intermediate::start(request.loop, request.env, request.log, options);
+  const Result<std::unique_ptr<calls::Intermediate>> intermediate =
+      calls::Intermediate::start(request.loop, request.env, request.log, options);
   if (!intermediate) co_return intermediate.error();
   Result<void> said = write_all(STDOUT_FILENO, "ready\n");
   if (!said || *intermediate == nullptr) co_return said;
@@ -148,7 +148,7 @@ int toolkit_main(const Args& args, const Env& env) {
   const std::string command = args.empty() ? "" : args[0];
   if (command == "--help" || command == "-h") return write_all(STDOUT_FILENO, help) ? 0 : 1;
   const Args own(args.begin() + (args.empty() ? 0 : 1), args.end());
-  if (command == "run") return run_main(own, env);
+  if (command == "run") return operators::run_main(own, env);
   const Log log(STDERR_FILENO, "sm toolkit", Log::Level::info);
   for (const Command& known : commands)
     if (command == known.name) return run(known, own, env, log);

@@ -4,9 +4,9 @@
 
 #include "base/fd.h"
 #include "base/terminal.h"
-#include "toolkit/conduct_job.h"
-#include "toolkit/job_files.h"
-#include "toolkit/planning.h"
+#include "calls/conduct_job.h"
+#include "env/job_files.h"
+#include "operators/planning.h"
 #include "toolkit/prepare.h"
 #include "toolkit/report.h"
 
@@ -16,16 +16,16 @@ namespace {
 constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
 
-Result<JobStart> prepare(const TrainOptions& options, const Env& env, const Log& log) {
-  JobStart start;
+Result<calls::JobStart> prepare(const env::TrainOptions& options, const Env& env, const Log& log) {
+  calls::JobStart start;
   start.options = options;
   start.env = env;
-  start.steward_fd = TRY(steward_stream(env));
-  start.training = TRY(read_training(env));
-  start.key = TRY(key_for(start.training, env, log));
+  start.steward_fd = TRY(calls::steward_stream(env));
+  start.training = TRY(env::read_training(env));
+  start.key = TRY(calls::key_for(start.training, env, log));
   // A script alone on its host needs nobody to talk to.
-  start.socket =
-      start.training.hosts.size() > 1 || has_framework(start.training) || launches(start.training);
+  start.socket = start.training.hosts.size() > 1 || operators::has_framework(start.training) ||
+                 operators::launches(start.training);
   return start;
 }
 
@@ -42,8 +42,8 @@ int fail_with(const Env& env, const Error& error, const Log& log) {
   return job::framework_exit_code(error);
 }
 
-int print_plan(const JobStart& start, const Env& env, const Log& log) {
-  const Result<launch::HostPlan> plan = plan_host(start.training, env);
+int print_plan(const calls::JobStart& start, const Env& env, const Log& log) {
+  const Result<launch::HostPlan> plan = operators::plan_host(start.training, env);
   if (!plan) {
     log.error(plan.error().text);
     return exit_failure;
@@ -53,14 +53,15 @@ int print_plan(const JobStart& start, const Env& env, const Log& log) {
 
 /// A framework's module ends with a code of its own, that of the error it met; not one that was
 /// ended because of another host's.
-int failure_code(const JobStart& start, const JobEnd& end) {
+int failure_code(const calls::JobStart& start, const calls::JobEnd& end) {
   const bool own = end.verdict.host == start.training.current_host;
-  if (!own || !has_framework(start.training) || !end.own || end.own->success()) return exit_failure;
+  if (!own || !operators::has_framework(start.training) || !end.own || end.own->success())
+    return exit_failure;
   return job::exit_code(end.own->outcome);
 }
 
 /// Writes the outcome files; the exit status.
-int report(const JobStart& start, const JobEnd& end, const Env& env, const Log& log,
+int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& env, const Log& log,
            const TrainingLog& training_log) {
   const job::Verdict& verdict = end.verdict;
   if (verdict.success()) {
@@ -85,16 +86,16 @@ int report(const JobStart& start, const JobEnd& end, const Env& env, const Log& 
 
 int train_main(const Args& args, const Env& own_env) {
   const Log log(STDERR_FILENO, "train", Log::Level::info);
-  const Result<Env> full = full_environment(own_env);
+  const Result<Env> full = env::full_environment(own_env);
   if (!full) return fail_with(own_env, full.error(), log);
   const Env& env = *full;
-  const Result<TrainOptions> options = train_options(args, env);
+  const Result<env::TrainOptions> options = env::train_options(args, env);
   if (!options) {
     log.error(options.error().text);
     return exit_usage;
   }
-  if (options->help) return write_all(STDOUT_FILENO, train_help()) ? 0 : exit_failure;
-  const Result<JobStart> start = prepare(*options, env, log);
+  if (options->help) return write_all(STDOUT_FILENO, env::train_help()) ? 0 : exit_failure;
+  const Result<calls::JobStart> start = prepare(*options, env, log);
   if (!start && options->print_plan) {
     log.error(start.error().text);
     return exit_failure;
@@ -105,8 +106,8 @@ int train_main(const Args& args, const Env& own_env) {
   const Result<TrainingLog> training_log = TrainingLog::open(start->training, env);
   if (!training_log) return fail_with(env, training_log.error(), log);
   Preparation preparation(start->training, env, log, *training_log);
-  const JobEnd end = conduct_job(
-      *start, [&preparation](Workshop& workshop) { return preparation.run(workshop); }, log);
+  const calls::JobEnd end = calls::conduct_job(
+      *start, [&preparation](calls::Workshop& workshop) { return preparation.run(workshop); }, log);
   return report(*start, end, env, log, *training_log);
 }
 

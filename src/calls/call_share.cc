@@ -1,0 +1,63 @@
+#include "calls/call_share.h"
+
+#include <memory>
+
+#include "calls/conduct.h"
+#include "calls/ssh_transport.h"
+
+namespace muster::calls {
+namespace {
+
+job::Verdict failed_start(const HostContext& context, const std::string& name, const Error& error) {
+  job::Verdict verdict;
+  verdict.host = context.training.current_host;
+  verdict.process = name;
+  verdict.outcome = job::Outcome::failed(error.text);
+  return verdict;
+}
+
+void open_sshd(HostContext& context, const launch::Call& call, const ShareEnds& ends) {
+  const ranks::HostRun::Sink sink = [&context](job::Lines lines) {
+    return context.output.launcher_lines(std::move(lines));
+  };
+  const Result<void> started =
+      start_sshd(context.host_run, call.rank.command.env, sink, ends.ended);
+  if (!started) ends.ended(failed_start(context, "sshd", started.error()));
+}
+
+void start_programs(HostContext& context, const launch::Call& call, const ShareEnds& ends) {
+  const auto deciding = std::make_shared<int>(0);
+  for (const launch::HostProgram& each : call.programs) *deciding += each.decides ? 1 : 0;
+  if (*deciding == 0) ends.done();
+  for (const launch::HostProgram& each : call.programs) {
+    ranks::HostRun::Program program;
+    program.name = each.name;
+    program.rank = each.rank;
+    program.user = true;
+    program.of_call = true;
+    program.command = each.command;
+    program.command.env["MUSTER_SOCKET"] = context.host_run.socket_path();
+    program.sink = ends.lines;
+    program.on_end = [&context, ends, deciding, decides = each.decides](job::Verdict verdict) {
+      context.output.ended(verdict);
+      ends.ended(std::move(verdict));
+      if (decides && --*deciding == 0) ends.done();
+    };
+    const Result<void> started = context.host_run.start(std::move(program));
+    if (!started) ends.ended(failed_start(context, each.name, started.error()));
+  }
+}
+
+}  // namespace
+
+void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends) {
+  context.output.tag_ranks();
+  if (call.kind == launch::Call::Kind::direct) return start_programs(context, call, ends);
+  context.host_run.begin_call(call.rank, ends.lines, [&context, ends](job::Verdict verdict) {
+    context.output.ended(verdict);
+    ends.ended(std::move(verdict));
+  });
+  if (call.by_ssh) open_sshd(context, call, ends);
+}
+
+}  // namespace muster::calls

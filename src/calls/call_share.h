@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include "launch/call.h"
+#include "ranks/host_run.h"
+
+namespace muster::calls {
+
+struct HostContext;
+
+/// Whom a host's share of a call tells what happens in it.
+struct ShareEnds {
+  ranks::HostRun::Sink lines;               ///< Of the users' programs.
+  std::function<void(job::Verdict)> ended;  ///< A process of the share, or what could not start.
+  std::function<void()> done;               ///< All that decides here has ended; direct only.
+};
+
+/// Begins this host's share of a call: lets ranks come, starts what the host starts itself (its
+/// programs, an sshd). The share ends by HostRun::finish_call(). `context` outlives it.
+void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends);
+
+}  // namespace muster::calls

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/log.h"
+#include "calls/output.h"
+#include "env/options.h"
+#include "job/training.h"
+#include "launch/call.h"
+#include "ranks/host_run.h"
+
+namespace muster::calls {
+
+/// What a host does in a job: it runs one program, or makes one collective call.
+struct Work {
+  std::string name;  ///< For verdicts: the entry point.
+  int rank = -1;     ///< Of the program, if it is a rank: one script on each host.
+  std::optional<Command> program;
+  std::optional<launch::Call> call;
+};
+
+/// The host's work, or the end of what should have prepared it.
+using Prepared = std::variant<Work, job::Verdict>;
+
+/// What a host's part of a job works with; all of it outlives the part.
+struct HostContext {
+  loop::Loop& loop;
+  const job::Training& training;
+  const env::TrainOptions& options;
+  std::string key;  ///< The job's key; empty for a job of one host.
+  ranks::HostRun& host_run;
+  Output& output;
+  const Log& log;
+  /// Brings the code and decides the work; called once, when all hosts are there.
+  std::function<loop::Task<Prepared>()> prepare;
+  bool socket = true;     ///< Whether ranks or operators may come.
+  std::string transport;  ///< MUSTER_MPI_TRANSPORT, which operators need to know too.
+};
+
+/// A host's part of a job: the leader's (lead.h) or a member's (follow.h).
+class Conduct {
+ public:
+  explicit Conduct(HostContext context) : context_(std::move(context)) {}
+  Conduct(const Conduct&) = delete;
+  Conduct& operator=(const Conduct&) = delete;
+  virtual ~Conduct() = default;
+
+  /// Runs the job's part of this host and ends it. The verdict is the job's.
+  virtual loop::Task<job::Verdict> run() = 0;
+  /// SIGTERM or SIGINT came: the job stops, on all hosts.
+  virtual void stop(int signal) = 0;
+  /// How this host's own work ended, if it has.
+  const std::optional<job::Verdict>& own_end() const { return own_end_; }
+
+ protected:
+  const std::string& host() const { return context_.training.current_host; }
+  /// Opens the host's socket, if the job has use for one.
+  Result<void> open_socket();
+  /// Prepares and does this host's work; host_ended() is called with its end.
+  loop::Task<> work();
+  /// A stop was requested: work that has not begun never will.
+  void give_up_work(int signal);
+
+  /// This host makes a collective call. `whole_job`: it is the host's work.
+  virtual Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) = 0;
+  virtual void call_gone() = 0;
+  virtual void agent(ranks::AgentCall call) = 0;
+  /// This host's work has ended.
+  virtual void host_ended(job::Verdict verdict) = 0;
+
+  /// A verdict that something of muster itself failed on this host.
+  job::Verdict failed_here(const std::string& process, const Error& error) const;
+  job::Verdict stopped_verdict(int signal) const;
+
+  HostContext context_;
+
+ private:
+  Result<void> begin(Work work);
+  Result<void> start_program(const Work& work);
+  void end_work(job::Verdict verdict);
+
+  bool begun_ = false;
+  bool given_up_ = false;
+  std::optional<job::Verdict> own_end_;
+};
+
+}  // namespace muster::calls

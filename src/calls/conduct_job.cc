@@ -1,0 +1,118 @@
+#include "calls/conduct_job.h"
+
+#include <fcntl.h>
+
+#include <csignal>
+#include <memory>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "calls/follow.h"
+#include "calls/lead.h"
+#include "env/job_key.h"
+#include "loop/wait.h"
+#include "supervise/reaper.h"
+
+namespace muster::calls {
+namespace {
+
+constexpr Duration flush_wait = std::chrono::seconds(30);
+/// For what is left of intermediate output when the job has ended.
+constexpr Duration upload_wait = std::chrono::minutes(30);
+
+struct Running {
+  loop::Loop& loop;
+  Conduct& part;
+  Output& output;
+  Intermediate* intermediate;  ///< Null without any.
+  std::optional<job::Verdict>& verdict;
+};
+
+loop::Task<> conduct(Running running) {
+  running.verdict = co_await running.part.run();
+  const TimePoint uploaded_by = Clock::now() + upload_wait;
+  if (running.intermediate != nullptr) co_await running.intermediate->finish(uploaded_by);
+  running.output.verdict(*running.verdict);
+  const TimePoint flushed_by = Clock::now() + flush_wait;
+  co_await running.output.flushed(flushed_by);
+  running.loop.stop();
+}
+
+loop::Task<> pass_signals(loop::Signals& signals, Conduct& part) {
+  while (true) {
+    const Result<int> signal = co_await signals.next();
+    if (!signal) co_return;
+    part.stop(*signal);
+  }
+}
+
+job::Verdict failed_on(const job::Training& training, const Error& error) {
+  job::Verdict verdict;
+  verdict.host = training.current_host;
+  verdict.process = "train";
+  verdict.outcome = job::Outcome::failed(error.text);
+  return verdict;
+}
+
+}  // namespace
+
+Result<std::optional<int>> steward_stream(const Env& env) {
+  const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
+  if (found == env.end()) return std::optional<int>();
+  if (found->second.starts_with('/')) {
+    // A user program that gave up root's rights may not open it: its lines go the other way.
+    Fd stream(::open(found->second.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    return stream ? std::optional<int>(stream.release()) : std::nullopt;
+  }
+  const std::optional<std::int64_t> number = parse_integer(found->second);
+  if (!number || *number < 3 || ::fcntl(static_cast<int>(*number), F_SETFD, FD_CLOEXEC) != 0)
+    return fail(Errc::invalid_input, "MUSTER_STEWARD_FD is \"" + found->second +
+                                         "\", expected the number of an open descriptor");
+  return std::optional<int>(static_cast<int>(*number));
+}
+
+Result<std::string> key_for(const job::Training& training, const Env& env, const Log& log) {
+  if (training.hosts.size() == 1) return std::string();
+  env::JobKey key = TRY(env::job_key(env));
+  if (!key.warning.empty()) log.warning(key.warning);
+  return std::move(key.bytes);
+}
+
+Intermediate::Options intermediate_options(const job::Training& training) {
+  Intermediate::Options options;
+  options.folder = training.facts.base_dir + "/output/intermediate";
+  options.s3_output = training.s3_output;
+  options.job_name = training.job_name;
+  return options;
+}
+
+JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log) {
+  loop::Loop loop;
+  supervise::Reaper reaper(loop);
+  loop::Signals signals(loop, {SIGTERM, SIGINT});
+  ranks::HostRun host_run(loop, reaper, start.training.current_host, log);
+  Output output(loop, start.steward_fd);
+  Workshop workshop{loop, host_run, output};
+  const Env::const_iterator transport = start.env.find("MUSTER_MPI_TRANSPORT");
+  HostContext context{loop,          start.training,
+                      start.options, start.key,
+                      host_run,      output,
+                      log,           [&prepare, &workshop] { return prepare(workshop); },
+                      start.socket,  transport == start.env.end() ? "" : transport->second};
+  std::unique_ptr<Conduct> part;
+  if (start.training.current_host == start.training.leader)
+    part = std::make_unique<Lead>(std::move(context));
+  else
+    part = std::make_unique<Follow>(std::move(context));
+  Result<std::unique_ptr<Intermediate>> intermediate =
+      Intermediate::start(loop, start.env, log, intermediate_options(start.training));
+  if (!intermediate) return {failed_on(start.training, intermediate.error()), std::nullopt};
+  std::optional<job::Verdict> verdict;
+  loop.spawn(conduct({loop, *part, output, intermediate->get(), verdict}));
+  loop.spawn(pass_signals(signals, *part));
+  loop.run();
+  CHECK_THAT(verdict.has_value(), "the loop ends with the job");
+  return {*verdict, part->own_end()};
+}
+
+}  // namespace muster::calls

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "calls/conduct.h"
+#include "coordinate/member.h"
+
+namespace muster::calls {
+
+/// A member's part of a job: joins, runs what the leader asks for, ends when it says so.
+class Follow final : public Conduct {
+ public:
+  explicit Follow(HostContext context);
+  loop::Task<job::Verdict> run() override;
+  void stop(int signal) override;
+
+ private:
+  Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) override;
+  void call_gone() override;
+  void agent(ranks::AgentCall call) override;
+  void host_ended(job::Verdict verdict) override;
+
+  loop::Task<Result<void>> join();
+  ranks::HostRun::Sink user_sink();
+  void on_frame(const Frame& frame);
+  void on_call_frame(const Frame& frame);
+  void begin_call();
+  void on_exec(const Frame& frame);
+  void on_signal(const Frame& frame);
+  void send_end(int id, const job::Outcome& outcome);
+  loop::Task<> drain(Duration grace);
+  loop::Task<> drain_call(Duration grace);
+  /// Tells the leader of a stop before the job has started, then goes.
+  loop::Task<> leave();
+  void settle(job::Verdict verdict);
+
+  std::unique_ptr<coordinate::Member> member_;
+  std::optional<launch::Call> own_call_;  ///< From the call to its end.
+  launch::CallEnd on_call_end_;
+  std::optional<job::Verdict> verdict_;
+  bool joined_ = false;
+  bool leader_lost_ = false;
+  int stop_signal_ = 0;
+  loop::Event changed_;
+};
+
+}  // namespace muster::calls

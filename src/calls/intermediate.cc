@@ -1,0 +1,236 @@
+#include "calls/intermediate.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "base/fd.h"
+#include "calls/snapshot.h"
+#include "loop/tree_watch.h"
+#include "loop/wait.h"
+#include "s3client/s3_client.h"
+
+namespace muster::calls {
+namespace {
+
+constexpr const char* copies_folder = ".tmp.sagemaker_s3_sync";
+constexpr int failures_told_max = 10;
+
+struct Copy {
+  std::string path;
+  std::string relative;
+};
+
+std::string joined(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + "/" + name;
+}
+
+/// Somebody else takes care of the folder.
+bool is_taken(const Intermediate::Options& options) {
+  return ::access(options.folder.c_str(), F_OK) == 0;
+}
+
+std::string plural(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " file" : " files");
+}
+
+}  // namespace
+
+struct Intermediate::State {
+  State(loop::Loop& on, std::shared_ptr<s3client::ObjectStore> to, const Log& with, Options given)
+      : loop(on), store(std::move(to)), log(with), options(std::move(given)), changed(on) {}
+
+  std::string path_of(const std::string& relative) const {
+    return relative.empty() ? options.folder : options.folder + "/" + relative;
+  }
+  bool idle() const { return to_copy.empty() && to_upload.empty() && !copying && !uploading; }
+
+  void watch_folder(const std::string& relative);
+  void scan(const std::string& relative);
+  void enqueue(const std::string& relative);
+  void enqueue_if_new(const std::string& relative);
+  void tell(const std::string& line);
+
+  static loop::Task<void> copying_files(std::shared_ptr<State> state);
+  static loop::Task<void> uploading_files(std::shared_ptr<State> state);
+
+  loop::Loop& loop;
+  std::shared_ptr<s3client::ObjectStore> store;
+  const Log log;
+  const Options options;
+  s3wire::S3Url start;
+  std::unique_ptr<loop::TreeWatch> watch;
+  std::map<std::string, Stamp> known;  ///< What was copied last; by relative path.
+  std::deque<std::string> to_copy;
+  std::set<std::string> queued;  ///< The same, to look up.
+  std::deque<Copy> to_upload;
+  bool copying = false;
+  bool uploading = false;
+  bool ended = false;
+  bool blind = false;  ///< A folder could not be watched; finish() finds its files.
+  std::uint64_t copies = 0;
+  int failures = 0;
+  loop::Event changed;
+};
+
+void Intermediate::State::tell(const std::string& line) {
+  if (++failures <= failures_told_max) log.warning("intermediate output: " + line);
+}
+
+void Intermediate::State::watch_folder(const std::string& relative) {
+  const Result<void> added = watch->add(path_of(relative), relative);
+  if (added || blind) return;
+  blind = true;
+  tell(added.error().text + ": its files go when the job ends");
+}
+
+/// Watches a folder and those in it, and takes what is there already.
+void Intermediate::State::scan(const std::string& relative) {
+  std::vector<std::string> todo{relative};
+  while (!todo.empty()) {
+    const std::string folder = std::move(todo.back());
+    todo.pop_back();
+    if (folder == copies_folder) continue;
+    watch_folder(folder);  // First, so that nothing comes between.
+    for (const FolderEntry& entry : entries_of(path_of(folder))) {
+      const std::string inner = joined(folder, entry.name);
+      if (entry.is_folder)
+        todo.push_back(inner);
+      else
+        enqueue_if_new(inner);
+    }
+  }
+}
+
+void Intermediate::State::enqueue_if_new(const std::string& relative) {
+  const std::optional<Stamp> stamp = stamp_of(path_of(relative));
+  const auto at = known.find(relative);
+  if (stamp && (at == known.end() || at->second != *stamp)) enqueue(relative);
+}
+
+void Intermediate::State::enqueue(const std::string& relative) {
+  if (relative == copies_folder || !queued.insert(relative).second) return;
+  to_copy.push_back(relative);
+  changed.notify();
+}
+
+loop::Task<void> Intermediate::State::copying_files(std::shared_ptr<State> state) {
+  while (!state->ended) {
+    if (state->to_copy.empty() || state->to_upload.size() >= state->options.copies_max) {
+      co_await state->changed.wait();
+      continue;
+    }
+    const std::string relative = state->to_copy.front();
+    state->to_copy.pop_front();
+    state->queued.erase(relative);
+    state->copying = true;
+    const std::string copy = state->options.folder + "/" + copies_folder + "/" +
+                             std::to_string(++state->copies) + ".copy";
+    Result<Stamp> copied = co_await snapshot(state->loop, state->path_of(relative), copy);
+    state->copying = false;
+    if (state->ended) {
+      ::unlink(copy.c_str());
+      co_return;
+    }
+    if (copied) {
+      state->known[relative] = *copied;
+      state->to_upload.push_back({copy, relative});
+    } else if (copied.error().code != Errc::not_found &&  // Gone meanwhile.
+               copied.error().code != Errc::invalid_input) {
+      state->tell(copied.error().text);
+    }
+    state->changed.notify();
+  }
+}
+
+loop::Task<void> Intermediate::State::uploading_files(std::shared_ptr<State> state) {
+  while (!state->ended) {
+    if (state->to_upload.empty()) {
+      co_await state->changed.wait();
+      continue;
+    }
+    const Copy copy = state->to_upload.front();
+    state->to_upload.pop_front();
+    state->uploading = true;
+    const s3wire::S3Url to{
+        state->start.bucket,
+        intermediate_key(state->start.key, state->options.job_name, copy.relative)};
+    Result<void> sent = co_await state->store->upload(copy.path, to);
+    ::unlink(copy.path.c_str());
+    state->uploading = false;
+    if (!sent && !state->ended) state->tell(sent.error().text);
+    state->changed.notify();
+  }
+}
+
+Intermediate::Intermediate(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Intermediate::~Intermediate() {
+  state_->ended = true;
+  state_->watch.reset();
+  state_->changed.notify();
+  for (const Copy& copy : state_->to_upload) ::unlink(copy.path.c_str());
+}
+
+Result<std::unique_ptr<Intermediate>> Intermediate::start(loop::Loop& loop, const Env& env,
+                                                          const Log& log, Options options) {
+  // Opened only where it is needed: a job without S3 has no credentials either.
+  std::shared_ptr<s3client::ObjectStore> store;
+  if (options.s3_output.starts_with("s3://") && !is_taken(options))
+    store = TRY(s3client::S3Client::open(loop, env, log));
+  return start(loop, std::move(store), log, std::move(options));
+}
+
+Result<std::unique_ptr<Intermediate>> Intermediate::start(
+    loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, const Log& log,
+    Options options) {
+  if (options.s3_output.empty() || is_taken(options)) return std::unique_ptr<Intermediate>();
+  TRY(make_folders(options.folder + "/" + copies_folder));
+  const std::string scheme = options.s3_output.substr(0, options.s3_output.find("://"));
+  if (scheme == "file") return std::unique_ptr<Intermediate>();
+  if (scheme != "s3")
+    return fail(Errc::invalid_input,
+                "Expecting 's3' scheme, got: " + scheme + " in " + options.s3_output);
+  auto state = std::make_shared<State>(loop, std::move(store), log, std::move(options));
+  state->start = TRY(s3wire::parse_s3_prefix(state->options.s3_output));
+  loop::TreeWatch::Tell tell;
+  tell.written = [at = state.get()](const std::string& file) { at->enqueue(file); };
+  tell.appeared = [at = state.get()](const std::string& folder) { at->scan(folder); };
+  state->watch = TRY(loop::TreeWatch::open(loop, std::move(tell)));
+  state->scan("");
+  loop.spawn(State::copying_files(state));
+  loop.spawn(State::uploading_files(state));
+  return std::unique_ptr<Intermediate>(new Intermediate(std::move(state)));
+}
+
+loop::Task<void> Intermediate::finish(TimePoint deadline) {
+  const std::shared_ptr<State> state = state_;
+  state->watch->take();
+  state->scan("");  // Links and what else no event told of.
+  bool in_time = true;
+  while (in_time && !state->idle()) in_time = co_await state->changed.wait_until(deadline);
+  const std::size_t left = state->to_copy.size() + state->to_upload.size() +
+                           (state->copying ? 1 : 0) + (state->uploading ? 1 : 0);
+  if (left > 0) state->log.warning("intermediate output: not uploaded in time: " + plural(left));
+  if (state->failures > failures_told_max)
+    state->log.warning("intermediate output: failed in all: " +
+                       plural(static_cast<std::size_t>(state->failures)));
+  state->ended = true;
+  state->watch.reset();
+  state->changed.notify();
+}
+
+std::string intermediate_key(const std::string& start, const std::string& job_name,
+                             const std::string& relative) {
+  std::string key = start.substr(std::min(start.find_first_not_of('/'), start.size()));
+  for (const std::string& part : {job_name, std::string("output/intermediate"), relative}) {
+    if (!key.empty() && !key.ends_with('/')) key += '/';
+    key += part;
+  }
+  return key;
+}
+
+}  // namespace muster::calls

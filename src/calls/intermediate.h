@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "base/log.h"
+#include "loop/loop.h"
+#include "s3client/store.h"
+
+namespace muster::calls {
+
+/// Intermediate output: what a program writes below a folder while it runs goes to S3.
+///
+/// A file goes when whoever wrote it has closed it, and when it was moved there; each time it is
+/// copied first, so that the program may write on. A file that is gone by then is left out; nothing
+/// is ever deleted from S3. A failure is a line in the log and never the job's.
+/// Source: the reference's intermediate_output (folder, keys, when it does nothing).
+class Intermediate {
+ public:
+  struct Options {
+    std::string folder;             ///< <base>/output/intermediate
+    std::string s3_output;          ///< sagemaker_s3_output: "s3://bucket/start"; may be empty.
+    std::string job_name;           ///< TRAINING_JOB_NAME; may be empty.
+    std::size_t copies_max = 1000;  ///< That wait for their upload; then copying waits.
+  };
+
+  /// Starts if there is something to do: `s3_output` is set and `folder` does not exist (if it
+  /// does, somebody else takes care of it). Makes the folder; with "file://…" that is all. Null if
+  /// nothing is to do. Errors: `invalid_input`: another scheme, no bucket, credentials or an
+  /// endpoint that can not be; `system`.
+  static Result<std::unique_ptr<Intermediate>> start(loop::Loop& loop, const Env& env,
+                                                     const Log& log, Options options);
+  /// The same over a store of the caller's.
+  static Result<std::unique_ptr<Intermediate>> start(loop::Loop& loop,
+                                                     std::shared_ptr<s3client::ObjectStore> store,
+                                                     const Log& log, Options options);
+  Intermediate(const Intermediate&) = delete;
+  Intermediate& operator=(const Intermediate&) = delete;
+  /// Ends at once: what was not uploaded is not.
+  ~Intermediate();
+
+  /// Uploads all that is there and not yet in S3, then ends. Call it once, when nobody writes any
+  /// more. What is left at the deadline is counted in one line of the log.
+  loop::Task<void> finish(TimePoint deadline);
+
+ private:
+  struct State;
+  explicit Intermediate(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+/// The key of a file: where S3 keeps it below the bucket. `relative`: below the folder.
+std::string intermediate_key(const std::string& start, const std::string& job_name,
+                             const std::string& relative);
+
+}  // namespace muster::calls

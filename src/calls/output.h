@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "calls/writer.h"
+#include "job/lines.h"
+#include "job/outcome.h"
+#include "loop/wait.h"
+#include "supervise/tags.h"
+
+namespace muster::calls {
+
+/// Where `train` tells what happens on its host: the steward's stream if there is one
+/// (docs/protocols/steward.md), else its own standard output in the reference's form, where a
+/// terminal gets lines as visible() shows them.
+class Output {
+ public:
+  Output(loop::Loop& loop, std::optional<int> steward_fd);
+
+  /// From now on lines of ranks carry their tag, where there is no steward to tell whose they are.
+  void tag_ranks() { tagged_ = true; }
+
+  /// Lines of a rank of `host`; waits while the reader does not keep up.
+  loop::Task<> lines(std::string host, job::Lines lines);
+  /// What a launcher itself says: kept apart from the users' lines.
+  loop::Task<> launcher_lines(job::Lines lines);
+  /// As lines(), without waiting; see behind().
+  void post_lines(const std::string& host, job::Lines lines);
+  /// Waits until the reader keeps up again.
+  loop::Task<> room() { return out_.room(); }
+  bool behind() const { return out_.behind(); }
+
+  /// A process of this host has ended; only a steward hears of it.
+  void ended(const job::Verdict& verdict);
+  void verdict(const job::Verdict& verdict);
+  loop::Task<> flushed(TimePoint deadline);
+  bool has_steward() const { return steward_; }
+
+ private:
+  /// Lines as standard output or error may get them: visible() on a terminal.
+  std::string shown(const Writer& to, std::string text) const;
+
+  bool steward_;
+  bool tagged_ = false;
+  Writer out_;
+  Writer err_;
+  supervise::TagWriter tags_;
+};
+
+}  // namespace muster::calls

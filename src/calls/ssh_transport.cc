@@ -1,0 +1,103 @@
+#include "calls/ssh_transport.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "coordinate/backoff.h"
+#include "loop/port.h"
+#include "loop/wait.h"
+
+namespace muster::calls {
+namespace {
+
+constexpr const char* program = "/usr/sbin/sshd";  // It starts itself again by its path.
+/// A whole greeting, after which a hang-up is no error that the server would log.
+constexpr const char* greeting = "SSH-2.0-muster\r\n";
+constexpr Duration one_try = std::chrono::seconds(5);
+
+/// The hosts that have not answered, with the last reason.
+struct Waiting {
+  explicit Waiting(loop::Loop& loop) : changed(loop) {}
+  std::map<std::string, std::string> missing;
+  int running = 0;
+  loop::Event changed;
+};
+
+loop::Task<> wait_for_one(loop::Loop& loop, std::shared_ptr<Waiting> waiting, std::string host,
+                          std::uint16_t port, TimePoint deadline) {
+  coordinate::Backoff backoff;
+  loop::Timer timer(loop);
+  while (Clock::now() < deadline) {
+    const TimePoint until = std::min(deadline, Clock::now() + one_try);
+    const Result<void> answer = co_await loop::port_answers(loop, host, port, greeting, until);
+    if (answer) {
+      waiting->missing.erase(host);
+      break;
+    }
+    waiting->missing[host] = answer.error().text;
+    const auto again = static_cast<unsigned char>(random_bytes(1)[0]);
+    const Duration pause = backoff.next(again / 256.0);
+    if (Clock::now() + pause >= deadline) break;
+    co_await timer.after(pause);
+  }
+  --waiting->running;
+  waiting->changed.notify();
+}
+
+}  // namespace
+
+Result<launch::Transport> transport_from(const Env& env) {
+  const Env::const_iterator found = env.find("MUSTER_MPI_TRANSPORT");
+  if (found == env.end() || found->second == "sessions") return launch::Transport::sessions;
+  if (found->second == "ssh") return launch::Transport::ssh;
+  return fail(Errc::invalid_input, "MUSTER_MPI_TRANSPORT is \"" + to_utf8(found->second) +
+                                       "\", expected \"sessions\" or \"ssh\"");
+}
+
+Result<Command> sshd_command(const Env& env, const std::string& socket_path) {
+  if (::access(program, X_OK) != 0)
+    return fail(Errc::not_found,
+                std::string("MUSTER_MPI_TRANSPORT=ssh: no ") + program +
+                    ": install openssh-server in the image (Debian: apt-get install openssh-server "
+                    "&& mkdir -p /run/sshd), with keys by which its hosts reach each other");
+  if (socket_path.empty() || socket_path.find_first_of(" \t\n\"'\\#=") != std::string::npos)
+    return fail(Errc::invalid_input,
+                "sshd cannot hand on the socket path \"" + to_utf8(socket_path) + "\"");
+  return Command{
+      {program, "-D", "-e", "-o", "LogLevel=ERROR", "-o", "SetEnv=MUSTER_SOCKET=" + socket_path},
+      env,
+      "/"};
+}
+
+Result<void> start_sshd(ranks::HostRun& host_run, const Env& env, ranks::HostRun::Sink sink,
+                        std::function<void(job::Verdict)> on_end) {
+  ranks::HostRun::Program program;
+  program.name = "sshd";
+  program.command = TRY(sshd_command(env, host_run.socket_path()));
+  program.sink = std::move(sink);
+  program.on_end = std::move(on_end);
+  return host_run.start(std::move(program));
+}
+
+loop::Task<Result<void>> wait_for_ssh(loop::Loop& loop, Args hosts, std::uint16_t port,
+                                      TimePoint deadline) {
+  const auto waiting = std::make_shared<Waiting>(loop);
+  for (const std::string& host : hosts) waiting->missing[host] = "not tried";
+  waiting->running = static_cast<int>(waiting->missing.size());
+  for (const auto& [host, reason] : std::map(waiting->missing))
+    loop.spawn(wait_for_one(loop, waiting, host, port, deadline));
+  while (waiting->running > 0) co_await waiting->changed.wait();
+  if (waiting->missing.empty()) co_return Result<void>();
+  std::string text;
+  for (const auto& [host, reason] : waiting->missing)
+    text += (text.empty() ? "" : ", ") + host + " (" + reason + ")";
+  co_return fail(Errc::timeout, "no ssh server answers on port " + std::to_string(port) + " of " +
+                                    text + "; MUSTER_MPI_TRANSPORT=ssh needs one on every host");
+}
+
+}  // namespace muster::calls

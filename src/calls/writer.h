@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/fd.h"
+#include "loop/wait.h"
+
+namespace muster::calls {
+
+/// Writes to a descriptor without ever blocking the loop, in the order posted. A reader that does
+/// not keep up is felt by producers through room(). When nobody reads any more, what is posted is
+/// dropped: a vanished reader of our output must not end the job.
+/// Destroying it drops what has not been written.
+class Writer {
+ public:
+  /// `fd` stays the caller's. Its file status flags are left alone (others share them): where the
+  /// kernel allows, a description of our own is opened through /proc.
+  Writer(loop::Loop& loop, int fd);
+  Writer(loop::Loop& loop, Fd fd);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer();
+
+  void post(std::string_view bytes);
+  bool is_terminal() const;
+  /// True while more than 1 MiB is queued.
+  bool behind() const;
+  /// Waits until the queue is not behind.
+  loop::Task<> room();
+  /// Waits until all is written, or dropped, or `deadline` has come.
+  loop::Task<> flushed(TimePoint deadline);
+
+ private:
+  struct State;
+  static loop::Task<> drain(std::shared_ptr<State> state);
+
+  loop::Loop& loop_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::calls

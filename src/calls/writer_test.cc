@@ -1,0 +1,64 @@
+#include "calls/writer.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace muster::calls {
+namespace {
+
+using std::chrono::seconds;
+
+/// Reads from a pipe until its writers are gone.
+loop::Task<> read_all(loop::Loop& loop, int fd, std::string& text) {
+  loop::Watch watch(loop, fd);
+  char buffer[4096];
+  while (co_await watch.readable()) {
+    const ssize_t count = ::read(fd, buffer, sizeof(buffer));
+    if (count <= 0) co_return;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+loop::Task<> fill(loop::Loop& loop, int fd, Pipe& pipe, std::size_t& posted) {
+  Writer writer(loop, fd);
+  for (int i = 0; i < 300; ++i) {
+    writer.post(std::string(9999, static_cast<char>('a' + i % 26)) + "\n");
+    posted += 10000;
+    co_await writer.room();
+  }
+  co_await writer.flushed(Clock::now() + seconds(20));
+  pipe.write.reset();
+}
+
+TEST_CASE("writer: everything arrives in order, whatever the reader's speed") {
+  loop::Loop loop;
+  Pipe pipe = *make_pipe();
+  std::string text;
+  std::size_t posted = 0;
+  loop.spawn(read_all(loop, pipe.read.get(), text));
+  loop.spawn(fill(loop, pipe.write.get(), pipe, posted));
+  loop.run();
+  CHECK(posted == 3000000);
+  REQUIRE(text.size() == posted);
+  bool ordered = true;
+  for (std::size_t i = 0; i < 300; ++i)
+    ordered = ordered && text[i * 10000] == static_cast<char>('a' + i % 26) &&
+              text[i * 10000 + 9999] == '\n';
+  CHECK(ordered);
+}
+
+TEST_CASE("writer: a reader that is gone holds nobody up") {
+  std::signal(SIGPIPE, SIG_IGN);
+  loop::Loop loop;
+  Pipe pipe = *make_pipe();
+  pipe.read.reset();
+  std::size_t posted = 0;
+  loop.spawn(fill(loop, pipe.write.get(), pipe, posted));
+  loop.run();
+  CHECK(posted == 3000000);
+}
+
+}  // namespace
+}  // namespace muster::calls

@@ -1,0 +1,54 @@
+#include "env/accelerators.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "env/answer.h"
+#include "job/python_json.h"
+
+namespace muster::env {
+namespace {
+
+struct CloseDir {
+  void operator()(DIR* dir) const { ::closedir(dir); }
+};
+
+}  // namespace
+
+int count_gpus(const Env& env) {
+  const std::unique_ptr<DIR, CloseDir> dev(::opendir("/dev"));
+  int count = 0;
+  while (const dirent* entry = dev ? ::readdir(dev.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with("nvidia") && parse_integer(name.substr(6))) ++count;
+  }
+  if (count > 0) return count;
+  const std::optional<std::string> listed =
+      answer_of({.argv = {"nvidia-smi", "--list-gpus"}, .env = env, .cwd = ""});
+  if (!listed) return 0;
+  const std::vector<std::string> lines = split(*listed, '\n');
+  return static_cast<int>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("GPU ");
+  }));
+}
+
+int count_neurons(const Env& env) {
+  const std::optional<std::string> listed =
+      answer_of({.argv = {"neuron-ls", "-j"}, .env = env, .cwd = ""});
+  const Result<job::PyValue> devices = job::python_loads(listed.value_or("[]"));
+  if (!devices) return 0;
+  std::int64_t count = 0;
+  for (const job::PyValue& device : devices->items) {
+    const job::PyValue* cores = device.find("nc_count");
+    if (cores != nullptr && cores->kind == job::PyValue::Kind::integer)
+      count += parse_integer(cores->text).value_or(0);
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(count, 0, 1 << 20));
+}
+
+}  // namespace muster::env

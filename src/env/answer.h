@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+
+namespace muster::env {
+
+/// What a program writes to its stdout, at most 1 MiB; none if there is no such program, it fails,
+/// or it takes longer than a minute. Blocks.
+std::optional<std::string> answer_of(const Command& command);
+
+}  // namespace muster::env

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "base/command.h"
+
+namespace muster::env {
+
+/// `sm env --client [--write FILE] [--bucket NAME] [--notebook]`: what AWS's clients need to use a
+/// muster server. It reads nothing but `env` and the files that it would write.
+int env_client_main(const Args& args, const Env& env);
+
+/// What those flags ask for.
+struct ClientSettings {
+  std::string endpoint;     ///< The server's URL.
+  std::string s3_endpoint;  ///< If S3 is elsewhere.
+  std::string ca_bundle;    ///< Whom to trust; empty: whom the client does anyway.
+  std::string region;
+  std::string bucket;     ///< SageMaker's default bucket: its SDKs would ask AWS itself for one.
+  bool has_keys = false;  ///< The access key and its secret are set already.
+};
+
+/// By the AWS_* variables, else as `sm server` is without a config. An empty `bucket` becomes
+/// sagemaker-<region>-<account>, the account being the server's own.
+ClientSettings client_settings(const Env& env, std::string bucket);
+
+/// The file by which SageMaker's SDKs know the role of a notebook machine.
+std::string notebook_metadata();
+
+/// Lines that a POSIX shell reads; no secret stands in them. `file` is where job::sagemaker_config
+/// lies, empty: nowhere, and then the lines end in its text as a comment.
+std::string client_lines(const ClientSettings& settings, const std::string& file);
+
+}  // namespace muster::env

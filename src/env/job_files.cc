@@ -1,0 +1,84 @@
+#include "env/job_files.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "env/accelerators.h"
+#include "supervise/spawn.h"
+
+namespace muster::env {
+namespace {
+
+std::string value_or(const Env& env, const std::string& name, const std::string& standard) {
+  const Env::const_iterator found = env.find(name);
+  return found == env.end() ? standard : found->second;
+}
+
+/// One of the files that the platform gives every container.
+Result<std::string> read_config(const std::string& path, const std::string& expected) {
+  Result<std::string> text = read_file(path);
+  if (text || text.error().code != Errc::not_found) return text;
+  return fail(Errc::not_found,
+              text.error().text + "; expected " + expected + " (SAGEMAKER_BASE_DIR moves /opt/ml)");
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+bool installed(const std::string& program, const Env& env) {
+  return supervise::find_program(program, env, "").has_value();
+}
+
+job::Facts facts_of(const Env& env) {
+  job::Facts facts;
+  facts.base_dir = value_or(env, "SAGEMAKER_BASE_DIR", "/opt/ml");
+  facts.host_name = host_name();
+  facts.num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  facts.num_gpus = count_gpus(env);
+  facts.num_neurons = count_neurons(env);
+  facts.smddprun_installed = installed("smddprun", env);
+  facts.smddpmprun_installed = installed("smddpmprun", env);
+  facts.env = env;
+  return facts;
+}
+
+/// One of those files where it is there.
+Result<std::optional<std::string>> read_if_there(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  if (text) return std::optional<std::string>(*std::move(text));
+  if (text.error().code == Errc::not_found) return std::optional<std::string>();
+  return text.error();
+}
+
+}  // namespace
+
+Result<job::Training> read_training(const Env& env, const job::GivenConfig& given) {
+  job::Facts facts = facts_of(env);
+  const std::string config = facts.base_dir + "/input/config/";
+  job::ConfigFiles files;
+  if (!given.resource_config.truthy())
+    files.resource_config =
+        TRY(read_config(config + "resourceconfig.json", "the job's hosts, a JSON object"));
+  if (!given.hyperparameters.truthy())
+    files.hyperparameters =
+        TRY(read_config(config + "hyperparameters.json", "a JSON object, {} for none"));
+  if (!given.input_data_config.truthy())
+    files.input_data_config =
+        TRY(read_config(config + "inputdataconfig.json", "the job's channels, {} for none"));
+  return job::training_from(files, std::move(facts), given);
+}
+
+Result<job::Training> read_site(const Env& env) {
+  job::Facts facts = facts_of(env);
+  const std::string config = facts.base_dir + "/input/config/";
+  job::ConfigFiles files;
+  files.resource_config = TRY(read_if_there(config + "resourceconfig.json"));
+  files.hyperparameters = TRY(read_if_there(config + "hyperparameters.json"));
+  files.input_data_config = TRY(read_if_there(config + "inputdataconfig.json"));
+  return job::training_from(files, std::move(facts));
+}
+
+}  // namespace muster::env

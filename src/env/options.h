@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster::env {
+
+/// What `train` was told: flags win over MUSTER_* variables, those over the defaults.
+/// Every variable is listed in docs/protocols/environment.md.
+struct TrainOptions {
+  std::uint16_t port = 9730;  ///< MUSTER_ROLLCALL_PORT
+  Duration join_deadline;     ///< MUSTER_JOIN_DEADLINE (seconds), 15 min
+  Duration heartbeat;         ///< MUSTER_HEARTBEAT, 1 s
+  Duration lost_after;        ///< MUSTER_LOST_AFTER, 5 s
+  Duration stop_grace;        ///< MUSTER_STOP_DEADLINE, 30 s: from TERM to KILL on a stop
+  Duration failure_grace;     ///< MUSTER_FAILURE_GRACE, 1 s: the same after a failure
+  bool print_plan = false;
+  bool help = false;
+};
+
+/// Pure. Error: `invalid_input` naming the flag or variable and what was expected.
+Result<TrainOptions> train_options(const Args& args, const Env& env);
+std::string train_help();
+
+/// `env`, and what else this host is told: a host of the platform that starts a program of the
+/// user's has muster's own variables in a file instead (job/host_settings.h). Errors: as
+/// read_file(), but for a file that is not there; `invalid_input`.
+Result<Env> full_environment(const Env& env);
+
+/// Pure. The environment that user processes start from: `env` without MUSTER_* (what is muster's
+/// own never reaches a user's program, save MUSTER_SOCKET which is added where it is needed).
+Env user_environment(const Env& env);
+
+}  // namespace muster::env

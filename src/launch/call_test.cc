@@ -1,0 +1,115 @@
+#include "launch/call.h"
+
+#include <doctest/doctest.h>
+
+using namespace muster;
+using namespace muster::launch;
+
+namespace {
+
+Call a_call() {
+  Call call;
+  call.name = "mpirun train.py";
+  call.digest = "entry point train.py";
+  call.hosts = {"algo-1", "algo-2"};
+  call.rank.command = {
+      {"python3", "a b\n", ""}, {{"NAME", "v=1\xff"}, {"EMPTY", ""}}, "/opt/ml/code"};
+  call.rank.kept = {"NAME"};
+  call.by_ssh = true;
+  call.launcher = Command{{"mpirun", "-np", "4"}, {{"PATH", "/bin"}}, "/"};
+  HostProgram server;
+  server.name = "ps 0";
+  server.command = Command{{"python", "t.py", "a=b c"}, {{"TF_CONFIG", "{}"}}, "/code"};
+  server.decides = false;
+  call.programs = {server};
+  call.data = "{\"ports\": [1]}";
+  return call;
+}
+
+}  // namespace
+
+TEST_CASE("call: what was packed is unpacked byte for byte") {
+  const Call call = a_call();
+  const Result<Call> got = unpack_call(pack(call));
+  REQUIRE(got);
+  CHECK(got->name == call.name);
+  CHECK(got->digest == call.digest);
+  CHECK(got->hosts == call.hosts);
+  CHECK(got->rank.command.argv == call.rank.command.argv);
+  CHECK(got->rank.command.env == call.rank.command.env);
+  CHECK(got->rank.command.cwd == call.rank.command.cwd);
+  CHECK(got->rank.kept == call.rank.kept);
+  CHECK(got->by_ssh);
+  CHECK(got->kind == call.kind);
+  CHECK(got->data == call.data);
+  REQUIRE(got->programs.size() == 1);
+  CHECK(got->programs[0].name == "ps 0");
+  CHECK(got->programs[0].rank == -1);
+  CHECK(got->programs[0].command == call.programs[0].command);
+  CHECK(!got->programs[0].decides);
+  REQUIRE(got->launcher);
+  CHECK(got->launcher->argv == call.launcher->argv);
+  CHECK(got->launcher->env == call.launcher->env);
+}
+
+TEST_CASE("call: a payload that is cut anywhere is refused") {
+  const std::string whole = pack(a_call());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CAPTURE(size);
+    CHECK_FALSE(unpack_call(std::string_view(whole).substr(0, size)));
+  }
+}
+
+TEST_CASE("call: a call that asks for nothing, or for what is none, is refused") {
+  struct {
+    const char* name;
+    void (*change)(Call& call);
+    bool good;
+  } const cases[] = {
+      {"direct, without ranks",
+       [](Call& c) {
+         c.kind = Call::Kind::direct;
+         c.rank = {};
+       },
+       true},
+      {"an exchange, of data alone",
+       [](Call& c) {
+         c.kind = Call::Kind::exchange;
+         c.rank = {};
+         c.programs.clear();
+         c.launcher.reset();
+       },
+       true},
+      {"no host", [](Call& c) { c.hosts.clear(); }, false},
+      {"ranks that run nothing", [](Call& c) { c.rank = {}; }, false},
+      {"a launcher that is none", [](Call& c) { c.launcher->argv.clear(); }, false},
+      {"a program that is none", [](Call& c) { c.programs[0].command.argv.clear(); }, false},
+      {"a rank below -1", [](Call& c) { c.programs[0].rank = -2; }, false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Call call = a_call();
+    c.change(call);
+    CHECK(unpack_call(pack(call)).has_value() == c.good);
+  }
+}
+
+TEST_CASE("call: nonsense is refused") {
+  const std::string cases[] = {"", std::string("name\0digest\0", 12),
+                               std::string("name\0digest\0-1\0", 15),
+                               std::string("name\0digest\0"
+                                           "99999999999999999999\0",
+                                           33)};
+  for (const std::string& payload : cases) CHECK_FALSE(unpack_call(payload));
+  CHECK_FALSE(host_call_from("[]"));
+  CHECK_FALSE(host_call_from(R"({"name": 1, "digest": ""})"));
+  CHECK(host_call_from(host_call_text({"mpirun", "d", "x"}))->data == "x");
+  CHECK_FALSE(call_result_from("{}"));
+  CallResult result;
+  result.verdict.outcome = job::Outcome::exited(3);
+  result.data = {{"algo-1", "one"}};
+  const Result<CallResult> got = call_result_from(call_result_text(result));
+  REQUIRE(got);
+  CHECK(got->verdict == result.verdict);
+  CHECK(got->data == result.data);
+}

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/command.h"
+#include "base/result.h"
+#include "launch/plan.h"
+
+namespace muster::operators {
+
+/// Which MPI the `mpirun` on the PATH of `env` is: runs `mpirun --version` and blocks for its end,
+/// at most 10 s. Errors: `not_found` without one, `timeout`, `invalid_input` for an unknown one.
+Result<launch::MpiFlavour> mpi_version(const Env& env);
+
+}  // namespace muster::operators

@@ -1,0 +1,149 @@
+#include "operators/run_command.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "env/job_files.h"
+#include "operators/operator.h"
+#include "operators/planning.h"
+#include "supervise/spawn.h"
+
+namespace muster::operators {
+namespace {
+
+constexpr int exit_failure = 1;
+constexpr int exit_usage = 2;
+
+struct RunnerName {
+  const char* name;
+  launch::Runner runner;
+};
+constexpr std::array<RunnerName, 5> runner_names = {{
+    {"process", launch::Runner::process},
+    {"mpi", launch::Runner::mpi},
+    {"smdataparallel", launch::Runner::smdataparallel},
+    {"torch_distributed", launch::Runner::torch_distributed},
+    {"pytorch_xla", launch::Runner::pytorch_xla},
+}};
+
+struct RunOptions {
+  Wish wish;
+  int report_fd = -1;
+};
+
+Result<launch::Runner> runner_from(const std::string& name) {
+  for (const RunnerName& known : runner_names)
+    if (name == known.name) return known.runner;
+  return fail(Errc::invalid_input, "--runner is \"" + name +
+                                       "\", expected process, mpi, smdataparallel, "
+                                       "torch_distributed or pytorch_xla");
+}
+
+/// `flag VALUE`, moved past.
+Result<std::string> value_after(const Args& args, std::size_t& at) {
+  if (at + 1 >= args.size()) return fail(Errc::invalid_input, args[at] + " without a value");
+  return args[++at];
+}
+
+Result<void> read_flag(RunOptions& options, const Args& args, std::size_t& at) {
+  const std::string flag = args[at];
+  const std::string value = TRY(value_after(args, at));
+  if (flag == "--runner") {
+    options.wish.runner = TRY(runner_from(value));
+    return {};
+  }
+  if (flag == "--python") {
+    options.wish.python = value;
+    return {};
+  }
+  if (flag == "--option") {
+    const std::size_t equals = value.find('=');
+    if (equals == std::string::npos)
+      return fail(Errc::invalid_input, "--option wants NAME=VALUE, not \"" + value + "\"");
+    options.wish.options[value.substr(0, equals)] = value.substr(equals + 1);
+    return {};
+  }
+  if (flag != "--report") return fail(Errc::invalid_input, "unknown argument \"" + flag + "\"");
+  const std::optional<std::int64_t> fd = parse_integer(value);
+  if (!fd || *fd < 3 || *fd > 65535)
+    return fail(Errc::invalid_input, "--report wants the number of an open descriptor");
+  options.report_fd = static_cast<int>(*fd);
+  return {};
+}
+
+Result<RunOptions> run_options(const Args& args) {
+  RunOptions options;
+  options.wish.own_environment = true;
+  std::size_t at = 0;
+  for (; at < args.size() && args[at] != "--"; ++at) TRY(read_flag(options, args, at));
+  if (at + 1 >= args.size())
+    return fail(Errc::invalid_input, "expected [FLAGS] -- ENTRY_POINT [ARGS]");
+  options.wish.entry_point = args[at + 1];
+  options.wish.args.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 2, args.end());
+  return options;
+}
+
+void tell(int fd, const Json& report) {
+  if (fd >= 0) static_cast<void>(write_all(fd, to_text(report)));
+}
+
+Json report_of(const job::Verdict& verdict) {
+  Json info = nullptr;
+  const job::Outcome& outcome = verdict.outcome;
+  const int code =
+      outcome.kind == job::Outcome::Kind::signaled ? -outcome.number : job::exit_code(outcome);
+  std::string output = verdict.success() ? "" : job::describe(verdict);
+  if (!verdict.last_lines.empty()) output += "\n" + verdict.last_lines;
+  return {{"return_code", code},
+          {"output", to_utf8(output)},
+          {"command", to_utf8(verdict.command)},
+          {"info", std::move(info)}};
+}
+
+/// Becomes the program. Returns only if that fails.
+Error become(const launch::HostPlan& plan, const Env& env) {
+  Command command = plan.rank;
+  // Operators inside the program talk to the same `train`.
+  if (const auto socket = env.find("MUSTER_SOCKET"); socket != env.end())
+    command.env.insert(*socket);
+  return supervise::replace_self(command);
+}
+
+Result<job::Verdict> run(const RunOptions& options, const Env& env, const Log& log) {
+  const job::Training training = TRY(env::read_training(env));
+  const launch::HostPlan plan = TRY(plan_host(training, env, options.wish));
+  if (plan.launcher == launch::Launcher::process) return become(plan, env);
+  const std::string& entry = options.wish.entry_point;
+  const launch::CallResult result = TRY(make_call(
+      training, launch::call_from(plan, "mpirun " + entry, "entry point " + entry), env, log));
+  return result.verdict;
+}
+
+}  // namespace
+
+int run_main(const Args& args, const Env& env) {
+  const Log log(STDERR_FILENO, "sm toolkit", Log::Level::info);
+  const Result<RunOptions> options = run_options(args);
+  if (!options) {
+    log.error("run: " + options.error().text);
+    return exit_usage;
+  }
+  const Result<job::Verdict> verdict = run(*options, env, log);
+  if (!verdict) {
+    log.error(verdict.error().text);
+    tell(options->report_fd, {{"error", to_utf8(verdict.error().text)}});
+    return exit_failure;
+  }
+  if (!verdict->success()) log.error(job::describe(*verdict));
+  tell(options->report_fd, report_of(*verdict));
+  return job::exit_code(verdict->outcome);
+}
+
+}  // namespace muster::operators

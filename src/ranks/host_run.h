@@ -1,0 +1,110 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "base/log.h"
+#include "job/lines.h"
+#include "job/outcome.h"
+#include "loop/wait.h"
+#include "ranks/host_socket.h"
+#include "supervise/oom.h"
+#include "supervise/output.h"
+#include "supervise/reaper.h"
+
+namespace muster::ranks {
+
+/// One host's share of a job: the programs that `train` starts itself (the script, mpirun, its
+/// daemons), the ranks that come over the host socket, their lines, their ends, their stop.
+class HostRun {
+ public:
+  using Sink = std::function<loop::Task<>(job::Lines)>;
+
+  /// A program that train starts itself.
+  struct Program {
+    std::string name;   ///< For verdicts: "mpirun", "orted", "train.py".
+    int rank = -1;      ///< >= 0: its output is user output of that rank.
+    bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop. Others are
+                        ///< launchers: part of a call, they end with it.
+    bool of_call = false;  ///< A user's program that is part of the call.
+    Command command;
+    Sink sink;
+    std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.
+  };
+
+  HostRun(loop::Loop& loop, supervise::Reaper& reaper, std::string host, const Log& log);
+  HostRun(const HostRun&) = delete;
+  HostRun& operator=(const HostRun&) = delete;
+  ~HostRun();
+
+  /// Who comes to the host's socket besides ranks.
+  struct Visitors {
+    std::function<void(AgentCall)> on_agent;
+    std::function<Result<void>(launch::Call, launch::CallEnd)> on_call;
+    std::function<void()> on_call_gone;
+  };
+  /// Opens the host's socket in a private folder. Errors: `system`.
+  Result<void> listen(Visitors visitors);
+  /// Empty before listen().
+  const std::string& socket_path() const { return socket_path_; }
+  const std::string& folder() const { return folder_; }  ///< The private one; empty likewise.
+
+  /// From now on ranks may come; they run `rank`. On a machine of another name than the host's they
+  /// preload a library that makes gethostname() say the host's. `on_rank_end` is called for each
+  /// one's end after its last line went to `sink`.
+  void begin_call(launch::RankRun rank, Sink sink, std::function<void(job::Verdict)> on_rank_end);
+  /// No more ranks; they and the call's programs get SIGTERM, then SIGKILL after `grace`, launchers
+  /// SIGKILL. Returns when all have ended. Without a call there is nothing to do.
+  loop::Task<> finish_call(Duration grace);
+
+  Result<void> start(Program program);
+
+  /// A stop request: the user's programs and ranks get `signal`, SIGKILL after `grace`. Launchers
+  /// are left to end by themselves. A second call sends no signal, it can only shorten the grace.
+  void stop(int signal, Duration grace);
+  /// Ends everything: ranks as by stop(SIGTERM, grace), then launchers and what else descends from
+  /// us by SIGKILL. Returns when all are gone and their last lines have been handed on.
+  loop::Task<> finish(Duration grace);
+  /// True while a user's program or a rank runs.
+  bool running() const { return users_ > 0; }
+
+ private:
+  struct Process;
+  launch::RankRun rank_come(const RankHello& hello);
+  void show_host_name(Env& env);
+  void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
+  loop::Task<> read(std::shared_ptr<supervise::OutputReader> reader, Sink sink,
+                    std::shared_ptr<Process> process);
+  loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
+  loop::Task<> kill_at_deadline();
+  void signal_users(int signal);
+  void signal_call(int signal);
+  void end_launchers();
+  bool launchers_running() const;
+
+  loop::Loop& loop_;
+  supervise::Reaper& reaper_;
+  std::string host_;
+  const Log& log_;
+  supervise::OomWatch oom_;
+  std::string folder_, socket_path_;
+  std::string hostname_library_;  ///< In the folder; empty until needed.
+  launch::RankRun rank_run_;
+  Sink rank_sink_;
+  std::function<void(job::Verdict)> on_rank_end_;
+  std::unique_ptr<HostSocket> socket_;
+  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Those that came over the socket.
+  std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Those that we started.
+  int users_ = 0;                                       ///< Users' programs and ranks that run.
+  int call_running_ = 0;  ///< Of those, ranks and programs of the call.
+  bool call_open_ = false;
+  int readers_ = 0;
+  bool finishing_ = false;
+  loop::Event moved_;
+  TimePoint kill_at_ = TimePoint::max();
+};
+
+}  // namespace muster::ranks

@@ -1,0 +1,202 @@
+#include "ranks/host_socket.h"
+
+#include <csignal>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/json.h"
+#include "job/message.h"
+#include "ranks/messages.h"
+
+namespace muster::ranks {
+
+using job::Message;
+using job::type_of;
+
+struct HostSocket::State : std::enable_shared_from_this<HostSocket::State> {
+  State(loop::Loop& l, std::unique_ptr<loop::UnixListener> at, Callbacks c)
+      : loop(l), listener(std::move(at)), callbacks(std::move(c)) {}
+
+  void close();
+  loop::Task<> accept();
+  loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
+  loop::Task<> serve_rank(std::shared_ptr<loop::UnixChannel> channel, Frame hello);
+  Result<launch::RankRun> admit(const RankHello& hello);
+  loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
+  loop::Task<> serve_call(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
+  loop::Task<job::Outcome> follow_rank(loop::UnixChannel& channel, int rank);
+
+  loop::Loop& loop;
+  std::unique_ptr<loop::UnixListener> listener;
+  Callbacks callbacks;
+  std::map<int, std::shared_ptr<loop::UnixChannel>> ranks;
+  std::set<std::shared_ptr<loop::UnixChannel>> open;  ///< All of them.
+  bool closed = false;  ///< The HostSocket is gone: no callback is called any more.
+};
+
+namespace {
+
+int number_in(const Json& json, const char* name) {
+  if (!json.is_object() || !json.contains(name) || !json[name].is_number_integer()) return -1;
+  const std::int64_t number = json[name].get<std::int64_t>();
+  return number >= 0 && number <= std::numeric_limits<int>::max() ? static_cast<int>(number) : -1;
+}
+
+std::string text_in(const Json& json, const char* name) {
+  if (!json.is_object() || !json.contains(name) || !json[name].is_string()) return {};
+  return json[name].get<std::string>();
+}
+
+/// Arguments and environment may be any bytes but NUL, which JSON could not carry: they go
+/// NUL-separated, see docs/protocols/host-socket.md.
+std::string run_payload(const launch::RankRun& run) {
+  std::string payload = std::to_string(run.command.argv.size()) + '\0' +
+                        std::to_string(run.kept.size()) + '\0' + run.command.cwd + '\0';
+  for (const std::string& word : run.command.argv) payload += word + '\0';
+  for (const std::string& name : run.kept) payload += name + '\0';
+  for (const auto& [name, value] : run.command.env) payload += name + "=" + value + '\0';
+  return payload;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostSocket>> HostSocket::open(loop::Loop& loop, const std::string& path,
+                                                     Callbacks callbacks) {
+  std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path));
+  auto state = std::make_shared<State>(loop, std::move(listener), std::move(callbacks));
+  loop.spawn(state->accept());
+  return std::unique_ptr<HostSocket>(new HostSocket(std::move(state)));
+}
+
+HostSocket::~HostSocket() {
+  state_->close();
+}
+
+void HostSocket::State::close() {
+  closed = true;
+  listener.reset();  // And its path with it.
+  for (const std::shared_ptr<loop::UnixChannel>& channel : open) channel->close();
+}
+
+void HostSocket::signal_ranks(int number) {
+  for (const auto& [rank, channel] : state_->ranks)
+    channel->post(type_of(Message::signal), signal_text(number, {}));
+}
+
+loop::Task<> HostSocket::State::accept() {
+  const std::shared_ptr<State> self = shared_from_this();
+  while (!closed) {
+    Result<std::unique_ptr<loop::UnixChannel>> channel = co_await listener->accept();
+    if (!channel || closed) co_return;
+    loop.spawn(serve(*std::move(channel)));
+  }
+}
+
+loop::Task<> HostSocket::State::serve(std::shared_ptr<loop::UnixChannel> channel) {
+  const std::shared_ptr<State> self = shared_from_this();
+  open.insert(channel);
+  const Result<Frame> first = co_await channel->receive();
+  if (first && !closed && first->type == type_of(Message::rank_hello))
+    co_await serve_rank(channel, *first);
+  else if (first && !closed && first->type == type_of(Message::agent_exec))
+    co_await serve_agent(channel, *first);
+  else if (first && !closed && first->type == type_of(Message::call))
+    co_await serve_call(channel, *first);
+  open.erase(channel);
+  channel->close();
+}
+
+loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> channel,
+                                           Frame frame) {
+  const Result<Json> json = parse_json(frame.payload);
+  if (!json) co_return;
+  const RankHello hello{number_in(*json, "rank"), number_in(*json, "local_rank"),
+                        static_cast<pid_t>(number_in(*json, "pid"))};
+  const Result<launch::RankRun> run = admit(hello);
+  if (!run) {
+    channel->post(type_of(Message::failed), to_text({{"why", run.error().text}}));
+    static_cast<void>(co_await channel->flushed());
+    co_return;
+  }
+  ranks[hello.rank] = channel;
+  const std::string payload = run_payload(*run);
+  if (payload.size() <= frame_payload_bytes_max)
+    channel->post(type_of(Message::rank_run), payload);
+  else  // Its answer is a rank_end.
+    channel->post(type_of(Message::failed),
+                  to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
+  job::Outcome outcome = co_await follow_rank(*channel, hello.rank);
+  ranks.erase(hello.rank);
+  if (closed) co_return;
+  co_await callbacks.on_rank_end(hello.rank, std::move(outcome));
+  channel->post(type_of(Message::rank_ack), "{}");
+  static_cast<void>(co_await channel->flushed());
+}
+
+Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
+  if (hello.rank < 0) return fail(Errc::protocol, "a rank without number");
+  if (ranks.contains(hello.rank))
+    return fail(Errc::protocol, "rank " + std::to_string(hello.rank) + " runs already");
+  return callbacks.on_rank(hello);
+}
+
+/// Until its end. A connection that breaks before is the death of `sm rank`, and its program's by
+/// the kernel (PR_SET_PDEATHSIG).
+loop::Task<job::Outcome> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
+  while (true) {
+    const Result<Frame> frame = co_await channel.receive();
+    if (closed || !frame) co_return job::Outcome::signaled(SIGKILL);
+    const Result<Json> json = parse_json(frame->payload);
+    if (!json) co_return job::Outcome::failed("rank: " + json.error().text);
+    if (frame->type == type_of(Message::failed))
+      co_return job::Outcome::failed(text_in(*json, "why"));
+    if (frame->type == type_of(Message::rank_started)) {
+      std::vector<Fd> fds = channel.take_fds();
+      if (fds.size() != 2) co_return job::Outcome::failed("rank: came without its output");
+      callbacks.on_started(rank, std::move(fds[0]), std::move(fds[1]));
+    }
+    if (frame->type != type_of(Message::rank_end)) continue;
+    if (!json->contains("outcome")) co_return job::Outcome::failed("rank: end without outcome");
+    Result<job::Outcome> outcome = job::outcome_from((*json)["outcome"]);
+    co_return outcome ? *std::move(outcome) : job::Outcome::failed(outcome.error().text);
+  }
+}
+
+loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> channel,
+                                            const Frame& frame) {
+  const Result<Json> json = parse_json(frame.payload);
+  std::vector<Fd> fds = channel->take_fds();
+  if (!json || fds.size() != 2) co_return;
+  AgentCall call;
+  call.host = text_in(*json, "host");
+  call.text = text_in(*json, "text");
+  call.out = std::move(fds[0]);
+  call.err = std::move(fds[1]);
+  call.reply = [channel](int code, const std::string& error) {
+    channel->post(type_of(Message::agent_end), to_text({{"code", code}, {"error", error}}));
+  };
+  callbacks.on_agent(std::move(call));
+  static_cast<void>(co_await channel->receive());  // Until the agent goes.
+}
+
+loop::Task<> HostSocket::State::serve_call(std::shared_ptr<loop::UnixChannel> channel,
+                                           const Frame& frame) {
+  const auto answered = std::make_shared<bool>(false);
+  const launch::CallEnd answer = [channel, answered](const launch::CallResult& result) {
+    *answered = true;
+    channel->post(type_of(Message::call_result), launch::call_result_text(result));
+  };
+  Result<launch::Call> call = launch::unpack_call(frame.payload);
+  const Result<void> taken =
+      call ? callbacks.on_call(*std::move(call), answer) : Result<void>(call.error());
+  if (!taken) {
+    channel->post(type_of(Message::failed), to_text({{"why", taken.error().text}}));
+    static_cast<void>(co_await channel->flushed());
+    co_return;
+  }
+  static_cast<void>(co_await channel->receive());  // Until the operator goes.
+  if (!closed && !*answered) callbacks.on_call_gone();
+}
+
+}  // namespace muster::ranks

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/command.h"
+#include "base/fd.h"
+#include "job/outcome.h"
+#include "launch/call.h"
+#include "loop/unix.h"
+
+namespace muster::ranks {
+
+/// A rank that comes: what its launcher told it.
+struct RankHello {
+  int rank = 0;
+  int local_rank = 0;
+  pid_t pid = 0;  ///< Of `sm rank`.
+};
+/// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
+struct AgentCall {
+  std::string host;
+  std::string text;
+  Fd out, err;  ///< The agent's own.
+  /// Ends the agent with `code`, or with one line if `error` is not empty. Call once.
+  std::function<void(int code, const std::string& error)> reply;
+};
+
+/// The unix socket of a host's `train`, to which ranks, agents and operators talk.
+/// Source: docs/protocols/host-socket.md.
+class HostSocket {
+ public:
+  struct Callbacks {
+    /// Error: the rank is refused with its text.
+    std::function<Result<launch::RankRun>(const RankHello&)> on_rank;
+    /// Its program runs; the read ends of its output.
+    std::function<void(int rank, Fd out, Fd err)> on_started;
+    /// Its program has ended, or could not be started, or `sm rank` itself was killed. Once this
+    /// returns the rank is let go.
+    std::function<loop::Task<>(int rank, job::Outcome outcome)> on_rank_end;
+    std::function<void(AgentCall)> on_agent;
+    /// An operator calls; `end` answers it. Error: the call is refused with its text.
+    std::function<Result<void>(launch::Call, launch::CallEnd end)> on_call;
+    /// The operator of a call that has no answer yet is gone.
+    std::function<void()> on_call_gone;
+  };
+  /// Listens at `path` (mode 0600). Error: `system`.
+  static Result<std::unique_ptr<HostSocket>> open(loop::Loop& loop, const std::string& path,
+                                                  Callbacks callbacks);
+  HostSocket(const HostSocket&) = delete;
+  HostSocket& operator=(const HostSocket&) = delete;
+  /// Ends all connections; each `sm rank` then kills its program. No callback is called after.
+  ~HostSocket();
+
+  /// Sends a signal to the programs of all ranks that run, and what they started in their process
+  /// groups. Through `sm rank`: one that is stopped itself (SIGSTOP) passes nothing on.
+  void signal_ranks(int number);
+
+ private:
+  struct State;
+  explicit HostSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace muster::ranks

@@ -1,0 +1,168 @@
+#include "ranks/init.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "job/outcome.h"
+#include "supervise/reaper.h"
+#include "supervise/spawn.h"
+
+namespace muster::ranks {
+namespace {
+
+constexpr int exit_usage = 2;
+constexpr int exit_cannot_run = 127;
+constexpr int exit_killed = 128 + SIGKILL;
+constexpr Duration kill_wait = std::chrono::seconds(5);
+constexpr int look_again_ms = 20;
+
+struct InitArgs {
+  int lifeline = -1;
+  bool everyone = false;  ///< Signals are for all processes, and a stop waits for all of them.
+  Args program;
+};
+
+Result<InitArgs> init_args(const Args& args) {
+  InitArgs result;
+  std::size_t at = 0;
+  if (args.size() > 1 && args[0] == "--lifeline") {
+    const std::optional<std::int64_t> fd = parse_integer(args[1]);
+    if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
+      return fail(Errc::invalid_input, "--lifeline " + args[1] + ": not an open descriptor");
+    result.lifeline = static_cast<int>(*fd);
+    at = 2;
+  }
+  if (at < args.size() && args[at] == "--everyone") {
+    result.everyone = true;
+    ++at;
+  }
+  if (at >= args.size() || args[at] != "--" || at + 1 >= args.size())
+    return fail(Errc::invalid_input, "expected [--lifeline FD] [--everyone] -- PROGRAM [ARGS]");
+  result.program.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
+  return result;
+}
+
+/// The stream to the steward, if there is one, goes on to the program; nothing else does.
+supervise::Stdio passed_on(const Env& env) {
+  supervise::Stdio stdio;
+  const Env::const_iterator found = env.find("MUSTER_STEWARD_FD");
+  if (found == env.end()) return stdio;
+  const std::optional<std::int64_t> fd = parse_integer(found->second);
+  if (fd && *fd >= 3) stdio.extra = {{static_cast<int>(*fd), static_cast<int>(*fd)}};
+  return stdio;
+}
+
+Fd all_signals() {
+  std::signal(SIGCHLD, SIG_DFL);  // Ignored, it would hide the program's end.
+  sigset_t set;
+  ::sigfillset(&set);
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE})
+    ::sigdelset(&set, number);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/// Reaps all that has ended; the exit status once the program is among it.
+std::optional<int> reap(pid_t program) {
+  std::optional<int> status;
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
+    if (info.si_pid == program)
+      status = job::exit_code(supervise::outcome_of(info.si_code, info.si_status));
+    info.si_pid = 0;
+  }
+  return status;
+}
+
+/// Until nobody descends from us: as a subreaper we inherit whatever is orphaned, so that is when
+/// we have no child. The deadline is for what cannot be killed (uninterruptible sleep).
+void kill_all(const Fd& signals) {
+  // As the first process of a pid namespace our own end kills the rest; elsewhere we see to it.
+  if (::getpid() == 1) return;
+  const TimePoint deadline = Clock::now() + kill_wait;
+  siginfo_t info{};
+  while (Clock::now() < deadline) {
+    for (const pid_t pid : supervise::descendants(::getpid())) ::kill(pid, SIGKILL);
+    while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) info.si_pid = 0;
+    if (!supervise::has_children()) return;
+    pollfd child_ends{signals.get(), POLLIN, 0};
+    signalfd_siginfo taken{};
+    ::poll(&child_ends, 1, look_again_ms);
+    while (::read(signals.get(), &taken, sizeof(taken)) == sizeof(taken)) continue;
+  }
+}
+
+/// True at the end of the stream; what is written to it means nothing.
+bool lifeline_ended(int lifeline) {
+  std::array<char, 64> ignored;
+  const ssize_t count = ::read(lifeline, ignored.data(), ignored.size());
+  return count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
+}
+
+int follow(pid_t program, const Fd& signals, const InitArgs& given) {
+  const int lifeline = given.lifeline;
+  bool stopping = false;
+  std::optional<int> end;
+  std::array<pollfd, 2> fds = {pollfd{signals.get(), POLLIN, 0}, pollfd{lifeline, POLLIN, 0}};
+  while (true) {
+    if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+    if (fds[1].revents != 0 && lifeline_ended(lifeline)) {
+      kill_all(signals);
+      return exit_killed;
+    }
+    signalfd_siginfo info{};
+    while (::read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
+      const int number = static_cast<int>(info.ssi_signo);
+      if (number == SIGCHLD) continue;
+      stopping = stopping || number == SIGTERM;
+      if (!end) ::kill(program, number);
+      if (!given.everyone) continue;
+      for (const pid_t pid : supervise::descendants(::getpid()))
+        if (pid != program) ::kill(pid, number);
+    }
+    if (const std::optional<int> status = reap(program)) end = status;
+    // A shell dies of the signal at once, what it started may still save its work.
+    if (end && !(given.everyone && stopping && supervise::has_children())) {
+      kill_all(signals);
+      return *end;
+    }
+  }
+}
+
+}  // namespace
+
+int init_main(const Args& args, const Env& env) {
+  const Log log(STDERR_FILENO, "sm init", Log::Level::info);
+  const Result<InitArgs> given = init_args(args);
+  if (!given) {
+    log.error(given.error().text);
+    return exit_usage;
+  }
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Fd signals = all_signals();
+  const Result<pid_t> pid =
+      supervise::spawn({given->program, env, {}}, passed_on(env), supervise::SpawnOptions{});
+  if (!pid) {
+    log.error(pid.error().text);
+    return exit_cannot_run;
+  }
+  // Our own end of the steward's stream: it must end with the program.
+  const supervise::Stdio passed = passed_on(env);
+  for (const auto& [theirs, ours] : passed.extra) ::close(ours);
+  return follow(*pid, signals, *given);
+}
+
+}  // namespace muster::ranks

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "job/outcome.h"
+
+namespace muster::ranks {
+
+// Payloads of what leader and members tell each other once the job has started. Pure.
+// Source: docs/protocols/rollcall.md.
+
+struct SignalRequest {
+  int signal = 15;
+  Duration grace{};
+};
+struct ExecRequest {
+  int id = 0;
+  std::string text;  ///< What mpirun gave to its agent: launch/rsh_agent.h reads it.
+};
+struct ExecEnd {
+  int id = 0;
+  job::Outcome outcome;
+};
+
+std::string signal_text(int signal, Duration grace);
+/// A payload that cannot be read is a SIGTERM with no grace: whoever sends one wants an end.
+SignalRequest signal_from(std::string_view payload);
+std::string grace_text(Duration grace);
+Duration grace_from(std::string_view payload);
+std::string exec_text(const ExecRequest& request);
+Result<ExecRequest> exec_from(std::string_view payload);
+std::string exec_end_text(const ExecEnd& end);
+Result<ExecEnd> exec_end_from(std::string_view payload);
+Result<job::Verdict> verdict_from_text(std::string_view payload);
+
+}  // namespace muster::ranks

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+
+namespace muster::ranks {
+
+/// Finds MPI_Abort in what a rank's program writes to hydra's daemon. Pure.
+/// Source: PMI-1 of MPICH, src/pmi/src/pmi_v1.c: a message is a line of KEY=VALUE words, and an
+/// abort begins with "cmd=abort" and has exitcode=N.
+class AbortFilter {
+ public:
+  /// What of `bytes`, and of what was held back before, goes on to the daemon: all but the abort
+  /// and what comes after it.
+  std::string pass(std::string_view bytes);
+  /// The exit code that the program is about to have, 1 to 255; none as long as it has not aborted.
+  std::optional<int> code() const { return code_; }
+
+ private:
+  std::string held_;           ///< Of a line that may be an abort.
+  bool at_line_start_ = true;  ///< Of what comes after `held_`.
+  std::optional<int> code_;
+};
+
+/// Stands between a rank's program and hydra's daemon, on the descriptor that PMI_FD names. On
+/// MPI_Abort the daemons kill all ranks at once, the one that failed among them, and its exit code
+/// is lost; so an abort stops here, and whoever holds the relay ends the rank with its code.
+class PmiRelay {
+ public:
+  /// `daemon` is the descriptor that hydra's daemon gave us; without one the relay does nothing.
+  /// Error: as socketpair(2).
+  static Result<PmiRelay> open(Fd daemon);
+
+  /// The program's end, for it alone: pass it on, then drop it here. Closed if there is no daemon.
+  Fd& programs_end() { return programs_end_; }
+  /// Descriptors to poll for reading; -1, which poll(2) passes over, once they are of no use.
+  int from_program() const { return program_.get(); }
+  int from_daemon() const { return daemon_.get(); }
+
+  /// Passes on what there is; call when poll says that there is something. Blocks no longer than
+  /// the other side takes to read a few lines.
+  void serve_program();
+  void serve_daemon();
+  std::optional<int> abort_code() const { return filter_.code(); }
+
+ private:
+  PmiRelay() = default;
+  void close();
+
+  Fd daemon_;
+  Fd program_;
+  Fd programs_end_;
+  AbortFilter filter_;
+};
+
+}  // namespace muster::ranks

@@ -1,0 +1,134 @@
+#pragma once
+
+// For tests of `sm rank` only.
+
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/message.h"
+#include "loop/testing.h"
+#include "ranks/host_socket.h"
+#include "ranks/rank.h"
+#include "ranks/testing.h"
+#include "supervise/output.h"
+#include "supervise/reaper.h"
+
+namespace muster::ranks {
+
+using job::Outcome;
+
+inline constexpr Duration guard = std::chrono::seconds(60);
+
+/// A host's `train` in small: it runs one command for every rank that comes.
+struct Host {
+  Host() {
+    HostSocket::Callbacks callbacks;
+    callbacks.on_rank = [this](const RankHello& hello) -> Result<launch::RankRun> {
+      hellos.push_back(hello);
+      if (!refusal.empty()) return fail(Errc::closed, refusal);
+      return run;
+    };
+    callbacks.on_started = [this](int rank, Fd out, Fd err) {
+      started.push_back(rank);
+      read(rank, std::move(out), job::Stream::out);
+      read(rank, std::move(err), job::Stream::err);
+      moved.notify();
+    };
+    callbacks.on_rank_end = [this](int rank, Outcome outcome) -> loop::Task<> {
+      ends[rank].push_back(std::move(outcome));
+      moved.notify();
+      while (hold_ends) co_await moved.wait();
+    };
+    callbacks.on_agent = [this](AgentCall call) {
+      calls.push_back(std::move(call));
+      moved.notify();
+    };
+    socket = *HostSocket::open(loop, path, std::move(callbacks));
+    run.command.env = {{"PATH", "/usr/bin:/bin"}, {"MUSTER_SOCKET", path}};
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ~Host() {
+    socket.reset();
+    std::filesystem::remove_all(folder);
+  }
+
+  void read(int rank, Fd fd, job::Stream stream) {
+    ++readers;
+    loop.spawn([](Host& host, Fd pipe, int of, job::Stream from) -> loop::Task<> {
+      const auto reader =
+          std::make_shared<supervise::OutputReader>(host.loop, std::move(pipe), of, from);
+      supervise::LastWords words;
+      co_await reader->run(
+          [&host](job::Lines lines) -> loop::Task<> {
+            host.text[{lines.rank, lines.stream}] += lines.bytes;
+            host.moved.notify();
+            co_return;
+          },
+          words);
+      --host.readers;
+      host.moved.notify();
+    }(*this, std::move(fd), rank, stream));
+  }
+
+  /// Starts a rank as mpirun would, and tells how `sm rank` itself ended.
+  pid_t start(int rank, Env env = {}, int err = STDERR_FILENO) {
+    env.emplace("OMPI_COMM_WORLD_RANK", std::to_string(rank));
+    env.emplace("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank % 2));
+    return start_with(rank, std::move(env), err);
+  }
+  /// ... with these variables alone, and `kept` open.
+  pid_t start_with(int rank, Env env, int err = STDERR_FILENO, int kept = 2) {
+    env.emplace("MUSTER_SOCKET", path);
+    const pid_t pid = fork_entry([&env] { return rank_main({}, env); }, err, kept);
+    reaper.watch(pid, [this, rank](Outcome outcome) {
+      exits.emplace(rank, std::move(outcome));
+      moved.notify();
+    });
+    return pid;
+  }
+
+  // Parameters are trivial: GCC 12 frees a temporary twice that co_await converts to one that is
+  // not.
+  template <class Holds>
+  loop::Task<> until(Holds holds) {
+    while (!holds()) co_await moved.wait();
+  }
+  loop::Task<> until_ended(int rank) {
+    co_await until([this, rank] { return exits.contains(rank) && readers == 0; });
+  }
+  /// Until the rank's program has written this much.
+  loop::Task<> until_says(int rank, std::string_view words) {
+    co_await until([this, rank, words] { return out(rank).find(words) != std::string::npos; });
+  }
+  std::string out(int rank) { return text[{rank, job::Stream::out}]; }
+
+  loop::Loop loop;
+  supervise::Reaper reaper{loop};
+  loop::Event moved{loop};
+  std::string folder = *make_private_folder("/tmp", "muster-rank-");
+  std::string path = folder + "/socket";
+  launch::RankRun run;
+  std::string refusal;
+  bool hold_ends = false;
+  int readers = 0;
+  std::vector<RankHello> hellos;
+  std::vector<int> started;
+  std::map<int, std::vector<Outcome>> ends;
+  std::map<int, Outcome> exits;  ///< Of `sm rank` itself.
+  std::map<std::pair<int, job::Stream>, std::string> text;
+  std::vector<AgentCall> calls;
+  std::unique_ptr<HostSocket> socket;
+};
+
+inline Args shell(const std::string& script) {
+  return {"sh", "-c", script};
+}
+
+}  // namespace muster::ranks

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/frame.h"
+
+namespace muster::ranks {
+
+/// The blocking end of the host socket, for the small programs that talk to `train`: they live for
+/// one request and start faster without an event loop.
+class SocketClient {
+ public:
+  /// Error: `invalid_input` for an empty or too long path; the kernel's own.
+  static Result<SocketClient> connect(const std::string& path);
+
+  /// Sends a frame; copies of `fds` go with it.
+  Result<void> send(std::uint8_t type, std::string_view payload, const std::vector<int>& fds = {});
+  /// Blocks for the next frame. Error: `closed` when `train` is gone.
+  Result<Frame> receive();
+  /// What can be had without blocking: reads once; call when poll says so. None: no whole frame.
+  /// More may have come with it, of which poll knows nothing: take received() until there is none.
+  Result<std::optional<Frame>> receive_some();
+  /// A frame that an earlier read brought along. Never reads.
+  Result<std::optional<Frame>> received() { return reader_.next(); }
+  int fd() const { return socket_.get(); }
+
+ private:
+  explicit SocketClient(Fd socket) : socket_(std::move(socket)) {}
+  Result<void> read_once();
+
+  Fd socket_;
+  FrameReader reader_;
+};
+
+}  // namespace muster::ranks
