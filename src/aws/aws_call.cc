@@ -11,9 +11,9 @@ constexpr std::size_t text_bytes_max = 4u << 20;  // A page of a listing: 1,000 
 
 }  // namespace
 
-loop::Task<Result<AwsAnswer>> aws_exchange(loop::HttpClient& http, AwsRequest request,
+loop::Task<Result<AwsAnswer>> aws_exchange(http::Client& http, AwsRequest request,
                                            std::string service, std::string region,
-                                           Credentials credentials, loop::HttpOnBody on_body) {
+                                           Credentials credentials, http::OnBody on_body) {
   const UnixMillis now = wall_time();
   if (request.payload_hash.empty()) request.payload_hash = sha256_hex(request.body);
   SignRequest to_sign{request.method, request.path, request.query, request.headers,
@@ -21,7 +21,7 @@ loop::Task<Result<AwsAnswer>> aws_exchange(loop::HttpClient& http, AwsRequest re
   to_sign.headers.emplace_back("host", request.origin.authority());
   const Pairs added = sign(to_sign, {std::move(service), std::move(region), now}, credentials);
 
-  loop::HttpRequest out;
+  http::Request out;
   out.method = request.method;
   const std::string query = encoded_query(request.query);
   out.target = request.path + (query.empty() ? "" : "?" + query);
@@ -33,15 +33,15 @@ loop::Task<Result<AwsAnswer>> aws_exchange(loop::HttpClient& http, AwsRequest re
   out.file = request.file;
 
   auto text = std::make_shared<std::string>();
-  const loop::HttpOnBody take = [text, on_body](const loop::HttpHead& head,
-                                                std::string_view bytes) -> Result<void> {
+  const http::OnBody take = [text, on_body](const http::Head& head,
+                                            std::string_view bytes) -> Result<void> {
     if (on_body && head.status / 100 == 2) return on_body(head, bytes);
     *text += bytes;
     if (text->size() > text_bytes_max)
       return fail(Errc::protocol, "the server's answer is too long");
     return {};
   };
-  Result<loop::HttpHead> head = co_await http.exchange(request.origin, std::move(out), take);
+  Result<http::Head> head = co_await http.exchange(request.origin, std::move(out), take);
   if (!head) co_return head.error();
   co_return AwsAnswer{*std::move(head), std::move(*text)};
 }

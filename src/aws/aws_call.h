@@ -4,30 +4,30 @@
 
 #include "aws/sign.h"
 #include "base/command.h"
-#include "loop/http.h"
+#include "http/client.h"
 
 namespace muster::aws {
 
 struct AwsRequest {
   std::string method = "GET";
-  loop::HttpOrigin origin;
+  http::Origin origin;
   std::string path = "/";  ///< Encoded.
   Pairs query{};
   Pairs headers{};             ///< Signed, all of them.
   std::string body{};          ///< Or:
-  loop::HttpFilePart file{};   ///< Whoever sends one says its hash.
+  http::FilePart file{};       ///< Whoever sends one says its hash.
   std::string payload_hash{};  ///< Empty: that of `body`.
 };
 
 struct AwsAnswer {
-  loop::HttpHead head;
+  http::Head head;
   std::string text;  ///< Of an answer outside 2xx, or of any if nobody else takes the body.
 };
 
 /// Signs a request and makes one exchange. The body of a 2xx goes to `on_body` if there is one;
 /// else it is kept, as is that of every other answer, 4 MiB at most (beyond: `protocol`).
-loop::Task<Result<AwsAnswer>> aws_exchange(loop::HttpClient& http, AwsRequest request,
+loop::Task<Result<AwsAnswer>> aws_exchange(http::Client& http, AwsRequest request,
                                            std::string service, std::string region,
-                                           Credentials credentials, loop::HttpOnBody on_body);
+                                           Credentials credentials, http::OnBody on_body);
 
 }  // namespace muster::aws

@@ -38,8 +38,8 @@ Result<std::optional<CredentialsEndpoint>> endpoint_in(const Env& env) {
                                             : "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
   if (!relative.empty() && !relative.starts_with('/'))
     return fail(Errc::invalid_input, name + ": want a path that begins with /");
-  Result<loop::HttpUrl> url =
-      loop::parse_http_url(relative.empty() ? full : "http://169.254.170.2" + relative);
+  Result<http::Url> url =
+      http::parse_url(relative.empty() ? full : "http://169.254.170.2" + relative);
   if (!url) return url.error().in(name);
   if (!url->origin.tls && !may_be_plain(url->origin.host))
     return fail(Errc::invalid_input,
@@ -190,7 +190,7 @@ loop::Task<Result<Credentials>> CredentialProvider::get() {
 }
 
 loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndpoint endpoint) {
-  loop::HttpRequest request;
+  http::Request request;
   request.target = endpoint.url.target;
   request.deadline = Clock::now() + fetch_max;
   request.headers.emplace_back("Accept", "application/json");
@@ -201,13 +201,12 @@ loop::Task<Result<FetchedCredentials>> CredentialProvider::fetch(CredentialsEndp
   }
   if (!endpoint.token.empty()) request.headers.emplace_back("Authorization", endpoint.token);
   auto answer = std::make_shared<std::string>();
-  const loop::HttpOnBody collect = [answer](const loop::HttpHead&,
-                                            std::string_view bytes) -> Result<void> {
+  const http::OnBody collect = [answer](const http::Head&, std::string_view bytes) -> Result<void> {
     *answer += bytes;
     if (answer->size() > answer_bytes_max) return fail(Errc::protocol, "its answer is too long");
     return {};
   };
-  Result<loop::HttpHead> head =
+  Result<http::Head> head =
       co_await http_.exchange(endpoint.url.origin, std::move(request), collect);
   if (!head) co_return head.error();
   if (head->status != 200)

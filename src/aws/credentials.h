@@ -10,13 +10,13 @@
 #include "base/command.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "loop/http.h"
+#include "http/client.h"
 
 namespace muster::aws {
 
 /// Where credentials are asked for: the endpoint that ECS, EKS and SageMaker give a container.
 struct CredentialsEndpoint {
-  loop::HttpUrl url;
+  http::Url url;
   std::string token;       ///< For the Authorization header; empty: none.
   std::string token_file;  ///< Holds the token, read for each request; empty: `token` counts.
 };
@@ -73,7 +73,7 @@ class CredentialProvider {
 
   loop::Loop& loop_;
   CredentialSources sources_;
-  loop::HttpClient http_;
+  http::Client http_;
   std::string origin_;
   std::optional<FetchedCredentials> cached_;
 };

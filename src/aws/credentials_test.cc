@@ -57,7 +57,7 @@ TEST_CASE("credentials: the container's endpoint is asked by http at known place
       CHECK(got.error().text.starts_with(name));
       continue;
     }
-    const loop::HttpUrl& url = got->endpoint->url;
+    const http::Url& url = got->endpoint->url;
     CHECK(url.origin.host + ":" + std::to_string(url.origin.port) + url.target == c.want);
   }
 }

@@ -59,7 +59,7 @@ Result<S3Endpoint> S3Endpoint::from(const Env& env) {
   S3Endpoint endpoint;
   const std::string setting = endpoint_setting(env, "S3");
   if (setting.empty()) return endpoint;
-  Result<loop::HttpUrl> url = loop::parse_http_url(setting);
+  Result<http::Url> url = http::parse_url(setting);
   if (!url) return url.error().in("the S3 endpoint (AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)");
   endpoint.custom_ = true;
   endpoint.url_ = *std::move(url);

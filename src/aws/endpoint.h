@@ -4,7 +4,7 @@
 
 #include "base/command.h"
 #include "base/result.h"
-#include "loop/http.h"
+#include "http/client.h"
 
 namespace muster::aws {
 
@@ -18,7 +18,7 @@ std::string endpoint_setting(const Env& env, const std::string& service);
 
 /// Where requests about a bucket go.
 struct S3Place {
-  loop::HttpOrigin origin;
+  http::Origin origin;
   std::string path;  ///< "/bucket" or "", before "/key"; encoded.
 };
 
@@ -33,7 +33,7 @@ class S3Endpoint {
 
  private:
   bool custom_ = false;
-  loop::HttpUrl url_;
+  http::Url url_;
 };
 
 /// "amazonaws.com", in China "amazonaws.com.cn" and so on.

@@ -30,7 +30,7 @@ Duration pause_before_try(int failures, Duration first, Duration most, double ch
   return Duration(static_cast<Duration::rep>(static_cast<double>(pause.count()) * share));
 }
 
-std::optional<Duration> retry_after(const loop::HttpHead& head) {
+std::optional<Duration> retry_after(const http::Head& head) {
   const std::optional<std::int64_t> seconds = parse_integer(head.value("Retry-After"));
   if (!seconds || *seconds < 0 || *seconds > 86400) return std::nullopt;
   return std::chrono::seconds(*seconds);

@@ -7,7 +7,7 @@
 #include "aws/xml.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "loop/http.h"
+#include "http/client.h"
 
 namespace muster::aws {
 
@@ -23,7 +23,7 @@ bool worth_another_try(const Error& error);
 /// `chance` in [0, 1).
 Duration pause_before_try(int failures, Duration first, Duration most, double chance);
 /// Retry-After in seconds; none for a date or nonsense.
-std::optional<Duration> retry_after(const loop::HttpHead& head);
+std::optional<Duration> retry_after(const http::Head& head);
 struct RetryOptions {
   int tries_max = 5;                                      ///< In a row without headway; >= 1.
   Duration pause_first = std::chrono::milliseconds(200);  ///< Doubles, with jitter.

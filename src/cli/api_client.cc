@@ -95,7 +95,7 @@ struct ApiClient::State {
         region(std::move(home)),
         credentials(on, std::move(sources), ca_roots),
         http(on, [&] {
-          loop::HttpClient::Options options;
+          http::Client::Options options;
           options.ca_roots = ca_roots;
           return options;
         }()) {}
@@ -108,7 +108,7 @@ struct ApiClient::State {
   const Log log;
   const std::string region;
   aws::CredentialProvider credentials;
-  loop::HttpClient http;
+  http::Client http;
   std::unique_ptr<s3client::S3Client> s3;
 };
 
@@ -117,18 +117,18 @@ ApiClient::~ApiClient() = default;
 
 namespace {
 
-Result<loop::HttpUrl> endpoint_of(const Env& env, const Service& service) {
+Result<http::Url> endpoint_of(const Env& env, const Service& service) {
   const std::string setting = aws::endpoint_setting(env, service.setting);
   if (setting.empty())
     return fail(Errc::invalid_input,
                 "AWS_ENDPOINT_URL is not set: which server? `sm server` prints the lines to use at "
                 "its first start");
-  Result<loop::HttpUrl> url = loop::parse_http_url(setting);
+  Result<http::Url> url = http::parse_url(setting);
   if (!url) return url.error().in("AWS_ENDPOINT_URL");
   return url;
 }
 
-std::string url_text(const loop::HttpUrl& url) {
+std::string url_text(const http::Url& url) {
   return (url.origin.tls ? "https://" : "http://") + url.origin.authority();
 }
 
@@ -140,13 +140,13 @@ Result<std::unique_ptr<ApiClient>> ApiClient::open(loop::Loop& loop, const Env& 
   std::string region = TRY(aws::region_from(env));
   aws::CredentialSources sources = TRY(aws::credential_sources(env));
   auto state = std::make_unique<State>(loop, env, log, std::move(region), std::move(sources),
-                                       loop::find_ca_roots(env));
+                                       http::find_ca_roots(env));
   return std::unique_ptr<ApiClient>(new ApiClient(std::move(state)));
 }
 
 loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, std::string target,
                                                               std::string body, Patience patience) {
-  const Result<loop::HttpUrl> url = endpoint_of(env, service);
+  const Result<http::Url> url = endpoint_of(env, service);
   if (!url) co_return url.error();
   const std::string where = "the server at " + url_text(*url);
   aws::AwsRequest request;

@@ -18,16 +18,16 @@ constexpr std::string_view where = "codeartifact";
 
 /// What its calls share.
 struct Service {
-  loop::HttpUrl url;
+  http::Url url;
   CodeArtifactArn arn;
-  loop::HttpClient http;
+  http::Client http;
   aws::CredentialProvider credentials;
   Log log;
 };
 
-Result<loop::HttpUrl> service_url(const Env& env, const std::string& region) {
+Result<http::Url> service_url(const Env& env, const std::string& region) {
   const std::string setting = aws::endpoint_setting(env, "CODEARTIFACT");
-  Result<loop::HttpUrl> url = loop::parse_http_url(
+  Result<http::Url> url = http::parse_url(
       setting.empty() ? "https://codeartifact." + region + "." + aws::domain_of(region) : setting);
   if (!url) return url.error().in("the endpoint (AWS_ENDPOINT_URL_CODEARTIFACT)");
   while (url->target.ends_with('/')) url->target.pop_back();
@@ -142,15 +142,15 @@ loop::Task<Result<std::string>> codeartifact_index(loop::Loop& loop, Env env, st
                                                    Log log) {
   Result<CodeArtifactArn> parsed = parse_codeartifact_arn(arn);
   if (!parsed) co_return parsed.error();
-  Result<loop::HttpUrl> url = service_url(env, parsed->region);
+  Result<http::Url> url = service_url(env, parsed->region);
   if (!url) co_return url.error().in(std::string(where));
   Result<aws::CredentialSources> sources = aws::credential_sources(env);
   if (!sources) co_return sources.error().in(std::string(where));
-  const std::string ca_roots = loop::find_ca_roots(env);
-  loop::HttpClient::Options options;
+  const std::string ca_roots = http::find_ca_roots(env);
+  http::Client::Options options;
   options.ca_roots = ca_roots;
   auto service = std::shared_ptr<Service>(
-      new Service{*std::move(url), *std::move(parsed), loop::HttpClient(loop, std::move(options)),
+      new Service{*std::move(url), *std::move(parsed), http::Client(loop, std::move(options)),
                   aws::CredentialProvider(loop, *std::move(sources), ca_roots), log});
   aws::AwsRequest request = request_for(*service, "POST", "/v1/authorization-token");
   Result<std::string> token = co_await ask(loop, service, std::move(request), "authorizationToken");

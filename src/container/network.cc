@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "container/id_map.h"
 #include "container/link.h"
-#include "loop/http.h"
+#include "http/client.h"
 
 namespace muster::container {
 namespace {
@@ -130,7 +130,7 @@ Result<Fd> HostNetwork::listen(const std::string& host_address, std::uint16_t po
 
 Result<std::optional<Doorway>> doorway(const job::S3Access& access) {
   if (access.endpoint.empty()) return std::optional<Doorway>();
-  const loop::HttpUrl url = TRY(loop::parse_http_url(access.endpoint));
+  const http::Url url = TRY(http::parse_url(access.endpoint));
   const std::string& host = url.origin.host;
   if (host.find(':') != std::string::npos) return std::optional<Doorway>();
   in_addr parsed{};

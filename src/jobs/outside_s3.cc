@@ -4,7 +4,7 @@
 
 #include "aws/credentials.h"
 #include "base/private_file.h"
-#include "loop/http.h"
+#include "http/client.h"
 #include "s3wire/s3_answer.h"
 
 namespace muster::jobs {
@@ -35,7 +35,7 @@ Result<OutsideS3> outside_s3_from(const Json& json) {
     if (!value.is_string()) return fail(Errc::invalid_input, "s3." + name + ": expected a text");
     *field = value.get<std::string>();
   }
-  const Result<loop::HttpUrl> url = loop::parse_http_url(s3.endpoint);
+  const Result<http::Url> url = http::parse_url(s3.endpoint);
   if (!url) return url.error().in("s3.endpoint");
   if (url->target.find('?') != std::string::npos)
     return fail(Errc::invalid_input, "s3.endpoint: expected http(s)://HOST:PORT, without a query");
@@ -62,9 +62,9 @@ Env environment_for(const OutsideS3& s3) {
   return env;
 }
 
-loop::Task<void> answer_no_s3(loop::HttpExchange& exchange) {
+loop::Task<void> answer_no_s3(http::Exchange& exchange) {
   const aws::AwsError error = aws::s3_failure_of("NotImplemented", elsewhere);
-  loop::HttpReply reply;
+  http::Reply reply;
   reply.status = error.status;
   reply.headers = {{"Content-Type", "application/xml"}};
   reply.body = s3wire::error_xml(error, exchange.request().target, {});

@@ -6,7 +6,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "loop/http_server.h"
+#include "http/server.h"
 
 namespace muster::jobs {
 
@@ -32,6 +32,6 @@ Result<aws::Credentials> credentials_of(const OutsideS3& s3);
 Env environment_for(const OutsideS3& s3);
 
 /// Answers whoever asks this server for S3.
-loop::Task<void> answer_no_s3(loop::HttpExchange& exchange);
+loop::Task<void> answer_no_s3(http::Exchange& exchange);
 
 }  // namespace muster::jobs

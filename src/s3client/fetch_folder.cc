@@ -117,7 +117,7 @@ Result<std::optional<Piece>> Fetch::next() {
 
 /// Takes a range's bytes where they belong, whatever connection they come over.
 struct RangeSink {
-  Result<void> take(const loop::HttpHead& head, std::string_view bytes);
+  Result<void> take(const http::Head& head, std::string_view bytes);
 
   std::shared_ptr<Fetch> fetch;
   Piece piece;
@@ -126,7 +126,7 @@ struct RangeSink {
   std::optional<Error> refused;  ///< No further try mends it.
 };
 
-Result<void> RangeSink::take(const loop::HttpHead& head, std::string_view bytes) {
+Result<void> RangeSink::take(const http::Head& head, std::string_view bytes) {
   if (fetch->stopped()) return fail(Errc::closed, "stopped");
   // The head stays the same for the whole body, and its range begins where this try began.
   const std::string want = "bytes " + std::to_string(piece.offset + begun) + "-";
@@ -159,7 +159,7 @@ S3Request range_request(const Fetch& fetch, const Piece& piece, std::uint64_t go
 loop::Task<Result<void>> fetch_range(std::shared_ptr<Fetch> fetch, Piece piece) {
   const std::string what = s3wire::text_of(fetch->url_of(piece.item));
   const auto sink = std::make_shared<RangeSink>(RangeSink{fetch, piece, 0, 0, {}});
-  const loop::HttpOnBody take = [sink](const loop::HttpHead& head, std::string_view bytes) {
+  const http::OnBody take = [sink](const http::Head& head, std::string_view bytes) {
     return sink->take(head, bytes);
   };
   aws::Tries tries(fetch->state->loop, fetch->state->options.retry, fetch->state->log, what);

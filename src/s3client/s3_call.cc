@@ -44,7 +44,7 @@ bool is_loopback(const std::string& host) {
 
 }  // namespace
 
-bool in_the_clear(const loop::HttpOrigin& origin) {
+bool in_the_clear(const http::Origin& origin) {
   return !origin.tls && !is_loopback(origin.host);
 }
 
@@ -79,7 +79,7 @@ Error s3_error(int status, const aws::S3Failure& failure, const std::string& ori
 }
 
 loop::Task<Result<S3Answer>> s3_once(std::shared_ptr<S3State> state, S3Request request,
-                                     loop::HttpOnBody on_body) {
+                                     http::OnBody on_body) {
   bool moved = false;
   bool renewed = false;
   const std::string bucket = request.url.bucket;

@@ -23,7 +23,7 @@ struct S3State {
   const std::string region;
   std::map<std::string, std::string> regions;  ///< Of buckets that are elsewhere.
   aws::CredentialProvider credentials;
-  loop::HttpClient http;
+  http::Client http;
 };
 
 struct S3Request {
@@ -32,7 +32,7 @@ struct S3Request {
   aws::Pairs query{};
   aws::Pairs headers{};
   std::string body{};
-  loop::HttpFilePart file{};
+  http::FilePart file{};
   std::string file_hash{};  ///< Of `file`: hex of SHA-256; needed where signs_payloads().
 };
 
@@ -40,20 +40,20 @@ struct S3Request {
 /// another region if the bucket is there, and once more with fresh credentials if those fetched
 /// from the container's endpoint were not taken.
 struct S3Answer {
-  loop::HttpHead head;
+  http::Head head;
   std::string text;
   aws::S3Failure failure;
   /// 2xx, and no failure in it: S3 finds some only after it has sent the 200.
   bool succeeded() const { return head.status / 100 == 2 && failure.code.empty(); }
 };
 loop::Task<Result<S3Answer>> s3_once(std::shared_ptr<S3State> state, S3Request request,
-                                     loop::HttpOnBody on_body);
+                                     http::OnBody on_body);
 
 /// As many tries as are worth it. Error: the last one's, which begins with the object's URL.
 loop::Task<Result<S3Answer>> s3_call(std::shared_ptr<S3State> state, S3Request request);
 
 /// Bytes go there over a network without TLS.
-bool in_the_clear(const loop::HttpOrigin& origin);
+bool in_the_clear(const http::Origin& origin);
 
 /// Then a payload's SHA-256 is signed, as AWS's clients do. With TLS, and to this machine itself,
 /// its checksum is, which finds damage as well and costs a tenth (decisions/0020).

@@ -32,7 +32,7 @@ Result<std::unique_ptr<S3Client>> S3Client::open(loop::Loop& loop, const Env& en
   std::string region = TRY(aws::region_from(env));
   aws::CredentialSources sources = TRY(aws::credential_sources(env));
   auto state = std::make_shared<S3State>(loop, log, options, std::move(endpoint), std::move(region),
-                                         std::move(sources), loop::find_ca_roots(env));
+                                         std::move(sources), http::find_ca_roots(env));
   return std::unique_ptr<S3Client>(new S3Client(std::move(state)));
 }
 

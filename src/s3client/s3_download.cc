@@ -37,7 +37,7 @@ std::optional<ContentRange> range_of(const std::string& text) {
 
 /// The checksum of the whole object that the server gave, the cheapest to check first. One of a
 /// multipart object's parts ("…-3") says nothing that we could check.
-std::optional<s3wire::Expected> expected_of(const loop::HttpHead& head) {
+std::optional<s3wire::Expected> expected_of(const http::Head& head) {
   struct Kind {
     const char* header;
     const char* name;
@@ -124,7 +124,7 @@ class Transfer {
   const std::optional<Error>& refused() const { return refused_; }
 
   /// An answer to a try begins. Error: it is not what was asked for; restart() first.
-  Result<void> begin(const loop::HttpHead& head);
+  Result<void> begin(const http::Head& head);
   Result<void> take(std::string_view bytes);
   void end_of_answer() { begun_ = false; }
   Result<void> restart();
@@ -143,7 +143,7 @@ class Transfer {
   std::optional<Error> refused_;
 };
 
-Result<void> Transfer::begin(const loop::HttpHead& head) {
+Result<void> Transfer::begin(const http::Head& head) {
   if (begun_) return {};
   begun_ = true;
   if (head.status == 206) {
@@ -246,8 +246,8 @@ loop::Task<Result<void>> s3_download(std::shared_ptr<S3State> state, s3wire::S3U
   Result<std::unique_ptr<PartFile>> file = PartFile::open(path);
   if (!file) co_return file.error().in(what);
   auto transfer = std::make_shared<Transfer>(*std::move(file));
-  const loop::HttpOnBody take = [transfer](const loop::HttpHead& head,
-                                           std::string_view bytes) -> Result<void> {
+  const http::OnBody take = [transfer](const http::Head& head,
+                                       std::string_view bytes) -> Result<void> {
     const Result<void> begun = transfer->begin(head);
     return begun ? transfer->take(bytes) : begun;
   };

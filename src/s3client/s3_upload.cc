@@ -23,7 +23,7 @@ struct Sums {
 };
 
 /// Reads the range once; lets others of the loop run in between.
-loop::Task<Result<Sums>> sums_of(loop::Loop& loop, loop::HttpFilePart part, bool with_sha256) {
+loop::Task<Result<Sums>> sums_of(loop::Loop& loop, http::FilePart part, bool with_sha256) {
   s3wire::Digest crc32(s3wire::Checksum::crc32);
   s3wire::Digest sha256(s3wire::Checksum::sha256);
   std::string piece(piece_bytes, '\0');
@@ -75,7 +75,7 @@ Result<void> check_unchanged(const Source& source) {
 
 /// PUT of a range: a whole object or one part of it.
 loop::Task<Result<StoredPart>> put(std::shared_ptr<S3State> state, s3wire::S3Url to,
-                                   aws::Pairs query, loop::HttpFilePart part) {
+                                   aws::Pairs query, http::FilePart part) {
   const bool hashed = signs_payloads(*state, to.bucket);
   Result<Sums> sums = co_await sums_of(state->loop, part, hashed);
   if (!sums) co_return sums.error().in(s3wire::text_of(to));
@@ -96,8 +96,7 @@ loop::Task<Result<void>> send_parts(std::shared_ptr<S3State> state, s3wire::S3Ur
       std::max(state->options.part_bytes, (source.bytes + parts_max - 1) / parts_max);
   std::vector<StoredPart> parts;
   for (std::uint64_t offset = 0; offset < source.bytes; offset += part_bytes) {
-    const loop::HttpFilePart part{source.fd.get(), offset,
-                                  std::min(part_bytes, source.bytes - offset)};
+    const http::FilePart part{source.fd.get(), offset, std::min(part_bytes, source.bytes - offset)};
     aws::Pairs query{{"partNumber", std::to_string(parts.size() + 1)}, {"uploadId", id}};
     Result<StoredPart> stored = co_await put(state, to, std::move(query), part);
     if (!stored) co_return stored.error();
@@ -118,7 +117,7 @@ loop::Task<Result<void>> s3_upload(std::shared_ptr<S3State> state, std::string p
   Result<Source> source = open_source(path);
   if (!source) co_return source.error().in(s3wire::text_of(to));
   if (source->bytes <= state->options.part_bytes) {
-    const loop::HttpFilePart whole{source->fd.get(), 0, source->bytes};
+    const http::FilePart whole{source->fd.get(), 0, source->bytes};
     aws::Pairs no_query;
     Result<StoredPart> stored = co_await put(state, to, std::move(no_query), whole);
     if (!stored) co_return stored.error();

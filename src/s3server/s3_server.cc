@@ -10,8 +10,6 @@
 namespace muster::s3server {
 namespace {
 
-using loop::HttpExchange;
-using loop::HttpReply;
 using loop::Task;
 
 constexpr std::size_t create_bucket_bytes_max = 64 << 10;
@@ -44,7 +42,7 @@ Task<S3Outcome> create_bucket(S3Call& call) {
   // In its first region S3 takes a repetition for a success; in all others it does not.
   if (!*created && call.options.region != "us-east-1")
     co_return aws::s3_failure_of("BucketAlreadyOwnedByYou");
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Location", "/" + call.op.bucket);
   co_return co_await send(call, std::move(reply));
 }
@@ -62,12 +60,12 @@ Task<S3Outcome> delete_bucket(S3Call& call) {
     co_return aws::s3_failure_of("BucketNotEmpty");
   if (*removal == bucket::BucketStore::Removal::no_such_bucket)
     co_return aws::s3_failure_of("NoSuchBucket");
-  HttpReply reply = call.fresh_reply(204);
+  http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
 
 Task<S3Outcome> head_bucket(S3Call& call, std::shared_ptr<bucket::Bucket>) {
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("x-amz-bucket-region", call.options.region);
   reply.headers.emplace_back("Content-Type", "application/xml");
   co_return co_await send(call, std::move(reply));
@@ -89,7 +87,7 @@ Task<S3Outcome> bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
 }
 
 Task<S3Outcome> put_bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   co_return co_await send(call, std::move(reply));
 }
 
@@ -213,9 +211,9 @@ std::string resource_of(const aws::RequestHead& head) {
   return aws::percent_decoded(head.path(), false).value_or(std::string(head.path()));
 }
 
-Task<void> refuse(HttpExchange& exchange, const aws::RequestHead& head, aws::AwsError error,
+Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::AwsError error,
                   std::string request_id, bool close = false) {
-  HttpReply reply{
+  http::Reply reply{
       .status = error.status,
       .headers = {{"x-amz-request-id", request_id}, {"Content-Type", "application/xml"}},
       .close = close};
@@ -226,20 +224,20 @@ Task<void> refuse(HttpExchange& exchange, const aws::RequestHead& head, aws::Aws
 
 }  // namespace
 
-Task<S3Outcome> send(S3Call& call, HttpReply reply) {
+Task<S3Outcome> send(S3Call& call, http::Reply reply) {
   (void)co_await call.exchange.reply(std::move(reply));
   co_return std::nullopt;
 }
 
 Task<S3Outcome> send_xml(S3Call& call, std::string xml) {
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Content-Type", "application/xml");
   reply.body = std::move(xml);
   co_return co_await send(call, std::move(reply));
 }
 
-Task<void> S3Server::answer(HttpExchange& exchange) {
-  const loop::HttpIncoming& incoming = exchange.request();
+Task<void> S3Server::answer(http::Exchange& exchange) {
+  const http::Incoming& incoming = exchange.request();
   const aws::RequestHead head{incoming.method, incoming.target, incoming.headers};
   S3Call call{.exchange = exchange,
               .store = store_,

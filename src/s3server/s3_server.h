@@ -6,7 +6,7 @@
 
 #include "access/verify.h"
 #include "bucket/bucket_store.h"
-#include "loop/http_server.h"
+#include "http/server.h"
 
 namespace muster::s3server {
 
@@ -26,7 +26,7 @@ class S3Server {
       : store_(store), verifier_(verifier), options_(std::move(options)) {}
 
   /// Any request that is no other service's.
-  loop::Task<void> answer(loop::HttpExchange& exchange);
+  loop::Task<void> answer(http::Exchange& exchange);
 
  private:
   bucket::BucketStore& store_;

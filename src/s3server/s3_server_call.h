@@ -13,7 +13,7 @@ namespace muster::s3server {
 
 /// Lives in the coroutine that answers the exchange, for as long as that.
 struct S3Call {
-  loop::HttpExchange& exchange;
+  http::Exchange& exchange;
   bucket::BucketStore& store;
   const S3Server::Options& options;
   UnixMillis now{};
@@ -22,7 +22,7 @@ struct S3Call {
   std::string request_id;
 
   bool is_head() const { return exchange.request().method == "HEAD"; }
-  loop::HttpReply fresh_reply(int status) const {
+  http::Reply fresh_reply(int status) const {
     return {.status = status, .headers = {{"x-amz-request-id", request_id}}};
   }
 };
@@ -31,7 +31,7 @@ struct S3Call {
 using S3Outcome = std::optional<aws::AwsError>;
 using S3Handler = loop::Task<S3Outcome> (*)(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
-loop::Task<S3Outcome> send(S3Call& call, loop::HttpReply reply);
+loop::Task<S3Outcome> send(S3Call& call, http::Reply reply);
 loop::Task<S3Outcome> send_xml(S3Call& call, std::string xml);
 
 // s3_server_read.cc
@@ -83,7 +83,7 @@ S3Outcome make_room(const S3Call& call, bucket::Draft& draft);
 bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
 /// The error that it means; none for done.
 S3Outcome outcome_of(const Result<bucket::WriteEnd>& end);
-void add_checksum_headers(loop::HttpReply& reply, const s3wire::KeptChecksum& checksum);
+void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checksum);
 std::string quoted(const std::string& etag);
 aws::AwsError no_such_key(const S3Call& call);
 /// Writes of so many bytes go to a thread of their own.

@@ -12,7 +12,6 @@
 namespace muster::s3server {
 namespace {
 
-using loop::HttpReply;
 using loop::Task;
 
 constexpr std::size_t copy_buffer_bytes = 256 << 10;

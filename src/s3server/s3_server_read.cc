@@ -8,7 +8,6 @@
 namespace muster::s3server {
 namespace {
 
-using loop::HttpReply;
 using loop::Task;
 
 /// The part that a range or a part number asks for; none: the whole object.
@@ -43,7 +42,8 @@ Wanted wanted(const s3wire::S3Operation& op, const bucket::ObjectRecord& record)
   return {.error = std::move(error)};
 }
 
-void add_object_headers(HttpReply& reply, const S3Call& call, const bucket::ObjectRecord& record) {
+void add_object_headers(http::Reply& reply, const S3Call& call,
+                        const bucket::ObjectRecord& record) {
   reply.headers.emplace_back("ETag", quoted(record.etag));
   reply.headers.emplace_back("Last-Modified", http_date(record.modified));
   if (reply.status == 304) return;
@@ -88,7 +88,7 @@ aws::AwsError no_such_key(const S3Call& call) {
   return error;
 }
 
-void add_checksum_headers(HttpReply& reply, const s3wire::KeptChecksum& checksum) {
+void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checksum) {
   reply.headers.emplace_back(s3wire::checksum_header(checksum.kind), checksum.text);
   reply.headers.emplace_back("x-amz-checksum-type", checksum.whole ? "FULL_OBJECT" : "COMPOSITE");
 }
@@ -105,7 +105,7 @@ Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
                            : s3wire::read_verdict(op.conditions, record.etag, record.modified);
   if (verdict == s3wire::Verdict::failed) co_return aws::s3_failure_of("PreconditionFailed");
   if (verdict == s3wire::Verdict::not_modified) {
-    HttpReply reply = call.fresh_reply(304);
+    http::Reply reply = call.fresh_reply(304);
     add_object_headers(reply, call, record);
     co_return co_await send(call, std::move(reply));
   }
@@ -113,7 +113,7 @@ Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   if (want.error) co_return std::move(want.error);
   const bool whole = !want.span;
   const s3wire::ByteSpan span = want.span.value_or(s3wire::ByteSpan{0, record.size});
-  HttpReply reply = call.fresh_reply(whole ? 200 : 206);
+  http::Reply reply = call.fresh_reply(whole ? 200 : 206);
   add_object_headers(reply, call, record);
   if (!whole && record.size > 0)
     reply.headers.emplace_back("Content-Range", s3wire::content_range(span, record.size));
@@ -140,7 +140,7 @@ Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> buc
   if (!found) co_return bucket::disk_failure(found.error());
   if (!*found) co_return no_such_key(call);
   const bucket::ObjectRecord& record = (*found)->record;
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Content-Type", "application/xml");
   reply.headers.emplace_back("Last-Modified", http_date(record.modified));
   reply.body = s3wire::attributes_xml(
@@ -168,7 +168,7 @@ Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> buc
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(call.op.key, false);
   if (!found) co_return bucket::disk_failure(found.error());
   if (!*found) co_return no_such_key(call);
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   co_return co_await send(call, std::move(reply));
 }
 

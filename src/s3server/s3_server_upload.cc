@@ -7,7 +7,6 @@
 namespace muster::s3server {
 namespace {
 
-using loop::HttpReply;
 using loop::Task;
 
 /// The upload that the call is about, or what to answer.
@@ -22,7 +21,7 @@ std::variant<bucket::ObjectRecord, aws::AwsError> upload_of(const S3Call& call,
 
 /// Where the object is: for people, mostly.
 std::string location_of(const S3Call& call) {
-  const loop::HttpIncoming& request = call.exchange.request();
+  const http::Incoming& request = call.exchange.request();
   const std::string host(request.value("host").value_or("localhost"));
   return (request.tls ? "https://" : "http://") + host + "/" + call.op.bucket + "/" +
          aws::percent_encoded(call.op.key, true);
@@ -40,7 +39,7 @@ Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucke
     record.checksum = s3wire::KeptChecksum{op.checksum->kind, std::string(), op.whole_checksum};
   const Result<std::string> id = bucket::BucketUploads(*bucket).begin(record);
   if (!id) co_return bucket::disk_failure(id.error());
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Content-Type", "application/xml");
   if (record.checksum) {
     reply.headers.emplace_back("x-amz-checksum-algorithm",
@@ -87,7 +86,7 @@ Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
     done = work();
   if (!done) co_return bucket::disk_failure(done.error());
   if (!there) co_return aws::s3_failure_of("NoSuchUpload");
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("ETag", quoted(record.etag));
   if (record.checksum)
     reply.headers.emplace_back(s3wire::checksum_header(record.checksum->kind),
@@ -128,7 +127,7 @@ Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucke
   const Result<bool> aborted = bucket::BucketUploads(*bucket).abort(call.op.upload_id, call.op.key);
   if (!aborted) co_return bucket::disk_failure(aborted.error());
   if (!*aborted) co_return aws::s3_failure_of("NoSuchUpload");
-  HttpReply reply = call.fresh_reply(204);
+  http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
 

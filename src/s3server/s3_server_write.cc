@@ -7,7 +7,6 @@
 namespace muster::s3server {
 namespace {
 
-using loop::HttpReply;
 using loop::Task;
 
 constexpr std::uint64_t object_bytes_max = std::uint64_t{5} << 40;  ///< S3's own limit.
@@ -131,7 +130,7 @@ Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   const Result<bucket::WriteEnd> end = co_await put_draft(call, bucket, std::move(draft), record);
   S3Outcome wrong = outcome_of(end);
   if (wrong) co_return wrong;
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("ETag", quoted(record.etag));
   if (record.checksum) add_checksum_headers(reply, *record.checksum);
   co_return co_await send(call, std::move(reply));
@@ -140,7 +139,7 @@ Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
 Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   S3Outcome wrong = outcome_of(bucket->remove(call.op.key, delete_check_of(call.op)));
   if (wrong) co_return wrong;
-  HttpReply reply = call.fresh_reply(204);
+  http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
 
@@ -167,14 +166,14 @@ Task<S3Outcome> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket
   if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&tags)) co_return *wrong;
   S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, std::get<aws::Pairs>(tags)));
   if (wrong) co_return wrong;
-  HttpReply reply = call.fresh_reply(200);
+  http::Reply reply = call.fresh_reply(200);
   co_return co_await send(call, std::move(reply));
 }
 
 Task<S3Outcome> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, {}));
   if (wrong) co_return wrong;
-  HttpReply reply = call.fresh_reply(204);
+  http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
 

@@ -161,7 +161,7 @@ struct Server {
   std::optional<s3server::S3Server> s3;  ///< Not with an S3 elsewhere:
   std::unique_ptr<s3client::S3Client> s3_client;
   std::optional<Front> front;
-  std::unique_ptr<loop::HttpServer> http;
+  std::unique_ptr<http::Server> http;
   std::optional<Service> service;  ///< Once the port is known.
 };
 
@@ -200,33 +200,33 @@ loop::Task<Result<std::string>> object_text(Server& server, s3wire::S3Url url) {
 }
 
 /// The server's own S3, or the way to the one elsewhere.
-Result<loop::HttpHandler> open_s3(Server& server) {
+Result<http::Handler> open_s3(Server& server) {
   if (server.config.s3) {
     const Log log(STDERR_FILENO, "sm server", Log::Level::warning);
     server.s3_client =
         TRY(s3client::S3Client::open(server.loop, jobs::environment_for(*server.config.s3), log));
-    return loop::HttpHandler(jobs::answer_no_s3);
+    return http::Handler(jobs::answer_no_s3);
   }
   server.buckets = TRY(bucket::BucketStore::open(server.config.data + "/s3"));
   server.s3.emplace(*server.buckets, *server.verifier,
                     s3server::S3Server::Options{.region = server.config.realm.region,
                                                 .domain = server.config.s3_domain,
                                                 .now = wall_time});
-  return loop::HttpHandler(
-      [&server](loop::HttpExchange& exchange) { return server.s3->answer(exchange); });
+  return http::Handler([&server](http::Exchange& exchange) { return server.s3->answer(exchange); });
 }
 
 Result<void> open_http_once(Server& server) {
-  loop::HttpServer::Options options;
+  http::Server::Options options;
   options.host = server.config.host;
   options.port = server.config.port;
   options.threads = thread_count;
   options.certificate_file = server.config.certificate;
   options.key_file = server.config.key;
   options.limits = loop::ConnectionQuota::limits_for(server.open_files_max);
-  server.http = TRY(loop::HttpServer::open(
-      server.loop, std::move(options),
-      [&server](loop::HttpExchange& exchange) { return server.front->answer(exchange); }));
+  server.http =
+      TRY(http::Server::open(server.loop, std::move(options), [&server](http::Exchange& exchange) {
+        return server.front->answer(exchange);
+      }));
   return {};
 }
 
@@ -254,7 +254,7 @@ Result<void> open(Server& server, const Env& env) {
   server.store.emplace(TRY(store::Store::open(server.config.data + "/muster.db")));
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
-  loop::HttpHandler s3 = TRY(open_s3(server));
+  http::Handler s3 = TRY(open_s3(server));
   server.front.emplace(Front::Options{
       .main = server.loop,
       .s3 = std::move(s3),

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "loop/http.h"
+#include "http/client.h"
 
 namespace muster::server {
 namespace {
@@ -56,8 +56,8 @@ Result<void> set_flag(bool& value, const Json& json, const std::string& name) {
 
 Result<void> set_name(ServerConfig& config, const Json& json) {
   TRY(set_text(config.name, json, "name"));
-  const Result<loop::HttpUrl> url =
-      loop::parse_http_url("http://" + config.name + ":1/");  // No port, no path of its own.
+  const Result<http::Url> url =
+      http::parse_url("http://" + config.name + ":1/");  // No port, no path of its own.
   if (url && url->origin.host == config.name) return {};
   return wrong("name: expected a host's name or IPv4 address, got \"" + config.name + "\"");
 }

@@ -12,7 +12,6 @@ namespace muster::server {
 namespace {
 
 using aws::RequestHead;
-using loop::HttpExchange;
 using loop::Task;
 
 constexpr std::size_t request_id_bytes = 16;
@@ -29,12 +28,13 @@ access::Dialect dialect_of(const api::Reply& reply) {
   return query ? access::Dialect::query : access::Dialect::json;
 }
 
-Task<void> send(HttpExchange& exchange, api::Reply reply, api::Answer answer, bool close = false) {
+Task<void> send(http::Exchange& exchange, api::Reply reply, api::Answer answer,
+                bool close = false) {
   api::ApiAnswer made = api::write_answer(reply, answer);
-  loop::HttpReply http{.status = made.status,
-                       .headers = std::move(made.headers),
-                       .body = std::move(made.body),
-                       .close = close};
+  http::Reply http{.status = made.status,
+                   .headers = std::move(made.headers),
+                   .body = std::move(made.body),
+                   .close = close};
   (void)co_await exchange.reply(std::move(http));
 }
 
@@ -65,8 +65,8 @@ std::variant<api::Call, api::Refusal> allowed_and_valid(std::variant<api::Call, 
 
 }  // namespace
 
-Task<void> Front::answer(HttpExchange& exchange) {
-  const loop::HttpIncoming& incoming = exchange.request();
+Task<void> Front::answer(http::Exchange& exchange) {
+  const http::Incoming& incoming = exchange.request();
   const RequestHead head{incoming.method, incoming.target, incoming.headers};
   const std::string service = access::claimed_service(head);
   api::ApiRequest request;
@@ -80,8 +80,8 @@ Task<void> Front::answer(HttpExchange& exchange) {
     co_await options_.s3(exchange);
 }
 
-Task<void> Front::answer_api(HttpExchange& exchange, api::ApiRequest request) {
-  const loop::HttpIncoming& incoming = exchange.request();
+Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) {
+  const http::Incoming& incoming = exchange.request();
   const RequestHead head{incoming.method, incoming.target, incoming.headers};
   std::string id = fresh_request_id();
   api::Reply reply = api::reply_for(request, id);
@@ -93,7 +93,7 @@ Task<void> Front::answer_api(HttpExchange& exchange, api::ApiRequest request) {
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
   }
-  Result<std::string> body = co_await loop::read_whole(exchange, api::api_body_bytes_max);
+  Result<std::string> body = co_await http::read_whole(exchange, api::api_body_bytes_max);
   if (!body) {
     api::Answer refusal = api::body_too_large();
     if (body.error().code != Errc::invalid_input)

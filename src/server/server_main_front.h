@@ -5,7 +5,7 @@
 #include "access/verify.h"
 #include "api/call.h"
 #include "api/protocol.h"
-#include "loop/http_server.h"
+#include "http/server.h"
 
 namespace muster::server {
 
@@ -18,17 +18,17 @@ class Front {
  public:
   struct Options {
     loop::Loop& main;
-    loop::HttpHandler s3;  ///< Answers what is no other service's.
+    http::Handler s3;  ///< Answers what is no other service's.
     access::Verifier& verifier;
     Door door;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
   };
   explicit Front(Options options) : options_(std::move(options)) {}
 
-  loop::Task<void> answer(loop::HttpExchange& exchange);
+  loop::Task<void> answer(http::Exchange& exchange);
 
  private:
-  loop::Task<void> answer_api(loop::HttpExchange& exchange, api::ApiRequest request);
+  loop::Task<void> answer_api(http::Exchange& exchange, api::ApiRequest request);
 
   Options options_;
 };

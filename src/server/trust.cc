@@ -1,8 +1,8 @@
 #include "server/trust.h"
 
 #include "base/fd.h"
-#include "loop/certificate.h"
-#include "loop/http.h"
+#include "http/certificate.h"
+#include "http/client.h"
 
 namespace muster::server {
 namespace {
@@ -15,7 +15,7 @@ std::string host_of(const ServerConfig& config) {
 }  // namespace
 
 std::string url_of(const ServerConfig& config, std::uint16_t port) {
-  const loop::HttpOrigin origin{!config.certificate.empty(), host_of(config), port};
+  const http::Origin origin{!config.certificate.empty(), host_of(config), port};
   return (origin.tls ? "https://" : "http://") + origin.authority();
 }
 
@@ -24,7 +24,7 @@ Result<std::string> roots_with(const std::string& ca_file, const Env& env) {
   const Env::const_iterator own = env.find("SSL_CERT_FILE");
   // Not AWS_CA_BUNDLE: it is set where somebody uses a server, this one perhaps.
   const std::string file =
-      loop::find_ca_roots(own == env.end() ? Env() : Env{{own->first, own->second}});
+      http::find_ca_roots(own == env.end() ? Env() : Env{{own->first, own->second}});
   if (!file.empty()) {
     const Result<std::string> text = read_file(file);
     if (text) roots = *text + "\n";
@@ -38,7 +38,7 @@ Result<void> check_tls(const ServerConfig& config, const Env& env) {
   const Result<std::string> roots = roots_with(config.ca, env);
   if (!roots) return fail(Errc::invalid_input, "tls_ca: " + roots.error().text);
   const std::string host = host_of(config);
-  const Result<void> fits = loop::check_certificate(config.certificate, config.key, *roots, host);
+  const Result<void> fits = http::check_certificate(config.certificate, config.key, *roots, host);
   if (fits) return {};
   if (fits.error().code != Errc::denied) return fail(Errc::invalid_input, fits.error().text);
   return fail(Errc::invalid_input,

@@ -202,7 +202,7 @@ def test_the_server_opens_as_many_files_as_it_may_and_its_children_as_before(tmp
 BODY = 3_900_000
 LISTING = {"X-Amz-Target": "SageMaker.ListTrainingJobs",
            "Content-Type": "application/x-amz-json-1.1"}  # fmt: skip
-HELD_KIB = 192 << 10  # HttpServer's 64 MiB, twice for a text that grows, and what is in buffers.
+HELD_KIB = 192 << 10  # The server's 64 MiB, twice for a text that grows, and what is in buffers.
 
 
 def listing_of(server: SmServer, keys: Keys, time: str = "") -> bytes:

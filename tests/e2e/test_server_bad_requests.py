@@ -18,7 +18,7 @@ from sm_server import SmServer
 ROUNDS = 4
 GROWTH_KIB = 4 << 10
 IDLE_KIB = 40 << 10  # What a server may take that does nothing.
-HEAD_SECONDS = 20.0  # HttpServer::Options::head_max
+HEAD_SECONDS = 20.0  # http::Server::Options::head_max
 
 
 class Bench:

@@ -1,60 +1,60 @@
 #pragma once
 
-// Inside loop/ only: one connection of the HTTP server, and the loop that it lives on.
+// Inside http/ only: one connection of the HTTP server, and the loop that it lives on.
 
 #include <atomic>
 #include <limits>
 #include <map>
 #include <mutex>
 
-#include "loop/http_server_parse.h"
-#include "loop/http_server_wire.h"
+#include "http/server_parse.h"
+#include "http/server_wire.h"
 
-namespace muster::loop {
+namespace muster::http {
 
 class ServerConnection;
 
 /// What all loops of a server share. Does not change once it listens, but for the quota.
 struct ServerShared {
-  HttpServer::Options options;
-  HttpHandler handler;
-  SslContext tls{nullptr, SSL_CTX_free};
-  std::function<void(ConnectionQuota::Id)> end{};  ///< Ends a connection, of whichever loop.
-  std::atomic<std::size_t> connections = 0;        ///< Open, those that are ending too.
-  std::mutex mutex{};                              ///< Of the quota.
-  ConnectionQuota quota{ConnectionQuota::Limits()};
+  Server::Options options;
+  Handler handler;
+  loop::SslContext tls{nullptr, SSL_CTX_free};
+  std::function<void(loop::ConnectionQuota::Id)> end{};  ///< Ends a connection, of whichever loop.
+  std::atomic<std::size_t> connections = 0;              ///< Open, those that are ending too.
+  std::mutex mutex{};                                    ///< Of the quota.
+  loop::ConnectionQuota quota{loop::ConnectionQuota::Limits()};
 };
 
 /// The connections of one loop. On that loop's thread only.
 struct ServerHome {
-  Loop& loop;
+  loop::Loop& loop;
   std::shared_ptr<ServerShared> shared;
-  std::map<ConnectionQuota::Id, ServerConnection*> connections{};
+  std::map<loop::ConnectionQuota::Id, ServerConnection*> connections{};
   std::int64_t tick = 0;  ///< Seconds that connections were open: a clock for coarse limits.
   bool ticking = false;
   bool stopping = false;
   std::function<void()> emptied{};  ///< While stopping: the last connection has gone.
 };
 
-class ServerConnection final : public HttpExchange,
+class ServerConnection final : public Exchange,
                                public std::enable_shared_from_this<ServerConnection> {
  public:
   /// Takes a connected socket over and serves it to its end.
-  static void start(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id, Fd socket,
+  static void start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id, Fd socket,
                     std::string peer);
 
-  ServerConnection(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id, Fd socket,
+  ServerConnection(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id, Fd socket,
                    std::string peer);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection() override;
 
-  const HttpIncoming& request() const override { return head_.incoming; }
-  Loop& loop() override { return home_->loop; }
-  Task<Result<std::string_view>> read() override;
-  Task<Result<void>> reply(HttpReply reply) override;
-  Task<Result<void>> start(HttpReply head) override;
-  Task<Result<void>> write(std::string_view bytes) override;
+  const Incoming& request() const override { return head_.incoming; }
+  loop::Loop& loop() override { return home_->loop; }
+  loop::Task<Result<std::string_view>> read() override;
+  loop::Task<Result<void>> reply(Reply reply) override;
+  loop::Task<Result<void>> start(Reply head) override;
+  loop::Task<Result<void>> write(std::string_view bytes) override;
   void finish_broken() override { broken_ = true; }
   bool answered() const override { return answered_; }
   bool proved(std::string_view party) override;
@@ -70,37 +70,37 @@ class ServerConnection final : public HttpExchange,
  private:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-  static Task<void> serve(std::shared_ptr<ServerConnection> self);
-  Task<bool> handshake();
-  Task<bool> serve_one();
-  Task<bool> receive_head();
-  Task<bool> refuse(BadHead bad);
-  Task<bool> finish();
-  Task<void> linger();
-  Task<bool> wait(Wire::Kind kind, std::int64_t deadline);
-  Task<Result<bool>> fill(std::int64_t deadline);
-  Task<Result<void>> send(std::string_view head, std::string_view body, bool more);
-  Task<Result<void>> send_file(const HttpReply& reply);
-  Task<void> breathe(std::size_t bytes);
+  static loop::Task<void> serve(std::shared_ptr<ServerConnection> self);
+  loop::Task<bool> handshake();
+  loop::Task<bool> serve_one();
+  loop::Task<bool> receive_head();
+  loop::Task<bool> refuse(BadHead bad);
+  loop::Task<bool> finish();
+  loop::Task<void> linger();
+  loop::Task<bool> wait(loop::Wire::Kind kind, std::int64_t deadline);
+  loop::Task<Result<bool>> fill(std::int64_t deadline);
+  loop::Task<Result<void>> send(std::string_view head, std::string_view body, bool more);
+  loop::Task<Result<void>> send_file(const Reply& reply);
+  loop::Task<void> breathe(std::size_t bytes);
   Result<void> take_body(std::string_view& piece);
-  std::string head_of(const HttpReply& reply, std::optional<std::uint64_t> body_bytes);
+  std::string head_of(const Reply& reply, std::optional<std::uint64_t> body_bytes);
   void set_busy(bool busy);
   void begin_exchange();
   void expect_body();
   bool body_may_stay() const;
   Error lost(std::string_view what) const;
   std::int64_t in(Duration limit) const;
-  Task<Result<bool>> fill_body();
+  loop::Task<Result<bool>> fill_body();
   std::string_view unread() const {
     return std::string_view(inbox_.data() + begin_, end_ - begin_);
   }
 
   std::shared_ptr<ServerHome> home_;
-  ConnectionQuota::Id id_;
+  loop::ConnectionQuota::Id id_;
   Fd socket_;
   std::string peer_;
   std::unique_ptr<ServerWire> wire_;
-  Watch watch_;
+  loop::Watch watch_;
   std::int64_t deadline_ = never;  ///< Of the wait under way, in ticks of the home.
   bool cut_ = false;
   bool expired_ = false;
@@ -127,4 +127,4 @@ class ServerConnection final : public HttpExchange,
   bool keep_ = true;
 };
 
-}  // namespace muster::loop
+}  // namespace muster::http

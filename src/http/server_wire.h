@@ -1,17 +1,17 @@
 #pragma once
 
-// Inside loop/ only: the server's side of a connection, with TLS or without.
+// Inside http/ only: the server's side of a connection, with TLS or without.
 
 #include <sys/uio.h>
 
 #include "loop/socket_bio.h"
 
-namespace muster::loop {
+namespace muster::http {
 
 /// Bytes over one non-blocking socket that somebody else owns. Nothing in here waits.
 class ServerWire {
  public:
-  using Attempt = Wire::Attempt;
+  using Attempt = loop::Wire::Attempt;
   virtual ~ServerWire() = default;
   virtual Attempt handshake() { return {}; }
   virtual Attempt read(char* into, std::size_t bytes_max) = 0;
@@ -28,7 +28,7 @@ std::unique_ptr<ServerWire> plain_wire(int socket);
 std::unique_ptr<ServerWire> tls_wire(SSL_CTX* context, int socket);
 
 /// Error: `system`: a file cannot be read, or the two are not a pair.
-Result<SslContext> https_server_context(const std::string& certificate_file,
-                                        const std::string& key_file);
+Result<loop::SslContext> https_server_context(const std::string& certificate_file,
+                                              const std::string& key_file);
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,4 +1,4 @@
-#include "loop/http_server.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -11,17 +11,13 @@
 #include <cstdio>
 #include <thread>
 
-#include "loop/http_server_parse.h"
+#include "http/server_parse.h"
 #include "loop/other_loop.h"
 #include "loop/testing.h"
 
 using namespace muster;
+using namespace muster::http;
 using namespace std::chrono_literals;
-using loop::HttpExchange;
-using loop::HttpReply;
-using loop::HttpServer;
-using loop::Loop;
-using loop::Task;
 
 namespace {
 
@@ -63,11 +59,11 @@ std::string talk(std::uint16_t port, const std::string& text, const std::string&
 }
 
 /// Answers by the target: /echo the body, /file a file, /stream chunks, /unread not reading.
-Task<void> handle(HttpExchange& exchange, std::string file) {
+loop::Task<void> handle(Exchange& exchange, std::string file) {
   const std::string target(exchange.request().target);
-  HttpReply reply;
+  Reply reply;
   if (target == "/echo") {
-    Result<std::string> body = co_await loop::read_whole(exchange, 1 << 20);
+    Result<std::string> body = co_await read_whole(exchange, 1 << 20);
     if (!body) {
       reply.status = body.error().code == Errc::invalid_input ? 413 : 400;
       reply.body = body.error().text;
@@ -97,17 +93,17 @@ Task<void> handle(HttpExchange& exchange, std::string file) {
 }
 
 /// A server with a client in a thread of its own; `use` runs in that thread.
-void with_server(HttpServer::Options options, const std::function<void(std::uint16_t)>& use) {
+void with_server(Server::Options options, const std::function<void(std::uint16_t)>& use) {
   const std::string file = "/tmp/muster-http-server-test-" + std::to_string(::getpid());
   REQUIRE(write_file(file, "abcdef"));
-  Loop loop;
-  Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
-      loop, options, [file](HttpExchange& exchange) { return handle(exchange, file); });
+  loop::Loop loop;
+  Result<std::unique_ptr<Server>> server =
+      Server::open(loop, options, [file](Exchange& exchange) { return handle(exchange, file); });
   REQUIRE(server);
   std::thread client([&] {
     use((*server)->port());
     loop.post([&] {
-      loop.spawn([](HttpServer& stopped, Loop& of) -> Task<void> {
+      loop.spawn([](Server& stopped, loop::Loop& of) -> loop::Task<void> {
         co_await stopped.stop(Clock::now() + 5s);
         of.stop();
       }(**server, loop));
@@ -181,8 +177,8 @@ TEST_CASE("http_server: strangers make room, what was proved stays, a party has 
   const std::string prove = "GET /proved HTTP/1.1\r\nHost: a\r\n\r\n";
   for (const int threads : {0, 2}) {
     CAPTURE(threads);
-    const HttpServer::Options options{.threads = threads,
-                                      .limits = {.all = 4, .of_peer = 3, .of_party = 1}};
+    const Server::Options options{.threads = threads,
+                                  .limits = {.all = 4, .of_peer = 3, .of_party = 1}};
     with_server(options, [&](std::uint16_t port) {
       const Fd proved = connect_to(port);
       CHECK(body_of(talk_on(proved, prove, "in")) == "in");
@@ -198,7 +194,7 @@ TEST_CASE("http_server: strangers make room, what was proved stays, a party has 
 }
 
 TEST_CASE("http_server: a body that trickles has an end") {
-  const HttpServer::Options options{.body_wait = 1s, .body_bytes_a_second_min = 1000};
+  const Server::Options options{.body_wait = 1s, .body_bytes_a_second_min = 1000};
   with_server(options, [](std::uint16_t port) {
     const Fd slow = connect_to(port);
     std::string answer =
@@ -209,7 +205,7 @@ TEST_CASE("http_server: a body that trickles has an end") {
 }
 
 TEST_CASE("http_server: bodies of strangers have a limit together, of what was proved none") {
-  const HttpServer::Options options{.threads = 2, .limits = {.stranger_bytes = 300'000}};
+  const Server::Options options{.threads = 2, .limits = {.stranger_bytes = 300'000}};
   with_server(options, [](std::uint16_t port) {
     const auto put = [](std::size_t bytes) {
       return "PUT /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: " +
@@ -293,13 +289,13 @@ TEST_CASE("http_server: chunks come apart in pieces of any size") {
   const std::string framed = "5\r\nhello\r\n1\r\n!\r\n0\r\nA: b\r\n\r\n";
   for (std::size_t size = 1; size <= framed.size(); ++size) {
     CAPTURE(size);
-    loop::ChunkDecoder decoder;
+    ChunkDecoder decoder;
     std::string unread;
     std::string data;
     for (std::size_t at = 0; at < framed.size(); at += size) {
       unread += framed.substr(at, size);
       while (true) {
-        Result<loop::ChunkDecoder::Step> step = decoder.next(unread);
+        Result<ChunkDecoder::Step> step = decoder.next(unread);
         REQUIRE(step);
         if (step->skipped + step->data == 0) break;
         data += unread.substr(step->skipped, step->data);
@@ -315,9 +311,9 @@ TEST_CASE("http_server: framing of chunks that others may read in another way is
   for (const char* framed : {"5;a\nb\r\nhello\r\n0\r\n\r\n", "0\r\nA: b\rC: d\r\n\r\n", "+5\r\n",
                              "0x5\r\n", "ffffffffffffffff\r\n", "\r\n"}) {
     CAPTURE(framed);
-    loop::ChunkDecoder decoder;
+    ChunkDecoder decoder;
     std::string unread = framed;
-    Result<loop::ChunkDecoder::Step> step = decoder.next(unread);
+    Result<ChunkDecoder::Step> step = decoder.next(unread);
     while (step && step->skipped + step->data > 0) {
       unread.erase(0, step->skipped + step->data);
       step = decoder.next(unread);
@@ -328,32 +324,34 @@ TEST_CASE("http_server: framing of chunks that others may read in another way is
 }
 
 TEST_CASE("http_server: addresses that are taken or none are errors") {
-  Loop loop;
-  const auto nobody = [](HttpExchange&) -> Task<void> { co_return; };
-  Result<std::unique_ptr<HttpServer>> first = HttpServer::open(loop, {}, nobody);
+  loop::Loop loop;
+  const auto nobody = [](Exchange&) -> loop::Task<void> { co_return; };
+  Result<std::unique_ptr<Server>> first = Server::open(loop, {}, nobody);
   REQUIRE(first);
-  const auto second = HttpServer::open(loop, {.port = (*first)->port()}, nobody);
+  const auto second = Server::open(loop, {.port = (*first)->port()}, nobody);
   CHECK(second.error().text.find("in use") != std::string::npos);
-  CHECK(HttpServer::open(loop, {.host = "localhost"}, nobody).error().code == Errc::invalid_input);
-  const auto tls = HttpServer::open(
-      loop, {.certificate_file = "/nonexistent", .key_file = "/nonexistent"}, nobody);
+  CHECK(Server::open(loop, {.host = "localhost"}, nobody).error().code == Errc::invalid_input);
+  const auto tls =
+      Server::open(loop, {.certificate_file = "/nonexistent", .key_file = "/nonexistent"}, nobody);
   CHECK(tls.error().code == Errc::system);
 }
 
 TEST_CASE("other_loop: work runs on the other loop and its value comes back") {
-  Loop here;
-  Loop there;
+  loop::Loop here;
+  loop::Loop there;
   const auto busy = loop::asio::make_work_guard(there.context());
   std::thread thread([&] { there.run(); });
   std::thread::id seen;
   int value = 0;
-  loop::run_task(here, [](Loop& home, Loop& other, std::thread::id& id, int& out) -> Task<void> {
-    std::function<Task<int>()> work = [&id]() -> Task<int> {
-      id = std::this_thread::get_id();
-      co_return 7;
-    };
-    out = co_await loop::run_on(home, other, std::move(work));
-  }(here, there, seen, value));
+  loop::run_task(
+      here,
+      [](loop::Loop& home, loop::Loop& other, std::thread::id& id, int& out) -> loop::Task<void> {
+        std::function<loop::Task<int>()> work = [&id]() -> loop::Task<int> {
+          id = std::this_thread::get_id();
+          co_return 7;
+        };
+        out = co_await loop::run_on(home, other, std::move(work));
+      }(here, there, seen, value));
   CHECK(value == 7);
   CHECK(seen == thread.get_id());
   there.stop();

@@ -1,4 +1,4 @@
-#include "loop/http_server.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -9,10 +9,10 @@
 #include <optional>
 #include <thread>
 
-#include "loop/http_server_connection.h"
+#include "http/server_connection.h"
 #include "loop/tcp.h"
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their turn.
@@ -20,8 +20,8 @@ constexpr int accepts_per_turn = 32;  ///< Then others of the loop get their tur
 constexpr std::size_t ending_max = 64;
 constexpr Duration ending_pause = std::chrono::milliseconds(5);
 
-Result<TcpAddress> address_of(const std::string& host, std::uint16_t port) {
-  TcpAddress address;
+Result<loop::TcpAddress> address_of(const std::string& host, std::uint16_t port) {
+  loop::TcpAddress address;
   sockaddr_in v4{};
   if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
@@ -40,7 +40,7 @@ Result<TcpAddress> address_of(const std::string& host, std::uint16_t port) {
 }
 
 Result<Fd> listen_at(const std::string& host, std::uint16_t port) {
-  const TcpAddress address = TRY(address_of(host, port));
+  const loop::TcpAddress address = TRY(address_of(host, port));
   const std::string where = host + ":" + std::to_string(port);
   Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return fail(Errc::system, errno_text(where));
@@ -65,38 +65,38 @@ class LoopThread {
     loop_.stop();
     thread_.join();
   }
-  Loop& loop() { return loop_; }
+  loop::Loop& loop() { return loop_; }
 
  private:
-  Loop loop_;
-  asio::executor_work_guard<asio::io_context::executor_type> busy_;
+  loop::Loop loop_;
+  loop::asio::executor_work_guard<loop::asio::io_context::executor_type> busy_;
   std::thread thread_;
 };
 
 struct Serving {
-  Serving(Loop& on, Fd listener, std::shared_ptr<ServerShared> common)
+  Serving(loop::Loop& on, Fd listener, std::shared_ptr<ServerShared> common)
       : main(on),
         shared(std::move(common)),
         socket(std::move(listener)),
         watch(on, socket.get()),
         emptied(on) {}
 
-  Loop& main;
+  loop::Loop& main;
   std::shared_ptr<ServerShared> shared;
   Fd socket;
-  Watch watch;
-  Event emptied;  ///< A home lost its last connection while stopping.
+  loop::Watch watch;
+  loop::Event emptied;  ///< A home lost its last connection while stopping.
   std::vector<std::shared_ptr<ServerHome>> homes;
-  ConnectionQuota::Id next = 0;
+  loop::ConnectionQuota::Id next = 0;
   bool closed = false;
 };
 
-const std::shared_ptr<ServerHome>& home_of(const Serving& serving, ConnectionQuota::Id id) {
+const std::shared_ptr<ServerHome>& home_of(const Serving& serving, loop::ConnectionQuota::Id id) {
   return serving.homes[id % serving.homes.size()];
 }
 
 /// Any thread. Behind the connection's start in the queue of its loop.
-void end_connection(const Serving& serving, ConnectionQuota::Id id) {
+void end_connection(const Serving& serving, loop::ConnectionQuota::Id id) {
   const std::shared_ptr<ServerHome>& home = home_of(serving, id);
   home->loop.post([home, id] {
     const auto found = home->connections.find(id);
@@ -106,7 +106,7 @@ void end_connection(const Serving& serving, ConnectionQuota::Id id) {
 
 /// Each connection goes to the next loop, so that few connections are spread evenly (the kernel's
 /// SO_REUSEPORT spreads by hash: of 16 connections on 4 loops, one often gets 8).
-void hand_out(Serving& serving, ConnectionQuota::Id id, Fd socket, std::string peer) {
+void hand_out(Serving& serving, loop::ConnectionQuota::Id id, Fd socket, std::string peer) {
   std::shared_ptr<ServerHome> home = home_of(serving, id);
   ++serving.shared->connections;
   if (&home->loop == &serving.main) {
@@ -114,7 +114,7 @@ void hand_out(Serving& serving, ConnectionQuota::Id id, Fd socket, std::string p
     return;
   }
   const auto carried = std::make_shared<Fd>(std::move(socket));  // std::function wants copies.
-  Loop& loop = home->loop;
+  loop::Loop& loop = home->loop;
   loop.post([home, id, carried, peer = std::move(peer)]() mutable {
     ServerConnection::start(home, id, std::move(*carried), std::move(peer));
   });
@@ -122,12 +122,12 @@ void hand_out(Serving& serving, ConnectionQuota::Id id, Fd socket, std::string p
 
 /// False if there is nobody to accept for now.
 bool accept_one(Serving& serving) {
-  TcpAddress from;
-  Fd socket = tcp_accept(serving.socket, from);
+  loop::TcpAddress from;
+  Fd socket = loop::tcp_accept(serving.socket, from);
   if (!socket) return errno == EINTR || errno == ECONNABORTED;
-  const ConnectionQuota::Id id = serving.next++;
-  std::string peer = numeric(from);
-  ConnectionQuota::Verdict verdict;
+  const loop::ConnectionQuota::Id id = serving.next++;
+  std::string peer = loop::numeric(from);
+  loop::ConnectionQuota::Verdict verdict;
   {
     const std::lock_guard<std::mutex> lock(serving.shared->mutex);
     verdict = serving.shared->quota.accepted(id, peer);
@@ -137,8 +137,8 @@ bool accept_one(Serving& serving) {
   return true;
 }
 
-Task<void> accept_all(std::shared_ptr<Serving> serving) {
-  Timer pause(serving->main);
+loop::Task<void> accept_all(std::shared_ptr<Serving> serving) {
+  loop::Timer pause(serving->main);
   int in_a_row = 0;
   const std::size_t open_max = serving->shared->options.limits.all + ending_max;
   while (!serving->closed) {
@@ -175,7 +175,7 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
   }
 }
 
-Task<void> stop_all(std::shared_ptr<Serving> serving, TimePoint deadline) {
+loop::Task<void> stop_all(std::shared_ptr<Serving> serving, TimePoint deadline) {
   close_listener(*serving);
   end_connections(serving, false);
   bool in_time = true;
@@ -185,7 +185,7 @@ Task<void> stop_all(std::shared_ptr<Serving> serving, TimePoint deadline) {
   while (serving->shared->connections > 0) co_await serving->emptied.wait();
 }
 
-class ThreadedServer final : public HttpServer {
+class ThreadedServer final : public Server {
  public:
   ThreadedServer(std::shared_ptr<Serving> serving, std::vector<std::unique_ptr<LoopThread>> threads)
       : serving_(std::move(serving)), threads_(std::move(threads)) {}
@@ -195,9 +195,9 @@ class ThreadedServer final : public HttpServer {
     if (!serving_->closed) close_listener(*serving_);
   }
 
-  std::uint16_t port() const override { return port_of(own_address(serving_->socket)); }
+  std::uint16_t port() const override { return loop::port_of(loop::own_address(serving_->socket)); }
   std::size_t connections() const override { return serving_->shared->connections; }
-  Task<void> stop(TimePoint deadline) override { return stop_all(serving_, deadline); }
+  loop::Task<void> stop(TimePoint deadline) override { return stop_all(serving_, deadline); }
 
  private:
   std::shared_ptr<Serving> serving_;
@@ -206,7 +206,7 @@ class ThreadedServer final : public HttpServer {
 
 }  // namespace
 
-Task<Result<std::string>> read_whole(HttpExchange& exchange, std::size_t bytes_max) {
+loop::Task<Result<std::string>> read_whole(Exchange& exchange, std::size_t bytes_max) {
   std::string whole;
   while (true) {
     Result<std::string_view> piece = co_await exchange.read();
@@ -221,18 +221,17 @@ Task<Result<std::string>> read_whole(HttpExchange& exchange, std::size_t bytes_m
   }
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& main, Options options,
-                                                     HttpHandler handler) {
+Result<std::unique_ptr<Server>> Server::open(loop::Loop& main, Options options, Handler handler) {
   auto shared = std::make_shared<ServerShared>();
   if (!options.certificate_file.empty())
     shared->tls = TRY(https_server_context(options.certificate_file, options.key_file));
   Fd socket = TRY(listen_at(options.host, options.port));
   const int thread_count = options.threads;
-  shared->quota = ConnectionQuota(options.limits);
+  shared->quota = loop::ConnectionQuota(options.limits);
   shared->options = std::move(options);
   shared->handler = std::move(handler);
   auto serving = std::make_shared<Serving>(main, std::move(socket), shared);
-  shared->end = [weak = std::weak_ptr<Serving>(serving)](ConnectionQuota::Id id) {
+  shared->end = [weak = std::weak_ptr<Serving>(serving)](loop::ConnectionQuota::Id id) {
     if (const std::shared_ptr<Serving> whole = weak.lock()) end_connection(*whole, id);
   };
   std::vector<std::unique_ptr<LoopThread>> threads;
@@ -242,8 +241,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::open(Loop& main, Options options
   }
   if (threads.empty()) serving->homes.push_back(std::make_shared<ServerHome>(main, shared));
   main.spawn(accept_all(serving));
-  return std::unique_ptr<HttpServer>(
+  return std::unique_ptr<Server>(
       std::make_unique<ThreadedServer>(std::move(serving), std::move(threads)));
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,12 +1,11 @@
-#include "loop/http.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "http/client.h"
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 bool is_url_byte(char c) {
@@ -19,7 +18,7 @@ bool is_host_byte(char c) {
          c == '.' || c == '_';
 }
 
-Result<void> read_authority(std::string_view text, HttpOrigin& origin) {
+Result<void> read_authority(std::string_view text, Origin& origin) {
   const bool bracketed = text.starts_with('[');
   const std::size_t host_end = bracketed ? text.find(']') : text.find(':');
   if (bracketed && host_end == std::string_view::npos)
@@ -44,14 +43,14 @@ Result<void> read_authority(std::string_view text, HttpOrigin& origin) {
 
 }  // namespace
 
-std::string HttpOrigin::authority() const {
+std::string Origin::authority() const {
   std::string text = host.find(':') == std::string::npos ? host : "[" + host + "]";
   if (port != (tls ? 443 : 80)) text += ":" + std::to_string(port);
   return text;
 }
 
-Result<HttpUrl> parse_http_url(std::string_view text) {
-  HttpUrl url;
+Result<Url> parse_url(std::string_view text) {
+  Url url;
   if (text.starts_with("https://"))
     url.origin = {.tls = true, .host = "", .port = 443};
   else if (text.starts_with("http://"))
@@ -70,7 +69,7 @@ Result<HttpUrl> parse_http_url(std::string_view text) {
   return url;
 }
 
-std::string HttpHead::value(std::string_view name) const {
+std::string Head::value(std::string_view name) const {
   for (const auto& [key, value] : headers)
     if (same_letters(key, name)) return value;
   return "";
@@ -92,4 +91,4 @@ std::string find_ca_roots(const Env& env) {
   return "";
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 
-namespace muster::loop {
+namespace muster::http {
 
 /// Whether a client that trusts `roots` (certificates in PEM) takes a server's certificate, a PEM
 /// chain, for `host` (a name or a numeric address) today. Error: `system` for what cannot be read
@@ -12,4 +12,4 @@ namespace muster::loop {
 Result<void> check_certificate(const std::string& certificate_file, const std::string& key_file,
                                const std::string& roots, const std::string& host);
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,4 +1,4 @@
-#include "loop/certificate.h"
+#include "http/certificate.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -6,10 +6,10 @@
 
 #include <memory>
 
-#include "loop/http_server_wire.h"
-#include "loop/http_tls.h"
+#include "http/client_tls.h"
+#include "http/server_wire.h"
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 using Store = std::unique_ptr<X509_STORE, void (*)(X509_STORE*)>;
@@ -32,7 +32,7 @@ Store store_of(const std::string& roots) {
 
 Result<void> check_certificate(const std::string& certificate_file, const std::string& key_file,
                                const std::string& roots, const std::string& host) {
-  const SslContext server = TRY(https_server_context(certificate_file, key_file));
+  const loop::SslContext server = TRY(https_server_context(certificate_file, key_file));
   const Store store = store_of(roots);
   STACK_OF(X509)* chain = nullptr;
   SSL_CTX_get0_chain_certs(server.get(), &chain);
@@ -50,4 +50,4 @@ Result<void> check_certificate(const std::string& certificate_file, const std::s
   return fail(Errc::denied, X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())));
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

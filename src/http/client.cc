@@ -1,3 +1,5 @@
+#include "http/client.h"
+
 #include <unistd.h>
 
 #include <boost/beast/http/buffer_body.hpp>
@@ -5,19 +7,18 @@
 #include <cerrno>
 #include <map>
 
-#include "loop/http.h"
-#include "loop/http_connection.h"
+#include "http/client_connection.h"
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast = boost::beast::http;
 
 constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::size_t idle_connections_max = 8;
 constexpr int interim_heads_max = 8;
 
-using Parser = http::response_parser<http::buffer_body>;
+using Parser = beast::response_parser<beast::buffer_body>;
 
 bool has_control(std::string_view text) {
   for (const char c : text)
@@ -25,7 +26,7 @@ bool has_control(std::string_view text) {
   return false;
 }
 
-Result<std::string> head_text(const HttpOrigin& origin, const HttpRequest& request) {
+Result<std::string> head_text(const Origin& origin, const Request& request) {
   const bool with_body = request.file.fd >= 0 || !request.body.empty() || request.method == "PUT" ||
                          request.method == "POST";
   const std::uint64_t length = request.file.fd >= 0 ? request.file.bytes : request.body.size();
@@ -42,8 +43,8 @@ Result<std::string> head_text(const HttpOrigin& origin, const HttpRequest& reque
   return text + "\r\n";
 }
 
-HttpHead head_of(const Parser& parser) {
-  HttpHead head;
+Head head_of(const Parser& parser) {
+  Head head;
   head.status = static_cast<int>(parser.get().result_int());
   for (const auto& field : parser.get().base())
     head.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
@@ -53,29 +54,29 @@ HttpHead head_of(const Parser& parser) {
 /// Reads one response off a connection.
 class Response {
  public:
-  Response(HttpConnection& connection, const HttpClient::Options& options, TimePoint deadline)
+  Response(ClientConnection& connection, const Client::Options& options, TimePoint deadline)
       : connection_(connection), options_(options), deadline_(deadline) {}
 
-  Task<Result<void>> read(bool without_body, const HttpOnBody& on_body);
-  const HttpHead& head() const { return head_; }
+  loop::Task<Result<void>> read(bool without_body, const OnBody& on_body);
+  const Head& head() const { return head_; }
   bool started() const { return started_; }
   bool keep_alive() const { return keep_alive_; }
 
  private:
-  Task<Result<void>> read_head(Parser& parser);
-  Task<Result<void>> read_body(Parser& parser, const HttpOnBody& on_body);
-  Task<Result<void>> more(Parser& parser);
+  loop::Task<Result<void>> read_head(Parser& parser);
+  loop::Task<Result<void>> read_body(Parser& parser, const OnBody& on_body);
+  loop::Task<Result<void>> more(Parser& parser);
 
-  HttpConnection& connection_;
-  const HttpClient::Options& options_;
+  ClientConnection& connection_;
+  const Client::Options& options_;
   TimePoint deadline_;
-  HttpHead head_;
+  Head head_;
   bool started_ = false;  ///< Anything came at all.
   bool keep_alive_ = false;
 };
 
 /// Waits for bytes; the stream's end is told to the parser, which may take it for the body's.
-Task<Result<void>> Response::more(Parser& parser) {
+loop::Task<Result<void>> Response::more(Parser& parser) {
   Result<bool> filled = co_await connection_.fill(options_.idle_max, deadline_);
   if (!filled) co_return filled.error();
   if (*filled) {
@@ -91,7 +92,7 @@ Task<Result<void>> Response::more(Parser& parser) {
   co_return Result<void>();
 }
 
-Task<Result<void>> Response::read_head(Parser& parser) {
+loop::Task<Result<void>> Response::read_head(Parser& parser) {
   boost::system::error_code error;
   while (!parser.is_header_done()) {
     const std::string_view unread = connection_.unread();
@@ -101,7 +102,7 @@ Task<Result<void>> Response::read_head(Parser& parser) {
       taken = parser.put(boost::asio::buffer(unread.data(), unread.size()), error);
     connection_.take(taken);
     if (parser.is_header_done()) break;
-    if (error && error != http::error::need_more)
+    if (error && error != beast::error::need_more)
       co_return fail(Errc::protocol, "no HTTP answer: " + error.message());
     if (unread.size() - taken > options_.head_bytes_max)
       co_return fail(Errc::protocol, "no HTTP answer: the head is too long");
@@ -112,12 +113,12 @@ Task<Result<void>> Response::read_head(Parser& parser) {
   co_return Result<void>();
 }
 
-Task<Result<void>> Response::read_body(Parser& parser, const HttpOnBody& on_body) {
+loop::Task<Result<void>> Response::read_body(Parser& parser, const OnBody& on_body) {
   std::vector<char> piece(piece_bytes);
   while (!parser.is_done()) {
     const std::string_view unread = connection_.unread();
-    boost::system::error_code error = http::error::need_more;
-    http::buffer_body::value_type& body = parser.get().body();
+    boost::system::error_code error = beast::error::need_more;
+    beast::buffer_body::value_type& body = parser.get().body();
     body.data = piece.data();
     body.size = piece.size();
     body.more = true;
@@ -131,16 +132,16 @@ Task<Result<void>> Response::read_body(Parser& parser, const HttpOnBody& on_body
       Result<void> taken = on_body(head_, std::string_view(piece.data(), got));
       if (!taken) co_return taken.error();
     }
-    if (error && error != http::error::need_more && error != http::error::need_buffer)
+    if (error && error != beast::error::need_more && error != beast::error::need_buffer)
       co_return fail(Errc::protocol, "a broken HTTP body: " + error.message());
-    if (parser.is_done() || error != http::error::need_more) continue;  // There may be more.
+    if (parser.is_done() || error != beast::error::need_more) continue;  // There may be more.
     Result<void> filled = co_await more(parser);
     if (!filled) co_return filled.error();
   }
   co_return Result<void>();
 }
 
-Task<Result<void>> Response::read(bool without_body, const HttpOnBody& on_body) {
+loop::Task<Result<void>> Response::read(bool without_body, const OnBody& on_body) {
   for (int heads = 0; heads < interim_heads_max; ++heads) {
     Parser parser;
     parser.header_limit(static_cast<std::uint32_t>(options_.head_bytes_max));
@@ -158,8 +159,8 @@ Task<Result<void>> Response::read(bool without_body, const HttpOnBody& on_body) 
   co_return fail(Errc::protocol, "no HTTP answer: only interim ones");
 }
 
-Task<Result<bool>> send_file(HttpConnection& connection, HttpFilePart part, Duration idle_max,
-                             TimePoint deadline) {
+loop::Task<Result<bool>> send_file(ClientConnection& connection, FilePart part, Duration idle_max,
+                                   TimePoint deadline) {
   std::string piece(piece_bytes, '\0');
   while (part.bytes > 0) {
     const std::size_t wanted = std::min<std::uint64_t>(part.bytes, piece.size());
@@ -177,8 +178,8 @@ Task<Result<bool>> send_file(HttpConnection& connection, HttpFilePart part, Dura
   co_return true;
 }
 
-Task<Result<bool>> send_all(HttpConnection& connection, const std::string& head,
-                            const HttpRequest& request, Duration idle_max) {
+loop::Task<Result<bool>> send_all(ClientConnection& connection, const std::string& head,
+                                  const Request& request, Duration idle_max) {
   Result<bool> sent = co_await connection.send(head, idle_max, request.deadline);
   if (!sent || !*sent) co_return sent;
   if (request.file.fd >= 0)
@@ -190,20 +191,21 @@ Task<Result<bool>> send_all(HttpConnection& connection, const std::string& head,
 
 }  // namespace
 
-struct HttpClient::State {
-  State(Loop& on, Options with) : loop(on), options(std::move(with)), context(nullptr, nullptr) {}
+struct Client::State {
+  State(loop::Loop& on, Options with)
+      : loop(on), options(std::move(with)), context(nullptr, nullptr) {}
 
   /// A kept connection that is still quiet, or null.
-  std::unique_ptr<HttpConnection> kept(const HttpOrigin& origin) {
+  std::unique_ptr<ClientConnection> kept(const Origin& origin) {
     while (true) {
       const auto at = idle.find(origin);
       if (at == idle.end()) return nullptr;
-      std::unique_ptr<HttpConnection> connection = std::move(at->second);
+      std::unique_ptr<ClientConnection> connection = std::move(at->second);
       idle.erase(at);
       if (connection->quiet()) return connection;
     }
   }
-  void keep(const HttpOrigin& origin, std::unique_ptr<HttpConnection> connection) {
+  void keep(const Origin& origin, std::unique_ptr<ClientConnection> connection) {
     if (idle.size() < idle_connections_max) idle.emplace(origin, std::move(connection));
   }
   Result<void> prepare_tls() {
@@ -212,32 +214,31 @@ struct HttpClient::State {
     return {};
   }
 
-  Loop& loop;
+  loop::Loop& loop;
   Options options;
-  SslContext context;  ///< Before `idle`, whose connections need it.
-  std::multimap<HttpOrigin, std::unique_ptr<HttpConnection>> idle;
+  loop::SslContext context;  ///< Before `idle`, whose connections need it.
+  std::multimap<Origin, std::unique_ptr<ClientConnection>> idle;
 };
 
-HttpClient::HttpClient(Loop& loop, Options options)
+Client::Client(loop::Loop& loop, Options options)
     : state_(std::make_shared<State>(loop, std::move(options))) {}
 
-HttpClient::~HttpClient() = default;
+Client::~Client() = default;
 
-Task<Result<HttpHead>> HttpClient::exchange(HttpOrigin origin, HttpRequest request,
-                                            HttpOnBody on_body) {
+loop::Task<Result<Head>> Client::exchange(Origin origin, Request request, OnBody on_body) {
   const std::shared_ptr<State> state = state_;
   const Options& options = state->options;
   Result<std::string> head = head_text(origin, request);
   if (!head) co_return head.error();
   while (true) {
-    std::unique_ptr<HttpConnection> connection = state->kept(origin);
+    std::unique_ptr<ClientConnection> connection = state->kept(origin);
     const bool reused = connection != nullptr;
     if (!reused) {
       Result<void> prepared = origin.tls ? state->prepare_tls() : Result<void>();
       if (!prepared) co_return prepared.error();
       const TimePoint until = std::min(Clock::now() + options.connect_max, request.deadline);
-      Result<std::unique_ptr<HttpConnection>> opened =
-          co_await HttpConnection::open(state->loop, origin, state->context.get(), until);
+      Result<std::unique_ptr<ClientConnection>> opened =
+          co_await ClientConnection::open(state->loop, origin, state->context.get(), until);
       if (!opened) co_return opened.error();
       connection = std::move(*opened);
     }
@@ -258,4 +259,4 @@ Task<Result<HttpHead>> HttpClient::exchange(HttpOrigin origin, HttpRequest reque
   }
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

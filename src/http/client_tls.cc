@@ -1,4 +1,4 @@
-#include "loop/http_tls.h"
+#include "http/client_tls.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 bool is_folder(const std::string& path) {
@@ -23,14 +23,14 @@ bool is_numeric(const std::string& host) {
          ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
-Result<SslContext> https_context(const std::string& ca_roots) {
+Result<loop::SslContext> https_context(const std::string& ca_roots) {
   if (ca_roots.empty())
     return fail(Errc::system,
                 "no CA roots on this machine: install ca-certificates, or name a PEM file in "
                 "AWS_CA_BUNDLE");
   ERR_clear_error();
-  SslContext context = make_ssl_context(TLS_client_method(), TLS1_2_VERSION);
-  if (!context) return fail(Errc::system, "TLS: " + ssl_reason());
+  loop::SslContext context = loop::make_ssl_context(TLS_client_method(), TLS1_2_VERSION);
+  if (!context) return fail(Errc::system, "TLS: " + loop::ssl_reason());
   const bool folder = is_folder(ca_roots);
   const int loaded = folder ? SSL_CTX_load_verify_dir(context.get(), ca_roots.c_str())
                             : SSL_CTX_load_verify_file(context.get(), ca_roots.c_str());
@@ -40,7 +40,7 @@ Result<SslContext> https_context(const std::string& ca_roots) {
   return context;
 }
 
-HttpsWire::HttpsWire(SSL_CTX* context, int socket, const std::string& host)
+ClientTls::ClientTls(SSL_CTX* context, int socket, const std::string& host)
     : socket_(socket), ssl_(SSL_new(context), SSL_free) {
   CHECK_THAT(ssl_, "SSL_new: out of memory");
   SSL* ssl = ssl_.get();
@@ -55,10 +55,10 @@ HttpsWire::HttpsWire(SSL_CTX* context, int socket, const std::string& host)
             SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                      const_cast<char*>(host.c_str())) == 1;
   }
-  CHECK_THAT(named, "a host that no certificate can name");  // parse_http_url lets none pass.
+  CHECK_THAT(named, "a host that no certificate can name");  // parse_url lets none pass.
 }
 
-Wire::Attempt HttpsWire::handshake() {
+loop::Wire::Attempt ClientTls::handshake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) return {};
@@ -72,11 +72,11 @@ Wire::Attempt HttpsWire::handshake() {
     attempt.error = fail(Errc::denied, std::string("its certificate is not trusted: ") +
                                            X509_verify_cert_error_string(verified));
   else
-    attempt.error = fail(Errc::protocol, "TLS: " + ssl_reason());
+    attempt.error = fail(Errc::protocol, "TLS: " + loop::ssl_reason());
   return attempt;
 }
 
-Wire::Attempt HttpsWire::read(char* into, std::size_t bytes_max, std::vector<Fd>&) {
+loop::Wire::Attempt ClientTls::read(char* into, std::size_t bytes_max, std::vector<Fd>&) {
   ERR_clear_error();
   std::size_t count = 0;
   const int result = SSL_read_ex(ssl_.get(), into, bytes_max, &count);
@@ -86,11 +86,11 @@ Wire::Attempt HttpsWire::read(char* into, std::size_t bytes_max, std::vector<Fd>
   if (attempt.kind == Kind::end && SSL_get_error(ssl_.get(), result) != SSL_ERROR_ZERO_RETURN)
     return {.kind = Kind::failed, .error = fail(Errc::closed, "the connection was cut")};
   if (attempt.kind == Kind::failed && attempt.error.text.empty())
-    attempt.error = fail(Errc::protocol, "TLS: " + ssl_reason());
+    attempt.error = fail(Errc::protocol, "TLS: " + loop::ssl_reason());
   return attempt;
 }
 
-Wire::Attempt HttpsWire::write(std::string_view bytes, std::vector<Fd>&) {
+loop::Wire::Attempt ClientTls::write(std::string_view bytes, std::vector<Fd>&) {
   ERR_clear_error();
   std::size_t count = 0;
   const int result = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &count);
@@ -100,13 +100,13 @@ Wire::Attempt HttpsWire::write(std::string_view bytes, std::vector<Fd>&) {
     return {.kind = Kind::failed,
             .error = fail(Errc::closed, "the other side closed the connection")};
   if (attempt.kind == Kind::failed && attempt.error.text.empty())
-    attempt.error = fail(Errc::protocol, "TLS: " + ssl_reason());
+    attempt.error = fail(Errc::protocol, "TLS: " + loop::ssl_reason());
   return attempt;
 }
 
-void HttpsWire::goodbye() {
+void ClientTls::goodbye() {
   ERR_clear_error();
   SSL_shutdown(ssl_.get());
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,4 +1,4 @@
-#include "loop/http_connection.h"
+#include "http/client_connection.h"
 
 #include <sys/socket.h>
 
@@ -7,13 +7,13 @@
 
 #include "loop/tcp.h"
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 constexpr std::size_t read_bytes = 64u << 10;
 constexpr std::size_t turn_bytes = 1u << 20;  ///< Then others of the loop get their turn.
 
-class PlainWire final : public Wire {
+class PlainWire final : public loop::Wire {
  public:
   explicit PlainWire(int socket) : socket_(socket) {}
 
@@ -35,14 +35,14 @@ class PlainWire final : public Wire {
   int socket_;
 };
 
-Task<Result<void>> shake(Loop& loop, HttpsWire& wire, int socket, TimePoint deadline) {
+loop::Task<Result<void>> shake(loop::Loop& loop, ClientTls& wire, int socket, TimePoint deadline) {
   while (true) {
-    Wire::Attempt attempt = wire.handshake();
-    if (attempt.kind == Wire::Kind::done) co_return Result<void>();
-    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
-    TimedWatch watch(loop, socket, deadline);
+    loop::Wire::Attempt attempt = wire.handshake();
+    if (attempt.kind == loop::Wire::Kind::done) co_return Result<void>();
+    if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
+    loop::TimedWatch watch(loop, socket, deadline);
     bool ready = false;
-    if (attempt.kind == Wire::Kind::want_write)
+    if (attempt.kind == loop::Wire::Kind::want_write)
       ready = co_await watch.writable();
     else
       ready = co_await watch.readable();
@@ -59,45 +59,46 @@ std::string text_of(Duration duration) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(Loop& loop, Fd socket, std::unique_ptr<Wire> wire)
+ClientConnection::ClientConnection(loop::Loop& loop, Fd socket, std::unique_ptr<loop::Wire> wire)
     : loop_(loop), socket_(std::move(socket)), wire_(std::move(wire)) {}
 
-Task<Result<std::unique_ptr<HttpConnection>>> HttpConnection::open(Loop& loop, HttpOrigin origin,
-                                                                   SSL_CTX* context,
-                                                                   TimePoint deadline) {
-  Result<std::vector<TcpAddress>> addresses =
-      co_await resolve(loop, origin.host, origin.port, deadline);
+loop::Task<Result<std::unique_ptr<ClientConnection>>> ClientConnection::open(loop::Loop& loop,
+                                                                             Origin origin,
+                                                                             SSL_CTX* context,
+                                                                             TimePoint deadline) {
+  Result<std::vector<loop::TcpAddress>> addresses =
+      co_await loop::resolve(loop, origin.host, origin.port, deadline);
   if (!addresses) co_return addresses.error();
   Error last = fail(Errc::not_found, origin.host + ": no address");
   for (std::size_t i = 0; i < addresses->size(); ++i) {
-    const TcpAddress address = (*addresses)[i];
+    const loop::TcpAddress address = (*addresses)[i];
     const TimePoint now = Clock::now();  // A silent address leaves time for those after it.
     const auto left = static_cast<Duration::rep>(addresses->size() - i);
-    Result<Fd> socket = co_await tcp_connect(loop, address, now + (deadline - now) / left);
+    Result<Fd> socket = co_await loop::tcp_connect(loop, address, now + (deadline - now) / left);
     if (!socket) {
       last = socket.error().in(origin.authority());
       continue;
     }
     if (!origin.tls) {
       const int number = socket->get();
-      co_return std::make_unique<HttpConnection>(loop, std::move(*socket),
-                                                 std::make_unique<PlainWire>(number));
+      co_return std::make_unique<ClientConnection>(loop, std::move(*socket),
+                                                   std::make_unique<PlainWire>(number));
     }
-    auto wire = std::make_unique<HttpsWire>(context, socket->get(), origin.host);
+    auto wire = std::make_unique<ClientTls>(context, socket->get(), origin.host);
     Result<void> shaken = co_await shake(loop, *wire, socket->get(), deadline);
     if (!shaken) co_return shaken.error().in(origin.authority());
-    co_return std::make_unique<HttpConnection>(loop, std::move(*socket), std::move(wire));
+    co_return std::make_unique<ClientConnection>(loop, std::move(*socket), std::move(wire));
   }
   co_return last;
 }
 
-Task<HttpConnection::Wait> HttpConnection::wait(Wire::Kind kind, Duration idle_max,
-                                                TimePoint deadline) {
+loop::Task<ClientConnection::Wait> ClientConnection::wait(loop::Wire::Kind kind, Duration idle_max,
+                                                          TimePoint deadline) {
   since_turn_ = 0;
   const TimePoint idle_at = Clock::now() + idle_max;
-  TimedWatch watch(loop_, socket_.get(), std::min(idle_at, deadline));
+  loop::TimedWatch watch(loop_, socket_.get(), std::min(idle_at, deadline));
   bool ready = false;
-  if (kind == Wire::Kind::want_write)
+  if (kind == loop::Wire::Kind::want_write)
     ready = co_await watch.writable();
   else
     ready = co_await watch.readable();
@@ -105,7 +106,7 @@ Task<HttpConnection::Wait> HttpConnection::wait(Wire::Kind kind, Duration idle_m
   co_return idle_at < deadline ? Wait::idle : Wait::deadline;
 }
 
-Wire::Attempt HttpConnection::read_some() {
+loop::Wire::Attempt ClientConnection::read_some() {
   if (taken_ > 0) {
     inbox_.erase(0, taken_);
     taken_ = 0;
@@ -113,34 +114,35 @@ Wire::Attempt HttpConnection::read_some() {
   const std::size_t before = inbox_.size();
   inbox_.resize(before + read_bytes);
   std::vector<Fd> none;
-  Wire::Attempt attempt = wire_->read(inbox_.data() + before, read_bytes, none);
-  inbox_.resize(before + (attempt.kind == Wire::Kind::done ? attempt.bytes : 0));
+  loop::Wire::Attempt attempt = wire_->read(inbox_.data() + before, read_bytes, none);
+  inbox_.resize(before + (attempt.kind == loop::Wire::Kind::done ? attempt.bytes : 0));
   since_turn_ += attempt.bytes;
   return attempt;
 }
 
-bool HttpConnection::quiet() {
-  return unread().empty() && read_some().kind == Wire::Kind::want_read;
+bool ClientConnection::quiet() {
+  return unread().empty() && read_some().kind == loop::Wire::Kind::want_read;
 }
 
-Task<Result<bool>> HttpConnection::send(std::string_view bytes, Duration idle_max,
-                                        TimePoint deadline) {
+loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration idle_max,
+                                                TimePoint deadline) {
   while (!bytes.empty()) {
     // An answer before all was sent is a refusal: the rest is not wanted.
-    const Wire::Attempt early = read_some();
-    if (early.kind == Wire::Kind::done || early.kind == Wire::Kind::end) co_return false;
-    if (early.kind == Wire::Kind::failed) co_return early.error;
+    const loop::Wire::Attempt early = read_some();
+    if (early.kind == loop::Wire::Kind::done || early.kind == loop::Wire::Kind::end)
+      co_return false;
+    if (early.kind == loop::Wire::Kind::failed) co_return early.error;
     std::vector<Fd> none;
-    const Wire::Attempt attempt = wire_->write(bytes, none);
-    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
+    const loop::Wire::Attempt attempt = wire_->write(bytes, none);
+    if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     bytes.remove_prefix(attempt.bytes);
     since_turn_ += attempt.bytes;
     if (since_turn_ >= turn_bytes) {
-      Timer turn(loop_);
+      loop::Timer turn(loop_);
       co_await turn.after(Duration(0));
       since_turn_ = 0;
     }
-    if (attempt.kind == Wire::Kind::done) continue;
+    if (attempt.kind == loop::Wire::Kind::done) continue;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
       co_return fail(Errc::timeout, "the server took nothing for " + text_of(idle_max));
@@ -149,17 +151,17 @@ Task<Result<bool>> HttpConnection::send(std::string_view bytes, Duration idle_ma
   co_return true;
 }
 
-Task<Result<bool>> HttpConnection::fill(Duration idle_max, TimePoint deadline) {
+loop::Task<Result<bool>> ClientConnection::fill(Duration idle_max, TimePoint deadline) {
   while (true) {
     if (since_turn_ >= turn_bytes) {
-      Timer turn(loop_);
+      loop::Timer turn(loop_);
       co_await turn.after(Duration(0));
       since_turn_ = 0;
     }
-    const Wire::Attempt attempt = read_some();
-    if (attempt.kind == Wire::Kind::done) co_return true;
-    if (attempt.kind == Wire::Kind::end) co_return false;
-    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
+    const loop::Wire::Attempt attempt = read_some();
+    if (attempt.kind == loop::Wire::Kind::done) co_return true;
+    if (attempt.kind == loop::Wire::Kind::end) co_return false;
+    if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     const Wait waited = co_await wait(attempt.kind, idle_max, deadline);
     if (waited == Wait::idle)
       co_return fail(Errc::timeout, "the server sent nothing for " + text_of(idle_max));
@@ -167,4 +169,4 @@ Task<Result<bool>> HttpConnection::fill(Duration idle_max, TimePoint deadline) {
   }
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

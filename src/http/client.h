@@ -12,56 +12,56 @@
 #include "base/fd.h"
 #include "loop/loop.h"
 
-namespace muster::loop {
+namespace muster::http {
 
 /// Whom to call.
-struct HttpOrigin {
+struct Origin {
   bool tls = true;
   std::string host;  ///< A name or a numeric address; IPv6 without brackets.
   std::uint16_t port = 443;
 
-  bool operator==(const HttpOrigin&) const = default;
-  auto operator<=>(const HttpOrigin&) const = default;
+  bool operator==(const Origin&) const = default;
+  auto operator<=>(const Origin&) const = default;
   /// As it stands in the Host header: "name", "name:8080", "[::1]:8080".
   std::string authority() const;
 };
 
-struct HttpUrl {
-  HttpOrigin origin;
+struct Url {
+  Origin origin;
   std::string target;  ///< Path and query as they stand; begins with "/".
 };
 /// "http://host:port/path?query". Error: `invalid_input`: no http(s) URL, or with a user, a
 /// fragment, or a character that no URL holds. The text does not repeat the URL: it may hold a
 /// secret.
-Result<HttpUrl> parse_http_url(std::string_view text);
+Result<Url> parse_url(std::string_view text);
 
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+using Headers = std::vector<std::pair<std::string, std::string>>;
 
 /// A range of an open file that is sent as a body.
-struct HttpFilePart {
+struct FilePart {
   int fd = -1;  ///< Stays the caller's, and open until the exchange ends.
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
 
-struct HttpRequest {
+struct Request {
   std::string method = "GET";
   std::string target = "/";  ///< Percent-encoded already; goes out as it is.
-  HttpHeaders headers{};     ///< Without Host, Content-Length and Connection.
+  Headers headers{};         ///< Without Host, Content-Length and Connection.
   std::string body{};
-  HttpFilePart file{};                    ///< In place of `body`, if its `fd` is one.
+  FilePart file{};                        ///< In place of `body`, if its `fd` is one.
   TimePoint deadline = TimePoint::max();  ///< For the whole exchange.
 };
 
-struct HttpHead {
+struct Head {
   int status = 0;
-  HttpHeaders headers;
+  Headers headers;
   /// Empty if there is none; names compare without regard to case.
   std::string value(std::string_view name) const;
 };
 
 /// Gets the body piece by piece, at most 64 KiB at a time. An Error ends the exchange with it.
-using HttpOnBody = std::function<Result<void>(const HttpHead& head, std::string_view bytes)>;
+using OnBody = std::function<Result<void>(const Head& head, std::string_view bytes)>;
 
 /// The CA roots to trust: the file or folder that AWS_CA_BUNDLE or SSL_CERT_FILE of `env` names,
 /// else where Debian, RHEL, SUSE or Alpine keep them. Empty if there is none of these.
@@ -69,7 +69,7 @@ std::string find_ca_roots(const Env& env);
 
 /// An HTTP/1.1 client. Exchanges run side by side, each on a connection of its own; a connection
 /// that could be kept is used again.
-class HttpClient {
+class Client {
  public:
   struct Options {
     Duration connect_max = std::chrono::seconds(10);  ///< Name, TCP and TLS together.
@@ -77,21 +77,21 @@ class HttpClient {
     std::size_t head_bytes_max = 64u << 10;
     std::string ca_roots{};  ///< File or folder (find_ca_roots); read at the first https call.
   };
-  HttpClient(Loop& loop, Options options);
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
-  ~HttpClient();
+  Client(loop::Loop& loop, Options options);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();
 
   /// Sends the request and reads the response to its end; any status is a success. Goes on if the
   /// client is destroyed meanwhile. Errors: `invalid_input` (a header with a line break, a file
   /// shorter than said), `not_found` (the host's name), `system` (refused, reset, CA roots),
   /// `denied` (the certificate), `timeout`, `closed` (ended too early), `protocol` (no HTTP/1.1, a
   /// head beyond the limit), and whatever `on_body` returned.
-  Task<Result<HttpHead>> exchange(HttpOrigin origin, HttpRequest request, HttpOnBody on_body);
+  loop::Task<Result<Head>> exchange(Origin origin, Request request, OnBody on_body);
 
  private:
   struct State;
   std::shared_ptr<State> state_;
 };
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,4 +1,4 @@
-#include "loop/http_server_parse.h"
+#include "http/server_parse.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 constexpr std::size_t headers_max = 256;
@@ -145,7 +145,7 @@ const char* read_headers(std::string_view lines, ParsedHead& head, int& status) 
 
 }  // namespace
 
-std::optional<std::string_view> HttpIncoming::value(std::string_view name) const {
+std::optional<std::string_view> Incoming::value(std::string_view name) const {
   for (const auto& [key, text] : headers)
     if (same_letters(key, name)) return text;
   return std::nullopt;
@@ -251,4 +251,4 @@ std::string_view reason_of(int status) {
   return "Status";
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

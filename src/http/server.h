@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "http/client.h"
 #include "loop/connection_quota.h"
-#include "loop/http.h"
 
-namespace muster::loop {
+namespace muster::http {
 
 /// The head of a request that came. Its texts live as long as the exchange.
-struct HttpIncoming {
+struct Incoming {
   std::string_view method;
   std::string_view target;  ///< As it came: path and query, percent-encoded; begins with "/".
   /// In the order they came, names as they came, values trimmed.
@@ -31,9 +31,9 @@ struct HttpIncoming {
 };
 
 /// What is answered. Content-Length, Date and Connection are added; give none of them.
-struct HttpReply {
+struct Reply {
   int status = 200;
-  HttpHeaders headers{};
+  Headers headers{};
   std::string body{};
   Fd file{};  ///< If one, its bytes are the body (sent by sendfile where there is no TLS).
   std::uint64_t file_offset = 0;
@@ -41,27 +41,27 @@ struct HttpReply {
   bool close = false;  ///< End the connection after it.
 };
 
-/// One request and its answer. Belongs to the loop that calls the handler; see HttpServer.
-class HttpExchange {
+/// One request and its answer. Belongs to the loop that calls the handler; see Server.
+class Exchange {
  public:
-  virtual ~HttpExchange() = default;
+  virtual ~Exchange() = default;
 
-  virtual const HttpIncoming& request() const = 0;
+  virtual const Incoming& request() const = 0;
   /// The connection's loop, which runs the handler.
-  virtual Loop& loop() = 0;
+  virtual loop::Loop& loop() = 0;
   /// The next bytes of the body, at most 1 MiB; empty at its end. Valid until the next call. The
   /// first call sends "100 Continue" if the client waits for it. Errors: `closed` (the client
   /// went, or the server stops), `timeout` (nothing came for idle_max), `protocol` (bad chunks).
-  virtual Task<Result<std::string_view>> read() = 0;
+  virtual loop::Task<Result<std::string_view>> read() = 0;
   /// Answers; once, and not together with start(). To HEAD the body stays unsent, its length is
   /// told. What is left of the request's body is passed over, or the connection ends. An error
   /// (`closed`, `timeout`, `system`) ends the connection by itself: a handler may drop it.
-  virtual Task<Result<void>> reply(HttpReply reply) = 0;
+  virtual loop::Task<Result<void>> reply(Reply reply) = 0;
   /// Answers with a body whose length is not known yet: `head` without body, then write() as
   /// often as needed; its end is the handler's return. finish_broken() in between cuts the
   /// connection, so that the client sees that something is missing.
-  virtual Task<Result<void>> start(HttpReply head) = 0;
-  virtual Task<Result<void>> write(std::string_view bytes) = 0;
+  virtual loop::Task<Result<void>> start(Reply head) = 0;
+  virtual loop::Task<Result<void>> write(std::string_view bytes) = 0;
   virtual void finish_broken() = 0;
   /// True once reply() or start() was called.
   virtual bool answered() const = 0;
@@ -76,11 +76,11 @@ class HttpExchange {
 
 /// Reads the rest of the body. Errors: as read(), `invalid_input` beyond `bytes_max`, `denied` if
 /// strangers' bodies take too much memory together.
-Task<Result<std::string>> read_whole(HttpExchange& exchange, std::size_t bytes_max);
+loop::Task<Result<std::string>> read_whole(Exchange& exchange, std::size_t bytes_max);
 
 /// Answers a request: co_returns when the answer is on its way. One that returns without an answer
 /// has answered 500. May not be destroyed while an exchange is under way.
-using HttpHandler = std::function<Task<void>(HttpExchange& exchange)>;
+using Handler = std::function<loop::Task<void>(Exchange& exchange)>;
 
 /// An HTTP/1.1 server: keep-alive, pipelined requests one by one, chunked bodies both ways.
 ///
@@ -90,7 +90,7 @@ using HttpHandler = std::function<Task<void>(HttpExchange& exchange)>;
 /// share must be safe for threads. What belongs to `main` (jobs, SQLite's door, timers of others)
 /// is reached by run_on(main, ...) of loop/other_loop.h only. With `threads` = 0 all is on `main`,
 /// and no handler may block. open(), stop() and the destructor belong to main's thread.
-class HttpServer {
+class Server {
  public:
   struct Options {
     std::string host = "127.0.0.1";  ///< Numeric; "0.0.0.0" and "::" mean all addresses.
@@ -103,21 +103,21 @@ class HttpServer {
     std::uint64_t body_bytes_a_second_min = 16u << 10;
     Duration keep_alive_max = std::chrono::seconds(75);  ///< Between requests.
     Duration head_max = std::chrono::seconds(20);        ///< From its first byte to its last.
-    ConnectionQuota::Limits limits{};                    ///< Of connections open at the same time.
+    loop::ConnectionQuota::Limits limits{};              ///< Of connections open at the same time.
     std::string certificate_file{};                      ///< PEM chain; with it: TLS 1.2 or newer.
     std::string key_file{};                              ///< PEM.
   };
   /// Errors: `system` ("127.0.0.1:7700: Address already in use", certificate or key unreadable or
   /// not of one pair), `invalid_input` (host not numeric).
-  static Result<std::unique_ptr<HttpServer>> open(Loop& main, Options options, HttpHandler handler);
-  virtual ~HttpServer() = default;
+  static Result<std::unique_ptr<Server>> open(loop::Loop& main, Options options, Handler handler);
+  virtual ~Server() = default;
 
   virtual std::uint16_t port() const = 0;
   /// Connections open at the moment.
   virtual std::size_t connections() const = 0;
   /// Accepts no more, ends idle connections, lets exchanges under way come to their end; cuts
   /// those that have not by `deadline`. Returns once all handlers have returned.
-  virtual Task<void> stop(TimePoint deadline) = 0;
+  virtual loop::Task<void> stop(TimePoint deadline) = 0;
 };
 
-}  // namespace muster::loop
+}  // namespace muster::http

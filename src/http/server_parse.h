@@ -5,11 +5,11 @@
 #include <variant>
 
 #include "base/result.h"
-#include "loop/http_server.h"
+#include "http/server.h"
 
-namespace muster::loop {
+namespace muster::http {
 
-/// Inside loop/ only: HTTP/1.1 requests as bytes. No I/O in here.
+/// Inside http/ only: HTTP/1.1 requests as bytes. No I/O in here.
 ///
 /// Source: RFC 9112. Strict where leniency lets two readers see two requests: no line folding, no
 /// space before a colon, no bare CR, not both a length and chunks, no length given twice.
@@ -19,7 +19,7 @@ namespace muster::loop {
 std::size_t head_end(std::string_view bytes, std::size_t from);
 
 struct ParsedHead {
-  HttpIncoming incoming;
+  Incoming incoming;
   bool http11 = true;  ///< Not HTTP/1.0, which knows no chunks.
   bool keep_alive = true;
   bool expects_continue = false;
@@ -55,4 +55,4 @@ class ChunkDecoder {
 
 std::string_view reason_of(int status);
 
-}  // namespace muster::loop
+}  // namespace muster::http

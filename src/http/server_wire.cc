@@ -1,4 +1,4 @@
-#include "loop/http_server_wire.h"
+#include "http/server_wire.h"
 
 #include <openssl/err.h>
 #include <sys/sendfile.h>
@@ -9,11 +9,11 @@
 #include <array>
 #include <cerrno>
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
-using Attempt = Wire::Attempt;
-using Kind = Wire::Kind;
+using Attempt = loop::Wire::Attempt;
+using Kind = loop::Wire::Kind;
 
 Attempt failed() {
   return {.kind = Kind::failed, .error = fail_errno("connection")};
@@ -112,11 +112,11 @@ class TlsWire final : public ServerWire {
   Attempt outcome(int result) {
     Attempt attempt = socket_.outcome_of(ssl_.get(), result);
     if (attempt.kind == Kind::failed && attempt.error.text.empty())
-      attempt.error = fail(Errc::protocol, "TLS: " + ssl_reason());
+      attempt.error = fail(Errc::protocol, "TLS: " + loop::ssl_reason());
     return attempt;
   }
 
-  SocketBio socket_;
+  loop::SocketBio socket_;
   std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
 };
 
@@ -130,18 +130,18 @@ std::unique_ptr<ServerWire> tls_wire(SSL_CTX* context, int socket) {
   return std::make_unique<TlsWire>(context, socket);
 }
 
-Result<SslContext> https_server_context(const std::string& certificate_file,
-                                        const std::string& key_file) {
+Result<loop::SslContext> https_server_context(const std::string& certificate_file,
+                                              const std::string& key_file) {
   ERR_clear_error();
-  SslContext context = make_ssl_context(TLS_server_method(), TLS1_2_VERSION);
-  if (!context) return fail(Errc::system, "TLS: " + ssl_reason());
+  loop::SslContext context = loop::make_ssl_context(TLS_server_method(), TLS1_2_VERSION);
+  if (!context) return fail(Errc::system, "TLS: " + loop::ssl_reason());
   if (SSL_CTX_use_certificate_chain_file(context.get(), certificate_file.c_str()) != 1)
-    return fail(Errc::system, certificate_file + ": no certificate in PEM: " + ssl_reason());
+    return fail(Errc::system, certificate_file + ": no certificate in PEM: " + loop::ssl_reason());
   if (SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1)
-    return fail(Errc::system, key_file + ": no key in PEM: " + ssl_reason());
+    return fail(Errc::system, key_file + ": no key in PEM: " + loop::ssl_reason());
   if (SSL_CTX_check_private_key(context.get()) != 1)
     return fail(Errc::system, key_file + ": not the key of " + certificate_file);
   return context;
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,23 +1,23 @@
 #pragma once
 
-// Inside loop/ only: TLS of HTTPS clients.
+// Inside http/ only: TLS of HTTPS clients.
 
 #include "loop/socket_bio.h"
 
-namespace muster::loop {
+namespace muster::http {
 
 /// Trusts the roots of a PEM file or of a hashed folder. Error: `system`: none could be read.
-Result<SslContext> https_context(const std::string& ca_roots);
+Result<loop::SslContext> https_context(const std::string& ca_roots);
 /// True for an IPv4 or IPv6 address: a certificate names it as one.
 bool is_numeric(const std::string& host);
 
 /// The client's side of a TLS session whose peer proves by certificate that it is `host`.
-class HttpsWire final : public Wire {
+class ClientTls final : public loop::Wire {
  public:
-  HttpsWire(SSL_CTX* context, int socket, const std::string& host);
-  HttpsWire(const HttpsWire&) = delete;
-  HttpsWire& operator=(const HttpsWire&) = delete;
-  ~HttpsWire() override = default;
+  ClientTls(SSL_CTX* context, int socket, const std::string& host);
+  ClientTls(const ClientTls&) = delete;
+  ClientTls& operator=(const ClientTls&) = delete;
+  ~ClientTls() override = default;
 
   /// One step. `failed`: `denied` (the certificate), `closed`, `protocol`, `system`.
   Attempt handshake();
@@ -26,8 +26,8 @@ class HttpsWire final : public Wire {
   void goodbye() override;
 
  private:
-  SocketBio socket_;
+  loop::SocketBio socket_;
   std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
 };
 
-}  // namespace muster::loop
+}  // namespace muster::http

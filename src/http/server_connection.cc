@@ -1,4 +1,4 @@
-#include "loop/http_server_connection.h"
+#include "http/server_connection.h"
 
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@
 #include <charconv>
 #include <ctime>
 
-namespace muster::loop {
+namespace muster::http {
 namespace {
 
 constexpr std::size_t inbox_bytes = 16 << 10;
@@ -52,8 +52,8 @@ void add_number(std::string& text, std::uint64_t number, int base) {
   text.append(digits.data(), end);
 }
 
-Task<void> tick(std::shared_ptr<ServerHome> home) {
-  Timer timer(home->loop);
+loop::Task<void> tick(std::shared_ptr<ServerHome> home) {
+  loop::Timer timer(home->loop);
   while (!home->connections.empty()) {
     const bool ticked = co_await timer.after(std::chrono::seconds(1));
     if (!ticked) break;
@@ -66,8 +66,8 @@ Task<void> tick(std::shared_ptr<ServerHome> home) {
 
 }  // namespace
 
-void ServerConnection::start(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id, Fd socket,
-                             std::string peer) {
+void ServerConnection::start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id,
+                             Fd socket, std::string peer) {
   auto connection =
       std::make_shared<ServerConnection>(home, id, std::move(socket), std::move(peer));
   home->loop.spawn(serve(connection));
@@ -76,7 +76,7 @@ void ServerConnection::start(std::shared_ptr<ServerHome> home, ConnectionQuota::
   home->loop.spawn(tick(home));
 }
 
-ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, ConnectionQuota::Id id,
+ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id,
                                    Fd socket, std::string peer)
     : home_(std::move(home)),
       id_(id),
@@ -100,7 +100,7 @@ ServerConnection::~ServerConnection() {
 
 bool ServerConnection::proved(std::string_view party) {
   ServerShared& shared = *home_->shared;
-  ConnectionQuota::Verdict verdict;
+  loop::ConnectionQuota::Verdict verdict;
   {
     const std::lock_guard<std::mutex> lock(shared.mutex);
     verdict = shared.quota.proved(id_, party);
@@ -113,7 +113,7 @@ bool ServerConnection::proved(std::string_view party) {
 bool ServerConnection::keeps(std::size_t bytes) {
   if (proved_ || (bytes <= inbox_bytes && !keeps_)) return true;
   ServerShared& shared = *home_->shared;
-  ConnectionQuota::Verdict verdict;
+  loop::ConnectionQuota::Verdict verdict;
   {
     const std::lock_guard<std::mutex> lock(shared.mutex);
     verdict = shared.quota.holds(id_, bytes);
@@ -148,30 +148,31 @@ Error ServerConnection::lost(std::string_view what) const {
   return fail(Errc::closed, std::string(what) + ": the connection has ended");
 }
 
-Task<void> ServerConnection::serve(std::shared_ptr<ServerConnection> self) {
+loop::Task<void> ServerConnection::serve(std::shared_ptr<ServerConnection> self) {
   bool more = co_await self->handshake();
   while (more) more = co_await self->serve_one();
   self->wire_->goodbye();
 }
 
-Task<bool> ServerConnection::handshake() {
+loop::Task<bool> ServerConnection::handshake() {
   const std::int64_t deadline = in(home_->shared->options.head_max);
   while (true) {
-    const Wire::Attempt attempt = wire_->handshake();
-    if (attempt.kind == Wire::Kind::done) co_return true;
-    if (attempt.kind == Wire::Kind::failed || attempt.kind == Wire::Kind::end) co_return false;
+    const loop::Wire::Attempt attempt = wire_->handshake();
+    if (attempt.kind == loop::Wire::Kind::done) co_return true;
+    if (attempt.kind == loop::Wire::Kind::failed || attempt.kind == loop::Wire::Kind::end)
+      co_return false;
     const bool ready = co_await wait(attempt.kind, deadline);
     if (!ready) co_return false;
   }
 }
 
 /// False once the deadline has come or the connection was cut.
-Task<bool> ServerConnection::wait(Wire::Kind kind, std::int64_t deadline) {
+loop::Task<bool> ServerConnection::wait(loop::Wire::Kind kind, std::int64_t deadline) {
   if (cut_) co_return false;
   deadline_ = deadline;
   unbroken_ = 0;
   bool ready = false;
-  if (kind == Wire::Kind::want_write)
+  if (kind == loop::Wire::Kind::want_write)
     ready = co_await watch_.writable();
   else
     ready = co_await watch_.readable();
@@ -180,15 +181,15 @@ Task<bool> ServerConnection::wait(Wire::Kind kind, std::int64_t deadline) {
 }
 
 /// Lets others of the loop have their turn after much was moved at once.
-Task<void> ServerConnection::breathe(std::size_t bytes) {
+loop::Task<void> ServerConnection::breathe(std::size_t bytes) {
   unbroken_ += bytes;
   if (unbroken_ < unbroken_bytes_max) co_return;
   unbroken_ = 0;
-  co_await asio::post(home_->loop.context(), asio::use_awaitable);
+  co_await loop::asio::post(home_->loop.context(), loop::asio::use_awaitable);
 }
 
 /// Reads something behind what is unread; false at the end of the stream.
-Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
+loop::Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ == inbox_.size()) {
     std::copy(inbox_.begin() + static_cast<std::ptrdiff_t>(begin_), inbox_.end(), inbox_.begin());
@@ -196,14 +197,14 @@ Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
     begin_ = 0;
   }
   while (true) {
-    const Wire::Attempt attempt = wire_->read(inbox_.data() + end_, inbox_.size() - end_);
+    const loop::Wire::Attempt attempt = wire_->read(inbox_.data() + end_, inbox_.size() - end_);
     switch (attempt.kind) {
-      case Wire::Kind::done:
+      case loop::Wire::Kind::done:
         end_ += attempt.bytes;
         co_return true;
-      case Wire::Kind::end:
+      case loop::Wire::Kind::end:
         co_return false;
-      case Wire::Kind::failed:
+      case loop::Wire::Kind::failed:
         co_return attempt.error;
       default:
         break;
@@ -215,8 +216,8 @@ Task<Result<bool>> ServerConnection::fill(std::int64_t deadline) {
 
 /// A body has a deadline as a whole: what trickles comes to its end. Time that the handler takes is
 /// not the client's.
-Task<Result<bool>> ServerConnection::fill_body() {
-  const HttpServer::Options& options = home_->shared->options;
+loop::Task<Result<bool>> ServerConnection::fill_body() {
+  const Server::Options& options = home_->shared->options;
   const std::int64_t allowed =
       in(options.body_wait) - home_->tick +
       static_cast<std::int64_t>(body_came_ / options.body_bytes_a_second_min) - body_waited_;
@@ -246,14 +247,14 @@ void ServerConnection::begin_exchange() {
 }
 
 /// One request and its answer. False if the connection has to end.
-Task<bool> ServerConnection::serve_one() {
+loop::Task<bool> ServerConnection::serve_one() {
   begin_exchange();
   const bool came = co_await receive_head();
   if (!came) co_return false;
   set_busy(true);
   co_await home_->shared->handler(*this);
   if (!answered_) {
-    HttpReply reply{.status = 500};
+    Reply reply{.status = 500};
     (void)co_await this->reply(std::move(reply));
   }
   const bool kept = co_await finish();
@@ -262,8 +263,8 @@ Task<bool> ServerConnection::serve_one() {
 }
 
 /// False: the connection is done with, or a refusal was sent.
-Task<bool> ServerConnection::receive_head() {
-  const HttpServer::Options& options = home_->shared->options;
+loop::Task<bool> ServerConnection::receive_head() {
+  const Server::Options& options = home_->shared->options;
   std::size_t size = 0;
   std::size_t seen = 0;
   std::int64_t deadline = in(options.keep_alive_max);
@@ -271,7 +272,7 @@ Task<bool> ServerConnection::receive_head() {
   if (idle_ && home_->stopping) co_return false;
   if (idle_ && !wire_->buffers()) {
     begin_ = end_ = 0;
-    const bool ready = co_await wait(Wire::Kind::want_read, deadline);
+    const bool ready = co_await wait(loop::Wire::Kind::want_read, deadline);
     if (!ready) co_return false;
   }
   if (inbox_.empty()) inbox_.resize(inbox_bytes);  // Now: whoever says nothing costs little.
@@ -311,7 +312,7 @@ Task<bool> ServerConnection::receive_head() {
 }
 
 void ServerConnection::expect_body() {
-  HttpIncoming& incoming = head_.incoming;
+  Incoming& incoming = head_.incoming;
   incoming.peer = peer_;
   incoming.tls = home_->shared->tls != nullptr;
   keep_ = head_.keep_alive;
@@ -320,8 +321,8 @@ void ServerConnection::expect_body() {
   continue_due_ = head_.expects_continue && (incoming.chunked || body_left_ > 0);
 }
 
-Task<bool> ServerConnection::refuse(BadHead bad) {
-  HttpReply reply{.status = bad.status, .body = std::string(bad.why) + "\n", .close = true};
+loop::Task<bool> ServerConnection::refuse(BadHead bad) {
+  Reply reply{.status = bad.status, .body = std::string(bad.why) + "\n", .close = true};
   reply.headers.emplace_back("Content-Type", "text/plain");
   head_ = ParsedHead{};
   (void)co_await this->reply(std::move(reply));
@@ -347,7 +348,7 @@ Result<void> ServerConnection::take_body(std::string_view& piece) {
   }
 }
 
-Task<Result<std::string_view>> ServerConnection::read() {
+loop::Task<Result<std::string_view>> ServerConnection::read() {
   begin_ += std::exchange(piece_, 0);
   while (true) {
     std::string_view piece;
@@ -384,8 +385,7 @@ bool ServerConnection::body_may_stay() const {
   return body_left_ <= passed_over_max;
 }
 
-std::string ServerConnection::head_of(const HttpReply& reply,
-                                      std::optional<std::uint64_t> body_bytes) {
+std::string ServerConnection::head_of(const Reply& reply, std::optional<std::uint64_t> body_bytes) {
   if (reply.close || home_->stopping || !body_may_stay()) keep_ = false;
   std::string head;
   head.reserve(512);
@@ -405,39 +405,40 @@ std::string ServerConnection::head_of(const HttpReply& reply,
   return head;
 }
 
-Task<Result<void>> ServerConnection::send(std::string_view head, std::string_view body, bool more) {
+loop::Task<Result<void>> ServerConnection::send(std::string_view head, std::string_view body,
+                                                bool more) {
   while (!head.empty() || !body.empty()) {
     const std::array<iovec, 2> pieces = {iovec{const_cast<char*>(head.data()), head.size()},
                                          iovec{const_cast<char*>(body.data()), body.size()}};
-    const Wire::Attempt attempt = wire_->write(pieces.data(), 2, more);
-    if (attempt.kind == Wire::Kind::done) {
+    const loop::Wire::Attempt attempt = wire_->write(pieces.data(), 2, more);
+    if (attempt.kind == loop::Wire::Kind::done) {
       const std::size_t of_head = std::min(head.size(), attempt.bytes);
       head.remove_prefix(of_head);
       body.remove_prefix(attempt.bytes - of_head);
       co_await breathe(attempt.bytes);
       continue;
     }
-    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
-    if (attempt.kind == Wire::Kind::end) co_return lost("answer");
+    if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
+    if (attempt.kind == loop::Wire::Kind::end) co_return lost("answer");
     const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
     if (!ready) co_return lost("answer");
   }
   co_return Result<void>();
 }
 
-Task<Result<void>> ServerConnection::send_file(const HttpReply& reply) {
+loop::Task<Result<void>> ServerConnection::send_file(const Reply& reply) {
   std::uint64_t at = reply.file_offset;
   const std::uint64_t end = at + reply.file_bytes;
   while (at < end) {
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, file_piece_bytes));
-    const Wire::Attempt attempt = wire_->send_file(reply.file.get(), at, want);
-    if (attempt.kind == Wire::Kind::done) {
+    const loop::Wire::Attempt attempt = wire_->send_file(reply.file.get(), at, want);
+    if (attempt.kind == loop::Wire::Kind::done) {
       at += attempt.bytes;
       co_await breathe(attempt.bytes);
       continue;
     }
-    if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
-    if (attempt.kind == Wire::Kind::end)
+    if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
+    if (attempt.kind == loop::Wire::Kind::end)
       co_return fail(Errc::system, "the file is shorter than it was");
     const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
     if (!ready) co_return lost("answer");
@@ -445,7 +446,7 @@ Task<Result<void>> ServerConnection::send_file(const HttpReply& reply) {
   co_return Result<void>();
 }
 
-Task<Result<void>> ServerConnection::reply(HttpReply reply) {
+loop::Task<Result<void>> ServerConnection::reply(Reply reply) {
   CHECK_THAT(!answered_, "a request is answered once");
   answered_ = true;
   const bool from_file = static_cast<bool>(reply.file);
@@ -462,7 +463,7 @@ Task<Result<void>> ServerConnection::reply(HttpReply reply) {
   co_return sent;
 }
 
-Task<Result<void>> ServerConnection::start(HttpReply head) {
+loop::Task<Result<void>> ServerConnection::start(Reply head) {
   CHECK_THAT(!answered_, "a request is answered once");
   answered_ = true;
   streaming_ = head_.incoming.method != "HEAD";
@@ -473,7 +474,7 @@ Task<Result<void>> ServerConnection::start(HttpReply head) {
   co_return sent;
 }
 
-Task<Result<void>> ServerConnection::write(std::string_view bytes) {
+loop::Task<Result<void>> ServerConnection::write(std::string_view bytes) {
   CHECK_THAT(answered_, "start() comes before write()");
   if (broken_) co_return lost("answer");
   if (bytes.empty() || !streaming_) co_return Result<void>();
@@ -490,7 +491,7 @@ Task<Result<void>> ServerConnection::write(std::string_view bytes) {
 }
 
 /// Ends the answer and passes over what is left of the request. True if another may follow.
-Task<bool> ServerConnection::finish() {
+loop::Task<bool> ServerConnection::finish() {
   if (streaming_ && !broken_ && head_.http11) {
     const std::string_view last = "0\r\n\r\n";
     Result<void> sent = co_await send(last, {}, false);
@@ -510,7 +511,7 @@ Task<bool> ServerConnection::finish() {
 }
 
 /// Closing with bytes unread would make the kernel take our answer back.
-Task<void> ServerConnection::linger() {
+loop::Task<void> ServerConnection::linger() {
   wire_->goodbye();
   ::shutdown(socket_.get(), SHUT_WR);
   const std::int64_t deadline = in(linger_max);
@@ -523,4 +524,4 @@ Task<void> ServerConnection::linger() {
   }
 }
 
-}  // namespace muster::loop
+}  // namespace muster::http

@@ -1,4 +1,4 @@
-#include "loop/http.h"
+#include "http/client.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -16,12 +16,8 @@
 #include "loop/testing.h"
 
 using namespace muster;
+using namespace muster::http;
 using namespace std::chrono_literals;
-using loop::HttpClient;
-using loop::HttpHead;
-using loop::HttpRequest;
-using loop::Loop;
-using loop::Task;
 
 namespace {
 
@@ -50,7 +46,7 @@ class Server {
     ::shutdown(listener_.get(), SHUT_RDWR);  // Wakes a thread that still accepts.
     thread_.join();
   }
-  loop::HttpOrigin origin(bool tls = false, std::string host = "127.0.0.1") const {
+  Origin origin(bool tls = false, std::string host = "127.0.0.1") const {
     return {.tls = tls, .host = std::move(host), .port = port};
   }
 
@@ -100,23 +96,23 @@ class Server {
 };
 
 struct Got {
-  std::optional<Result<HttpHead>> head;
+  std::optional<Result<Head>> head;
   std::string body;
   int status() const { return *head ? (*head)->status : -1; }
 };
 
-Task<void> exchange(HttpClient& client, loop::HttpOrigin origin, HttpRequest request, Got& got) {
-  const loop::HttpOnBody collect = [&got](const HttpHead&, std::string_view bytes) {
+loop::Task<void> exchange(Client& client, Origin origin, Request request, Got& got) {
+  const OnBody collect = [&got](const Head&, std::string_view bytes) {
     got.body += bytes;
     return Result<void>();
   };
-  Result<HttpHead> head = co_await client.exchange(std::move(origin), std::move(request), collect);
+  Result<Head> head = co_await client.exchange(std::move(origin), std::move(request), collect);
   got.head.emplace(std::move(head));
 }
 
-Got ask(loop::HttpOrigin origin, HttpRequest request = {}, HttpClient::Options options = {}) {
-  Loop loop;
-  HttpClient client(loop, std::move(options));
+Got ask(Origin origin, Request request = {}, Client::Options options = {}) {
+  loop::Loop loop;
+  Client client(loop, std::move(options));
   Got got;
   loop::run_task(loop, exchange(client, std::move(origin), std::move(request), got));
   return got;
@@ -127,7 +123,7 @@ Got ask(loop::HttpOrigin origin, HttpRequest request = {}, HttpClient::Options o
 TEST_CASE("http: URLs are taken apart") {
   struct {
     const char* text;
-    loop::HttpOrigin origin;
+    Origin origin;
     const char* target;
     const char* authority;
   } const cases[] = {
@@ -141,7 +137,7 @@ TEST_CASE("http: URLs are taken apart") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);
-    const Result<loop::HttpUrl> got = loop::parse_http_url(c.text);
+    const Result<Url> got = parse_url(c.text);
     REQUIRE(got);
     CHECK(got->origin == c.origin);
     CHECK(got->target == c.target);
@@ -169,7 +165,7 @@ TEST_CASE("http: URLs are taken apart") {
                           "http://\xc3\xa4/",
                           "http://a:80:80"}) {
     CAPTURE(bad);
-    const Result<loop::HttpUrl> got = loop::parse_http_url(bad);
+    const Result<Url> got = parse_url(bad);
     REQUIRE(!got);
     CHECK(got.error().code == Errc::invalid_input);
     CHECK(got.error().text.find("hush") == std::string::npos);
@@ -234,7 +230,7 @@ TEST_CASE("http: what is no whole answer is an error") {
 
 TEST_CASE("http: a request goes out whole, from memory or from a file") {
   const std::string answer = "HTTP/1.1 204 No Content\r\n\r\n";
-  HttpRequest request{.method = "PUT", .target = "/a?b=c", .headers = {{"x-y", "z"}}};
+  Request request{.method = "PUT", .target = "/a?b=c", .headers = {{"x-y", "z"}}};
   request.body = "hello";
   const std::string want =
       "PUT /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nx-y: z\r\n"
@@ -265,7 +261,7 @@ TEST_CASE("http: a header with a line break never leaves") {
 
 TEST_CASE("http: a refusal before all was sent is read, not the broken pipe") {
   const Fd file(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
-  HttpRequest request{.method = "PUT"};
+  Request request{.method = "PUT"};
   request.file = {file.get(), 0, 64u << 20};
   const Server server({"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"});
   CHECK(ask(server.origin(), request).status() == 403);
@@ -274,8 +270,8 @@ TEST_CASE("http: a refusal before all was sent is read, not the broken pipe") {
 TEST_CASE("http: a kept connection is used again, and a dead one is not") {
   const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
   Server server({answer + "|" + answer, answer});  // Two on the first, one on the second.
-  Loop loop;
-  HttpClient client(loop, {});
+  loop::Loop loop;
+  Client client(loop, {});
   for (int i = 0; i < 3; ++i) {
     CAPTURE(i);
     Got got;
@@ -287,14 +283,14 @@ TEST_CASE("http: a kept connection is used again, and a dead one is not") {
 
 TEST_CASE("http: silence ends at the idle limit, and all of it at the deadline") {
   Server server({"|", "|"}, 1u << 20);  // It waits for more than ever comes.
-  HttpClient::Options options;
+  Client::Options options;
   options.idle_max = 200ms;
   const Got idle = ask(server.origin(), {}, options);
   REQUIRE(!*idle.head);
   CHECK(idle.head->error().code == Errc::timeout);
   CHECK(idle.head->error().text == "the server sent nothing for 0.2 s");
   options.idle_max = 60s;
-  HttpRequest request;
+  Request request;
   request.deadline = Clock::now() + 50ms;
   const Got late = ask(server.origin(), request, options);
   REQUIRE(!*late.head);
@@ -304,10 +300,10 @@ TEST_CASE("http: silence ends at the idle limit, and all of it at the deadline")
 TEST_CASE("http: silence on a kept connection is silence, not a reason to send it all again") {
   const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
   const Server server({answer + "||", answer});  // It hears a second request and says nothing.
-  Loop loop;
-  HttpClient::Options options;
+  loop::Loop loop;
+  Client::Options options;
   options.idle_max = 200ms;
-  HttpClient client(loop, options);
+  Client client(loop, options);
   Got first;
   loop::run_task(loop, exchange(client, server.origin(), {}, first));
   REQUIRE(*first.head);
@@ -398,7 +394,7 @@ TEST_CASE("http: TLS holds where the certificate is trusted and names the host")
   for (const auto& c : cases) {
     CAPTURE(c.name);
     const Server server({answer}, 0, c.server.context());
-    HttpClient::Options options;
+    Client::Options options;
     options.ca_roots = c.roots;
     const Got got = ask(server.origin(true, c.host), {}, options);
     if (*c.want == '\0') {
@@ -414,7 +410,7 @@ TEST_CASE("http: TLS holds where the certificate is trusted and names the host")
 TEST_CASE("http: a server without TLS is no https server") {
   const Identity local("DNS:localhost");
   const Server server({"HTTP/1.1 400 Bad Request\r\n\r\n"}, 10);
-  HttpClient::Options options;
+  Client::Options options;
   options.ca_roots = local.path();
   const Got got = ask(server.origin(true, "localhost"), {}, options);
   REQUIRE(!*got.head);
@@ -422,8 +418,8 @@ TEST_CASE("http: a server without TLS is no https server") {
 }
 
 TEST_CASE("http: CA roots are where the environment says, else where systems keep them") {
-  CHECK(loop::find_ca_roots({{"AWS_CA_BUNDLE", "/a"}, {"SSL_CERT_FILE", "/b"}}) == "/a");
-  CHECK(loop::find_ca_roots({{"AWS_CA_BUNDLE", ""}, {"SSL_CERT_FILE", "/b"}}) == "/b");
-  const std::string found = loop::find_ca_roots({});
+  CHECK(find_ca_roots({{"AWS_CA_BUNDLE", "/a"}, {"SSL_CERT_FILE", "/b"}}) == "/a");
+  CHECK(find_ca_roots({{"AWS_CA_BUNDLE", ""}, {"SSL_CERT_FILE", "/b"}}) == "/b");
+  const std::string found = find_ca_roots({});
   CHECK((found.empty() || ::access(found.c_str(), R_OK) == 0));
 }
