@@ -6,8 +6,8 @@
 #include "api/json_protocol.h"
 #include "api/model.h"
 #include "api/query_protocol.h"
-#include "api/times.h"
 #include "api/validate.h"
+#include "base/dates.h"
 #include "base/text.h"
 #include "fuzz.h"
 
@@ -55,8 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view body(reinterpret_cast<const char*>(data) + 2, size - 2);
   const Asked to = asked(data[1]);
   if (data[0] == 't') {
-    if (const std::optional<double> time = api::parse_iso8601(body); time)
-      CHECK_THAT(api::parse_iso8601(api::iso8601(*time)), "a time reads back");
+    if (const std::optional<double> time = parse_iso8601(body); time)
+      CHECK_THAT(parse_iso8601(iso8601(*time)), "a time reads back");
     return 0;
   }
   const std::variant<Json, api::Refusal> input = read(data[0], to, body);

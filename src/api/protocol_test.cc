@@ -6,7 +6,6 @@
 
 #include "api/cbor_protocol.h"
 #include "api/json_protocol.h"
-#include "api/times.h"
 
 namespace muster::api {
 
@@ -264,40 +263,6 @@ TEST_CASE("protocol: an answer with nothing in it is an empty structure") {
   CHECK(write_answer(reply, Json::object()).body == "{}");
   CHECK(write_answer({Protocol::query, "sts", "GetCallerIdentity", "i"}, Json())
             .body.find("<GetCallerIdentityResult></GetCallerIdentityResult>") != std::string::npos);
-}
-
-TEST_CASE("times: ISO 8601 in and out") {
-  struct {
-    const char* text;
-    double seconds;
-    const char* written;
-  } const cases[] = {
-      {"1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00Z"},
-      {"2026-11-21T13:00:00Z", 1795266000, "2026-11-21T13:00:00Z"},
-      {"2026-11-21T14:00:00+01:00", 1795266000, "2026-11-21T13:00:00Z"},
-      {"2026-11-21T05:00:00.250-0800", 1795266000.25, "2026-11-21T13:00:00.250Z"},
-      {"2026-11-21T13:00:00", 1795266000, "2026-11-21T13:00:00Z"},
-      {"2026-11-21", 1795219200, "2026-11-21T00:00:00Z"},
-      {"1969-12-31T23:59:59.5Z", -0.5, "1969-12-31T23:59:59.500Z"},
-      {"2024-02-29T00:00:00Z", 1709164800, "2024-02-29T00:00:00Z"},
-  };
-  for (const auto& c : cases) {
-    CAPTURE(c.text);
-    const std::optional<double> seconds = parse_iso8601(c.text);
-    REQUIRE(seconds);
-    CHECK(*seconds == c.seconds);
-    CHECK(iso8601(*seconds) == c.written);
-  }
-  for (const char* text :
-       {"", "2026", "2026-13-01", "2026-02-30", "2026-11-21T", "2026-11-21T24:00:00Z",
-        "2026-11-21T13:00Z", "2026-11-21T13:00:00.Z", "2026-11-21T13:00:00ZZ",
-        "2026-11-21T13:00:00+1", "tomorrow", "2026-11-21T13:00:00.1234567890Z"}) {
-    CAPTURE(text);
-    CHECK(!parse_iso8601(text));
-  }
-  CHECK(iso8601(1e300) == "9999-12-31T23:59:59Z");
-  CHECK(iso8601(-1e300) == "0000-01-01T00:00:00Z");
-  CHECK(iso8601(std::nan("")) == "0000-01-01T00:00:00Z");
 }
 
 }  // namespace muster::api

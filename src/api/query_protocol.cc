@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/times.h"
 #include "aws/percent.h"
+#include "base/dates.h"
 #include "base/text.h"
 
 namespace muster::api {

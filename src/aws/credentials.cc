@@ -1,9 +1,9 @@
 #include "aws/credentials.h"
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/dates.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -115,16 +115,6 @@ Result<std::optional<Credentials>> credentials_in(std::string_view text,
   return std::optional<Credentials>(std::move(found));
 }
 
-std::optional<UnixMillis> parse_utc(std::string_view text) {
-  if (text.size() < 20 || text.size() > 40 || text.back() != 'Z') return std::nullopt;
-  std::tm parts{};
-  const std::string whole(text);
-  const char* end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (end == nullptr || (*end != 'Z' && *end != '.')) return std::nullopt;
-  const std::time_t seconds = ::timegm(&parts);
-  return std::chrono::duration_cast<UnixMillis>(std::chrono::seconds(seconds));
-}
-
 Result<FetchedCredentials> credentials_from_json(std::string_view text) {
   Result<Json> json = parse_json(text);
   if (!json || !json->is_object())
@@ -135,7 +125,7 @@ Result<FetchedCredentials> credentials_from_json(std::string_view text) {
   if (fetched.credentials.access_key.empty() || fetched.credentials.secret_key.empty())
     return fail(Errc::protocol,
                 "the credentials endpoint's answer has no AccessKeyId or no SecretAccessKey");
-  fetched.expires = parse_utc(text_at(*json, "Expiration"));
+  fetched.expires = parse_iso_date(text_at(*json, "Expiration"));
   return fetched;
 }
 

@@ -52,9 +52,6 @@ struct FetchedCredentials {
 /// The endpoint's JSON answer. Error: `protocol`; no text repeats the answer.
 Result<FetchedCredentials> credentials_from_json(std::string_view text);
 
-/// "2030-01-02T03:04:05Z", with a fraction or without; none for what is not one.
-std::optional<UnixMillis> parse_utc(std::string_view text);
-
 /// Hands out credentials, and asks the container's endpoint again before they expire. Calls may
 /// overlap.
 class CredentialProvider {

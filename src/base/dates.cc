@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <vector>
 
@@ -97,6 +99,101 @@ bool set_clock(Parts& parts, std::string_view hour, std::string_view minute,
   return set(parts.hour, hour) && set(parts.minute, minute) && set(parts.second, second);
 }
 
+/// Takes exactly `digits` digits off the front of `text`; none if they are not there.
+std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
+  int value = 0;
+  if (text.size() < digits) return std::nullopt;
+  for (std::size_t i = 0; i < digits; ++i) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    value = value * 10 + (text[i] - '0');
+  }
+  text.remove_prefix(digits);
+  return value;
+}
+
+bool take(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// A point in time as ISO 8601 has it.
+struct IsoTime {
+  std::chrono::seconds second{};  ///< Since 1970.
+  std::chrono::nanoseconds fraction{};
+};
+
+/// "2006-01-02".
+bool take_date(std::string_view& text, Parts& parts) {
+  const std::optional<int> year = take_digits(text, 4);
+  if (!year || !take(text, '-')) return false;
+  const std::optional<int> month = take_digits(text, 2);
+  if (!month || !take(text, '-')) return false;
+  const std::optional<int> day = take_digits(text, 2);
+  if (!day) return false;
+  parts.year = *year;
+  parts.month = static_cast<unsigned>(*month);
+  parts.day = static_cast<unsigned>(*day);
+  return true;
+}
+
+/// ".5": at most nine digits.
+std::optional<std::chrono::nanoseconds> take_fraction(std::string_view& text) {
+  if (!take(text, '.')) return std::chrono::nanoseconds(0);
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits == 0 || digits > 9) return std::nullopt;
+  std::int64_t value = *take_digits(text, digits);
+  for (std::size_t i = digits; i < 9; ++i) value *= 10;
+  return std::chrono::nanoseconds(value);
+}
+
+/// "13:21:18".
+bool take_clock(std::string_view& text, Parts& parts) {
+  const std::optional<int> hours = take_digits(text, 2);
+  if (!hours || !take(text, ':')) return false;
+  const std::optional<int> minutes = take_digits(text, 2);
+  if (!minutes || !take(text, ':')) return false;
+  const std::optional<int> seconds = take_digits(text, 2);
+  if (!seconds) return false;
+  parts.hour = *hours;
+  parts.minute = *minutes;
+  parts.second = *seconds;
+  return true;
+}
+
+/// "Z", "+01:00", "-0800" or nothing: seconds east of UTC.
+std::optional<std::chrono::seconds> take_offset(std::string_view& text) {
+  if (text.empty() || take(text, 'Z') || take(text, 'z')) return std::chrono::seconds(0);
+  const bool west = text.starts_with('-');
+  if (!west && !text.starts_with('+')) return std::nullopt;
+  text.remove_prefix(1);
+  const std::optional<int> hours = take_digits(text, 2);
+  take(text, ':');
+  const std::optional<int> minutes = take_digits(text, 2);
+  if (!hours || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
+  return (west ? -1 : 1) * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
+}
+
+/// A date alone is its midnight.
+std::optional<IsoTime> iso_time_in(std::string_view text) {
+  Parts parts;
+  IsoTime read;
+  if (!take_date(text, parts)) return std::nullopt;
+  std::optional<std::chrono::seconds> offset = std::chrono::seconds(0);
+  if (!text.empty()) {
+    if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return std::nullopt;
+    if (!take_clock(text, parts)) return std::nullopt;
+    const std::optional<std::chrono::nanoseconds> fraction = take_fraction(text);
+    offset = take_offset(text);
+    if (!fraction || !offset || !text.empty()) return std::nullopt;
+    read.fraction = *fraction;
+  }
+  const std::optional<UnixMillis> time = time_of(parts);
+  if (!time) return std::nullopt;
+  read.second = std::chrono::floor<std::chrono::seconds>(*time) - *offset;
+  return read;
+}
+
 template <std::size_t size, class... Values>
 std::string printed(const char* format, Values... values) {
   std::array<char, size> text{};
@@ -129,29 +226,38 @@ std::optional<UnixMillis> parse_http_date(std::string_view text) {
   return time_of(parts);
 }
 
-std::string iso_date(UnixMillis time) {
+std::string utc_text(UnixMillis time, char separator) {
   const Parts at = parts_of(time);
-  return printed<64>("%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", at.year, at.month, at.day, at.hour,
-                     at.minute, at.second, at.millis);
+  return printed<64>("%04d-%02u-%02u%c%02d:%02d:%02d", at.year, at.month, at.day, separator,
+                     at.hour, at.minute, at.second);
+}
+
+std::string iso_date(UnixMillis time) {
+  return utc_text(time, 'T') + printed<8>(".%03dZ", parts_of(time).millis);
 }
 
 std::optional<UnixMillis> parse_iso_date(std::string_view text) {
-  if (text.size() < 20 || text.size() > 30 || !text.ends_with('Z')) return std::nullopt;
-  if (text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':')
-    return std::nullopt;
-  Parts parts;
-  const bool fits = set(parts.year, text.substr(0, 4)) && set(parts.month, text.substr(5, 2)) &&
-                    set(parts.day, text.substr(8, 2)) &&
-                    set_clock(parts, text.substr(11, 2), text.substr(14, 2), text.substr(17, 2));
-  if (!fits) return std::nullopt;
-  std::string_view fraction = text.substr(19, text.size() - 20);
-  if (!fraction.empty()) {
-    if (fraction[0] != '.' || fraction.size() < 2) return std::nullopt;
-    std::string digits(fraction.substr(1, 3));
-    digits.resize(3, '0');
-    if (!set(parts.millis, digits)) return std::nullopt;
-  }
-  return time_of(parts);
+  constexpr std::size_t shortest = std::string_view("2006-01-02T15:04:05Z").size();
+  if (text.size() < shortest || text[10] != 'T' || !text.ends_with('Z')) return std::nullopt;
+  const std::optional<IsoTime> read = iso_time_in(text);
+  if (!read) return std::nullopt;
+  return read->second + std::chrono::floor<UnixMillis>(read->fraction);
+}
+
+std::optional<double> parse_iso8601(std::string_view text) {
+  const std::optional<IsoTime> read = iso_time_in(text);
+  if (!read) return std::nullopt;
+  return static_cast<double>(read->second.count()) +
+         static_cast<double>(read->fraction.count()) / 1e9;
+}
+
+std::string iso8601(double epoch_seconds) {
+  const double first = -62167219200;  // 0000-01-01
+  const double last = 253402300799;   // 9999-12-31T23:59:59
+  const double within = epoch_seconds >= first ? std::min(epoch_seconds, last) : first;
+  const UnixMillis time(std::llround(within * 1000));
+  const bool whole = parts_of(time).millis == 0;
+  return whole ? utc_text(time, 'T') + 'Z' : iso_date(time);
 }
 
 std::string amz_date(UnixMillis time) {

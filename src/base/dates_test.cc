@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace muster;
 
 TEST_CASE("dates: each form is written and read back") {
@@ -22,6 +24,7 @@ TEST_CASE("dates: each form is written and read back") {
   CHECK(parse_iso_date("1994-11-06T08:49:37.1239999Z") == time);
   CHECK(parse_iso_date("1994-11-06T08:49:37Z") == second);
   CHECK(parse_amz_date("20240229T000000Z"));
+  CHECK(utc_text(time) == "1994-11-06 08:49:37");
 }
 
 TEST_CASE("dates: what is no date is none") {
@@ -44,4 +47,38 @@ TEST_CASE("dates: what is no date is none") {
     CAPTURE(text);
     CHECK(!parse_iso_date(text));
   }
+}
+
+TEST_CASE("dates: ISO 8601 in and out") {
+  struct {
+    const char* text;
+    double seconds;
+    const char* written;
+  } const cases[] = {
+      {"1970-01-01T00:00:00Z", 0, "1970-01-01T00:00:00Z"},
+      {"2026-11-21T13:00:00Z", 1795266000, "2026-11-21T13:00:00Z"},
+      {"2026-11-21T14:00:00+01:00", 1795266000, "2026-11-21T13:00:00Z"},
+      {"2026-11-21T05:00:00.250-0800", 1795266000.25, "2026-11-21T13:00:00.250Z"},
+      {"2026-11-21T13:00:00", 1795266000, "2026-11-21T13:00:00Z"},
+      {"2026-11-21", 1795219200, "2026-11-21T00:00:00Z"},
+      {"1969-12-31T23:59:59.5Z", -0.5, "1969-12-31T23:59:59.500Z"},
+      {"2024-02-29T00:00:00Z", 1709164800, "2024-02-29T00:00:00Z"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const std::optional<double> seconds = parse_iso8601(c.text);
+    REQUIRE(seconds);
+    CHECK(*seconds == c.seconds);
+    CHECK(iso8601(*seconds) == c.written);
+  }
+  for (const char* text :
+       {"", "2026", "2026-13-01", "2026-02-30", "2026-11-21T", "2026-11-21T24:00:00Z",
+        "2026-11-21T13:00Z", "2026-11-21T13:00:00.Z", "2026-11-21T13:00:00ZZ",
+        "2026-11-21T13:00:00+1", "tomorrow", "2026-11-21T13:00:00.1234567890Z"}) {
+    CAPTURE(text);
+    CHECK(!parse_iso8601(text));
+  }
+  CHECK(iso8601(1e300) == "9999-12-31T23:59:59Z");
+  CHECK(iso8601(-1e300) == "0000-01-01T00:00:00Z");
+  CHECK(iso8601(std::nan("")) == "0000-01-01T00:00:00Z");
 }

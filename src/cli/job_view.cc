@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/dates.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
@@ -52,7 +53,7 @@ std::int64_t member_number(const Json& json, std::string_view name) {
 
 std::string time_text(const Json& json, std::string_view name) {
   const std::optional<UnixMillis> time = member_time(json, name);
-  return time ? platform::utc_text(*time) : std::string("-");
+  return time ? utc_text(*time) : std::string("-");
 }
 
 /// "45s", "3m05s", "2h07m".
@@ -271,7 +272,7 @@ std::string end_object(const Json& job) {
             {"output", Json()}};
   const std::optional<UnixMillis> end = member_time(job, "TrainingEndTime");
   const std::optional<UnixMillis> changed = member_time(job, "LastModifiedTime");
-  if (end || changed) json["time"] = iso_time(end ? *end : *changed);
+  if (end || changed) json["time"] = iso_date(end ? *end : *changed);
   const std::string model = member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts");
   if (!model.empty()) json["output"] = model;
   return visible_json(to_text(json)) + "\n";

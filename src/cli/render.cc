@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/dates.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "platform/job_name.h"
@@ -48,7 +49,7 @@ void PlainRender::break_line() {
 void PlainRender::status(const platform::StatusLine& line) {
   break_line();
   if (options_.colour) out_ += bold;
-  out_ += platform::utc_text(line.time) + " " + line.status + " - " + visible_line(line.message);
+  out_ += utc_text(line.time) + " " + line.status + " - " + visible_line(line.message);
   if (options_.colour) out_ += plain;
   out_ += '\n';
 }

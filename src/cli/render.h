@@ -77,8 +77,6 @@ class JsonRender final : public Render {
   std::string& out_;
 };
 
-/// "2026-01-31T12:00:00.123Z"
-std::string iso_time(UnixMillis time);
 /// Appends `text` (UTF-8) as a JSON string, with its quotes: as visible_json() shows it.
 void append_json_string(std::string& out, std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/dates.h"
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -61,14 +62,9 @@ void append_json_string(std::string& out, std::string_view text) {
   out += visible_json(quoted);
 }
 
-std::string iso_time(UnixMillis time) {
-  const std::string digits = std::to_string(1000 + time.count() % 1000);
-  return platform::utc_text(time, 'T') + "." + digits.substr(1) + "Z";
-}
-
 void JsonRender::status(const platform::StatusLine& line) {
   out_ += R"({"type":"status")";
-  append_field(out_, "time", iso_time(line.time));
+  append_field(out_, "time", iso_date(line.time));
   append_field(out_, "status", line.status);
   append_field(out_, "message", to_utf8(line.message));
   out_ += "}\n";
@@ -76,7 +72,7 @@ void JsonRender::status(const platform::StatusLine& line) {
 
 void JsonRender::log(const std::string& host, UnixMillis time, const job::LogLine& line) {
   out_ += R"({"type":"log")";
-  append_field(out_, "time", iso_time(time));
+  append_field(out_, "time", iso_date(time));
   append_field(out_, "host", host);
   append_field(out_, "level", line.level);
   append_field(out_, "text", to_utf8(line.text));
@@ -97,7 +93,7 @@ void JsonRender::line(std::string_view text, std::string_view head, bool part) {
 
 void JsonRender::lines(const std::string& host, UnixMillis time, const job::Lines& lines) {
   std::string head = R"({"type":"line")";
-  append_field(head, "time", iso_time(time));
+  append_field(head, "time", iso_date(time));
   append_field(head, "host", host);
   head += ",\"rank\":" + (lines.rank < 0 ? "null" : std::to_string(lines.rank));
   append_field(head, "stream", lines.stream == job::Stream::err ? "stderr" : "stdout");
@@ -115,7 +111,7 @@ std::string end_object(const platform::JobReport& report, const std::string& job
                        const std::string& output, int hosts, int exit_code) {
   const platform::JobEnd& end = report.end;
   Json json{{"type", "end"},
-            {"time", iso_time(end.last.time)},
+            {"time", iso_date(end.last.time)},
             {"job", job},
             {"status", platform::status_name(end.status)},
             {"secondary_status", end.last.status},

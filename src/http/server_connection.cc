@@ -9,6 +9,8 @@
 #include <charconv>
 #include <ctime>
 
+#include "base/dates.h"
+
 namespace muster::http {
 namespace {
 
@@ -23,16 +25,13 @@ constexpr Duration linger_max = std::chrono::seconds(3);
 /// "Sun, 06 Nov 1994 08:49:37 GMT", made once a second.
 std::string_view date_now() {
   thread_local std::time_t made_for = -1;
-  thread_local std::array<char, 40> text{};
-  thread_local std::size_t size = 0;
+  thread_local std::string text;
   const std::time_t now = std::time(nullptr);
   if (now != made_for) {
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    size = std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    text = http_date(std::chrono::seconds(now));
     made_for = now;
   }
-  return {text.data(), size};
+  return text;
 }
 
 /// A header; what would end its line is made a space.

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdio>
 #include <set>
 
+#include "base/dates.h"
 #include "base/text.h"
 
 namespace muster::job {
@@ -141,23 +140,16 @@ std::string invocation_text(const Training& training, const Env& variables, cons
 }
 
 std::string log_line(int level, std::string_view text, std::int64_t unix_ms) {
-  const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(unix_ms)};
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss<std::chrono::milliseconds> clock(time - day);
   std::string name = "Level " + std::to_string(level);
   constexpr std::array<std::pair<int, const char*>, 5> names = {
       {{10, "DEBUG"}, {20, "INFO"}, {30, "WARNING"}, {40, "ERROR"}, {50, "CRITICAL"}}};
   for (const auto& [number, known] : names)
     if (number == level) name = known;
-  char buffer[96];
-  std::snprintf(
-      buffer, sizeof(buffer), "%04d-%02u-%02u %02d:%02d:%02d,%03d sagemaker-training-toolkit %-8s ",
-      static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-      static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-      static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()),
-      static_cast<int>(clock.subseconds().count()), name.c_str());
-  return buffer + std::string(text);
+  name.resize(std::max(name.size(), std::string_view("CRITICAL").size()), ' ');
+  const UnixMillis time(unix_ms);
+  const std::string millis = std::to_string(1000 + (unix_ms % 1000 + 1000) % 1000).substr(1);
+  return utc_text(time) + "," + millis + " sagemaker-training-toolkit " + name + " " +
+         std::string(text);
 }
 
 Result<int> log_level(const Training& training) {

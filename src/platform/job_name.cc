@@ -1,9 +1,8 @@
 #include "platform/job_name.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "base/dates.h"
 #include "base/text.h"
 
 namespace muster::platform {
@@ -31,21 +30,6 @@ std::string plain(std::string_view text) {
 }
 
 }  // namespace
-
-std::string utc_text(UnixMillis time, char separator) {
-  const std::chrono::sys_seconds second = std::chrono::floor<std::chrono::seconds>(
-      std::chrono::sys_time<std::chrono::milliseconds>(time));
-  const std::chrono::sys_days day = std::chrono::floor<std::chrono::days>(second);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(second - day);
-  std::array<char, 64> text;
-  const int length = std::snprintf(
-      text.data(), text.size(), "%04d-%02u-%02u%c%02d:%02d:%02d", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), separator,
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()));
-  return std::string(text.data(), static_cast<std::size_t>(length));
-}
 
 std::string default_job_name(std::string_view script, UnixMillis now, std::string_view random) {
   std::string_view stem = script.substr(script.rfind('/') + 1);

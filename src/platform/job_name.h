@@ -15,7 +15,4 @@ std::string default_job_name(std::string_view script, UnixMillis now, std::strin
 /// Error: `invalid_input` for a name that is not [a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}.
 Result<void> check_job_name(std::string_view name);
 
-/// "2026-01-31 12:00:00" in UTC; `separator` stands between date and time.
-std::string utc_text(UnixMillis time, char separator = ' ');
-
 }  // namespace muster::platform

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
-#include "api/times.h"
+#include "base/dates.h"
 #include "base/fd.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -120,7 +120,7 @@ Result<Json> tell_of_change(const std::string& data) {
 
 Json to_json(const store::AccessKey& key) {
   return Json{{"AccessKeyId", key.id},
-              {"CreateDate", api::iso8601(api::seconds(key.created))},
+              {"CreateDate", iso8601(api::seconds(key.created))},
               {"Comment", key.comment}};
 }
 
@@ -151,7 +151,7 @@ Result<std::string> list(const KeyFlags& flags, const ServerConfig& config) {
   std::string text;
   for (const store::AccessKey& key : TRY(store.keys())) {
     const std::string line =
-        key.id + "  " + api::iso8601(std::floor(api::seconds(key.created))) + "  " + key.comment;
+        key.id + "  " + iso8601(std::floor(api::seconds(key.created))) + "  " + key.comment;
     text += flags.json ? to_text(to_json(key)) : line.substr(0, line.find_last_not_of(' ') + 1);
     text += "\n";
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/inputs.h"
-#include "api/times.h"
+#include "base/dates.h"
 #include "base/text.h"
 
 namespace muster::server {
@@ -57,7 +57,7 @@ std::optional<double> measure(const Json& value) {
   double number = 0;
   const auto [stop, trouble] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (trouble == std::errc() && stop == text.data() + text.size()) return number;
-  return api::parse_iso8601(text);
+  return parse_iso8601(text);
 }
 
 bool holds(const Json& value, const std::string& verb, const std::string& wanted) {
