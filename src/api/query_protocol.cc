@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "aws/percent.h"
+#include "aws/xml.h"
 #include "base/dates.h"
 #include "base/text.h"
 
@@ -186,18 +187,6 @@ class FieldReader {
   const Service& service_;
 };
 
-/// As XML 1.0 may hold it: controls that it cannot hold become U+FFFD.
-std::string xml_text(const std::string& bytes) {
-  std::string fine;
-  for (const char c : to_utf8(bytes)) {
-    if (static_cast<unsigned char>(c) >= 0x20 || c == '\t' || c == '\n')
-      fine += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-    else
-      fine += c == '\r' ? "&#13;" : "\xEF\xBF\xBD";
-  }
-  return fine;
-}
-
 void element(std::string_view name, std::string_view content, std::string& out) {
   out += '<';
   out += name;
@@ -224,7 +213,7 @@ void write_map(const Service& service, const Shape& shape, const Json& json, std
   const std::span<const Member> members = service.members_of(shape);
   for (const auto& [key, each] : json.items()) {
     std::string entry;
-    element(wire_name(members[0]), xml_text(key), entry);
+    element(wire_name(members[0]), aws::xml_escaped(key), entry);
     std::string content;
     write_value(service, service.shapes[members[1].shape], each, content);
     element(wire_name(members[1]), content, entry);
@@ -248,7 +237,7 @@ void write_value(const Service& service, const Shape& shape, const Json& json, s
   } else if (shape.kind == Kind::timestamp && json.is_number()) {
     out += iso8601(json.get<double>());
   } else if (json.is_string()) {
-    out += xml_text(json.get_ref<const std::string&>());
+    out += aws::xml_escaped(json.get_ref<const std::string&>());
   } else if (json.is_primitive()) {
     out += to_text(json);
   }
@@ -307,8 +296,8 @@ std::string write_query_refusal(const Service* service, const Refusal& refusal,
                                 std::string_view request_id) {
   std::string error;
   element("Type", refusal.status < 500 ? "Sender" : "Receiver", error);
-  element("Code", xml_text(refusal.code), error);
-  element("Message", xml_text(refusal.message), error);
+  element("Code", aws::xml_escaped(refusal.code), error);
+  element("Message", aws::xml_escaped(refusal.message), error);
   std::string out = opened("ErrorResponse", service ? service->xml_namespace : "");
   element("Error", error, out);
   element("RequestId", request_id, out);
@@ -317,8 +306,8 @@ std::string write_query_refusal(const Service* service, const Refusal& refusal,
 
 std::string write_ec2_refusal(const Refusal& refusal, std::string_view request_id) {
   std::string error;
-  element("Code", xml_text(refusal.code), error);
-  element("Message", xml_text(refusal.message), error);
+  element("Code", aws::xml_escaped(refusal.code), error);
+  element("Message", aws::xml_escaped(refusal.message), error);
   std::string out = "<Response><Errors>";
   element("Error", error, out);
   out += "</Errors>";

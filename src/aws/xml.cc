@@ -1,7 +1,7 @@
 #include "aws/xml.h"
 
 #include <algorithm>
-#include <charconv>
+#include <pugixml.hpp>
 
 #include "base/text.h"
 
@@ -10,68 +10,24 @@ namespace {
 
 constexpr std::size_t shown_bytes_max = 300;
 
-/// UTF-8 of a code point; nothing for what is none.
-std::string utf8(unsigned long code) {
-  const auto byte = [](unsigned long value) { return static_cast<char>(value); };
-  if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return "";
-  if (code < 0x80) return {byte(code)};
-  if (code < 0x800) return {byte(0xC0 | code >> 6), byte(0x80 | (code & 63))};
-  if (code < 0x10000)
-    return {byte(0xE0 | code >> 12), byte(0x80 | (code >> 6 & 63)), byte(0x80 | (code & 63))};
-  return {byte(0xF0 | code >> 18), byte(0x80 | (code >> 12 & 63)), byte(0x80 | (code >> 6 & 63)),
-          byte(0x80 | (code & 63))};
+/// U+FFFE and U+FFFF are no characters of XML.
+bool is_no_character(std::string_view utf8) {
+  return utf8.starts_with("\xef\xbf\xbe") || utf8.starts_with("\xef\xbf\xbf");
 }
 
-/// What "&name;" stands for; the entity as it is if it is none that we know.
-std::string resolved(std::string_view name) {
-  if (name == "lt") return "<";
-  if (name == "gt") return ">";
-  if (name == "amp") return "&";
-  if (name == "quot") return "\"";
-  if (name == "apos") return "'";
-  if (name.starts_with('#')) {
-    const bool is_hex = name.starts_with("#x");
-    name.remove_prefix(is_hex ? 2 : 1);
-    unsigned long code = 0;
-    const auto [end, error] =
-        std::from_chars(name.data(), name.data() + name.size(), code, is_hex ? 16 : 10);
-    if (error == std::errc() && end == name.data() + name.size()) return utf8(code);
-  }
-  return "&" + std::string(name) + ";";
+/// None for what is no document, or an empty one.
+bool load(pugi::xml_document& document, std::string_view xml) {
+  return document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata,
+                              pugi::encoding_utf8);
 }
 
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  while (true) {
-    const std::size_t at = text.find('&');
-    plain += text.substr(0, at);
-    if (at == std::string_view::npos) return plain;
-    text.remove_prefix(at);
-    const std::size_t end = text.find(';');
-    if (end == std::string_view::npos || end > 12) {
-      plain += '&';
-      text.remove_prefix(1);
-      continue;
-    }
-    plain += resolved(text.substr(1, end - 1));
-    text.remove_prefix(end + 1);
-  }
-}
-
-/// Where the text behind the start tag `name` begins; none if there is no such tag.
-std::optional<std::size_t> behind_tag(std::string_view xml, std::string_view name) {
-  const std::string start = "<" + std::string(name);
-  for (std::size_t at = xml.find(start); at != std::string_view::npos;
-       at = xml.find(start, at + 1)) {
-    const std::size_t next = at + start.size();
-    if (next >= xml.size()) return std::nullopt;
-    if (xml[next] == '>') return next + 1;
-    if (xml[next] != ' ') continue;  // Another element whose name begins alike.
-    const std::size_t end = xml.find('>', next);
-    if (end == std::string_view::npos || xml[end - 1] == '/') return std::nullopt;
-    return end + 1;
-  }
-  return std::nullopt;
+std::optional<std::string> text_of(const pugi::xml_document& document, const std::string& name) {
+  const pugi::xml_node element =
+      document.find_node([&name](const pugi::xml_node& node) { return node.name() == name; });
+  if (!element) return std::nullopt;
+  for (const pugi::xml_node& node : element)
+    if (node.type() == pugi::node_element) return std::nullopt;
+  return to_utf8(element.text().get());
 }
 
 std::string shown(const std::optional<std::string>& text) {
@@ -83,36 +39,55 @@ std::string shown(const std::optional<std::string>& text) {
 
 }  // namespace
 
-std::optional<std::string> xml_text(std::string_view xml, std::string_view name) {
-  const std::optional<std::size_t> begin = behind_tag(xml, name);
-  if (!begin) return std::nullopt;
-  const std::size_t end = xml.find('<', *begin);
-  if (end == std::string_view::npos) return std::nullopt;
-  if (!xml.substr(end).starts_with("</" + std::string(name) + ">")) return std::nullopt;
-  return unescaped(xml.substr(*begin, end - *begin));
+std::optional<std::string> xml_text(std::string_view xml, const std::string& name) {
+  pugi::xml_document document;
+  return load(document, xml) ? text_of(document, name) : std::nullopt;
+}
+
+void put_xml(std::string& out, std::string_view text) {
+  const auto is_plain = [](char c) {
+    return c >= ' ' && c < '\x7f' && c != '<' && c != '>' && c != '&' && c != '"';
+  };
+  if (std::all_of(text.begin(), text.end(), is_plain)) {
+    out += text;
+    return;
+  }
+  const std::string fine = is_utf8(text) ? std::string(text) : to_utf8(text);
+  for (std::size_t i = 0; i < fine.size(); ++i) {
+    const char c = fine[i];
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\r')
+      out += "&#13;";
+    else if (c >= 0 && c < ' ' && c != '\t' && c != '\n')
+      out += "\xef\xbf\xbd";
+    else if (is_no_character(std::string_view(fine).substr(i))) {
+      out += "\xef\xbf\xbd";
+      i += 2;
+    } else {
+      out += c;
+    }
+  }
 }
 
 std::string xml_escaped(std::string_view text) {
   std::string escaped;
-  for (const char c : text) {
-    if (c == '<')
-      escaped += "&lt;";
-    else if (c == '>')
-      escaped += "&gt;";
-    else if (c == '&')
-      escaped += "&amp;";
-    else if (c == '"')
-      escaped += "&quot;";
-    else
-      escaped += c;
-  }
+  put_xml(escaped, text);
   return escaped;
 }
 
 S3Failure s3_failure(std::string_view xml) {
-  if (!behind_tag(xml, "Error")) return {};
-  return {shown(xml_text(xml, "Code")), shown(xml_text(xml, "Message")),
-          shown(xml_text(xml, "Region"))};
+  pugi::xml_document document;
+  const bool is_read = load(document, xml);
+  if (!is_read || std::string_view(document.document_element().name()) != "Error") return {};
+  return {shown(text_of(document, "Code")), shown(text_of(document, "Message")),
+          shown(text_of(document, "Region"))};
 }
 
 }  // namespace muster::aws

@@ -7,15 +7,17 @@
 
 namespace muster::aws {
 
-/// The little that S3's answers need of XML: texts of elements without structure of their own.
+/// What AWS's XML answers need: texts of plain elements, and texts written into elements.
 ///
 /// Pure: texts in, texts out. Callers bound the size of what they read.
 
-/// The text of the first element `name`, with &lt; &gt; &amp; &quot; &apos; and &#N; resolved; none
-/// if there is no such element, or it does not end, or other elements are inside.
-std::optional<std::string> xml_text(std::string_view xml, std::string_view name);
+/// The text of the first element `name`; none if `xml` is no document, there is no such element, or
+/// other elements are inside.
+std::optional<std::string> xml_text(std::string_view xml, const std::string& name);
 
-/// `text` as it may stand in an element.
+/// Appends `text` as it may stand in an element of XML 1.0: what it cannot hold (controls, bytes
+/// that are no UTF-8, U+FFFE) becomes U+FFFD.
+void put_xml(std::string& out, std::string_view text);
 std::string xml_escaped(std::string_view text);
 
 /// What S3 says of a request that failed: "NoSuchKey" and a line. Both fit for a message: bounded,

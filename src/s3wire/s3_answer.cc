@@ -16,44 +16,11 @@ constexpr std::string_view space = " xmlns=\"http://s3.amazonaws.com/doc/2006-03
 /// Whoever asks owns all there is.
 constexpr std::string_view owner = "<ID>muster</ID><DisplayName>muster</DisplayName>";
 
-bool is_plain(char c) {
-  return static_cast<unsigned char>(c) >= ' ' && c != '<' && c != '>' && c != '&' && c != '"' &&
-         c != '\x7f' && static_cast<unsigned char>(c) < 0x80;
-}
-
-/// U+FFFE and U+FFFF, which XML has not either.
-bool is_no_character(std::string_view text) {
-  return text.starts_with("\xef\xbf\xbe") || text.starts_with("\xef\xbf\xbf");
-}
-
-void put_text(std::string& out, std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), is_plain)) {
-    out += text;
-    return;
-  }
-  const std::string fine = is_utf8(text) ? std::string(text) : to_utf8(text);
-  for (std::size_t i = 0; i < fine.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(fine[i]);
-    if (byte == '\r') {
-      out += "&#13;";
-    } else if (byte < ' ' && byte != '\t' && byte != '\n') {
-      out += "\xef\xbf\xbd";
-    } else if (is_no_character(std::string_view(fine).substr(i))) {
-      out += "\xef\xbf\xbd";
-      i += 2;
-    } else {
-      out += is_plain(fine[i]) || byte >= 0x80 || byte == 0x7f || byte < ' '
-                 ? std::string(1, fine[i])
-                 : aws::xml_escaped(std::string_view(fine).substr(i, 1));
-    }
-  }
-}
-
 void put(std::string& out, std::string_view name, std::string_view text) {
   out += '<';
   out += name;
   out += '>';
-  put_text(out, text);
+  aws::put_xml(out, text);
   out += "</";
   out += name;
   out += '>';
@@ -269,7 +236,7 @@ std::string list_buckets_xml(const ListQuery& list, const std::vector<BucketEntr
 
 std::string location_xml(std::string_view region) {
   std::string out = opened("LocationConstraint");
-  if (region != "us-east-1") put_text(out, region);
+  if (region != "us-east-1") aws::put_xml(out, region);
   return closed(std::move(out), "LocationConstraint");
 }
 
