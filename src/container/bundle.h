@@ -7,7 +7,7 @@
 
 #include "base/command.h"
 #include "container/limits.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::container {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::container {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "container/limits.h"
 #include "container/root_view.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::container {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::container {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "container/process.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 #include "loop/wait.h"
 
 namespace muster::container {

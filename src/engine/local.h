@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "engine/network.h"
 #include "engine/programs.h"
+#include "job/host_spec.h"
 
 namespace muster::engine {
 

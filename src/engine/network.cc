@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "engine/job_folder.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::engine {
 namespace {

@@ -13,26 +13,10 @@ namespace muster::job {
 namespace {
 
 constexpr int hosts_max = 999;
-constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and more lies below.
 constexpr std::int64_t days_28_seconds = 28 * 86400;
 
-bool is_letter_or_digit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-bool all_of(std::string_view text, std::string_view more) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter_or_digit(c) || more.find(c) != std::string_view::npos;
-  });
-}
-
-bool is_job_name(std::string_view name) {
-  return !name.empty() && name.size() <= 63 && all_of(name, "-") && name.front() != '-' &&
-         name.back() != '-';
-}
-
 bool is_channel_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 && all_of(name, ".-_") && name != "." && name != "..";
+  return !name.empty() && name.size() <= 64 && only_has(name, ".-_") && name != "." && name != "..";
 }
 
 bool is_variable_name(std::string_view name) {
@@ -132,13 +116,6 @@ std::vector<std::string> host_names(int count) {
   return names;
 }
 
-const std::string& own_address(const HostSpec& spec) {
-  for (const HostAddress& host : spec.hosts)
-    if (host.name == spec.host) return host.address;
-  CHECK_THAT(false, "a host that is not of its own job");
-  return spec.host;
-}
-
 Result<void> check(const Spec& spec) {
   if (!is_job_name(spec.name))
     return wrong("TrainingJobName",
@@ -166,29 +143,6 @@ Result<void> check(const Spec& spec) {
     TRY(check_path("Muster.ReadOnlyBinds", path, false));
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
   return {};
-}
-
-Result<void> check(const HostSpec& spec) {
-  TRY(check(spec.spec));
-  bool found = false;
-  for (const HostAddress& host : spec.hosts) {
-    if (!is_job_name(host.name)) return wrong("hosts", "names like algo-1");
-    if (host.address.empty() || host.address.find_first_not_of("0123456789.") != std::string::npos)
-      return wrong("hosts[" + host.name + "].address", "a numeric IPv4 address");
-    found = found || host.name == spec.host;
-  }
-  if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
-  if (spec.bridge.empty() || spec.bridge.size() > 15 || !all_of(spec.bridge, ""))
-    return wrong("bridge", "an interface name of at most 15 letters and digits");
-  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
-    return wrong("first_id", "0, or 65536 to 2147418112");
-  if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
-  TRY(check_path("state_folder", spec.state_folder, false));
-  TRY(check_path("job_folder", spec.job_folder, false));
-  TRY(check_path("host_folder", spec.host_folder, false));
-  if (spec.host_folder.size() > host_folder_bytes_max)
-    return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
-  return check_path("key_file", spec.key_file, false);
 }
 
 Json to_json(const Spec& spec) {
@@ -223,56 +177,12 @@ Json to_json(const Spec& spec) {
   return json;
 }
 
-Json to_json(const HostSpec& spec) {
-  Json hosts = Json::array();
-  for (const HostAddress& host : spec.hosts)
-    hosts.push_back({{"name", host.name}, {"address", host.address}});
-  return Json{{"spec", to_json(spec.spec)},
-              {"host", spec.host},
-              {"hosts", hosts},
-              {"bridge", spec.bridge},
-              {"prefix_length", spec.prefix_length},
-              {"first_id", spec.first_id},
-              {"state_folder", spec.state_folder},
-              {"job_folder", spec.job_folder},
-              {"host_folder", spec.host_folder},
-              {"key_file", spec.key_file}};
-}
-
 Result<Spec> spec_from(const Json& json) {
   return read_spec(json, Writer::muster);
 }
 
 Result<Spec> spec_asked_for(const Json& request) {
   return read_spec(request, Writer::anybody);
-}
-
-Result<HostSpec> host_spec_from(const Json& json) {
-  HostSpec spec;
-  Fields fields(json, "");
-  const Json* const job = fields.object("spec");
-  if (job == nullptr && !fields.error()) return wrong("spec", "it to be there");
-  fields.text("host", spec.host, true);
-  if (const Json* const hosts = fields.array("hosts"))
-    for (std::size_t i = 0; i < hosts->size(); ++i) {
-      Fields inner((*hosts)[i], "hosts[" + std::to_string(i) + "]");
-      HostAddress& host = spec.hosts.emplace_back();
-      inner.text("name", host.name, true);
-      inner.text("address", host.address, true);
-      fields.take(inner);
-    }
-  fields.text("bridge", spec.bridge, true);
-  fields.integer("prefix_length", spec.prefix_length);
-  fields.integer("first_id", spec.first_id);
-  fields.text("state_folder", spec.state_folder, true);
-  fields.text("job_folder", spec.job_folder, true);
-  fields.text("host_folder", spec.host_folder, true);
-  fields.text("key_file", spec.key_file, true);
-  fields.no_others();
-  if (fields.error()) return *fields.error();
-  spec.spec = TRY(spec_from(*job));
-  TRY(check(spec));
-  return spec;
 }
 
 }  // namespace muster::job

@@ -95,35 +95,6 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-struct HostAddress {
-  std::string name;     ///< "algo-K"
-  std::string address;  ///< IPv4, numeric.
-
-  bool operator==(const HostAddress&) const = default;
-};
-
-/// User and group ids that a job's hosts have of a machine: so many from HostSpec::first_id on.
-/// Below the least are the machine's own; beyond 2^31 some programs go wrong.
-inline constexpr std::int64_t ids_per_job = 65536;
-inline constexpr std::int64_t first_id_min = ids_per_job;
-inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_job;
-
-/// What one steward needs to run one host of a job. Written by the engine to a file of mode 0600.
-struct HostSpec {
-  Spec spec;
-  std::string host;                ///< "algo-K", one of `hosts`.
-  std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
-  std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
-  int prefix_length = 24;
-  std::int64_t first_id = 0;  ///< The machine's number of a host's root; 0: it is root's own.
-  std::string state_folder;   ///< muster's state on this machine (hidden from the host).
-  std::string job_folder;     ///< <state>/jobs/<job>
-  std::string host_folder;    ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
-  std::string key_file;       ///< The job's key, mode 0600; 32 bytes.
-
-  bool operator==(const HostSpec&) const = default;
-};
-
 /// "algo-1" ... "algo-N" in the order SageMaker sorts them: as text, so algo-10 before algo-2.
 std::vector<std::string> host_names(int count);
 
@@ -137,16 +108,11 @@ bool has_channel(const Spec& spec, const std::string& host, const InputChannel& 
 /// Where the job's results go in S3: "<s3_output>/<job>/output". Empty if nowhere.
 std::string s3_results(const Spec& spec);
 
-/// The address of `spec.host`. `spec` is one that check() accepts.
-const std::string& own_address(const HostSpec& spec);
-
 /// What stands in the way of running it, naming the field: names out of their alphabet, relative
 /// paths, text that is not UTF-8 or holds a NUL. Error: `invalid_input`.
 Result<void> check(const Spec& spec);
-Result<void> check(const HostSpec& spec);
 
 Json to_json(const Spec& spec);
-Json to_json(const HostSpec& spec);
 /// From a file that muster wrote: whole, with muster's own part. Checked as check() does. Fields of
 /// CreateTrainingJob that muster does not use are passed over; unknown ones in muster's own part
 /// are refused. Error: `invalid_input`, naming the field.
@@ -155,6 +121,5 @@ Result<Spec> spec_from(const Json& json);
 /// muster runs, from S3 only, and no others, whatever they are called. Muster's own part is as in a
 /// fresh Spec, for the caller to set. Errors as spec_from().
 Result<Spec> spec_asked_for(const Json& request);
-Result<HostSpec> host_spec_from(const Json& json);
 
 }  // namespace muster::job

@@ -3,6 +3,24 @@
 #include "base/text.h"
 
 namespace muster::job {
+namespace {
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+bool only_has(std::string_view text, std::string_view more) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter_or_digit(c) || more.find(c) != std::string_view::npos;
+  });
+}
+
+bool is_job_name(std::string_view name) {
+  return !name.empty() && name.size() <= 63 && only_has(name, "-") && name.front() != '-' &&
+         name.back() != '-';
+}
 
 Error wrong(const std::string& field, const std::string& expected) {
   return fail(Errc::invalid_input, field + ": expected " + expected);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::jobs {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "job/spec.h"
+#include "job/host_spec.h"
 #include "s3client/fetch_folder.h"
 #include "s3client/s3_client.h"
 

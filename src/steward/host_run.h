@@ -14,7 +14,7 @@
 #include "container/network.h"
 #include "container/process.h"
 #include "container/runtime.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 #include "loop/relay.h"
 #include "loop/unix.h"
 #include "loop/wait.h"

@@ -7,7 +7,7 @@
 
 #include "container/id_map.h"
 #include "container/process.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 
 namespace muster::steward {
 

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/oom_score.h"
 #include "base/text.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 #include "steward/folders.h"
 #include "steward/host_run.h"
 #include "steward/sweep.h"

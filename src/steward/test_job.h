@@ -19,7 +19,7 @@
 #include "container/runtime.h"
 #include "job/journal.h"
 #include "job/lines.h"
-#include "job/spec.h"
+#include "job/host_spec.h"
 #include "loop/loop.h"
 #include "steward/folders.h"
 #include "steward/steward.h"

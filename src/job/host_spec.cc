@@ -1,0 +1,89 @@
+#include "job/host_spec.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "job/spec_fields.h"
+
+namespace muster::job {
+namespace {
+
+constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and more lies below.
+
+}  // namespace
+
+const std::string& own_address(const HostSpec& spec) {
+  for (const HostAddress& host : spec.hosts)
+    if (host.name == spec.host) return host.address;
+  CHECK_THAT(false, "a host that is not of its own job");
+  return spec.host;
+}
+
+Result<void> check(const HostSpec& spec) {
+  TRY(check(spec.spec));
+  bool found = false;
+  for (const HostAddress& host : spec.hosts) {
+    if (!is_job_name(host.name)) return wrong("hosts", "names like algo-1");
+    if (host.address.empty() || host.address.find_first_not_of("0123456789.") != std::string::npos)
+      return wrong("hosts[" + host.name + "].address", "a numeric IPv4 address");
+    found = found || host.name == spec.host;
+  }
+  if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
+  if (spec.bridge.empty() || spec.bridge.size() > 15 || !only_has(spec.bridge, ""))
+    return wrong("bridge", "an interface name of at most 15 letters and digits");
+  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
+    return wrong("first_id", "0, or 65536 to 2147418112");
+  if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
+  TRY(check_path("state_folder", spec.state_folder, false));
+  TRY(check_path("job_folder", spec.job_folder, false));
+  TRY(check_path("host_folder", spec.host_folder, false));
+  if (spec.host_folder.size() > host_folder_bytes_max)
+    return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
+  return check_path("key_file", spec.key_file, false);
+}
+
+Json to_json(const HostSpec& spec) {
+  Json hosts = Json::array();
+  for (const HostAddress& host : spec.hosts)
+    hosts.push_back({{"name", host.name}, {"address", host.address}});
+  return Json{{"spec", to_json(spec.spec)},
+              {"host", spec.host},
+              {"hosts", hosts},
+              {"bridge", spec.bridge},
+              {"prefix_length", spec.prefix_length},
+              {"first_id", spec.first_id},
+              {"state_folder", spec.state_folder},
+              {"job_folder", spec.job_folder},
+              {"host_folder", spec.host_folder},
+              {"key_file", spec.key_file}};
+}
+
+Result<HostSpec> host_spec_from(const Json& json) {
+  HostSpec spec;
+  Fields fields(json, "");
+  const Json* const job = fields.object("spec");
+  if (job == nullptr && !fields.error()) return wrong("spec", "it to be there");
+  fields.text("host", spec.host, true);
+  if (const Json* const hosts = fields.array("hosts"))
+    for (std::size_t i = 0; i < hosts->size(); ++i) {
+      Fields inner((*hosts)[i], "hosts[" + std::to_string(i) + "]");
+      HostAddress& host = spec.hosts.emplace_back();
+      inner.text("name", host.name, true);
+      inner.text("address", host.address, true);
+      fields.take(inner);
+    }
+  fields.text("bridge", spec.bridge, true);
+  fields.integer("prefix_length", spec.prefix_length);
+  fields.integer("first_id", spec.first_id);
+  fields.text("state_folder", spec.state_folder, true);
+  fields.text("job_folder", spec.job_folder, true);
+  fields.text("host_folder", spec.host_folder, true);
+  fields.text("key_file", spec.key_file, true);
+  fields.no_others();
+  if (fields.error()) return *fields.error();
+  spec.spec = TRY(spec_from(*job));
+  TRY(check(spec));
+  return spec;
+}
+
+}  // namespace muster::job

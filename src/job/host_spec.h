@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "job/spec.h"
+
+namespace muster::job {
+
+struct HostAddress {
+  std::string name;     ///< "algo-K"
+  std::string address;  ///< IPv4, numeric.
+
+  bool operator==(const HostAddress&) const = default;
+};
+
+/// User and group ids that a job's hosts have of a machine: so many from HostSpec::first_id on.
+/// Below the least are the machine's own; beyond 2^31 some programs go wrong.
+inline constexpr std::int64_t ids_per_job = 65536;
+inline constexpr std::int64_t first_id_min = ids_per_job;
+inline constexpr std::int64_t first_id_max = (std::int64_t{1} << 31) - ids_per_job;
+
+/// What one steward of this machine needs to run one host of a job: the message from the local
+/// engine to its stewards, by a file of mode 0600 (docs/protocols/steward.md). Nobody else knows of
+/// it.
+struct HostSpec {
+  Spec spec;
+  std::string host;                ///< "algo-K", one of `hosts`.
+  std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
+  std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
+  int prefix_length = 24;
+  std::int64_t first_id = 0;  ///< The machine's number of a host's root; 0: it is root's own.
+  std::string state_folder;   ///< muster's state on this machine (hidden from the host).
+  std::string job_folder;     ///< <state>/jobs/<job>
+  std::string host_folder;    ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
+  std::string key_file;       ///< The job's key, mode 0600; 32 bytes.
+
+  bool operator==(const HostSpec&) const = default;
+};
+
+/// The address of `spec.host`. `spec` is one that check() accepts.
+const std::string& own_address(const HostSpec& spec);
+
+/// What stands in the way of running it, naming the field; the job's own part as check(Spec) does.
+/// Error: `invalid_input`.
+Result<void> check(const HostSpec& spec);
+
+Json to_json(const HostSpec& spec);
+/// Checked as check() does. Error: `invalid_input`, naming the field.
+Result<HostSpec> host_spec_from(const Json& json);
+
+}  // namespace muster::job
