@@ -35,18 +35,21 @@ ROOMS = {
     "operators": "base loop job launch supervise code env ranks calls",
     "toolkit": "base loop job launch aws s3wire s3client code env ranks calls operators",
     "steward": "base loop job supervise aws s3wire s3client packing container",
-    "engine": "base loop job supervise",
+    "engine": "base loop job",
+    "local": "base loop job supervise engine",
     "platform": "base loop job engine",
+    "machine": "base loop job engine local platform",
     "api": "base aws",
     "store": "base",
     "logs": "base loop job api store",
-    "jobs": "base loop http job aws s3wire s3client access api store logs platform",
+    "jobs": "base loop http job aws s3wire s3client access api store logs engine platform "
+    "machine",
     "server": "base loop http job aws s3wire s3client access s3server bucket api store logs jobs "
     "platform",
-    "cli": "base loop http job aws s3wire s3client packing platform",
+    "cli": "base loop http job aws s3wire s3client packing platform machine",
     "programs": "base loop http job launch supervise coordinate packing aws s3wire s3client access "
     "bucket s3server code container env ranks calls operators toolkit steward engine "
-    "platform api store logs jobs server cli",
+    "local platform machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.

@@ -5,12 +5,12 @@
 #include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
-#include "platform/machine.h"
+#include "machine/machine.h"
 
 namespace muster::cli {
 namespace {
 
-loop::Task<> clean(loop::Loop& loop, platform::Machine& machine, CleanOptions options, int& code) {
+loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, CleanOptions options, int& code) {
   const Result<std::string> swept = co_await machine.sweep(options.all, options.json);
   if (swept) {
     const std::string text = trim(*swept).empty() ? "nothing to remove\n" : *swept;
@@ -37,7 +37,7 @@ int clean_main(const Args& args, const Env& env) {
     return exit_platform;
   }
   loop::Loop loop;
-  platform::Machine machine(loop, env, {});
+  machine::Machine machine(loop, env, {});
   int code = exit_platform;
   loop.spawn(clean(loop, machine, options, code));
   loop.run();

@@ -15,7 +15,7 @@
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
 #include "cli/on_path.h"
-#include "platform/machine.h"
+#include "machine/machine.h"
 
 namespace muster::cli {
 namespace {
@@ -89,7 +89,7 @@ MachineFacts machine_facts(const Env& env) {
   facts.status = read_file("/proc/self/status").value_or("");
   const std::string user_namespaces = read_file("/proc/sys/user/max_user_namespaces").value_or("0");
   facts.user_namespaces = parse_integer(trim(user_namespaces)).value_or(0) > 0;
-  facts.state_folder = platform::state_folder(env);
+  facts.state_folder = machine::state_folder(env);
   facts.state_writable = ::access(nearest(facts.state_folder).c_str(), W_OK) == 0;
   return facts;
 }

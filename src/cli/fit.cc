@@ -19,9 +19,9 @@
 #include "cli/out.h"
 #include "cli/places.h"
 #include "cli/render.h"
+#include "machine/machine.h"
 #include "platform/crowded.h"
 #include "platform/job_name.h"
-#include "platform/machine.h"
 
 namespace muster::cli {
 namespace {
@@ -91,7 +91,7 @@ class Fit {
   const Env& env_;
   std::string cwd_;
   loop::Signals signals_;
-  platform::Machine machine_;
+  machine::Machine machine_;
   Out out_;
   bool colour_;
   platform::Requests requests_;
@@ -227,7 +227,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
     if (report->results.written)
       out_.text() += "Results: " + visible_line(spec.output_folder) + "\n";
     if (options_.keep)
-      out_.text() += "Kept: " + platform::state_folder(env_) + "/jobs/" + spec.name + "\n";
+      out_.text() += "Kept: " + machine::state_folder(env_) + "/jobs/" + spec.name + "\n";
   }
   co_await out_.flush();
   const bool colour = colour_ && ::isatty(STDERR_FILENO) == 1;

@@ -15,8 +15,8 @@
 #include "jobs/schedule.h"
 #include "logs/logs.h"
 #include "logs/metrics.h"
+#include "machine/machine.h"
 #include "platform/job_run.h"
-#include "platform/machine.h"
 #include "store/store.h"
 
 namespace muster::jobs {
@@ -92,7 +92,7 @@ class Runner final : public Jobs {
   logs::Metrics& metrics_;
   access::KeyRing& keys_;
   Options options_;
-  platform::Machine machine_;
+  machine::Machine machine_;
   Reserve reserve_;
   std::vector<Demand> waiting_;  ///< In order of submission.
   std::map<std::string, std::unique_ptr<Running>> running_;

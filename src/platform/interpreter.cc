@@ -9,15 +9,6 @@
 namespace muster::platform {
 namespace {
 
-constexpr std::chrono::seconds answer_limit{30};
-constexpr const char* question =
-    "import json, os, sys\n"
-    "assert sys.version_info >= (3,)\n"
-    "print(json.dumps([sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix,"
-    " sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))] +"
-    // Packages that are installed for editing lie elsewhere: *.pth files lead to them.
-    " [path for path in sys.path if os.path.isabs(path) and os.path.isdir(path)]))\n";
-
 std::string parent_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
@@ -27,6 +18,14 @@ bool is_in(const std::string& path, const std::string& folder) {
 }
 
 }  // namespace
+
+const char* const interpreter_question =
+    "import json, os, sys\n"
+    "assert sys.version_info >= (3,)\n"
+    "print(json.dumps([sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix,"
+    " sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))] +"
+    // Packages that are installed for editing lie elsewhere: *.pth files lead to them.
+    " [path for path in sys.path if os.path.isabs(path) and os.path.isdir(path)]))\n";
 
 Result<Interpreter> interpreter_from(std::string_view printed) {
   const Error wrong = fail(Errc::invalid_input, "did not answer as Python 3 does");
@@ -44,25 +43,6 @@ Result<Interpreter> interpreter_from(std::string_view printed) {
     if (interpreter.places.empty() || !is_in(path, interpreter.places.back()))
       interpreter.places.push_back(path);
   return interpreter;
-}
-
-loop::Task<Result<Interpreter>> find_interpreter(engine::Programs& programs, std::string python,
-                                                 Env env, std::string cwd) {
-  env.erase("PYTHONPATH");  // A job does not have the submitter's.
-  Command command{.argv = {python, "-c", question}, .env = std::move(env), .cwd = std::move(cwd)};
-  const Result<engine::Programs::Done> done =
-      co_await programs.run(std::move(command), answer_limit);
-  if (!done) co_return done.error();
-  if (!done->outcome.success()) {
-    const std::string said = trim(done->err);
-    co_return fail(Errc::invalid_input,
-                   python + ": is no working Python 3: " +
-                       (said.empty() ? job::describe(done->outcome)
-                                     : to_utf8(said.substr(said.rfind('\n') + 1))));
-  }
-  Result<Interpreter> interpreter = interpreter_from(done->out);
-  if (!interpreter) co_return interpreter.error().in(python);
-  co_return interpreter;
 }
 
 std::string path_with(const Interpreter& interpreter, const std::string& path) {

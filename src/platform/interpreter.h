@@ -4,8 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/command.h"
-#include "engine/programs.h"
+#include "base/result.h"
 
 namespace muster::platform {
 
@@ -18,10 +17,8 @@ struct Interpreter {
   bool operator==(const Interpreter&) const = default;
 };
 
-/// Asks `python` (a name for the PATH of `env`, or a path) who it is, by running it once. Errors:
-/// `not_found`, `denied`; `invalid_input` when what was found is no Python 3.
-loop::Task<Result<Interpreter>> find_interpreter(engine::Programs& programs, std::string python,
-                                                 Env env, std::string cwd);
+/// The program, for `python -c`, whose output interpreter_from() reads.
+extern const char* const interpreter_question;
 
 /// What the interpreter printed. Pure. Error: `invalid_input`.
 Result<Interpreter> interpreter_from(std::string_view printed);

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "loop/testing.h"
-#include "platform/interpreter.h"
 
 namespace muster::platform {
 namespace {
@@ -308,40 +307,6 @@ TEST_CASE("job run: a damaged journal fails the job") {
   bench.run();
   CHECK(bench.report.end.status == JobEnd::Status::failed);
   CHECK(bench.report.end.verdict.process == "journal");
-}
-
-TEST_CASE("interpreter: its own word is taken, places inside others left out") {
-  const Result<Interpreter> got = interpreter_from(
-      R"(["/w/venv/bin/python3", "/w/venv", "/w/venv", "/usr", "/usr", "/usr/bin"])"
-      "\n");
-  REQUIRE(got);
-  CHECK(got->program == "/w/venv/bin/python3");
-  CHECK(got->places == std::vector<std::string>{"/usr", "/w/venv"});
-  CHECK(path_with(*got, "/usr/bin:/w/venv/bin:/bin") == "/w/venv/bin:/usr/bin:/bin");
-  for (const char* bad : {"", "3", "[]", "[\"python3\"]", "[1]", "Python 2.7"}) {
-    CAPTURE(bad);
-    CHECK(!interpreter_from(bad));
-  }
-}
-
-TEST_CASE("interpreter: a shim is asked, what is none is refused") {
-  const std::string folder = *make_private_folder("/tmp", "muster-python-");
-  REQUIRE(write_file(folder + "/python3", "#!/bin/sh\necho '[\"/real/bin/python3\"]'\n", 0755));
-  REQUIRE(write_file(folder + "/broken", "#!/bin/sh\necho no >&2; exit 1\n", 0755));
-  loop::Loop loop;
-  engine::Programs programs(loop);
-  const auto story = [&]() -> loop::Task<> {
-    const Env env{{"PATH", folder + ":/usr/bin:/bin"}};
-    const Result<Interpreter> shim = co_await find_interpreter(programs, "python3", env, "/");
-    REQUIRE(shim);
-    CHECK(shim->program == "/real/bin/python3");
-    const Result<Interpreter> broken = co_await find_interpreter(programs, "broken", env, "/");
-    CHECK(broken.error().text == "broken: is no working Python 3: no");
-    const Result<Interpreter> none = co_await find_interpreter(programs, "python9", env, "/");
-    CHECK(none.error().code == Errc::not_found);
-  };
-  loop::run_task(loop, story());
-  static_cast<void>(remove_tree(folder));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "engine/local.h"
+#include "local/local_engine.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
-#include "engine/job_folder.h"
+#include "local/job_folder.h"
 #include "loop/testing.h"
 #include "loop/worker.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -30,16 +30,16 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
   ~Stage() { static_cast<void>(remove_tree(folder_)); }
 
-  Local engine(const std::string& script, bool lifeline = true) {
+  LocalEngine engine(const std::string& script, bool lifeline = true) {
     REQUIRE(write_file(program(), "#!/bin/sh\n" + script + "\n", 0755));
-    Local::Options options;
+    LocalEngine::Options options;
     options.state = state();
     options.program = program();
     options.network_register = folder_ + "/subnets";
     options.folder_register = folder_ + "/folders";
     options.env = {{"PATH", "/usr/bin:/bin"}};
     options.lifeline = lifeline;
-    return Local(programs_, options);
+    return LocalEngine(programs_, options);
   }
   void run(const std::function<loop::Task<>()>& body) { loop::run_task(loop_, body()); }
 
@@ -68,24 +68,24 @@ bool exists(const std::string& path) {
 
 TEST_CASE("local: every host's steward gets its specification, the lifeline and the lock") {
   Stage stage;
-  Local engine = stage.engine(R"(folder=${3%/spec.json}
+  LocalEngine engine = stage.engine(R"(folder=${3%/spec.json}
 [ "$1 $2 $4 $5" = "steward --spec --lifeline 3" ] || exit 9
 ls /proc/$$/fd > "$folder/fds"
 readlink /proc/$$/fd/4 > "$folder/lock"
 cut -d' ' -f5,6 /proc/$$/stat > "$folder/session"
 echo done > "$folder/journal")");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(2));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(2));
     REQUIRE(run);
     CHECK(engine.list() == std::vector<std::string>{"demo"});
     REQUIRE((*run)->hosts().size() == 2);
     CHECK((*run)->hosts()[1].journal() == stage.job() + "/algo-2/journal");
     for (int i = 0; i < 2; ++i) {
-      const Result<Run::Ended> ended = co_await (*run)->next_end();
+      const Result<engine::Run::Ended> ended = co_await (*run)->next_end();
       REQUIRE(ended);
       CHECK(ended->outcome == job::Outcome::exited(0));
     }
-    const Result<Run::Ended> none = co_await (*run)->next_end();
+    const Result<engine::Run::Ended> none = co_await (*run)->next_end();
     CHECK(none.error().code == Errc::closed);
     const std::string host = stage.job() + "/algo-2";
     const Result<Json> json = parse_json(*read_file(host + "/spec.json"));
@@ -107,14 +107,14 @@ echo done > "$folder/journal")");
 
 TEST_CASE("local: a steward that fails tells why; what it left is swept") {
   Stage stage;
-  Local engine = stage.engine(R"(case "$2" in
+  LocalEngine engine = stage.engine(R"(case "$2" in
 --sweep) rm -r "$MUSTER_STATE/jobs/demo"; echo removed job demo;;
 *) echo "first" >&2; echo "spec.json: no such thing" >&2; exit 1;;
 esac)");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
     REQUIRE(run);
-    const Result<Run::Ended> ended = co_await (*run)->next_end();
+    const Result<engine::Run::Ended> ended = co_await (*run)->next_end();
     REQUIRE(ended);
     CHECK(ended->outcome == job::Outcome::failed("spec.json: no such thing"));
     const Result<void> released = co_await (*run)->release(false);
@@ -125,9 +125,9 @@ esac)");
 
 TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
   Stage stage;
-  Local engine = stage.engine("exit 0");
+  LocalEngine engine = stage.engine("exit 0");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
     REQUIRE(run);
     co_await (*run)->next_end();
     const Result<void> released = co_await (*run)->release(true);
@@ -140,9 +140,9 @@ TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
 
 TEST_CASE("local: without us the lifeline ends, and with it the steward") {
   Stage stage;
-  Local engine = stage.engine(R"(read -r nothing <&3; rm -r "${3%/algo-1/spec.json}")");
+  LocalEngine engine = stage.engine(R"(read -r nothing <&3; rm -r "${3%/algo-1/spec.json}")");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
     REQUIRE(run);
     CHECK(is_locked(stage.job()));
     const Fd lock(::open((stage.job() + "/lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -160,7 +160,7 @@ TEST_CASE("local: without us the lifeline ends, and with it the steward") {
 
 TEST_CASE("local: a steward is asked to stop, or killed when it does not answer") {
   Stage stage;
-  Local engine =
+  LocalEngine engine =
       stage.engine(R"(folder=${3%/spec.json}; trap 'echo term > "$folder"/got; exit 0' TERM
 host=${folder##*/}; [ $host = algo-2 ] && trap '' TERM
 echo > "$0-$host"
@@ -168,18 +168,18 @@ while read -r nothing <&3; do :; done)");
   for (const char* host : {"-algo-1", "-algo-2"})
     REQUIRE(::mkfifo((stage.program() + host).c_str(), 0600) == 0);
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(2));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(2));
     REQUIRE(run);
     for (const char* host : {"-algo-1", "-algo-2"})  // Until both have set their traps.
       REQUIRE(read_file(stage.program() + host));
     (*run)->stop("algo-1", 1000ms);
-    const Result<Run::Ended> first = co_await (*run)->next_end();
+    const Result<engine::Run::Ended> first = co_await (*run)->next_end();
     REQUIRE(first);
     CHECK(first->host == "algo-1");
     CHECK(exists(stage.job() + "/algo-1/got"));
     (*run)->stop("algo-2", 1000ms);
     (*run)->destroy("algo-2");
-    const Result<Run::Ended> second = co_await (*run)->next_end();
+    const Result<engine::Run::Ended> second = co_await (*run)->next_end();
     REQUIRE(second);
     CHECK(second->outcome == job::Outcome::signaled(9));
   });
@@ -187,12 +187,12 @@ while read -r nothing <&3; do :; done)");
 
 TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
   Stage stage;
-  Local engine = stage.engine("exec sleep 60", false);
+  LocalEngine engine = stage.engine("exec sleep 60", false);
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
     REQUIRE(run);
     CHECK(engine.attach("other").error().code == Errc::not_found);
-    Result<std::unique_ptr<Run>> again = engine.attach("demo");
+    Result<std::unique_ptr<engine::Run>> again = engine.attach("demo");
     REQUIRE(again);
     REQUIRE((*again)->hosts().size() == 1);
     CHECK(!(*again)->whole());  // It has not begun its journal.
@@ -201,10 +201,10 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
     REQUIRE(again);
     CHECK((*again)->whole());
     (*again)->destroy("algo-1");
-    const Result<Run::Ended> seen = co_await (*again)->next_end();
+    const Result<engine::Run::Ended> seen = co_await (*again)->next_end();
     REQUIRE(seen);
     CHECK(seen->host == "algo-1");
-    const Result<Run::Ended> reaped = co_await (*run)->next_end();
+    const Result<engine::Run::Ended> reaped = co_await (*run)->next_end();
     REQUIRE(reaped);
     CHECK(reaped->outcome == job::Outcome::signaled(9));
   });
@@ -212,17 +212,17 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
 
 TEST_CASE("local: stewards of a job that outlives us begin when all of them are written down") {
   Stage stage;
-  Local engine = stage.engine(R"([ "$4 $5" = "--gate 5" ] || exit 9
+  LocalEngine engine = stage.engine(R"([ "$4 $5" = "--gate 5" ] || exit 9
 head -c 1 <&5 > ${3%/spec.json}/word
 for host in algo-1 algo-2; do
   [ -s ${3%/*/spec.json}/$host/steward.pid ] || exit 8
 done)",
-                              false);
+                                    false);
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<Run>> run = engine.start(demo(2));
+    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(2));
     REQUIRE(run);
     for (int i = 0; i < 2; ++i) {
-      const Result<Run::Ended> ended = co_await (*run)->next_end();
+      const Result<engine::Run::Ended> ended = co_await (*run)->next_end();
       REQUIRE(ended);
       CHECK(ended->outcome == job::Outcome::exited(0));
       CHECK(read_file(stage.job() + "/" + ended->host + "/word").value_or("") == "+");
@@ -232,7 +232,7 @@ done)",
 
 TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
   Stage stage;
-  Local engine = stage.engine("exit 0", false);
+  LocalEngine engine = stage.engine("exit 0", false);
   struct {
     const char* name;
     const char* job;  ///< What stands in job.json.
@@ -254,7 +254,7 @@ TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
     if (c.job != nullptr) REQUIRE(write_file(stage.job() + "/job.json", text));
     if (c.pid != nullptr) REQUIRE(write_file(stage.job() + "/algo-1/steward.pid", c.pid));
     stage.run([&]() -> loop::Task<> {
-      Result<std::unique_ptr<Run>> run = engine.attach("demo");
+      Result<std::unique_ptr<engine::Run>> run = engine.attach("demo");
       REQUIRE(run);
       CHECK(!(*run)->whole());
       CHECK((*run)->hosts().size() == c.hosts);
@@ -267,9 +267,9 @@ TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
 
 TEST_CASE("local: what cannot be started leaves nothing") {
   Stage stage;
-  Local engine = stage.engine("exit 0");
+  LocalEngine engine = stage.engine("exit 0");
   REQUIRE(::unlink(stage.program().c_str()) == 0);
-  const Result<std::unique_ptr<Run>> run = engine.start(demo(1));
+  const Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
   REQUIRE(!run);
   CHECK(run.error().text.find(stage.program()) != std::string::npos);
   CHECK(!exists(stage.job()));
@@ -301,4 +301,4 @@ TEST_CASE("programs: output, outcome and time limit") {
 }
 
 }  // namespace
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,4 +1,4 @@
-#include "engine/network.h"
+#include "local/network.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,10 +9,10 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "engine/job_folder.h"
 #include "job/host_spec.h"
+#include "local/job_folder.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 struct Entry {
@@ -98,4 +98,4 @@ Result<Network> allocate_network(const std::string& register_file, const std::st
   return network;
 }
 
-}  // namespace muster::engine
+}  // namespace muster::local

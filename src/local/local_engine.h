@@ -7,14 +7,14 @@
 #include "base/command.h"
 #include "base/private_folders.h"
 #include "engine/engine.h"
-#include "engine/network.h"
-#include "engine/programs.h"
 #include "job/host_spec.h"
+#include "local/network.h"
+#include "local/programs.h"
 
-namespace muster::engine {
+namespace muster::local {
 
 /// Jobs on this machine: a steward process for each host. Places: docs/protocols/job-folder.md.
-class Local final : public Engine {
+class LocalEngine final : public engine::Engine {
  public:
   struct Options {
     std::string state;                                     ///< Absolute.
@@ -30,11 +30,11 @@ class Local final : public Engine {
     bool lifeline = true;  ///< Jobs end with us, however we end.
   };
   /// `programs` outlives this and the runs.
-  Local(Programs& programs, Options options);
+  LocalEngine(Programs& programs, Options options);
 
-  Result<std::unique_ptr<Run>> start(const job::Spec& spec) override;
+  Result<std::unique_ptr<engine::Run>> start(const job::Spec& spec) override;
   std::vector<std::string> list() override;
-  Result<std::unique_ptr<Run>> attach(const std::string& job) override;
+  Result<std::unique_ptr<engine::Run>> attach(const std::string& job) override;
   /// Removes what dead jobs left on the machine; with `kept_too` also folders that were kept.
   /// The lines that tell what was removed. Takes a few ms when there is nothing to do.
   loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
@@ -51,4 +51,4 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
                                       const std::string& job_folder, const std::string& key_file,
                                       const Network& network);
 
-}  // namespace muster::engine
+}  // namespace muster::local

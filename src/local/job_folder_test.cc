@@ -1,4 +1,4 @@
-#include "engine/job_folder.h"
+#include "local/job_folder.h"
 
 #include <doctest/doctest.h>
 #include <sys/mount.h>
@@ -8,9 +8,9 @@
 #include "base/private_folders.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
-#include "engine/network.h"
+#include "local/network.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 struct State {
@@ -118,4 +118,4 @@ TEST_CASE("network: a register that was damaged does not stop a job") {
 }
 
 }  // namespace
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/subnet.h"
+#include "local/subnet.h"
 
-namespace muster::engine {
+namespace muster::local {
 
 /// What a job has on this machine that no other job has at the same time.
 struct Network {
@@ -32,4 +32,4 @@ Result<Network> allocate_network(const std::string& register_file, const std::st
 /// below 2^31. Pure. Error: `system`.
 Result<std::int64_t> choose_ids(std::int64_t base, const std::vector<std::int64_t>& taken);
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -11,7 +11,7 @@ namespace muster::supervise {
 class Reaper;
 }
 
-namespace muster::engine {
+namespace muster::local {
 
 /// Runs the few short programs that a job needs besides its stewards. One exists in a process: it
 /// holds the reaper of all children.
@@ -39,4 +39,4 @@ class Programs {
   std::unique_ptr<supervise::Reaper> reaper_;
 };
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,4 +1,4 @@
-#include "engine/local.h"
+#include "local/local_engine.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -6,11 +6,11 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/job_folder.h"
-#include "engine/local_run.h"
-#include "engine/network.h"
+#include "local/job_folder.h"
+#include "local/local_run.h"
+#include "local/network.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 constexpr std::uint32_t hosts_max = 253;  ///< What a /24 has room for, with an address to spare.
@@ -48,10 +48,10 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
   return specs;
 }
 
-Local::Local(Programs& programs, Options options)
+LocalEngine::LocalEngine(Programs& programs, Options options)
     : programs_(programs), options_(std::move(options)) {}
 
-Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
+Result<std::unique_ptr<engine::Run>> LocalEngine::start(const job::Spec& spec) {
   if (spec.instance_count > static_cast<int>(hosts_max))
     return fail(Errc::invalid_input, "a job on one machine has at most 253 hosts, not " +
                                          std::to_string(spec.instance_count));
@@ -77,14 +77,14 @@ Result<std::unique_ptr<Run>> Local::start(const job::Spec& spec) {
   for (const job::HostSpec& host : host_specs(spec, options_.state, path, key_file, network))
     TRY(run->start(host));
   TRY(run->begin());
-  return std::unique_ptr<Run>(std::move(run));
+  return std::unique_ptr<engine::Run>(std::move(run));
 }
 
-std::vector<std::string> Local::list() {
+std::vector<std::string> LocalEngine::list() {
   return JobFolder::living(options_.state);
 }
 
-Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
+Result<std::unique_ptr<engine::Run>> LocalEngine::attach(const std::string& job) {
   const std::string path = options_.state + "/jobs/" + job;
   const Result<std::string> text = read_file(path + "/job.json");
   std::error_code none;
@@ -93,16 +93,16 @@ Result<std::unique_ptr<Run>> Local::attach(const std::string& job) {
   if (!text || text->empty()) {
     auto nothing = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
     nothing->cut_short();
-    return std::unique_ptr<Run>(std::move(nothing));
+    return std::unique_ptr<engine::Run>(std::move(nothing));
   }
   const Json json = TRY(parse_json(*text));
   const job::Spec spec = TRY(job::spec_from(json));
   std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
   for (const std::string& host : job::host_names(spec.instance_count)) TRY(run->attach(host));
-  return std::unique_ptr<Run>(std::move(run));
+  return std::unique_ptr<engine::Run>(std::move(run));
 }
 
-loop::Task<Result<std::string>> Local::sweep(bool kept_too, bool json) {
+loop::Task<Result<std::string>> LocalEngine::sweep(bool kept_too, bool json) {
   Command command{.argv = {options_.program, "steward", "--sweep"}, .env = options_.env, .cwd = {}};
   if (kept_too) command.argv.push_back("--all");
   if (json) command.argv.push_back("--json");
@@ -114,4 +114,4 @@ loop::Task<Result<std::string>> Local::sweep(bool kept_too, bool json) {
   co_return fail(Errc::system, why.empty() ? job::describe(done->outcome) : why);
 }
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,4 +1,4 @@
-#include "engine/programs.h"
+#include "local/programs.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 constexpr std::size_t output_bytes_max = 1u << 20;
@@ -98,4 +98,4 @@ loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit
   co_return fail(Errc::timeout, name + ": not done within " + std::to_string(seconds) + " s");
 }
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,4 +1,4 @@
-#include "engine/job_folder.h"
+#include "local/job_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/remove_tree.h"
 #include "base/text.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 constexpr std::size_t key_bytes = 32;
@@ -108,4 +108,4 @@ void JobFolder::forget_kept() {
   ::unlink((path_ + "/kept").c_str());
 }
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace muster::engine {
+namespace muster::local {
 
 /// An IPv4 network; `address` in host byte order with no bit set behind `prefix_length`.
 struct Subnet {
@@ -32,4 +32,4 @@ std::vector<Subnet> routes_from(std::string_view proc_net_route);
 /// 172.29.0.0/16, then 198.18.0.0/15. Pure. Error: `system` when none is free.
 Result<Subnet> choose_subnet(const std::vector<Subnet>& taken);
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,4 +1,4 @@
-#include "engine/local_run.h"
+#include "local/local_run.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 constexpr int lifeline_number = 3;
@@ -67,7 +67,7 @@ struct LocalRun::State {
   }
 };
 
-LocalRun::LocalRun(Programs& programs, Local& local, std::string path,
+LocalRun::LocalRun(Programs& programs, LocalEngine& local, std::string path,
                    std::optional<JobFolder> folder)
     : programs_(programs),
       local_(local),
@@ -81,7 +81,7 @@ LocalRun::~LocalRun() {
 }
 
 Result<void> LocalRun::start(const job::HostSpec& spec) {
-  const Local::Options& options = local_.options();
+  const LocalEngine::Options& options = local_.options();
   TRY(make_folders(spec.host_folder, 0700));
   TRY(write_file(spec.host_folder + "/spec.json", to_text(job::to_json(spec)), 0600));
   if (options.lifeline && !lifeline_.read) lifeline_ = TRY(make_pipe());
@@ -156,7 +156,7 @@ Result<void> LocalRun::attach(const std::string& host) {
   return {};
 }
 
-loop::Task<Result<Run::Ended>> LocalRun::next_end() {
+loop::Task<Result<engine::Run::Ended>> LocalRun::next_end() {
   const std::shared_ptr<State> state = state_;
   while (state->ended.empty()) {
     if (state->ours.empty() && state->others.empty())
@@ -199,7 +199,7 @@ void LocalRun::destroy(const std::string& host) {
 
 /// The program goes on without us if it must: whoever runs it again waits for its end.
 loop::Task<Result<std::string>> LocalRun::upload(bool completed) {
-  const Local::Options& options = local_.options();
+  const LocalEngine::Options& options = local_.options();
   Command command{
       .argv = {options.program, "steward", "--upload", path_}, .env = options.env, .cwd = "/"};
   if (completed) command.argv.push_back("--completed");
@@ -240,4 +240,4 @@ loop::Task<Result<void>> LocalRun::release(bool keep) {
   co_return released;
 }
 
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,11 +1,11 @@
-#include "engine/subnet.h"
+#include "local/subnet.h"
 
 #include <charconv>
 #include <optional>
 
 #include "base/text.h"
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 constexpr std::uint32_t mask_of(int prefix_length) {
@@ -101,4 +101,4 @@ Result<Subnet> choose_subnet(const std::vector<Subnet>& taken) {
               "10.177.0.0/16, 172.29.0.0/16 and 198.18.0.0/15");
 }
 
-}  // namespace muster::engine
+}  // namespace muster::local

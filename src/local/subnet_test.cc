@@ -1,8 +1,8 @@
-#include "engine/subnet.h"
+#include "local/subnet.h"
 
 #include <doctest/doctest.h>
 
-namespace muster::engine {
+namespace muster::local {
 namespace {
 
 Subnet net(const char* text) {
@@ -70,4 +70,4 @@ TEST_CASE("subnet: the first free /24 is chosen, around routes and other jobs") 
 }
 
 }  // namespace
-}  // namespace muster::engine
+}  // namespace muster::local

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside engine/ only.
+// Inside local/ only.
 
 #include <sys/types.h>
 
@@ -13,17 +13,18 @@
 
 #include "base/fd.h"
 #include "engine/engine.h"
-#include "engine/job_folder.h"
-#include "engine/local.h"
+#include "local/job_folder.h"
+#include "local/local_engine.h"
 #include "loop/wait.h"
 
-namespace muster::engine {
+namespace muster::local {
 
 /// The stewards of a job on this machine: our children, or those of another process.
-class LocalRun final : public Run {
+class LocalRun final : public engine::Run {
  public:
   /// `folder`: with its lock, when the job is ours.
-  LocalRun(Programs& programs, Local& local, std::string path, std::optional<JobFolder> folder);
+  LocalRun(Programs& programs, LocalEngine& local, std::string path,
+           std::optional<JobFolder> folder);
   LocalRun(const LocalRun&) = delete;
   LocalRun& operator=(const LocalRun&) = delete;
   ~LocalRun() override;
@@ -41,7 +42,7 @@ class LocalRun final : public Run {
   /// For a folder in which there is nothing yet that a steward could have done.
   void cut_short() { whole_ = false; }
 
-  const std::vector<HostPlace>& hosts() const override { return hosts_; }
+  const std::vector<engine::HostPlace>& hosts() const override { return hosts_; }
   bool whole() const override { return whole_; }
   loop::Task<Result<Ended>> next_end() override;
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
@@ -56,14 +57,14 @@ class LocalRun final : public Run {
   void signal(const std::string& host, int number);
 
   Programs& programs_;
-  Local& local_;
+  LocalEngine& local_;
   std::string path_;
   std::optional<JobFolder> folder_;
-  std::vector<HostPlace> hosts_;
+  std::vector<engine::HostPlace> hosts_;
   bool whole_ = true;
   Pipe lifeline_;
   Pipe gate_;  ///< Open as long as no steward may begin.
   std::shared_ptr<State> state_;
 };
 
-}  // namespace muster::engine
+}  // namespace muster::local

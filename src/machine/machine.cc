@@ -1,0 +1,50 @@
+#include "machine/machine.h"
+
+#include "local/local_engine.h"
+#include "local/programs.h"
+#include "machine/find_interpreter.h"
+
+namespace muster::machine {
+namespace {
+
+local::LocalEngine::Options local_options(const Env& env, const Machine::Options& given) {
+  local::LocalEngine::Options options;
+  options.state = state_folder(env);
+  options.program = given.program;
+  options.env = env;
+  options.lifeline = !given.outlived;
+  if (given.first_user_id) options.id_base = *given.first_user_id;
+  return options;
+}
+
+}  // namespace
+
+std::string state_folder(const Env& env) {
+  const Env::const_iterator found = env.find("MUSTER_STATE");
+  if (found == env.end() || found->second.empty()) return "/var/lib/muster";
+  std::string path = found->second;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
+    : env_(env),
+      programs_(std::make_unique<local::Programs>(loop)),
+      engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {}
+
+Machine::~Machine() = default;
+
+engine::Engine& Machine::engine() {
+  return *engine_;
+}
+
+loop::Task<Result<std::string>> Machine::sweep(bool kept_too, bool json) {
+  return engine_->sweep(kept_too, json);
+}
+
+loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python,
+                                                               std::string cwd) {
+  return find_interpreter(*programs_, std::move(python), env_, std::move(cwd));
+}
+
+}  // namespace muster::machine

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+#include "engine/engine.h"
+#include "platform/interpreter.h"
+
+namespace muster::local {
+class LocalEngine;
+class Programs;
+}  // namespace muster::local
+
+namespace muster::machine {
+
+/// This machine as a place for jobs: the one room that knows which engine it is. One exists in a
+/// process.
+class Machine {
+ public:
+  struct Options {
+    std::string program = "/proc/self/exe";       ///< `sm`.
+    bool outlived = false;                        ///< Jobs go on without us, for resume_job().
+    std::optional<std::int64_t> first_user_id{};  ///< See local::LocalEngine::Options::id_base.
+  };
+  /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
+  /// (default /var/lib/muster).
+  Machine(loop::Loop& loop, const Env& env, const Options& options);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine();
+
+  engine::Engine& engine();
+  /// See local::LocalEngine::sweep().
+  loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
+  /// See find_interpreter().
+  loop::Task<Result<platform::Interpreter>> interpreter(std::string python, std::string cwd);
+
+ private:
+  Env env_;
+  std::unique_ptr<local::Programs> programs_;
+  std::unique_ptr<local::LocalEngine> engine_;
+};
+
+/// The state folder that `env` names, absolute.
+std::string state_folder(const Env& env);
+
+}  // namespace muster::machine
