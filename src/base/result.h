@@ -15,6 +15,7 @@ enum class Errc {
   timeout,        ///< A deadline passed; the text says what was waited for.
   closed,         ///< The other side ended the connection or the stream.
   protocol,       ///< The other side sent what the protocol page does not allow.
+  unsupported,    ///< Not a thing that this one can do; asking again does not help.
   system,         ///< The kernel or a library refused.
 };
 

@@ -21,8 +21,8 @@ inline void run_task(Loop& loop, Task<void> task, Duration guard = std::chrono::
   const auto watchdog = [](Loop& on, Timer& timer, Duration time) -> Task<void> {
     if (co_await timer.after(time)) on.stop();
   };
+  loop.spawn(watchdog(loop, hang, guard));  // First: a task may be done without ever waiting.
   loop.spawn(body(loop, std::move(task), done));
-  loop.spawn(watchdog(loop, hang, guard));
   loop.context().restart();
   loop.run();
   CHECK_THAT(done, "the test hangs");
