@@ -66,6 +66,30 @@ Actions LifeCycle::begin(UnixMillis time) const {
   return {say(line_of(Phase::starting, time))};
 }
 
+bool LifeCycle::is_queued() const {
+  return std::any_of(hosts_.begin(), hosts_.end(),
+                     [](const Host& each) { return each.queued && !each.over(); });
+}
+
+bool LifeCycle::may_time_out() const {
+  return !stopped_ && !timed_out_ && !failed_ && !succeeded_ && !is_queued();
+}
+
+Actions LifeCycle::on_queued(const std::string& name, const std::string& reason, UnixMillis time) {
+  host(name).queued = true;
+  if (reason == waited_for_) return {};
+  waited_for_ = reason;
+  StatusLine line = line_of(Phase::starting, time);
+  line.message = "Waiting to be started: " + reason;
+  return {say(std::move(line))};
+}
+
+void LifeCycle::on_started(const std::string& name, TimePoint now) {
+  const bool waited = is_queued();
+  host(name).queued = false;
+  if (waited && !is_queued()) times_out_at_ = now + options_.run_time_max;
+}
+
 Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {
   Host& from = host(name);
   if (record.kind == job::Message::phase) {
@@ -159,6 +183,12 @@ Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome,
   return failed_ || stopped_ ? Actions{} : say_progress(time);
 }
 
+Actions LifeCycle::on_host_gone(const std::string& name, job::Outcome how, UnixMillis time,
+                                TimePoint now) {
+  host(name).facts.gone = how;
+  return on_steward_end(name, std::move(how), time, now);
+}
+
 Actions LifeCycle::stop_all(StatusLine line, TimePoint now) {
   Actions actions{say(std::move(line))};
   for (Host& each : hosts_) {
@@ -187,7 +217,7 @@ Actions LifeCycle::on_kill(TimePoint now) {
 
 Actions LifeCycle::on_time(UnixMillis time, TimePoint now) {
   Actions actions;
-  if (now >= times_out_at_ && !stopped_ && !timed_out_ && !failed_ && !succeeded_) {
+  if (now >= times_out_at_ && may_time_out()) {
     timed_out_ = true;
     add(actions, stop_all({"Stopping", "Training job runtime exceeded its limit", time}, now));
   }
@@ -215,7 +245,7 @@ Actions LifeCycle::due(TimePoint now) {
 
 std::optional<TimePoint> LifeCycle::next_deadline() const {
   std::optional<TimePoint> next;
-  if (!stopped_ && !timed_out_ && !failed_ && !succeeded_) next = times_out_at_;
+  if (may_time_out()) next = times_out_at_;
   for (const Host& each : hosts_) {
     if (each.kill_at) earlier(next, *each.kill_at);
     if (each.destroy_at) earlier(next, *each.destroy_at);

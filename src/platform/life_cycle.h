@@ -70,6 +70,9 @@ class LifeCycle {
 
   /// The first actions: the job's first line.
   Actions begin(UnixMillis time) const;
+  /// The host waits to be started, for `reason`. The job's time limit does not run meanwhile.
+  Actions on_queued(const std::string& host, const std::string& reason, UnixMillis time);
+  void on_started(const std::string& host, TimePoint now);
   /// A record of the host's journal; `lines` may be left out.
   Actions on_record(const std::string& host, const job::Record& record, TimePoint now);
   /// The host's journal cannot be read on.
@@ -77,6 +80,9 @@ class LifeCycle {
   /// The host's steward has ended, and its journal was read to the end.
   Actions on_steward_end(const std::string& host, job::Outcome outcome, UnixMillis time,
                          TimePoint now);
+  /// The engine says that the host is gone since `time`, and how: lost, or taken away. Its journal
+  /// was read to the end.
+  Actions on_host_gone(const std::string& host, job::Outcome how, UnixMillis time, TimePoint now);
   /// The user asks for a stop.
   Actions on_stop(UnixMillis time, TimePoint now);
   /// The user wants it over at once.
@@ -95,6 +101,7 @@ class LifeCycle {
   struct Host {
     HostFacts facts;
     job::Phase phase = job::Phase::starting;
+    bool queued = false;
     std::optional<TimePoint> kill_at;
     std::optional<TimePoint> destroy_at;
     bool over() const { return facts.steward.has_value(); }
@@ -107,11 +114,14 @@ class LifeCycle {
   Actions say_progress(UnixMillis time);
   Actions stop_all(StatusLine line, TimePoint now);
   Actions due(TimePoint now);
+  bool is_queued() const;
+  bool may_time_out() const;
 
   Options options_;
   std::vector<Host> hosts_;
   TimePoint times_out_at_;
   job::Phase said_ = job::Phase::starting;
+  std::string waited_for_;  ///< The reason that was told last.
   std::optional<UnixMillis> began_;
   bool failed_ = false;
   bool succeeded_ = false;

@@ -218,6 +218,37 @@ TEST_CASE("life cycle: the time limit stops the job once") {
   CHECK(status_name(end.status) == "Stopped");
 }
 
+TEST_CASE("life cycle: time in a queue is none of the job's, and a reason is told once") {
+  Story job(LifeCycle::Options{.hosts = Story::job_hosts(2), .run_time_max = 60s, .grace = 1s});
+  const auto queued = [&](const char* host, const char* reason) {
+    return Story::text(job.cycle.on_queued(host, reason, job.wall()));
+  };
+  CHECK(queued("algo-1", "Resources") == "Starting; ");
+  CHECK(queued("algo-2", "Resources") == "");
+  CHECK(queued("algo-2", "Priority") == "Starting; ");
+  CHECK(job.until(600s) == "");
+  job.cycle.on_started("algo-1", job.now);
+  CHECK(!job.cycle.next_deadline());
+  job.until(700s);
+  job.cycle.on_started("algo-2", job.now);
+  CHECK(job.until(759s) == "");
+  CHECK(job.until(760s) == "Stopping; stop algo-1 1000; stop algo-2 1000; ");
+}
+
+TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
+  Story job(2);
+  job.all(Phase::training);
+  job.now += 5s;
+  const UnixMillis before = job.wall() - 1s;
+  CHECK(Story::text(job.cycle.on_host_gone("algo-2", Outcome::lost("node n2 is down"), before,
+                                           job.now)) == "");
+  CHECK(job.until(7s) == "kill algo-1; ");
+  job.ends("algo-1", Outcome::signaled(9));
+  job.steward("algo-1");
+  REQUIRE(job.cycle.finished());
+  CHECK(job.cycle.end(0ms).reason == "host algo-2: lost: node n2 is down");
+}
+
 TEST_CASE("life cycle: a host that does not end after the leader's success is killed and named") {
   Story job(2);
   job.phase("algo-1", Phase::training);

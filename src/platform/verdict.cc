@@ -26,9 +26,16 @@ bool failing(const std::optional<job::Verdict>& word) {
   return word && !word->success();
 }
 
-/// What the host's own steward, or its death, tells for sure.
+/// The host went before it could end by itself: what it said after that is a consequence.
+bool gone_first(const HostFacts& facts) {
+  if (!facts.gone) return false;
+  return !facts.end || facts.end->outcome.success() || facts.steward_time <= facts.end_time;
+}
+
+/// What the engine, the host's own steward, or its death, tells for sure.
 std::optional<Cause> exact(const HostFacts& facts) {
   if (facts.killed) return std::nullopt;
+  if (gone_first(facts)) return cause(facts, "host", *facts.gone, facts.steward_time);
   if (!facts.end) {
     if (!facts.steward) return std::nullopt;
     if (facts.steward->success() && !failing(facts.word))

@@ -19,6 +19,8 @@ struct HostFacts {
   UnixMillis end_time{0};  ///< When the host was seen to end; before its results were kept.
   std::optional<job::Outcome> steward;  ///< How its steward ended; none if it still lives.
   UnixMillis steward_time{0};
+  /// The engine's word that the host is gone, since `steward_time`: lost, or taken away for others.
+  std::optional<job::Outcome> gone;
   std::string trouble;  ///< The last error that its steward logged.
   bool killed = false;  ///< We had it killed: its end tells nothing.
 };
@@ -26,7 +28,8 @@ struct HostFacts {
 /// The verdict over all hosts, in the order of the job's: the first is the leader.
 ///
 /// 1. What a steward saw itself (a host that was killed or could not be started, a `train` that
-///    died without a word, a steward that died) beats what others suspect.
+///    died without a word, a steward that died), or the engine (a host that is lost, or was taken
+///    away for others), beats what others suspect.
 /// 2. A host's word about a rank or a program stands, unless 1 happened before it was said; the
 ///    leader's before others'.
 /// 3. Of hosts that are only said to be lost, the one that most hosts accuse is the one; at a tie

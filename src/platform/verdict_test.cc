@@ -43,6 +43,10 @@ struct Told : HostFacts {
     steward_time = UnixMillis(time);
     return *this;
   }
+  Told& is_gone(Outcome how, int time) {
+    gone = how;
+    return steward_ends(std::move(how), time);
+  }
   Told& by_us() {
     killed = true;
     return *this;
@@ -121,6 +125,26 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
        {algo(1).ends(Outcome::exited(1)).says(about("algo-2", "host", Outcome::lost("never came"))),
         algo(2).ends(Outcome::failed("runc: not found"), 20)},
        "host algo-2: runc: not found"},
+      {"the engine lost a host, before others said what came of it",
+       {algo(1).says(about("algo-1", "rank 0", Outcome::exited(1), 0), 90),
+        algo(2).is_gone(Outcome::lost("node n2 does not answer"), 80)},
+       "host algo-2: lost: node n2 does not answer"},
+      {"a rank failed before the engine lost a host",
+       {bad(1, segv()), algo(2).is_gone(Outcome::lost("node n2 does not answer"), 5000)},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"a host was taken away; what its train said of the signal is a consequence",
+       {bad(1, lost("algo-2")), algo(2)
+                                    .says(about("algo-2", "train", Outcome::signaled(15)), 95)
+                                    .ends(Outcome::exited(143), 97)
+                                    .is_gone(Outcome::failed("preempted: by job 7"), 90)},
+       "host algo-2: preempted: by job 7"},
+      {"a host that had failed already when the engine lost it",
+       {bad(1, segv()).ends(Outcome::exited(1), 200),
+        bad(2, segv()).is_gone(Outcome::lost("node n2 does not answer"), 9000)},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"we ended it: that the engine lost it then tells nothing",
+       {good(1), algo(2).by_us().is_gone(Outcome::lost("node n2 does not answer"), 90)},
+       "host algo-2: killed: it did not end by itself"},
       {"of two killed hosts the first one",
        {bad(1, lost("algo-3")), algo(2).ends(Outcome::signaled(9), 70),
         algo(3).ends(Outcome::signaled(9), 60)},
