@@ -226,8 +226,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
         "Training seconds: " + std::to_string(end.training_time.count() * options_.hosts) + "\n";
     if (report->results.written)
       out_.text() += "Results: " + visible_line(spec.output_folder) + "\n";
-    if (options_.keep)
-      out_.text() += "Kept: " + machine::state_folder(env_) + "/jobs/" + spec.name + "\n";
+    if (options_.keep && !report->kept.empty()) out_.text() += "Kept: " + report->kept + "\n";
   }
   co_await out_.flush();
   const bool colour = colour_ && ::isatty(STDERR_FILENO) == 1;

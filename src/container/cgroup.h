@@ -3,13 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "job/host_spec.h"
+
 namespace muster::container {
 
 /// Control groups of hosts, on machines with version 1, 2 or both. `path` is as in the bundle:
 /// "/muster/<job>/algo-K".
 
-/// Holds the groups of all jobs of the machine.
-inline constexpr const char* jobs_cgroup = "/muster";
+using job::jobs_cgroup;
 
 /// Where hierarchies are mounted: /sys/fs/cgroup itself and, for version 1, the folders in it.
 std::vector<std::string> cgroup_roots();

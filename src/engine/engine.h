@@ -1,72 +1,157 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "base/time.h"
+#include "job/journal.h"
 #include "job/outcome.h"
 #include "job/spec.h"
 #include "loop/loop.h"
 
 namespace muster::engine {
 
-/// Where a host's records and results lie.
-struct HostPlace {
+/// Something that happened to a host.
+struct Event {
+  enum class Kind {
+    queued,     ///< The host waits to be started; `text`: for what. Comes again when that changes.
+    started,    ///< Its steward runs: `node`, `address`.
+    health,     ///< `text`: what is wrong with its node; empty: nothing any more.
+    ended,      ///< Its steward has ended: `outcome`.
+    lost,       ///< Nothing is heard of it any more; `text`: why, as far as that is known.
+    preempted,  ///< Its node was taken away for others; `text`: for whom, or by which rule.
+  };
+  Kind kind = Kind::queued;
   std::string host;
-  std::string folder;
-  std::string journal() const { return folder + "/journal"; }
-  std::string result() const { return folder + "/result"; }
+  int attempt = 1;         ///< Of the host: 1, 2, ...; see Run::replace().
+  UnixMillis time{0};      ///< When it happened; for `lost`, when the host was last heard of.
+  std::string text{};      ///< One line of the engine's.
+  std::string node{};      ///< The name of the machine that the host is on.
+  std::string address{};   ///< Where the job's other hosts reach it.
+  job::Outcome outcome{};  ///< Of the steward, not of the host: that stands in the journal.
+                           ///< Success where the engine cannot know it, after attach().
 };
 
-/// The stewards of one job. Destroying it does not end them, unless they were started with a
-/// lifeline, which goes with it.
+/// True for the three ways in which a host's attempt is over.
+constexpr bool is_end(Event::Kind kind) {
+  return kind >= Event::Kind::ended;
+}
+
+/// A stretch of a host's journal.
+struct Records {
+  std::vector<job::Record> records;  ///< In order, without a gap; about a MiB at most.
+  bool more = false;                 ///< There may be more at once, or an error.
+};
+
+/// What can be asked of a host while it runs, and what is answered.
+enum class Question {
+  usage,   ///< -> Usage
+  stacks,  ///< -> Stacks
+};
+struct Usage {
+  std::int64_t memory_bytes = 0;
+  std::chrono::microseconds processor_time{0};  ///< Of all its processes since its start.
+  std::int64_t processes = 0;
+};
+struct Stack {
+  std::string process;  ///< "rank 3"
+  std::string text;     ///< Lines, innermost call first.
+};
+using Stacks = std::vector<Stack>;
+using Answer = std::variant<Usage, Stacks>;
+
+/// What a host left: `model/` and `output/` as they stood in its /opt/ml, below `path`. Whoever is
+/// given it may take it apart.
+struct HostResult {
+  std::string host;
+  std::string path;
+};
+
+/// The hosts of one job, each with its steward. Destroying a Run ends nothing, unless the engine
+/// was told that jobs end with it; what waits on it then gets no more.
+///
+/// Only next_event(), ask(), replace(), upload(), results() and release() take time.
 class Run {
  public:
-  struct Ended {
-    std::string host;
-    job::Outcome outcome;  ///< Of the steward, not of the host: that stands in the journal.
-  };
-
   virtual ~Run() = default;
-  /// In the job's order: the leader first.
-  virtual const std::vector<HostPlace>& hosts() const = 0;
-  /// False for a job of attach() whose start was cut short: hosts() are those that were started.
+  /// Names in the job's order: the leader first.
+  virtual const std::vector<std::string>& hosts() const = 0;
+  /// False for a job of attach() whose start was cut short: hosts() are those that may have been
+  /// started. It can be destroyed and released, and nothing else.
   virtual bool whole() const { return true; }
-  /// The next steward that has ended; each comes once. Error: `closed` once all have come.
-  virtual loop::Task<Result<Ended>> next_end() = 0;
 
-  /// Asks the host's steward to stop it: SIGTERM, then SIGKILL after `grace`. Does not wait.
+  /// The next thing that happened. Each comes once; for an attempt of a host in this order: any
+  /// number of `queued`, at most one `started`, any number of `health`, exactly one end. A Run of
+  /// attach() begins with what holds at that moment. One waiter at a time. Error: `closed` once
+  /// the ends of all hosts have come.
+  virtual loop::Task<Result<Event>> next_event() = 0;
+
+  /// The records of the host's journal, of its latest attempt, from number `from` >= 1 on: what
+  /// there is of them by now, on this machine or brought here; none is no error. Cheapest where the
+  /// last call ended. Holds until release(), and an attempt that is over has all its records here
+  /// before its end is told. Errors: `not_found` for a host that the job has not; `protocol` where
+  /// the journal is damaged, after all that can be read; `system`.
+  virtual Result<Records> records(const std::string& host, std::uint64_t from) = 0;
+  /// Waits until a journal may have grown since the last call. One waiter at a time. False once the
+  /// Run is gone.
+  virtual loop::Task<bool> grown() = 0;
+
+  /// Asks the host's steward to stop it: SIGTERM, then SIGKILL after `grace`; a queued host is
+  /// taken out of the queue and ends. Does not wait; a host that is over is passed over.
   virtual void stop(const std::string& host, std::chrono::milliseconds grace) = 0;
   /// The same without grace; the steward still keeps what the host leaves.
   void kill(const std::string& host) { stop(host, std::chrono::milliseconds(0)); }
   /// Kills the steward itself. What it had opened is removed by release().
   virtual void destroy(const std::string& host) = 0;
 
+  /// Asks a running host's steward. Errors: `unsupported`; `closed` for a host that does not run;
+  /// `timeout`.
+  virtual loop::Task<Result<Answer>> ask(std::string host, Question question) = 0;
+
+  /// Starts hosts that are over anew, each as its next attempt, with a journal that begins at
+  /// record 1; all of them: the job's next attempt. No result of an earlier attempt counts. Errors:
+  /// `unsupported`; `invalid_input` for a host that is not over.
+  virtual loop::Task<Result<void>> replace(std::vector<std::string> hosts) = 0;
+
   /// After all have ended: stores what the hosts left where the job's spec says (S3). What was
   /// stored, as JSON (docs/protocols/steward.md); "{}" if nothing is asked for. Done again, by
   /// whoever comes later, it does nothing more. `completed`: the job did. Error: one line that
   /// names the object or the file.
   virtual loop::Task<Result<std::string>> upload(bool completed) = 0;
+  /// True once upload() has done it, whoever called it.
+  virtual bool uploaded() const = 0;
+  /// After all have ended: hands over what the hosts left, on this machine; what was elsewhere is
+  /// brought first. Errors: `system`, `closed` where it cannot be had any more.
+  virtual loop::Task<Result<std::vector<HostResult>>> results() = 0;
 
-  /// After all have ended: removes what the job still has on the machine; with `keep` its folder
-  /// stays for inspection. Takes as long as removing files takes.
-  virtual loop::Task<Result<void>> release(bool keep) = 0;
-  virtual std::string folder() const = 0;
+  /// After all have ended: removes what the job still has; with `keep` it stays for inspection, and
+  /// the name stays in use: the answer then says where, for a person, and is empty otherwise. May
+  /// be called again. Takes as long as removing files takes. Error: `denied` while a process of
+  /// the job lives; `system`.
+  virtual loop::Task<Result<std::string>> release(bool keep) = 0;
 };
 
 /// Where stewards run.
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// Starts a steward for each host of the job. Errors: `invalid_input` for a name that is in use;
-  /// `denied`, `system`; then nothing of the job is left.
-  virtual Result<std::unique_ptr<Run>> start(const job::Spec& spec) = 0;
-  /// Names of jobs that live.
-  virtual std::vector<std::string> list() = 0;
-  /// A job that another process started, or this one before it was restarted; its stewards may have
-  /// ended meanwhile. Error: `not_found`.
-  virtual Result<std::unique_ptr<Run>> attach(const std::string& job) = 0;
+  /// Starts the job's hosts, or has them queued. May take long where it asks others; if the task
+  /// is destroyed meanwhile, the start was cut short. Errors: `invalid_input` for a name that is in
+  /// use, or what the engine can never do; `denied`, `system`; then nothing of the job is left.
+  virtual loop::Task<Result<std::unique_ptr<Run>>> start(job::Spec spec) = 0;
+  /// A job that another process started, or this one before it was restarted; its hosts may be over
+  /// by now. Errors: `not_found`; `system` where that cannot be told at the moment.
+  virtual loop::Task<Result<std::unique_ptr<Run>>> attach(std::string job) = 0;
+  /// The names in use, sorted: jobs that were started here and are not released, or kept. From the
+  /// engine's own notes; asks nobody.
+  virtual std::vector<std::string> list() const = 0;
+  /// True where a scheduler of its own decides when a host starts: give it every job at once.
+  /// False: hosts start as they are asked for, so whoever asks sees to it that there is room.
+  virtual bool schedules() const = 0;
 };
 
 }  // namespace muster::engine

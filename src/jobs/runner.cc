@@ -203,9 +203,9 @@ std::string Runner::kept_program(const std::string& folder) {
 
 Result<void> Runner::start() {
   reserve_.take();
+  const std::vector<std::string> begun = machine_.engine().list();
   for (const std::string& name : TRY(store_.unfinished())) {
-    const bool begun = ::access((machine_folder() + "/jobs/" + name).c_str(), F_OK) == 0;
-    if (!begun) {
+    if (!std::binary_search(begun.begin(), begun.end(), name)) {
       const std::optional<store::Job> job = TRY(store_.job(name));
       if (job && job->state.status == store::Status::stopping)
         stop(name);
@@ -222,23 +222,14 @@ Result<void> Runner::start() {
 /// What stayed when a server ended between a job's end and the removal of its folder. Where nothing
 /// was uploaded, the folder is kept for people: what is in it is nowhere else.
 loop::Task<> Runner::clean_up() {
-  const std::string jobs = machine_folder() + "/jobs";
-  std::error_code none;
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(jobs, none))
-    names.push_back(entry.path().filename());
-  for (const std::string& name : names) {
-    if (name.starts_with('.')) {  // Half made or half removed, and no job's.
-      static_cast<void>(remove_tree(jobs + "/" + name));
-      continue;
-    }
+  machine_.clear_halves();
+  for (const std::string& name : machine_.engine().list()) {
     const Result<std::optional<store::Job>> job = store_.job(name);
     if (!job || !*job || !store::is_terminal((*job)->state.status)) continue;
     ::unlink(credentials_file(name).c_str());
-    if (::access((jobs + "/" + name + "/uploaded.json").c_str(), F_OK) != 0) continue;
-    Result<std::unique_ptr<engine::Run>> run = machine_.engine().attach(name);
-    if (!run) continue;
-    const Result<void> released = co_await (*run)->release(false);
+    Result<std::unique_ptr<engine::Run>> run = co_await machine_.engine().attach(name);
+    if (!run || !(*run)->uploaded()) continue;
+    const Result<std::string> released = co_await (*run)->release(false);
     if (!released) complain(name + ": " + released.error().text);
   }
 }
@@ -293,13 +284,15 @@ void Runner::deleted(const std::string& name) {
 std::string Runner::journal_of(const std::string& job, const std::string& host) const {
   const std::string kept = options_.data + "/journals/" + job + "/" + host + "/journal";
   if (::access(kept.c_str(), F_OK) == 0) return kept;
-  return machine_folder() + "/jobs/" + job + "/" + host + "/journal";
+  return machine_.journal_file(job, host);
 }
 
 void Runner::schedule() {
   std::vector<Demand> running;
   for (const auto& [name, each] : running_) running.push_back(each->demand);
-  for (const std::string& name : startable(options_.config.capacity, running, waiting_)) {
+  // Where hosts wait in the engine's own queue, ours is not in their way.
+  const Amounts capacity = machine_.engine().schedules() ? Amounts() : options_.config.capacity;
+  for (const std::string& name : startable(capacity, running, waiting_)) {
     const auto found = std::find_if(waiting_.begin(), waiting_.end(),
                                     [&](const Demand& demand) { return demand.job == name; });
     std::unique_ptr<Running> next = std::make_unique<Running>(loop_);
@@ -456,7 +449,7 @@ Result<void> Runner::keep_journals(const std::string& name) const {
   const Json request = TRY(request_of(name));
   for (const std::string& host : logs::hosts_of(request)) {
     const std::string folder = options_.data + "/journals/" + name + "/" + host;
-    const std::string from = machine_folder() + "/jobs/" + name + "/" + host + "/journal";
+    const std::string from = machine_.journal_file(name, host);
     TRY(make_folders(folder, 0700));
     TRY(keep_file(from, folder + "/journal"));
   }

@@ -83,7 +83,6 @@ class Runner final : public Jobs {
   loop::Task<> surely(std::string name, std::function<Result<void>()> work);
   /// What stewards are started from: stays there when `sm` is replaced under a running server.
   static std::string kept_program(const std::string& folder);
-  std::string machine_folder() const { return options_.data + "/machine"; }
   std::string credentials_file(const std::string& name) const;
 
   loop::Loop& loop_;

@@ -71,14 +71,14 @@ bool is_locked(const std::string& job_folder) {
   return ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-std::vector<std::string> JobFolder::living(const std::string& state) {
+std::vector<std::string> JobFolder::names(const std::string& state) {
   const std::string jobs = state + "/jobs";
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(jobs.c_str()), ::closedir);
   std::vector<std::string> names;
   if (!stream) return names;
   while (const dirent* entry = ::readdir(stream.get())) {
     const std::string name = entry->d_name;
-    if (name[0] != '.' && is_locked(jobs + "/" + name)) names.push_back(name);
+    if (name[0] != '.') names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;

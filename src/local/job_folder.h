@@ -17,8 +17,8 @@ class JobFolder {
   static Result<JobFolder> create(const std::string& state, const std::string& name);
   /// The folder of a job whose processes have all ended. Error: `denied` while one lives.
   static Result<JobFolder> take(const std::string& path);
-  /// Folders of jobs of this state that somebody holds the lock of, by name, sorted.
-  static std::vector<std::string> living(const std::string& state);
+  /// The names in use in this state, sorted: of jobs that live, or left their folder.
+  static std::vector<std::string> names(const std::string& state);
 
   const std::string& path() const { return path_; }
   std::string key_file() const { return path_ + "/key"; }

@@ -34,12 +34,12 @@ TEST_CASE("job folder: private, locked, with a key of 32 random bytes") {
   CHECK(mode_of(job->key_file()) == 0600);
   const std::string key = trim(*read_file(job->key_file()));
   CHECK(from_hex(key)->size() == 32);
-  CHECK(JobFolder::living(state.path) == std::vector<std::string>{"demo"});
+  CHECK(JobFolder::names(state.path) == std::vector<std::string>{"demo"});
   const std::string path = job->path();
   REQUIRE(job->remove());
   CHECK(::access(path.c_str(), F_OK) != 0);
   CHECK(::rmdir((state.path + "/jobs").c_str()) == 0);  // Nothing else is left there.
-  CHECK(JobFolder::living(state.path).empty());
+  CHECK(JobFolder::names(state.path).empty());
 }
 
 TEST_CASE("job folder: a name in use is refused, with what to do about it") {

@@ -1,10 +1,12 @@
 #include "local/local_engine.h"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "local/job_folder.h"
 #include "local/local_run.h"
@@ -20,6 +22,17 @@ constexpr std::chrono::seconds sweep_limit{60};
 std::uint32_t number_of(const std::string& host) {
   const std::optional<std::int64_t> number = parse_integer(host.substr(host.rfind('-') + 1));
   return static_cast<std::uint32_t>(number.value_or(0));
+}
+
+/// All hosts' addresses, from what one of them was given; none where that cannot be read.
+std::map<std::string, std::string> addresses_in(const std::string& host_folder) {
+  std::map<std::string, std::string> addresses;
+  const Result<std::string> text = read_file(host_folder + "/spec.json");
+  const Result<Json> json = text ? parse_json(*text) : text.error();
+  const Result<job::HostSpec> spec = json ? job::host_spec_from(*json) : json.error();
+  if (spec)
+    for (const job::HostAddress& host : spec->hosts) addresses[host.name] = host.address;
+  return addresses;
 }
 
 }  // namespace
@@ -51,15 +64,22 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
 LocalEngine::LocalEngine(Programs& programs, Options options)
     : programs_(programs), options_(std::move(options)) {}
 
-Result<std::unique_ptr<engine::Run>> LocalEngine::start(const job::Spec& spec) {
+loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::start(job::Spec spec) {
+  co_return start_now(spec);
+}
+
+loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::attach(std::string job) {
+  co_return attach_now(job);
+}
+
+Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spec) {
   if (spec.instance_count > static_cast<int>(hosts_max))
     return fail(Errc::invalid_input, "a job on one machine has at most 253 hosts, not " +
                                          std::to_string(spec.instance_count));
   TRY(job::check(spec));
   // Before anything is made: also what a steward would refuse, such as too long a path.
-  for (const job::HostSpec& host :
-       host_specs(spec, options_.state, options_.state + "/jobs/" + spec.name, "/key",
-                  Network{{}, "mu0", options_.id_base}))
+  for (const job::HostSpec& host : host_specs(spec, options_.state, jobs_folder() + "/" + spec.name,
+                                              "/key", Network{{}, "mu0", options_.id_base}))
     TRY(job::check(host));
   const std::string routes = TRY(read_file(options_.routes));
   TRY(make_folders(options_.state, 0700));
@@ -76,16 +96,28 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start(const job::Spec& spec) {
       TRY(allocate_network(options_.network_register, path, routes, options_.id_base));
   for (const job::HostSpec& host : host_specs(spec, options_.state, path, key_file, network))
     TRY(run->start(host));
+  TRY(run->follow());
   TRY(run->begin());
   return std::unique_ptr<engine::Run>(std::move(run));
 }
 
-std::vector<std::string> LocalEngine::list() {
-  return JobFolder::living(options_.state);
+std::vector<std::string> LocalEngine::list() const {
+  return JobFolder::names(options_.state);
 }
 
-Result<std::unique_ptr<engine::Run>> LocalEngine::attach(const std::string& job) {
-  const std::string path = options_.state + "/jobs/" + job;
+std::string LocalEngine::journal_file(const std::string& job, const std::string& host) const {
+  return jobs_folder() + "/" + job + "/" + host + "/journal";
+}
+
+void LocalEngine::clear_halves() {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(jobs_folder(), none))
+    if (entry.path().filename().string().starts_with('.'))
+      static_cast<void>(remove_tree(entry.path()));
+}
+
+Result<std::unique_ptr<engine::Run>> LocalEngine::attach_now(const std::string& job) {
+  const std::string path = jobs_folder() + "/" + job;
   const Result<std::string> text = read_file(path + "/job.json");
   std::error_code none;
   if (!text && !std::filesystem::exists(path, none))
@@ -93,12 +125,19 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::attach(const std::string& job)
   if (!text || text->empty()) {
     auto nothing = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
     nothing->cut_short();
+    TRY(nothing->follow());
     return std::unique_ptr<engine::Run>(std::move(nothing));
   }
   const Json json = TRY(parse_json(*text));
   const job::Spec spec = TRY(job::spec_from(json));
   std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
-  for (const std::string& host : job::host_names(spec.instance_count)) TRY(run->attach(host));
+  const std::vector<std::string> hosts = job::host_names(spec.instance_count);
+  const std::map<std::string, std::string> addresses = addresses_in(path + "/" + hosts.front());
+  for (const std::string& host : hosts) {
+    const auto address = addresses.find(host);
+    TRY(run->attach(host, address == addresses.end() ? "" : address->second));
+  }
+  TRY(run->follow());
   return std::unique_ptr<engine::Run>(std::move(run));
 }
 

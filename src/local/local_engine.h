@@ -32,9 +32,14 @@ class LocalEngine final : public engine::Engine {
   /// `programs` outlives this and the runs.
   LocalEngine(Programs& programs, Options options);
 
-  Result<std::unique_ptr<engine::Run>> start(const job::Spec& spec) override;
-  std::vector<std::string> list() override;
-  Result<std::unique_ptr<engine::Run>> attach(const std::string& job) override;
+  loop::Task<Result<std::unique_ptr<engine::Run>>> start(job::Spec spec) override;
+  loop::Task<Result<std::unique_ptr<engine::Run>>> attach(std::string job) override;
+  std::vector<std::string> list() const override;
+  bool schedules() const override { return false; }
+  /// Where the host's journal lies, or will: of a job that is not released.
+  std::string journal_file(const std::string& job, const std::string& host) const;
+  /// Removes what is half made or half removed of jobs. For the only process that makes jobs here.
+  void clear_halves();
   /// Removes what dead jobs left on the machine; with `kept_too` also folders that were kept.
   /// The lines that tell what was removed. Takes a few ms when there is nothing to do.
   loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
@@ -42,6 +47,10 @@ class LocalEngine final : public engine::Engine {
   const Options& options() const { return options_; }
 
  private:
+  Result<std::unique_ptr<engine::Run>> start_now(const job::Spec& spec);
+  Result<std::unique_ptr<engine::Run>> attach_now(const std::string& job);
+  std::string jobs_folder() const { return options_.state + "/jobs"; }
+
   Programs& programs_;
   Options options_;
 };

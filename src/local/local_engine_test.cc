@@ -62,6 +62,16 @@ job::Spec demo(int hosts) {
   return spec;
 }
 
+using RunResult = Result<std::unique_ptr<engine::Run>>;
+
+/// The next end of a host; what comes before is passed over.
+loop::Task<Result<engine::Event>> next_end(engine::Run& run) {
+  while (true) {
+    Result<engine::Event> event = co_await run.next_event();
+    if (!event || engine::is_end(event->kind)) co_return event;
+  }
+}
+
 bool exists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
@@ -75,17 +85,18 @@ readlink /proc/$$/fd/4 > "$folder/lock"
 cut -d' ' -f5,6 /proc/$$/stat > "$folder/session"
 echo done > "$folder/journal")");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(2));
+    RunResult run = co_await engine.start(demo(2));
     REQUIRE(run);
     CHECK(engine.list() == std::vector<std::string>{"demo"});
     REQUIRE((*run)->hosts().size() == 2);
-    CHECK((*run)->hosts()[1].journal() == stage.job() + "/algo-2/journal");
+    CHECK((*run)->hosts()[1] == "algo-2");
+    CHECK(engine.journal_file("demo", "algo-2") == stage.job() + "/algo-2/journal");
     for (int i = 0; i < 2; ++i) {
-      const Result<engine::Run::Ended> ended = co_await (*run)->next_end();
+      const Result<engine::Event> ended = co_await next_end(**run);
       REQUIRE(ended);
       CHECK(ended->outcome == job::Outcome::exited(0));
     }
-    const Result<engine::Run::Ended> none = co_await (*run)->next_end();
+    const Result<engine::Event> none = co_await next_end(**run);
     CHECK(none.error().code == Errc::closed);
     const std::string host = stage.job() + "/algo-2";
     const Result<Json> json = parse_json(*read_file(host + "/spec.json"));
@@ -99,7 +110,7 @@ echo done > "$folder/journal")");
     struct stat info {};
     REQUIRE(::stat((host + "/spec.json").c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
-    const Result<void> released = co_await (*run)->release(false);
+    const Result<std::string> released = co_await (*run)->release(false);
     REQUIRE(released);
     CHECK(!exists(stage.job()));
   });
@@ -112,12 +123,12 @@ TEST_CASE("local: a steward that fails tells why; what it left is swept") {
 *) echo "first" >&2; echo "spec.json: no such thing" >&2; exit 1;;
 esac)");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
+    RunResult run = co_await engine.start(demo(1));
     REQUIRE(run);
-    const Result<engine::Run::Ended> ended = co_await (*run)->next_end();
+    const Result<engine::Event> ended = co_await next_end(**run);
     REQUIRE(ended);
     CHECK(ended->outcome == job::Outcome::failed("spec.json: no such thing"));
-    const Result<void> released = co_await (*run)->release(false);
+    const Result<std::string> released = co_await (*run)->release(false);
     REQUIRE(released);
     CHECK(!exists(stage.job()));
   });
@@ -127,14 +138,16 @@ TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
+    RunResult run = co_await engine.start(demo(1));
     REQUIRE(run);
-    co_await (*run)->next_end();
-    const Result<void> released = co_await (*run)->release(true);
+    co_await next_end(**run);
+    const Result<std::string> released = co_await (*run)->release(true);
     REQUIRE(released);
     CHECK(exists(stage.job() + "/kept"));
-    CHECK(engine.list().empty());
-    CHECK(engine.start(demo(1)).error().code == Errc::invalid_input);
+    CHECK(*released == stage.job());
+    CHECK(engine.list() == std::vector<std::string>{"demo"});
+    const RunResult again = co_await engine.start(demo(1));
+    CHECK(again.error().code == Errc::invalid_input);
   });
 }
 
@@ -142,7 +155,7 @@ TEST_CASE("local: without us the lifeline ends, and with it the steward") {
   Stage stage;
   LocalEngine engine = stage.engine(R"(read -r nothing <&3; rm -r "${3%/algo-1/spec.json}")");
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
+    RunResult run = co_await engine.start(demo(1));
     REQUIRE(run);
     CHECK(is_locked(stage.job()));
     const Fd lock(::open((stage.job() + "/lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -168,18 +181,18 @@ while read -r nothing <&3; do :; done)");
   for (const char* host : {"-algo-1", "-algo-2"})
     REQUIRE(::mkfifo((stage.program() + host).c_str(), 0600) == 0);
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(2));
+    RunResult run = co_await engine.start(demo(2));
     REQUIRE(run);
     for (const char* host : {"-algo-1", "-algo-2"})  // Until both have set their traps.
       REQUIRE(read_file(stage.program() + host));
     (*run)->stop("algo-1", 1000ms);
-    const Result<engine::Run::Ended> first = co_await (*run)->next_end();
+    const Result<engine::Event> first = co_await next_end(**run);
     REQUIRE(first);
     CHECK(first->host == "algo-1");
     CHECK(exists(stage.job() + "/algo-1/got"));
     (*run)->stop("algo-2", 1000ms);
     (*run)->destroy("algo-2");
-    const Result<engine::Run::Ended> second = co_await (*run)->next_end();
+    const Result<engine::Event> second = co_await next_end(**run);
     REQUIRE(second);
     CHECK(second->outcome == job::Outcome::signaled(9));
   });
@@ -189,22 +202,23 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
   Stage stage;
   LocalEngine engine = stage.engine("exec sleep 60", false);
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
+    RunResult run = co_await engine.start(demo(1));
     REQUIRE(run);
-    CHECK(engine.attach("other").error().code == Errc::not_found);
-    Result<std::unique_ptr<engine::Run>> again = engine.attach("demo");
+    const RunResult other = co_await engine.attach("other");
+    CHECK(other.error().code == Errc::not_found);
+    RunResult again = co_await engine.attach("demo");
     REQUIRE(again);
     REQUIRE((*again)->hosts().size() == 1);
     CHECK(!(*again)->whole());  // It has not begun its journal.
     REQUIRE(write_file(stage.job() + "/algo-1/journal", "begun"));
-    again = engine.attach("demo");
+    again = co_await engine.attach("demo");
     REQUIRE(again);
     CHECK((*again)->whole());
     (*again)->destroy("algo-1");
-    const Result<engine::Run::Ended> seen = co_await (*again)->next_end();
+    const Result<engine::Event> seen = co_await next_end(**again);
     REQUIRE(seen);
     CHECK(seen->host == "algo-1");
-    const Result<engine::Run::Ended> reaped = co_await (*run)->next_end();
+    const Result<engine::Event> reaped = co_await next_end(**run);
     REQUIRE(reaped);
     CHECK(reaped->outcome == job::Outcome::signaled(9));
   });
@@ -219,10 +233,10 @@ for host in algo-1 algo-2; do
 done)",
                                     false);
   stage.run([&]() -> loop::Task<> {
-    Result<std::unique_ptr<engine::Run>> run = engine.start(demo(2));
+    RunResult run = co_await engine.start(demo(2));
     REQUIRE(run);
     for (int i = 0; i < 2; ++i) {
-      const Result<engine::Run::Ended> ended = co_await (*run)->next_end();
+      const Result<engine::Event> ended = co_await next_end(**run);
       REQUIRE(ended);
       CHECK(ended->outcome == job::Outcome::exited(0));
       CHECK(read_file(stage.job() + "/" + ended->host + "/word").value_or("") == "+");
@@ -254,11 +268,11 @@ TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
     if (c.job != nullptr) REQUIRE(write_file(stage.job() + "/job.json", text));
     if (c.pid != nullptr) REQUIRE(write_file(stage.job() + "/algo-1/steward.pid", c.pid));
     stage.run([&]() -> loop::Task<> {
-      Result<std::unique_ptr<engine::Run>> run = engine.attach("demo");
+      RunResult run = co_await engine.attach("demo");
       REQUIRE(run);
       CHECK(!(*run)->whole());
       CHECK((*run)->hosts().size() == c.hosts);
-      const Result<void> released = co_await (*run)->release(false);
+      const Result<std::string> released = co_await (*run)->release(false);
       CHECK(released);
       CHECK(!exists(stage.job()));
     });
@@ -269,15 +283,31 @@ TEST_CASE("local: what cannot be started leaves nothing") {
   Stage stage;
   LocalEngine engine = stage.engine("exit 0");
   REQUIRE(::unlink(stage.program().c_str()) == 0);
-  const Result<std::unique_ptr<engine::Run>> run = engine.start(demo(1));
-  REQUIRE(!run);
-  CHECK(run.error().text.find(stage.program()) != std::string::npos);
-  CHECK(!exists(stage.job()));
-  CHECK(engine.start(demo(254)).error().code == Errc::invalid_input);
-  CHECK(engine.list().empty());
-  job::Spec spec = demo(1);
-  spec.name = "not/a/name";
-  CHECK(engine.start(spec).error().code == Errc::invalid_input);
+  stage.run([&]() -> loop::Task<> {
+    const RunResult run = co_await engine.start(demo(1));
+    REQUIRE(!run);
+    CHECK(run.error().text.find(stage.program()) != std::string::npos);
+    CHECK(!exists(stage.job()));
+    const RunResult many = co_await engine.start(demo(254));
+    CHECK(many.error().code == Errc::invalid_input);
+    CHECK(engine.list().empty());
+    job::Spec spec = demo(1);
+    spec.name = "not/a/name";
+    const RunResult wrong = co_await engine.start(spec);
+    CHECK(wrong.error().code == Errc::invalid_input);
+  });
+}
+
+TEST_CASE("local: what is half made or half removed is cleared, a job is not") {
+  Stage stage;
+  LocalEngine engine = stage.engine("exit 0");
+  for (const char* name : {".new-12", ".gone-34", "demo"})
+    REQUIRE(make_folders(stage.state() + "/jobs/" + name + "/algo-1"));
+  CHECK(engine.list() == std::vector<std::string>{"demo"});
+  engine.clear_halves();
+  CHECK(!exists(stage.state() + "/jobs/.new-12"));
+  CHECK(!exists(stage.state() + "/jobs/.gone-34"));
+  CHECK(exists(stage.job()));
 }
 
 TEST_CASE("programs: output, outcome and time limit") {

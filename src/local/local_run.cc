@@ -6,12 +6,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "job/message.h"
+#include "local/usage.h"
 #include "loop/unix.h"
 #include "loop/worker.h"
 #include "supervise/reaper.h"
@@ -43,6 +47,11 @@ bool has_bytes(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
 }
 
+std::string node_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
 /// What the steward said last on its standard error; empty if nothing.
 std::string last_line(const std::string& log_file) {
   const std::string text = trim(read_file(log_file).value_or(""));
@@ -57,13 +66,23 @@ struct LocalRun::State {
   explicit State(loop::Loop& loop) : moved(loop) {}
   std::map<std::string, pid_t> ours;  ///< Stewards that are our children and have not ended.
   std::map<std::string, Fd> others;   ///< pidfds of those that are not.
-  std::deque<Ended> ended;
+  std::deque<engine::Event> events;
   bool all_well = true;  ///< No steward was killed or failed.
   loop::Event moved;
-  void note(Ended end) {
-    all_well = all_well && end.outcome.success();
-    ended.push_back(std::move(end));
+  void tell(engine::Event event) {
+    event.time = wall_time();
+    events.push_back(std::move(event));
     moved.notify();
+  }
+  void started(const std::string& host, const std::string& address) {
+    tell({.kind = engine::Event::Kind::started,
+          .host = host,
+          .node = node_name(),
+          .address = address});
+  }
+  void ended(const std::string& host, job::Outcome outcome) {
+    all_well = all_well && outcome.success();
+    tell({.kind = engine::Event::Kind::ended, .host = host, .outcome = std::move(outcome)});
   }
 };
 
@@ -77,6 +96,7 @@ LocalRun::LocalRun(Programs& programs, LocalEngine& local, std::string path,
 
 /// Without release() the stewards, told by the lifeline's end, remove what is theirs.
 LocalRun::~LocalRun() {
+  if (journals_) journals_->cancel();
   if (folder_ && (hosts_.empty() || gate_.write)) static_cast<void>(folder_->remove());
 }
 
@@ -103,14 +123,15 @@ Result<void> LocalRun::start(const job::HostSpec& spec) {
   }
   if (folder_) stdio.extra.emplace_back(lock_number, folder_->lock().get());
   const pid_t pid = TRY(supervise::spawn(command, stdio, {.own_session = true}));
-  hosts_.push_back({spec.host, spec.host_folder});
+  hosts_.push_back(spec.host);
   state_->ours[spec.host] = pid;
+  state_->started(spec.host, job::own_address(spec));
   programs_.reaper().watch(pid, [state = state_, host = spec.host, log_file](job::Outcome outcome) {
     state->ours.erase(host);
     const std::string said = outcome.success() ? "" : last_line(log_file);
     if (!said.empty() && outcome.kind == job::Outcome::Kind::exited)
       outcome = job::Outcome::failed(said);
-    state->note({host, std::move(outcome)});
+    state->ended(host, std::move(outcome));
   });
   return write_file(spec.host_folder + "/steward.pid",
                     std::to_string(pid) + " " + started_at(pid) + "\n", 0600);
@@ -123,8 +144,8 @@ Result<void> LocalRun::begin() {
   return {};
 }
 
-Result<void> LocalRun::attach(const std::string& host) {
-  const std::string folder = path_ + "/" + host;
+Result<void> LocalRun::attach(const std::string& host, const std::string& address) {
+  const std::string folder = host_folder(host);
   const Result<std::string> file = read_file(folder + "/steward.pid");
   if (!file || file->empty()) {
     whole_ = false;
@@ -135,12 +156,13 @@ Result<void> LocalRun::attach(const std::string& host) {
       words.size() == 2 ? parse_integer(words[0]) : std::nullopt;
   if (!number) return fail(Errc::protocol, folder + "/steward.pid: expected a pid and a time");
   const pid_t pid = static_cast<pid_t>(*number);
-  hosts_.push_back({host, folder});
+  hosts_.push_back(host);
+  state_->started(host, address);
   // It may stand at a gate that nobody will open. No program runs before all hosts have begun.
-  if (!has_bytes(hosts_.back().journal())) whole_ = false;
+  if (!has_bytes(folder + "/journal")) whole_ = false;
   Fd pidfd = pidfd_of(pid);
   if (!pidfd || started_at(pid) != words[1]) {  // It ended; its journal tells how.
-    state_->note({host, job::Outcome::exited(0)});
+    state_->ended(host, job::Outcome::exited(0));
     return {};
   }
   const int watched = pidfd.get();
@@ -150,22 +172,56 @@ Result<void> LocalRun::attach(const std::string& host) {
     loop::Watch ended(loop, fd);
     if (!co_await ended.readable()) co_return;
     state->others.erase(name);
-    state->note({name, job::Outcome::exited(0)});  // Another's child: its code is not for us.
+    state->ended(name, job::Outcome::exited(0));  // Another's child: its code is not for us.
   };
   programs_.loop().spawn(watch(programs_.loop(), state_, host, watched));
   return {};
 }
 
-loop::Task<Result<engine::Run::Ended>> LocalRun::next_end() {
+Result<void> LocalRun::follow() {
+  std::vector<Journals::Host> hosts;
+  for (const std::string& host : hosts_) hosts.push_back({host, host_folder(host)});
+  journals_ = TRY(Journals::open(programs_.loop(), std::move(hosts)));
+  return {};
+}
+
+loop::Task<Result<engine::Event>> LocalRun::next_event() {
   const std::shared_ptr<State> state = state_;
-  while (state->ended.empty()) {
+  while (state->events.empty()) {
     if (state->ours.empty() && state->others.empty())
       co_return fail(Errc::closed, "all stewards have ended");
     co_await state->moved.wait();
   }
-  Ended next = std::move(state->ended.front());
-  state->ended.pop_front();
+  engine::Event next = std::move(state->events.front());
+  state->events.pop_front();
   co_return next;
+}
+
+Result<engine::Records> LocalRun::records(const std::string& host, std::uint64_t from) {
+  return journals_->records(host, from);
+}
+
+loop::Task<bool> LocalRun::grown() {
+  const std::shared_ptr<Journals> journals = journals_;
+  const bool grown = co_await journals->grown();
+  co_return grown;
+}
+
+bool LocalRun::runs(const std::string& host) const {
+  return state_->ours.contains(host) || state_->others.contains(host);
+}
+
+loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Question question) {
+  if (!runs(host)) co_return fail(Errc::closed, host + " does not run");
+  if (question != engine::Question::usage)
+    co_return fail(Errc::unsupported, "stewards of this machine tell no stacks yet");
+  const Result<engine::Usage> usage = usage_of(path_.substr(path_.rfind('/') + 1), host);
+  if (!usage) co_return usage.error();
+  co_return engine::Answer(*usage);
+}
+
+loop::Task<Result<void>> LocalRun::replace(std::vector<std::string>) {
+  co_return fail(Errc::unsupported, "one machine has no other node for a host");
 }
 
 void LocalRun::signal(const std::string& host, int number) {
@@ -176,10 +232,10 @@ void LocalRun::signal(const std::string& host, int number) {
 }
 
 void LocalRun::stop(const std::string& host, std::chrono::milliseconds grace) {
-  programs_.loop().spawn(ask(host, grace));
+  if (runs(host)) programs_.loop().spawn(ask_to_stop(host, grace));
 }
 
-loop::Task<> LocalRun::ask(std::string host, std::chrono::milliseconds grace) {
+loop::Task<> LocalRun::ask_to_stop(std::string host, std::chrono::milliseconds grace) {
   loop::Loop& loop = programs_.loop();
   Result<std::unique_ptr<loop::UnixChannel>> channel =
       loop::unix_connect(loop, path_ + "/" + host + "/control.sock");
@@ -215,7 +271,20 @@ loop::Task<Result<std::string>> LocalRun::upload(bool completed) {
   co_return fail(Errc::system, line.empty() ? job::describe(done->outcome) : line);
 }
 
-loop::Task<Result<void>> LocalRun::release(bool keep) {
+bool LocalRun::uploaded() const {
+  return ::access(uploaded_mark().c_str(), F_OK) == 0;
+}
+
+loop::Task<Result<std::vector<engine::HostResult>>> LocalRun::results() {
+  std::vector<engine::HostResult> results;
+  for (const std::string& host : hosts_) results.push_back({host, host_folder(host) + "/result"});
+  co_return results;
+}
+
+loop::Task<Result<std::string>> LocalRun::release(bool keep) {
+  if (!state_->ours.empty() || !state_->others.empty())
+    co_return fail(Errc::denied, path_ + ": a process of the job lives");
+  if (removed_) co_return std::string();
   const bool well = state_->all_well;
   Result<void> released;
   if (!folder_) {  // Of an earlier process; its stewards have ended, so nobody holds the lock.
@@ -234,10 +303,13 @@ loop::Task<Result<void>> LocalRun::release(bool keep) {
     released = co_await loop::in_thread(programs_.loop(), remove);
   }
   folder_.reset();  // The lock too: what a killed steward left is now a dead job's.
-  if (well) co_return released;
-  const Result<std::string> swept = co_await local_.sweep(false, false);
-  if (!swept) co_return swept.error();
-  co_return released;
+  if (!well) {
+    const Result<std::string> swept = co_await local_.sweep(false, false);
+    if (!swept) co_return swept.error();
+  }
+  if (!released) co_return released.error();
+  removed_ = !keep;
+  co_return keep ? path_ : std::string();
 }
 
 }  // namespace muster::local

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "engine/engine.h"
 #include "local/job_folder.h"
+#include "local/journals.h"
 #include "local/local_engine.h"
 #include "loop/wait.h"
 
@@ -37,34 +38,49 @@ class LocalRun final : public engine::Run {
   /// All stewards are started, and written down.
   Result<void> begin();
   /// Watches a steward that runs already, by the pid file that start() wrote; where there is none
-  /// the host was never started.
-  Result<void> attach(const std::string& host);
+  /// the host was never started. `address` is the host's.
+  Result<void> attach(const std::string& host, const std::string& address);
+  /// Journals of all hosts that there are by now can be read from here on.
+  Result<void> follow();
   /// For a folder in which there is nothing yet that a steward could have done.
   void cut_short() { whole_ = false; }
 
-  const std::vector<engine::HostPlace>& hosts() const override { return hosts_; }
+  const std::vector<std::string>& hosts() const override { return hosts_; }
   bool whole() const override { return whole_; }
-  loop::Task<Result<Ended>> next_end() override;
+  loop::Task<Result<engine::Event>> next_event() override;
+  Result<engine::Records> records(const std::string& host, std::uint64_t from) override;
+  loop::Task<bool> grown() override;
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void destroy(const std::string& host) override;
+  /// Usage only, from the host's control group.
+  loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
+  /// `unsupported`: one machine has no other node for a host.
+  loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
   loop::Task<Result<std::string>> upload(bool completed) override;
-  loop::Task<Result<void>> release(bool keep) override;
-  std::string folder() const override { return path_; }
+  bool uploaded() const override;
+  /// Where the stewards left them: nothing is copied.
+  loop::Task<Result<std::vector<engine::HostResult>>> results() override;
+  loop::Task<Result<std::string>> release(bool keep) override;
 
  private:
   struct State;
-  loop::Task<> ask(std::string host, std::chrono::milliseconds grace);
+  loop::Task<> ask_to_stop(std::string host, std::chrono::milliseconds grace);
   void signal(const std::string& host, int number);
+  bool runs(const std::string& host) const;
+  std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
+  std::string uploaded_mark() const { return path_ + "/uploaded.json"; }
 
   Programs& programs_;
   LocalEngine& local_;
   std::string path_;
   std::optional<JobFolder> folder_;
-  std::vector<engine::HostPlace> hosts_;
+  std::vector<std::string> hosts_;
   bool whole_ = true;
+  bool removed_ = false;  ///< The name may be another job's by now.
   Pipe lifeline_;
   Pipe gate_;  ///< Open as long as no steward may begin.
   std::shared_ptr<State> state_;
+  std::shared_ptr<Journals> journals_;  ///< Also of whoever waits for one to grow.
 };
 
 }  // namespace muster::local

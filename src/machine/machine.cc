@@ -42,6 +42,14 @@ loop::Task<Result<std::string>> Machine::sweep(bool kept_too, bool json) {
   return engine_->sweep(kept_too, json);
 }
 
+void Machine::clear_halves() {
+  engine_->clear_halves();
+}
+
+std::string Machine::journal_file(const std::string& job, const std::string& host) const {
+  return engine_->journal_file(job, host);
+}
+
 loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python,
                                                                std::string cwd) {
   return find_interpreter(*programs_, std::move(python), env_, std::move(cwd));

@@ -37,6 +37,10 @@ class Machine {
   loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
   /// See find_interpreter().
   loop::Task<Result<platform::Interpreter>> interpreter(std::string python, std::string cwd);
+  /// See local::LocalEngine::clear_halves().
+  void clear_halves();
+  /// See local::LocalEngine::journal_file(): for who reads a living job's journal as a file.
+  std::string journal_file(const std::string& job, const std::string& host) const;
 
  private:
   Env env_;

@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "base/time.h"
 #include "loop/worker.h"
-#include "platform/journal_follow.h"
 
 namespace muster::platform {
 namespace {
@@ -17,7 +17,7 @@ constexpr Duration last_steward_pause = std::chrono::milliseconds(20);
 
 /// What the tasks beside the job's own tell it. They may outlive it by a turn of the loop.
 struct Inbox {
-  std::deque<engine::Run::Ended> ended;
+  std::deque<engine::Event> events;
   bool grown = true;
   bool over = false;  ///< The job is gone.
 };
@@ -30,20 +30,21 @@ class JobRun {
         run_(run),
         cycle_(std::move(options), Clock::now()),
         sink_(sink),
-        requests_(requests) {}
+        requests_(requests),
+        next_(run.hosts().size(), 1) {}
 
-  loop::Task<Result<void>> run();
+  loop::Task<> run();
   JobEnd end() const { return cycle_.end(wall_time()); }
 
  private:
-  static loop::Task<> watch_stewards(engine::Run& run, std::shared_ptr<Inbox> inbox,
+  static loop::Task<> watch_hosts(engine::Run& run, std::shared_ptr<Inbox> inbox,
+                                  loop::Event& changed);
+  static loop::Task<> watch_journals(engine::Run& run, std::shared_ptr<Inbox> inbox,
                                      loop::Event& changed);
-  static loop::Task<> watch_journals(std::shared_ptr<JournalFollow> follow,
-                                     std::shared_ptr<Inbox> inbox, loop::Event& changed);
   loop::Task<> watch_wishes(std::shared_ptr<Inbox> inbox);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
-  void end_hosts(std::deque<engine::Run::Ended> ended);
+  void take(const engine::Event& event);
   void act(const Actions& actions);
   Actions wished();
 
@@ -53,27 +54,27 @@ class JobRun {
   Sink& sink_;
   Requests& requests_;
   std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::shared_ptr<JournalFollow> follow_;
+  std::vector<std::uint64_t> next_;  ///< For each host the number of the record to read next.
   std::set<std::size_t> unreadable_;
   bool stop_done_ = false;
   bool kill_done_ = false;
 };
 
-loop::Task<> JobRun::watch_stewards(engine::Run& run, std::shared_ptr<Inbox> inbox,
-                                    loop::Event& changed) {
+loop::Task<> JobRun::watch_hosts(engine::Run& run, std::shared_ptr<Inbox> inbox,
+                                 loop::Event& changed) {
   while (true) {
-    Result<engine::Run::Ended> ended = co_await run.next_end();
-    if (!ended) co_return;
-    inbox->ended.push_back(*std::move(ended));
+    Result<engine::Event> event = co_await run.next_event();
+    if (!event || inbox->over) co_return;
+    inbox->events.push_back(*std::move(event));
     changed.notify();
   }
 }
 
-loop::Task<> JobRun::watch_journals(std::shared_ptr<JournalFollow> follow,
-                                    std::shared_ptr<Inbox> inbox, loop::Event& changed) {
+loop::Task<> JobRun::watch_journals(engine::Run& run, std::shared_ptr<Inbox> inbox,
+                                    loop::Event& changed) {
   while (true) {
-    const bool grown = co_await follow->changed();
-    if (!grown) co_return;
+    const bool grown = co_await run.grown();
+    if (!grown || inbox->over) co_return;
     inbox->grown = true;
     changed.notify();
   }
@@ -92,58 +93,52 @@ loop::Task<> JobRun::watch_wishes(std::shared_ptr<Inbox> inbox) {
   }
 }
 
-loop::Task<Result<void>> JobRun::run() {
-  std::vector<JournalFollow::Host> hosts;
-  for (const engine::HostPlace& place : run_.hosts())
-    hosts.push_back({place.host, place.folder, 0});
-  Result<std::unique_ptr<JournalFollow>> follow = JournalFollow::open(loop_, std::move(hosts));
-  if (!follow) co_return follow.error();
-  follow_ = *std::move(follow);
+loop::Task<> JobRun::run() {
   act(cycle_.begin(wall_time()));
-  loop_.spawn(watch_stewards(run_, inbox_, requests_.changed()));
-  loop_.spawn(watch_journals(follow_, inbox_, requests_.changed()));
+  loop_.spawn(watch_hosts(run_, inbox_, requests_.changed()));
+  loop_.spawn(watch_journals(run_, inbox_, requests_.changed()));
   loop_.spawn(watch_wishes(inbox_));
   loop::Timer turn(loop_);
   while (!cycle_.finished()) {
     // Whoever ended before this reading has nothing more to write.
-    std::deque<engine::Run::Ended> ended = std::move(inbox_->ended);
-    inbox_->ended.clear();
+    std::deque<engine::Event> events = std::move(inbox_->events);
+    inbox_->events.clear();
     inbox_->grown = false;
     while (read_journals()) {
       co_await sink_.flush();
       co_await turn.after(Duration(0));  // However fast a job writes, others get their turn.
     }
-    end_hosts(std::move(ended));
+    for (const engine::Event& event : events) take(event);
     requests_.changed().notify();  // Deadlines may have moved.
     co_await sink_.flush();
-    if (cycle_.finished() || inbox_->grown || !inbox_->ended.empty()) continue;
+    if (cycle_.finished() || inbox_->grown || !inbox_->events.empty()) continue;
     co_await requests_.changed().wait();
   }
   inbox_->over = true;
   requests_.changed().notify();
-  follow_->cancel();
-  co_return Result<void>();
 }
 
 /// One round over all hosts. True if there may be more at once.
 bool JobRun::read_journals() {
-  const JournalFollow::Take take_it = [this](std::size_t host, const job::Record& record) {
-    take(host, record);
-  };
   bool more = false;
   for (std::size_t host = 0; host < run_.hosts().size(); ++host) {
     if (unreadable_.contains(host)) continue;
-    const Result<bool> read = follow_->read(host, take_it);
-    more = more || (read && *read);
-    if (read) continue;
-    unreadable_.insert(host);
-    act(cycle_.on_journal_error(run_.hosts()[host].host, read.error(), Clock::now()));
+    const std::string& name = run_.hosts()[host];
+    const Result<engine::Records> got = run_.records(name, next_[host]);
+    if (!got) {
+      unreadable_.insert(host);
+      act(cycle_.on_journal_error(name, got.error(), Clock::now()));
+      continue;
+    }
+    for (const job::Record& record : got->records) take(host, record);
+    next_[host] += got->records.size();
+    more = more || got->more;
   }
   return more;
 }
 
 void JobRun::take(std::size_t host, const job::Record& record) {
-  const std::string& name = run_.hosts()[host].host;
+  const std::string& name = run_.hosts()[host];
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
     if (lines) sink_.lines(name, record.time, *lines);
@@ -156,9 +151,25 @@ void JobRun::take(std::size_t host, const job::Record& record) {
   act(cycle_.on_record(name, record, Clock::now()));
 }
 
-void JobRun::end_hosts(std::deque<engine::Run::Ended> ended) {
-  for (engine::Run::Ended& each : ended)
-    act(cycle_.on_steward_end(each.host, std::move(each.outcome), wall_time(), Clock::now()));
+void JobRun::take(const engine::Event& event) {
+  using Kind = engine::Event::Kind;
+  switch (event.kind) {
+    case Kind::queued:
+      return act(cycle_.on_queued(event.host, event.text, event.time));
+    case Kind::started:
+      return cycle_.on_started(event.host, Clock::now());
+    case Kind::health:
+      if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
+      return;
+    case Kind::ended:
+      return act(cycle_.on_steward_end(event.host, event.outcome, event.time, Clock::now()));
+    case Kind::lost:
+      return act(cycle_.on_host_gone(event.host, job::Outcome::lost(event.text), event.time,
+                                     Clock::now()));
+    case Kind::preempted:
+      return act(cycle_.on_host_gone(event.host, job::Outcome::failed("preempted: " + event.text),
+                                     event.time, Clock::now()));
+  }
 }
 
 Actions JobRun::wished() {
@@ -195,16 +206,15 @@ void JobRun::act(const Actions& actions) {
 }
 
 /// Merging may take long and blocks: it has a thread of its own.
-loop::Task<Result<Merged>> merge(loop::Loop& loop, const engine::Run& run, std::string out,
-                                 bool failed, const JobRunOptions& options) {
-  std::vector<HostResult> results;
-  for (const engine::HostPlace& place : run.hosts())
-    results.push_back({place.host, place.result()});
+loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string out, bool failed,
+                                 const JobRunOptions& options) {
+  const Result<std::vector<engine::HostResult>> results = co_await run.results();
+  if (!results) co_return results.error();
   const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
-  const std::function<Result<void>()> work = [merged, results, out, failed,
+  const std::function<Result<void>()> work = [merged, hosts = *results, out, failed,
                                               only_if_any = options.only_if_any,
                                               owner = options.owner]() -> Result<void> {
-    *merged = TRY(merge_results(results, out, failed, only_if_any, owner));
+    *merged = TRY(merge_results(hosts, out, failed, only_if_any, owner));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop, work);
@@ -220,8 +230,7 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   options.times.grace = spec.grace;
   options.times.run_time_max = spec.run_time_max;
   JobRun job(loop, *run, options.times, sink, requests);
-  const Result<void> followed = co_await job.run();
-  if (!followed) co_return followed.error();
+  co_await job.run();
 
   JobReport report;
   report.end = job.end();
@@ -245,25 +254,26 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   sink.ended(report);
   co_await sink.flush();
   const bool keep = options.keep || !report.trouble.empty();  // Results are not thrown away.
-  const std::string folder = run->folder();
-  const Result<void> released = co_await run->release(keep);
-  if (!report.trouble.empty()) report.trouble += "; they are kept in " + folder;
+  const Result<std::string> released = co_await run->release(keep);
+  if (released) report.kept = *released;
+  if (!report.trouble.empty() && !report.kept.empty())
+    report.trouble += "; they are kept in " + report.kept;
   if (!released && report.trouble.empty()) report.trouble = released.error().text;
   co_return report;
 }
 
 /// Ends what a start that was cut short has left.
 loop::Task<> take_away(loop::Loop& loop, std::unique_ptr<engine::Run> run) {
-  for (const engine::HostPlace& place : run->hosts()) run->destroy(place.host);
+  for (const std::string& host : run->hosts()) run->destroy(host);
   while (true) {
-    const Result<engine::Run::Ended> ended = co_await run->next_end();
-    if (!ended) break;
+    const Result<engine::Event> event = co_await run->next_event();
+    if (!event) break;
   }
   // What is left after that stands in the new start's way, and is named.
   const TimePoint deadline = Clock::now() + last_steward_limit;
   loop::Timer pause(loop);
   while (true) {
-    const Result<void> released = co_await run->release(false);
+    const Result<std::string> released = co_await run->release(false);
     if (released || released.error().code != Errc::denied || Clock::now() > deadline) co_return;
     co_await pause.after(last_steward_pause);  // One that nobody wrote down is about to end.
   }
@@ -273,7 +283,7 @@ loop::Task<> take_away(loop::Loop& loop, std::unique_ptr<engine::Run> run) {
 
 loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                       JobRunOptions options, Sink& sink, Requests& requests) {
-  Result<std::unique_ptr<engine::Run>> run = engine.start(spec);
+  Result<std::unique_ptr<engine::Run>> run = co_await engine.start(spec);
   if (!run) co_return run.error();
   Result<JobReport> report =
       co_await carry_out(loop, *std::move(run), std::move(spec), options, sink, requests);
@@ -282,7 +292,7 @@ loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, 
 
 loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                          JobRunOptions options, Sink& sink, Requests& requests) {
-  Result<std::unique_ptr<engine::Run>> run = engine.attach(spec.name);
+  Result<std::unique_ptr<engine::Run>> run = co_await engine.attach(spec.name);
   if (!run) co_return run.error();
   if (!(*run)->whole()) {
     co_await take_away(loop, *std::move(run));

@@ -16,6 +16,7 @@ struct JobReport {
   JobEnd end;
   Merged results;
   std::string uploaded;  ///< What is in S3, as JSON; empty if nothing was asked for.
+  std::string kept;      ///< Where the job is kept, for a person; empty: it is not.
   std::string trouble;   ///< What could not be done after the job's end, in one line; else empty.
 };
 
@@ -58,14 +59,14 @@ class Requests {
 
 struct JobRunOptions {
   LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
-  bool keep = false;             ///< The job's folder stays for inspection.
+  bool keep = false;             ///< The job stays for inspection.
   bool only_if_any = false;      ///< No output folder for a job that leaves no file.
   std::optional<Owner> owner{};  ///< Of the output folder; none: whoever runs this.
 };
 
 /// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as
 /// life_cycle.h says, puts results to `spec.s3_output` and `spec.output_folder`, and removes what
-/// is left. Errors: as of Engine::start(), and when journals cannot be followed. `engine`, `sink`
+/// is left. Errors: as of Engine::start(). `engine`, `sink`
 /// and `requests` outlive the task.
 loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                       JobRunOptions options, Sink& sink, Requests& requests);

@@ -129,10 +129,11 @@ int number_of(const std::string& host) {
   return static_cast<int>(parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
 }
 
-Result<void> gather(const std::vector<HostResult>& hosts, const std::string& into, bool failed) {
+Result<void> gather(const std::vector<engine::HostResult>& hosts, const std::string& into,
+                    bool failed) {
   for (const char* name : {"/model", "/output"}) TRY(make_folders(into + name));
-  for (const HostResult& host : hosts) {
-    const std::string output = host.folder + "/output";
+  for (const engine::HostResult& host : hosts) {
+    const std::string output = host.path + "/output";
     const std::optional<Status> failure = status_of(output + "/failure");
     if (failed && failure && S_ISREG(failure->st_mode)) {
       TRY(make_folders(into + "/failure"));
@@ -141,7 +142,7 @@ Result<void> gather(const std::vector<HostResult>& hosts, const std::string& int
     // With these gone the whole folder can be renamed at once.
     for (const char* mark : {"/failure", "/success"}) TRY(remove_tree(output + mark));
     for (const char* name : {"/model", "/output"})
-      if (is_folder(host.folder + name)) TRY(merge_entries(host.folder + name, into + name));
+      if (is_folder(host.path + name)) TRY(merge_entries(host.path + name, into + name));
   }
   return {};
 }
@@ -204,8 +205,8 @@ Error named(Error error, const std::string& held, const std::string& path) {
   return error;
 }
 
-Result<void> merge_into(const std::vector<HostResult>& hosts, const std::string& out, bool failed,
-                        const std::optional<Owner>& owner) {
+Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std::string& out,
+                        bool failed, const std::optional<Owner>& owner) {
   for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
     if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
       TRY(remove_tree(out + "/" + name));
@@ -247,14 +248,15 @@ Result<void> check_output_folder(const std::string& path) {
   return {};
 }
 
-Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
-                             bool only_if_any, std::optional<Owner> owner) {
-  std::stable_sort(hosts.begin(), hosts.end(), [](const HostResult& a, const HostResult& b) {
-    return number_of(a.host) < number_of(b.host);
-  });
-  const bool any = std::any_of(hosts.begin(), hosts.end(), [&](const HostResult& host) {
-    const bool marks = failed && status_of(host.folder + "/output/failure");
-    return marks || has_file(host.folder + "/model") || has_file(host.folder + "/output/data");
+Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
+                             bool failed, bool only_if_any, std::optional<Owner> owner) {
+  std::stable_sort(hosts.begin(), hosts.end(),
+                   [](const engine::HostResult& a, const engine::HostResult& b) {
+                     return number_of(a.host) < number_of(b.host);
+                   });
+  const bool any = std::any_of(hosts.begin(), hosts.end(), [&](const engine::HostResult& host) {
+    const bool marks = failed && status_of(host.path + "/output/failure");
+    return marks || has_file(host.path + "/model") || has_file(host.path + "/output/data");
   });
   Merged merged;
   if (only_if_any && !any) return merged;

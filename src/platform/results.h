@@ -6,15 +6,9 @@
 
 #include "base/clean_tree.h"
 #include "base/result.h"
+#include "engine/engine.h"
 
 namespace muster::platform {
-
-/// What a host left: a folder with `model/` and `output/`, as they stood in its /opt/ml. It is
-/// taken apart by merging.
-struct HostResult {
-  std::string host;
-  std::string folder;
-};
 
 /// Error: `invalid_input` unless `path` is an empty folder, or does not exist and can be made.
 Result<void> check_output_folder(const std::string& path);
@@ -24,14 +18,15 @@ struct Merged {
   std::vector<std::string> failure_files;  ///< Absolute paths, by host.
 };
 
-/// Puts the hosts' results together under `out`, which check_output_folder() accepted: `model/`,
-/// `output/` (without the success and failure marks) and, if `failed`, `failure/algo-K`. Of files
-/// with equal names the one of the later host stays; hosts are taken by their number. Links are
-/// moved as links; sockets and devices are left out. Everything is made in a hidden folder and then
-/// renamed: what stands under these names is whole. With `only_if_any` a job without any file makes
-/// no folder. With an `owner` everything there is that user's, new folders above `out` too. Blocks.
-/// Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
-Result<Merged> merge_results(std::vector<HostResult> hosts, const std::string& out, bool failed,
-                             bool only_if_any, std::optional<Owner> owner = {});
+/// Puts the hosts' results, which it takes apart, together under `out`, which check_output_folder()
+/// accepted: `model/`, `output/` (without the success and failure marks) and, if `failed`,
+/// `failure/algo-K`. Of files with equal names the one of the later host stays; hosts are taken by
+/// their number. Links are moved as links; sockets and devices are left out. Everything is made in
+/// a hidden folder and then renamed: what stands under these names is whole. With `only_if_any` a
+/// job without any file makes no folder. With an `owner` everything there is that user's, new
+/// folders above `out` too. Blocks. Errors: `denied`, `system` with the path; then nothing of it
+/// stays in `out`.
+Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
+                             bool failed, bool only_if_any, std::optional<Owner> owner = {});
 
 }  // namespace muster::platform

@@ -37,7 +37,7 @@ struct Bench {
     return ::lstat((path + "/" + file).c_str(), &status) == 0;
   }
   Result<Merged> merge(std::vector<std::string> hosts, bool failed = false, bool if_any = false) {
-    std::vector<HostResult> results;
+    std::vector<engine::HostResult> results;
     for (const std::string& host : hosts) results.push_back({host, path + "/" + host});
     return merge_results(results, path + "/out", failed, if_any);
   }

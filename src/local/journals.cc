@@ -1,4 +1,4 @@
-#include "platform/journal_follow.h"
+#include "local/journals.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -7,19 +7,18 @@
 #include <array>
 #include <cerrno>
 
-namespace muster::platform {
+namespace muster::local {
 namespace {
 constexpr std::size_t read_bytes = 1u << 20;
 }
 
-JournalFollow::JournalFollow(loop::Loop& loop, Fd notifier, std::vector<File> files)
+Journals::Journals(loop::Loop& loop, Fd notifier, std::vector<File> files)
     : notifier_(std::move(notifier)),
       watch_(loop, notifier_.get()),
       files_(std::move(files)),
       buffer_(read_bytes, '\0') {}
 
-Result<std::unique_ptr<JournalFollow>> JournalFollow::open(loop::Loop& loop,
-                                                           std::vector<Host> hosts) {
+Result<std::unique_ptr<Journals>> Journals::open(loop::Loop& loop, std::vector<Host> hosts) {
   Fd notifier(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!notifier) return fail_errno("inotify");
   std::vector<File> files;
@@ -27,38 +26,47 @@ Result<std::unique_ptr<JournalFollow>> JournalFollow::open(loop::Loop& loop,
     // The folder, not the file: that may come later.
     if (::inotify_add_watch(notifier.get(), host.folder.c_str(), IN_CREATE | IN_MODIFY) < 0)
       return fail_errno(host.folder);
-    const std::uint64_t offset = host.offset;
-    files.push_back({std::move(host), Fd(), offset, job::JournalReader(offset)});
+    files.push_back({std::move(host), Fd(), 0, job::JournalReader()});
   }
-  return std::unique_ptr<JournalFollow>(
-      new JournalFollow(loop, std::move(notifier), std::move(files)));
+  return std::unique_ptr<Journals>(new Journals(loop, std::move(notifier), std::move(files)));
 }
 
-Result<bool> JournalFollow::read(std::size_t host, const Take& take) {
-  File& file = files_.at(host);
+Result<engine::Records> Journals::records(const std::string& host, std::uint64_t from) {
+  for (File& file : files_)
+    if (file.host.name == host) return read(file, from);
+  return fail(Errc::not_found, "the job has no host " + host);
+}
+
+Result<engine::Records> Journals::read(File& file, std::uint64_t from) {
+  const std::string path = file.host.folder + "/journal";
   if (!file.fd) {
-    const std::string path = file.host.folder + "/journal";
     file.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.fd && errno == ENOENT) return false;
+    if (!file.fd && errno == ENOENT) return engine::Records();
     if (!file.fd) return fail_errno(path);
+  }
+  if (from <= file.reader.seq()) {  // Given already: once more from the beginning.
+    file.read_to = 0;
+    file.reader = job::JournalReader();
   }
   ssize_t count = 0;
   do
     count =
         ::pread(file.fd.get(), buffer_.data(), buffer_.size(), static_cast<off_t>(file.read_to));
   while (count < 0 && errno == EINTR);
-  if (count < 0) return fail_errno(file.host.folder + "/journal");
+  if (count < 0) return fail_errno(path);
   file.read_to += static_cast<std::uint64_t>(count);
   file.reader.feed(std::string_view(buffer_.data(), static_cast<std::size_t>(count)));
+  engine::Records got;
   while (true) {
-    const Result<std::optional<job::Record>> record = file.reader.next();
-    if (!record) return record.error();
-    if (!*record) return count > 0;
-    take(host, **record);
+    Result<std::optional<job::Record>> record = file.reader.next();
+    if (!record && got.records.empty()) return record.error();
+    got.more = !record || count > 0;  // An error is told when what comes before it was taken.
+    if (!record || !*record) return got;
+    if ((*record)->seq >= from) got.records.push_back(**std::move(record));
   }
 }
 
-loop::Task<bool> JournalFollow::changed() {
+loop::Task<bool> Journals::grown() {
   alignas(inotify_event) std::array<char, 16384> events;
   while (true) {
     const ssize_t count = ::read(notifier_.get(), events.data(), events.size());
@@ -69,4 +77,4 @@ loop::Task<bool> JournalFollow::changed() {
   }
 }
 
-}  // namespace muster::platform
+}  // namespace muster::local

@@ -1,0 +1,103 @@
+#include "local/journals.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+
+#include "base/fd.h"
+#include "base/remove_tree.h"
+#include "loop/testing.h"
+
+namespace muster::local {
+namespace {
+
+struct Folder {
+  Folder() : path(*make_private_folder("/tmp", "muster-follow-")) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { static_cast<void>(remove_tree(path)); }
+  void append(const std::string& bytes) {
+    const Fd file(
+        ::open((path + "/journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    REQUIRE(write_all(file.get(), bytes));
+  }
+  std::string path;
+};
+
+std::string record(std::uint64_t seq, const std::string& text) {
+  std::string bytes;
+  job::append_record(bytes, seq, UnixMillis(5), job::Message::log, text);
+  return bytes;
+}
+
+/// What can be read from `from` on, at the moment.
+std::string all(Journals& journals, std::uint64_t from = 1) {
+  std::string got;
+  while (true) {
+    const Result<engine::Records> read = journals.records("algo-1", from);
+    REQUIRE(read);
+    for (const job::Record& each : read->records) {
+      CHECK(each.seq == from++);
+      got += each.payload + ";";
+    }
+    if (!read->more) return got;
+  }
+}
+
+TEST_CASE("journals: records come as they are written, torn ones once they are whole") {
+  Folder folder;
+  loop::Loop loop;
+  Result<std::unique_ptr<Journals>> opened = Journals::open(loop, {{"algo-1", folder.path}});
+  REQUIRE(opened);
+  Journals& journals = **opened;
+  CHECK(all(journals) == "");
+  const auto story = [&]() -> loop::Task<> {
+    const std::string second = record(2, "two");
+    folder.append(record(1, "one") + second.substr(0, 10));
+    const bool grown = co_await journals.grown();
+    CHECK(grown);
+    CHECK(all(journals) == "one;");
+    folder.append(second.substr(10));
+    const bool again = co_await journals.grown();
+    CHECK(again);
+    CHECK(all(journals, 2) == "two;");
+  };
+  loop::run_task(loop, story());
+}
+
+TEST_CASE("journals: any number can be asked for, behind, ahead and again") {
+  Folder folder;
+  std::string bytes;
+  for (std::uint64_t i = 1; i <= 300; ++i) bytes += record(i, std::string(9000, 'x') + "!");
+  folder.append(bytes);  // Of 2.7 MB: more than one reading.
+  loop::Loop loop;
+  Result<std::unique_ptr<Journals>> opened = Journals::open(loop, {{"algo-1", folder.path}});
+  REQUIRE(opened);
+  const std::size_t each = 9002;
+  for (const std::uint64_t from : {300u, 1u, 2u, 301u, 299u, 299u, 150u, 1000u}) {
+    CAPTURE(from);
+    CHECK(all(**opened, from).size() == (from > 300 ? 0 : (301 - from) * each));
+  }
+  folder.append(record(301, "late"));
+  CHECK(all(**opened, 301) == "late;");
+  CHECK((*opened)->records("algo-2", 1).error().code == Errc::not_found);
+}
+
+TEST_CASE("journals: damage is an error behind what can be read; a missing folder is one") {
+  Folder folder;
+  std::string bytes = record(1, "one") + record(2, "two");
+  bytes.back() = 'x';
+  folder.append(bytes);
+  loop::Loop loop;
+  Result<std::unique_ptr<Journals>> journals = Journals::open(loop, {{"algo-1", folder.path}});
+  REQUIRE(journals);
+  const Result<engine::Records> first = (*journals)->records("algo-1", 1);
+  REQUIRE(first);
+  CHECK(first->records.size() == 1);
+  CHECK(first->more);
+  CHECK((*journals)->records("algo-1", 2).error().code == Errc::protocol);
+  CHECK((*journals)->records("algo-1", 2).error().code == Errc::protocol);
+  CHECK(!Journals::open(loop, {{"algo-1", folder.path + "/none"}}));
+}
+
+}  // namespace
+}  // namespace muster::local
