@@ -92,6 +92,12 @@ function(muster_sim_tests)
   endif()
 endfunction()
 
+# One contract over every engine.
+function(muster_engine_contract_test)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/engine/*.cc)
+  muster_test(engine_contract_test muster_local ${sources})
+endfunction()
+
 # libmuster-hostname.so, which muster_ranks carries (src/ranks/hostname_library.cc). It goes into
 # other people's processes: it takes neither our flags nor a sanitizer, and no C library.
 function(muster_hostname_library)

@@ -1,0 +1,331 @@
+// What every engine does: events, stops, ends; and what only one with a queue and nodes does.
+
+#include <doctest/doctest.h>
+
+#include "fake_subject.h"
+#include "local_subject.h"
+
+namespace muster::contract {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::Event;
+using job::Outcome;
+using Manner = Subject::Manner;
+
+TEST_CASE_TEMPLATE("contract: every end comes once, then the stream is closed for good", Engine,
+                   LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 3);
+    subject.ends("algo-3", 0);
+    const Event third = co_await next_end(*run);
+    CHECK(third.host == "algo-3");
+    subject.ends("algo-1", 0);
+    const Event first = co_await next_end(*run);
+    CHECK(first.host == "algo-1");
+    subject.ends("algo-2", 0);
+    const Event second = co_await next_end(*run);
+    CHECK(second.host == "algo-2");
+    for (int i = 0; i < 2; ++i) {
+      const bool closed = co_await is_closed(*run);
+      CHECK(closed);
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: who waits for an event gets it when it happens", Engine, LocalSubject,
+                   FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    co_await next(*run);
+    subject.loop().post([&] { subject.ends("algo-1", 0); });
+    const Event ended = co_await next(*run);
+    CHECK(ended.kind == Event::Kind::ended);
+    CHECK(ended.outcome == Outcome::exited(0));
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a steward that fails is told as it ended", Engine, LocalSubject,
+                   FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    subject.ends("algo-1", 3);
+    const Event failed = co_await next_end(*run);
+    CHECK(failed.kind == Event::Kind::ended);
+    CHECK(failed.outcome == Outcome::exited(3));
+    subject.ends("algo-2", 0);
+    const Event well = co_await next_end(*run);
+    CHECK(well.outcome.success());
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a stop ends the host that it is for, the others go on", Engine,
+                   LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    subject.ready("algo-1");
+    run->stop("algo-1", 60s);
+    const Event stopped = co_await next_end(*run);
+    CHECK(stopped.host == "algo-1");
+    CHECK(stopped.outcome.success());
+    subject.writes("algo-2", "goes on");
+    CHECK(journal(*run, "algo-2") == "goes on;");
+    subject.ends("algo-2", 0);
+    const Event other = co_await next_end(*run);
+    CHECK(other.host == "algo-2");
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a second stop is one too many, and does nothing", Engine,
+                   LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    subject.ready("algo-1");
+    run->stop("algo-1", 60s);
+    run->stop("algo-1", 60s);
+    co_await next_end(*run);
+    run->stop("algo-1", 60s);
+    run->kill("algo-1");
+    run->destroy("algo-1");
+    const bool closed = co_await is_closed(*run);
+    CHECK(closed);
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a stop before the host has done anything ends it", Engine,
+                   LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    for (const std::string& host : run->hosts()) run->stop(host, 60s);
+    co_await next_end(*run);
+    co_await next_end(*run);
+    const bool closed = co_await is_closed(*run);
+    CHECK(closed);
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a host that takes no stop is killed, and tells so", Engine,
+                   LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.manner(Manner::stubborn);
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    subject.ready("algo-1");
+    run->stop("algo-1", 60s);
+    run->kill("algo-1");
+    const Event killed = co_await next_end(*run);
+    CHECK(killed.kind == Event::Kind::ended);
+    CHECK(killed.outcome.success());  // Its steward's: it did what it was asked to.
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a steward that answers nobody is destroyed", Engine, LocalSubject,
+                   FakeSubject) {
+  Engine subject;
+  subject.manner(Manner::deaf);
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    for (const std::string& host : run->hosts()) subject.ready(host);
+    run->kill("algo-1");
+    run->destroy("algo-1");
+    run->destroy("algo-1");
+    const Event first = co_await next_end(*run);
+    CHECK(first.host == "algo-1");
+    CHECK(first.outcome == Outcome::signaled(9));
+    run->destroy("algo-2");
+    const Event second = co_await next_end(*run);
+    CHECK(second.host == "algo-2");
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: hosts that an earlier engine started are stopped and destroyed too",
+                   Engine, LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    RunPtr run = co_await start(subject, 2);
+    for (const std::string& host : run->hosts()) {
+      subject.ready(host);
+      subject.writes(host, "begun");
+    }
+    run.reset();
+    subject.restart();
+    run = co_await attach(subject);
+    run->stop("algo-1", 60s);
+    const Event stopped = co_await next_end(*run);
+    CHECK(stopped.host == "algo-1");
+    run->destroy("algo-2");
+    const Event destroyed = co_await next_end(*run);
+    CHECK(destroyed.host == "algo-2");
+    const Result<std::string> released = co_await run->release(false);
+    CHECK(released);
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a run that goes ends no host", Engine, LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    RunPtr run = co_await start(subject, 1);
+    subject.writes("algo-1", "begun");
+    run.reset();
+    run = co_await attach(subject);
+    const Event started = co_await next(*run);
+    CHECK(started.kind == Event::Kind::started);
+    subject.ends("algo-1", 0);
+    const Event ended = co_await next(*run);
+    CHECK(ended.kind == Event::Kind::ended);
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a host that runs is not replaced", Engine, LocalSubject,
+                   FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    const Result<void> refused = co_await run->replace(run->hosts());
+    REQUIRE(!refused);
+    const Errc code = refused.error().code;
+    CHECK((code == Errc::invalid_input || code == Errc::unsupported));
+    co_await end_all(subject, *run);
+  });
+}
+
+TEST_CASE_TEMPLATE("contract: a host that is over is started anew, or the engine says it cannot",
+                   Engine, LocalSubject, FakeSubject) {
+  Engine subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    subject.writes("algo-1", "of attempt 1");
+    subject.ends("algo-1", 1);
+    co_await next_end(*run);
+    const std::vector<std::string> hosts{"algo-1"};
+    const Result<void> replaced = co_await run->replace(hosts);
+    if (!replaced) {
+      CHECK(replaced.error().code == Errc::unsupported);
+      CHECK(journal(*run, "algo-1") == "of attempt 1;");
+      co_return;
+    }
+    CHECK(journal(*run, "algo-1") == "");
+    const Event started = co_await next(*run);
+    CHECK(started.kind == Event::Kind::started);
+    CHECK(started.attempt == 2);
+    subject.writes("algo-1", "of attempt 2");
+    CHECK(journal(*run, "algo-1") == "of attempt 2;");
+    co_await end_all(subject, *run);
+  });
+}
+
+TEST_CASE("contract: with a queue, a host waits, says for what, and is started") {
+  FakeSubject subject;
+  subject.cluster().queues = true;
+  CHECK(subject.engine().schedules());
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    const Event queued = co_await next(*run);
+    CHECK(queued.kind == Event::Kind::queued);
+    CHECK(queued.text == "Resources");
+    CHECK(queued.node.empty());
+    const RunPtr other = co_await attach(subject);
+    const Event again = co_await next(*other);
+    CHECK(again.kind == Event::Kind::queued);
+    subject.job().host("algo-1").waits("Priority").starts("node-7");
+    const Event waits = co_await next(*run);
+    CHECK(waits.text == "Priority");
+    const Event started = co_await next(*run);
+    CHECK(started.node == "node-7");
+    CHECK(started.address == "10.0.0.1");
+  });
+}
+
+TEST_CASE("contract: with a queue, a stop takes a host out of it") {
+  FakeSubject subject;
+  subject.cluster().queues = true;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    co_await next(*run);
+    run->stop("algo-1", 60s);
+    const Event ended = co_await next(*run);
+    CHECK(ended.kind == Event::Kind::ended);
+    CHECK(!ended.outcome.success());
+    const Result<std::string> released = co_await run->release(false);
+    CHECK(released);
+  });
+}
+
+TEST_CASE("contract: the grace of a stop is the time that passes before the kill") {
+  FakeSubject subject;
+  subject.manner(Manner::stubborn);
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    subject.ready("algo-1");
+    run->stop("algo-1", 30s);
+    subject.cluster().pass(29s);
+    CHECK(!subject.job().host("algo-1").over());
+    subject.cluster().pass(1s);
+    const Event ended = co_await next_end(*run);
+    CHECK(ended.outcome.success());
+  });
+}
+
+TEST_CASE("contract: a node's health, a loss and a preemption have their reason and their time") {
+  FakeSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    co_await next(*run);
+    co_await next(*run);
+    subject.cluster().pass(60s);
+    subject.job().host("algo-1").ails("node-1: fan").lost("node-1 does not answer", 30s);
+    subject.job().host("algo-2").preempted("by job 7");
+    const Event health = co_await next(*run);
+    CHECK(health.text == "node-1: fan");
+    const Event lost = co_await next(*run);
+    CHECK(lost.kind == Event::Kind::lost);
+    CHECK(lost.text == "node-1 does not answer");
+    CHECK(lost.time == 31s);
+    const Event preempted = co_await next(*run);
+    CHECK(preempted.kind == Event::Kind::preempted);
+    CHECK(preempted.time == 61s);
+    const bool closed = co_await is_closed(*run);
+    CHECK(closed);
+    const Result<void> again = co_await run->replace(run->hosts());
+    REQUIRE(again);
+    const Event started = co_await next(*run);
+    CHECK(started.attempt == 2);
+  });
+}
+
+TEST_CASE("contract: a start takes its time; the name is in use meanwhile") {
+  FakeSubject subject;
+  subject.cluster().start_takes = 10s;
+  subject.run([&]() -> loop::Task<> {
+    subject.loop().post([&] {
+      CHECK(subject.engine().list() == std::vector<std::string>{"demo"});
+      subject.cluster().pass(10s);
+    });
+    const RunPtr run = co_await start(subject, 1);
+    CHECK(run->whole());
+  });
+}
+
+TEST_CASE("contract: a steward that knows more answers more") {
+  FakeSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    subject.job().host("algo-1").stacks = engine::Stacks{{"rank 0", "main"}};
+    subject.job().host("algo-1").usage = engine::Usage{.memory_bytes = 5};
+    const Result<engine::Answer> stacks = co_await run->ask("algo-1", engine::Question::stacks);
+    REQUIRE(stacks);
+    CHECK(std::get<engine::Stacks>(*stacks).at(0).text == "main");
+    const Result<engine::Answer> usage = co_await run->ask("algo-1", engine::Question::usage);
+    REQUIRE(usage);
+    CHECK(std::get<engine::Usage>(*usage).memory_bytes == 5);
+  });
+}
+
+}  // namespace
+}  // namespace muster::contract
