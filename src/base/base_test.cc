@@ -10,23 +10,6 @@
 namespace muster {
 namespace {
 
-Result<int> half(int number) {
-  if (number % 2 != 0) return fail(Errc::invalid_input, std::to_string(number) + " is odd");
-  return number / 2;
-}
-
-Result<int> quarter(int number) {
-  const int once = TRY(half(number));
-  return half(once);
-}
-
-TEST_CASE("result: TRY yields the value or hands the error up") {
-  CHECK(*quarter(8) == 2);
-  REQUIRE(!quarter(6));
-  CHECK(quarter(6).error().text == "3 is odd");
-  CHECK(quarter(6).error().in("algo-2").text == "algo-2: 3 is odd");
-}
-
 TEST_CASE("text: splitting, joining, numbers and hex") {
   CHECK(split("a,,b", ',') == std::vector<std::string>{"a", "", "b"});
   CHECK(split("", ',') == std::vector<std::string>{""});

@@ -1,7 +1,9 @@
 #pragma once
 
-#include <cstdlib>
+#include <concepts>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -28,39 +30,94 @@ struct [[nodiscard]] Error {
   Error in(const std::string& where) const { return {code, where + ": " + text}; }
 };
 
-/// Either a value or an Error. Named like std::expected (which GCC 12 has only in C++23).
-template <class T>
+/// Ends the process with `text`: an invariant of our own is broken. In release too.
+[[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* text);
+
+#define CHECK_THAT(condition, text) \
+  ((condition) ? static_cast<void>(0) : muster::check_failed(__FILE__, __LINE__, #condition, text))
+
+/// Either a value or an error. Named like std::expected (which GCC 12 has only in C++23).
+///
+/// `E` is an Error, one line for a person, unless a caller has to answer in a protocol's own words:
+/// then the error is that room's type (what S3 answers with, what HTTP refuses a head with). An
+/// error of another type becomes an `E` by itself, here and in TRY, if `E` has a constructor for it
+/// that is not explicit; where the words depend on the place, transform_error() names them. A value
+/// asked of an error, and an error asked of a value, end the process.
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  using value_type = T;
+  using error_type = E;
 
-  explicit operator bool() const { return state_.index() == 0; }
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
+  template <class F>
+  requires(!std::same_as<F, E> && std::convertible_to<F, E> && !std::convertible_to<F, T>)
+      Result(F error)
+      : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const { return has_value(); }
   bool has_value() const { return state_.index() == 0; }
-  T& operator*() & { return std::get<0>(state_); }
-  const T& operator*() const& { return std::get<0>(state_); }
-  T&& operator*() && { return std::get<0>(std::move(state_)); }
-  T* operator->() { return &std::get<0>(state_); }
-  const T* operator->() const { return &std::get<0>(state_); }
-  const Error& error() const { return std::get<1>(state_); }
-  T value_or(T other) const& { return has_value() ? std::get<0>(state_) : std::move(other); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(value()); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  const E& error() const {
+    CHECK_THAT(!has_value(), "a Result has a value and no error");
+    return *std::get_if<1>(&state_);
+  }
+  T value_or(T other) const& { return has_value() ? value() : std::move(other); }
+
+  /// The same value, or what `function` makes of the error: TRY(keep(x).transform_error(as_s3)).
+  template <class Function>
+  auto transform_error(
+      Function function) && -> Result<T, std::invoke_result_t<Function, const E&>> {
+    if (has_value()) return std::move(value());
+    return function(error());
+  }
 
  private:
-  std::variant<T, Error> state_;
+  T& value() {
+    CHECK_THAT(has_value(), "a Result has an error and no value");
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const {
+    CHECK_THAT(has_value(), "a Result has an error and no value");
+    return *std::get_if<0>(&state_);
+  }
+
+  std::variant<T, E> state_;
 };
 
-template <>
-class [[nodiscard]] Result<void> {
+template <class E>
+class [[nodiscard]] Result<void, E> {
  public:
-  Result() = default;
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  using value_type = void;
+  using error_type = E;
 
-  explicit operator bool() const { return state_.index() == 0; }
-  bool has_value() const { return state_.index() == 0; }
-  const Error& error() const { return std::get<1>(state_); }
+  Result() = default;
+  Result(E error) : error_(std::move(error)) {}
+  template <class F>
+  requires(!std::same_as<F, E> && std::convertible_to<F, E>) Result(F error)
+      : error_(std::move(error)) {}
+
+  explicit operator bool() const { return has_value(); }
+  bool has_value() const { return !error_.has_value(); }
+  const E& error() const {
+    CHECK_THAT(!has_value(), "a Result has a value and no error");
+    return *error_;
+  }
+
+  template <class Function>
+  auto transform_error(
+      Function function) && -> Result<void, std::invoke_result_t<Function, const E&>> {
+    if (has_value()) return {};
+    return function(error());
+  }
 
  private:
-  std::variant<std::monostate, Error> state_;
+  std::optional<E> error_;
 };
 
 inline Error fail(Errc code, std::string text) {
@@ -72,15 +129,10 @@ std::string errno_text(const std::string& what);
 /// An Error of the kind that `errno` means, with `errno_text(what)`.
 Error fail_errno(const std::string& what);
 
-/// Ends the process with `text`: an invariant of our own is broken. In release too.
-[[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* text);
-
 }  // namespace muster
 
-#define CHECK_THAT(condition, text) \
-  ((condition) ? static_cast<void>(0) : muster::check_failed(__FILE__, __LINE__, #condition, text))
-
-/// Yields the value of a Result or returns its Error from the enclosing function.
+/// Yields the value of a Result or returns its error from the enclosing function, whose Result may
+/// have an error of another type that is made of this one. The expression may be of any Result.
 /// Not inside coroutines (GCC 12 fails on it) and never nested.
 #define TRY(expression)                             \
   __extension__({                                   \
@@ -90,9 +142,10 @@ Error fail_errno(const std::string& what);
   })
 
 namespace muster::detail {
-template <class T>
-T take(Result<T>&& result) {
+template <class T, class E>
+T take(Result<T, E>&& result) {
   return *std::move(result);
 }
-inline void take(Result<void>&&) {}
+template <class E>
+void take(Result<void, E>&&) {}
 }  // namespace muster::detail
