@@ -5,9 +5,7 @@ target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(muster_flags INTERFACE _GLIBCXX_ASSERTIONS
   MUSTER_VERSION="${PROJECT_VERSION}")
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-  -Wold-style-cast -Wnon-virtual-dtor -Werror
-  # GCC 12 at -O2 takes Asio's coroutine frames (aligned_alloc inlined, delete not) for a mismatch.
-  -Wno-mismatched-new-delete)
+  -Wold-style-cast -Wnon-virtual-dtor -Werror)
 if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -40,12 +40,12 @@ loop::Task<Result<void>> shake(loop::Loop& loop, ClientTls& wire, int socket, Ti
     loop::Wire::Attempt attempt = wire.handshake();
     if (attempt.kind == loop::Wire::Kind::done) co_return Result<void>();
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
-    loop::TimedWatch watch(loop, socket, deadline);
+    loop::Watch watch(loop, socket);
     bool ready = false;
     if (attempt.kind == loop::Wire::Kind::want_write)
-      ready = co_await watch.writable();
+      ready = co_await watch.writable(deadline);
     else
-      ready = co_await watch.readable();
+      ready = co_await watch.readable(deadline);
     if (!ready) co_return fail(Errc::timeout, "the TLS handshake was not finished in time");
   }
 }
@@ -96,12 +96,12 @@ loop::Task<ClientConnection::Wait> ClientConnection::wait(loop::Wire::Kind kind,
                                                           TimePoint deadline) {
   since_turn_ = 0;
   const TimePoint idle_at = Clock::now() + idle_max;
-  loop::TimedWatch watch(loop_, socket_.get(), std::min(idle_at, deadline));
+  loop::Watch watch(loop_, socket_.get());
   bool ready = false;
   if (kind == loop::Wire::Kind::want_write)
-    ready = co_await watch.writable();
+    ready = co_await watch.writable(std::min(idle_at, deadline));
   else
-    ready = co_await watch.readable();
+    ready = co_await watch.readable(std::min(idle_at, deadline));
   if (ready) co_return Wait::ready;
   co_return idle_at < deadline ? Wait::idle : Wait::deadline;
 }
@@ -138,8 +138,7 @@ loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration
     bytes.remove_prefix(attempt.bytes);
     since_turn_ += attempt.bytes;
     if (since_turn_ >= turn_bytes) {
-      loop::Timer turn(loop_);
-      co_await turn.after(Duration(0));
+      co_await loop_.turn();
       since_turn_ = 0;
     }
     if (attempt.kind == loop::Wire::Kind::done) continue;
@@ -154,8 +153,7 @@ loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration
 loop::Task<Result<bool>> ClientConnection::fill(Duration idle_max, TimePoint deadline) {
   while (true) {
     if (since_turn_ >= turn_bytes) {
-      loop::Timer turn(loop_);
-      co_await turn.after(Duration(0));
+      co_await loop_.turn();
       since_turn_ = 0;
     }
     const loop::Wire::Attempt attempt = read_some();

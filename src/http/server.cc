@@ -3,13 +3,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include "http/server_connection.h"
+#include "loop/loop_thread.h"
 #include "loop/tcp.h"
 
 namespace muster::http {
@@ -54,24 +53,6 @@ Result<Fd> listen_at(const std::string& host, std::uint16_t port) {
     return fail(Errc::system, errno_text(where));
   return socket;
 }
-
-/// A loop on a thread of its own, until stop().
-class LoopThread {
- public:
-  LoopThread() : busy_(loop_.context().get_executor()), thread_([this] { loop_.run(); }) {}
-  LoopThread(const LoopThread&) = delete;
-  LoopThread& operator=(const LoopThread&) = delete;
-  ~LoopThread() {
-    loop_.stop();
-    thread_.join();
-  }
-  loop::Loop& loop() { return loop_; }
-
- private:
-  loop::Loop loop_;
-  loop::asio::executor_work_guard<loop::asio::io_context::executor_type> busy_;
-  std::thread thread_;
-};
 
 struct Serving {
   Serving(loop::Loop& on, Fd listener, std::shared_ptr<ServerShared> common)
@@ -137,17 +118,17 @@ bool accept_one(Serving& serving) {
   return true;
 }
 
-loop::Task<void> accept_all(std::shared_ptr<Serving> serving) {
-  loop::Timer pause(serving->main);
+loop::Task<void> accept_all(Serving& serving) {
+  loop::Timer pause(serving.main);
   int in_a_row = 0;
-  const std::size_t open_max = serving->shared->options.limits.all + ending_max;
-  while (!serving->closed) {
-    if (serving->shared->connections >= open_max) {
+  const std::size_t open_max = serving.shared->options.limits.all + ending_max;
+  while (!serving.closed) {
+    if (serving.shared->connections >= open_max) {
       co_await pause.after(ending_pause);
-    } else if (accept_one(*serving)) {
+    } else if (accept_one(serving)) {
       if (++in_a_row % accepts_per_turn == 0) co_await pause.after(Duration(0));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      co_await serving->watch.readable();
+      co_await serving.watch.readable();
     } else {  // Out of descriptors or memory: others may free some.
       co_await pause.after(std::chrono::milliseconds(100));
     }
@@ -187,12 +168,17 @@ loop::Task<void> stop_all(std::shared_ptr<Serving> serving, TimePoint deadline) 
 
 class ThreadedServer final : public Server {
  public:
-  ThreadedServer(std::shared_ptr<Serving> serving, std::vector<std::unique_ptr<LoopThread>> threads)
-      : serving_(std::move(serving)), threads_(std::move(threads)) {}
+  ThreadedServer(std::shared_ptr<Serving> serving,
+                 std::vector<std::unique_ptr<loop::LoopThread>> threads)
+      : serving_(std::move(serving)), threads_(std::move(threads)), accepting_(serving_->main) {
+    accepting_.start(accept_all(*serving_));
+  }
   ThreadedServer(const ThreadedServer&) = delete;
   ThreadedServer& operator=(const ThreadedServer&) = delete;
   ~ThreadedServer() override {
     if (!serving_->closed) close_listener(*serving_);
+    for (const std::unique_ptr<loop::LoopThread>& thread : threads_) thread->stop();
+    for (const std::shared_ptr<ServerHome>& home : serving_->homes) home->tasks.end();
   }
 
   std::uint16_t port() const override { return loop::port_of(loop::own_address(serving_->socket)); }
@@ -201,7 +187,8 @@ class ThreadedServer final : public Server {
 
  private:
   std::shared_ptr<Serving> serving_;
-  std::vector<std::unique_ptr<LoopThread>> threads_;  ///< Joined first of all.
+  std::vector<std::unique_ptr<loop::LoopThread>> threads_;
+  loop::Tasks accepting_;
 };
 
 }  // namespace
@@ -234,13 +221,12 @@ Result<std::unique_ptr<Server>> Server::open(loop::Loop& main, Options options, 
   shared->end = [weak = std::weak_ptr<Serving>(serving)](loop::ConnectionQuota::Id id) {
     if (const std::shared_ptr<Serving> whole = weak.lock()) end_connection(*whole, id);
   };
-  std::vector<std::unique_ptr<LoopThread>> threads;
+  std::vector<std::unique_ptr<loop::LoopThread>> threads;
   for (int i = 0; i < thread_count; ++i) {
-    threads.push_back(std::make_unique<LoopThread>());
+    threads.push_back(std::make_unique<loop::LoopThread>());
     serving->homes.push_back(std::make_shared<ServerHome>(threads.back()->loop(), shared));
   }
   if (threads.empty()) serving->homes.push_back(std::make_shared<ServerHome>(main, shared));
-  main.spawn(accept_all(serving));
   return std::unique_ptr<Server>(
       std::make_unique<ThreadedServer>(std::move(serving), std::move(threads)));
 }

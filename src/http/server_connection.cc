@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <ctime>
 
@@ -51,16 +49,16 @@ void add_number(std::string& text, std::uint64_t number, int base) {
   text.append(digits.data(), end);
 }
 
-loop::Task<void> tick(std::shared_ptr<ServerHome> home) {
-  loop::Timer timer(home->loop);
-  while (!home->connections.empty()) {
+loop::Task<void> tick(ServerHome& home) {
+  loop::Timer timer(home.loop);
+  while (!home.connections.empty()) {
     const bool ticked = co_await timer.after(std::chrono::seconds(1));
     if (!ticked) break;
-    ++home->tick;
-    for (const auto& [id, connection] : home->connections)
+    ++home.tick;
+    for (const auto& [id, connection] : home.connections)
       if (connection->overdue()) connection->cut();
   }
-  home->ticking = false;
+  home.ticking = false;
 }
 
 }  // namespace
@@ -68,11 +66,11 @@ loop::Task<void> tick(std::shared_ptr<ServerHome> home) {
 void ServerConnection::start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id,
                              Fd socket, std::string peer) {
   auto connection =
-      std::make_shared<ServerConnection>(home, id, std::move(socket), std::move(peer));
-  home->loop.spawn(serve(connection));
+      std::make_unique<ServerConnection>(home, id, std::move(socket), std::move(peer));
+  home->tasks.start(serve(std::move(connection)));
   if (home->ticking) return;
   home->ticking = true;
-  home->loop.spawn(tick(home));
+  home->tasks.start(tick(*home));
 }
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id,
@@ -147,7 +145,7 @@ Error ServerConnection::lost(std::string_view what) const {
   return fail(Errc::closed, std::string(what) + ": the connection has ended");
 }
 
-loop::Task<void> ServerConnection::serve(std::shared_ptr<ServerConnection> self) {
+loop::Task<void> ServerConnection::serve(std::unique_ptr<ServerConnection> self) {
   bool more = co_await self->handshake();
   while (more) more = co_await self->serve_one();
   self->wire_->goodbye();
@@ -184,7 +182,7 @@ loop::Task<void> ServerConnection::breathe(std::size_t bytes) {
   unbroken_ += bytes;
   if (unbroken_ < unbroken_bytes_max) co_return;
   unbroken_ = 0;
-  co_await loop::asio::post(home_->loop.context(), loop::asio::use_awaitable);
+  co_await home_->loop.turn();
 }
 
 /// Reads something behind what is unread; false at the end of the stream.

@@ -9,6 +9,7 @@
 
 #include "http/server_parse.h"
 #include "http/server_wire.h"
+#include "loop/tasks.h"
 
 namespace muster::http {
 
@@ -27,6 +28,8 @@ struct ServerShared {
 
 /// The connections of one loop. On that loop's thread only.
 struct ServerHome {
+  ServerHome(loop::Loop& on, std::shared_ptr<ServerShared> common)
+      : loop(on), shared(std::move(common)), tasks(on) {}
   loop::Loop& loop;
   std::shared_ptr<ServerShared> shared;
   std::map<loop::ConnectionQuota::Id, ServerConnection*> connections{};
@@ -34,10 +37,10 @@ struct ServerHome {
   bool ticking = false;
   bool stopping = false;
   std::function<void()> emptied{};  ///< While stopping: the last connection has gone.
+  loop::Tasks tasks;                ///< One of each connection, and what ticks.
 };
 
-class ServerConnection final : public Exchange,
-                               public std::enable_shared_from_this<ServerConnection> {
+class ServerConnection final : public Exchange {
  public:
   /// Takes a connected socket over and serves it to its end.
   static void start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id, Fd socket,
@@ -70,7 +73,7 @@ class ServerConnection final : public Exchange,
  private:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-  static loop::Task<void> serve(std::shared_ptr<ServerConnection> self);
+  static loop::Task<void> serve(std::unique_ptr<ServerConnection> self);
   loop::Task<bool> handshake();
   loop::Task<bool> serve_one();
   loop::Task<bool> receive_head();

@@ -335,25 +335,3 @@ TEST_CASE("http_server: addresses that are taken or none are errors") {
       Server::open(loop, {.certificate_file = "/nonexistent", .key_file = "/nonexistent"}, nobody);
   CHECK(tls.error().code == Errc::system);
 }
-
-TEST_CASE("other_loop: work runs on the other loop and its value comes back") {
-  loop::Loop here;
-  loop::Loop there;
-  const auto busy = loop::asio::make_work_guard(there.context());
-  std::thread thread([&] { there.run(); });
-  std::thread::id seen;
-  int value = 0;
-  loop::run_task(
-      here,
-      [](loop::Loop& home, loop::Loop& other, std::thread::id& id, int& out) -> loop::Task<void> {
-        std::function<loop::Task<int>()> work = [&id]() -> loop::Task<int> {
-          id = std::this_thread::get_id();
-          co_return 7;
-        };
-        out = co_await loop::run_on(home, other, std::move(work));
-      }(here, there, seen, value));
-  CHECK(value == 7);
-  CHECK(seen == thread.get_id());
-  there.stop();
-  thread.join();
-}

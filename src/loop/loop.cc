@@ -1,36 +1,43 @@
 #include "loop/loop.h"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
+
+#include "loop/tasks.h"
 
 namespace muster::loop {
-namespace {
 
-[[noreturn]] void task_threw(const std::exception_ptr& thrown) {
-  const char* what = "something that is no std::exception";
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    what = error.what();
-    std::fprintf(stderr, "muster: an exception left a task: %s\n", what);
-  } catch (...) {
-    std::fprintf(stderr, "muster: an exception left a task: %s\n", what);
-  }
-  std::abort();
-}
+namespace asio = boost::asio;
 
-}  // namespace
+Loop::Loop()
+    : context_(std::make_unique<asio::io_context>(1)), tasks_(std::make_unique<Tasks>(*this)) {}
+
+Loop::~Loop() = default;
 
 void Loop::spawn(Task<void> task) {
-  asio::co_spawn(context_, std::move(task), [](const std::exception_ptr& thrown) {
-    if (thrown) task_threw(thrown);
-  });
+  tasks_->start(std::move(task));
 }
 
 void Loop::post(std::function<void()> function) {
-  asio::post(context_, std::move(function));
+  asio::post(*context_, std::move(function));
+}
+
+Task<void> Loop::turn() {
+  const Wait<bool> turned;
+  asio::post(*context_, [tell = turned.teller()] { tell(true); });
+  co_await turned;
+}
+
+void Loop::run() {
+  context_->run();
+}
+
+void Loop::stop() {
+  context_->stop();
+}
+
+void Loop::restart() {
+  context_->restart();
 }
 
 }  // namespace muster::loop

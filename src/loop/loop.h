@@ -1,43 +1,48 @@
 #pragma once
 
-// The one room that spells "asio". Others say loop::Task, loop::Timer and so on.
+// Others say loop::Task, loop::Timer and so on: Asio is known to this room's .cc files alone.
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "loop/task.h"
+
+namespace boost::asio {
+class io_context;
+}  // namespace boost::asio
 
 namespace muster::loop {
 
-namespace asio = boost::asio;
-
-/// A coroutine. It starts when awaited, or when given to Loop::spawn. Parameters by value, or by a
-/// reference whose owner outlives it.
-template <class T = void>
-using Task = asio::awaitable<T>;
+class Tasks;
 
 /// One event loop on one thread. All objects of this room belong to one loop and are used from its
 /// thread only. Destroying an object ends what waits on it with Errc::closed.
 class Loop {
  public:
-  Loop() : context_(1) {}
+  Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
+  ~Loop();
 
-  /// Starts `task` on its own. An exception that leaves it (only bad_alloc may) ends the process.
+  /// Starts `task` as one of the loop's own (see Tasks), which end with the loop.
   void spawn(Task<void> task);
-  /// Calls `function` from the loop, after what runs now.
+  /// Calls `function` from the loop, after what runs now. From any thread.
   void post(std::function<void()> function);
+  /// Lets what else is ready run first: for tasks that have much to do without waiting.
+  Task<void> turn();
   /// Runs until stop() or until nothing waits any more.
-  void run() { context_.run(); }
-  void stop() { context_.stop(); }
-  asio::io_context& context() { return context_; }
+  void run();
+  /// From any thread; run() returns at once until restart().
+  void stop();
+  void restart();
+  /// Inside loop/ only.
+  boost::asio::io_context& context() { return *context_; }
 
  private:
-  asio::io_context context_;
+  std::unique_ptr<boost::asio::io_context> context_;
+  std::unique_ptr<Tasks> tasks_;
 };
 
 }  // namespace muster::loop

@@ -26,8 +26,8 @@ Task<Result<void>> port_answers(Loop& loop, std::string host, std::uint16_t port
     }
     if (::send(socket->get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) < 0)
       co_return fail(Errc::closed, errno_text("send"));
-    TimedWatch watch(loop, socket->get(), deadline);
-    const bool readable = co_await watch.readable();
+    Watch watch(loop, socket->get());
+    const bool readable = co_await watch.readable(deadline);
     if (!readable) co_return fail(Errc::timeout, "no answer");
     char byte = 0;
     const ssize_t count = ::recv(socket->get(), &byte, 1, 0);

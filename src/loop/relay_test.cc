@@ -86,7 +86,7 @@ TEST_CASE("relay: bytes and ends pass both ways, however many") {
       heard = call(port, count);
       loop.post([&loop] { loop.stop(); });
     });
-    loop.context().restart();
+    loop.restart();
     loop.run();
     client.join();
     server.join();

@@ -118,9 +118,9 @@ Task<Result<std::vector<TcpAddress>>> resolve(Loop& loop, std::string host, std:
   lookup->done = std::move(pipe->write);
   Result<void> started = start(lookup);
   if (!started) co_return started.error();
-  TimedWatch watch(loop, pipe->read.get(), deadline);
-  if (!co_await watch.readable())
-    co_return fail(Errc::timeout, host + ": no answer from the name service");
+  Watch watch(loop, pipe->read.get());
+  const bool answered = co_await watch.readable(deadline);
+  if (!answered) co_return fail(Errc::timeout, host + ": no answer from the name service");
   const std::lock_guard<std::mutex> lock(lookup->mutex);
   if (!lookup->failure.empty()) co_return fail(Errc::not_found, lookup->failure);
   co_return std::move(lookup->addresses);
@@ -134,8 +134,12 @@ Task<Result<Fd>> tcp_connect(Loop& loop, TcpAddress address, TimePoint deadline,
   const auto* name = reinterpret_cast<const sockaddr*>(&address.storage);
   if (::connect(socket.get(), name, address.size) != 0 && errno != EINPROGRESS)
     co_return fail(Errc::system, errno_text("connect"));
-  TimedWatch watch(loop, socket.get(), deadline);
-  if (!co_await watch.writable()) co_return fail(Errc::timeout, "no answer");
+  bool answered = false;
+  {
+    Watch watch(loop, socket.get());
+    answered = co_await watch.writable(deadline);
+  }
+  if (!answered) co_return fail(Errc::timeout, "no answer");
   int failure = 0;
   socklen_t size = sizeof failure;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
@@ -181,35 +185,6 @@ Fd tcp_accept(const Fd& listener, TcpAddress& from) {
                       SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket) set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   return socket;
-}
-
-TimedWatch::TimedWatch(Loop& loop, int fd, TimePoint deadline)
-    : watch_(std::make_shared<Watch>(loop, fd)),
-      expired_(std::make_shared<bool>(false)),
-      timer_(loop.context(), deadline) {
-  timer_.async_wait([weak = std::weak_ptr<Watch>(watch_),
-                     expired = expired_](const boost::system::error_code& error) {
-    if (error) return;
-    *expired = true;
-    if (const std::shared_ptr<Watch> watch = weak.lock()) watch->cancel();
-  });
-}
-
-Task<bool> TimedWatch::readable() {
-  if (cancelled_ || *expired_) co_return false;
-  const bool ready = co_await watch_->readable();
-  co_return ready && !cancelled_;
-}
-
-Task<bool> TimedWatch::writable() {
-  if (cancelled_ || *expired_) co_return false;
-  const bool ready = co_await watch_->writable();
-  co_return ready && !cancelled_;
-}
-
-void TimedWatch::cancel() {
-  cancelled_ = true;
-  watch_->cancel();
 }
 
 }  // namespace muster::loop

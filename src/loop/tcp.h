@@ -41,24 +41,4 @@ TcpAddress own_address(const Fd& socket);
 /// The next connection, if one waits. Error: EAGAIN or what else is in errno.
 Fd tcp_accept(const Fd& listener, TcpAddress& from);
 
-/// Waits for a descriptor until a deadline. The one who waits must not outlive what it waits on.
-class TimedWatch {
- public:
-  TimedWatch(Loop& loop, int fd, TimePoint deadline);
-  TimedWatch(const TimedWatch&) = delete;
-  TimedWatch& operator=(const TimedWatch&) = delete;
-  ~TimedWatch() { timer_.cancel(); }
-  /// False once the deadline has come or after cancel().
-  Task<bool> readable();
-  Task<bool> writable();
-  bool expired() const { return *expired_; }
-  void cancel();
-
- private:
-  std::shared_ptr<Watch> watch_;
-  std::shared_ptr<bool> expired_;
-  bool cancelled_ = false;
-  asio::steady_timer timer_;
-};
-
 }  // namespace muster::loop

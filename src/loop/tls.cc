@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <deque>
 #include <map>
-#include <set>
 
 #include "base/text.h"
 #include "loop/connection_quota.h"
 #include "loop/psk.h"
+#include "loop/tasks.h"
 #include "loop/tcp.h"
 
 namespace muster::loop {
@@ -26,19 +26,20 @@ std::string printable(const std::string& bytes) {
   return text;
 }
 
-Task<Result<void>> shake(PskSession& session, TimedWatch& watch) {
+/// `given_up` may be set while it waits, with a cancel() of the watch.
+Task<Result<void>> shake(PskSession& session, Watch& watch, TimePoint deadline,
+                         const bool& given_up) {
   while (true) {
     const Wire::Attempt attempt = session.handshake();
     if (attempt.kind == Wire::Kind::done) co_return Result<void>();
     if (attempt.kind == Wire::Kind::failed) co_return attempt.error;
     bool ready = false;
     if (attempt.kind == Wire::Kind::want_write)
-      ready = co_await watch.writable();
+      ready = co_await watch.writable(deadline);
     else
-      ready = co_await watch.readable();
-    if (ready) continue;
-    if (watch.expired()) co_return fail(Errc::timeout, "the handshake was not finished in time");
-    co_return fail(Errc::closed, "no longer listening");
+      ready = co_await watch.readable(deadline);
+    if (given_up) co_return fail(Errc::closed, "too many connections at once");
+    if (!ready) co_return fail(Errc::timeout, "the handshake was not finished in time");
   }
 }
 
@@ -46,6 +47,18 @@ std::unique_ptr<Channel> channel_of(Loop& loop, Fd socket, std::unique_ptr<PskSe
   return std::make_unique<CoreChannel<Channel>>(
       std::make_shared<ChannelCore>(loop, std::move(socket), std::move(session)));
 }
+
+/// A connection that has not proved anything yet.
+struct Handshake {
+  Handshake(Loop& loop, Fd newcomer, std::string from)
+      : socket(std::move(newcomer)), address(std::move(from)) {
+    watch.emplace(loop, socket.get());
+  }
+  Fd socket;
+  std::string address;
+  std::optional<Watch> watch;
+  bool crowded_out = false;
+};
 
 struct Listening {
   using Id = ConnectionQuota::Id;
@@ -61,7 +74,8 @@ struct Listening {
         handshake_max(handshake),
         socket(std::move(listener)),
         watch(on, socket.get()),
-        arrived(on) {}
+        arrived(on),
+        tasks(on) {}
 
   Loop& loop;
   SslContext context;
@@ -72,62 +86,46 @@ struct Listening {
   Event arrived;
   std::function<void(std::string, std::string)> refused;
   std::deque<Ready> ready;
-  std::map<Id, TimedWatch*> shaking;
-  std::set<Id> crowded_out;  ///< Of those that shake hands.
+  std::map<Id, std::shared_ptr<Handshake>> shaking;
   ConnectionQuota quota{pending_limits};
   Id next = 0;
   bool closed = false;
+  Tasks tasks;
 };
 
 /// Makes room: ends a handshake, begun or not.
 void crowd_out(Listening& listening, ConnectionQuota::Id id) {
-  listening.crowded_out.insert(id);
   const auto found = listening.shaking.find(id);
-  if (found != listening.shaking.end()) found->second->cancel();
+  if (found == listening.shaking.end()) return;
+  found->second->crowded_out = true;
+  found->second->watch->cancel();
 }
 
-/// A handshake's watch, where others find it for as long as it is there: its coroutine may also be
-/// destroyed where it waits, by a loop that ends.
-struct Shaking {
-  Shaking(Listening& of, ConnectionQuota::Id number, TimedWatch& watch)
-      : listening(of), id(number) {
-    listening.shaking[id] = &watch;
-    if (listening.crowded_out.contains(id)) watch.cancel();
-  }
-  Shaking(const Shaking&) = delete;
-  Shaking& operator=(const Shaking&) = delete;
-  ~Shaking() { listening.shaking.erase(id); }
-  Listening& listening;
-  ConnectionQuota::Id id;
-};
-
-Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id, Fd socket,
-                 std::string address) {
+Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id,
+                 std::shared_ptr<Handshake> newcomer) {
   std::unique_ptr<PskSession> session =
-      PskSession::server(listening->context.get(), socket.get(), &listening->key_for);
-  Result<void> shaken = fail(Errc::closed, "");
-  {
-    TimedWatch watch(listening->loop, socket.get(), Clock::now() + listening->handshake_max);
-    const Shaking here(*listening, id, watch);
-    shaken = co_await shake(*session, watch);
-  }
-  if (listening->crowded_out.erase(id) > 0 && !shaken)
-    shaken = fail(Errc::closed, "too many connections at once");
-  if (listening->closed) co_return;
+      PskSession::server(listening->context.get(), newcomer->socket.get(), &listening->key_for);
+  const TimePoint deadline = Clock::now() + listening->handshake_max;
+  Result<void> shaken = fail(Errc::closed, "too many connections at once");
+  if (!newcomer->crowded_out)
+    shaken = co_await shake(*session, *newcomer->watch, deadline, newcomer->crowded_out);
+  listening->shaking.erase(id);
   if (!shaken) {
     listening->quota.closed(id);
     std::string why = shaken.error().text;
     if (!session->identity().empty()) why = printable(session->identity()) + ": " + why;
     const auto refused = listening->refused;  // It may close the listener.
-    if (refused) refused(std::move(address), std::move(why));
+    if (refused) refused(std::move(newcomer->address), std::move(why));
     co_return;
   }
+  newcomer->watch.reset();
   std::string identity = session->identity();
   std::unique_ptr<Channel> channel =
-      channel_of(listening->loop, std::move(socket), std::move(session));
+      channel_of(listening->loop, std::move(newcomer->socket), std::move(session));
   listening->quota.busy(id);  // With what was proved it makes it stay.
   listening->quota.proved(id, {});
-  listening->ready.push_back({id, {std::move(channel), std::move(identity), std::move(address)}});
+  listening->ready.push_back(
+      {id, {std::move(channel), std::move(identity), std::move(newcomer->address)}});
   listening->arrived.notify();
 }
 
@@ -145,7 +143,10 @@ bool accept_one(const std::shared_ptr<Listening>& listening) {
     if (refused) refused(std::move(address), "too many connections at once");
     return true;
   }
-  listening->loop.spawn(admit(listening, id, std::move(socket), std::move(address)));
+  auto newcomer =
+      std::make_shared<Handshake>(listening->loop, std::move(socket), std::move(address));
+  listening->shaking[id] = newcomer;
+  listening->tasks.start(admit(listening, id, std::move(newcomer)));
   return true;
 }
 
@@ -186,8 +187,8 @@ class PskListener final : public TlsListener {
   }
   void close() override {
     listening_->closed = true;
-    listening_->watch.cancel();
-    for (const auto& [id, watch] : listening_->shaking) watch->cancel();
+    listening_->tasks.end();
+    listening_->shaking.clear();
     listening_->ready.clear();
     listening_->refused = nullptr;
     listening_->arrived.notify();
@@ -202,8 +203,9 @@ Task<Result<TlsPeer>> prove(Loop& loop, Fd socket, SslContext context, std::stri
   std::unique_ptr<PskSession> session =
       PskSession::client(context.get(), socket.get(), std::move(identity), std::move(key));
   {
-    TimedWatch watch(loop, socket.get(), deadline);
-    Result<void> shaken = co_await shake(*session, watch);
+    Watch watch(loop, socket.get());
+    const bool given_up = false;
+    Result<void> shaken = co_await shake(*session, watch, deadline, given_up);
     if (!shaken) co_return shaken.error();
   }
   TlsPeer peer;
@@ -220,7 +222,7 @@ Result<std::unique_ptr<TlsListener>> TlsListener::open(Loop& loop, std::uint16_t
   Fd socket = TRY(tcp_listen(port));
   auto listening = std::make_shared<Listening>(loop, std::move(socket), std::move(context),
                                                std::move(key_for), handshake_max);
-  loop.spawn(serve(listening));
+  listening->tasks.start(serve(listening));
   return std::unique_ptr<TlsListener>(std::make_unique<PskListener>(std::move(listening)));
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/fd.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::loop {
@@ -29,18 +30,20 @@ bool is_below(const std::string& path, const std::string& folder) {
 
 struct TreeWatch::State {
   State(Loop& loop, Fd events, Tell to)
-      : inotify(std::move(events)), watch(loop, inotify.get()), tell(std::move(to)) {}
+      : inotify(std::move(events)), watch(loop, inotify.get()), tell(std::move(to)), tasks(loop) {
+    tasks.start(watching());
+  }
 
   void take();
   void take_event(const inotify_event& event, const std::string& name);
   void remove(const std::string& folder);
-  static Task<> watching(std::shared_ptr<State> state);
+  Task<> watching();
 
   const Fd inotify;
   Watch watch;
   const Tell tell;
   std::map<int, std::string> folders;  ///< By watch descriptor; relative.
-  bool ended = false;
+  Tasks tasks;
 };
 
 void TreeWatch::State::remove(const std::string& folder) {
@@ -87,26 +90,22 @@ void TreeWatch::State::take() {
   }
 }
 
-Task<> TreeWatch::State::watching(std::shared_ptr<State> state) {
-  while (!state->ended) {
-    const bool ready = co_await state->watch.readable();
-    if (state->ended || !ready) co_return;
-    state->take();
+Task<> TreeWatch::State::watching() {
+  while (true) {
+    const bool ready = co_await watch.readable();
+    if (!ready) co_return;
+    take();
   }
 }
 
-TreeWatch::TreeWatch(std::shared_ptr<State> state) : state_(std::move(state)) {}
+TreeWatch::TreeWatch(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-TreeWatch::~TreeWatch() {
-  state_->ended = true;
-  state_->watch.cancel();
-}
+TreeWatch::~TreeWatch() = default;
 
 Result<std::unique_ptr<TreeWatch>> TreeWatch::open(Loop& loop, Tell tell) {
   Fd inotify(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify) return fail_errno("inotify");
-  auto state = std::make_shared<State>(loop, std::move(inotify), std::move(tell));
-  loop.spawn(State::watching(state));
+  auto state = std::make_unique<State>(loop, std::move(inotify), std::move(tell));
   return std::unique_ptr<TreeWatch>(new TreeWatch(std::move(state)));
 }
 

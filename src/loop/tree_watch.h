@@ -34,8 +34,8 @@ class TreeWatch {
 
  private:
   struct State;
-  explicit TreeWatch(std::shared_ptr<State> state);
-  std::shared_ptr<State> state_;
+  explicit TreeWatch(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace muster::loop

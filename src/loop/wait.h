@@ -1,11 +1,7 @@
 #pragma once
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <initializer_list>
 #include <memory>
-#include <vector>
 
 #include "loop/loop.h"
 
@@ -14,14 +10,18 @@ namespace muster::loop {
 /// A deadline to wait for. One waiter at a time.
 class Timer {
  public:
-  explicit Timer(Loop& loop) : timer_(loop.context()) {}
+  explicit Timer(Loop& loop);
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  ~Timer();
   /// True when `deadline` has come; false when cancel() came first.
   Task<bool> until(TimePoint deadline);
   Task<bool> after(Duration duration) { return until(Clock::now() + duration); }
-  void cancel() { timer_.cancel(); }
+  void cancel();
 
  private:
-  asio::steady_timer timer_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Something that others wait for. Not counted: notify() wakes those that wait at that moment, so
@@ -29,7 +29,7 @@ class Timer {
 /// Event wakes them too.
 class Event {
  public:
-  explicit Event(Loop& loop) : state_(std::make_shared<State>(loop.context())) {}
+  explicit Event(Loop& loop);
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { notify(); }
@@ -39,13 +39,10 @@ class Event {
   Task<bool> wait_until(TimePoint deadline);
 
  private:
+  struct State;
   struct Waiter;
-  struct State {
-    explicit State(asio::io_context& loop) : context(loop) {}
-    asio::io_context& context;
-    std::vector<Waiter*> waiters;
-  };
-  static Task<bool> wait_on(std::shared_ptr<State> state, TimePoint deadline);
+  static Task<void> wait_on(std::shared_ptr<State> state);
+  static Task<bool> wait_on_until(std::shared_ptr<State> state, TimePoint deadline);
 
   std::shared_ptr<State> state_;
 };
@@ -56,12 +53,14 @@ class Signals {
   Signals(Loop& loop, std::initializer_list<int> signals);
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
+  ~Signals();
   /// The next signal; Errc::closed when destroyed or cancelled.
   Task<Result<int>> next();
   void cancel();
 
  private:
-  asio::signal_set set_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Waits on a descriptor that somebody else owns (pidfd, pipe, inotify); never closes it. The
@@ -73,13 +72,14 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
-  /// False when cancelled.
-  Task<bool> readable();
-  Task<bool> writable();
+  /// False when cancelled, or when `deadline` comes first.
+  Task<bool> readable(TimePoint deadline = TimePoint::max());
+  Task<bool> writable(TimePoint deadline = TimePoint::max());
   void cancel();
 
  private:
-  asio::posix::stream_descriptor descriptor_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace muster::loop

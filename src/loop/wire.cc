@@ -1,9 +1,5 @@
 #include "loop/wire.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 namespace muster::loop {
 namespace {
 
@@ -13,11 +9,6 @@ constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::size_t arrived_max = 64;  ///< Frames with descriptors read but not yet taken.
 constexpr std::size_t frame_header_bytes = 5;
 
-asio::posix::stream_descriptor::wait_type wait_type(Wire::Kind kind) {
-  return kind == Wire::Kind::want_write ? asio::posix::stream_descriptor::wait_write
-                                        : asio::posix::stream_descriptor::wait_read;
-}
-
 Error closed_error() {
   return fail(Errc::closed, "the connection is closed");
 }
@@ -26,24 +17,21 @@ Error closed_error() {
 
 ChannelCore::ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire)
     : loop_(loop),
-      socket_(loop.context()),
+      socket_(std::move(socket)),
       wire_(std::move(wire)),
       buffer_(read_bytes),
-      drained_(loop) {
-  boost::system::error_code error;
-  socket_.assign(socket.get(), error);
-  if (error)
-    read_ended_ = write_ended_ = fail(Errc::system, "epoll: " + error.message());
-  else
-    socket.release();
+      drained_(loop),
+      tasks_(loop) {
+  watch_.emplace(loop, socket_.get());
 }
 
 void ChannelCore::close() {
   if (closed_) return;
   closed_ = true;
   if (!write_ended_) wire_->goodbye();
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  watch_.reset();
+  socket_.reset();
+  tasks_.end();
   queue_.clear();
   queued_bytes_ = 0;
   arrived_.clear();
@@ -61,19 +49,20 @@ Task<Result<Frame>> ChannelCore::receive(std::shared_ptr<ChannelCore> core) {
     if (core->read_ended_) co_return *core->read_ended_;
     if (core->read_since_turn_ >= turn_bytes) {
       core->read_since_turn_ = 0;
-      co_await asio::post(core->loop_.context(), asio::use_awaitable);
+      co_await core->loop_.turn();
       continue;
     }
     core->read_some();
     if (!core->wanted_) continue;
-    co_await core->ready(*std::exchange(core->wanted_, std::nullopt));
+    const bool ready = co_await core->ready(*std::exchange(core->wanted_, std::nullopt));
+    if (!ready && !core->closed_) co_return fail(Errc::system, "the socket cannot be waited for");
     core->read_since_turn_ = 0;
   }
   co_return closed_error();
 }
 
-Task<void> ChannelCore::ready(Wire::Kind kind) {
-  co_await socket_.async_wait(wait_type(kind), asio::as_tuple(asio::use_awaitable));
+Task<bool> ChannelCore::ready(Wire::Kind kind) {
+  return kind == Wire::Kind::want_write ? watch_->writable() : watch_->readable();
 }
 
 Result<std::optional<Frame>> ChannelCore::next_frame() {
@@ -136,36 +125,38 @@ void ChannelCore::post(std::uint8_t type, std::string_view payload, std::vector<
 void ChannelCore::pump_soon() {
   if (pumping_) return;
   pumping_ = true;
-  asio::post(loop_.context(), [self = shared_from_this()] { self->pump(); });
+  tasks_.start(pump());
 }
 
-void ChannelCore::pump_when(Wire::Kind kind) {
-  pumping_ = true;
-  socket_.async_wait(wait_type(kind),
-                     [self = shared_from_this()](const boost::system::error_code& error) {
-                       self->pumping_ = false;
-                       if (!error) self->pump();
-                     });
-}
-
-void ChannelCore::pump() {
-  pumping_ = false;
+Task<void> ChannelCore::pump() {
   std::size_t turn = 0;
-  while (!closed_ && !queue_.empty()) {
-    if (turn >= turn_bytes) return pump_soon();
+  while (!queue_.empty()) {
+    if (turn >= turn_bytes) {
+      turn = 0;
+      co_await loop_.turn();
+      continue;
+    }
     Piece& piece = queue_.front();
     piece.sealed = true;  // TLS wants a write that could not be done repeated as it was.
     const Wire::Attempt attempt =
         wire_->write(std::string_view(piece.bytes).substr(piece.sent), piece.fds);
-    if (attempt.kind == Wire::Kind::want_read || attempt.kind == Wire::Kind::want_write)
-      return pump_when(attempt.kind);
-    if (attempt.kind != Wire::Kind::done) return stop_writing(attempt.error);
+    if (attempt.kind == Wire::Kind::want_read || attempt.kind == Wire::Kind::want_write) {
+      turn = 0;
+      const bool is_ready = co_await ready(attempt.kind);
+      if (!is_ready) stop_writing(fail(Errc::system, "the socket cannot be waited for"));
+      continue;
+    }
+    if (attempt.kind != Wire::Kind::done) {
+      stop_writing(attempt.error);
+      break;
+    }
     piece.sent += attempt.bytes;
     turn += attempt.bytes;
     queued_bytes_ -= attempt.bytes;
     if (piece.sent == piece.bytes.size()) queue_.pop_front();
     drained_.notify();
   }
+  pumping_ = false;
 }
 
 // Reading goes on: what the other side said before it went still counts.

@@ -2,11 +2,11 @@
 
 // Inside loop/ only: what the channels over TLS and over unix sockets share.
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <deque>
 #include <optional>
 
 #include "loop/channel.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::loop {
@@ -57,15 +57,15 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
   };
 
   void pump_soon();
-  void pump();
-  void pump_when(Wire::Kind kind);
+  Task<void> pump();
   void stop_writing(Error error);
   Result<std::optional<Frame>> next_frame();
   void read_some();
-  Task<void> ready(Wire::Kind kind);
+  Task<bool> ready(Wire::Kind kind);
 
   Loop& loop_;
-  asio::posix::stream_descriptor socket_;
+  Fd socket_;
+  std::optional<Watch> watch_;  ///< Until it is closed.
   std::unique_ptr<Wire> wire_;
   bool closed_ = false;
 
@@ -82,8 +82,9 @@ class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
   std::deque<Piece> queue_;
   std::size_t queued_bytes_ = 0;
   std::optional<Error> write_ended_;
-  bool pumping_ = false;  ///< A pump is scheduled or waits for the socket.
+  bool pumping_ = false;
   Event drained_;
+  Tasks tasks_;
 };
 
 /// A Channel, or a class made of one, over a core.

@@ -17,10 +17,10 @@
 #include "container/process.h"
 #include "container/rootfs.h"
 #include "container/runtime.h"
+#include "job/host_spec.h"
 #include "job/journal.h"
 #include "job/lines.h"
-#include "job/host_spec.h"
-#include "loop/loop.h"
+#include "loop/testing.h"
 #include "steward/folders.h"
 #include "steward/steward.h"
 #include "steward/sweep.h"
@@ -70,19 +70,10 @@ inline std::string obstacle() {
 template <class T>
 T await(loop::Loop& loop, loop::Task<T> task) {
   std::optional<T> result;
-  auto store = [](loop::Loop& on, loop::Task<T> inner, std::optional<T>& into) -> loop::Task<> {
+  const auto store = [](loop::Task<T> inner, std::optional<T>& into) -> loop::Task<> {
     into = co_await std::move(inner);
-    on.stop();
   };
-  auto watch = [](loop::Loop& on) -> loop::Task<> {
-    loop::Timer timer(on);
-    const bool came = co_await timer.after(guard);
-    if (came) on.stop();
-  };
-  loop.context().restart();
-  loop.spawn(store(loop, std::move(task), result));
-  loop.spawn(watch(loop));
-  loop.run();
+  loop::run_task(loop, store(std::move(task), result), guard);
   REQUIRE_MESSAGE(result.has_value(), "the guard of 60 s passed");
   return *std::move(result);
 }
