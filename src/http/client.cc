@@ -2,23 +2,18 @@
 
 #include <unistd.h>
 
-#include <boost/beast/http/buffer_body.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <cerrno>
 #include <map>
 
 #include "http/client_connection.h"
+#include "http/grammar.h"
 
 namespace muster::http {
 namespace {
 
-namespace beast = boost::beast::http;
-
 constexpr std::size_t piece_bytes = 64u << 10;
 constexpr std::size_t idle_connections_max = 8;
 constexpr int interim_heads_max = 8;
-
-using Parser = beast::response_parser<beast::buffer_body>;
 
 bool has_control(std::string_view text) {
   for (const char c : text)
@@ -43,14 +38,6 @@ Result<std::string> head_text(const Origin& origin, const Request& request) {
   return text + "\r\n";
 }
 
-Head head_of(const Parser& parser) {
-  Head head;
-  head.status = static_cast<int>(parser.get().result_int());
-  for (const auto& field : parser.get().base())
-    head.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
-  return head;
-}
-
 /// Reads one response off a connection.
 class Response {
  public:
@@ -63,9 +50,9 @@ class Response {
   bool keep_alive() const { return keep_alive_; }
 
  private:
-  loop::Task<Result<void>> read_head(Parser& parser);
-  loop::Task<Result<void>> read_body(Parser& parser, const OnBody& on_body);
-  loop::Task<Result<void>> more(Parser& parser);
+  loop::Task<Result<ParsedAnswer>> read_head(bool without_body);
+  loop::Task<Result<void>> read_body(Body body, const OnBody& on_body);
+  loop::Task<Result<bool>> more();
 
   ClientConnection& connection_;
   const Client::Options& options_;
@@ -75,85 +62,65 @@ class Response {
   bool keep_alive_ = false;
 };
 
-/// Waits for bytes; the stream's end is told to the parser, which may take it for the body's.
-loop::Task<Result<void>> Response::more(Parser& parser) {
+/// Waits for bytes; false at the end of the stream.
+loop::Task<Result<bool>> Response::more() {
   Result<bool> filled = co_await connection_.fill(options_.idle_max, deadline_);
-  if (!filled) co_return filled.error();
-  if (*filled) {
-    started_ = true;
-    co_return Result<void>();
-  }
-  boost::system::error_code error;
-  if (parser.got_some()) parser.put_eof(error);
-  if (!parser.got_some() || error)
-    co_return fail(Errc::closed, parser.is_header_done()
-                                     ? "the connection ended before the body did"
-                                     : "the connection ended before an answer came");
-  co_return Result<void>();
+  if (filled && *filled) started_ = true;
+  co_return filled;
 }
 
-loop::Task<Result<void>> Response::read_head(Parser& parser) {
-  boost::system::error_code error;
-  while (!parser.is_header_done()) {
+loop::Task<Result<ParsedAnswer>> Response::read_head(bool without_body) {
+  std::size_t seen = 0;
+  while (true) {
     const std::string_view unread = connection_.unread();
-    std::size_t taken = 0;
-    error = {};
-    if (!unread.empty())
-      taken = parser.put(boost::asio::buffer(unread.data(), unread.size()), error);
-    connection_.take(taken);
-    if (parser.is_header_done()) break;
-    if (error && error != beast::error::need_more)
-      co_return fail(Errc::protocol, "no HTTP answer: " + error.message());
-    if (unread.size() - taken > options_.head_bytes_max)
+    const std::size_t size = head_end(unread, seen);
+    if (std::max(size, seen) > options_.head_bytes_max)
       co_return fail(Errc::protocol, "no HTTP answer: the head is too long");
-    Result<void> filled = co_await more(parser);
+    if (!may_begin_answer(unread)) co_return fail(Errc::protocol, "no HTTP answer");
+    if (size > 0) {
+      Result<ParsedAnswer, BadHead> parsed = parse_answer(unread.substr(0, size), without_body);
+      if (!parsed)
+        co_return fail(Errc::protocol, "no HTTP answer: " + std::string(parsed.error().why));
+      connection_.take(size);
+      co_return *std::move(parsed);
+    }
+    seen = unread.size();
+    Result<bool> filled = co_await more();
     if (!filled) co_return filled.error();
+    if (!*filled) co_return fail(Errc::closed, "the connection ended before an answer came");
   }
-  head_ = head_of(parser);
-  co_return Result<void>();
 }
 
-loop::Task<Result<void>> Response::read_body(Parser& parser, const OnBody& on_body) {
-  std::vector<char> piece(piece_bytes);
-  while (!parser.is_done()) {
-    const std::string_view unread = connection_.unread();
-    boost::system::error_code error = beast::error::need_more;
-    beast::buffer_body::value_type& body = parser.get().body();
-    body.data = piece.data();
-    body.size = piece.size();
-    body.more = true;
-    if (!unread.empty()) {
-      const std::size_t taken =
-          parser.put(boost::asio::buffer(unread.data(), unread.size()), error);
-      connection_.take(taken);
-    }
-    const std::size_t got = piece.size() - body.size;
-    if (got > 0 && on_body) {
-      Result<void> taken = on_body(head_, std::string_view(piece.data(), got));
+loop::Task<Result<void>> Response::read_body(Body body, const OnBody& on_body) {
+  while (!body.done()) {
+    const std::string_view unread = connection_.unread().substr(0, piece_bytes);
+    const Result<Body::Step> step = body.next(unread);
+    if (!step) co_return step.error().in("a broken HTTP body");
+    if (step->data > 0 && on_body) {
+      Result<void> taken = on_body(head_, unread.substr(step->skipped, step->data));
       if (!taken) co_return taken.error();
     }
-    if (error && error != beast::error::need_more && error != beast::error::need_buffer)
-      co_return fail(Errc::protocol, "a broken HTTP body: " + error.message());
-    if (parser.is_done() || error != beast::error::need_more) continue;  // There may be more.
-    Result<void> filled = co_await more(parser);
+    connection_.take(step->skipped + step->data);
+    if (step->skipped + step->data > 0) continue;
+    Result<bool> filled = co_await more();
     if (!filled) co_return filled.error();
+    if (*filled) continue;
+    if (body.framing() == Body::Framing::to_end) break;
+    co_return fail(Errc::closed, "the connection ended before the body did");
   }
   co_return Result<void>();
 }
 
 loop::Task<Result<void>> Response::read(bool without_body, const OnBody& on_body) {
   for (int heads = 0; heads < interim_heads_max; ++heads) {
-    Parser parser;
-    parser.header_limit(static_cast<std::uint32_t>(options_.head_bytes_max));
-    parser.body_limit(boost::none);
-    parser.skip(without_body);
     started_ = started_ || !connection_.unread().empty();
-    Result<void> read = co_await read_head(parser);
-    if (!read) co_return read.error();
+    Result<ParsedAnswer> answer = co_await read_head(without_body);
+    if (!answer) co_return answer.error();
+    head_ = std::move(answer->head);
     if (head_.status / 100 == 1) continue;  // 100 Continue and its like: the answer follows.
-    read = co_await read_body(parser, on_body);
+    Result<void> read = co_await read_body(answer->body, on_body);
     if (!read) co_return read.error();
-    keep_alive_ = parser.keep_alive() && connection_.unread().empty();
+    keep_alive_ = answer->keep_alive && connection_.unread().empty();
     co_return Result<void>();
   }
   co_return fail(Errc::protocol, "no HTTP answer: only interim ones");

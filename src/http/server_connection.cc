@@ -226,8 +226,8 @@ loop::Task<Result<bool>> ServerConnection::fill_body() {
 }
 
 void ServerConnection::begin_exchange() {
-  chunks_.reset();
-  body_left_ = body_came_ = 0;
+  body_ = Body();
+  body_came_ = 0;
   body_waited_ = 0;
   if (keeps_) keeps(0);
   piece_ = 0;
@@ -297,13 +297,13 @@ loop::Task<bool> ServerConnection::receive_head() {
   idle_ = false;
   head_text_.assign(unread().substr(0, size));
   begin_ += size;
-  std::variant<ParsedHead, BadHead> parsed = parse_head(head_text_);
-  if (const BadHead* wrong = std::get_if<BadHead>(&parsed)) {
-    const BadHead bad = *wrong;
+  Result<ParsedRequest, BadHead> parsed = parse_request(head_text_);
+  if (!parsed) {
+    const BadHead bad = parsed.error();
     const bool kept = co_await refuse(bad);
     co_return kept;
   }
-  head_ = std::move(std::get<ParsedHead>(parsed));
+  head_ = *std::move(parsed);
   expect_body();
   co_return true;
 }
@@ -313,15 +313,15 @@ void ServerConnection::expect_body() {
   incoming.peer = peer_;
   incoming.tls = home_->shared->tls != nullptr;
   keep_ = head_.keep_alive;
-  if (incoming.chunked) chunks_.emplace();
-  body_left_ = incoming.body_bytes.value_or(0);
-  continue_due_ = head_.expects_continue && (incoming.chunked || body_left_ > 0);
+  body_ = incoming.chunked ? Body(Body::Framing::chunks)
+                           : Body(Body::Framing::length, incoming.body_bytes.value_or(0));
+  continue_due_ = head_.expects_continue && !body_.done();
 }
 
 loop::Task<bool> ServerConnection::refuse(BadHead bad) {
   Reply reply{.status = bad.status, .body = std::string(bad.why) + "\n", .close = true};
   reply.headers.emplace_back("Content-Type", "text/plain");
-  head_ = ParsedHead{};
+  head_ = ParsedRequest{};
   (void)co_await this->reply(std::move(reply));
   co_await linger();
   co_return false;
@@ -329,14 +329,8 @@ loop::Task<bool> ServerConnection::refuse(BadHead bad) {
 
 /// Takes framing off and finds the next piece of the body in what is unread, if it is there.
 Result<void> ServerConnection::take_body(std::string_view& piece) {
-  if (!chunks_) {
-    piece_ = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, unread().size()));
-    body_left_ -= piece_;
-    piece = unread().substr(0, piece_);
-    return {};
-  }
   while (true) {
-    const ChunkDecoder::Step step = TRY(chunks_->next(unread()));
+    const Body::Step step = TRY(body_.next(unread()));
     begin_ += step.skipped;
     if (step.skipped > 0) continue;
     piece_ = step.data;
@@ -354,8 +348,7 @@ loop::Task<Result<std::string_view>> ServerConnection::read() {
       keep_ = false;
       co_return taken.error();
     }
-    const bool ended = chunks_ ? chunks_->done() : body_left_ == 0;
-    if (!piece.empty() || ended) {
+    if (!piece.empty() || body_.done()) {
       body_came_ += piece.size();
       co_await breathe(piece.size());
       co_return piece;
@@ -365,8 +358,8 @@ loop::Task<Result<std::string_view>> ServerConnection::read() {
       Result<void> sent = co_await send(go_on, {}, false);
       if (!sent) co_return sent.error();
     }
-    if (proved_ && (chunks_ || body_left_ > inbox_bytes) && inbox_.size() < inbox_bytes_max)
-      inbox_.resize(inbox_bytes_max);
+    const bool is_long = head_.incoming.chunked || body_.left() > inbox_bytes;
+    if (proved_ && is_long && inbox_.size() < inbox_bytes_max) inbox_.resize(inbox_bytes_max);
     Result<bool> more = co_await fill_body();
     if (more && *more) continue;
     keep_ = false;
@@ -378,8 +371,8 @@ loop::Task<Result<std::string_view>> ServerConnection::read() {
 /// True if what is left of the body is not worth ending the connection.
 bool ServerConnection::body_may_stay() const {
   if (continue_due_) return false;  // The client may send it or not.
-  if (chunks_) return chunks_->done() || unread().size() > piece_;
-  return body_left_ <= passed_over_max;
+  if (head_.incoming.chunked) return body_.done() || unread().size() > piece_;
+  return body_.left() <= passed_over_max;
 }
 
 std::string ServerConnection::head_of(const Reply& reply, std::optional<std::uint64_t> body_bytes) {

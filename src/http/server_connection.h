@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "http/server_parse.h"
+#include "http/grammar.h"
 #include "http/server_wire.h"
 #include "loop/tasks.h"
 
@@ -116,13 +116,12 @@ class ServerConnection final : public Exchange {
   std::size_t end_ = 0;
 
   std::string head_text_;
-  ParsedHead head_;
-  std::uint64_t body_left_ = 0;
+  ParsedRequest head_;
+  Body body_;
   std::uint64_t body_came_ = 0;
   std::int64_t body_waited_ = 0;  ///< In ticks.
   bool keeps_ = false;            ///< The quota knows of bytes.
-  std::optional<ChunkDecoder> chunks_;
-  std::size_t piece_ = 0;  ///< Of the inbox, given out by the last read().
+  std::size_t piece_ = 0;         ///< Of the inbox, given out by the last read().
   bool continue_due_ = false;
   bool answered_ = false;
   bool streaming_ = false;

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "http/server_parse.h"
+#include "http/grammar.h"
 #include "loop/other_loop.h"
 #include "loop/testing.h"
 
