@@ -5,6 +5,7 @@
 #include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
+#include "loop/tasks.h"
 #include "machine/machine.h"
 
 namespace muster::cli {
@@ -39,7 +40,8 @@ int clean_main(const Args& args, const Env& env) {
   loop::Loop loop;
   machine::Machine machine(loop, env, {});
   int code = exit_platform;
-  loop.spawn(clean(loop, machine, options, code));
+  loop::Tasks tasks(loop);
+  tasks.start(clean(loop, machine, options, code));
   loop.run();
   return code;
 }

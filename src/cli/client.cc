@@ -8,6 +8,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::cli {
@@ -55,8 +56,9 @@ int run_client(const std::string& name, const Env& env, const Work& work) {
   Client client{.loop = loop, .api = **api, .out = out, .colour = colour, .name = name};
   loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});
   int code = exit_platform;
-  loop.spawn(watch_signals(client, signals));
-  loop.spawn(run(client, work, code));
+  loop::Tasks tasks(loop);
+  tasks.start(watch_signals(client, signals));
+  tasks.start(run(client, work, code));
   loop.run();
   return code;
 }

@@ -19,6 +19,7 @@
 #include "cli/out.h"
 #include "cli/places.h"
 #include "cli/render.h"
+#include "loop/tasks.h"
 #include "machine/machine.h"
 #include "platform/crowded.h"
 #include "platform/job_name.h"
@@ -69,7 +70,7 @@ class Fit {
         out_(loop, STDOUT_FILENO),
         colour_(!env.contains("NO_COLOR")),
         requests_(loop),
-        swept_(loop) {}
+        sweeping_(loop) {}
   Fit(const Fit&) = delete;
   Fit& operator=(const Fit&) = delete;
 
@@ -95,11 +96,10 @@ class Fit {
   Out out_;
   bool colour_;
   platform::Requests requests_;
-  loop::Event swept_;
-  bool sweeping_ = false;
   bool running_ = false;
   int stop_signal_ = 0;
   int exit_code_ = exit_platform;
+  loop::Tasks sweeping_;
 };
 
 loop::Task<> Fit::watch_signals() {
@@ -133,8 +133,6 @@ loop::Task<> Fit::sweep() {
   const Result<std::string> swept = co_await machine_.sweep(false, false);
   if (!swept) complain("warning: what dead jobs left could not be removed: " + swept.error().text);
   if (swept && options_.verbose && !swept->empty()) complain(trim(*swept));
-  sweeping_ = false;
-  swept_.notify();
 }
 
 loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
@@ -181,12 +179,9 @@ std::unique_ptr<Render> Fit::make_render() {
 }
 
 loop::Task<int> Fit::run_to_the_end() {
-  if (!options_.print_plan) {
-    sweeping_ = true;
-    loop_.spawn(sweep());
-  }
+  if (!options_.print_plan) sweeping_.start(sweep());
   const Result<job::Spec> spec = co_await specify();
-  while (sweeping_) co_await swept_.wait();
+  co_await sweeping_.join();
   if (!spec) {
     complain(spec.error().text);
     co_return exit_code_of(spec.error().code);
@@ -257,8 +252,9 @@ int fit_main(const Args& args, const Env& env) {
   }
   loop::Loop loop;
   Fit fit(loop, *std::move(parsed.options), *std::move(places), env, cwd);
-  loop.spawn(fit.watch_signals());
-  loop.spawn(fit.run());
+  loop::Tasks tasks(loop);
+  tasks.start(fit.watch_signals());
+  tasks.start(fit.run());
   loop.run();
   return fit.exit_code();
 }

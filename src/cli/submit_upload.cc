@@ -9,6 +9,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/places.h"
+#include "loop/tasks.h"
 #include "packing/listing.h"
 #include "s3client/archive.h"
 #include "s3client/s3_client.h"
@@ -20,9 +21,6 @@ constexpr int uploads_at_once = 4;
 
 /// Files of one channel on their way, several at a time.
 struct Batch {
-  explicit Batch(loop::Loop& on) : loop(on), changed(on) {}
-
-  loop::Loop& loop;
   s3client::S3Client* s3 = nullptr;
   std::string folder;
   s3wire::S3Url to;  ///< The key ends in '/'.
@@ -30,9 +28,7 @@ struct Batch {
   std::vector<std::string> files{};
   std::size_t next = 0;
   std::size_t stored = 0;
-  int workers = 0;
   Result<void> failed{};
-  loop::Event changed;
 };
 
 /// One line that is written over, on a terminal only.
@@ -41,19 +37,17 @@ void show_progress(const std::string& text) {
   static_cast<void>(write_all(STDERR_FILENO, "\r" + visible_line(text) + "\x1b[K"));
 }
 
-loop::Task<> work(std::shared_ptr<Batch> batch) {
-  while (batch->failed && batch->next < batch->files.size()) {
-    const std::string file = batch->files[batch->next++];
-    std::string path = batch->folder + "/" + file;
-    s3wire::S3Url to{batch->to.bucket, batch->to.key + file};
-    const Result<void> stored = co_await batch->s3->upload(std::move(path), std::move(to));
-    if (!stored) batch->failed = stored;
-    ++batch->stored;
-    show_progress("uploading " + batch->what + ": " + std::to_string(batch->stored) + " of " +
-                  std::to_string(batch->files.size()) + " files");
+loop::Task<> work(Batch& batch) {
+  while (batch.failed && batch.next < batch.files.size()) {
+    const std::string file = batch.files[batch.next++];
+    std::string path = batch.folder + "/" + file;
+    s3wire::S3Url to{batch.to.bucket, batch.to.key + file};
+    const Result<void> stored = co_await batch.s3->upload(std::move(path), std::move(to));
+    if (!stored) batch.failed = stored;
+    ++batch.stored;
+    show_progress("uploading " + batch.what + ": " + std::to_string(batch.stored) + " of " +
+                  std::to_string(batch.files.size()) + " files");
   }
-  --batch->workers;
-  batch->changed.notify();
 }
 
 /// Paths of what S3 can hold: files, and links to files for what they lead to.
@@ -74,23 +68,21 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
 
 loop::Task<Result<void>> upload_folder(Client& client, std::string channel, std::string folder,
                                        s3wire::S3Url to) {
-  auto batch = std::make_shared<Batch>(client.loop);
+  Batch batch;
   const Result<s3client::S3Client*> s3 = client.api.s3();
   if (!s3) co_return s3.error();
   Result<std::vector<std::string>> files = files_below(folder);
   if (!files) co_return files.error().in("--input " + channel);
-  batch->s3 = *s3;
-  batch->folder = std::move(folder);
-  batch->to = std::move(to);
-  batch->what = channel;
-  batch->files = *std::move(files);
-  for (int i = 0; i < uploads_at_once; ++i) {
-    ++batch->workers;
-    client.loop.spawn(work(batch));
-  }
-  while (batch->workers > 0) co_await batch->changed.wait();
+  batch.s3 = *s3;
+  batch.folder = std::move(folder);
+  batch.to = std::move(to);
+  batch.what = channel;
+  batch.files = *std::move(files);
+  loop::Tasks workers(client.loop);
+  for (int i = 0; i < uploads_at_once; ++i) workers.start(work(batch));
+  co_await workers.join();
   show_progress("");
-  co_return batch->failed;
+  co_return batch.failed;
 }
 
 /// The archive of a single file: its folder may hold anything.

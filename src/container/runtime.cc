@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "container/bundle.h"
+#include "loop/tasks.h"
 #include "supervise/spawn.h"
 
 namespace muster::container {
@@ -25,13 +26,11 @@ constexpr std::chrono::seconds call_deadline{60};
 constexpr std::size_t log_bytes_max = 1u << 20;
 
 /// Kills `process` when `deadline` comes first.
-loop::Task<> kill_at(std::shared_ptr<loop::Timer> timer, std::shared_ptr<const Process> process,
-                     std::shared_ptr<bool> late) {
-  // In two steps: GCC 12 lays out a frame wrongly for a converted temporary in a condition.
-  const bool came = co_await timer->after(call_deadline);
-  if (!came) co_return;
-  *late = true;
-  process->signal(SIGKILL);
+loop::Task<> kill_at(loop::Loop& loop, TimePoint deadline, const Process& process, bool& late) {
+  loop::Timer timer(loop);
+  co_await timer.until(deadline);
+  late = true;
+  process.signal(SIGKILL);
 }
 
 /// A text member of an object; empty if there is none.
@@ -83,14 +82,12 @@ loop::Task<Result<void>> Runtime::call(loop::Loop& loop, Args args, std::string 
   stdio = {};
   Result<Process> opened = Process::open(*pid);
   if (!opened) co_return opened.error();
-  const auto process = std::make_shared<Process>(*std::move(opened));
-  const auto timer = std::make_shared<loop::Timer>(loop);
-  const auto late = std::make_shared<bool>(false);
-  loop.spawn(kill_at(timer, process, late));
-  const job::Outcome outcome = co_await process->ended(loop);
-  timer->cancel();
+  bool late = false;
+  loop::Tasks killer(loop);
+  killer.start(kill_at(loop, Clock::now() + call_deadline, *opened, late));
+  const job::Outcome outcome = co_await opened->ended(loop);
   if (outcome.success()) co_return Result<void>();
-  if (*late) co_return fail(Errc::timeout, "runc: no answer within a minute");
+  if (late) co_return fail(Errc::timeout, "runc: no answer within a minute");
   const std::string why = runtime_error(read_file(log, log_bytes_max).value_or(""));
   co_return fail(Errc::system, "runc: " + (why.empty() ? job::describe(outcome) : why));
 }

@@ -5,6 +5,7 @@
 
 #include "coordinate/leader_call.h"
 #include "job/message.h"
+#include "loop/tasks.h"
 #include "loop/tls.h"
 #include "loop/wait.h"
 
@@ -19,7 +20,7 @@ using Action = LeaderCall::Action;
 
 }  // namespace
 
-struct Leader::State : std::enable_shared_from_this<State> {
+struct Leader::State {
   struct Session {
     std::shared_ptr<loop::Channel> channel;
     std::string host;
@@ -39,7 +40,8 @@ struct Leader::State : std::enable_shared_from_this<State> {
               .lost_after = options.lost_after,
               .say_missing_every = options.say_missing_every},
              Clock::now()),
-        changed(on) {}
+        changed(on),
+        tasks(on) {}
 
   void admit(loop::TlsPeer peer);
   void apply();
@@ -49,16 +51,13 @@ struct Leader::State : std::enable_shared_from_this<State> {
   std::shared_ptr<Session> session_of(const std::string& host) const;
   bool done_gathering() const { return closed || failed || call.started(); }
 
-  static loop::Task<void> accept(std::shared_ptr<State> state);
-  static loop::Task<void> tick(std::shared_ptr<State> state);
-  static loop::Task<void> read(std::shared_ptr<State> state, SessionId id,
-                               std::shared_ptr<Session> session);
-  static loop::Task<Result<void>> wait_while_held(std::shared_ptr<State> state,
-                                                  std::shared_ptr<Session> session);
+  loop::Task<void> accept();
+  loop::Task<void> tick();
+  loop::Task<void> read(SessionId id, std::shared_ptr<Session> session);
+  loop::Task<Result<void>> wait_while_held(std::shared_ptr<Session> session);
   static loop::Task<Result<void>> gather(std::shared_ptr<State> state);
   static loop::Task<void> flush_all(std::shared_ptr<State> state, TimePoint deadline);
-  static loop::Task<void> flush(std::shared_ptr<State> state,
-                                std::shared_ptr<loop::Channel> channel, std::shared_ptr<int> left);
+  static loop::Task<void> flush(std::shared_ptr<loop::Channel> channel);
   static loop::Task<void> until_empty(std::shared_ptr<State> state, TimePoint deadline);
   static loop::Task<Result<void>> room(std::shared_ptr<State> state, std::string host);
 
@@ -76,15 +75,16 @@ struct Leader::State : std::enable_shared_from_this<State> {
   bool cancelled = false;
   bool closed = false;
   loop::Event changed;  ///< Of anything that somebody may wait for.
+  loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
 };
 
 // Sessions.
 
-loop::Task<void> Leader::State::accept(std::shared_ptr<State> state) {
-  while (!state->closed) {
-    Result<loop::TlsPeer> peer = co_await state->listener->accept();
+loop::Task<void> Leader::State::accept() {
+  while (true) {
+    Result<loop::TlsPeer> peer = co_await listener->accept();
     if (!peer) co_return;
-    state->admit(std::move(*peer));
+    admit(std::move(*peer));
   }
 }
 
@@ -95,37 +95,35 @@ void Leader::State::admit(loop::TlsPeer peer) {
   session->host = host_in(peer.identity, options.job);
   sessions[id] = session;
   call.opened(id, session->host, peer.address, Clock::now());
-  loop.spawn(read(shared_from_this(), id, std::move(session)));
+  tasks.start(read(id, std::move(session)));
   apply();
 }
 
-loop::Task<void> Leader::State::read(std::shared_ptr<State> state, SessionId id,
-                                     std::shared_ptr<Session> session) {
+loop::Task<void> Leader::State::read(SessionId id, std::shared_ptr<Session> session) {
   while (true) {
     Result<Frame> frame = co_await session->channel->receive();
-    if (!state->sessions.contains(id)) co_return;  // We ended it.
+    if (!sessions.contains(id)) co_return;  // We ended it.
     if (frame && session->held) {
-      const Result<void> held = co_await wait_while_held(state, session);
-      if (!state->sessions.contains(id)) co_return;
+      const Result<void> held = co_await wait_while_held(session);
+      if (!sessions.contains(id)) co_return;
       if (!held) frame = held.error();
     }
     if (!frame) {
-      state->end_session(id);
-      state->call.closed(id, frame.error().text, Clock::now());
-      co_return state->apply();
+      end_session(id);
+      call.closed(id, frame.error().text, Clock::now());
+      co_return apply();
     }
-    const bool for_caller = state->call.frame(id, *frame, Clock::now());
-    state->apply();
-    const auto on_frame = for_caller ? state->on_frame : nullptr;  // It may close us.
-    if (on_frame) on_frame(session->host, std::move(*frame));
+    const bool for_caller = call.frame(id, *frame, Clock::now());
+    apply();
+    const auto give = for_caller ? on_frame : nullptr;  // It may close us.
+    if (give) give(session->host, std::move(*frame));
   }
 }
 
 /// We do not read from a held session, so its end shows only when our beats can't be written.
-loop::Task<Result<void>> Leader::State::wait_while_held(std::shared_ptr<State> state,
-                                                        std::shared_ptr<Session> session) {
+loop::Task<Result<void>> Leader::State::wait_while_held(std::shared_ptr<Session> session) {
   while (session->held) {
-    co_await state->changed.wait_until(Clock::now() + state->options.heartbeat);
+    co_await changed.wait_until(Clock::now() + options.heartbeat);
     Result<void> alive = co_await session->channel->room();
     if (!alive) co_return alive.error();
   }
@@ -183,14 +181,14 @@ void Leader::State::carry_out(Action action) {
   }
 }
 
-loop::Task<void> Leader::State::tick(std::shared_ptr<State> state) {
-  while (!state->closed) {
-    const std::optional<TimePoint> deadline = state->call.next_deadline();
+loop::Task<void> Leader::State::tick() {
+  while (!closed) {
+    const std::optional<TimePoint> deadline = call.next_deadline();
     if (deadline && *deadline <= Clock::now()) {
-      state->call.step(Clock::now());
-      state->apply();
+      call.step(Clock::now());
+      apply();
     } else {
-      co_await state->changed.wait_until(deadline.value_or(TimePoint::max()));
+      co_await changed.wait_until(deadline.value_or(TimePoint::max()));
     }
   }
 }
@@ -204,6 +202,7 @@ void Leader::State::close() {
   on_frame = nullptr;
   on_lost = nullptr;
   changed.notify();
+  tasks.end();
 }
 
 // Waiting.
@@ -217,21 +216,14 @@ loop::Task<Result<void>> Leader::State::gather(std::shared_ptr<State> state) {
   co_return fail(Errc::closed, "the roll call was ended");
 }
 
-loop::Task<void> Leader::State::flush(std::shared_ptr<State> state,
-                                      std::shared_ptr<loop::Channel> channel,
-                                      std::shared_ptr<int> left) {
+loop::Task<void> Leader::State::flush(std::shared_ptr<loop::Channel> channel) {
   static_cast<void>(co_await channel->flushed());
-  --*left;
-  state->changed.notify();
 }
 
 loop::Task<void> Leader::State::flush_all(std::shared_ptr<State> state, TimePoint deadline) {
-  auto left = std::make_shared<int>(0);
-  for (const auto& [id, session] : state->sessions) {
-    ++*left;
-    state->loop.spawn(flush(state, session->channel, left));
-  }
-  while (*left > 0 && Clock::now() < deadline) co_await state->changed.wait_until(deadline);
+  loop::Tasks flushing(state->loop);
+  for (const auto& [id, session] : state->sessions) flushing.start(flush(session->channel));
+  co_await flushing.join_until(deadline);
 }
 
 loop::Task<void> Leader::State::until_empty(std::shared_ptr<State> state, TimePoint deadline) {
@@ -267,8 +259,8 @@ Result<std::unique_ptr<Leader>> Leader::open(loop::Loop& loop, Options options, 
   });
   state->listener = std::move(listener);
   state->call.step(Clock::now());  // A job of one host has started.
-  loop.spawn(State::accept(state));
-  loop.spawn(State::tick(state));
+  state->tasks.start(state->accept());
+  state->tasks.start(state->tick());
   return std::unique_ptr<Leader>(new Leader(std::move(state)));
 }
 

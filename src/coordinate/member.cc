@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "coordinate/member_call.h"
+#include "loop/tasks.h"
 #include "loop/tls.h"
 #include "loop/wait.h"
 
@@ -27,29 +28,27 @@ Error no_session() {
 
 }  // namespace
 
-struct Member::State : std::enable_shared_from_this<State> {
+struct Member::State {
   State(loop::Loop& on, Options with, MemberCall::Options call_options, Log to)
       : loop(on),
         options(std::move(with)),
         log(std::move(to)),
         call(std::move(call_options), Clock::now()),
-        changed(on) {}
+        changed(on),
+        tasks(on) {}
 
   void apply();
   void carry_out(Action action);
   void hang_up();
   void close();
 
-  static loop::Task<void> dial(std::shared_ptr<State> state, TimePoint deadline);
-  static loop::Task<void> read(std::shared_ptr<State> state,
-                               std::shared_ptr<loop::Channel> channel);
-  static loop::Task<void> tick(std::shared_ptr<State> state);
+  loop::Task<void> dial(TimePoint deadline);
+  loop::Task<void> read(std::shared_ptr<loop::Channel> session);
+  loop::Task<void> tick();
   static loop::Task<Result<void>> join(std::shared_ptr<State> state);
   static loop::Task<Result<void>> room(std::shared_ptr<State> state);
   static loop::Task<Result<void>> flushed(std::shared_ptr<State> state, TimePoint deadline);
-  static loop::Task<void> flush(std::shared_ptr<State> state,
-                                std::shared_ptr<loop::Channel> channel,
-                                std::shared_ptr<std::optional<Result<void>>> done);
+  static loop::Task<void> flush(std::shared_ptr<loop::Channel> channel, Result<void>& done);
 
   loop::Loop& loop;
   Options options;
@@ -61,40 +60,38 @@ struct Member::State : std::enable_shared_from_this<State> {
   std::optional<Error> failed;
   bool closed = false;
   loop::Event changed;  ///< Of anything that somebody may wait for.
+  loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
 };
 
 // The session.
 
-loop::Task<void> Member::State::dial(std::shared_ptr<State> state, TimePoint deadline) {
-  const Options& options = state->options;
+loop::Task<void> Member::State::dial(TimePoint deadline) {
   Result<loop::TlsPeer> peer =
-      co_await loop::tls_connect(state->loop, options.address, options.port,
+      co_await loop::tls_connect(loop, options.address, options.port,
                                  identity_of(options.job, options.host), options.key, deadline);
-  if (state->closed) co_return;
   if (peer) {
-    state->channel = std::move(peer->channel);
-    state->loop.spawn(read(state, state->channel));
-    state->call.connected(Clock::now());
+    channel = std::move(peer->channel);
+    tasks.start(read(channel));
+    call.connected(Clock::now());
   } else {
-    state->call.not_connected(peer.error(), Clock::now());
+    call.not_connected(peer.error(), Clock::now());
   }
-  state->apply();
+  apply();
 }
 
-loop::Task<void> Member::State::read(std::shared_ptr<State> state,
-                                     std::shared_ptr<loop::Channel> channel) {
+loop::Task<void> Member::State::read(std::shared_ptr<loop::Channel> session) {
   while (true) {
-    Result<Frame> frame = co_await channel->receive();
-    if (state->channel != channel) co_return;  // We ended it.
+    Result<Frame> frame = co_await session->receive();
+    if (channel != session) co_return;  // We ended it.
     if (!frame) {
-      state->hang_up();
-      state->call.closed(frame.error().text, Clock::now());
-      co_return state->apply();
+      hang_up();
+      call.closed(frame.error().text, Clock::now());
+      co_return apply();
     }
-    const bool for_caller = state->call.frame(*frame, Clock::now());
-    state->apply();
-    const auto on_frame = for_caller ? state->on_frame : nullptr;  // It may close us.
-    if (on_frame) on_frame(std::move(*frame));
+    const bool for_caller = call.frame(*frame, Clock::now());
+    apply();
+    const auto give = for_caller ? on_frame : nullptr;  // It may close us.
+    if (give) give(std::move(*frame));
   }
 }
 
@@ -117,7 +114,7 @@ void Member::State::carry_out(Action action) {
   if (closed) return;
   switch (action.kind) {
     case Action::Kind::connect:
-      loop.spawn(dial(shared_from_this(), action.deadline));
+      tasks.start(dial(action.deadline));
       break;
     case Action::Kind::send:
       if (channel) channel->post(action.type, action.text);
@@ -139,14 +136,14 @@ void Member::State::carry_out(Action action) {
   }
 }
 
-loop::Task<void> Member::State::tick(std::shared_ptr<State> state) {
-  while (!state->closed) {
-    const std::optional<TimePoint> deadline = state->call.next_deadline();
+loop::Task<void> Member::State::tick() {
+  while (!closed) {
+    const std::optional<TimePoint> deadline = call.next_deadline();
     if (deadline && *deadline <= Clock::now()) {
-      state->call.step(Clock::now());
-      state->apply();
+      call.step(Clock::now());
+      apply();
     } else {
-      co_await state->changed.wait_until(deadline.value_or(TimePoint::max()));
+      co_await changed.wait_until(deadline.value_or(TimePoint::max()));
     }
   }
 }
@@ -157,12 +154,13 @@ void Member::State::close() {
   hang_up();
   on_frame = nullptr;
   on_lost = nullptr;
+  tasks.end();
 }
 
 // Waiting.
 
 loop::Task<Result<void>> Member::State::join(std::shared_ptr<State> state) {
-  if (!state->closed) state->loop.spawn(tick(state));
+  if (!state->closed) state->tasks.start(state->tick());
   state->call.begin(Clock::now());
   state->apply();
   while (!state->closed && !state->failed && !state->call.started()) co_await state->changed.wait();
@@ -181,20 +179,17 @@ loop::Task<Result<void>> Member::State::room(std::shared_ptr<State> state) {
   co_return co_await channel->room();
 }
 
-loop::Task<void> Member::State::flush(std::shared_ptr<State> state,
-                                      std::shared_ptr<loop::Channel> channel,
-                                      std::shared_ptr<std::optional<Result<void>>> done) {
-  *done = co_await channel->flushed();
-  state->changed.notify();
+loop::Task<void> Member::State::flush(std::shared_ptr<loop::Channel> channel, Result<void>& done) {
+  done = co_await channel->flushed();
 }
 
 loop::Task<Result<void>> Member::State::flushed(std::shared_ptr<State> state, TimePoint deadline) {
   if (!state->channel) co_return no_session();
-  auto done = std::make_shared<std::optional<Result<void>>>();
-  state->loop.spawn(flush(state, state->channel, done));
-  while (!*done && Clock::now() < deadline) co_await state->changed.wait_until(deadline);
-  if (*done) co_return **done;
-  co_return fail(Errc::timeout, "the leader does not read what was sent");
+  Result<void> done = fail(Errc::timeout, "the leader does not read what was sent");
+  loop::Tasks flushing(state->loop);
+  flushing.start(flush(state->channel, done));
+  co_await flushing.join_until(deadline);
+  co_return done;
 }
 
 // The member as its owner sees it.

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "loop/tasks.h"
 #include "loop/tree_watch.h"
 #include "loop/wait.h"
 
@@ -68,11 +69,11 @@ OpenFile open_file(int root, const std::string& relative) {
 struct CheckpointSync::State {
   State(loop::Loop& on, std::shared_ptr<s3client::ObjectStore> to, Options given,
         std::function<void(const std::string&)> with)
-      : loop(on),
-        store(std::move(to)),
+      : store(std::move(to)),
         options(std::move(given)),
         tell(std::move(with)),
-        changed(on) {}
+        changed(on),
+        tasks(on) {}
 
   void watch_folder(const std::string& relative);
   void scan(const std::string& relative, bool as_stored);
@@ -80,9 +81,8 @@ struct CheckpointSync::State {
   void tell_deep(const std::string& relative);
   void note_failure(const std::string& relative, const Error& error);
   s3wire::S3Url url_of(const std::string& relative) const;
-  static loop::Task<> uploading(std::shared_ptr<State> state);
+  loop::Task<> uploading();
 
-  loop::Loop& loop;
   const std::shared_ptr<s3client::ObjectStore> store;
   const Options options;
   const std::function<void(const std::string&)> tell;
@@ -97,8 +97,8 @@ struct CheckpointSync::State {
   bool deep_told = false;
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
-  bool ended = false;
   loop::Event changed;
+  loop::Tasks tasks;
 };
 
 s3wire::S3Url CheckpointSync::State::url_of(const std::string& relative) const {
@@ -170,50 +170,45 @@ void CheckpointSync::State::note_failure(const std::string& relative, const Erro
   if (++told <= told_max) tell("checkpoint not stored: " + error.text);
 }
 
-loop::Task<> CheckpointSync::State::uploading(std::shared_ptr<State> state) {
-  while (!state->ended) {
+loop::Task<> CheckpointSync::State::uploading() {
+  while (true) {
     // One file is never under way twice: the later upload might end first.
     std::size_t next = 0;
-    while (next < state->queue.size() && state->going.contains(state->queue[next])) ++next;
-    if (next == state->queue.size()) {
-      co_await state->changed.wait();
+    while (next < queue.size() && going.contains(queue[next])) ++next;
+    if (next == queue.size()) {
+      co_await changed.wait();
       continue;
     }
-    const std::string relative = state->queue[next];
-    state->queue.erase(state->queue.begin() + static_cast<std::ptrdiff_t>(next));
-    state->queued.erase(relative);
-    const OpenFile file = open_file(state->root.get(), relative);
+    const std::string relative = queue[next];
+    queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(next));
+    queued.erase(relative);
+    const OpenFile file = open_file(root.get(), relative);
     if (!file.fd) continue;  // Gone meanwhile.
-    state->going.insert(relative);
+    going.insert(relative);
     std::string path = "/proc/self/fd/" + std::to_string(file.fd.get());
-    s3wire::S3Url to = state->url_of(relative);
-    Result<void> sent = co_await state->store->upload(std::move(path), std::move(to));
-    state->going.erase(relative);
-    if (state->ended) co_return;
+    s3wire::S3Url to = url_of(relative);
+    Result<void> sent = co_await store->upload(std::move(path), std::move(to));
+    going.erase(relative);
     if (sent) {
-      ++state->files;
-      state->bytes += file.stamp.bytes;
-      state->stored[relative] = file.stamp;
-      state->failures.erase(relative);
-    } else if (open_file(state->root.get(), relative).stamp == file.stamp) {
-      state->note_failure(relative, sent.error());
+      ++files;
+      bytes += file.stamp.bytes;
+      stored[relative] = file.stamp;
+      failures.erase(relative);
+    } else if (open_file(root.get(), relative).stamp == file.stamp) {
+      note_failure(relative, sent.error());
     }  // Else it changed meanwhile; its writer's end brings it here again.
-    state->changed.notify();
+    changed.notify();
   }
 }
 
-CheckpointSync::CheckpointSync(std::shared_ptr<State> state) : state_(std::move(state)) {}
+CheckpointSync::CheckpointSync(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-CheckpointSync::~CheckpointSync() {
-  state_->ended = true;
-  state_->watch.reset();
-  state_->changed.notify();
-}
+CheckpointSync::~CheckpointSync() = default;
 
 Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
     loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, Options options,
     std::function<void(const std::string& line)> tell) {
-  auto state = std::make_shared<State>(loop, std::move(store), std::move(options), std::move(tell));
+  auto state = std::make_unique<State>(loop, std::move(store), std::move(options), std::move(tell));
   const std::string& folder = state->options.folder;
   state->root = Fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!state->root) return fail_errno(folder);
@@ -222,23 +217,22 @@ Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
   told.appeared = [at = state.get()](const std::string& inner) { at->scan(inner, false); };
   state->watch = TRY(loop::TreeWatch::open(loop, std::move(told)));
   state->scan("", true);
-  for (int i = 0; i < state->options.uploads; ++i) loop.spawn(State::uploading(state));
+  for (int i = 0; i < state->options.uploads; ++i) state->tasks.start(state->uploading());
   return std::unique_ptr<CheckpointSync>(new CheckpointSync(std::move(state)));
 }
 
 loop::Task<Result<void>> CheckpointSync::finish() {
-  const std::shared_ptr<State> state = state_;
-  state->watch->take();
-  while (!state->going.empty()) co_await state->changed.wait();
-  state->failures.clear();
-  state->scan("", false);  // Also what failed, and what no event told of.
-  while (!state->queue.empty() || !state->going.empty()) co_await state->changed.wait();
-  state->ended = true;
-  state->watch.reset();
-  state->changed.notify();
-  if (state->failures.empty()) co_return Result<void>();
-  const std::size_t more = state->failures.size() - 1;
-  std::string text = state->failures.begin()->second;
+  State& state = *state_;
+  state.watch->take();
+  while (!state.going.empty()) co_await state.changed.wait();
+  state.failures.clear();
+  state.scan("", false);  // Also what failed, and what no event told of.
+  while (!state.queue.empty() || !state.going.empty()) co_await state.changed.wait();
+  state.watch.reset();
+  state.tasks.end();
+  if (state.failures.empty()) co_return Result<void>();
+  const std::size_t more = state.failures.size() - 1;
+  std::string text = state.failures.begin()->second;
   if (more > 0) text += "; and " + std::to_string(more) + " more";
   co_return fail(Errc::system, text);
 }

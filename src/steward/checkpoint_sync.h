@@ -41,8 +41,8 @@ class CheckpointSync {
 
  private:
   struct State;
-  explicit CheckpointSync(std::shared_ptr<State> state);
-  std::shared_ptr<State> state_;
+  explicit CheckpointSync(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace muster::steward

@@ -46,12 +46,13 @@ HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile jour
       lifeline_(std::move(lifeline)),
       changed_(loop),
       kill_timer_(loop),
-      word_(spec_.host, job::host_names(spec_.spec.instance_count)) {}
+      word_(spec_.host, job::host_names(spec_.spec.instance_count)),
+      tasks_(loop) {}
 
 loop::Task<> HostRun::run() {
-  loop_.spawn(watch_signals());
-  if (lifeline_) loop_.spawn(watch_lifeline());
-  loop_.spawn(serve_control());
+  tasks_.start(watch_signals());
+  if (lifeline_) tasks_.start(watch_lifeline());
+  tasks_.start(serve_control());
   enter(job::Phase::starting);
   const Result<void> prepared = co_await prepare();
   job::Outcome outcome = prepared ? job::Outcome{} : job::Outcome::failed(prepared.error().text);
@@ -85,9 +86,9 @@ void HostRun::stop(std::chrono::milliseconds grace) {
   stopped_ = true;
   changed_.notify();
   log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
-  if (running_) loop_.spawn(terminate());
+  if (running_) tasks_.start(terminate());
   kill_after_ = grace + kill_margin;
-  loop_.spawn(kill_late());
+  tasks_.start(kill_late());
 }
 
 loop::Task<> HostRun::terminate() {
@@ -136,7 +137,7 @@ loop::Task<> HostRun::serve_control() {
   while (true) {
     Result<std::unique_ptr<loop::UnixChannel>> peer = co_await (*listener)->accept();
     if (!peer) co_return;
-    loop_.spawn(serve_peer(*std::move(peer)));
+    tasks_.start(serve_peer(*std::move(peer)));
   }
 }
 
@@ -235,7 +236,7 @@ loop::Task<Result<void>> HostRun::bring_inputs() {
   s3_ = *std::move(client);
   const auto stop = std::make_shared<s3client::FetchStop>(loop_);
   const auto done = std::make_shared<std::optional<Result<void>>>();
-  loop_.spawn(bring_all(stop, done));
+  tasks_.start(bring_all(stop, done));
   while (!*done && !stopped_ && !kill_) co_await changed_.wait();
   if (*done) co_return **done;
   stop->wanted = true;
@@ -353,11 +354,11 @@ loop::Task<Result<void>> HostRun::start_container() {
   init_ = *std::move(init);
   running_ = true;
   if (kill_) init_->signal(SIGKILL);
-  if (stopped_) loop_.spawn(terminate());
+  if (stopped_) tasks_.start(terminate());
   readers_ = 3;
-  loop_.spawn(read_stream(std::move(stream->read)));
-  loop_.spawn(read_output(std::move(out->read), job::Stream::out));
-  loop_.spawn(read_output(std::move(err->read), job::Stream::err));
+  tasks_.start(read_stream(std::move(stream->read)));
+  tasks_.start(read_output(std::move(out->read), job::Stream::out));
+  tasks_.start(read_output(std::move(err->read), job::Stream::err));
   co_return Result<void>();
 }
 
@@ -399,13 +400,13 @@ void HostRun::keep(const Frame& frame) {
 }
 
 loop::Task<> HostRun::read_output(Fd pipe, job::Stream stream) {
-  const auto reader = std::make_shared<supervise::OutputReader>(loop_, std::move(pipe), -1, stream);
+  supervise::OutputReader reader(loop_, std::move(pipe), -1, stream);
   const supervise::OutputReader::Sink sink = [this](job::Lines lines) -> loop::Task<> {
     journal_.append(job::Message::lines, job::encode(lines));
     flush();
     co_return;
   };
-  co_await reader->run(sink, words_);
+  co_await reader.run(sink, words_);
   --readers_;
   changed_.notify();
 }

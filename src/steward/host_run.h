@@ -16,6 +16,7 @@
 #include "container/runtime.h"
 #include "job/host_spec.h"
 #include "loop/relay.h"
+#include "loop/tasks.h"
 #include "loop/unix.h"
 #include "loop/wait.h"
 #include "s3client/fetch_folder.h"
@@ -26,7 +27,7 @@
 
 namespace muster::steward {
 
-/// One host of a job, from its folders to its removal. Use: make it, spawn run(), turn the loop.
+/// One host of a job, from its folders to its removal. Use: make it, start run(), turn the loop.
 class HostRun {
  public:
   /// `lifeline`: a descriptor whose end of file means that nobody wants the host any more; none
@@ -119,6 +120,7 @@ class HostRun {
   bool has_verdict_ = false;  ///< `train` told how the job ended.
   Fd container_lifeline_;     ///< Write end: the container ends when it is closed.
   supervise::LastWords words_;
+  loop::Tasks tasks_;
 };
 
 }  // namespace muster::steward

@@ -17,6 +17,7 @@
 #include "base/oom_score.h"
 #include "base/text.h"
 #include "job/host_spec.h"
+#include "loop/tasks.h"
 #include "steward/folders.h"
 #include "steward/host_run.h"
 #include "steward/sweep.h"
@@ -108,7 +109,8 @@ Result<bool> run_host(const StewardArgs& given, const Env& env) {
   JournalFile journal = TRY(JournalFile::open(spec.host_folder + "/journal", journal_bytes_max));
   loop::Loop loop;
   HostRun host(loop, std::move(spec), env, std::move(journal), std::move(lifeline));
-  loop.spawn(host.run());
+  loop::Tasks tasks(loop);
+  tasks.start(host.run());
   loop.run();
   return host.done();
 }

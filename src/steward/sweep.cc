@@ -10,6 +10,7 @@
 #include "container/cgroup.h"
 #include "container/runtime.h"
 #include "loop/loop.h"
+#include "loop/tasks.h"
 #include "steward/folders.h"
 
 namespace muster::steward {
@@ -60,7 +61,8 @@ class Sweeper {
     const std::string logs = TRY(make_private_folder("/run/muster", "sweep-"));
     Result<void> removed;
     loop::Loop loop;
-    loop.spawn(remove_one(loop, runtime, id, logs, removed));
+    loop::Tasks tasks(loop);
+    tasks.start(remove_one(loop, runtime, id, logs, removed));
     loop.run();
     static_cast<void>(remove_tree(logs));
     return removed;

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "job/spec.h"
-#include "loop/wait.h"
+#include "loop/tasks.h"
 #include "s3client/archive.h"
 #include "steward/folders.h"
 #include "steward/igzip.h"
@@ -86,22 +86,17 @@ loop::Task<Result<Json>> pack(Uploads& uploads, Part part, std::vector<packing::
 
 /// Files that are still to go, and what came of the others.
 struct Singles {
-  explicit Singles(loop::Loop& loop) : changed(loop) {}
   std::vector<std::pair<std::string, s3wire::S3Url>> files;
   std::size_t next = 0;
-  int workers = 0;
   std::optional<Error> failed;
-  loop::Event changed;
 };
 
-loop::Task<> upload_singles(std::shared_ptr<Singles> singles, s3client::S3Client& s3) {
-  while (!singles->failed && singles->next < singles->files.size()) {
-    const auto file = singles->files[singles->next++];
+loop::Task<> upload_singles(Singles& singles, s3client::S3Client& s3) {
+  while (!singles.failed && singles.next < singles.files.size()) {
+    const auto file = singles.files[singles.next++];
     Result<void> sent = co_await s3.upload(file.first, file.second);
-    if (!sent && !singles->failed) singles->failed = sent.error();
+    if (!sent && !singles.failed) singles.failed = sent.error();
   }
-  --singles->workers;
-  singles->changed.notify();
 }
 
 loop::Task<Result<Json>> send_files(Uploads& uploads, Part part,
@@ -110,20 +105,19 @@ loop::Task<Result<Json>> send_files(Uploads& uploads, Part part,
   const std::string url = job::s3_results(uploads.spec) + "/" + part.prefix;
   Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(url);
   if (!to) co_return to.error();
-  const auto singles = std::make_shared<Singles>(uploads.loop);
+  Singles singles;
   std::uint64_t bytes = 0;
   for (const packing::TreeEntry& entry : tree) {
     if (entry.kind != packing::TreeEntry::Kind::file) continue;  // Links are no objects.
     bytes += entry.bytes;
-    singles->files.emplace_back(roots[entry.root] + "/" + entry.path,
-                                s3wire::S3Url{to->bucket, to->key + entry.path});
+    singles.files.emplace_back(roots[entry.root] + "/" + entry.path,
+                               s3wire::S3Url{to->bucket, to->key + entry.path});
   }
-  singles->workers = uploads_at_a_time;
-  for (int i = 0; i < uploads_at_a_time; ++i)
-    uploads.loop.spawn(upload_singles(singles, *uploads.s3));
-  while (singles->workers > 0) co_await singles->changed.wait();
-  if (singles->failed) co_return *singles->failed;
-  co_return Json{{"url", url}, {"entries", singles->files.size()}, {"bytes", bytes}};
+  loop::Tasks workers(uploads.loop);
+  for (int i = 0; i < uploads_at_a_time; ++i) workers.start(upload_singles(singles, *uploads.s3));
+  co_await workers.join();
+  if (singles.failed) co_return *singles.failed;
+  co_return Json{{"url", url}, {"entries", singles.files.size()}, {"bytes", bytes}};
 }
 
 loop::Task<> run(Uploads& uploads, bool completed) {
@@ -164,7 +158,8 @@ Result<std::string> upload_results(const std::string& job_folder, bool completed
   const std::string mark = job_folder + "/uploaded.json";
   if (Result<std::string> before = read_file(mark)) return before;
   uploads.s3 = TRY(open_s3(uploads.loop, uploads.spec.s3, env));
-  uploads.loop.spawn(run(uploads, completed));
+  loop::Tasks tasks(uploads.loop);
+  tasks.start(run(uploads, completed));
   uploads.loop.run();
   if (uploads.failed) return *uploads.failed;
   const std::string answer = to_text(uploads.done);

@@ -73,23 +73,24 @@ std::vector<pid_t> descendants(pid_t root) {
   return result;
 }
 
-Reaper::Reaper(loop::Loop& loop) : loop_(loop), signals_(loop, {SIGCHLD}), reaped_(loop) {
+Reaper::Reaper(loop::Loop& loop) : signals_(loop, {SIGCHLD}), reaped_(loop), tasks_(loop) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  loop_.spawn(reap(alive_));
+  tasks_.start(reap());
 }
 
 void Reaper::watch(pid_t pid, std::function<void(job::Outcome)> on_end) {
   watched_[pid] = std::move(on_end);
   // Another process that had this number may have been reaped before; `pid` itself was if it is no
   // child any more.
-  const bool reaped = !is_child(pid);
-  loop_.post([this, pid, reaped, alive = std::weak_ptr<char>(alive_)] {
-    if (alive.expired()) return;
-    if (reaped)
-      give_unclaimed(pid);
-    else
-      reap_ended();  // Its SIGCHLD may have come while another's was being handled.
-  });
+  tasks_.start(look_at(pid, !is_child(pid)));
+}
+
+loop::Task<> Reaper::look_at(pid_t pid, bool reaped) {
+  if (reaped)
+    give_unclaimed(pid);
+  else
+    reap_ended();  // Its SIGCHLD may have come while another's was being handled.
+  co_return;
 }
 
 void Reaper::give_unclaimed(pid_t pid) {
@@ -115,10 +116,10 @@ void Reaper::deliver(pid_t pid, const job::Outcome& outcome) {
   on_end(outcome);
 }
 
-loop::Task<> Reaper::reap(std::weak_ptr<char> alive) {
-  while (!alive.expired()) {
+loop::Task<> Reaper::reap() {
+  while (true) {
     const Result<int> signal = co_await signals_.next();
-    if (!signal || alive.expired()) co_return;
+    if (!signal) co_return;
     reap_ended();
   }
 }

@@ -5,11 +5,11 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "job/outcome.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::supervise {
@@ -37,17 +37,17 @@ class Reaper {
   loop::Task<bool> kill_descendants(TimePoint deadline);
 
  private:
-  loop::Task<> reap(std::weak_ptr<char> alive);
+  loop::Task<> reap();
+  loop::Task<> look_at(pid_t pid, bool reaped);
   void reap_ended();
   void deliver(pid_t pid, const job::Outcome& outcome);
   void give_unclaimed(pid_t pid);
 
-  loop::Loop& loop_;
   loop::Signals signals_;
   loop::Event reaped_;
   std::map<pid_t, std::function<void(job::Outcome)>> watched_;
-  std::deque<std::pair<pid_t, job::Outcome>> unclaimed_;    ///< Oldest first.
-  std::shared_ptr<char> alive_ = std::make_shared<char>();  ///< For what may run after us.
+  std::deque<std::pair<pid_t, job::Outcome>> unclaimed_;  ///< Oldest first.
+  loop::Tasks tasks_;
 };
 
 /// The outcome that waitid(2) gives: `code` is si_code, `status` is si_status.
