@@ -4,9 +4,11 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "loop/tasks.h"
 #include "loop/worker.h"
 
 namespace muster::platform {
@@ -14,13 +16,6 @@ namespace {
 
 constexpr Duration last_steward_limit = std::chrono::seconds(10);
 constexpr Duration last_steward_pause = std::chrono::milliseconds(20);
-
-/// What the tasks beside the job's own tell it. They may outlive it by a turn of the loop.
-struct Inbox {
-  std::deque<engine::Event> events;
-  bool grown = true;
-  bool over = false;  ///< The job is gone.
-};
 
 class JobRun {
  public:
@@ -31,17 +26,16 @@ class JobRun {
         cycle_(std::move(options), Clock::now()),
         sink_(sink),
         requests_(requests),
-        next_(run.hosts().size(), 1) {}
+        next_(run.hosts().size(), 1),
+        tasks_(loop) {}
 
   loop::Task<> run();
   JobEnd end() const { return cycle_.end(wall_time()); }
 
  private:
-  static loop::Task<> watch_hosts(engine::Run& run, std::shared_ptr<Inbox> inbox,
-                                  loop::Event& changed);
-  static loop::Task<> watch_journals(engine::Run& run, std::shared_ptr<Inbox> inbox,
-                                     loop::Event& changed);
-  loop::Task<> watch_wishes(std::shared_ptr<Inbox> inbox);
+  loop::Task<> watch_hosts();
+  loop::Task<> watch_journals();
+  loop::Task<> watch_wishes();
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void take(const engine::Event& event);
@@ -53,36 +47,36 @@ class JobRun {
   LifeCycle cycle_;
   Sink& sink_;
   Requests& requests_;
-  std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::vector<std::uint64_t> next_;  ///< For each host the number of the record to read next.
+  std::deque<engine::Event> events_;  ///< Not taken yet.
+  bool grown_ = true;                 ///< A journal may have, since it was read.
+  std::vector<std::uint64_t> next_;   ///< For each host the number of the record to read next.
   std::set<std::size_t> unreadable_;
   bool stop_done_ = false;
   bool kill_done_ = false;
+  loop::Tasks tasks_;
 };
 
-loop::Task<> JobRun::watch_hosts(engine::Run& run, std::shared_ptr<Inbox> inbox,
-                                 loop::Event& changed) {
+loop::Task<> JobRun::watch_hosts() {
   while (true) {
-    Result<engine::Event> event = co_await run.next_event();
-    if (!event || inbox->over) co_return;
-    inbox->events.push_back(*std::move(event));
-    changed.notify();
+    Result<engine::Event> event = co_await run_.next_event();
+    if (!event) co_return;
+    events_.push_back(*std::move(event));
+    requests_.changed().notify();
   }
 }
 
-loop::Task<> JobRun::watch_journals(engine::Run& run, std::shared_ptr<Inbox> inbox,
-                                    loop::Event& changed) {
+loop::Task<> JobRun::watch_journals() {
   while (true) {
-    const bool grown = co_await run.grown();
-    if (!grown || inbox->over) co_return;
-    inbox->grown = true;
-    changed.notify();
+    const bool grown = co_await run_.grown();
+    if (!grown) co_return;
+    grown_ = true;
+    requests_.changed().notify();
   }
 }
 
 /// Wishes and deadlines hold also while the sink takes nothing: a pager must not delay a stop.
-loop::Task<> JobRun::watch_wishes(std::shared_ptr<Inbox> inbox) {
-  while (!inbox->over) {
+loop::Task<> JobRun::watch_wishes() {
+  while (true) {
     Actions actions = wished();
     const Actions due = cycle_.on_time(wall_time(), Clock::now());
     actions.insert(actions.end(), due.begin(), due.end());
@@ -95,15 +89,14 @@ loop::Task<> JobRun::watch_wishes(std::shared_ptr<Inbox> inbox) {
 
 loop::Task<> JobRun::run() {
   act(cycle_.begin(wall_time()));
-  loop_.spawn(watch_hosts(run_, inbox_, requests_.changed()));
-  loop_.spawn(watch_journals(run_, inbox_, requests_.changed()));
-  loop_.spawn(watch_wishes(inbox_));
+  tasks_.start(watch_hosts());
+  tasks_.start(watch_journals());
+  tasks_.start(watch_wishes());
   loop::Timer turn(loop_);
   while (!cycle_.finished()) {
     // Whoever ended before this reading has nothing more to write.
-    std::deque<engine::Event> events = std::move(inbox_->events);
-    inbox_->events.clear();
-    inbox_->grown = false;
+    const std::deque<engine::Event> events = std::exchange(events_, {});
+    grown_ = false;
     while (read_journals()) {
       co_await sink_.flush();
       co_await turn.after(Duration(0));  // However fast a job writes, others get their turn.
@@ -111,11 +104,10 @@ loop::Task<> JobRun::run() {
     for (const engine::Event& event : events) take(event);
     requests_.changed().notify();  // Deadlines may have moved.
     co_await sink_.flush();
-    if (cycle_.finished() || inbox_->grown || !inbox_->events.empty()) continue;
+    if (cycle_.finished() || grown_ || !events_.empty()) continue;
     co_await requests_.changed().wait();
   }
-  inbox_->over = true;
-  requests_.changed().notify();
+  tasks_.end();
 }
 
 /// One round over all hosts. True if there may be more at once.
