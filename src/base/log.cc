@@ -1,6 +1,8 @@
 #include "base/log.h"
 
+#include "base/dates.h"
 #include "base/terminal.h"
+#include "base/time.h"
 
 namespace muster {
 
@@ -10,8 +12,9 @@ void Log::line(Level level, std::string_view text) const {
   if (level == Level::error) said = "error: ";
   if (level == Level::warning) said = "warning: ";
   said += text;
+  const std::string name = times_ ? iso_date(wall_time()) + " " + name_ : name_;
   // A log that nobody reads must not end the program.
-  static_cast<void>(say_line(fd_, name_, said));
+  static_cast<void>(say_line(fd_, name, said));
 }
 
 }  // namespace muster

@@ -11,8 +11,10 @@ class Log {
  public:
   enum class Level { error, warning, info, debug };
 
-  /// `name` stands before every line: "train[algo-1]: ...".
-  Log(int fd, std::string name, Level level) : fd_(fd), name_(std::move(name)), level_(level) {}
+  /// `name` stands before every line: "train[algo-1]: ...". `times`: so does the time, for programs
+  /// that run for weeks: "2026-01-31T12:00:00.000Z sm server: ...".
+  Log(int fd, std::string name, Level level, bool times = false)
+      : fd_(fd), name_(std::move(name)), level_(level), times_(times) {}
 
   void error(std::string_view text) const { line(Level::error, text); }
   void warning(std::string_view text) const { line(Level::warning, text); }
@@ -26,6 +28,7 @@ class Log {
   int fd_;
   std::string name_;
   Level level_;
+  bool times_;
 };
 
 }  // namespace muster

@@ -1,0 +1,59 @@
+#include "jobs/journals.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/remove_tree.h"
+
+namespace muster::jobs {
+namespace {
+
+struct Place {
+  Place() = default;
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() { static_cast<void>(remove_tree(folder)); }
+  std::string folder = *make_private_folder("/tmp", "muster-journals-");
+  Journals journals{folder + "/kept", [this](const std::string& job, const std::string& host) {
+                      return folder + "/" + job + "-" + host;
+                    }};
+};
+
+TEST_CASE("journals: a job's are read where its engine has them, then where they are kept") {
+  Place place;
+  const std::string living = place.folder + "/a-algo-1";
+  CHECK(place.journals.file("a", "algo-1") == living);
+  REQUIRE(write_file(living, "records"));
+  REQUIRE(place.journals.keep("a", {"algo-1"}));
+  REQUIRE(place.journals.keep("a", {"algo-1"}));
+  ::unlink(living.c_str());
+  const std::string kept = place.journals.file("a", "algo-1");
+  CHECK(kept != living);
+  CHECK(*read_file(kept) == "records");
+}
+
+TEST_CASE("journals: a host that never wrote one is passed over") {
+  Place place;
+  REQUIRE(write_file(place.folder + "/a-algo-2", "records"));
+  REQUIRE(place.journals.keep("a", {"algo-1", "algo-2"}));
+  CHECK(place.journals.file("a", "algo-1") == place.folder + "/a-algo-1");
+  CHECK(*read_file(place.journals.file("a", "algo-2")) == "records");
+}
+
+TEST_CASE("journals: what cannot be kept is named, what is forgotten is gone") {
+  Place place;
+  REQUIRE(write_file(place.folder + "/kept", "no folder"));
+  const Result<void> kept = place.journals.keep("a", {"algo-1"});
+  REQUIRE(!kept);
+  CHECK(kept.error().text.find("/kept") != std::string::npos);
+  ::unlink((place.folder + "/kept").c_str());
+  REQUIRE(write_file(place.folder + "/a-algo-1", "records"));
+  REQUIRE(place.journals.keep("a", {"algo-1"}));
+  REQUIRE(place.journals.forget("a"));
+  CHECK(place.journals.file("a", "algo-1") == place.folder + "/a-algo-1");
+  CHECK(place.journals.forget("never was"));
+}
+
+}  // namespace
+}  // namespace muster::jobs
