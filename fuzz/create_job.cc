@@ -53,8 +53,8 @@ Json own_part(const job::Spec& spec) {
   return own;
 }
 
-void check_rights(const Json& request) {
-  const Result<access::KeyPolicy> policy = jobs::policy_of(request);
+void check_rights(const job::Spec& asked) {
+  const Result<access::KeyPolicy> policy = jobs::policy_of(asked);
   if (!policy) return;
   CHECK_THAT(policy->limited, "a job's key has its limits");
   for (const access::Place& place : policy->writes) {
@@ -68,7 +68,8 @@ void check_rights(const Json& request) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Json honest = own_part(*jobs::job_spec(Json::parse(fine), config(), places()));
+  static const Json honest =
+      own_part(*jobs::job_spec(api::job_request(Json::parse(fine))->spec, config(), places()));
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   const std::variant<Json, api::Refusal> read = api::read_json(body);
   if (!std::holds_alternative<Json>(read)) return 0;
@@ -76,9 +77,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   request.merge_patch(std::get<Json>(read));
   if (api::validate("sagemaker", "CreateTrainingJob", request)) return 0;
   static_cast<void>(api::only_known("sagemaker", "UpdateTrainingJob", request));
-  if (jobs::refused(request, config())) return 0;
-  check_rights(request);
-  const Result<job::Spec> spec = jobs::job_spec(request, config(), places());
+  const Result<api::JobRequest, api::Refusal> asked = api::job_request(request);
+  if (!asked || jobs::refused(*asked, config())) return 0;
+  CHECK_THAT(asked->hosts().size() == job::host_names(asked->spec.instance_count).size(), "hosts");
+  check_rights(asked->spec);
+  const Result<job::Spec> spec = jobs::job_spec(asked->spec, config(), places());
   if (!spec) return 0;
   CHECK_THAT(own_part(*spec) == honest, "muster's own part is the server's");
   for (const job::HostGroup& group : spec->groups)

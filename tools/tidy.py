@@ -39,13 +39,12 @@ ROOMS = {
     "local": "base loop job supervise engine",
     "platform": "base loop job engine",
     "machine": "base loop job engine local platform",
-    "api": "base aws",
+    "api": "base job aws",
     "store": "base",
     "logs": "base loop job api store",
-    "jobs": "base loop http job aws s3wire s3client access api store logs engine platform "
-    "machine",
+    "jobs": "base loop http job aws s3wire s3client access api store logs engine platform",
     "server": "base loop http job aws s3wire s3client access s3server bucket api store logs jobs "
-    "platform",
+    "engine platform machine",
     "cli": "base loop http job aws s3wire s3client packing platform machine",
     "programs": "base loop http job launch supervise coordinate packing aws s3wire s3client access "
     "bucket s3server code container env ranks calls operators toolkit steward engine "

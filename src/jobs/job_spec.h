@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "access/keyring.h"
-#include "api/call.h"
+#include "api/job_request.h"
 #include "job/spec.h"
 #include "jobs/job_config.h"
 
 namespace muster::jobs {
 
-// From CreateTrainingJob's input, which passed validation, to what the engine runs. Pure.
+// From what CreateTrainingJob asked for to what the engine runs. Pure.
 
 /// Where a job of this server finds things.
 struct JobPlaces {
@@ -23,22 +23,19 @@ struct JobPlaces {
 };
 
 /// Why the job cannot be run here; none if it can. What the config does not know: instance types,
-/// images. What muster has not: Pipe and FastFile mode, file systems, algorithms by name.
-std::optional<api::Refusal> refused(const Json& request, const JobConfig& config);
+/// images. What muster has not: algorithms by name.
+std::optional<api::Refusal> refused(const api::JobRequest& request, const JobConfig& config);
 
-/// The job's TrainingImage; empty for none.
-std::string image_of(const Json& request);
-
-/// Error: `invalid_input`, as job::check().
-Result<job::Spec> job_spec(const Json& request, const JobConfig& config, const JobPlaces& places);
+/// `asked` with muster's own part. Error: `invalid_input`, as job::check().
+Result<job::Spec> job_spec(job::Spec asked, const JobConfig& config, const JobPlaces& places);
 
 /// What all hosts of the job need together.
-Amounts needs_of(const Json& request, const JobConfig& config);
+Amounts needs_of(const job::Spec& spec, const JobConfig& config);
 
 /// What a job's own key may do: read its inputs, its code, its results and checkpoints, write the
 /// last two. A channel is what its S3Uri names as S3Prefix or as one object; the others are folders
 /// or objects of that name, never more that begins like it. Error: `invalid_input` for what is no
 /// URL of S3.
-Result<access::KeyPolicy> policy_of(const Json& request);
+Result<access::KeyPolicy> policy_of(const job::Spec& spec);
 
 }  // namespace muster::jobs

@@ -23,6 +23,20 @@ Json request() {
   })");
 }
 
+job::Spec spec_of(const Json& input) {
+  const Result<api::JobRequest, api::Refusal> read = api::job_request(input);
+  const std::string why = read ? "" : read.error().message;
+  CAPTURE(why);
+  REQUIRE(read);
+  return read->spec;
+}
+
+/// Why a server with this config does not take the job; none if it does.
+std::optional<api::Refusal> refusal_of(const Json& input, const JobConfig& config) {
+  const Result<api::JobRequest, api::Refusal> read = api::job_request(input);
+  return read ? refused(*read, config) : read.error();
+}
+
 JobConfig config_of(const char* text) {
   Result<JobConfig> config = job_config_from(Json::parse(text));
   REQUIRE(config);
@@ -38,7 +52,7 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   places.s3.endpoint = "http://127.0.0.1:7700";
   places.environment = {{"AWS_REGION", "eu-1"}};
   places.hidden = {"/data"};
-  const Result<job::Spec> spec = job_spec(request(), config, places);
+  const Result<job::Spec> spec = job_spec(spec_of(request()), config, places);
   REQUIRE(spec);
   CHECK(spec->name == "demo");
   CHECK(spec->instance_count == 3);
@@ -63,7 +77,7 @@ TEST_CASE("job spec: a request sets nothing of muster's own part") {
                .region = "eu-1",
                .credentials_file = "/data/keys/demo",
                .ca_file = "/ca"};
-  const Json honest = to_json(*job_spec(request(), config, places));
+  const Json honest = to_json(*job_spec(spec_of(request()), config, places));
   const char* const forged[] = {
       R"({"Muster": {"SourceFolder": "/etc"}})",
       R"({"Muster": {"OutputFolder": "/etc/cron.d"}})",
@@ -93,14 +107,14 @@ TEST_CASE("job spec: a request sets nothing of muster's own part") {
     CAPTURE(patch);
     Json asked = request();
     asked.merge_patch(Json::parse(patch));
-    const Result<job::Spec> spec = job_spec(asked, config, places);
+    const Result<job::Spec> spec = job_spec(spec_of(asked), config, places);
     REQUIRE(spec);
     CHECK(to_json(*spec) == honest);
   }
   Json folder = request();
   folder["InputDataConfig"] = Json::parse(R"([{"ChannelName": "train", "Folder": "/etc"}])");
-  CHECK(refused(folder, config)->message.find("DataSource") != std::string::npos);
-  CHECK(job_spec(folder, config, places).error().text.find("DataSource") != std::string::npos);
+  CHECK(refusal_of(folder, config)->message.find("DataSource") != std::string::npos);
+  CHECK(job::spec_asked_for(folder).error().text.find("DataSource") != std::string::npos);
 }
 
 TEST_CASE("job spec: what a job asks for in vain is named") {
@@ -134,7 +148,7 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
     CAPTURE(c.name);
     Json asked = request();
     asked.merge_patch(Json::parse(c.patch));
-    const std::optional<api::Refusal> got = refused(asked, config_of(c.config));
+    const std::optional<api::Refusal> got = refusal_of(asked, config_of(c.config));
     if (std::string_view(c.want).empty()) {
       CHECK_FALSE(got);
     } else {
@@ -147,7 +161,7 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
 TEST_CASE("job spec: hosts need what their type has") {
   const JobConfig config =
       config_of(R"({"instance_types": {"ml.c5.xlarge": {"cpus": 0.5, "gpus": 1}}})");
-  const Amounts needs = needs_of(request(), config);
+  const Amounts needs = needs_of(spec_of(request()), config);
   CHECK(needs.at("cpu") == 1500);
   CHECK(needs.at("gpu") == 3);
   CHECK(needs.at("ml.c5.xlarge") == 3);
@@ -161,24 +175,24 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
   asked["ResourceConfig"] = Json::parse(R"({"InstanceGroups": [
       {"InstanceGroupName": "data", "InstanceType": "ml.a", "InstanceCount": 1},
       {"InstanceGroupName": "train", "InstanceType": "ml.b", "InstanceCount": 2}]})");
-  CHECK_FALSE(refused(asked, config));
-  const Result<job::Spec> spec = job_spec(asked, config, {});
+  CHECK_FALSE(refusal_of(asked, config));
+  const Result<job::Spec> spec = job_spec(spec_of(asked), config, {});
   REQUIRE(spec);
   CHECK(spec->instance_count == 3);
   CHECK(spec->groups == std::vector<job::HostGroup>{{"data", "ml.a", 1, std::int64_t{1} << 30},
                                                     {"train", "ml.b", 2, 0}});
-  const Amounts needs = needs_of(asked, config);
+  const Amounts needs = needs_of(spec_of(asked), config);
   CHECK(needs.at("cpu") == 1000);
   CHECK(needs.at("gpu") == 4);
   CHECK(needs.at("ml.a") == 1);
   CHECK(needs.at("ml.b") == 2);
   asked["ResourceConfig"]["InstanceGroups"][1]["InstanceCount"] = 3;
-  CHECK(refused(asked, config)->message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
+  CHECK(refusal_of(asked, config)->message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
 }
 
 TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
   using access::Extent;
-  const Result<access::KeyPolicy> policy = policy_of(request());
+  const Result<access::KeyPolicy> policy = policy_of(spec_of(request()));
   REQUIRE(policy);
   CHECK(policy->limited);
   const std::vector<access::Place> writes = {{"b", "demo/", Extent::folder},
@@ -200,7 +214,7 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
     asked["HyperParameters"].erase("model_dir");
     asked.erase("OutputDataConfig");
     asked["CheckpointConfig"]["S3Uri"] = checkpoints;
-    const Result<access::KeyPolicy> policy = policy_of(asked);
+    const Result<access::KeyPolicy> policy = policy_of(spec_of(asked));
     REQUIRE(policy);
     return policy->writes;
   };
@@ -215,7 +229,10 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
         Places{{"b", "ck%2F", Extent::object}, {"b", "ck%2F/", Extent::folder}});
   CHECK(writes("s3://b").empty());
   CHECK(writes("s3://b/").empty());
-  CHECK(writes("https://b/x").empty());
+  Json web = request();
+  web["CheckpointConfig"]["S3Uri"] = "https://b/x";
+  CHECK(refusal_of(web, config_of("{}"))->message.find("CheckpointConfig.S3Uri") !=
+        std::string::npos);
   Json asked = request();
   asked["InputDataConfig"] = Json::parse(R"([
       {"ChannelName": "m", "DataSource": {"S3DataSource": {
@@ -224,7 +241,7 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
           "S3DataType": "S3Prefix", "S3Uri": "s3://b/folder/"}}},
       {"ChannelName": "all", "DataSource": {"S3DataSource": {
           "S3DataType": "S3Prefix", "S3Uri": "s3://c"}}}])");
-  const Result<access::KeyPolicy> policy = policy_of(asked);
+  const Result<access::KeyPolicy> policy = policy_of(spec_of(asked));
   REQUIRE(policy);
   CHECK(Places(policy->reads.begin(), policy->reads.begin() + 3) ==
         Places{{"b", "list", Extent::object},
@@ -232,7 +249,7 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
                {"c", "", Extent::folder}});
   for (const char* whole : {"s3://b", "s3://b/"}) {
     asked["CheckpointConfig"]["S3Uri"] = whole;
-    CHECK(refused(asked, config_of("{}"))->message.find("whole bucket") != std::string::npos);
+    CHECK(refusal_of(asked, config_of("{}"))->message.find("whole bucket") != std::string::npos);
   }
 }
 

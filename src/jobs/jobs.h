@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "api/call.h"
+#include "api/job_request.h"
 #include "base/json.h"
 
 namespace muster::jobs {
@@ -15,10 +15,10 @@ class Jobs {
   virtual ~Jobs() = default;
   /// What the API's model cannot know: instance types and images that the config does not name, a
   /// gang that no machine will ever hold. Asked before the job is stored.
-  virtual std::optional<api::Refusal> refuses(const Json& request) const = 0;
+  virtual std::optional<api::Refusal> refuses(const api::JobRequest& request) const = 0;
   /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
   /// comes.
-  virtual void submitted(const std::string& name) = 0;
+  virtual void submitted(const std::string& name, api::JobRequest request) = 0;
   /// The job stands in the store as "Stopping". It may not have started yet.
   virtual void stop(const std::string& name) = 0;
   /// The job, which had ended, is no longer in the store: its journals may go.

@@ -1,5 +1,6 @@
 #include "jobs/sdk_drivers.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
@@ -35,15 +36,13 @@ Json launcher_of(const Json& distributed) {
 
 }  // namespace
 
-std::string drivers_url(const Json& request) {
-  bool starts = false;
-  for (const std::string& word :
-       api::texts_of(api::inside(request, {"AlgorithmSpecification"}), "ContainerArguments"))
-    starts = starts || word.find(first_script) != std::string::npos;
+std::string drivers_url(const job::Spec& spec) {
+  const bool starts = std::any_of(
+      spec.arguments.begin(), spec.arguments.end(),
+      [](const std::string& word) { return word.find(first_script) != std::string::npos; });
   if (!starts) return {};
-  for (const Json& channel : api::elements(request, "InputDataConfig"))
-    if (api::text_of(channel, "ChannelName") == channel_name)
-      return api::text_of(api::inside(channel, {"DataSource", "S3DataSource"}), "S3Uri");
+  for (const job::InputChannel& channel : spec.input)
+    if (channel.name == channel_name) return channel.s3.url;
   return {};
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
 #include "job/spec.h"
 
 namespace muster::jobs {
@@ -15,7 +14,7 @@ namespace muster::jobs {
 // Pure. Source: sagemaker 3.27.0, model_trainer.py, templates.py, distributed_drivers/.
 
 /// Where the job's drivers lie, "s3://bucket/…/sm_drivers"; empty if it does not start with them.
-std::string drivers_url(const Json& request);
+std::string drivers_url(const job::Spec& spec);
 
 /// Puts the launcher that `sourcecode` and `distributed` (the texts of sourcecode.json and
 /// distributed.json) ask for in place of the drivers. False, and `spec` is as it was, for what only

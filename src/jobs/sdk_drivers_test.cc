@@ -18,20 +18,17 @@ job::Spec driven() {
 }
 
 TEST_CASE("SDK drivers: they are found by what the container runs and the channel they lie in") {
-  Json request = Json::parse(R"({
-    "AlgorithmSpecification": {"ContainerEntrypoint": ["/bin/bash"], "ContainerArguments": ["-c",
-        "chmod +x x; /opt/ml/input/data/sm_drivers/sm_train.sh"]},
-    "InputDataConfig": [
-        {"ChannelName": "code", "DataSource": {"S3DataSource": {"S3Uri": "s3://b/j/input/code"}}},
-        {"ChannelName": "sm_drivers",
-         "DataSource": {"S3DataSource": {"S3Uri": "s3://b/j/input/sm_drivers"}}}]})");
-  CHECK(drivers_url(request) == "s3://b/j/input/sm_drivers");
-  Json elsewhere = request;
-  elsewhere["InputDataConfig"][1]["DataSource"] = {{"FileSystemDataSource", Json::object()}};
+  job::Spec spec = driven();
+  spec.arguments = {"-c", "chmod +x x; /opt/ml/input/data/sm_drivers/sm_train.sh"};
+  spec.input = {{.name = "code", .s3 = {.url = "s3://b/j/input/code"}},
+                {.name = "sm_drivers", .s3 = {.url = "s3://b/j/input/sm_drivers"}}};
+  CHECK(drivers_url(spec) == "s3://b/j/input/sm_drivers");
+  job::Spec elsewhere = spec;
+  elsewhere.input.pop_back();
   CHECK(drivers_url(elsewhere).empty());
-  request["AlgorithmSpecification"]["ContainerArguments"] = {"-c", "python train.py"};
-  CHECK(drivers_url(request).empty());
-  CHECK(drivers_url(Json::object()).empty());
+  spec.arguments = {"-c", "python train.py"};
+  CHECK(drivers_url(spec).empty());
+  CHECK(drivers_url({}).empty());
 }
 
 TEST_CASE("SDK drivers: files that nest without end are left to the drivers") {

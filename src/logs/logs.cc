@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
+#include "api/job_request.h"
 #include "base/text.h"
 #include "logs/logs_group.h"
 
@@ -89,10 +90,10 @@ void Logs::forget(const std::string& job) {
 
 std::vector<Logs::Named> Logs::streams_of(const store::Job& job) {
   std::vector<Named> streams;
-  const Result<Json> request = parse_json(job.request);
+  const Result<api::JobRequest> request = api::job_request_from(job.request);
   if (!job.state.streams || !request) return streams;
   int number = 0;
-  for (const std::string& host : hosts_of(*request))
+  for (const std::string& host : request->hosts())
     streams.push_back({stream_name(job.name, host, *job.state.streams), job.name, host, job.number,
                        ++number, *job.state.streams, store::is_terminal(job.state.status)});
   std::sort(streams.begin(), streams.end(),
@@ -168,20 +169,6 @@ api::Answer Logs::get_events(const Json& input) {
   // At an end a token stays what it is: that is how clients know.
   if (events->empty() && place) answer[forward ? "nextForwardToken" : "nextBackwardToken"] = token;
   return answer;
-}
-
-std::vector<std::string> hosts_of(const Json& request) {
-  std::int64_t count = 0;
-  if (const Json* resources = api::object_of(request, "ResourceConfig")) {
-    count = api::integer_of(*resources, "InstanceCount").value_or(0);
-    if (const Json* groups = api::list_of(*resources, "InstanceGroups"))
-      for (const Json& group : *groups)
-        count += api::integer_of(group, "InstanceCount").value_or(0);
-  }
-  std::vector<std::string> hosts;
-  for (std::int64_t number = 1; number <= std::clamp<std::int64_t>(count, 1, hosts_max); ++number)
-    hosts.push_back("algo-" + std::to_string(number));
-  return hosts;
 }
 
 std::string stream_name(const std::string& job, const std::string& host, UnixMillis since) {

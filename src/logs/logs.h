@@ -70,8 +70,6 @@ class Logs {
   std::map<std::string, Kept> streams_;  ///< By "<job>/<host>".
 };
 
-/// The hosts of a job: "algo-1", ... in the order of their numbers.
-std::vector<std::string> hosts_of(const Json& request);
 /// `<job>/<host>-<ms>`.
 std::string stream_name(const std::string& job, const std::string& host, UnixMillis since);
 

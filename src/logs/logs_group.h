@@ -11,8 +11,6 @@ namespace muster::logs {
 
 /// The only group there is.
 constexpr std::string_view log_group = "/aws/sagemaker/TrainingJobs";
-/// What no job goes beyond, whatever its request says.
-constexpr std::int64_t hosts_max = 10000;
 
 /// arn:aws:logs:<region>:<account>:log-group:/aws/sagemaker/TrainingJobs
 std::string group_arn(const api::Realm& realm);

@@ -47,7 +47,8 @@ struct World {
   ~World() { std::filesystem::remove_all(folder); }
 
   void job(const std::string& name, int hosts, bool began = true) {
-    const Json request{{"ResourceConfig", {{"InstanceCount", hosts}}}};
+    const Json request{{"TrainingJobName", name},
+                       {"ResourceConfig", {{"InstanceType", "local"}, {"InstanceCount", hosts}}}};
     REQUIRE(store.submit({name, "arn:" + name, to_text(request), {}, at(500), ""}));
     if (began)
       REQUIRE(store.set_status(name, {store::Status::in_progress, "Training", "", at(1000)}));
@@ -404,14 +405,6 @@ TEST_CASE("logs: patterns of words") {
   }
   for (const char* bad : {"{ $.x = 1 }", "[a, b]", "%x%", "\"open"})
     CHECK(LogFilter::from(bad).error().code == Errc::invalid_input);
-}
-
-TEST_CASE("logs: hosts are counted over instance groups too") {
-  CHECK(hosts_of({{"ResourceConfig", {{"InstanceCount", 2}}}}).size() == 2);
-  const Json groups = Json::parse(
-      R"({"ResourceConfig": {"InstanceGroups": [{"InstanceCount": 2}, {"InstanceCount": 1}]}})");
-  CHECK(hosts_of(groups) == std::vector<std::string>{"algo-1", "algo-2", "algo-3"});
-  CHECK(hosts_of(Json::object()).size() == 1);
 }
 
 }  // namespace

@@ -22,9 +22,8 @@ bool MetricAllowance::take(UnixMillis time, std::uint64_t work) {
   return true;
 }
 
-Result<MetricScraper::Scraped> MetricScraper::scrape(const Json& request,
+Result<MetricScraper::Scraped> MetricScraper::scrape(const MetricDefinitions& definitions,
                                                      const std::vector<Host>& hosts, bool ended) {
-  const MetricDefinitions definitions = TRY(MetricDefinitions::from(request));
   Scraped scraped;
   std::size_t events_left = events_max;
   std::uint64_t work = 0;

@@ -49,8 +49,9 @@ class MetricScraper {
     std::uint64_t left_out = 0;  ///< Lines beyond the allowance.
   };
   /// At most some thousand lines, a MiB and half a second of the worst work, but a whole line.
-  /// `request`: CreateTrainingJob's input. `ended`: the journals grow no more. Error: `system`.
-  Result<Scraped> scrape(const Json& request, const std::vector<Host>& hosts, bool ended);
+  /// `ended`: the journals grow no more. Error: `system`.
+  Result<Scraped> scrape(const MetricDefinitions& definitions, const std::vector<Host>& hosts,
+                         bool ended);
 
  private:
   struct Log {

@@ -46,17 +46,15 @@ MetricDefinitions::MetricDefinitions(MetricDefinitions&&) noexcept = default;
 MetricDefinitions& MetricDefinitions::operator=(MetricDefinitions&&) noexcept = default;
 MetricDefinitions::~MetricDefinitions() = default;
 
-Result<MetricDefinitions> MetricDefinitions::from(const Json& request) {
+Result<MetricDefinitions> MetricDefinitions::from(
+    const std::vector<api::JobRequest::Metric>& metrics) {
   MetricDefinitions definitions;
-  const Json* algorithm = api::object_of(request, "AlgorithmSpecification");
-  const Json* list = algorithm == nullptr ? nullptr : api::list_of(*algorithm, "MetricDefinitions");
-  if (list == nullptr) return definitions;
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(expression_bytes_max);
-  for (const Json& each : *list) {
-    Definition definition{api::text_of(each, "Name"), nullptr};
-    definition.expression = std::make_unique<re2::RE2>(api::text_of(each, "Regex"), options);
+  for (const api::JobRequest::Metric& metric : metrics) {
+    Definition definition{metric.name, nullptr};
+    definition.expression = std::make_unique<re2::RE2>(metric.expression, options);
     if (!definition.expression->ok())
       return fail(Errc::invalid_input, "the expression of metric \"" + definition.name +
                                            "\" is not one: " + definition.expression->error());
@@ -137,21 +135,21 @@ loop::Task<Result<bool>> Metrics::scrape_alone(std::string name, Followed& log) 
   if (!job) co_return job.error();
   if (!*job) co_return false;
   const bool ended = store::is_terminal((*job)->state.status);
-  Result<Json> request = parse_json((*job)->request);
+  Result<api::JobRequest> request = api::job_request_from((*job)->request);
   if (!request) co_return request.error();
-  if (api::elements(api::inside(*request, {"AlgorithmSpecification"}), "MetricDefinitions").empty())
-    co_return false;
+  if (request->metrics.empty()) co_return false;
   std::vector<MetricScraper::Host> hosts;
-  for (const std::string& host : hosts_of(*request)) {
+  for (const std::string& host : request->hosts()) {
     const Result<std::uint64_t> from = store_.metrics_read_to(name, host);
     if (!from) co_return from.error();
     hosts.push_back({host, journal_of_(name, host), *from});
   }
   const auto scraped = std::make_shared<MetricScraper::Scraped>();
-  std::function<Result<void>()> work = [scraper = log.scraper, request = *std::move(request),
-                                        hosts = std::move(hosts), ended,
-                                        scraped]() -> Result<void> {
-    *scraped = TRY(scraper->scrape(request, hosts, ended));
+  std::function<Result<void>()> work =
+      [scraper = log.scraper, metrics = std::move(request->metrics), hosts = std::move(hosts),
+       ended, scraped]() -> Result<void> {
+    const MetricDefinitions definitions = TRY(MetricDefinitions::from(metrics));
+    *scraped = TRY(scraper->scrape(definitions, hosts, ended));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop_, std::move(work));

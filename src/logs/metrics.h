@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/call.h"
+#include "api/job_request.h"
 #include "logs/logs.h"
 #include "loop/wait.h"
 #include "store/store.h"
@@ -17,9 +18,9 @@ namespace muster::logs {
 /// A job's MetricDefinitions, compiled. Pure.
 class MetricDefinitions {
  public:
-  /// `request`: CreateTrainingJob's input. Error: `invalid_input` for an expression that RE2 does
+  /// Error: `invalid_input` for an expression that RE2 does
   /// not know, with its reason: it has no look-around and no back-references.
-  static Result<MetricDefinitions> from(const Json& request);
+  static Result<MetricDefinitions> from(const std::vector<api::JobRequest::Metric>& metrics);
   MetricDefinitions(MetricDefinitions&&) noexcept;
   MetricDefinitions& operator=(MetricDefinitions&&) noexcept;
   ~MetricDefinitions();

@@ -18,13 +18,13 @@ UnixMillis at(std::int64_t ms) {
 }
 
 Json request_with(const Json& definitions) {
-  return {{"AlgorithmSpecification", {{"MetricDefinitions", definitions}}},
-          {"ResourceConfig", {{"InstanceCount", 1}}}};
+  return {{"TrainingJobName", "j"},
+          {"AlgorithmSpecification", {{"MetricDefinitions", definitions}}},
+          {"ResourceConfig", {{"InstanceType", "local"}, {"InstanceCount", 1}}}};
 }
 
 std::string scraped(const char* regex, const std::string& line) {
-  const MetricDefinitions definitions =
-      *MetricDefinitions::from(request_with(Json::array({{{"Name", "m"}, {"Regex", regex}}})));
+  const MetricDefinitions definitions = *MetricDefinitions::from({{"m", regex}});
   std::string all;
   for (const store::MetricSample& each : definitions.scrape({at(1), line}))
     all += Json(each.value).dump() + " ";
@@ -56,13 +56,12 @@ TEST_CASE("metrics: expressions find numbers in lines") {
 
 TEST_CASE("metrics: what RE2 does not know is refused with its reason") {
   for (const char* regex : {"(?<=a)b", "(", "(a)\\1", "a{5000}"}) {
-    const Result<MetricDefinitions> got =
-        MetricDefinitions::from(request_with(Json::array({{{"Name", "m"}, {"Regex", regex}}})));
+    const Result<MetricDefinitions> got = MetricDefinitions::from({{"m", regex}});
     REQUIRE(!got);
     CHECK(got.error().code == Errc::invalid_input);
     CHECK(got.error().text.find("\"m\"") != std::string::npos);
   }
-  CHECK(MetricDefinitions::from(Json::object())->empty());
+  CHECK(MetricDefinitions::from({})->empty());
 }
 
 TEST_CASE("metrics: datapoints are buckets of the period") {
@@ -126,16 +125,15 @@ TEST_CASE(
     lines.push_back(hostile);
   }
   REQUIRE(write_file(path, journal_of(lines)));
-  Json definitions = Json::array({{{"Name", "loss"}, {"Regex", "loss=([0-9]+)"}}});
-  for (int i = 0; i < 39; ++i)
-    definitions.push_back({{"Name", "slow"}, {"Regex", "((a|b)*[ab .=01]{900})q"}});
-  const Json request = request_with(definitions);
+  std::vector<api::JobRequest::Metric> metrics = {{"loss", "loss=([0-9]+)"}};
+  for (int i = 0; i < 39; ++i) metrics.push_back({"slow", "((a|b)*[ab .=01]{900})q"});
+  const MetricDefinitions definitions = *MetricDefinitions::from(metrics);
   MetricScraper scraper;
   std::vector<store::MetricSample> samples;
   std::uint64_t left_out = 0, from = 0;
   for (bool more = true; more;) {
     const Result<MetricScraper::Scraped> scraped =
-        scraper.scrape(request, {{"algo-1", path, from}}, true);
+        scraper.scrape(definitions, {{"algo-1", path, from}}, true);
     REQUIRE(scraped);
     for (const MetricScraper::Part& part : scraped->parts) {
       samples.insert(samples.end(), part.samples.begin(), part.samples.end());

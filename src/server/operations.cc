@@ -118,9 +118,12 @@ api::Answer Operations::create(const api::Call& call) {
   if (tags->size() > tags_max) return too_many_tags();
   Json request = call.input;
   request.erase("Tags");
-  const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(request);
+  Result<api::JobRequest, api::Refusal> asked = api::job_request(request);
+  if (!asked) return asked.error();
+  const Result<logs::MetricDefinitions> definitions =
+      logs::MetricDefinitions::from(asked->metrics);
   if (!definitions) return api::Refusal{"ValidationException", definitions.error().text};
-  if (std::optional<api::Refusal> refusal = jobs_.refuses(request)) return *std::move(refusal);
+  if (std::optional<api::Refusal> refusal = jobs_.refuses(*asked)) return *std::move(refusal);
   const std::string name = job_name_of(call);
   const std::string arn = api::job_arn(options_.realm, name);
   const Result<store::Submitted> submitted = store_.submit({.name = name,
@@ -135,7 +138,7 @@ api::Answer Operations::create(const api::Call& call) {
                         "Training job names must be unique within an AWS account and region, and a "
                         "training job with this name already exists (" +
                             arn + ")"};
-  if (*submitted == store::Submitted::made) jobs_.submitted(name);
+  if (*submitted == store::Submitted::made) jobs_.submitted(name, *std::move(asked));
   return Json{{"TrainingJobArn", arn}};
 }
 

@@ -19,8 +19,10 @@ UnixMillis at(std::int64_t ms) {
 struct FakeJobs final : jobs::Jobs {
   std::string calls;
   std::optional<api::Refusal> refusal;
-  std::optional<api::Refusal> refuses(const Json&) const override { return refusal; }
-  void submitted(const std::string& name) override { calls += "submitted " + name + "; "; }
+  std::optional<api::Refusal> refuses(const api::JobRequest&) const override { return refusal; }
+  void submitted(const std::string& name, api::JobRequest) override {
+    calls += "submitted " + name + "; ";
+  }
   void stop(const std::string& name) override { calls += "stop " + name + "; "; }
   void deleted(const std::string& name) override { calls += "deleted " + name + "; "; }
 };
@@ -92,7 +94,8 @@ TEST_CASE(
   World world;
   Json input = job_input("j");
   input.erase("StoppingCondition");
-  input["ResourceConfig"] = {{"InstanceGroups", Json::array()}};
+  input["ResourceConfig"].erase("VolumeSizeInGB");
+  input["ResourceConfig"]["InstanceGroups"] = Json::array();
   input["FailureReason"] = "mine";
   CHECK(world.ask("CreateTrainingJob", input).contains("TrainingJobArn"));
   const Json job = world.ask("DescribeTrainingJob", named("j"));

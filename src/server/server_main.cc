@@ -20,6 +20,7 @@
 #include "bucket/bucket_store.h"
 #include "job/client_config.h"
 #include "loop/wait.h"
+#include "machine/machine.h"
 #include "s3client/s3_client.h"
 #include "s3server/s3_server.h"
 #include "server/control.h"
@@ -149,6 +150,7 @@ Result<std::string> write_client_config(const ServerConfig& config) {
 struct Server {
   ServerConfig config;
   std::uint64_t open_files_max = 0;
+  Log log{STDERR_FILENO, "sm server", Log::Level::info, true};
   Fd lock;
   loop::Loop loop;
   std::optional<Control> control;
@@ -162,6 +164,7 @@ struct Server {
   std::unique_ptr<s3client::S3Client> s3_client;
   std::optional<Front> front;
   std::unique_ptr<http::Server> http;
+  std::optional<machine::Machine> machine;
   std::optional<Service> service;  ///< Once the port is known.
 };
 
@@ -248,6 +251,53 @@ Result<void> open_http(Server& server) {
   }
 }
 
+/// What stewards are started from: stays there when `sm` is replaced under a running server.
+std::string kept_program(const std::string& folder) {
+  constexpr const char* own = "/proc/self/exe";
+  const std::string path = folder + "/sm";
+  const std::string fresh = path + ".new";
+  if (!make_folders(folder, 0700)) return own;
+  ::unlink(fresh.c_str());
+  if (::linkat(AT_FDCWD, own, AT_FDCWD, fresh.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    std::error_code failed;
+    std::filesystem::copy_file(own, fresh, failed);
+    if (failed) return own;
+  }
+  return ::rename(fresh.c_str(), path.c_str()) == 0 ? path : own;
+}
+
+Result<void> open_machine(Server& server, const Env& env) {
+  const jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs));
+  const std::string folder = server.config.data + "/machine";
+  Env own = env;
+  own["MUSTER_STATE"] = folder;
+  server.machine.emplace(server.loop, own,
+                         machine::Machine::Options{.program = kept_program(folder),
+                                                   .outlived = true,
+                                                   .first_user_id = config.first_user_id});
+  server.machine->clear_halves();
+  return {};
+}
+
+Result<jobs::JobPreparation::Options> preparation_options(Server& server, const Env& env) {
+  jobs::JobPreparation::Options options;
+  options.config = TRY(jobs::job_config_from(server.config.jobs));
+  options.endpoint = url_of(server.config, server.http->port());
+  options.ca_file = TRY(write_roots(server.config, env));
+  options.region = server.config.realm.region;
+  options.s3 = server.config.s3;
+  options.hidden = secret_files(server.config);
+  options.hidden.push_back(server.config.data);
+  options.env = env;
+  options.interpreter = [&server](std::string python) {
+    return server.machine->interpreter(std::move(python), "/");
+  };
+  options.read_object = [&server](s3wire::S3Url url) {
+    return object_text(server, std::move(url));
+  };
+  return options;
+}
+
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data));
   server.control.emplace(TRY(Control::open(server.loop, server.config.data)));
@@ -262,27 +312,24 @@ Result<void> open(Server& server, const Env& env) {
       .door = [&server](api::Call call) { return server.service->operate(std::move(call)); },
       .now = wall_time});
   TRY(open_http(server));
+  TRY(open_machine(server, env));
   jobs::Runner::Options jobs;
-  jobs.config = TRY(jobs::job_config_from(server.config.jobs));
+  jobs.preparation = TRY(preparation_options(server, env));
   jobs.data = server.config.data;
-  jobs.endpoint = url_of(server.config, server.http->port());
-  jobs.ca_file = TRY(write_roots(server.config, env));
-  jobs.region = server.config.realm.region;
-  jobs.s3 = server.config.s3;
-  jobs.hidden = secret_files(server.config);
-  jobs.env = env;
   jobs.now = wall_time;
-  jobs.read_object = [&server](s3wire::S3Url url) { return object_text(server, std::move(url)); };
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
-  server.service.emplace(server.loop, *server.store, server.keys,
-                         Service::Options{server.config.realm, std::move(jobs)});
+  jobs.living_journal = [&server](const std::string& job, const std::string& host) {
+    return server.machine->journal_file(job, host);
+  };
+  server.service.emplace(server.loop, server.machine->engine(), *server.store, server.keys,
+                         server.log, Service::Options{server.config.realm, std::move(jobs)});
   return server.service->start();
 }
 
 loop::Task<void> until_told(Server& server) {
   loop::Signals signals(server.loop, {SIGTERM, SIGINT});
   (void)co_await signals.next();
-  static_cast<void>(write_all(STDERR_FILENO, "sm server: stopping\n"));
+  server.log.info("stopping: calls under way are answered, jobs go on");
   co_await server.http->stop(Clock::now() + stop_grace);
   server.loop.stop();
 }

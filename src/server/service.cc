@@ -6,7 +6,8 @@
 
 namespace muster::server {
 
-Service::Service(loop::Loop& loop, store::Store& store, access::KeyRing& keys, Options options)
+Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
+                 access::KeyRing& keys, const Log& log, Options options)
     : logs_(store, options.realm,
             [this](const std::string& job, const std::string& host) {
               return runner_.journal_of(job, host);
@@ -15,7 +16,7 @@ Service::Service(loop::Loop& loop, store::Store& store, access::KeyRing& keys, O
                [this](const std::string& job, const std::string& host) {
                  return runner_.journal_of(job, host);
                }),
-      runner_(loop, store, logs_, metrics_, keys, options.runner),
+      runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
       operations_(store, runner_, logs_, metrics_, {options.realm, options.runner.now}) {}
 
 loop::Task<api::Answer> Service::operate(api::Call call) {

@@ -18,7 +18,8 @@ class Service {
     jobs::Runner::Options runner;
   };
   /// All but `options` outlive this.
-  Service(loop::Loop& loop, store::Store& store, access::KeyRing& keys, Options options);
+  Service(loop::Loop& loop, engine::Engine& engine, store::Store& store, access::KeyRing& keys,
+          const Log& log, Options options);
 
   /// Takes up the jobs of an earlier server.
   Result<void> start() { return runner_.start(); }

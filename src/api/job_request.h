@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/call.h"
+#include "base/result.h"
+#include "job/spec.h"
+
+namespace muster::api {
+
+/// CreateTrainingJob's input, read once: whatever the server asks about a job is answered from
+/// this.
+///
+/// Pure.
+struct JobRequest {
+  /// One of MetricDefinitions.
+  struct Metric {
+    std::string name;
+    std::string expression;  ///< As it came: not known to be one.
+  };
+
+  job::Spec spec;     ///< What hosts run; muster's own part is a fresh Spec's.
+  std::string image;  ///< TrainingImage; empty: an algorithm by name.
+  std::vector<Metric> metrics;
+
+  /// "algo-1" ... "algo-N", in the order of their numbers.
+  std::vector<std::string> hosts() const;
+};
+
+/// `input` passed validation against the service's model. Refuses what no server of muster's runs:
+/// Pipe mode, data that is not in S3, and what job::spec_asked_for() refuses.
+Result<JobRequest, Refusal> job_request(const Json& input);
+
+/// What the store keeps of a request. Error: `invalid_input`.
+Result<JobRequest> job_request_from(std::string_view stored);
+
+}  // namespace muster::api

@@ -1,0 +1,47 @@
+#include "jobs/job_keys.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jobs/job_spec.h"
+
+namespace muster::jobs {
+
+Result<aws::Credentials> JobKeys::open(const store::Job& job, const job::Spec& spec) {
+  std::optional<store::AccessKey> key;
+  if (!job.note.empty()) key = TRY(store_.key(job.note));
+  if (!key) {
+    key = fresh_key_();
+    key->job = job.name;
+    TRY(store_.add_key(*key));
+    TRY(store_.put_note(job.name, key->id));
+  }
+  TRY(admit(*key, spec));
+  TRY(make_folders(folder_, 0700));
+  TRY(write_file(file(job.name),
+                 "[default]\naws_access_key_id = " + key->id +
+                     "\naws_secret_access_key = " + key->secret + "\n",
+                 0600));
+  return aws::Credentials{key->id, key->secret, {}};
+}
+
+Result<void> JobKeys::reopen(const store::Job& job, const job::Spec& spec) {
+  if (job.note.empty()) return {};
+  const std::optional<store::AccessKey> key = TRY(store_.key(job.note));
+  return key ? admit(*key, spec) : Result<void>();
+}
+
+Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec) {
+  access::AccessKey known;
+  known.id = key.id;
+  known.secret = key.secret;
+  known.owner = key.job;
+  known.policy = TRY(policy_of(spec));
+  return ring_.add(std::move(known));
+}
+
+void JobKeys::remove_file(const std::string& job) const {
+  ::unlink(file(job).c_str());
+}
+
+}  // namespace muster::jobs

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "access/keyring.h"
+#include "aws/sign.h"
+#include "job/spec.h"
+#include "store/store.h"
+
+namespace muster::jobs {
+
+/// The keys of jobs: each has one of its own, which opens what the job may reach and dies with it.
+/// The store remembers it, the ring lets it in, a private file hands it to the job's stewards.
+/// Belongs to the store's thread.
+class JobKeys {
+ public:
+  using FreshKey = std::function<store::AccessKey()>;
+  /// `folder`: where the files stand; made if missing. `store` and `ring` outlive this.
+  JobKeys(store::Store& store, access::KeyRing& ring, std::string folder, FreshKey fresh_key)
+      : store_(store), ring_(ring), folder_(std::move(folder)), fresh_key_(std::move(fresh_key)) {}
+
+  /// The job's key: the one that it got before, since hosts that run have that, else a fresh one.
+  /// From now on it is let in, and file() holds it. Errors: `invalid_input` (a URL of the job's),
+  /// `system`.
+  Result<aws::Credentials> open(const store::Job& job, const job::Spec& spec);
+  /// Lets in the key that the job got before; nothing to do if it got none. Errors as open().
+  Result<void> reopen(const store::Job& job, const job::Spec& spec);
+  /// The job's key is unknown from now on.
+  void revoke(const std::string& job) { ring_.revoke_owned(job); }
+
+  /// In the form of ~/.aws/credentials, mode 0600.
+  std::string file(const std::string& job) const { return folder_ + "/" + job; }
+  void remove_file(const std::string& job) const;
+
+ private:
+  Result<void> admit(const store::AccessKey& key, const job::Spec& spec);
+
+  store::Store& store_;
+  access::KeyRing& ring_;
+  std::string folder_;
+  FreshKey fresh_key_;
+};
+
+}  // namespace muster::jobs

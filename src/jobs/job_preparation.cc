@@ -1,0 +1,79 @@
+#include "jobs/job_preparation.h"
+
+#include <thread>
+
+#include "jobs/sdk_drivers.h"
+#include "platform/crowded.h"
+
+namespace muster::jobs {
+namespace {
+
+void add_keys(Env& environment, const aws::Credentials& keys) {
+  environment["AWS_ACCESS_KEY_ID"] = keys.access_key;
+  environment["AWS_SECRET_ACCESS_KEY"] = keys.secret_key;
+  if (!keys.session_token.empty()) environment["AWS_SESSION_TOKEN"] = keys.session_token;
+}
+
+}  // namespace
+
+loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRequest request) {
+  std::string python = options_.config.python_of(request.image).value_or(options_.config.python);
+  Result<platform::Interpreter> interpreter = co_await options_.interpreter(std::move(python));
+  if (!interpreter) co_return interpreter.error().in("the image " + request.image);
+  JobPlaces places;
+  places.python = interpreter->program;
+  places.interpreter = interpreter->places;
+  places.hidden = options_.hidden;
+  const Env::const_iterator path = options_.env.find("PATH");
+  places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
+  const Result<void> given =
+      options_.s3 ? give_outside_s3(places) : give_own_s3(job, request.spec, places);
+  if (!given) co_return given.error();
+  places.environment["TRAINING_JOB_ARN"] = job.arn;
+  places.environment["AWS_REGION"] = places.s3.region;
+  places.environment["AWS_DEFAULT_REGION"] = places.s3.region;
+  Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
+  if (spec && !options_.config.native_drivers) co_await replace_drivers(*spec);
+  if (spec)
+    platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
+  co_return spec;
+}
+
+loop::Task<> JobPreparation::replace_drivers(job::Spec& spec) const {
+  const std::string url = drivers_url(spec);
+  if (url.empty()) co_return;
+  Result<s3wire::S3Url> source = s3wire::parse_s3_url(url + "/sourcecode.json");
+  Result<s3wire::S3Url> distributed = s3wire::parse_s3_url(url + "/distributed.json");
+  if (!source || !distributed) co_return;
+  const Result<std::string> source_text = co_await options_.read_object(*std::move(source));
+  if (!source_text) co_return;
+  const Result<std::string> distributed_text =
+      co_await options_.read_object(*std::move(distributed));
+  if (distributed_text) take_over(spec, *source_text, *distributed_text);
+}
+
+/// An outside S3 knows nothing of jobs: all of them have its one key.
+Result<void> JobPreparation::give_outside_s3(JobPlaces& places) const {
+  const aws::Credentials keys = TRY(credentials_of(*options_.s3));
+  places.s3 = {.endpoint = options_.s3->endpoint,
+               .region = options_.s3->region,
+               .credentials_file = options_.s3->credentials_file,
+               .ca_file = options_.ca_file};
+  places.environment["AWS_ENDPOINT_URL_S3"] = options_.s3->endpoint;
+  add_keys(places.environment, keys);
+  return {};
+}
+
+Result<void> JobPreparation::give_own_s3(const store::Job& job, const job::Spec& spec,
+                                         JobPlaces& places) {
+  const aws::Credentials keys = TRY(keys_.open(job, spec));
+  places.s3 = {.endpoint = options_.endpoint,
+               .region = options_.region,
+               .credentials_file = keys_.file(job.name),
+               .ca_file = options_.ca_file};
+  places.environment["AWS_ENDPOINT_URL"] = options_.endpoint;
+  add_keys(places.environment, keys);
+  return {};
+}
+
+}  // namespace muster::jobs

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/job_request.h"
+#include "jobs/job_config.h"
+#include "jobs/job_keys.h"
+#include "jobs/job_spec.h"
+#include "jobs/outside_s3.h"
+#include "loop/loop.h"
+#include "platform/interpreter.h"
+
+namespace muster::jobs {
+
+/// From a stored job to what the engine runs: the interpreter of its image, its way to S3, its key.
+class JobPreparation {
+ public:
+  struct Options {
+    JobConfig config;
+    std::string endpoint;  ///< Where stewards and hosts reach this server.
+    std::string ca_file;   ///< Whom hosts trust that call S3; empty: no TLS.
+    std::string region;
+    std::vector<std::string> hidden;  ///< What hosts must not see.
+    Env env;                          ///< PATH finds programs.
+    std::optional<OutsideS3> s3;      ///< None: the server's own, at `endpoint`.
+    /// Finds a Python by its name or path.
+    std::function<loop::Task<Result<platform::Interpreter>>(std::string python)> interpreter;
+    /// A small object of S3. Error: `not_found`, `system`.
+    std::function<loop::Task<Result<std::string>>(s3wire::S3Url url)> read_object;
+  };
+  /// `keys` outlives this.
+  JobPreparation(JobKeys& keys, Options options) : keys_(keys), options_(std::move(options)) {}
+
+  /// Errors: `invalid_input`, `not_found` (a Python), `system`.
+  loop::Task<Result<job::Spec>> prepare(store::Job job, api::JobRequest request);
+
+ private:
+  loop::Task<> replace_drivers(job::Spec& spec) const;
+  Result<void> give_own_s3(const store::Job& job, const job::Spec& spec, JobPlaces& places);
+  Result<void> give_outside_s3(JobPlaces& places) const;
+
+  JobKeys& keys_;
+  Options options_;
+};
+
+}  // namespace muster::jobs

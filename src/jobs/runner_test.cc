@@ -1,0 +1,368 @@
+#include "jobs/runner.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/fd.h"
+#include "base/remove_tree.h"
+#include "engine/fake.h"
+#include "jobs/until_stored.h"
+#include "loop/testing.h"
+
+namespace muster::jobs {
+namespace {
+
+using job::Outcome;
+using job::Phase;
+
+Json input_of(const std::string& name, int hosts) {
+  return {{"TrainingJobName", name},
+          {"AlgorithmSpecification", {{"TrainingImage", "host"}, {"TrainingInputMode", "File"}}},
+          {"OutputDataConfig", {{"S3OutputPath", "s3://b/out"}}},
+          {"ResourceConfig", {{"InstanceType", "ml.one"}, {"InstanceCount", hosts}}}};
+}
+
+/// A server's jobs on a fake engine, with room for two hosts. Its server can be started again.
+struct World {
+  World() : cluster(loop), engine(cluster) { serve(); }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() {
+    runner.reset();
+    static_cast<void>(remove_tree(folder));
+  }
+
+  /// As a server that starts: what the one before had in memory is gone.
+  void serve() {
+    runner.reset();
+    ring.emplace();
+    logs.emplace(store, api::Realm{}, journal_of);
+    metrics.emplace(loop, store, journal_of);
+    Runner::Options options;
+    options.data = folder;
+    options.now = [] { return wall_time(); };
+    options.fresh_key = [this] {
+      store::AccessKey key;
+      key.id = "JOBKEY" + std::to_string(++keys_made);
+      key.secret = "a-secret-of-the-test";
+      return key;
+    };
+    options.living_journal = [this](const std::string& job, const std::string& host) {
+      return folder + "/living/" + job + "/" + host;
+    };
+    JobPreparation::Options& preparation = options.preparation;
+    preparation.config = *job_config_from(Json::parse(R"({"capacity": {"ml.one": 2}})"));
+    preparation.endpoint = "http://127.0.0.1:1";
+    preparation.region = "eu-1";
+    preparation.interpreter =
+        [this](std::string python) -> loop::Task<Result<platform::Interpreter>> {
+      return find(*this, std::move(python));
+    };
+    runner.emplace(loop, engine, store, *logs, *metrics, *ring, log, std::move(options));
+  }
+  static loop::Task<Result<platform::Interpreter>> find(World& world, std::string python) {
+    if (world.no_python) co_return fail(Errc::not_found, python + ": not found");
+    co_return platform::Interpreter{"/usr/bin/python3", {}};
+  }
+
+  engine::FakeJob& job(const std::string& name, int hosts = 1) {
+    if (cluster.has(name)) return cluster.job(name);
+    job::Spec spec;
+    spec.name = name;
+    spec.instance_count = hosts;
+    return cluster.job(spec);
+  }
+  void submit(const std::string& name, int hosts = 1) {
+    const Json input = input_of(name, hosts);
+    REQUIRE(store.submit({name, "arn:" + name, to_text(input), {}, wall_time(), ""}));
+    runner->submitted(name, *api::job_request(input));
+  }
+  store::Job stored(const std::string& name) { return **store.job(name); }
+  std::string secondary(const std::string& name) {
+    return stored(name).state.transitions.back().status;
+  }
+  void stop(const std::string& name) {
+    REQUIRE(store.set_status(
+        name, {store::Status::stopping, "Stopping", "Stopping the training job", wall_time()}));
+    runner->stop(name);
+  }
+  bool has_ended(const std::string& name) {
+    return store::is_terminal(stored(name).state.status) && !cluster.has(name);
+  }
+  loop::Task<> until(std::function<bool()> holds) {
+    while (!holds()) co_await loop.turn();
+  }
+  loop::Task<> until_begun(std::string name) {
+    return until([this, name] { return cluster.has(name) && cluster.job(name).begun; });
+  }
+  loop::Task<> until_ended(std::string name) {
+    return until([this, name] { return has_ended(name); });
+  }
+  void run(loop::Task<> story) { loop::run_task(loop, std::move(story)); }
+
+  std::string folder = *make_private_folder("/tmp", "muster-runner-");
+  logs::Logs::JournalOf journal_of = [this](const std::string& job, const std::string& host) {
+    return runner->journal_of(job, host);
+  };
+  Fd nowhere{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+  Log log{nowhere.get(), "test", Log::Level::info};
+  loop::Loop loop;
+  engine::FakeCluster cluster;
+  engine::FakeEngine engine;
+  store::Store store = *store::Store::open(folder + "/store.db");
+  std::optional<access::KeyRing> ring;
+  std::optional<logs::Logs> logs;
+  std::optional<logs::Metrics> metrics;
+  std::optional<Runner> runner;
+  int keys_made = 0;
+  bool no_python = false;
+};
+
+void complete(engine::FakeJob& job) {
+  for (auto& [name, host] : job.hosts) {
+    host.phase(Phase::downloading).phase(Phase::training).verdict({});
+    host.outcome(Outcome::exited(0)).ends();
+  }
+}
+
+std::vector<std::string> secondaries(const store::Job& job) {
+  std::vector<std::string> names;
+  for (const store::Transition& each : job.state.transitions) names.push_back(each.status);
+  return names;
+}
+
+TEST_CASE("runner: a job goes from its submission to its end, and its key dies with it") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    complete(w.job("a", 2));
+    w.submit("a", 2);
+    co_await w.until([&w] { return w.ring->find("JOBKEY1") != nullptr; });
+    CHECK(w.ring->find("JOBKEY1")->policy.limited);
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  const store::Job job = world.stored("a");
+  CHECK(job.state.status == store::Status::completed);
+  CHECK(secondaries(job) == std::vector<std::string>{"Pending", "Starting", "Downloading",
+                                                     "Training", "Uploading", "Completed"});
+  CHECK(world.ring->find("JOBKEY1") == nullptr);
+  CHECK(::access((world.folder + "/keys/a").c_str(), F_OK) != 0);
+}
+
+TEST_CASE("runner: jobs wait for room, and start in their order") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.submit("a", 2);
+    w.submit("b", 1);
+    w.submit("c", 1);
+    co_await w.until_begun("a");
+    CHECK(!w.cluster.has("b"));
+    CHECK(w.secondary("b") == "Pending");
+    complete(w.job("a"));
+    co_await w.until_begun("b");
+    co_await w.until_begun("c");
+    complete(w.job("b"));
+    complete(w.job("c"));
+    co_await w.until_ended("b");
+    co_await w.until_ended("c");
+  };
+  world.run(story(world));
+  CHECK(world.stored("c").state.status == store::Status::completed);
+}
+
+TEST_CASE("runner: a job that is stopped while it waits runs nowhere") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.submit("a", 2);
+    w.submit("b", 2);
+    co_await w.until_begun("a");
+    w.stop("b");
+    CHECK(!store::is_terminal(w.stored("b").state.status));  // A call changes nothing itself.
+    co_await w.until([&w] { return store::is_terminal(w.stored("b").state.status); });
+    complete(w.job("a"));
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("b").state.status == store::Status::stopped);
+  CHECK(!world.cluster.has("b"));
+}
+
+TEST_CASE("runner: a stop reaches the hosts with the config's grace") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    engine::FakeHost& host = w.job("a").host("algo-1");
+    host.phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+    w.job("a").on_stop = [&host](const std::string&, std::chrono::milliseconds grace) {
+      CHECK(grace == std::chrono::seconds(120));
+      host.outcome(Outcome::signaled(15), true).ends(Outcome::exited(0));
+    };
+    w.stop("a");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::stopped);
+}
+
+TEST_CASE("runner: a failure's reason is the first cause, with its last words") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    engine::FakeHost& host = w.job("a").host("algo-1");
+    job::Verdict verdict;
+    verdict.host = "algo-1";
+    verdict.process = "rank 0";
+    verdict.outcome = Outcome::exited(3);
+    verdict.last_lines = "ValueError: no data\n";
+    host.phase(Phase::training).verdict(verdict).outcome(Outcome::exited(3)).ends();
+    w.submit("a");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  const store::Job job = world.stored("a");
+  CHECK(job.state.status == store::Status::failed);
+  CHECK(job.failure_reason.starts_with("AlgorithmError: "));
+  CHECK(job.failure_reason.find("ValueError: no data") != std::string::npos);
+}
+
+TEST_CASE("runner: what cannot be started is the job's end, and the next one's turn") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.no_python = true;
+    w.submit("a", 2);
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+    w.no_python = false;
+    w.cluster.full_disk = true;
+    w.submit("b", 2);
+    co_await w.until([&w] { return store::is_terminal(w.stored("b").state.status); });
+    w.cluster.full_disk = false;
+    complete(w.job("c", 2));
+    w.submit("c", 2);
+    co_await w.until_ended("c");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").failure_reason == "ClientError: the image host: python3: not found");
+  CHECK(world.stored("b").failure_reason.starts_with("InternalServerError: "));
+  CHECK(world.stored("c").state.status == store::Status::completed);
+}
+
+TEST_CASE("runner: a server that starts again goes on with what runs, and tells nothing twice") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    w.job("a").host("algo-1").phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");
+    w.submit("waits", 2);
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+  };
+  world.run(before(world));
+  world.serve();
+  REQUIRE(world.runner->start());
+  CHECK(world.ring->find("JOBKEY1") != nullptr);  // From the first call on.
+  const auto after = [](World& w) -> loop::Task<> {
+    w.job("a").host("algo-1").verdict({}).outcome(Outcome::exited(0)).ends();
+    co_await w.until_ended("a");
+    co_await w.until_begun("waits");
+    complete(w.job("waits"));
+    co_await w.until_ended("waits");
+  };
+  world.run(after(world));
+  CHECK(secondaries(world.stored("a")) == std::vector<std::string>{"Pending", "Starting",
+                                                                   "Downloading", "Training",
+                                                                   "Uploading", "Completed"});
+  CHECK(world.keys_made == 2);  // The job that ran kept its key.
+}
+
+TEST_CASE("runner: a job that was stopped before it began ends at the next start") {
+  World world;
+  const Json input = input_of("a", 1);
+  REQUIRE(world.store.submit({"a", "arn:a", to_text(input), {}, wall_time(), ""}));
+  REQUIRE(world.store.set_status(
+      "a", {store::Status::stopping, "Stopping", "Stopping the training job", wall_time()}));
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto story = [](World& w) -> loop::Task<> {
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::stopped);
+  CHECK(!world.cluster.has("a"));
+}
+
+TEST_CASE("runner: a request that cannot be read any more fails its job alone") {
+  World world;
+  REQUIRE(world.store.submit({"a", "arn:a", "{}", {}, wall_time(), ""}));
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto story = [](World& w) -> loop::Task<> {
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").failure_reason.starts_with("ClientError: "));
+}
+
+TEST_CASE("runner: a name that comes again while its job is cleared away waits for that") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    engine::FakeJob& first = w.job("a");
+    first.host("algo-1").phase(Phase::training);
+    w.submit("a");
+    co_await w.until_begun("a");
+    w.job("a").host("algo-1").verdict({}).outcome(Outcome::exited(0)).ends();
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+    REQUIRE(w.store.remove("a"));
+    w.runner->deleted("a");
+    w.submit("a");  // The engine may have the first one still.
+    co_await w.until([&w] { return w.keys_made == 2; });
+    co_await w.until_begun("a");
+    complete(w.job("a"));
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::completed);
+}
+
+TEST_CASE("runner: what a server left behind after a job's end is released at the next start") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    complete(w.job("a"));
+    w.job("a").release_error = fail(Errc::system, "busy");
+    w.submit("a");
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+    co_await w.until([&w] { return ::access((w.folder + "/keys/a").c_str(), F_OK) != 0; });
+  };
+  world.run(before(world));
+  REQUIRE(world.cluster.has("a"));
+  world.cluster.job("a").release_error.reset();
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto after = [](World& w) -> loop::Task<> {
+    co_await w.until([&w] { return !w.cluster.has("a"); });
+  };
+  world.run(after(world));
+}
+
+TEST_CASE("until stored: work is done again until it succeeds, at once where the reserve helps") {
+  World world;
+  const Reserve reserve(world.folder + "/reserve");
+  reserve.take();
+  int tries = 0;
+  std::function<Result<void>()> work = [&tries]() -> Result<void> {
+    if (++tries < 2) return fail(Errc::system, "No space left on device");
+    return {};
+  };
+  const TimePoint begun = Clock::now();
+  loop::run_task(world.loop, until_stored(world.loop, reserve, world.log, "a", work));
+  CHECK(tries == 2);
+  CHECK(Clock::now() - begun < std::chrono::seconds(1));
+  CHECK(!reserve.give());
+  tries = 0;
+  loop::run_task(world.loop, until_stored(world.loop, reserve, world.log, "a", work));
+  CHECK(tries == 2);
+}
+
+}  // namespace
+}  // namespace muster::jobs

@@ -1,0 +1,129 @@
+#include "jobs/watch.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "jobs/until_stored.h"
+
+namespace muster::jobs {
+namespace {
+
+constexpr std::size_t reason_bytes_max = 1024;  // Of FailureReason. Source: the API's model.
+constexpr Duration scrape_pause = std::chrono::seconds(1);
+
+/// The order in which a job gets through them; 0 for those that stand outside of it.
+int place_of(std::string_view secondary) {
+  constexpr std::string_view order[] = {"Pending", "Starting", "Downloading", "Training",
+                                        "Uploading"};
+  const auto* const found = std::find(std::begin(order), std::end(order), secondary);
+  return found == std::end(order) ? 0 : static_cast<int>(found - std::begin(order)) + 1;
+}
+
+}  // namespace
+
+store::JobFinish finish_of(const platform::JobReport& report) {
+  using End = platform::JobEnd::Status;
+  const platform::JobEnd& end = report.end;
+  store::JobFinish finish;
+  finish.change.status = end.status == End::completed ? store::Status::completed
+                         : end.status == End::failed  ? store::Status::failed
+                                                      : store::Status::stopped;
+  finish.change.secondary = end.last.status;
+  finish.change.message = end.last.message;
+  finish.change.time = end.last.time;
+  const Json uploaded = Json::parse(report.uploaded, nullptr, false);
+  if (uploaded.is_object() && uploaded.contains("model"))
+    finish.model_artifacts = uploaded["model"].value("url", "");
+  if (end.status != End::failed) return finish;
+  const job::Outcome::Kind kind = end.verdict.outcome.kind;
+  const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
+  const bool theirs = own && report.trouble.empty();
+  std::string reason = (theirs ? "AlgorithmError: " : "ClientError: ") + end.reason;
+  if (theirs && !end.verdict.last_lines.empty()) reason += "\n" + end.verdict.last_lines;
+  finish.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
+  return finish;
+}
+
+struct Watch::Scraping {
+  bool is_due = false;  ///< There are new lines.
+  TimePoint next{};
+};
+
+Watch::Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end)
+    : context_(context),
+      job_(std::move(job)),
+      told_(place_of(secondary)),
+      at_end_(std::move(at_end)),
+      scraping_(std::make_shared<Scraping>()) {}
+
+void Watch::status(const platform::StatusLine& line) {
+  const int place = place_of(line.status);
+  if (place != 0 && place <= told_) return;  // An earlier server told it.
+  told_ = std::max(told_, place);
+  store::StatusChange change;
+  change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;
+  change.secondary = line.status;
+  change.message = line.message;
+  change.time = line.time;
+  changes_.push_back(std::move(change));
+  const Result<void> told = tell();
+  if (!told) context_.log.error(job_ + ": " + told.error().text);
+}
+
+void Watch::lines(const std::string&, UnixMillis, const job::Lines&) {
+  scraping_->is_due = true;
+}
+
+void Watch::ended(const platform::JobReport& report) {
+  end_ = finish_of(report);
+}
+
+loop::Task<> Watch::flush() {
+  if (end_) {
+    co_await store_end();
+    co_return;
+  }
+  const Result<void> told = tell();  // Complained of before.
+  static_cast<void>(told);
+  if (!scraping_->is_due || Clock::now() < scraping_->next) co_return;
+  scraping_->is_due = false;
+  scraping_->next = TimePoint::max();  // Until this one is done.
+  context_.tasks.start(scrape_beside(context_, job_, scraping_));
+}
+
+/// Stores what has not been stored yet, in its order.
+Result<void> Watch::tell() {
+  for (; !changes_.empty(); changes_.pop_front())
+    TRY(context_.store.set_status(job_, changes_.front()));
+  return {};
+}
+
+loop::Task<> Watch::store_end() {
+  co_await until_stored(context_.loop, context_.reserve, context_.log, job_, at_end_.keep_journals);
+  co_await scrape_all(context_, job_);
+  if (const std::uint64_t left_out = context_.metrics.left_out(job_); left_out > 0)
+    context_.log.warning(job_ + ": " + std::to_string(left_out) +
+                         " lines of its log gave no metrics: its expressions make too much work "
+                         "of them");
+  std::function<Result<void>()> tell_all = [this] { return tell(); };
+  co_await until_stored(context_.loop, context_.reserve, context_.log, job_, std::move(tell_all));
+  store::JobFinish end = *std::exchange(end_, std::nullopt);
+  co_await at_end_.finish(std::move(end));
+}
+
+loop::Task<> Watch::scrape_all(WatchContext context, std::string job) {
+  Result<bool> is_more = true;
+  while (is_more && *is_more) is_more = co_await context.metrics.scrape(job);
+  if (!is_more) context.log.error(job + ": metrics: " + is_more.error().text);
+}
+
+/// While the job is followed on; its Watch may be gone before.
+loop::Task<> Watch::scrape_beside(WatchContext context, std::string job,
+                                  std::shared_ptr<Scraping> scraping) {
+  co_await scrape_all(context, std::move(job));
+  scraping->next = Clock::now() + scrape_pause;
+}
+
+}  // namespace muster::jobs

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "jobs/reserve.h"
+#include "logs/metrics.h"
+#include "loop/tasks.h"
+#include "platform/job_run.h"
+#include "store/store.h"
+
+namespace muster::jobs {
+
+/// How a job's end stands in the store. Pure.
+store::JobFinish finish_of(const platform::JobReport& report);
+
+/// What a Watch works with; all of it outlives every Watch.
+struct WatchContext {
+  loop::Loop& loop;
+  loop::Tasks& tasks;  ///< Of whoever owns the metrics: a log is tried beside its job.
+  store::Store& store;
+  logs::Metrics& metrics;
+  const Reserve& reserve;
+  const Log& log;
+};
+
+/// Tells the store what one job does, in order and each thing once: its statuses as they come, its
+/// metrics as its log grows, and its end, before the engine removes what a server that starts again
+/// would read.
+class Watch final : public platform::Sink {
+ public:
+  struct AtEnd {
+    std::function<Result<void>()> keep_journals;
+    std::function<loop::Task<>(store::JobFinish end)> finish;
+  };
+  /// `secondary`: the job's secondary status in the store. What an earlier server told up to there
+  /// is not told again.
+  Watch(WatchContext context, std::string job, std::string_view secondary, AtEnd at_end);
+
+  void status(const platform::StatusLine& line) override;
+  void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
+  void log(const std::string&, UnixMillis, const job::LogLine&) override {}
+  void ended(const platform::JobReport& report) override;
+  /// After ended(): until the end is stored.
+  loop::Task<> flush() override;
+
+ private:
+  struct Scraping;
+  Result<void> tell();
+  loop::Task<> store_end();
+  static loop::Task<> scrape_all(WatchContext context, std::string job);
+  static loop::Task<> scrape_beside(WatchContext context, std::string job,
+                                    std::shared_ptr<Scraping> scraping);
+
+  WatchContext context_;
+  std::string job_;
+  int told_;  ///< How far the store knows, or is about to.
+  AtEnd at_end_;
+  std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
+  std::optional<store::JobFinish> end_;      ///< Likewise.
+  std::shared_ptr<Scraping> scraping_;
+};
+
+}  // namespace muster::jobs
