@@ -73,8 +73,6 @@ struct HostResult {
 
 /// The hosts of one job, each with its steward. Destroying a Run ends nothing, unless the engine
 /// was told that jobs end with it; what waits on it then gets no more.
-///
-/// Only next_event(), ask(), replace(), upload(), results() and release() take time.
 class Run {
  public:
   virtual ~Run() = default;

@@ -11,14 +11,12 @@
 namespace muster::local {
 namespace {
 
-constexpr const char* mount_folder = "/sys/fs/cgroup";
-
 /// The group in every hierarchy: with version 2 the mount itself, with version 1 folders in it.
-std::vector<std::string> groups(const std::string& path) {
+std::vector<std::string> groups(const std::string& mounted, const std::string& path) {
   std::error_code code;
   std::vector<std::string> found;
-  if (std::filesystem::exists(mount_folder + path, code)) found.push_back(mount_folder + path);
-  for (const auto& root : std::filesystem::directory_iterator(mount_folder, code))
+  if (std::filesystem::exists(mounted + path, code)) found.push_back(mounted + path);
+  for (const auto& root : std::filesystem::directory_iterator(mounted, code))
     if (root.is_directory(code) && std::filesystem::exists(root.path().string() + path, code))
       found.push_back(root.path().string() + path);
   return found;
@@ -41,8 +39,10 @@ std::optional<std::int64_t> number(const std::vector<std::string>& folders, cons
 
 }  // namespace
 
-Result<engine::Usage> usage_of(const std::string& job, const std::string& host) {
-  const std::vector<std::string> folders = groups(job::jobs_cgroup + ("/" + job + "/" + host));
+Result<engine::Usage> usage_of(const std::string& job, const std::string& host,
+                               const std::string& mounted) {
+  const std::vector<std::string> folders =
+      groups(mounted, job::jobs_cgroup + ("/" + job + "/" + host));
   if (folders.empty()) return fail(Errc::closed, host + " has no control group");
   std::optional<std::int64_t> memory = number(folders, "memory.current");
   if (!memory) memory = number(folders, "memory.usage_in_bytes");
