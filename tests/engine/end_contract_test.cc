@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "fake_subject.h"
-#include "local_subject.h"
+#include "engines.h"
 
 namespace muster::contract {
 namespace {
@@ -14,7 +13,7 @@ using job::Outcome;
 using Manner = Subject::Manner;
 
 TEST_CASE_TEMPLATE("contract: every end comes once, then the stream is closed for good", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 3);
@@ -34,8 +33,8 @@ TEST_CASE_TEMPLATE("contract: every end comes once, then the stream is closed fo
   });
 }
 
-TEST_CASE_TEMPLATE("contract: who waits for an event gets it when it happens", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: who waits for an event gets it when it happens", Engine,
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -47,8 +46,7 @@ TEST_CASE_TEMPLATE("contract: who waits for an event gets it when it happens", E
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a steward that fails is told as it ended", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a steward that fails is told as it ended", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -63,7 +61,7 @@ TEST_CASE_TEMPLATE("contract: a steward that fails is told as it ended", Engine,
 }
 
 TEST_CASE_TEMPLATE("contract: a stop ends the host that it is for, the others go on", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -81,7 +79,7 @@ TEST_CASE_TEMPLATE("contract: a stop ends the host that it is for, the others go
 }
 
 TEST_CASE_TEMPLATE("contract: a second stop is one too many, and does nothing", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -98,7 +96,7 @@ TEST_CASE_TEMPLATE("contract: a second stop is one too many, and does nothing", 
 }
 
 TEST_CASE_TEMPLATE("contract: a stop before the host has done anything ends it", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -111,7 +109,7 @@ TEST_CASE_TEMPLATE("contract: a stop before the host has done anything ends it",
 }
 
 TEST_CASE_TEMPLATE("contract: a host that takes no stop is killed, and tells so", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.manner(Manner::stubborn);
   subject.run([&]() -> loop::Task<> {
@@ -125,8 +123,7 @@ TEST_CASE_TEMPLATE("contract: a host that takes no stop is killed, and tells so"
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a steward that answers nobody is destroyed", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a steward that answers nobody is destroyed", Engine, ALL_ENGINES) {
   Engine subject;
   subject.manner(Manner::deaf);
   subject.run([&]() -> loop::Task<> {
@@ -145,7 +142,7 @@ TEST_CASE_TEMPLATE("contract: a steward that answers nobody is destroyed", Engin
 }
 
 TEST_CASE_TEMPLATE("contract: hosts that an earlier engine started are stopped and destroyed too",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 2);
@@ -167,7 +164,7 @@ TEST_CASE_TEMPLATE("contract: hosts that an earlier engine started are stopped a
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a run that goes ends no host", Engine, LocalSubject, FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a run that goes ends no host", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 1);
@@ -182,8 +179,7 @@ TEST_CASE_TEMPLATE("contract: a run that goes ends no host", Engine, LocalSubjec
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a host that runs is not replaced", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a host that runs is not replaced", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -196,7 +192,7 @@ TEST_CASE_TEMPLATE("contract: a host that runs is not replaced", Engine, LocalSu
 }
 
 TEST_CASE_TEMPLATE("contract: a host that is over is started anew, or the engine says it cannot",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);

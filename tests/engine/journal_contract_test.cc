@@ -6,8 +6,7 @@
 #include <cstdio>
 
 #include "base/fd.h"
-#include "fake_subject.h"
-#include "local_subject.h"
+#include "engines.h"
 
 namespace muster::contract {
 namespace {
@@ -15,7 +14,7 @@ namespace {
 using engine::Event;
 
 TEST_CASE_TEMPLATE("contract: a journal that has not begun has no records, which is no error",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -25,7 +24,7 @@ TEST_CASE_TEMPLATE("contract: a journal that has not begun has no records, which
 }
 
 TEST_CASE_TEMPLATE("contract: records come as the journal grows, each when it was told of", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -44,8 +43,8 @@ TEST_CASE_TEMPLATE("contract: records come as the journal grows, each when it wa
   });
 }
 
-TEST_CASE_TEMPLATE("contract: who waits for a journal to grow is woken by it", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: who waits for a journal to grow is woken by it", Engine,
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -59,7 +58,7 @@ TEST_CASE_TEMPLATE("contract: who waits for a journal to grow is woken by it", E
 }
 
 TEST_CASE_TEMPLATE("contract: a journal is read from any number, behind, ahead and again", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -80,7 +79,7 @@ TEST_CASE_TEMPLATE("contract: a journal is read from any number, behind, ahead a
 }
 
 TEST_CASE_TEMPLATE("contract: a long journal comes in stretches, none of it lost", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -96,7 +95,7 @@ TEST_CASE_TEMPLATE("contract: a long journal comes in stretches, none of it lost
 }
 
 TEST_CASE_TEMPLATE("contract: every host has a journal of its own; a stranger has none", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -111,7 +110,7 @@ TEST_CASE_TEMPLATE("contract: every host has a journal of its own; a stranger ha
 }
 
 TEST_CASE_TEMPLATE("contract: when a host's end is told, all that it wrote can be read", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -124,7 +123,7 @@ TEST_CASE_TEMPLATE("contract: when a host's end is told, all that it wrote can b
 }
 
 TEST_CASE_TEMPLATE("contract: half a record at a journal's end is passed over", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -137,8 +136,7 @@ TEST_CASE_TEMPLATE("contract: half a record at a journal's end is passed over", 
   });
 }
 
-TEST_CASE_TEMPLATE("contract: damage is an error behind what can be read", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: damage is an error behind what can be read", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -155,7 +153,7 @@ TEST_CASE_TEMPLATE("contract: damage is an error behind what can be read", Engin
 }
 
 TEST_CASE_TEMPLATE("contract: who waits for a journal hears when the run is gone", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 1);
@@ -173,8 +171,7 @@ TEST_CASE_TEMPLATE("contract: who waits for a journal hears when the run is gone
   });
 }
 
-TEST_CASE_TEMPLATE("contract: results are handed over, for good", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: results are handed over, for good", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -196,7 +193,7 @@ TEST_CASE_TEMPLATE("contract: results are handed over, for good", Engine, LocalS
 }
 
 TEST_CASE_TEMPLATE("contract: hosts that left nothing have results all the same", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -210,7 +207,7 @@ TEST_CASE_TEMPLATE("contract: hosts that left nothing have results all the same"
 }
 
 TEST_CASE_TEMPLATE("contract: results are stored once, whoever asks for it again", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 1);
@@ -230,7 +227,7 @@ TEST_CASE_TEMPLATE("contract: results are stored once, whoever asks for it again
 }
 
 TEST_CASE_TEMPLATE("contract: what cannot be stored is told, and not taken for stored", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -246,7 +243,7 @@ TEST_CASE_TEMPLATE("contract: what cannot be stored is told, and not taken for s
 }
 
 TEST_CASE_TEMPLATE("contract: a question has an answer of its kind, or an error that says why not",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "fake_subject.h"
-#include "local_subject.h"
+#include "engines.h"
 
 namespace muster::contract {
 namespace {
@@ -12,7 +11,7 @@ using engine::Event;
 using Names = std::vector<std::string>;
 
 TEST_CASE_TEMPLATE("contract: hosts come in the job's order, each is started once, with an address",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 3);
@@ -31,8 +30,7 @@ TEST_CASE_TEMPLATE("contract: hosts come in the job's order, each is started onc
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a name in use is refused, another is not", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a name in use is refused, another is not", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     CHECK(subject.engine().list().empty());
@@ -49,8 +47,7 @@ TEST_CASE_TEMPLATE("contract: a name in use is refused, another is not", Engine,
   });
 }
 
-TEST_CASE_TEMPLATE("contract: what is no job is refused, and leaves nothing", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: what is no job is refused, and leaves nothing", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     job::Spec name = demo(1);
@@ -66,7 +63,7 @@ TEST_CASE_TEMPLATE("contract: what is no job is refused, and leaves nothing", En
 }
 
 TEST_CASE_TEMPLATE("contract: a full disk stops a start, which leaves nothing", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     subject.full_disk(true);
@@ -80,8 +77,7 @@ TEST_CASE_TEMPLATE("contract: a full disk stops a start, which leaves nothing", 
   });
 }
 
-TEST_CASE_TEMPLATE("contract: what is not there cannot be attached", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: what is not there cannot be attached", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunResult none = co_await subject.engine().attach("demo");
@@ -91,7 +87,7 @@ TEST_CASE_TEMPLATE("contract: what is not there cannot be attached", Engine, Loc
 }
 
 TEST_CASE_TEMPLATE("contract: hosts outlive their engine, and are found again where they were",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 2);
@@ -118,7 +114,7 @@ TEST_CASE_TEMPLATE("contract: hosts outlive their engine, and are found again wh
 }
 
 TEST_CASE_TEMPLATE("contract: hosts that ended while no engine was there are told, once", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 2);
@@ -139,8 +135,7 @@ TEST_CASE_TEMPLATE("contract: hosts that ended while no engine was there are tol
   });
 }
 
-TEST_CASE_TEMPLATE("contract: two who follow a job both hear all of it", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: two who follow a job both hear all of it", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
@@ -154,7 +149,7 @@ TEST_CASE_TEMPLATE("contract: two who follow a job both hear all of it", Engine,
 }
 
 TEST_CASE_TEMPLATE("contract: a start that was cut short is seen, taken away, and done again",
-                   Engine, LocalSubject, FakeSubject) {
+                   Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     subject.cut_short(demo(2));
@@ -174,8 +169,7 @@ TEST_CASE_TEMPLATE("contract: a start that was cut short is seen, taken away, an
   });
 }
 
-TEST_CASE_TEMPLATE("contract: release takes all away, and may come twice", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: release takes all away, and may come twice", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 2);
@@ -194,8 +188,7 @@ TEST_CASE_TEMPLATE("contract: release takes all away, and may come twice", Engin
   });
 }
 
-TEST_CASE_TEMPLATE("contract: while a host lives nothing is released", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: while a host lives nothing is released", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -214,7 +207,7 @@ TEST_CASE_TEMPLATE("contract: while a host lives nothing is released", Engine, L
 }
 
 TEST_CASE_TEMPLATE("contract: what is kept can be found, and be released later", Engine,
-                   LocalSubject, FakeSubject) {
+                   ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 1);
@@ -239,8 +232,7 @@ TEST_CASE_TEMPLATE("contract: what is kept can be found, and be released later",
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a job that failed is released like any other", Engine, LocalSubject,
-                   FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a job that failed is released like any other", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
@@ -254,7 +246,7 @@ TEST_CASE_TEMPLATE("contract: a job that failed is released like any other", Eng
   });
 }
 
-TEST_CASE_TEMPLATE("contract: a job that failed can be kept", Engine, LocalSubject, FakeSubject) {
+TEST_CASE_TEMPLATE("contract: a job that failed can be kept", Engine, ALL_ENGINES) {
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
