@@ -1,13 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
+#include "calls/call_course.h"
 #include "calls/output.h"
-#include "coordinate/first_cause.h"
 #include "job/message.h"
 #include "launch/call.h"
 #include "ranks/host_run.h"
@@ -17,9 +17,9 @@ namespace muster::calls {
 
 struct HostContext;
 
-/// The leader's side of collective calls, one at a time: waits until every host of the call has
-/// called, runs the launcher here and its daemons where it wants them, finds how the call ended and
-/// ends what is left of it. What it waits for is said every 10 s.
+/// The leader's side of collective calls: carries out what CallCourse (call_course.h) decides. Runs
+/// the launcher and this host's share, posts to the members, and runs the launcher's daemons where
+/// it wants them.
 class CallLead {
  public:
   using Post =
@@ -27,16 +27,16 @@ class CallLead {
   /// `post` sends to a member; both outlive this.
   CallLead(HostContext& context, Post post);
 
-  /// This host calls. `whole_job`: nothing follows the call, so its ranks are left to the job's own
-  /// end. Error: `closed`, one runs already.
+  /// This host calls; parameters and error as CallCourse::call().
   Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job);
   /// A member calls.
   void member_calls(const std::string& host, launch::HostCall call);
-  /// A host's own program has ended, or what called for it: a call that waits for it fails.
-  void gone(const std::string& host, const std::string& how);
-  /// A rank or a daemon of the call has ended.
+  /// A host's own program has ended well.
+  void gone(const std::string& host);
+  void lost(const std::string& host);
+  /// As CallCourse::ended().
   void ended(job::Verdict verdict);
-  /// What decides of a host's share has ended.
+  /// What decides of a member's share has ended.
   void host_done(const std::string& host);
   void member_drained(const std::string& host);
   void member_output(const Frame& frame);
@@ -48,45 +48,36 @@ class CallLead {
   /// The job ends: no call starts or ends any more.
   void close();
   /// How the last call ended, if it failed.
-  const std::optional<job::Verdict>& last_failure() const { return last_failure_; }
+  const std::optional<job::Verdict>& last_failure() const { return course_.last_failure(); }
 
  private:
   struct Daemon;
-  enum class Phase { idle, gathering, running, ending };
+  using Action = CallCourse::Action;
+  using Number = CallCourse::Number;
 
-  void came(const std::string& host, launch::HostCall call);
-  void begin_if_complete();
-  void begin();
-  loop::Task<> launch();
-  loop::Task<Result<void>> reach_by_ssh();
-  Result<void> start_launcher();
-  void fail_call(const std::string& host, const std::string& why);
-  void answer(const launch::CallResult& result);
-  std::optional<job::Verdict> verdict_now(TimePoint now) const;
-  loop::Task<> watch();
-  loop::Task<> finish(job::Verdict verdict);
-  loop::Task<> say_who_is_missing();
-  std::string missing() const;
-  void post_members(job::Message type, std::string_view payload);
+  /// Carries out what the course wants done, after each event.
+  void turn();
+  void carry_out(const Action& action);
+  void begin(const Action& action);
+  loop::Task<> launch(Number number);
+  Result<void> start_launcher(Number number);
+  loop::Task<> drain(Duration grace);
+  void answer(const Action& action);
+  loop::Task<> keep_time();
+  Result<void> start_daemon(const std::shared_ptr<Daemon>& daemon, Command command);
+  void post_members(const Args& hosts, job::Message type, std::string_view payload);
+  const std::string& self() const;
 
   HostContext& context_;
   Post post_;
-  Phase phase_ = Phase::idle;
-  bool closed_ = false;
-  bool stopping_ = false;
-  std::map<std::string, launch::HostCall> came_;  ///< Hosts that have called.
-  std::map<std::string, std::string> gone_;       ///< Hosts that never will, and why.
-  std::optional<launch::Call> own_;
-  launch::CallEnd on_end_;
-  bool whole_job_ = false;
-  bool launcher_running_ = false;  ///< Or about to.
-  coordinate::FirstCause cause_;
+  CallCourse course_;
+  launch::CallEnd on_end_;                          ///< Of this host's own call.
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
   int daemons_made_ = 0;
-  std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
-  std::set<std::string> draining_;
-  std::optional<job::Verdict> last_failure_;
-  loop::Event changed_;
+  bool in_turn_ = false;
+  bool keeps_time_ = false;
+  bool closed_ = false;
+  loop::Event moved_;
 };
 
 }  // namespace muster::calls

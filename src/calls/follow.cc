@@ -142,15 +142,20 @@ void Follow::begin_call() {
   if (!own_call_) return;
   ShareEnds ends;
   ends.lines = user_sink();
-  ends.ended = [this](const job::Verdict& verdict) {
+  const int share = ++share_;
+  ends.ended = [this, share](const job::Verdict& verdict) {
+    if (share != share_) return;
     member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
   };
-  ends.done = [this] { member_->post(type_of(Message::call_done), "{}"); };
+  ends.done = [this, share] {
+    if (share == share_) member_->post(type_of(Message::call_done), "{}");
+  };
   begin_share(context_, *own_call_, std::move(ends));
 }
 
 loop::Task<> Follow::drain_call(Duration grace) {
   co_await context_.host_run.finish_call(grace);
+  ++share_;
   member_->post(type_of(Message::call_drained), "{}");
 }
 

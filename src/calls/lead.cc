@@ -59,6 +59,7 @@ loop::Task<Result<void>> Lead::gather() {
   leader_->on_lost([this](const std::string& lost, const std::string& how) {
     draining_.erase(lost);
     working_.erase(lost);
+    calls_.lost(lost);
     job::Verdict verdict;
     verdict.outcome = job::Outcome::lost(how);
     verdict.host = lost;
@@ -95,7 +96,7 @@ void Lead::host_ended(job::Verdict verdict) {
 
 void Lead::one_host_ended(const std::string& name, job::Verdict verdict) {
   working_.erase(name);
-  if (verdict.success()) calls_.gone(name, "ended");
+  if (verdict.success()) calls_.gone(name);
   // A program that fails because its call did is not the first cause; what the call found is.
   const bool of_call = !verdict.success() && calls_.last_failure();
   add_failure(of_call ? *calls_.last_failure() : std::move(verdict));

@@ -1,0 +1,235 @@
+#include "calls/call_course.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace muster::calls {
+namespace {
+
+job::Verdict failed_on(const std::string& host, const std::string& why) {
+  job::Verdict verdict;
+  verdict.host = host;
+  verdict.process = "host";
+  verdict.outcome = job::Outcome::failed(why);
+  return verdict;
+}
+
+}  // namespace
+
+// --- gathering ---
+
+Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) {
+  if (own_)
+    return fail(Errc::closed, own_->name + " runs already on this host; one call at a time, and " +
+                                  "none inside a rank");
+  launch::HostCall own{call.name, call.digest, call.data};
+  own_ = std::move(call);
+  whole_job_ = whole_job;
+  came(options_.host, std::move(own), now);
+  return {};
+}
+
+void CallCourse::member_calls(const std::string& host, launch::HostCall call, TimePoint now) {
+  came(host, std::move(call), now);
+}
+
+void CallCourse::came(const std::string& host, launch::HostCall call, TimePoint now) {
+  if (closed_) return;
+  if (phase_ == Phase::running || phase_ == Phase::ending) {
+    if (!takes_part(host)) refuse_outsider(host, call.name);
+    return;  // A host of the call that runs cannot have called again: it has no answer yet.
+  }
+  came_[host] = std::move(call);
+  if (phase_ == Phase::idle) next_say_ = now + options_.say_missing_every;
+  phase_ = Phase::gathering;
+  begin_if_complete();
+}
+
+bool CallCourse::takes_part(const std::string& host) const {
+  return own_ && std::find(own_->hosts.begin(), own_->hosts.end(), host) != own_->hosts.end();
+}
+
+void CallCourse::begin_if_complete() {
+  if (phase_ != Phase::gathering) return;
+  if (!own_) {
+    // Which hosts must call stands in this host's own call.
+    if (gone_.contains(options_.host))
+      fail_call(options_.host, "ended without calling " + came_.begin()->second.name);
+    return;
+  }
+  const launch::HostCall& first = came_.at(options_.host);
+  for (const auto& [host, call] : came_) {
+    if (!takes_part(host))
+      return fail_call(host, "calls " + call.name + ", but takes no part in the distribution");
+    if (call.digest != first.digest)
+      return fail_call(host, "calls " + call.name + ", but " + options_.host + " calls " +
+                                 first.name + "; every host must make the same call");
+  }
+  for (const std::string& host : own_->hosts)
+    if (gone_.contains(host) && !came_.contains(host))
+      return fail_call(host, "ended without calling " + own_->name);
+  if (missing().empty()) begin();
+}
+
+void CallCourse::gone(const std::string& host) {
+  if (closed_) return;
+  gone_.insert(host);
+  begin_if_complete();
+}
+
+Args CallCourse::missing() const {
+  Args names;
+  if (phase_ == Phase::ending) names.assign(draining_.begin(), draining_.end());
+  if (phase_ != Phase::gathering) return names;
+  if (!own_) return {options_.host};
+  for (const std::string& host : own_->hosts)
+    if (!came_.contains(host)) names.push_back(host);
+  return names;
+}
+
+// --- running ---
+
+void CallCourse::begin() {
+  if (own_->kind == launch::Call::Kind::exchange) {
+    launch::CallResult result;
+    for (const auto& [host, call] : came_) result.data[host] = call.data;
+    return answer(result);
+  }
+  phase_ = Phase::running;
+  ++number_;
+  cause_ = coordinate::FirstCause();
+  launcher_running_ = own_->kind == launch::Call::Kind::mpi;
+  deciding_.clear();
+  if (own_->kind == launch::Call::Kind::direct)
+    deciding_.insert(own_->hosts.begin(), own_->hosts.end());
+  actions_.push_back({.kind = Action::Kind::begin, .number = number_, .hosts = own_->hosts});
+  if (launcher_running_) actions_.push_back({.kind = Action::Kind::launch, .number = number_});
+}
+
+std::optional<std::string> CallCourse::refusal(const std::string& host) const {
+  if (closed_ || phase_ != Phase::running || !own_->launcher) return "no launch is under way";
+  if (!takes_part(host)) return host + " is not a host of this job";
+  return std::nullopt;
+}
+
+void CallCourse::ended(job::Verdict verdict, TimePoint now) {
+  // Whoever has not called tells of an earlier call.
+  if (closed_ || !came_.contains(verdict.host)) return;
+  if (phase_ == Phase::gathering && !verdict.success())
+    return fail_call(verdict.host, job::describe(verdict.outcome));
+  if (phase_ != Phase::running) return;
+  cause_.add(std::move(verdict), now);
+  look(now);
+}
+
+void CallCourse::done(const std::string& host, TimePoint now) {
+  deciding_.erase(host);
+  look(now);
+}
+
+void CallCourse::ended_here(Number number, job::Verdict verdict, TimePoint now) {
+  if (runs(number)) ended(std::move(verdict), now);
+}
+
+void CallCourse::done_here(Number number, TimePoint now) {
+  if (runs(number)) done(options_.host, now);
+}
+
+void CallCourse::launcher_ended(Number number, job::Verdict verdict, TimePoint now) {
+  if (!runs(number)) return;
+  launcher_running_ = false;
+  ended(std::move(verdict), now);
+}
+
+void CallCourse::stop(TimePoint now) {
+  stopping_ = true;
+  look(now);
+}
+
+std::optional<job::Verdict> CallCourse::verdict(TimePoint now) const {
+  const bool all_ended = !launcher_running_ && deciding_.empty();
+  if (all_ended && !cause_.failing()) return job::Verdict{};
+  if (!stopping_) return cause_.decide(now);
+  if (!all_ended) return std::nullopt;
+  return cause_.decide(TimePoint::max());
+}
+
+void CallCourse::look(TimePoint now) {
+  if (closed_ || phase_ != Phase::running) return;
+  if (const std::optional<job::Verdict> found = verdict(now)) end(*found, now);
+}
+
+// --- ending ---
+
+void CallCourse::end(const job::Verdict& verdict, TimePoint now) {
+  if (whole_job_) return answer({verdict, {}});
+  phase_ = Phase::ending;
+  verdict_ = verdict;
+  draining_.insert(own_->hosts.begin(), own_->hosts.end());
+  next_say_ = now + options_.say_missing_every;
+  const Duration grace = verdict.success() ? Duration() : options_.failure_grace;
+  actions_.push_back(
+      {.kind = Action::Kind::drain, .number = number_, .hosts = own_->hosts, .grace = grace});
+}
+
+void CallCourse::drained(const std::string& host) {
+  if (closed_ || phase_ != Phase::ending) return;
+  draining_.erase(host);
+  if (draining_.empty()) answer({verdict_, {}});
+}
+
+void CallCourse::lost(const std::string& host) {
+  drained(host);
+}
+
+void CallCourse::fail_call(const std::string& host, const std::string& why) {
+  answer({failed_on(host, why), {}});
+}
+
+void CallCourse::refuse_outsider(const std::string& host, const std::string& name) {
+  Action refused{.kind = Action::Kind::answer, .hosts = {host}};
+  refused.result.verdict =
+      failed_on(host, "calls " + name + ", but takes no part in the distribution");
+  actions_.push_back(std::move(refused));
+}
+
+void CallCourse::answer(const launch::CallResult& result) {
+  last_failure_.reset();
+  if (!result.verdict.success()) last_failure_ = result.verdict;
+  Action answered{.kind = Action::Kind::answer, .result = result};
+  for (const auto& [host, call] : came_) answered.hosts.push_back(host);
+  actions_.push_back(std::move(answered));
+  phase_ = Phase::idle;
+  came_.clear();
+  own_.reset();
+}
+
+void CallCourse::close() {
+  closed_ = true;
+  actions_.clear();
+}
+
+// --- time ---
+
+void CallCourse::step(TimePoint now) {
+  look(now);
+  const bool waits = phase_ == Phase::gathering || phase_ == Phase::ending;
+  if (!closed_ && waits && now >= next_say_) say_missing(now);
+}
+
+void CallCourse::say_missing(TimePoint now) {
+  next_say_ = now + options_.say_missing_every;
+  const std::string& name = came_.begin()->second.name;
+  const std::string what = phase_ == Phase::gathering ? " to call it too" : " to end what is left";
+  actions_.push_back(
+      {.kind = Action::Kind::say, .text = name + " waits for " + join(missing(), ", ") + what});
+}
+
+std::optional<TimePoint> CallCourse::next_deadline() const {
+  if (closed_ || phase_ == Phase::idle) return std::nullopt;
+  if (phase_ != Phase::running) return next_say_;
+  return stopping_ ? std::nullopt : cause_.next_deadline();
+}
+
+}  // namespace muster::calls

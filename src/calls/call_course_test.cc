@@ -1,0 +1,277 @@
+#include "calls/call_course.h"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+namespace muster::calls {
+namespace {
+
+using job::Outcome;
+using launch::Call;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Action = CallCourse::Action;
+using Kind = CallCourse::Action::Kind;
+
+constexpr Duration grace = seconds(1);
+
+Call call_of(Call::Kind kind, Args hosts, const std::string& digest = "d") {
+  Call call;
+  call.name = "mpirun train.py";
+  call.digest = digest;
+  call.hosts = std::move(hosts);
+  call.kind = kind;
+  if (kind == Call::Kind::mpi) call.launcher = Command{{"mpirun"}, {}, {}};
+  return call;
+}
+
+job::Verdict end_of(const std::string& host, Outcome outcome, int rank = 0) {
+  job::Verdict verdict;
+  verdict.host = host;
+  verdict.rank = rank;
+  verdict.outcome = std::move(outcome);
+  return verdict;
+}
+
+/// The leader algo-1, and members that call as it does.
+struct Course {
+  CallCourse course{{.host = "algo-1", .failure_grace = grace}};
+  TimePoint now{std::chrono::hours(1)};
+
+  void leader_calls(const Call& call, bool whole_job = false) {
+    REQUIRE(course.call(call, whole_job, now));
+  }
+  void member_calls(const std::string& host, const std::string& digest = "d") {
+    course.member_calls(host, {"mpirun train.py", digest, "data of " + host}, now);
+  }
+  /// algo-1 and algo-2 have called, and what that brings about is done.
+  void run(Call::Kind kind) {
+    leader_calls(call_of(kind, {"algo-1", "algo-2"}));
+    member_calls("algo-2");
+    REQUIRE(course.runs(course.number()));
+    static_cast<void>(course.take_actions());
+  }
+  /// The only thing to be done now.
+  Action only() {
+    std::vector<Action> actions = course.take_actions();
+    REQUIRE(actions.size() == 1);
+    return actions.front();
+  }
+  void step_to(Duration after) {
+    now += after;
+    course.step(now);
+  }
+};
+
+TEST_CASE_FIXTURE(Course, "call: runs when every host has called, and is answered to each") {
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
+  CHECK(course.take_actions().empty());
+  CHECK(course.missing() == Args{"algo-2"});
+  member_calls("algo-2");
+  const std::vector<Action> begun = course.take_actions();
+  REQUIRE(begun.size() == 2);
+  CHECK(begun[0].kind == Kind::begin);
+  CHECK(begun[0].hosts == Args{"algo-1", "algo-2"});
+  CHECK(begun[1].kind == Kind::launch);
+  CHECK(course.missing().empty());
+  course.launcher_ended(begun[1].number, end_of("algo-1", Outcome::exited(0), -1), now);
+  const Action drain = only();
+  CHECK(drain.kind == Kind::drain);
+  CHECK(drain.grace == Duration());
+  course.drained("algo-1");
+  CHECK(course.take_actions().empty());
+  course.drained("algo-2");
+  const Action answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.hosts == Args{"algo-1", "algo-2"});
+  CHECK(answer.result.verdict.success());
+  CHECK(!course.own());
+  CHECK(!course.next_deadline());
+}
+
+TEST_CASE_FIXTURE(Course, "call: an exchange runs nothing and gives every host's data") {
+  leader_calls(call_of(Call::Kind::exchange, {"algo-1", "algo-2"}));
+  member_calls("algo-2");
+  const Action answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.result.data.at("algo-2") == "data of algo-2");
+  CHECK(answer.result.data.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Course, "call: a direct one succeeds when all that decide have ended") {
+  run(Call::Kind::direct);
+  course.done_here(course.number(), now);
+  CHECK(course.take_actions().empty());
+  course.done("algo-2", now);
+  CHECK(only().kind == Kind::drain);
+}
+
+TEST_CASE_FIXTURE(Course, "call: the job's whole work is answered without a drain") {
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1"}), true);
+  static_cast<void>(course.take_actions());
+  course.launcher_ended(1, end_of("algo-1", Outcome::exited(2), -1), now);
+  CHECK(course.take_actions().empty());
+  step_to(milliseconds(200));
+  const Action answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.result.verdict.outcome == Outcome::exited(2));
+  CHECK(course.last_failure()->outcome == Outcome::exited(2));
+}
+
+TEST_CASE("call: one that cannot come about fails on all that made it, and names the host") {
+  const struct {
+    const char* name;
+    std::function<void(Course&)> happens;
+    const char* host;
+    const char* why;
+  } cases[] = {
+      {"other call", [](Course& c) { c.member_calls("algo-2", "other"); }, "algo-2",
+       "calls mpirun train.py, but algo-1 calls mpirun train.py; every host must make the same "
+       "call"},
+      {"outsider", [](Course& c) { c.member_calls("algo-9"); }, "algo-9",
+       "calls mpirun train.py, but takes no part in the distribution"},
+      {"ended", [](Course& c) { c.course.gone("algo-2"); }, "algo-2",
+       "ended without calling mpirun train.py"},
+      {"caller gone",
+       [](Course& c) { c.course.ended(end_of("algo-1", Outcome::failed("was ended")), c.now); },
+       "algo-1", "was ended"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Course test;
+    test.leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2", "algo-3"}));
+    c.happens(test);
+    const Action answer = test.only();
+    CHECK(answer.kind == Kind::answer);
+    CHECK(answer.hosts.front() == "algo-1");
+    CHECK(answer.result.verdict.host == c.host);
+    CHECK(answer.result.verdict.outcome.text.find(c.why) != std::string::npos);
+  }
+}
+
+TEST_CASE_FIXTURE(Course, "call: members whose leader has ended are told so") {
+  member_calls("algo-2");
+  CHECK(course.missing() == Args{"algo-1"});
+  course.gone("algo-1");
+  const Action answer = only();
+  CHECK(answer.hosts == Args{"algo-2"});
+  CHECK(answer.result.verdict.outcome.text == "ended without calling mpirun train.py");
+}
+
+TEST_CASE_FIXTURE(Course, "call: a second one on the leader is refused, and disturbs nothing") {
+  run(Call::Kind::direct);
+  const Result<void> again = course.call(call_of(Call::Kind::mpi, {"algo-1"}), false, now);
+  CHECK(again.error().code == Errc::closed);
+  CHECK(course.take_actions().empty());
+  CHECK(course.own()->kind == Call::Kind::direct);
+}
+
+TEST_CASE_FIXTURE(Course, "call: an outsider that calls while one runs is refused alone") {
+  run(Call::Kind::direct);
+  member_calls("algo-3");
+  const Action answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.hosts == Args{"algo-3"});
+  CHECK(!answer.result.verdict.success());
+  CHECK(course.runs(course.number()));
+}
+
+TEST_CASE_FIXTURE(Course, "call: its first cause is the answer, and what is left gets the grace") {
+  run(Call::Kind::mpi);
+  course.ended(end_of("algo-2", Outcome::exited(7), 3), now);
+  course.launcher_ended(course.number(), end_of("algo-1", Outcome::exited(1), -1), now);
+  CHECK(course.take_actions().empty());
+  REQUIRE(course.next_deadline());
+  now = *course.next_deadline();
+  course.step(now);
+  CHECK(only().grace == grace);
+  course.ended(end_of("algo-1", Outcome::signaled(SIGKILL)), now);
+  course.drained("algo-1");
+  course.drained("algo-2");
+  const Action answer = only();
+  CHECK(answer.result.verdict.rank == 3);
+  CHECK(answer.result.verdict.host == "algo-2");
+}
+
+TEST_CASE_FIXTURE(Course, "call: after a stop it ends when all of it has, not at its first death") {
+  run(Call::Kind::direct);
+  course.stop(now);
+  course.ended(end_of("algo-2", Outcome::signaled(SIGTERM)), now);
+  course.done("algo-2", now);
+  step_to(seconds(5));
+  CHECK(course.take_actions().empty());
+  CHECK(!course.next_deadline());
+  course.done_here(course.number(), now);
+  CHECK(only().kind == Kind::drain);
+}
+
+TEST_CASE_FIXTURE(Course, "call: what an earlier one still tells is not of the next") {
+  run(Call::Kind::mpi);
+  const CallCourse::Number first = course.number();
+  course.launcher_ended(first, end_of("algo-1", Outcome::exited(0), -1), now);
+  course.drained("algo-1");
+  course.drained("algo-2");
+  static_cast<void>(course.take_actions());
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
+  // Killed when the answer was on its way: no caller of this call is gone.
+  course.ended(end_of("algo-2", Outcome::failed("was ended before its call")), now);
+  CHECK(course.take_actions().empty());
+  member_calls("algo-2");
+  CHECK(course.number() == first + 1);
+  static_cast<void>(course.take_actions());
+  course.ended_here(first, end_of("algo-1", Outcome::signaled(SIGSEGV)), now);
+  course.done_here(first, now);
+  course.launcher_ended(first, end_of("algo-1", Outcome::signaled(SIGKILL), -1), now);
+  step_to(seconds(1));
+  CHECK(course.take_actions().empty());
+  CHECK(course.runs(first + 1));
+}
+
+TEST_CASE_FIXTURE(Course, "call: waits say for whom, every ten seconds, until it comes") {
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2", "algo-3"}));
+  CHECK(*course.next_deadline() == now + seconds(10));
+  step_to(seconds(9));
+  CHECK(course.take_actions().empty());
+  step_to(seconds(1));
+  CHECK(only().text == "mpirun train.py waits for algo-2, algo-3 to call it too");
+  member_calls("algo-2");
+  step_to(seconds(10));
+  CHECK(only().text == "mpirun train.py waits for algo-3 to call it too");
+  member_calls("algo-3");
+  static_cast<void>(course.take_actions());
+  course.launcher_ended(course.number(), end_of("algo-1", Outcome::exited(0), -1), now);
+  static_cast<void>(course.take_actions());
+  course.drained("algo-1");
+  course.drained("algo-3");
+  step_to(seconds(10));
+  CHECK(only().text == "mpirun train.py waits for algo-2 to end what is left");
+  course.lost("algo-2");
+  CHECK(only().kind == Kind::answer);
+}
+
+TEST_CASE_FIXTURE(Course, "call: daemons are for a launcher that runs, on hosts of its call") {
+  CHECK(course.refusal("algo-1") == "no launch is under way");
+  run(Call::Kind::mpi);
+  CHECK(!course.refusal("algo-2"));
+  CHECK(course.refusal("algo-7") == "algo-7 is not a host of this job");
+  Course direct;
+  direct.run(Call::Kind::direct);
+  CHECK(direct.course.refusal("algo-2") == "no launch is under way");
+}
+
+TEST_CASE_FIXTURE(Course, "call: after the job's end nothing is done and nobody answered") {
+  run(Call::Kind::mpi);
+  course.close();
+  course.launcher_ended(course.number(), end_of("algo-1", Outcome::signaled(SIGSEGV), -1), now);
+  course.gone("algo-2");
+  course.drained("algo-2");
+  member_calls("algo-3");
+  step_to(seconds(20));
+  CHECK(course.take_actions().empty());
+  CHECK(!course.next_deadline());
+  CHECK(course.refusal("algo-2") == "no launch is under way");
+}
+
+}  // namespace
+}  // namespace muster::calls
