@@ -86,7 +86,7 @@ endfunction()
 function(muster_sim_tests)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/sim/*.cc)
   if(sources)
-    muster_test(sim_test muster_coordinate ${sources})
+    muster_test(sim_test muster_calls ${sources})
   endif()
 endfunction()
 

@@ -29,23 +29,6 @@ std::vector<Host> hosts_of(std::mt19937_64& random) {
   return hosts;
 }
 
-/// Trouble that the roll call must get over: resets before the start, short cuts and pauses.
-void add_noise(World& world, std::size_t hosts) {
-  const std::size_t count = world.pick(12);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t host = world.pick(hosts);
-    const Duration length = world.between(10ms, 2s);
-    const std::size_t kind = world.pick(4);
-    // One at a time: two in a row may add up to more silence than a host may have.
-    const TimePoint when = world.now() + 1s + 6s * static_cast<int>(i) + world.between(0ms, 1s);
-    world.at(when, [&world, host, length, kind] {
-      if (kind % 3 == 0 && !world.started() && host != 0) world.reset(host, kind == 3);
-      if (kind == 1) world.cut(host, world.now() + length);
-      if (kind == 2) world.freeze(host, world.now() + length);
-    });
-  }
-}
-
 Verdict ended(int rank, const std::string& host, Outcome outcome) {
   return {.outcome = std::move(outcome),
           .host = host,
@@ -73,7 +56,7 @@ TEST_CASE("sim: hosts that all come gather, whatever order, resets and pauses th
     std::mt19937_64 random(seed);
     const std::vector<Host> hosts = hosts_of(random);
     World world(seed, hosts, join_deadline);
-    add_noise(world, hosts.size());
+    world.add_noise();
     const TimePoint begin = world.now();
     world.run(begin + 100s);
     REQUIRE(world.started());
@@ -230,7 +213,7 @@ TEST_CASE("sim: the same seed gives the same run") {
     std::mt19937_64 random(7);
     const std::vector<Host> hosts = hosts_of(random);
     World world(7, hosts, join_deadline);
-    add_noise(world, hosts.size());
+    world.add_noise();
     world.run(world.now() + 100s);
     REQUIRE(world.started());
     runs.push_back(std::to_string(world.started_at()->time_since_epoch().count()) + " " +

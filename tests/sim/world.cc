@@ -136,10 +136,14 @@ void World::send_to_leader(std::uint64_t id, Frame frame) {
   if (link.broken) return;
   link.to_leader = std::max(link.to_leader, now_ + delay());
   at(link.to_leader, [this, id, member = link.member, frame = std::move(frame)] {
-    over_network(member, 0, [this, id, frame] {
+    over_network(member, 0, [this, id, member, frame] {
       if (!links_[id].at_leader) return;
       const auto told = told_.find(frame.payload);
-      if (leader_->frame(id, frame, now_) && told != told_.end()) add_failure(told->second);
+      const bool of_job = leader_->frame(id, frame, now_);
+      if (of_job && told != told_.end())
+        add_failure(told->second);
+      else if (of_job && on_leader_frame && !verdict_)
+        on_leader_frame(member, frame);
       leader_turn();
     });
   });
@@ -228,6 +232,7 @@ void World::carry_out(const LeaderCall::Action& action) {
       at(now_ + 2s, [this, text = action.text] { end(0, "gave up: " + text); });
       break;
     case Kind::lost:
+      if (on_lost) on_lost(action.host);
       add_failure({.outcome = job::Outcome::lost(action.text),
                    .host = action.host,
                    .process = "host",
@@ -254,8 +259,15 @@ void World::add_failure(job::Verdict verdict) {
 
 void World::judge() {
   if (verdict_ || nodes_[0].end) return;
-  verdict_ = cause_.decide(now_);
-  if (!verdict_) return;
+  if (std::optional<job::Verdict> found = cause_.decide(now_)) conclude(*std::move(found));
+}
+
+void World::all_ended() {
+  if (!verdict_ && !cause_.failing()) conclude({});
+}
+
+void World::conclude(job::Verdict verdict) {
+  verdict_ = std::move(verdict);
   leader_->expect_end();
   for (std::size_t i = 1; i < nodes_.size(); ++i)
     if (const auto session = leader_->session_of(nodes_[i].host.name))
@@ -308,8 +320,20 @@ void World::carry_out(std::size_t member, const MemberCall::Action& action) {
   }
 }
 
+void World::post_to_leader(std::size_t member, Frame frame) {
+  if (nodes_[member].link != 0) send_to_leader(nodes_[member].link, std::move(frame));
+}
+
+void World::post_to_member(std::size_t member, Frame frame) {
+  const auto session = leader_->session_of(nodes_[member].host.name);
+  if (session) send_to_member(*session, std::move(frame));
+}
+
 void World::member_frame(std::size_t member, const Frame& frame) {
-  if (frame.type != type_of(Message::end)) return;
+  if (frame.type != type_of(Message::end)) {
+    if (on_member_frame) on_member_frame(member, frame);
+    return;
+  }
   nodes_[member].call->expect_end();
   end(member, "end");
 }
@@ -335,6 +359,22 @@ void World::end(std::size_t host, std::string why) {
   node.end = End{now_, std::move(why)};
   for (auto& [id, link] : links_)
     if (host == 0 || link.member == host) break_link(id, host != 0, host == 0);
+}
+
+void World::add_noise() {
+  const std::size_t count = pick(12);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t host = pick(nodes_.size());
+    const Duration length = between(10ms, 2s);
+    const std::size_t kind = pick(4);
+    // One at a time: two in a row may add up to more silence than a host may have.
+    const TimePoint when = now_ + 1s + 6s * static_cast<int>(i) + between(0ms, 1s);
+    at(when, [this, host, length, kind] {
+      if (kind % 3 == 0 && !started() && host != 0) reset(host, kind == 3);
+      if (kind == 1) cut(host, now_ + length);
+      if (kind == 2) freeze(host, now_ + length);
+    });
+  }
 }
 
 void World::kill(std::size_t host) {

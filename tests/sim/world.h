@@ -45,6 +45,8 @@ class World {
   Duration between(Duration least, Duration most);
 
   // Faults. Hosts by index; 0 is the leader.
+  /// Trouble that a job must get over: resets before the start, short cuts and pauses.
+  void add_noise();
   void kill(std::size_t host);
   void freeze(std::size_t host, TimePoint until);
   void cut(std::size_t host, TimePoint until);
@@ -52,6 +54,19 @@ class World {
   void reset(std::size_t host, bool half);
   /// A process of the host ended; its `train` tells the leader.
   void process_ends(std::size_t host, job::Verdict verdict);
+
+  // The job, for a test that plays one: what else goes through the sessions.
+  /// A frame of the job's own came, at the leader from `member` or at `member` from the leader.
+  std::function<void(std::size_t member, const Frame&frame)> on_leader_frame, on_member_frame;
+  std::function<void(const std::string& host)> on_lost;
+  void post_to_leader(std::size_t member, Frame frame);
+  void post_to_member(std::size_t member, Frame frame);
+  /// Runs `event` on a host as soon as it can: not while frozen, never once dead or ended.
+  void on_host(std::size_t host, std::function<void()> event);
+  bool alive(std::size_t host) const { return !nodes_[host].dead && !nodes_[host].end; }
+  /// The leader hears of a failure, or that all has ended well.
+  void add_failure(job::Verdict verdict);
+  void all_ended();
 
   bool started() const { return started_at_.has_value(); }
   std::optional<TimePoint> started_at() const { return started_at_; }
@@ -95,8 +110,6 @@ class World {
   Duration delay() {
     return between(std::chrono::microseconds(100), std::chrono::milliseconds(80));
   }
-  /// Runs `event` on a host as soon as it can: not while frozen, never once dead.
-  void on_host(std::size_t host, std::function<void()> event);
   /// As on_host, for what crosses the network between the leader and `member`.
   void over_network(std::size_t member, std::size_t to, std::function<void()> event);
   void start_host(std::size_t index);
@@ -110,8 +123,8 @@ class World {
   void member_turn(std::size_t member);
   void carry_out(std::size_t member, const coordinate::MemberCall::Action& action);
   void member_frame(std::size_t member, const Frame& frame);
-  void add_failure(job::Verdict verdict);
   void judge();
+  void conclude(job::Verdict verdict);
   void end(std::size_t host, std::string why);
   void note_start();
 
