@@ -174,6 +174,8 @@ Result<void> CallLead::start_launcher(Number number) {
   program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
   const std::string& path = program.command.argv.front();
   program.name = path.substr(path.rfind('/') + 1);
+  // MPICH's mpirun writes to daemons that may have ended already, and knows what to do then.
+  program.ignore_sigpipe = true;
   program.sink = [this](job::Lines lines) {
     return context_.output.launcher_lines(std::move(lines));
   };

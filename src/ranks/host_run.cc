@@ -147,6 +147,7 @@ Result<void> HostRun::start(Program program) {
   supervise::SpawnOptions options;
   options.own_group = true;
   options.death_signal = SIGKILL;
+  options.ignore_sigpipe = program.ignore_sigpipe;
   const pid_t pid = TRY(supervise::spawn(
       program.command, {null.get(), out.write.get(), err.write.get(), {}}, options));
   auto process = std::make_shared<Process>(loop_);

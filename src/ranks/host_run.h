@@ -30,6 +30,7 @@ class HostRun {
     bool user = false;  ///< The user's own program: gets SIGTERM and a grace at a stop. Others are
                         ///< launchers: part of a call, they end with it.
     bool of_call = false;  ///< A user's program that is part of the call.
+    bool ignore_sigpipe = false;
     Command command;
     Sink sink;
     std::function<void(job::Verdict)> on_end;  ///< Once, after its output has ended.

@@ -120,6 +120,7 @@ void close_early(int highest, int report) {
     if (::getppid() != parent) ::_exit(127);  // It ended before we could ask for its signal.
   }
   reset_signals();
+  if (options.ignore_sigpipe) ::signal(SIGPIPE, SIG_IGN);
   const int moved = ::fcntl(report, F_DUPFD_CLOEXEC, child.highest + 1);
   if (moved >= 0) report = moved;
   if (!command.cwd.empty() && ::chdir(command.cwd.c_str()) != 0) give_up(report, Step::chdir);

@@ -22,7 +22,10 @@ struct Stdio {
 struct SpawnOptions {
   bool own_group = false;    ///< The child leads a process group of its own.
   bool own_session = false;  ///< setsid: no terminal's Ctrl-C reaches it.
-  int death_signal = 0;      ///< Sent by the kernel when our thread ends (prctl PR_SET_PDEATHSIG).
+  /// SIGPIPE is ignored in place of its default; so it is in what the child starts, unless that
+  /// asks for the default itself, as spawn() does.
+  bool ignore_sigpipe = false;
+  int death_signal = 0;  ///< Sent by the kernel when our thread ends (prctl PR_SET_PDEATHSIG).
 };
 
 /// Starts a program: default signal handlers, empty signal mask, as many open files as we were

@@ -201,6 +201,12 @@ TEST_CASE("spawn: a child starts with default handlers and an empty mask, and ou
   CHECK(::sigismember(&now, SIGTERM) == 0);
 }
 
+TEST_CASE("spawn: a child that is to ignore SIGPIPE ignores nothing else") {
+  const Ran ran =
+      run({{"cat", "/proc/self/status"}, default_env, ""}, {}, {.ignore_sigpipe = true});
+  CHECK_MESSAGE(ran.out.find("SigIgn:\t0000000000001000\n") != std::string::npos, ran.out);
+}
+
 TEST_CASE("spawn: a child can lead a process group or a session of its own") {
   // Fields 5 and 6 of /proc/self/stat; cut's own pid is field 1.
   const Command command = {{"cut", "-d ", "-f1,5,6", "/proc/self/stat"}, default_env, ""};
