@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "command/page.h"
+
+namespace muster::command {
+
+/// Why a command line is not run: help was asked for, or the line is wrong.
+struct Stop {
+  std::string name;  ///< "sm fit"
+  int exit_code = 0;
+  std::string text;  ///< Help, or one line of what is wrong.
+};
+/// What is wrong with a value, as a Stop.
+Stop wrong_line(const Page& page, const std::string& text);
+/// "NAME: TEXT" and where help is, as commands for people say it; help as it is. Pure.
+std::string text_of(const Stop& stop);
+/// Prints text_of(): help on standard output, else on standard error. The exit code.
+int tell(const Stop& stop);
+/// A command that is none of `known`, with the nearest one. `below`: "key", or empty for `sm`
+/// itself. Pure.
+Stop no_command(std::string_view below, const std::string& word,
+                const std::vector<const Page*>& known);
+
+/// One command line. Flags and operands are its page's: each is told where its value goes, and
+/// parse() aborts if one was not. Values that begin with '-' are values; '_' and '-' are the same
+/// in a flag's name.
+class Line {
+ public:
+  explicit Line(const Page& page);
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  ~Line();
+
+  // `into` outlives the line, and keeps what it holds if the flag is not given.
+  void flag(std::string_view name, bool& into);
+  void text(std::string_view name, std::string& into);
+  void texts(std::string_view name, std::vector<std::string>& into);
+  /// A whole number from `least` to `most`.
+  void number(std::string_view name, int& into, int least, int most);
+  /// A block that --help shows above the exit codes.
+  void more_help(std::string block);
+
+  std::optional<Stop> parse(const Args& args);
+  /// The words that Page::rest is about, after parse().
+  const Args& rest() const { return rest_; }
+
+ private:
+  struct App;
+  struct Bound;
+  Bound& bind(std::string_view name, bool takes_value, bool many);
+  Args split(const Args& args);
+  Result<Args> prepared(const Args& own) const;
+  Result<void> store(const Bound& bound) const;
+  Result<void> store_all() const;
+  Error unexpected(const Args& words) const;
+
+  const Page& page_;
+  std::unique_ptr<App> app_;
+  std::string more_help_;
+  Args rest_;
+};
+
+}  // namespace muster::command

@@ -1,0 +1,162 @@
+#include "command/line.h"
+
+#include <doctest/doctest.h>
+
+#include "command/help.h"
+
+namespace muster::command {
+namespace {
+
+Page page_with(Rest rest) {
+  return {.name = "test",
+          .group = Group::here,
+          .brief = "test",
+          .about = "Tests.",
+          .rest = rest,
+          .rest_name = "PROGRAM [ARGS]",
+          .flags = {{"--hosts", "N", "number"},
+                    {"--process_per_hosts", "TEXT", "text", "--processes-per-host"},
+                    {"--input", "NAME=DIR", "inputs", "", true},
+                    {"--follow", "", "flag", "-f"}},
+          .last_wins = rest == Rest::program};
+}
+
+struct Read {
+  int hosts = 7;
+  std::string text = "kept";
+  std::vector<std::string> inputs;
+  bool follow = false;
+  Args rest;
+  std::optional<Stop> stop;
+
+  std::string wrong() const { return stop && stop->exit_code == 2 ? stop->text : "nothing"; }
+};
+
+Read read(const Page& page, const Args& args) {
+  Read read;
+  Line line(page);
+  line.number("--hosts", read.hosts, 1, 250);
+  line.text("--process_per_hosts", read.text);
+  line.texts("--input", read.inputs);
+  line.flag("--follow", read.follow);
+  read.stop = line.parse(args);
+  read.rest = line.rest();
+  return read;
+}
+
+TEST_CASE("line: values go where they were told to, whatever they look like") {
+  const Page page = page_with(Rest::none);
+  CHECK(read(page, {}).hosts == 7);
+  CHECK(read(page, {}).text == "kept");
+  for (const char* value : {"x", "-1", "--hosts", "{}", "[a,b]", "a,b", "a=b", "=", "--", "%%",
+                            "'a b'", "\x1b[1m", "-f", "--help", "-h", "a\nb"}) {
+    CAPTURE(value);
+    const Read apart = read(page, {"--process_per_hosts", value, "-f"});
+    REQUIRE(!apart.stop);
+    CHECK(apart.text == value);
+    CHECK(apart.follow);
+    CHECK(read(page, {std::string("--process_per_hosts=") + value}).text == value);
+    const Read many = read(page, {"--input", value, "--input", "b=c"});
+    CHECK(many.inputs == Args{value, "b=c"});
+  }
+  CHECK(read(page, {"--process_per_hosts", ""}).text.empty());
+  CHECK(read(page, {"--process_per_hosts="}).text.empty());
+  CHECK(read(page, {"--input", "", "--input="}).inputs == Args{"", ""});
+  CHECK(read(page, {"--hosts=12", "--follow"}).hosts == 12);
+}
+
+TEST_CASE("line: a flag has its other names, and '_' is '-'") {
+  const Page page = page_with(Rest::none);
+  for (const char* name : {"--process_per_hosts", "--process-per-hosts", "--processes-per-host",
+                           "--processes_per_host", "--process-per_hosts"})
+    CHECK(read(page, {name, "3"}).text == "3");
+  CHECK(read(page, {"-f"}).follow);
+}
+
+TEST_CASE("line: what is wrong is one line, with the nearest flag") {
+  struct {
+    Args args;
+    const char* wrong;
+  } const cases[] = {
+      {{"--host", "3"}, "unknown flag \"--host\"; did you mean --hosts?"},
+      {{"--host=secret"}, "unknown flag \"--host\"; did you mean --hosts?"},
+      {{"--folow"}, "unknown flag \"--folow\"; did you mean --follow?"},
+      {{"--hlep"}, "unknown flag \"--hlep\"; did you mean --help?"},
+      {{"--frobnicate"}, "unknown flag \"--frobnicate\""},
+      {{"-x"}, "unknown flag \"-x\""},
+      {{"word"}, "unexpected argument \"word\""},
+      {{"-"}, "unexpected argument \"-\""},
+      {{"--", "--hosts"}, "unexpected argument \"--hosts\""},
+      {{"--hosts"}, "--hosts: expected a value (N)"},
+      {{"--hosts", "0"}, "--hosts: expected a whole number from 1 to 250, got \"0\""},
+      {{"--hosts", "251"}, "--hosts: expected a whole number from 1 to 250, got \"251\""},
+      {{"--hosts="}, "--hosts: expected a whole number from 1 to 250, got \"\""},
+      {{"--hosts", "1", "--hosts", "2"}, "--hosts is given twice"},
+      {{"--\x1b[1m"}, "unknown flag \"--\\x1b[1m\""},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(std::string(one.wrong));
+    CHECK(read(page_with(Rest::none), one.args).wrong() == std::string(one.wrong));
+  }
+}
+
+TEST_CASE("line: an operator's words end at its program") {
+  struct {
+    Args args;
+    Args rest;
+    int hosts;
+  } const cases[] = {
+      {{"prog"}, {"prog"}, 7},
+      {{"prog", "--hosts", "3", "--", "-f"}, {"prog", "--hosts", "3", "--", "-f"}, 7},
+      {{"--hosts", "3", "prog", "--hosts", "4"}, {"prog", "--hosts", "4"}, 3},
+      {{"--hosts=3", "--", "--hosts"}, {"--hosts"}, 3},
+      {{"--hosts", "2", "--hosts", "3", "prog"}, {"prog"}, 3},
+      {{"-f", "", "x"}, {"", "x"}, 7},
+      {{"--process_per_hosts", "--", "prog"}, {"prog"}, 7},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.rest);
+    const Read got = read(page_with(Rest::program), one.args);
+    CHECK(got.wrong() == "nothing");
+    CHECK(got.rest == one.rest);
+    CHECK(got.hosts == one.hosts);
+  }
+  CHECK(read(page_with(Rest::program), {"-f"}).wrong() == "expected a program to run");
+  CHECK(read(page_with(Rest::program), {"--x", "prog"}).wrong() == "unknown flag \"--x\"");
+  Page passing = page_with(Rest::program);
+  passing.passes_flags_on = true;
+  const Read passed =
+      read(passing, {"--hosts", "3", "--max-restarts", "2", "--hosts", "4", "t.py"});
+  CHECK(passed.hosts == 3);
+  CHECK(passed.rest == Args{"--max-restarts", "2", "--hosts", "4", "t.py"});
+}
+
+TEST_CASE("line: words behind -- are the rest") {
+  const Page page = page_with(Rest::behind_dashes);
+  CHECK(read(page, {"-f", "--", "--x", "--", "y"}).rest == Args{"--x", "--", "y"});
+  CHECK(read(page, {"-f"}).wrong() == "expected -- PROGRAM [ARGS]");
+  CHECK(read(page, {"word", "--", "x"}).wrong() == "unexpected argument \"word\"");
+}
+
+TEST_CASE("line: help is the page's, and wins over what else is wrong") {
+  for (const Args& args : {Args{"--help"}, Args{"-h"}, Args{"--frobnicate", "--help"}}) {
+    const Read got = read(page_with(Rest::none), args);
+    REQUIRE(got.stop);
+    CHECK(got.stop->exit_code == 0);
+    CHECK(got.stop->text == help_of(page_with(Rest::none)));
+  }
+  CHECK(!read(page_with(Rest::program), {"prog", "--help"}).stop);
+}
+
+TEST_CASE("line: an unknown command gets the nearest one") {
+  CHECK(no_command("", "fti", typed_pages(true)).text == "no command \"fti\"; did you mean fit?");
+  CHECK(no_command("", "frobnicate", typed_pages(true)).text == "no command \"frobnicate\"");
+  CHECK(no_command("key", "lst", pages_below("key")).text ==
+        "no command \"lst\"; did you mean list?");
+  CHECK(no_command("key", "", pages_below("key")).text == "expected a command");
+  CHECK(text_of(no_command("key", "x", {})) ==
+        "sm key: no command \"x\"\nsm key --help tells more\n");
+}
+
+}  // namespace
+}  // namespace muster::command

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "command/page.h"
+
+namespace muster::command {
+
+// Manual pages as roff with the macros of man(7). Pure.
+
+/// Text that roff prints as it stands: backslashes, hyphens (which else are no '-' that a shell
+/// knows), quotes, characters beyond ASCII, and a line's first '.' or '\''. Lines stay lines.
+std::string escaped(std::string_view text);
+/// "sm-key-create"; "sm" for the name "".
+std::string man_name(std::string_view name);
+/// The page of a command.
+std::string man_page(const Page& page);
+/// The page of `sm` itself: all commands.
+std::string man_overview();
+
+}  // namespace muster::command

@@ -1,0 +1,84 @@
+#include "command/page.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/result.h"
+
+namespace muster::command {
+namespace {
+
+std::vector<Page> all_pages() {
+  std::vector<Page> all;
+  for (const auto part : {pages_here, pages_server, pages_jobs, pages_container, pages_operators,
+                          pages_help, pages_internal}) {
+    std::vector<Page> some = part();
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Page>& pages() {
+  static const std::vector<Page> all = all_pages();
+  return all;
+}
+
+const Page* find_page(std::string_view name) {
+  const auto found = std::find_if(pages().begin(), pages().end(),
+                                  [&](const Page& page) { return page.name == name; });
+  return found == pages().end() ? nullptr : &*found;
+}
+
+const Page& page_of(std::string_view name) {
+  const Page* page = find_page(name);
+  CHECK_THAT(page != nullptr, "every command has a page");
+  return *page;
+}
+
+std::vector<const Page*> pages_below(std::string_view name) {
+  const std::string prefix = std::string(name) + " ";
+  std::vector<const Page*> below;
+  for (const Page& page : pages())
+    if (page.name.starts_with(prefix)) below.push_back(&page);
+  return below;
+}
+
+std::vector<const Page*> typed_pages(bool top) {
+  std::vector<const Page*> typed;
+  for (const Page& page : pages()) {
+    const bool below = page.name.find(' ') != std::string_view::npos;
+    if (page.group != Group::internal && !(top && below)) typed.push_back(&page);
+  }
+  return typed;
+}
+
+std::string_view last_word(const Page& page) {
+  return page.name.substr(page.name.rfind(' ') + 1);  // npos + 1 is 0.
+}
+
+const Flag& help_flag() {
+  static const Flag flag{"--help", "", "this text", "-h"};
+  return flag;
+}
+
+std::string_view title_of(Group group) {
+  switch (group) {
+    case Group::here:
+      return "jobs on this machine";
+    case Group::server:
+      return "a server and its jobs";
+    case Group::container:
+      return "in a training container";
+    case Group::operators:
+      return "in a training container, on every host alike: one program over all of them";
+    case Group::help:
+      return "help";
+    case Group::internal:
+      break;
+  }
+  return "";
+}
+
+}  // namespace muster::command

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::command {
+
+// What muster says of each of its commands. Help, completion, man pages, refusals and the parser
+// itself (line.h) come from these values; all texts are literals. Pure.
+
+/// One flag of a command.
+struct Flag {
+  std::string_view name;       ///< "--hosts"
+  std::string_view value{};    ///< What the value is called: "N", "NAME=DIR"; empty: it takes none.
+  std::string_view help{};     ///< One sentence without its full stop, wrapped where it is shown.
+  std::string_view also{};     ///< Another name: "-f" is shown too, "--long" is only understood.
+  bool many = false;           ///< May be given again, each for one more value.
+  std::string_view choices{};  ///< The values that there are, with spaces between them.
+
+  bool takes_value() const { return !value.empty(); }
+};
+
+/// A word of a line that is no flag.
+struct Operand {
+  std::string_view name;  ///< "SCRIPT"
+  std::string_view help;
+  bool required = true;
+  std::string_view kind{};     ///< As Flag::value, for completion: "FILE", "DIR".
+  std::string_view choices{};  ///< As in Flag.
+  bool many = false;
+};
+
+/// A command line, and what it does: empty where the line says so itself.
+struct Example {
+  std::string_view line;
+  std::string_view says{};
+};
+
+struct Exit {
+  std::string_view code;  ///< "0", "128 + N"
+  std::string_view meaning;
+};
+
+/// Help for the flag --raw of all commands that show a job's lines.
+inline constexpr std::string_view raw_help =
+    "pass hosts' lines to a terminal as they are; else what would order it about (colours too) is "
+    "written out";
+
+/// What stands behind a command's own words.
+enum class Rest {
+  none,
+  behind_dashes,  ///< All words behind "--".
+  program,  ///< From the first word on that is no flag of the command's, or behind "--": a program
+            ///< and its arguments, untouched.
+};
+
+/// Where `sm --help` shows a command.
+enum class Group {
+  here,       ///< Jobs on this machine.
+  server,     ///< A server and its jobs.
+  container,  ///< What a training container runs.
+  operators,  ///< What every host runs alike.
+  help,
+  internal,  ///< What only muster itself calls: in no list, no completion, no man page.
+};
+
+/// One command.
+struct Page {
+  std::string_view name;  ///< As behind `sm`: "fit", "key create".
+  Group group;
+  std::string_view brief;  ///< A line for lists: no capital, no full stop.
+  std::string_view about;  ///< A paragraph.
+  std::vector<Operand> operands{};
+  Rest rest = Rest::none;
+  std::string_view rest_name = "ARGS";
+  bool rest_optional = false;
+  std::vector<Flag> flags{};  ///< --help is not among them: every command has it.
+  std::vector<Example> examples{};
+  std::vector<std::string_view> notes{};  ///< Paragraphs.
+  std::vector<Exit> exits{};
+  bool last_wins = false;        ///< A flag given twice: its last value counts; else it is refused.
+  bool passes_flags_on = false;  ///< Rest::program: unknown flags begin what is passed on.
+  std::vector<std::string_view> usage{};  ///< Where there are several forms: "[--json | --shell]".
+};
+
+/// All commands, those of one group together, in the order in which they are shown.
+const std::vector<Page>& pages();
+/// None if there is no such command.
+const Page* find_page(std::string_view name);
+/// The same for a name that the program itself gives: aborts if there is none.
+const Page& page_of(std::string_view name);
+/// "key create", "key list" and "key delete" for "key".
+std::vector<const Page*> pages_below(std::string_view name);
+/// All that people type; those without a space in their names, if `top`.
+std::vector<const Page*> typed_pages(bool top);
+/// The last word of a page's name.
+std::string_view last_word(const Page& page);
+/// "--help", which every command has.
+const Flag& help_flag();
+/// The title of a group in `sm --help`.
+std::string_view title_of(Group group);
+
+// The parts of pages(), each in a file of its own: table_*.cc.
+std::vector<Page> pages_here();
+std::vector<Page> pages_server();
+std::vector<Page> pages_jobs();
+std::vector<Page> pages_container();
+std::vector<Page> pages_operators();
+std::vector<Page> pages_help();
+std::vector<Page> pages_internal();
+
+}  // namespace muster::command

@@ -1,0 +1,100 @@
+#include "command/page.h"
+
+namespace muster::command {
+namespace {
+
+Page fit() {
+  return {
+      .name = "fit",
+      .group = Group::here,
+      .brief = "run a training job on this machine",
+      .about = "Runs a training job on this machine, each host in a container of its own.",
+      .operands = {{"SCRIPT", "the program to train with, a path in the source folder", true,
+                    "FILE"}},
+      .rest = Rest::behind_dashes,
+      .rest_optional = true,
+      .flags =
+          {{"--source-dir", "DIR",
+            "folder with the code (default: the script's own); never written to"},
+           {"--hosts", "N", "number of hosts, 1 to 250 (default 1)"},
+           {"--processes-per-host", "N",
+            "MPI processes on each host; more than one in all runs the script under MPI"},
+           {"--mpi", "", "run under MPI also with one process"},
+           {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
+           {"--input", "NAME=DIR", "an input channel: a folder, seen below /opt/ml/input/data", "",
+            true},
+           {"--hyperparameter", "NAME=VALUE",
+            "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
+            "", true},
+           {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+           {"--output", "DIR",
+            "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
+            "as the job, made only if the job leaves files)"},
+           {"--name", "NAME", "the job's name (default: the script's name and the time)"},
+           {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
+           {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
+           {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
+           {"--keep", "",
+            "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
+            "removes it"},
+           {"--raw", "", raw_help},
+           {"--json", "", "one JSON object a line instead of text"},
+           {"--verbose", "", "also tell what muster itself does"},
+           {"--print-plan", "", "print the job's specification and exit"}},
+      .examples =
+          {{"sm fit train.py", "run train.py of this folder on one host"},
+           {"sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out",
+            "run it under MPI: 6 processes on 3 hosts"},
+           {"sm fit train.py --input train=data/train --hyperparameter epochs=2 --env DEBUG=1",
+            "data appears as /opt/ml/input/data/train, the script gets --epochs 2"},
+           {"sm fit train.py -- --resume 'last run'",
+            "what follows -- is given to the script as it is, behind the hyperparameters"}},
+      .notes =
+          {"The script finds the job as on SageMaker: SM_* variables, files under /opt/ml. What it "
+           "writes to /opt/ml/model and /opt/ml/output comes to the output folder.",
+           "Ctrl-C stops the job, a second one kills it."},
+      .exits = {{"0", "the job completed"},
+                {"1",
+                 "the job failed: standard error names the rank or host, how it ended, and its "
+                 "last lines"},
+                {"2",
+                 "what was given is wrong: a flag, a file, a folder, a job name in use; nothing "
+                 "was started"},
+                {"3",
+                 "the machine lacks something (sm doctor tells what), or muster itself failed: a "
+                 "result that could not be put in place too"},
+                {"4", "the job ran longer than --timeout and was stopped"},
+                {"128 + N",
+                 "the job was stopped by signal N: 130 after Ctrl-C, 143 after SIGTERM, 129 when "
+                 "the terminal was closed"}},
+  };
+}
+
+}  // namespace
+
+std::vector<Page> pages_here() {
+  return {
+      fit(),
+      {.name = "doctor",
+       .group = Group::here,
+       .brief = "say what this machine lacks and how to install it",
+       .about = "Says what this machine lacks for running jobs, and how to install it.",
+       .flags = {{"--json", "", "print one JSON object"}},
+       .examples = {{"sm doctor"}},
+       .exits = {{"0", "all that jobs need is there"},
+                 {"2", "what was given is wrong"},
+                 {"3", "something is missing"}}},
+      {.name = "clean",
+       .group = Group::here,
+       .brief = "remove what killed jobs left behind",
+       .about = "Removes what killed jobs left on this machine; living jobs are not touched.",
+       .flags = {{"--all", "", "also what `sm fit --keep` kept"},
+                 {"--json", "", "print one JSON object"}},
+       .examples = {{"sm clean"}, {"sm clean --all", "also folders of jobs that ran with --keep"}},
+       .exits = {{"0", "nothing is left"},
+                 {"2", "what was given is wrong"},
+                 {"3", "it needs root, or something could not be removed"}}},
+  };
+}
+
+}  // namespace muster::command

@@ -1,0 +1,156 @@
+#include "command/page.h"
+
+namespace muster::command {
+namespace {
+
+const Operand job{"JOB", "the job's name; sm jobs lists them"};
+const Flag api_json{"--json", "", "print one JSON object, as the API has it"};
+constexpr std::string_view endpoint_note =
+    "AWS_ENDPOINT_URL names the server, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are a key of "
+    "it: `sm key create` prints all three as lines for a shell.";
+
+std::vector<Exit> exits_of(std::string_view done, std::string_view wrong) {
+  return {{"0", done},
+          {"2", wrong},
+          {"3", "the server does not answer, or is in trouble"},
+          {"128 + N", "the command was ended by signal N; jobs go on"}};
+}
+
+/// Commands that can follow a job to its end.
+std::vector<Exit> exits_of_followed(std::string_view done, std::string_view wrong) {
+  return {{"0", done},
+          {"1", "followed: the job failed, or somebody stopped it"},
+          {"2", wrong},
+          {"3", "the server does not answer, or is in trouble"},
+          {"4", "followed: the job ran longer than it was allowed to"},
+          {"128 + N", "the command was ended by signal N; jobs go on"}};
+}
+
+std::vector<Flag> submit_flags() {
+  return {
+      {"--script", "FILE", "the program to train with, a path in the source folder"},
+      {"--source-dir", "DIR",
+       "folder with the code, or s3://…/sourcedir.tar.gz (default: the script alone)"},
+      {"--image", "NAME", "the hosts' image (default: host, the server's own programs)"},
+      {"--instance-type", "TYPE", "what each host gets (default: local)"},
+      {"--hosts", "N", "number of hosts, 1 to 250 (default 1)"},
+      {"--processes-per-host", "N",
+       "MPI processes on each host; more than one in all runs the script under MPI"},
+      {"--mpi", "", "run under MPI also with one process"},
+      {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
+      {"--input", "NAME=DIR", "an input channel: s3://… or a folder, which is uploaded", "", true},
+      {"--hyperparameter", "NAME=VALUE",
+       "given to the script as --NAME VALUE; JSON values keep their type, all else is text", "",
+       true},
+      {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+      {"--output", "S3URL", "where the model goes (default: the default bucket)"},
+      {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
+      {"--json-file", "FILE", "the job as CreateTrainingJob's input; only NAME counts too"},
+      {"--wait", "", "follow the job to its end"},
+      {"--raw", "", raw_help},
+      {"--json", "", "print one JSON object, with --wait one for each line of the log"}};
+}
+
+Page submit() {
+  return {
+      .name = "submit",
+      .group = Group::server,
+      .brief = "give a server a training job",
+      .about = "Gives a training job to the server that AWS_ENDPOINT_URL names.",
+      .operands = {{"NAME", "the job's name (default: the script's name and the time)", false}},
+      .flags = submit_flags(),
+      .examples = {{"sm submit --script train.py --wait",
+                    "run train.py on one host of the server and follow it"},
+                   {"sm submit mnist-1 --script train.py --source-dir code --hosts 3 \\\n"
+                    "    --processes-per-host 2 --input train=data/train \\\n"
+                    "    --input test=s3://bucket/test --hyperparameter epochs=2",
+                    "code and data/train are uploaded; 6 MPI processes on 3 hosts"},
+                   {"sm submit --json-file job.json",
+                    "the file holds CreateTrainingJob's input, as for the AWS CLI"}},
+      .notes = {"It prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as "
+                "the SageMaker SDK's. Ctrl-C leaves a submitted job alone.",
+                endpoint_note},
+      .exits = exits_of_followed(
+          "submitted; with --wait: the job completed",
+          "what was given is wrong: a flag, a file, a key, a request that the server refuses"),
+  };
+}
+
+Page jobs() {
+  return {
+      .name = "jobs",
+      .group = Group::server,
+      .brief = "list a server's training jobs",
+      .about = "Lists the training jobs of the server that AWS_ENDPOINT_URL names, newest first.",
+      .flags = {{"--status", "STATUS",
+                 "only InProgress, Completed, Failed, Stopping or Stopped ones", "", false,
+                 "InProgress Completed Failed Stopping Stopped"},
+                {"--name", "TEXT", "only jobs with this text in their name"},
+                {"--limit", "N", "at most so many (default 20)"},
+                api_json},
+      .examples = {{"sm jobs"},
+                   {"sm jobs --status Failed --limit 5"},
+                   {"sm jobs --name mnist --json"}},
+      .notes = {endpoint_note},
+      .exits = exits_of("listed", "what was given is wrong: a flag, a key"),
+  };
+}
+
+Page describe() {
+  return {
+      .name = "describe",
+      .group = Group::server,
+      .brief = "tell all about a job of a server",
+      .about = "Tells all about a job of the server that AWS_ENDPOINT_URL names.",
+      .operands = {job},
+      .flags = {api_json},
+      .examples = {{"sm describe mnist-2026-01-31-12-00-00-1a2b"}, {"sm describe --json JOB"}},
+      .notes = {endpoint_note},
+      .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
+  };
+}
+
+Page logs() {
+  return {
+      .name = "logs",
+      .group = Group::server,
+      .brief = "print or follow the log of a job of a server",
+      .about =
+          "Prints what a job of the server that AWS_ENDPOINT_URL names has written: the lines "
+          "of all hosts and the job's statuses, in order of time.",
+      .operands = {job},
+      .flags = {{"--follow", "", "go on until the job ends", "-f"},
+                {"--raw", "", raw_help},
+                {"--json", "", "one JSON object a line instead of text"}},
+      .examples = {{"sm logs JOB"},
+                   {"sm logs -f JOB", "goes on to the job's end; Ctrl-C leaves the job alone"}},
+      .notes = {endpoint_note},
+      .exits = exits_of_followed("printed; with -f: the job completed",
+                                 "what was given is wrong: a job that does not exist, a key"),
+  };
+}
+
+Page stop() {
+  return {
+      .name = "stop",
+      .group = Group::server,
+      .brief = "stop a job of a server",
+      .about =
+          "Stops a job of the server that AWS_ENDPOINT_URL names: SIGTERM to its processes, "
+          "two minutes to end, and what they have written by then is kept.",
+      .operands = {job},
+      .flags = {{"--wait", "", "return when the job has ended"}},
+      .examples = {{"sm stop JOB"}, {"sm stop JOB --wait", "returns when the job has ended"}},
+      .notes = {endpoint_note},
+      .exits = exits_of("asked; with --wait: the job has ended, however",
+                        "what was given is wrong: a job that does not exist or has ended, a key"),
+  };
+}
+
+}  // namespace
+
+std::vector<Page> pages_jobs() {
+  return {submit(), jobs(), describe(), logs(), stop()};
+}
+
+}  // namespace muster::command
