@@ -82,6 +82,10 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs
 	tools/build-wheel $(SM) build/dist
 
+.PHONY: man
+man: sm  ## build/man/man1: a manual page for each command
+	$(SM) man --write build/man/man1
+
 .PHONY: lint
 lint: packages-demo packages-test packages-lint format-check build-dev  ## tools/tidy.py, formatting, clang-tidy
 	python3 tools/tidy.py .

@@ -30,12 +30,12 @@ ROOMS = {
     "s3server": "base loop http aws s3wire access bucket",
     "code": "base loop http job supervise packing aws s3wire s3client",
     "container": "base loop http job supervise",
-    "env": "base job supervise",
-    "ranks": "base loop job launch supervise",
+    "env": "base command job supervise",
+    "ranks": "base command loop job launch supervise",
     "calls": "base loop job launch supervise coordinate s3wire s3client env ranks",
-    "operators": "base loop job launch supervise code env ranks calls",
-    "toolkit": "base loop job launch aws s3wire s3client code env ranks calls operators",
-    "steward": "base loop job supervise aws s3wire s3client packing container",
+    "operators": "base command loop job launch supervise code env ranks calls",
+    "toolkit": "base command loop job launch aws s3wire s3client code env ranks calls operators",
+    "steward": "base command loop job supervise aws s3wire s3client packing container",
     "engine": "base loop job",
     "local": "base loop job supervise engine",
     "platform": "base loop job engine",
@@ -44,12 +44,12 @@ ROOMS = {
     "store": "base",
     "logs": "base loop job api store",
     "jobs": "base loop http job aws s3wire s3client access api store logs engine platform",
-    "server": "base loop http job aws s3wire s3client access s3server bucket api store logs jobs "
-    "engine platform machine",
-    "cli": "base loop http job aws s3wire s3client packing platform machine",
-    "programs": "base loop http job launch supervise coordinate packing aws s3wire s3client access "
-    "bucket s3server code container env ranks calls operators toolkit steward engine "
-    "local platform machine api store logs jobs server cli",
+    "server": "base command loop http job aws s3wire s3client access s3server bucket api store "
+    "logs jobs engine platform machine",
+    "cli": "base command loop http job aws s3wire s3client packing platform machine",
+    "programs": "base command loop http job launch supervise coordinate packing aws s3wire s3client "
+    "access bucket s3server code container env ranks calls operators toolkit steward "
+    "engine local platform machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.

@@ -2,14 +2,19 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
+#include "command/line.h"
 #include "loop/tasks.h"
 #include "machine/machine.h"
 
 namespace muster::cli {
 namespace {
+
+struct CleanOptions {
+  bool all = false;
+  bool json = false;
+};
 
 loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, CleanOptions options, int& code) {
   const Result<std::string> swept = co_await machine.sweep(options.all, options.json);
@@ -26,13 +31,11 @@ loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, CleanOptions opt
 }  // namespace
 
 int clean_main(const Args& args, const Env& env) {
+  command::Line line(command::page_of("clean"));
   CleanOptions options;
-  CLI::App app("", "sm clean");
-  add_clean(app, options);
-  if (const std::optional<Stop> stop = parse(app, args)) {
-    const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return say(fd, stop->text) ? stop->exit_code : exit_platform;
-  }
+  line.flag("--all", options.all);
+  line.flag("--json", options.json);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   if (::geteuid() != 0) {
     static_cast<void>(say_line(STDERR_FILENO, "sm clean", "needs root: run it with sudo"));
     return exit_platform;

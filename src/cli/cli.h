@@ -4,11 +4,10 @@
 
 namespace muster::cli {
 
-/// `sm fit`, `sm clean`, `sm doctor`, `sm completion`. They return the exit code (exit_codes.h).
+/// `sm fit`, `sm clean`, `sm doctor`. They return the exit code (exit_codes.h).
 int fit_main(const Args& args, const Env& env);
 int clean_main(const Args& args, const Env& env);
 int doctor_main(const Args& args, const Env& env);
-int completion_main(const Args& args, const Env& env);
 
 /// Clients of `sm server`, or of whatever AWS_ENDPOINT_URL of `env` names.
 int submit_main(const Args& args, const Env& env);

@@ -73,9 +73,4 @@ loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Pa
                  "there is no job " + to_utf8(job) + " on the server; sm jobs lists them");
 }
 
-int print_stop(int exit_code, const std::string& text) {
-  const int fd = exit_code == exit_success ? STDOUT_FILENO : STDERR_FILENO;
-  return say(fd, text) ? exit_code : exit_platform;
-}
-
 }  // namespace muster::cli

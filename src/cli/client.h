@@ -33,7 +33,4 @@ int exit_code_of_client(const Error& error);
 /// DescribeTrainingJob. Error: as ApiClient::call(); an unknown job is `not_found`, by its name.
 loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Patience patience);
 
-/// Prints what parse() stopped with; the exit code.
-int print_stop(int exit_code, const std::string& text);
-
 }  // namespace muster::cli

@@ -11,10 +11,10 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
 #include "cli/on_path.h"
+#include "command/line.h"
 #include "machine/machine.h"
 
 namespace muster::cli {
@@ -171,16 +171,13 @@ std::string first_lack(const MachineFacts& facts, bool mpi) {
 }
 
 int doctor_main(const Args& args, const Env& env) {
-  DoctorOptions options;
-  CLI::App app("", "sm doctor");
-  add_doctor(app, options);
-  if (const std::optional<Stop> stop = parse(app, args)) {
-    const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return say(fd, stop->text) ? stop->exit_code : exit_platform;
-  }
+  command::Line line(command::page_of("doctor"));
+  bool json = false;
+  line.flag("--json", json);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const std::vector<Finding> found = findings(machine_facts(env));
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && !env.contains("NO_COLOR");
-  const std::string text = options.json ? findings_json(found) : findings_text(found, colour);
+  const std::string text = json ? findings_json(found) : findings_text(found, colour);
   if (!write_all(STDOUT_FILENO, text)) return exit_platform;
   return is_well(found) ? exit_success : exit_platform;
 }

@@ -1,17 +1,18 @@
 #pragma once
 
 #include "base/result.h"
+#include "command/exit_codes.h"
 #include "platform/life_cycle.h"
 
 namespace muster::cli {
 
 // Source: docs/protocols/exit-codes.md.
-constexpr int exit_success = 0;
-constexpr int exit_job_failed = 1;
-constexpr int exit_usage = 2;     ///< What the user gave is wrong; nothing was started.
-constexpr int exit_platform = 3;  ///< The machine lacks something, or muster itself failed.
-constexpr int exit_timed_out = 4;
-constexpr int exit_signal_base = 128;  ///< Plus the signal that stopped the job.
+using command::exit_platform;
+using command::exit_signal_base;
+using command::exit_success;
+using command::exit_timed_out;
+using command::exit_usage;
+constexpr int exit_job_failed = command::exit_failed;
 
 inline int exit_code_of(Errc code) {
   return code == Errc::invalid_input ? exit_usage : exit_platform;

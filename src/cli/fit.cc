@@ -231,27 +231,27 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
 }
 
 int stop_with(int code, const std::string& text) {
-  if (code == exit_success) return say(STDOUT_FILENO, text) ? code : exit_platform;
-  static_cast<void>(say(STDERR_FILENO, text));
+  complain(text);
   return code;
 }
 
 }  // namespace
 
 int fit_main(const Args& args, const Env& env) {
-  Parsed<FitOptions> parsed = fit_options(args);
-  if (!parsed.options) return stop_with(parsed.exit_code, parsed.text);
+  FitLine line = fit_options(args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
+  FitOptions options = std::get<FitOptions>(std::move(line));
   const std::unique_ptr<char, void (*)(void*)> here(::getcwd(nullptr, 0), ::free);
-  if (!here) return stop_with(exit_usage, errno_text("sm fit: this folder") + "\n");
+  if (!here) return stop_with(exit_usage, errno_text("this folder"));
   const std::string cwd = here.get();
-  Result<Places> places = find_places(*parsed.options, cwd);
-  if (!places) return stop_with(exit_usage, "sm fit: " + places.error().text + "\n");
-  if (!parsed.options->print_plan) {
-    const std::string lack = first_lack(machine_facts(env), parsed.options->mpi);
-    if (!lack.empty()) return stop_with(exit_platform, "sm fit: " + lack + "\n");
+  Result<Places> places = find_places(options, cwd);
+  if (!places) return stop_with(exit_usage, places.error().text);
+  if (!options.print_plan) {
+    const std::string lack = first_lack(machine_facts(env), options.mpi);
+    if (!lack.empty()) return stop_with(exit_platform, lack);
   }
   loop::Loop loop;
-  Fit fit(loop, *std::move(parsed.options), *std::move(places), env, cwd);
+  Fit fit(loop, std::move(options), *std::move(places), env, cwd);
   loop::Tasks tasks(loop);
   tasks.start(fit.watch_signals());
   tasks.start(fit.run());

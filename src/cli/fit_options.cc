@@ -8,13 +8,42 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/apps.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr int grace_seconds_max = 86400;
+
+/// The line as it is typed.
+struct FitWords {
+  std::string script, source_folder, hosts, processes_per_host, custom_mpi_options;
+  std::string output, name, python, timeout, grace;
+  std::vector<std::string> inputs, hyperparameters, environment;
+  bool mpi = false, keep = false, json = false, raw = false, verbose = false, print_plan = false;
+};
+
+void bind(command::Line& line, FitWords& words) {
+  line.text("SCRIPT", words.script);
+  line.text("--source-dir", words.source_folder);
+  line.text("--hosts", words.hosts);
+  line.text("--processes-per-host", words.processes_per_host);
+  line.flag("--mpi", words.mpi);
+  line.text("--custom-mpi-options", words.custom_mpi_options);
+  line.texts("--input", words.inputs);
+  line.texts("--hyperparameter", words.hyperparameters);
+  line.texts("--env", words.environment);
+  line.text("--output", words.output);
+  line.text("--name", words.name);
+  line.text("--python", words.python);
+  line.text("--timeout", words.timeout);
+  line.text("--grace", words.grace);
+  line.flag("--keep", words.keep);
+  line.flag("--raw", words.raw);
+  line.flag("--json", words.json);
+  line.flag("--verbose", words.verbose);
+  line.flag("--print-plan", words.print_plan);
+}
 
 Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& text,
                                           std::chrono::milliseconds otherwise) {
@@ -67,19 +96,15 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
 
 }  // namespace
 
-Parsed<FitOptions> fit_options(const Args& args) {
-  const Args::const_iterator split = std::find(args.begin(), args.end(), "--");
-  Args arguments;
-  if (split != args.end()) arguments.assign(split + 1, args.end());
+FitLine fit_options(const Args& args) {
+  const command::Page& page = command::page_of("fit");
+  command::Line line(page);
   FitWords words;
-  CLI::App app("", "sm fit");
-  add_fit(app, words);
-  if (const std::optional<Stop> stop = parse(app, Args(args.begin(), split)))
-    return {std::nullopt, stop->exit_code, stop->text};
-  Result<FitOptions> options = options_from(std::move(words), std::move(arguments));
-  if (options) return {*std::move(options), 0, {}};
-  const Stop stop = wrong_line(app, options.error().text);
-  return {std::nullopt, stop.exit_code, stop.text};
+  bind(line, words);
+  if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
+  Result<FitOptions> options = options_from(std::move(words), line.rest());
+  if (!options) return command::wrong_line(page, options.error().text);
+  return *std::move(options);
 }
 
 std::string encoded_hyperparameter(const std::string& value) {

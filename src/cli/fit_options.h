@@ -3,11 +3,12 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/command.h"
-#include "cli/parsed.h"
 #include "cli/values.h"
+#include "command/line.h"
 
 namespace muster::cli {
 
@@ -35,8 +36,10 @@ struct FitOptions {
   Args arguments;  ///< Behind `--`: the script's own.
 };
 
+/// What a line asks for, or why it is not run.
+using FitLine = std::variant<FitOptions, command::Stop>;
 /// Pure.
-Parsed<FitOptions> fit_options(const Args& args);
+FitLine fit_options(const Args& args);
 
 /// How a hyperparameter's value is sent: JSON numbers, true, false, null, lists and objects as they
 /// are, anything else as a JSON string, so that text arrives byte for byte. Pure. `value` is UTF-8.

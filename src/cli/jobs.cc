@@ -7,12 +7,12 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
 #include "cli/job_view.h"
 #include "cli/values.h"
+#include "command/line.h"
 
 namespace muster::cli {
 namespace {
@@ -22,6 +22,12 @@ constexpr int limit_max = 100'000;
 constexpr int page_max = 100;  // The API's.
 
 constexpr std::array statuses = {"InProgress", "Completed", "Failed", "Stopping", "Stopped"};
+
+/// The line as it is typed.
+struct JobsOptions {
+  std::string status, name, limit;
+  bool json = false;
+};
 
 struct Query {
   std::string status;
@@ -72,35 +78,17 @@ loop::Task<Result<int>> list(Client& client, Query query, bool json) {
 
 }  // namespace
 
-void add_jobs(CLI::App& app, JobsOptions& options) {
-  app.description(
-      "Lists the training jobs of the server that AWS_ENDPOINT_URL names, newest first.");
-  app.footer(
-      "examples:\n"
-      "  sm jobs\n"
-      "  sm jobs --status Failed --limit 5\n"
-      "  sm jobs --name mnist --json\n"
-      "Exit codes: 0 listed, 2 wrong input or key, 3 no answer from the server.");
-  app.add_option("--status", options.status,
-                 "only InProgress, Completed, Failed, Stopping or Stopped ones")
-      ->type_name("STATUS");
-  app.add_option("--name", options.name, "only jobs with this text in their name")
-      ->type_name("TEXT");
-  app.add_option("--limit", options.limit, "at most so many (default 20)")->type_name("N");
-  app.add_flag("--json", options.json, "print one JSON object, as the API has it");
-}
-
 int jobs_main(const Args& args, const Env& env) {
+  const command::Page& page = command::page_of("jobs");
+  command::Line line(page);
   JobsOptions options;
-  CLI::App app("", "sm jobs");
-  add_jobs(app, options);
-  if (const std::optional<Stop> stop = parse(app, args))
-    return print_stop(stop->exit_code, stop->text);
+  line.text("--status", options.status);
+  line.text("--name", options.name);
+  line.text("--limit", options.limit);
+  line.flag("--json", options.json);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<Query> query = query_from(options);
-  if (!query) {
-    const Stop stop = wrong_line(app, query.error().text);
-    return print_stop(stop.exit_code, stop.text);
-  }
+  if (!query) return tell(command::wrong_line(page, query.error().text));
   return run_client("sm jobs", env,
                     [&](Client& client) { return list(client, *query, options.json); });
 }

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/terminal.h"
-#include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
 #include "cli/job_view.h"
+#include "command/line.h"
 #include "loop/wait.h"
 
 namespace muster::cli {
@@ -46,31 +46,14 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait) {
 
 }  // namespace
 
-void add_stop(CLI::App& app, StopOptions& options) {
-  app.description(
-      "Stops a job of the server that AWS_ENDPOINT_URL names: SIGTERM to its processes, two\n"
-      "minutes to end, and what they have written by then is kept.");
-  app.footer(
-      "examples:\n"
-      "  sm stop JOB\n"
-      "  sm stop JOB --wait\n"
-      "      returns when the job has ended\n"
-      "Exit codes: 0 asked (with --wait: it has ended), 2 no such job, one that has ended, or a\n"
-      "wrong key, 3 no answer from the server.");
-  app.add_option("JOB", options.job, "the job's name; sm jobs lists them")
-      ->required()
-      ->type_name("JOB");
-  app.add_flag("--wait", options.wait, "return when the job has ended");
-}
-
 int stop_main(const Args& args, const Env& env) {
-  StopOptions options;
-  CLI::App app("", "sm stop");
-  add_stop(app, options);
-  if (const std::optional<Stop> stop = parse(app, args))
-    return print_stop(stop->exit_code, stop->text);
-  return run_client("sm stop", env,
-                    [&](Client& client) { return stop_job(client, options.job, options.wait); });
+  command::Line line(command::page_of("stop"));
+  std::string job;
+  bool wait = false;
+  line.text("JOB", job);
+  line.flag("--wait", wait);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  return run_client("sm stop", env, [&](Client& client) { return stop_job(client, job, wait); });
 }
 
 }  // namespace muster::cli

@@ -10,7 +10,6 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/apps.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
@@ -18,6 +17,7 @@
 #include "cli/job_view.h"
 #include "cli/submit_request.h"
 #include "cli/submit_upload.h"
+#include "command/line.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -97,75 +97,37 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
   co_return code;
 }
 
-}  // namespace
-
-void add_submit(CLI::App& app, SubmitWords& words) {
-  app.description("Gives a training job to the server that AWS_ENDPOINT_URL names.");
-  app.footer(
-      "examples:\n"
-      "  sm submit --script train.py --wait\n"
-      "      run train.py on one host of the server and follow it\n"
-      "  sm submit mnist-1 --script train.py --source-dir code --hosts 3 --processes-per-host 2 "
-      "\\\n"
-      "      --input train=data/train --input test=s3://bucket/test --hyperparameter epochs=2\n"
-      "      code and data/train are uploaded; 6 MPI processes on 3 hosts\n"
-      "  sm submit --json-file job.json\n"
-      "      the file holds CreateTrainingJob's input, as for the AWS CLI\n"
-      "\n"
-      "It prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as the "
-      "SageMaker\n"
-      "SDK's. Ctrl-C leaves a submitted job alone. Exit codes: 0 submitted, with --wait as the "
-      "job\n"
-      "ended (0 completed, 1 failed or stopped, 4 timed out), 2 wrong input or key, 3 no answer "
-      "from\n"
-      "the server.");
-  const auto text = [&](const char* name, std::string& into, const char* help, const char* type) {
-    app.add_option(name, into, help)->type_name(type);
-  };
-  const auto texts = [&](const char* name, std::vector<std::string>& into, const char* help,
-                         const char* type) {
-    app.add_option(name, into, help)->allow_extra_args(false)->type_name(type);
-  };
-  text("NAME", words.name, "the job's name (default: the script's name and the time)", "NAME");
-  text("--script", words.script, "the program to train with, a path in the source folder", "FILE");
-  text("--source-dir", words.source_folder,
-       "folder with the code, or s3://…/sourcedir.tar.gz (default: the script alone)", "DIR");
-  text("--image", words.image, "the hosts' image (default: host, the server's own programs)",
-       "NAME");
-  text("--instance-type", words.instance_type, "what each host gets (default: local)", "TYPE");
-  text("--hosts", words.hosts, "number of hosts, 1 to 250 (default 1)", "N");
-  text("--processes-per-host", words.processes_per_host,
-       "MPI processes on each host; more than one in all runs the script under MPI", "N");
-  app.add_flag("--mpi", words.mpi, "run under MPI also with one process");
-  text("--custom-mpi-options", words.custom_mpi_options, "more options for mpirun, in one text",
-       "TEXT");
-  texts("--input", words.inputs, "an input channel: s3://… or a folder, which is uploaded",
-        "NAME=DIR");
-  texts("--hyperparameter", words.hyperparameters,
-        "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
-        "NAME=VALUE");
-  texts("--env", words.environment, "a variable of the hosts' environment", "NAME=VALUE");
-  text("--output", words.output, "where the model goes (default: the default bucket)", "S3URL");
-  text("--timeout", words.timeout, "stop the job after so many seconds (default a day)", "SECONDS");
-  text("--json-file", words.json_file, "the job as CreateTrainingJob's input; only NAME counts too",
-       "FILE");
-  app.add_flag("--wait", words.wait, "follow the job to its end");
-  app.add_flag("--raw", words.raw, raw_help);
-  app.add_flag("--json", words.json,
-               "print one JSON object, with --wait one for each line of the log");
+void bind(command::Line& line, SubmitWords& words) {
+  line.text("NAME", words.name);
+  line.text("--script", words.script);
+  line.text("--source-dir", words.source_folder);
+  line.text("--image", words.image);
+  line.text("--instance-type", words.instance_type);
+  line.text("--hosts", words.hosts);
+  line.text("--processes-per-host", words.processes_per_host);
+  line.flag("--mpi", words.mpi);
+  line.text("--custom-mpi-options", words.custom_mpi_options);
+  line.texts("--input", words.inputs);
+  line.texts("--hyperparameter", words.hyperparameters);
+  line.texts("--env", words.environment);
+  line.text("--output", words.output);
+  line.text("--timeout", words.timeout);
+  line.text("--json-file", words.json_file);
+  line.flag("--wait", words.wait);
+  line.flag("--raw", words.raw);
+  line.flag("--json", words.json);
 }
 
+}  // namespace
+
 int submit_main(const Args& args, const Env& env) {
+  const command::Page& page = command::page_of("submit");
+  command::Line line(page);
   SubmitWords words;
-  CLI::App app("", "sm submit");
-  add_submit(app, words);
-  if (const std::optional<Stop> stop = parse(app, args))
-    return print_stop(stop->exit_code, stop->text);
+  bind(line, words);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<Submission> submission = prepare(words);
-  if (!submission) {
-    const Stop stop = wrong_line(app, submission.error().text);
-    return print_stop(stop.exit_code, stop.text);
-  }
+  if (!submission) return tell(command::wrong_line(page, submission.error().text));
   return run_client("sm submit", env, [&](Client& client) { return submit(client, *submission); });
 }
 

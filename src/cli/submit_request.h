@@ -4,10 +4,17 @@
 #include <string>
 
 #include "base/json.h"
-#include "cli/apps.h"
 #include "cli/values.h"
 
 namespace muster::cli {
+
+/// `sm submit` as it is typed.
+struct SubmitWords {
+  std::string name, json_file, script, source_folder, image, instance_type;
+  std::string hosts, processes_per_host, custom_mpi_options, output, timeout;
+  std::vector<std::string> inputs, hyperparameters, environment;
+  bool mpi = false, wait = false, json = false, raw = false;
+};
 
 /// What `sm submit` was told. Paths as they were given. Pure: values only.
 struct SubmitOptions {

@@ -19,13 +19,12 @@ int print(const std::string& text) {
 }
 
 /// The page of "key create", of "fit". Null: there is none, which `stop` then says.
-const Page* page_asked_for(const Page& own, const Args& words, std::optional<Stop>& stop) {
+const Page* page_asked_for(const Args& words, std::optional<Stop>& stop) {
   const Page* page = find_page(join(words, " "));
   if (page != nullptr) return page;
   const bool known = find_page(words.front()) != nullptr && words.size() > 1;
   stop = known ? no_command(words.front(), words[1], pages_below(words.front()))
                : no_command("", words.front(), typed_pages(true));
-  stop->name = "sm " + std::string(own.name);
   return nullptr;
 }
 
@@ -66,19 +65,18 @@ int man_main(const Args& args, const Env&) {
   }
   if (words.empty()) return print(man_overview());
   std::optional<Stop> stop;
-  const Page* page = page_asked_for(own, words, stop);
+  const Page* page = page_asked_for(words, stop);
   return page == nullptr ? tell(*stop) : print(man_page(*page));
 }
 
 int help_main(const Args& args, const Env&) {
-  const Page& own = page_of("help");
-  Line line(own);
+  Line line(page_of("help"));
   Args words;
   line.texts("COMMAND", words);
   if (const std::optional<Stop> stop = line.parse(args)) return tell(*stop);
   if (words.empty()) return print(overview());
   std::optional<Stop> stop;
-  const Page* page = page_asked_for(own, words, stop);
+  const Page* page = page_asked_for(words, stop);
   return page == nullptr ? tell(*stop) : print(help_of(*page));
 }
 

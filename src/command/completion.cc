@@ -85,7 +85,6 @@ std::string bash_case(const Page& page) {
     names.emplace_back(flag.name);
     Words known = {std::string(flag.name)};
     if (!flag.also.empty()) known.emplace_back(flag.also);
-    if (flag.also.size() == 2) names.emplace_back(flag.also);
     if (!flag.takes_value()) continue;
     Words& kind = is_file(flag.value) ? files : others;
     kind.insert(kind.end(), known.begin(), known.end());
@@ -130,6 +129,7 @@ std::string bash_script() {
          "  case \" $files \" in\n"
          "    *\" $before \"*) flags='' words='' ;;\n"
          "  esac\n"
+         "  [ -n \"$words\" ] && [ \"${word:0:1}\" != - ] && flags=''\n"
          "  COMPREPLY=($(compgen -W \"$flags $words\" -- \"$word\"))\n"
          "  if [ -z \"$words\" ] && [ \"${word:0:1}\" != - ]; then\n"
          "    compopt -o filenames 2>/dev/null\n"

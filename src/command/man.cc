@@ -44,7 +44,7 @@ std::string entry(std::string_view what, std::string_view says) {
 }
 
 std::string head(std::string_view name, std::string_view brief) {
-  return "'\\\" Written by `sm man`, from the table of commands.\n.TH " + upper(man_name(name)) +
+  return ".\\\" Written by `sm man`, from the table of commands.\n.TH " + upper(man_name(name)) +
          " 1 \"\" \"muster " MUSTER_VERSION "\" \"muster\"\n.nh\n.ad l\n" + section("NAME") +
          escaped(man_name(name)) + " \\- " + escaped(brief) + "\n";
 }
@@ -57,10 +57,11 @@ std::string synopsis_of(const std::vector<std::string>& lines) {
 
 std::string examples_of(const std::vector<Example>& examples) {
   if (examples.empty()) return {};
-  std::string text = section("EXAMPLES");
+  std::string text;
   for (const Example& example : examples) {
-    if (!example.says.empty()) text += paragraph(std::string(example.says) + ":");
-    text += ".PP\n.nf\n.RS 4\n" + escaped(example.line) + "\n.RE\n.fi\n";
+    text += text.empty() ? section("EXAMPLES") : ".PP\n";
+    if (!example.says.empty()) text += escaped(std::string(example.says) + ":") + "\n.PP\n";
+    text += ".nf\n.RS 4\n" + escaped(example.line) + "\n.RE\n.fi\n";
   }
   return text;
 }
@@ -155,9 +156,11 @@ std::string man_overview() {
   }
   text += section("OPTIONS") + entry("--help", "say what commands there are") +
           entry("--version", "print the version");
-  text += section("EXIT STATUS") + paragraph(
-                                       "Each command's page has its own. 2 means always that "
-                                       "what was given is wrong.");
+  text += section("EXIT STATUS") +
+          escaped(
+              "Each command's page has its own. 2 means always that "
+              "what was given is wrong.") +
+          "\n";
   const std::vector<Example> examples = {{page_of("fit").examples.front()}, {"sm doctor"}};
   return text + examples_of(examples) + references(names);
 }

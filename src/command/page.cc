@@ -72,7 +72,7 @@ std::string_view title_of(Group group) {
     case Group::container:
       return "in a training container";
     case Group::operators:
-      return "in a training container, on every host alike: one program over all of them";
+      return "in a training container, on every host alike";
     case Group::help:
       return "help";
     case Group::internal:

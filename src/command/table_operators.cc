@@ -27,7 +27,7 @@ Page mpirun() {
   return operator_page(
       {.name = "mpirun",
        .group = Group::operators,
-       .brief = "run an MPI program",
+       .brief = "run one MPI program over all of them",
        .about = "Runs a program under MPI over all hosts of the job.",
        .flags = {{"--process_per_hosts", "N",
                   "processes on each host; default: one for each GPU, one without",
@@ -54,7 +54,7 @@ Page torchrun() {
   Page page = operator_page(
       {.name = "torchrun",
        .group = Group::operators,
-       .brief = "run a PyTorch program",
+       .brief = "run one PyTorch program over all of them",
        .about = "Runs a PyTorch script over all hosts of the job.",
        .flags = {{"--nproc-per-node", "N",
                   "processes on each host; default: one for each GPU, one without"},

@@ -2,16 +2,14 @@
 
 #include <nss.h>
 #include <openssl/crypto.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
 #include "base/command.h"
-#include "base/terminal.h"
 #include "cli/cli.h"
+#include "command/commands.h"
 #include "env/env_command.h"
 #include "operators/operators.h"
 #include "ranks/agent.h"
@@ -30,50 +28,37 @@ namespace {
 struct Entry {
   const char* name;
   int (*run)(const Args& args, const Env& env);
-  const char* help;  ///< Null for what only muster itself calls.
 };
 
+// What people call stands in the table of command/page.h too, with its flags and texts.
 const Entry entries[] = {
-    {"fit", cli::fit_main, "run a training job on this machine"},
-    {"server", server::server_main, "serve training jobs and S3 to AWS's clients"},
-    {"key", server::key_main, "make, list and delete a server's access keys"},
-    {"submit", cli::submit_main, "give a server a training job"},
-    {"jobs", cli::jobs_main, "list a server's training jobs"},
-    {"describe", cli::describe_main, "tell all about a job of a server"},
-    {"logs", cli::logs_main, "print or follow the log of a job of a server"},
-    {"stop", cli::stop_main, "stop a job of a server"},
-    {"train", toolkit::train_main, "the entry point of a training container"},
-    {"mpirun", operators::mpirun_main, "on every host alike: one MPI program over all of them"},
-    {"torchrun", operators::torchrun_main, "on every host alike: one PyTorch program"},
-    {"tf", operators::tf_main, "on every host alike: TensorFlow workers and parameter servers"},
-    {"mxnet", operators::mxnet_main, "on every host alike: MXNet workers and servers"},
-    {"run", operators::run_on_hosts_main, "on every host alike: a command once on each"},
-    {"env", env::env_main, "print the training environment of the job in /opt/ml"},
-    {"doctor", cli::doctor_main, "say what this machine lacks and how to install it"},
-    {"clean", cli::clean_main, "remove what killed jobs left behind"},
-    {"completion", cli::completion_main, "print the completion script of a shell"},
-    {"toolkit", toolkit::toolkit_main, nullptr},
-    {"rank", ranks::rank_main, nullptr},
-    {"init", ranks::init_main, nullptr},
-    {"steward", steward::steward_main, nullptr},
+    {"fit", cli::fit_main},
+    {"server", server::server_main},
+    {"key", server::key_main},
+    {"submit", cli::submit_main},
+    {"jobs", cli::jobs_main},
+    {"describe", cli::describe_main},
+    {"logs", cli::logs_main},
+    {"stop", cli::stop_main},
+    {"train", toolkit::train_main},
+    {"mpirun", operators::mpirun_main},
+    {"torchrun", operators::torchrun_main},
+    {"tf", operators::tf_main},
+    {"mxnet", operators::mxnet_main},
+    {"run", operators::run_on_hosts_main},
+    {"env", env::env_main},
+    {"toolkit", toolkit::toolkit_main},
+    {"doctor", cli::doctor_main},
+    {"clean", cli::clean_main},
+    {"completion", command::completion_main},
+    {"man", command::man_main},
+    {"help", command::help_main},
+    {"version", command::version_main},
+    // Only muster itself calls these.
+    {"rank", ranks::rank_main},
+    {"init", ranks::init_main},
+    {"steward", steward::steward_main},
 };
-
-constexpr int exit_usage = 2;
-
-void print_help(std::FILE* out) {
-  std::fputs(
-      "muster gathers machines into one training job, the SageMaker way.\n\n"
-      "usage: sm COMMAND [ARGS]\n\ncommands:\n",
-      out);
-  for (const Entry& entry : entries)
-    if (entry.help != nullptr) std::fprintf(out, "  %-12s %s\n", entry.name, entry.help);
-  std::fputs(
-      "\nexamples:\n"
-      "  sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out\n"
-      "  sm fit --help\n"
-      "  sm doctor\n",
-      out);
-}
 
 /// A static glibc must not load an image's NSS modules, nor OpenSSL an image's configuration.
 void keep_to_ourselves() {
@@ -98,7 +83,7 @@ Env environment() {
   return env;
 }
 
-int run(const std::string& called_as, Args args) {
+int run(const std::string& called_as, const Args& args) {
   const std::string name = called_as.substr(called_as.rfind('/') + 1);
   const Env env = environment();
   // mpirun calls its agent by one word, with the host's name as the first argument.
@@ -107,21 +92,12 @@ int run(const std::string& called_as, Args args) {
   // `train rank`, where the image has no `sm` beside it, is `sm rank`.
   const bool internal = !args.empty() && (args[0] == "rank" || args[0] == "init");
   if (name == "train" && !internal) return toolkit::train_main(args, env);
-  if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    print_help(args.empty() ? stderr : stdout);
-    return args.empty() ? exit_usage : 0;
-  }
-  if (args[0] == "--version" || args[0] == "version") {
-    std::puts("muster " MUSTER_VERSION);
-    return 0;
-  }
-  const std::string command = args[0];
-  args.erase(args.begin());
+  std::string command = args.empty() ? "" : args[0];
+  if (command == "--help" || command == "-h") command = "help";
+  if (command == "--version") command = "version";
   for (const Entry& entry : entries)
-    if (command == entry.name) return entry.run(args, env);
-  static_cast<void>(
-      say_line(STDERR_FILENO, "sm", "no command \"" + command + "\"; sm --help lists them"));
-  return exit_usage;
+    if (command == entry.name) return entry.run({args.begin() + 1, args.end()}, env);
+  return command::no_command_main(args);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -14,6 +11,8 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "command/exit_codes.h"
+#include "command/line.h"
 #include "server/control.h"
 #include "server/keys.h"
 #include "server/server_main.h"
@@ -22,21 +21,9 @@
 namespace muster::server {
 namespace {
 
-constexpr int exit_usage = 2;
-constexpr int exit_platform = 3;
+using command::exit_platform;
+using command::exit_usage;
 constexpr std::size_t comment_bytes_max = 256;
-
-constexpr const char* examples =
-    "examples:\n"
-    "  sm key create --comment \"the lab's notebook\"\n"
-    "      make a key, and print it, this once, as lines for a shell\n"
-    "  sm key list\n"
-    "      whose keys there are; no secrets\n"
-    "  sm key delete AKIA2TGJ5EXAMPLE\n"
-    "      from now on the server refuses it\n"
-    "\n"
-    "For the sm server that works on the same data folder, whether it runs or not: one that runs\n"
-    "knows at once. A key may do everything.";
 
 struct KeyFlags {
   ServerFlags server;
@@ -47,40 +34,28 @@ struct KeyFlags {
   bool force = false;
 };
 
-void add_common(CLI::App& command, KeyFlags& flags) {
-  command.add_option("--data", flags.server.data, "the server's data folder");
-  command.add_option("--config", flags.server.config, "the server's config, which may name it");
-  command.get_formatter()->column_width(34);
+void bind_common(command::Line& line, KeyFlags& flags) {
+  line.text("--data", flags.server.data);
+  line.text("--config", flags.server.config);
 }
 
-std::optional<FlagsStop> parse(const Args& args, KeyFlags& flags) {
-  CLI::App app("", "sm key");
-  app.description("Makes, lists and deletes the access keys of sm server.");
-  app.footer(examples);
-  app.require_subcommand(1);
-  CLI::App* create = app.add_subcommand("create", "make a key and print it, once");
-  add_common(*create, flags);
-  create->add_option("--comment", flags.comment, "what it is for: sm key list shows it");
-  create->add_flag("--json", flags.json, "print it as a JSON object");
-  CLI::App* list = app.add_subcommand("list", "list the keys, without their secrets");
-  add_common(*list, flags);
-  list->add_flag("--json", flags.json, "one JSON object a line");
-  CLI::App* remove = app.add_subcommand("delete", "delete a key");
-  add_common(*remove, flags);
-  remove->add_option("KEY_ID", flags.id, "as sm key list shows it")->required();
-  remove->add_flag("--force", flags.force, "the last key too");
-  try {
-    std::vector<std::string> words(args.rbegin(), args.rend());
-    app.parse(std::move(words));
-    flags.command = app.get_subcommands().front()->get_name();
-    return std::nullopt;
-  } catch (const CLI::CallForHelp&) {
-    const std::vector<CLI::App*> chosen = app.get_subcommands();
-    return FlagsStop{0, chosen.empty() ? app.help() : chosen.front()->help()};
-  } catch (const CLI::ParseError& error) {
-    return FlagsStop{exit_usage,
-                     std::string("sm key: ") + error.what() + "\nsm key --help tells more\n"};
+std::optional<command::Stop> parse(const Args& args, KeyFlags& flags) {
+  flags.command = args.empty() ? "" : args[0];
+  if (flags.command.empty() || flags.command.starts_with("-")) {
+    command::Line line(command::page_of("key"));
+    const std::optional<command::Stop> stop = line.parse(args);
+    return stop ? stop : command::no_command("key", "", {});
   }
+  const command::Page* page = command::find_page("key " + flags.command);
+  if (page == nullptr)
+    return command::no_command("key", flags.command, command::pages_below("key"));
+  command::Line line(*page);
+  bind_common(line, flags);
+  if (flags.command == "create") line.text("--comment", flags.comment);
+  if (flags.command == "delete") line.text("KEY_ID", flags.id);
+  if (flags.command == "delete") line.flag("--force", flags.force);
+  if (flags.command != "delete") line.flag("--json", flags.json);
+  return line.parse({args.begin() + 1, args.end()});
 }
 
 Result<void> check_comment(const std::string& comment) {
@@ -192,10 +167,7 @@ int fail_with(const Error& error) {
 
 int key_main(const Args& args, const Env& env) {
   KeyFlags flags;
-  if (const std::optional<FlagsStop> stop = parse(args, flags)) {
-    const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return say(fd, stop->text) ? stop->exit_code : exit_platform;
-  }
+  if (const std::optional<command::Stop> stop = parse(args, flags)) return tell(*stop);
   const Result<ServerConfig> config = config_for(flags, env);
   if (!config) return fail_with(config.error());
   const Result<std::string> done = flags.command == "create" ? create(flags, *config)

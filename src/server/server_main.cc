@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "bucket/bucket_store.h"
+#include "command/exit_codes.h"
 #include "job/client_config.h"
 #include "loop/wait.h"
 #include "machine/machine.h"
@@ -34,8 +35,8 @@
 namespace muster::server {
 namespace {
 
-constexpr int exit_usage = 2;
-constexpr int exit_platform = 3;
+using command::exit_platform;
+using command::exit_usage;
 /// More than there are processors: a thread that waits for the disk serves nobody, and the file
 /// system writes to disk at once what several wait for.
 constexpr int thread_count = 16;
@@ -338,10 +339,7 @@ loop::Task<void> until_told(Server& server) {
 
 int server_main(const Args& args, const Env& env) {
   ServerFlags flags;
-  if (const std::optional<FlagsStop> stop = parse_flags(args, flags)) {
-    const int fd = stop->exit_code == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    return say(fd, stop->text) ? stop->exit_code : exit_platform;
-  }
+  if (const std::optional<command::Stop> stop = parse_flags(args, flags)) return tell(*stop);
   Result<ServerConfig> config = load(flags, env);
   if (!config) return fail_with(config.error());
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;

@@ -1,28 +1,13 @@
 #include "server/server_main_config.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 
 #include "base/text.h"
+#include "command/line.h"
 #include "http/client.h"
 
 namespace muster::server {
 namespace {
-
-constexpr int exit_usage = 2;
-
-constexpr const char* examples =
-    "examples:\n"
-    "  sm server\n"
-    "      serve this machine: http://127.0.0.1:7700, data in ~/.local/share/muster\n"
-    "  sm server --listen 10.0.0.5:7700 --config muster.json\n"
-    "      serve others too: the config names a certificate and its key\n"
-    "  sm server --config muster.json --check\n"
-    "      only say whether the config is right\n"
-    "\n"
-    "The first start makes a key and prints the lines that make clients use the server.";
 
 Error wrong(const std::string& text) {
   return fail(Errc::invalid_input, text);
@@ -141,27 +126,14 @@ std::string default_data(const Env& env) {
 
 }  // namespace
 
-std::optional<FlagsStop> parse_flags(const Args& args, ServerFlags& flags) {
-  CLI::App app("", "sm server");
-  app.description("Serves SageMaker's training jobs, S3 and logs on one port.");
-  app.footer(examples);
-  app.add_option("--listen", flags.listen, "ADDRESS:PORT (127.0.0.1:7700)");
-  app.add_option("--data", flags.data, "the folder that holds everything");
-  app.add_option("--config", flags.config, "a JSON file: docs/protocols/server-config.md");
-  app.add_flag("--check", flags.check, "check the config and end");
-  app.add_flag("--insecure-http", flags.insecure_http,
-               "allow an address that others reach, without TLS");
-  app.get_formatter()->column_width(34);
-  try {
-    std::vector<std::string> words(args.rbegin(), args.rend());
-    app.parse(std::move(words));
-    return std::nullopt;
-  } catch (const CLI::CallForHelp&) {
-    return FlagsStop{0, app.help()};
-  } catch (const CLI::ParseError& error) {
-    return FlagsStop{exit_usage,
-                     std::string("sm server: ") + error.what() + "\nsm server --help tells more\n"};
-  }
+std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags) {
+  command::Line line(command::page_of("server"));
+  line.text("--listen", flags.listen);
+  line.text("--data", flags.data);
+  line.text("--config", flags.config);
+  line.flag("--check", flags.check);
+  line.flag("--insecure-http", flags.insecure_http);
+  return line.parse(args);
 }
 
 Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env) {

@@ -9,6 +9,7 @@
 #include "api/realm.h"
 #include "base/command.h"
 #include "base/json.h"
+#include "command/line.h"
 #include "jobs/outside_s3.h"
 #include "server/keys.h"
 
@@ -40,12 +41,8 @@ struct ServerFlags {
   bool insecure_http = false;
 };
 
-struct FlagsStop {
-  int exit_code = 0;
-  std::string text;
-};
-/// Why parsing ended early, if it did: help was asked for, or the line is wrong.
-std::optional<FlagsStop> parse_flags(const Args& args, ServerFlags& flags);
+/// Why the server does not start, if it does not: help was asked for, or the line is wrong.
+std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags);
 
 /// Applies the file's text (empty: none) and the flags. Error: `invalid_input`, in one line that
 /// names the key or flag and what was expected: an unknown key, an address that is not loopback

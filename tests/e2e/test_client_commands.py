@@ -226,7 +226,7 @@ def test_a_name_that_is_taken_is_refused(sm):
 @pytest.mark.parametrize("command", ["submit", "jobs", "describe", "logs", "stop"])
 def test_help_has_examples_and_exit_codes(sm, command):
     text = sm(command, "--help").stdout
-    assert "examples:" in text and "Exit codes" in text
+    assert "examples:" in text and "exit codes:" in text
 
 
 def test_a_reason_of_several_lines_is_shown_as_such(sm):
