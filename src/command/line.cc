@@ -76,6 +76,13 @@ int tell(const Stop& stop) {
   return say(fd, text_of(stop)) ? stop.exit_code : exit_platform;
 }
 
+int tell(const Stop& stop, const Log& log) {
+  if (stop.exit_code == exit_success) return say(STDOUT_FILENO, stop.text) ? 0 : exit_failed;
+  const std::string also = stop.text.ends_with("?") ? " see " : "; see ";
+  log.error(stop.text + also + stop.name + " --help");
+  return stop.exit_code;
+}
+
 Stop no_command(std::string_view below, const std::string& word,
                 const std::vector<const Page*>& known) {
   std::vector<std::string_view> names;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "command/page.h"
 
@@ -24,6 +25,9 @@ Stop wrong_line(const Page& page, const std::string& text);
 std::string text_of(const Stop& stop);
 /// Prints text_of(): help on standard output, else on standard error. The exit code.
 int tell(const Stop& stop);
+/// The same in one line of a log, as programs say it that others start: the lines of all hosts of a
+/// job stand in one log.
+int tell(const Stop& stop, const Log& log);
 /// A command that is none of `known`, with the nearest one. `below`: "key", or empty for `sm`
 /// itself. Pure.
 Stop no_command(std::string_view below, const std::string& word,

@@ -11,11 +11,13 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <variant>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "base/oom_score.h"
 #include "base/text.h"
+#include "command/line.h"
 #include "job/host_spec.h"
 #include "loop/tasks.h"
 #include "steward/folders.h"
@@ -27,7 +29,6 @@ namespace muster::steward {
 namespace {
 
 constexpr int exit_undone = 1;
-constexpr int exit_usage = 2;
 constexpr const char* default_state = "/var/lib/muster";
 constexpr std::uint64_t journal_bytes_max = std::uint64_t{16} << 30;
 
@@ -43,40 +44,35 @@ struct StewardArgs {
 };
 
 Result<int> descriptor(const std::string& flag, const std::string& text) {
+  if (text.empty()) return -1;
   const std::optional<std::int64_t> fd = parse_integer(text);
   if (fd && *fd >= 3 && ::fcntl(static_cast<int>(*fd), F_GETFD) >= 0) return static_cast<int>(*fd);
   return fail(Errc::invalid_input, flag + " " + text + ": not an open descriptor");
 }
 
-Result<StewardArgs> steward_args(const Args& args) {
+/// The line, or why it is not run.
+std::variant<StewardArgs, command::Stop> steward_args(const Args& args) {
+  const command::Page& page = command::page_of("steward");
+  command::Line line(page);
   StewardArgs given;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const bool has_value = i + 1 < args.size();
-    if (args[i] == "--spec" && has_value) {
-      given.spec_file = args[++i];
-    } else if ((args[i] == "--lifeline" || args[i] == "--gate") && has_value) {
-      int& number = args[i] == "--gate" ? given.gate : given.lifeline;
-      number = TRY(descriptor(args[i], args[i + 1]));
-      ++i;
-    } else if (args[i] == "--upload" && has_value) {
-      given.upload_folder = args[++i];
-    } else if (args[i] == "--completed") {
-      given.completed = true;
-    } else if (args[i] == "--sweep") {
-      given.sweep = true;
-    } else if (args[i] == "--json") {
-      given.json = true;
-    } else if (args[i] == "--all") {
-      given.kept_too = true;
-    } else {
-      return fail(Errc::invalid_input,
-                  args[i] +
-                      ": expected --spec FILE [--lifeline FD], --upload FOLDER [--completed], or "
-                      "--sweep [--json] [--all]");
-    }
-  }
+  std::string lifeline, gate;
+  line.text("--spec", given.spec_file);
+  line.text("--lifeline", lifeline);
+  line.text("--gate", gate);
+  line.text("--upload", given.upload_folder);
+  line.flag("--completed", given.completed);
+  line.flag("--sweep", given.sweep);
+  line.flag("--json", given.json);
+  line.flag("--all", given.kept_too);
+  if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
   if (given.sweep + !given.spec_file.empty() + !given.upload_folder.empty() != 1)
-    return fail(Errc::invalid_input, "expected one of --spec FILE, --upload FOLDER and --sweep");
+    return command::wrong_line(page, "expected one of --spec FILE, --upload DIR and --sweep");
+  const Result<int> lifeline_fd = descriptor("--lifeline", lifeline);
+  if (!lifeline_fd) return command::wrong_line(page, lifeline_fd.error().text);
+  const Result<int> gate_fd = descriptor("--gate", gate);
+  if (!gate_fd) return command::wrong_line(page, gate_fd.error().text);
+  given.lifeline = *lifeline_fd;
+  given.gate = *gate_fd;
   return given;
 }
 
@@ -139,27 +135,25 @@ int run_upload(const StewardArgs& given, const Env& env, const Log& log) {
 
 int steward_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm steward", Log::Level::info);
-  const Result<StewardArgs> given = steward_args(args);
-  if (!given) {
-    log.error(given.error().text);
-    return exit_usage;
-  }
+  const std::variant<StewardArgs, command::Stop> line = steward_args(args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
+  const StewardArgs& given = std::get<StewardArgs>(line);
   // What we inherited (the job's lock, the lifeline) is for us alone, never for the container.
   ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
-  if (given->sweep) {
+  if (given.sweep) {
     const Env::const_iterator state = env.find("MUSTER_STATE");
-    const SweepOptions options{state == env.end() ? default_state : state->second, given->kept_too};
+    const SweepOptions options{state == env.end() ? default_state : state->second, given.kept_too};
     const Result<Swept> swept = sweep(options, env);
-    if (swept) return print_swept(*swept, given->json);
+    if (swept) return print_swept(*swept, given.json);
     log.error(swept.error().text);
     return exit_undone;
   }
-  if (!given->upload_folder.empty()) return run_upload(*given, env, log);
-  if (!may_begin(given->gate)) return 0;
+  if (!given.upload_folder.empty()) return run_upload(given, env, log);
+  if (!may_begin(given.gate)) return 0;
   outlive_others();
   ::umask(022);  // What is secret says so; the host's own folders are as programs expect them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // A container's init comes to us when runc has ended.
-  const Result<bool> done = run_host(*given, env);
+  const Result<bool> done = run_host(given, env);
   if (!done) log.error(done.error().text);
   return done && *done ? 0 : exit_undone;
 }
