@@ -6,7 +6,7 @@
 
 namespace muster::cli {
 
-// Source: docs/protocols/exit-codes.md.
+// What they mean: docs/protocols/exit-codes.md.
 using command::exit_platform;
 using command::exit_signal_base;
 using command::exit_success;

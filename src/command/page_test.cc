@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <set>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "command/help.h"
 #include "command/line.h"
@@ -107,6 +109,29 @@ TEST_CASE("help: it fits a terminal, and the overview shows every command once")
     CHECK(overview().find("\n  " + std::string(page->name) + " ") != std::string::npos);
   for (const std::string& line : split(overview(), '\n')) CHECK(line.size() <= 100);
   CHECK(overview().find("steward") == std::string::npos);
+}
+
+TEST_CASE("exit codes: docs/protocols/exit-codes.md has those of every command") {
+  const Result<std::string> doc = read_file(MUSTER_SOURCE_DIR "/docs/protocols/exit-codes.md");
+  REQUIRE(doc);
+  std::size_t rows = 0;
+  for (const std::string& line : split(*doc, '\n')) rows += line.starts_with("| `sm ") ? 1 : 0;
+  std::set<std::string> found;
+  for (const Page* page : typed_pages(false))
+    for (const Exit& exit : page->exits) {
+      const std::string name = "`sm " + std::string(page->name) + "`";
+      const std::string end =
+          " | " + std::string(exit.code) + " | " + std::string(exit.meaning) + " |";
+      bool stands = false;
+      for (const std::string& line : split(*doc, '\n')) {
+        if (line.find(name) == std::string::npos || !line.ends_with(end)) continue;
+        stands = true;
+        found.insert(line);
+      }
+      CAPTURE((name + end));
+      CHECK(stands);
+    }
+  CHECK(found.size() == rows);  // None is there that no command has.
 }
 
 TEST_CASE("help: words are wrapped, none is lost") {
