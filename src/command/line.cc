@@ -54,7 +54,8 @@ struct Line::Bound {
   };
   std::string name;
   CLI::Option* option = nullptr;
-  std::variant<bool*, std::string*, std::vector<std::string>*, Number> into{};
+  std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*, Number>
+      into{};
 };
 
 struct Line::App {
@@ -93,6 +94,17 @@ Stop no_command(std::string_view below, const std::string& word,
   return {name, exit_usage, visible_line(text)};
 }
 
+std::variant<const Page*, Stop> command_below(std::string_view below, const Args& args) {
+  const std::string word = args.empty() ? "" : args[0];
+  if (word.empty() || word.starts_with("-")) {
+    std::optional<Stop> stop = Line(page_of(below)).parse(args);
+    return stop ? *std::move(stop) : no_command(below, "", {});
+  }
+  const Page* page = find_page(std::string(below) + " " + word);
+  if (page != nullptr) return page;
+  return no_command(below, word, pages_below(below));
+}
+
 Line::Line(const Page& page) : page_(page), app_(std::make_unique<App>()) {
   app_->app.set_help_flag("-h,--help", "");
 }
@@ -104,6 +116,10 @@ void Line::flag(std::string_view name, bool& into) {
 }
 
 void Line::text(std::string_view name, std::string& into) {
+  bind(name, true, false).into = &into;
+}
+
+void Line::text(std::string_view name, std::optional<std::string>& into) {
   bind(name, true, false).into = &into;
 }
 
@@ -221,6 +237,11 @@ Result<void> Line::store(const Bound& bound) const {
   if (values.size() > 1 && !page_.last_wins)
     return fail(Errc::invalid_input, bound.name + " is given twice");
   if (std::string* const* text = std::get_if<std::string*>(&bound.into)) {
+    **text = values.back();
+    return {};
+  }
+  if (std::optional<std::string>* const* text =
+          std::get_if<std::optional<std::string>*>(&bound.into)) {
     **text = values.back();
     return {};
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/command.h"
@@ -33,6 +34,9 @@ int tell(const Stop& stop, const Log& log);
 Stop no_command(std::string_view below, const std::string& word,
                 const std::vector<const Page*>& known);
 
+/// The command of `below` that the first word names; or why none runs: help, or it is unknown.
+std::variant<const Page*, Stop> command_below(std::string_view below, const Args& args);
+
 /// One command line. Flags and operands are its page's: each is told where its value goes, and
 /// parse() aborts if one was not. Values that begin with '-' are values; '_' and '-' are the same
 /// in a flag's name.
@@ -46,6 +50,8 @@ class Line {
   // `into` outlives the line, and keeps what it holds if the flag is not given.
   void flag(std::string_view name, bool& into);
   void text(std::string_view name, std::string& into);
+  /// The same; empty stays what is not given.
+  void text(std::string_view name, std::optional<std::string>& into);
   void texts(std::string_view name, std::vector<std::string>& into);
   /// A whole number from `least` to `most`.
   void number(std::string_view name, int& into, int least, int most);

@@ -148,6 +148,54 @@ TEST_CASE("line: help is the page's, and wins over what else is wrong") {
   CHECK(!read(page_with(Rest::program), {"prog", "--help"}).stop);
 }
 
+TEST_CASE("line: operands take words in order, behind -- also such as look like flags") {
+  const Page page{
+      .name = "test",
+      .group = Group::here,
+      .brief = "test",
+      .about = "Tests.",
+      .operands = {{"FROM", "a"}, {"TO", "b", false}, {"MORE", "c", false, "", "", true}},
+      .flags = {{"--where", "PLACE", "text"}}};
+  struct {
+    Args args;
+    Args want;
+    const char* wrong;
+  } const cases[] = {
+      {{"a"}, {"a", "", "none"}, "nothing"},
+      {{"a", "b", "c", "d"}, {"a", "b", "none", "c", "d"}, "nothing"},
+      {{"--", "-a", "--where"}, {"-a", "--where", "none"}, "nothing"},
+      {{"a", "--where=", "b"}, {"a", "b", ""}, "nothing"},
+      {{"", ""}, {"", "", "none"}, "nothing"},
+      {{}, {"", "", "none"}, "FROM is required"},
+      {{"--wher", "x"}, {"", "", "none"}, "unknown flag \"--wher\"; did you mean --where?"},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.args);
+    std::string from, to;
+    std::optional<std::string> where;
+    Args more;
+    Line line(page);
+    line.text("FROM", from);
+    line.text("TO", to);
+    line.text("--where", where);
+    line.texts("MORE", more);
+    const std::optional<Stop> stop = line.parse(one.args);
+    CHECK((stop ? stop->text : "nothing") == std::string(one.wrong));
+    Args got = {from, to, where.value_or("none")};
+    got.insert(got.end(), more.begin(), more.end());
+    CHECK(got == one.want);
+  }
+}
+
+TEST_CASE("line: the first word names a command below another") {
+  const auto below = [](const Args& args) { return command_below("key", args); };
+  CHECK(std::get<const Page*>(below({"list", "--x"})) == &page_of("key list"));
+  CHECK(std::get<Stop>(below({})).text == "expected a command");
+  CHECK(std::get<Stop>(below({"--x"})).text == "unknown flag \"--x\"");
+  CHECK(std::get<Stop>(below({"lits"})).text == "no command \"lits\"; did you mean list?");
+  CHECK(std::get<Stop>(below({"--help"})).text == help_of(page_of("key")));
+}
+
 TEST_CASE("line: an unknown command gets the nearest one") {
   CHECK(no_command("", "fti", typed_pages(true)).text == "no command \"fti\"; did you mean fit?");
   CHECK(no_command("", "frobnicate", typed_pages(true)).text == "no command \"frobnicate\"");

@@ -3,37 +3,15 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <optional>
 
 #include "base/fd.h"
-#include "base/log.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "command/exit_codes.h"
 #include "job/client_config.h"
 
 namespace muster::env {
 namespace {
-
-constexpr const char* help = R"HELP(usage: sm env --client [FLAGS]
-
-Prints the lines that make boto3, the AWS CLI and SageMaker's SDKs use a muster server, by the
-AWS_* variables that are set: eval "$(sm env --client --write ~/muster-sagemaker.yaml)"
-
-  --write FILE   also write the config file of SageMaker's SDKs, and name it in the lines: without
-                 one they ask AWS itself for the name of their default bucket
-  --bucket NAME  the default bucket (sagemaker-REGION-000000000000)
-  --notebook     also write /opt/ml/metadata/resource-metadata.json, as SageMaker's notebook
-                 machines have it: get_execution_role() without a session finds its role there
-
-examples:
-  eval "$(sm env --client)"                                   for boto3 and the AWS CLI
-  eval "$(sm env --client --write ~/muster-sagemaker.yaml)"   for SageMaker's SDKs, too
-
-exit status: 0, 1 if a file cannot be written, 2 wrong usage.
-)HELP";
-
-constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
 
 // As `sm server` is without a config.
 constexpr const char* default_endpoint = "http://127.0.0.1:7700";
@@ -43,32 +21,6 @@ constexpr const char* default_account = "000000000000";
 // Source: sagemaker 2.257.7, session.py, NOTEBOOK_METADATA_FILE.
 constexpr const char* notebook_folder = "/opt/ml/metadata";
 constexpr const char* notebook_file = "/opt/ml/metadata/resource-metadata.json";
-
-struct Flags {
-  std::string file;
-  std::string bucket;
-  bool notebook = false;
-  bool help = false;
-  std::optional<std::string> wrong;  ///< The argument that is none, or lacks its value.
-};
-
-Flags flags_from(const Args& args) {
-  Flags flags;
-  for (std::size_t at = 0; at < args.size(); ++at) {
-    const bool more = at + 1 < args.size() && !args[at + 1].empty();
-    if (args[at] == "--help" || args[at] == "-h")
-      flags.help = true;
-    else if (args[at] == "--write" && more)
-      flags.file = args[++at];
-    else if (args[at] == "--bucket" && more)
-      flags.bucket = args[++at];
-    else if (args[at] == "--notebook")
-      flags.notebook = true;
-    else if (!flags.wrong)
-      flags.wrong = args[at];
-  }
-  return flags;
-}
 
 std::string set_or(const Env& env, const char* name, const std::string& otherwise) {
   const Env::const_iterator found = env.find(name);
@@ -131,35 +83,26 @@ std::string client_lines(const ClientSettings& settings, const std::string& file
 
 namespace {
 
-Result<void> write_files(const Flags& flags, const std::string& config,
+Result<void> write_files(const ClientWish& wish, const std::string& config,
                          const ClientSettings& settings) {
   if (!config.empty()) TRY(write_config(config, job::sagemaker_config(settings.bucket)));
-  if (!flags.notebook) return {};
+  if (!wish.notebook) return {};
   TRY(make_folders(notebook_folder));
   return write_config(notebook_file, notebook_metadata());
 }
 
 }  // namespace
 
-int env_client_main(const Args& args, const Env& env) {
-  const Log log(STDERR_FILENO, "sm env", Log::Level::info);
-  const Flags flags = flags_from(args);
-  if (flags.wrong) {
-    const bool known = flags.wrong == "--write" || flags.wrong == "--bucket";
-    const std::string what =
-        known ? *flags.wrong + " wants a value" : "unknown argument \"" + *flags.wrong + "\"";
-    log.error(what + "; see sm env --client --help");
-    return exit_usage;
-  }
-  if (flags.help) return write_all(STDOUT_FILENO, help) ? 0 : exit_failure;
-  const ClientSettings settings = client_settings(env, flags.bucket);
-  const std::string file = flags.file.empty() ? "" : std::filesystem::absolute(flags.file).string();
-  const Result<void> written = write_files(flags, file, settings);
+int print_client(const ClientWish& wish, const Env& env, const Log& log) {
+  const ClientSettings settings = client_settings(env, wish.bucket.value_or(""));
+  const std::string file = wish.file ? std::filesystem::absolute(*wish.file).string() : "";
+  const Result<void> written = write_files(wish, file, settings);
   if (!written) {
     log.error(written.error().text);
-    return exit_failure;
+    return command::exit_failed;
   }
-  return say(STDOUT_FILENO, client_lines(settings, file)) ? 0 : exit_failure;
+  return say(STDOUT_FILENO, client_lines(settings, file)) ? command::exit_success
+                                                          : command::exit_failed;
 }
 
 }  // namespace muster::env

@@ -1,16 +1,24 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/command.h"
+#include "base/log.h"
 
 namespace muster::env {
 
-/// `sm env --client [--write FILE] [--bucket NAME] [--notebook]`: what AWS's clients need to use a
-/// muster server. It reads nothing but `env` and the files that it would write.
-int env_client_main(const Args& args, const Env& env);
+/// What `sm env --client [--write FILE] [--bucket NAME] [--notebook]` asks for.
+struct ClientWish {
+  std::optional<std::string> file;
+  std::optional<std::string> bucket;
+  bool notebook = false;
+};
+/// Prints what AWS's clients need to use a muster server; the exit status. It reads nothing but
+/// `env` and the files that it would write.
+int print_client(const ClientWish& wish, const Env& env, const Log& log);
 
-/// What those flags ask for.
+/// What a client is told.
 struct ClientSettings {
   std::string endpoint;     ///< The server's URL.
   std::string s3_endpoint;  ///< If S3 is elsewhere.

@@ -2,11 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
 
 #include "base/log.h"
 #include "base/terminal.h"
+#include "command/exit_codes.h"
+#include "command/line.h"
 #include "env/env_client.h"
 #include "env/job_files.h"
 #include "job/invocation.h"
@@ -16,38 +20,13 @@
 namespace muster::env {
 namespace {
 
-constexpr const char* help = R"HELP(usage: sm env [--json | --shell]
-       sm env --properties | --to-env-vars | --to-cmd-args [--stdin]
-       sm env --invocation
-       sm env --client [--write FILE] [--bucket NAME] [--notebook]
-
-Prints what a training script of the job in /opt/ml (SAGEMAKER_BASE_DIR moves it) finds in its
-environment: every SM_* variable, as sagemaker-training sets them.
-
-  --json    one JSON object
-  --shell   lines that a POSIX shell reads: eval "$(sm env --shell)"
-
-  --properties   one JSON object: what sagemaker_training's Environment says of the job
-  --to-env-vars  one JSON object: its to_env_vars()
-  --to-cmd-args  a JSON list: its to_cmd_args(), the script's arguments
-  --stdin        standard input is {"resource_config": ..., "input_data_config": ...,
-                 "hyperparameters": ...}; each member that is there replaces its file
-  --invocation   what a log says before a program starts, with secrets masked; standard input is
-                 {"variables": {NAME: TEXT, ...}, "command": [WORD, ...]}
-
-  --client       no job's: what AWS's clients need to use a muster server (--client --help)
-
-exit status: 0, 1 if the job cannot be read, 2 wrong usage.
-)HELP";
-
-constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
+using command::exit_failed;
 
 /// Far more than the three files of a real job hold.
 constexpr std::size_t stdin_bytes_max = 64u << 20;
 
 int print(const std::string& text) {
-  return say(STDOUT_FILENO, text) ? 0 : exit_failure;
+  return say(STDOUT_FILENO, text) ? 0 : exit_failed;
 }
 
 Result<std::string> read_stdin() {
@@ -72,7 +51,7 @@ Result<job::Training> training_of(const Env& env, bool from_stdin) {
   return read_training(env, *given);
 }
 
-std::string text_of(const job::Training& training, const std::string& form) {
+std::string text_of(const job::Training& training, std::string_view form) {
   if (form == "--properties") return job::python_dumps_plain(job::properties(training)) + "\n";
   if (form == "--to-env-vars") return job::env_json(job::to_env_vars(training)) + "\n";
   if (form == "--to-cmd-args")
@@ -99,39 +78,71 @@ Result<std::string> invocation(const Env& env) {
   return job::invocation_text(TRY(read_training(env)), names, words);
 }
 
-bool known(const Args& args) {
-  if (args.empty()) return true;
-  const std::string& form = args[0];
-  if (args.size() == 1 && (form == "--json" || form == "--shell" || form == "--invocation"))
-    return true;
-  const bool takes_stdin =
-      form == "--properties" || form == "--to-env-vars" || form == "--to-cmd-args";
-  return takes_stdin && (args.size() == 1 || (args.size() == 2 && args[1] == "--stdin"));
+/// What a line asks for.
+struct EnvWish {
+  std::string_view form;  ///< "--json"; empty: the variables as text.
+  bool from_stdin = false;
+  ClientWish client;
+};
+
+Result<void> check(const EnvWish& wish, int forms) {
+  if (forms > 1)
+    return fail(Errc::invalid_input, "expected one of the forms that sm env --help shows");
+  const bool reads =
+      wish.form == "--properties" || wish.form == "--to-env-vars" || wish.form == "--to-cmd-args";
+  if (wish.from_stdin && !reads)
+    return fail(Errc::invalid_input,
+                "--stdin goes with --properties, --to-env-vars or --to-cmd-args");
+  const ClientWish& client = wish.client;
+  if ((client.file && client.file->empty()) || (client.bucket && client.bucket->empty()))
+    return fail(Errc::invalid_input, "--write and --bucket: expected a value");
+  if (wish.form != "--client" && (client.file || client.bucket || client.notebook))
+    return fail(Errc::invalid_input, "--write, --bucket and --notebook go with --client");
+  return {};
+}
+
+std::variant<EnvWish, command::Stop> wish_of(const Args& args) {
+  const command::Page& page = command::page_of("env");
+  command::Line line(page);
+  constexpr std::array<const char*, 7> names = {"--json",        "--shell",       "--properties",
+                                                "--to-env-vars", "--to-cmd-args", "--invocation",
+                                                "--client"};
+  std::array<bool, names.size()> asked{};
+  for (std::size_t i = 0; i < names.size(); ++i) line.flag(names[i], asked[i]);
+  EnvWish wish;
+  line.flag("--stdin", wish.from_stdin);
+  line.text("--write", wish.client.file);
+  line.text("--bucket", wish.client.bucket);
+  line.flag("--notebook", wish.client.notebook);
+  if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (asked[i]) wish.form = names[i];
+  const Result<void> good =
+      check(wish, static_cast<int>(std::count(asked.begin(), asked.end(), true)));
+  if (!good) return command::wrong_line(page, good.error().text);
+  return wish;
 }
 
 }  // namespace
 
 int env_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm env", Log::Level::info);
-  if (!args.empty() && args[0] == "--client")
-    return env_client_main({args.begin() + 1, args.end()}, env);
-  if (args.size() == 1 && (args[0] == "--help" || args[0] == "-h")) return print(help);
-  if (!known(args)) {
-    log.error("unknown arguments; see sm env --help");
-    return exit_usage;
-  }
-  if (args.size() == 1 && args[0] == "--invocation") {
+  const std::variant<EnvWish, command::Stop> asked = wish_of(args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&asked)) return tell(*stop, log);
+  const EnvWish& wish = std::get<EnvWish>(asked);
+  if (wish.form == "--client") return print_client(wish.client, env, log);
+  if (wish.form == "--invocation") {
     const Result<std::string> text = invocation(env);
     if (text) return print(*text);
     log.error(text.error().text);
-    return exit_failure;
+    return exit_failed;
   }
-  const Result<job::Training> training = training_of(env, args.size() == 2);
+  const Result<job::Training> training = training_of(env, wish.from_stdin);
   if (!training) {
     log.error(training.error().text);
-    return exit_failure;
+    return exit_failed;
   }
-  return print(text_of(*training, args.empty() ? "" : args[0]));
+  return print(text_of(*training, wish.form));
 }
 
 }  // namespace muster::env

@@ -1,7 +1,8 @@
 #include "env/options.h"
 
+#include <array>
 #include <charconv>
-#include <optional>
+#include <iterator>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -47,13 +48,6 @@ const DurationSetting duration_settings[] = {
      std::chrono::seconds(1), no_least},
 };
 
-/// The value of `flag` at `args[at]` ("--port 1" or "--port=1"); moves `at` past it.
-std::optional<std::string> flag_value(const Args& args, std::size_t& at, const std::string& flag) {
-  if (args[at] == flag && at + 1 < args.size()) return args[++at];
-  if (args[at].starts_with(flag + "=")) return args[at].substr(flag.size() + 1);
-  return std::nullopt;
-}
-
 Result<void> set_port(TrainOptions& options, const std::string& name, const std::string& text) {
   const std::optional<std::int64_t> port = parse_integer(text);
   if (!port || *port < 1 || *port > 65535)
@@ -62,30 +56,25 @@ Result<void> set_port(TrainOptions& options, const std::string& name, const std:
   return {};
 }
 
-Result<void> apply_flag(TrainOptions& options, const Args& args, std::size_t& at) {
-  if (args[at] == "--print-plan") {
-    options.print_plan = true;
-    return {};
+/// What the line said, into the options; empty: it did not.
+Result<void> take(const Args& words, const std::string& port,
+                  const std::array<std::string, std::size(duration_settings)>& durations,
+                  TrainOptions& options) {
+  for (const std::string& word : words)
+    if (word != "train")
+      return fail(Errc::invalid_input, "unexpected argument \"" + to_utf8(word) + "\"");
+  if (!port.empty()) TRY(set_port(options, "--port", port));
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    const DurationSetting& setting = duration_settings[i];
+    if (durations[i].empty()) continue;
+    options.*setting.field = TRY(seconds_from(setting.flag, durations[i], setting.least));
   }
-  if (args[at] == "--help" || args[at] == "-h") {
-    options.help = true;
-    return {};
-  }
-  if (const std::optional<std::string> port = flag_value(args, at, "--port"))
-    return set_port(options, "--port", *port);
-  for (const DurationSetting& setting : duration_settings) {
-    const std::optional<std::string> text = flag_value(args, at, setting.flag);
-    if (!text) continue;
-    options.*setting.field = TRY(seconds_from(setting.flag, *text, setting.least));
-    return {};
-  }
-  return fail(Errc::invalid_input,
-              "train: unknown argument \"" + args[at] + "\"; see train --help");
+  return {};
 }
 
 }  // namespace
 
-Result<TrainOptions> train_options(const Args& args, const Env& env) {
+Result<TrainOptions> train_options(const Env& env) {
   TrainOptions options;
   for (const DurationSetting& setting : duration_settings) {
     options.*setting.field = setting.standard;
@@ -95,35 +84,27 @@ Result<TrainOptions> train_options(const Args& args, const Env& env) {
   }
   const Env::const_iterator port = env.find("MUSTER_ROLLCALL_PORT");
   if (port != env.end()) TRY(set_port(options, "MUSTER_ROLLCALL_PORT", port->second));
-  for (std::size_t at = 0; at < args.size(); ++at) {
-    // The platform's own call is `train`; SageMaker starts containers as `IMAGE train`.
-    if (args[at] == "train") continue;
-    TRY(apply_flag(options, args, at));
-  }
   return options;
 }
 
-std::string train_help() {
-  return R"(usage: train [FLAGS]
-
-The entry point of a training container: reads the job from /opt/ml (SAGEMAKER_BASE_DIR moves it),
-gathers its hosts, runs the script on them and reports how it ended. Every host starts it alike.
-
-flags:
-  --print-plan             print what would run here and exit
-  --port PORT              port of the roll call on the leader (MUSTER_ROLLCALL_PORT, 9730)
-  --join-deadline SECONDS  how long to wait for the other hosts (MUSTER_JOIN_DEADLINE, 900)
-  --heartbeat SECONDS      time between heartbeats (MUSTER_HEARTBEAT, 1)
-  --lost-after SECONDS     a host silent for so long is lost (MUSTER_LOST_AFTER, 5)
-  --grace SECONDS          from SIGTERM to SIGKILL on a stop request (MUSTER_STOP_DEADLINE, 30)
-  --failure-grace SECONDS  the same for the others after a failure (MUSTER_FAILURE_GRACE, 1)
-
-examples:
-  train                                        in a container: run the job in /opt/ml
-  SAGEMAKER_BASE_DIR=/tmp/job train --print-plan
-
-exit status: 0 success, 1 failure (output/failure says why), 128+N stopped by signal N.
-)";
+std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& options) {
+  const command::Page& page = command::page_of("train");
+  command::Line line(page);
+  Args words;
+  std::string port;
+  std::array<std::string, std::size(duration_settings)> durations;
+  line.texts("train", words);
+  line.flag("--print-plan", options.print_plan);
+  line.text("--port", port);
+  for (std::size_t i = 0; i < durations.size(); ++i)
+    line.text(duration_settings[i].flag, durations[i]);
+  std::optional<command::Stop> stop = line.parse(args);
+  if (!stop) {
+    const Result<void> taken = take(words, port, durations, options);
+    if (!taken) stop = command::wrong_line(page, taken.error().text);
+  }
+  if (stop) stop->name = "train";  // An image may have no `sm` beside it.
+  return stop;
 }
 
 Result<Env> full_environment(const Env& env) {

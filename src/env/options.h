@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/command.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "command/line.h"
 
 namespace muster::env {
 
@@ -19,12 +21,13 @@ struct TrainOptions {
   Duration stop_grace;        ///< MUSTER_STOP_DEADLINE, 30 s: from TERM to KILL on a stop
   Duration failure_grace;     ///< MUSTER_FAILURE_GRACE, 1 s: the same after a failure
   bool print_plan = false;
-  bool help = false;
 };
 
-/// Pure. Error: `invalid_input` naming the flag or variable and what was expected.
-Result<TrainOptions> train_options(const Args& args, const Env& env);
-std::string train_help();
+/// Pure. The defaults, and what variables say. Error: `invalid_input` naming the variable and what
+/// was expected.
+Result<TrainOptions> train_options(const Env& env);
+/// Pure. Lays the flags over them; or says why the line is not run.
+std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& options);
 
 /// `env`, and what else this host is told: a host of the platform that starts a program of the
 /// user's has muster's own variables in a file instead (job/host_settings.h). Errors: as

@@ -13,17 +13,25 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+Result<TrainOptions> options_of(const Args& args, const Env& env) {
+  Result<TrainOptions> options = train_options(env);
+  if (!options) return options;
+  const std::optional<command::Stop> stop = read_train_flags(args, *options);
+  if (stop) return fail(Errc::invalid_input, stop->text);
+  return options;
+}
+
 TEST_CASE("train options: flags win over variables, those over the defaults") {
-  const TrainOptions standard = *train_options({}, {});
+  const TrainOptions standard = *options_of({}, {});
   CHECK(standard.port == 9730);
   CHECK(standard.join_deadline == seconds(900));
   CHECK(standard.stop_grace == seconds(30));
   const Env env = {{"MUSTER_ROLLCALL_PORT", "1234"}, {"MUSTER_STOP_DEADLINE", "2.5"}};
-  const TrainOptions options = *train_options({"--port=99", "--lost-after", "7"}, env);
+  const TrainOptions options = *options_of({"--port=99", "--lost-after", "7"}, env);
   CHECK(options.port == 99);
   CHECK(options.stop_grace == milliseconds(2500));
   CHECK(options.lost_after == seconds(7));
-  CHECK(train_options({"train"}, {}));
+  CHECK(options_of({"train"}, {}));
 }
 
 TEST_CASE("train options: what is wrong is named with what was expected") {
@@ -33,8 +41,9 @@ TEST_CASE("train options: what is wrong is named with what was expected") {
     const char* says;
   } cases[] = {
       {{"--port", "0"}, {}, "--port is \"0\", expected a port"},
-      {{"--port"}, {}, "unknown argument \"--port\""},
-      {{"--prot", "1"}, {}, "unknown argument \"--prot\""},
+      {{"--port"}, {}, "--port: expected a value"},
+      {{"--prot", "1"}, {}, "unknown flag \"--prot\"; did you mean --port?"},
+      {{"train", "x"}, {}, "unexpected argument \"x\""},
       {{"--grace", "soon"}, {}, "--grace is \"soon\", expected seconds"},
       {{"--grace", "-1"}, {}, "expected seconds"},
       {{"--grace", "nan"}, {}, "expected seconds"},
@@ -44,7 +53,7 @@ TEST_CASE("train options: what is wrong is named with what was expected") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.says);
-    const Result<TrainOptions> options = train_options(c.args, c.env);
+    const Result<TrainOptions> options = options_of(c.args, c.env);
     REQUIRE(!options);
     CHECK(options.error().code == Errc::invalid_input);
     CHECK(options.error().text.find(c.says) != std::string::npos);

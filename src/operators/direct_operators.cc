@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <variant>
 
 #include "base/fd.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "command/exit_codes.h"
+#include "command/line.h"
 #include "env/options.h"
 #include "launch/operators.h"
 #include "operators/operator.h"
-#include "operators/operator_line.h"
 #include "operators/operators.h"
 #include "operators/planning.h"
 
@@ -27,9 +29,9 @@ struct DirectOperator {
 };
 
 /// The program of a line, to be started as it stands from where the operator was.
-Result<Command> command_of(const OperatorLine& line, const Env& env) {
+Result<Command> command_of(const command::Line& line, const Env& env) {
   Command command;
-  command.argv = line.command();
+  command.argv = line.rest();
   command.env = env::user_environment(env);
   command.env.try_emplace("PYTHONUNBUFFERED", "1");  // Else a killed one's last words are lost.
   command.cwd = TRY(working_folder());
@@ -72,8 +74,8 @@ void split_options(launch::TorchrunRequest& request) {
 }
 
 int fail_usage(const std::string& name, const Error& error) {
-  Log(STDERR_FILENO, "sm " + name, Log::Level::info).error(error.text);
-  return 2;
+  log_of(name).error(error.text);
+  return command::exit_usage;
 }
 
 int no_ports(const Args&, const std::string&) {
@@ -85,78 +87,32 @@ int leaders_port(const Args& hosts, const std::string& host) {
   return host == hosts.front() ? 1 : 0;
 }
 
-constexpr const char* run_footer = R"(
-Every host of the job runs the same line; the command runs once on each. When one fails, all end.
-
-examples:
-  sm run -- ./prepare.sh
-  sm run -- python check_network.py)";
-
-constexpr const char* torchrun_footer = R"(
-Every host of the job runs the same line. One torchrun agent runs on each host; they meet at the
-leading host, on a port that is free there. Options of torchrun's own stand before the script:
---max-restarts 2. A lost host ends the others' agents. With --launcher direct there is no agent:
-the ranks are started, tagged and watched one by one.
-
-examples:
-  sm torchrun train.py --epochs 3
-  sm torchrun --nproc-per-node 4 --max-restarts 2 train.py
-  sm torchrun --launcher direct --nproc-per-node 2 train.py)";
-
-constexpr const char* tf_run_footer = R"(
-Every host of the job runs the same line. Workers are placed from the first host on, parameter
-servers from the last host back; a host may hold several. The trainer gets --ps_hosts,
---worker_hosts, --job_name and --task_index, and TF_CONFIG. Parameter servers are ended when chief
-and workers have. With --config-only there is TF_CONFIG alone, and parameter servers serve by
-themselves: chief and workers run the trainer to its end.
-
-examples:
-  sm tf run-distributed-training --num-workers 2 --num-parameter-servers 2 trainer.py --steps 100
-  sm tf run-distributed-training --chief --num-parameter-servers 1 trainer.py)";
-
-constexpr const char* tf_multi_footer = R"(
-Every host of the job runs the same line. The trainer runs on every host with TF_CONFIG, as
-MultiWorkerMirroredStrategy reads it.
-
-examples:
-  sm tf multi-worker train.py
-  sm tf multi-worker --num-workers 4 train.py)";
-
-constexpr const char* mxnet_footer = R"(
-Every host of the job runs the same line. A scheduler runs on the leading host, servers and workers
-on all of them; each finds its part in DMLC_*. Scheduler and servers end when the workers have.
-
-examples:
-  sm mxnet run python train.py --kvstore dist_sync
-  sm mxnet run --num-servers 1 --num-workers 4 python train.py)";
+/// More than any job has.
+constexpr int count_max = 1 << 20;
 
 int tf_run(const Args& args, const Env& env, bool parameter_servers) {
   const std::string name = parameter_servers ? "tf run-distributed-training" : "tf multi-worker";
-  OperatorLine line(name,
-                    parameter_servers ? "Run a TensorFlow trainer with parameter servers."
-                                      : "Run a TensorFlow trainer on several workers.",
-                    parameter_servers ? tf_run_footer : tf_multi_footer);
+  command::Line line(command::page_of(name));
   launch::TensorflowRequest request;
   request.python = python_for(env);
-  line.number({"--num-workers"}, request.workers, 1,
-              "workers over all hosts; default: one on each");
+  line.number("--num-workers", request.workers, 1, count_max);
   if (parameter_servers) {
-    line.number({"--num-parameter-servers"}, request.parameter_servers, 1,
-                "parameter servers over all hosts; default: 1");
-    line.flag({"--chief"}, request.chief, "a chief beside the workers");
-    line.flag({"--evaluator"}, request.evaluator, "an evaluator");
-    line.flag({"--config-only"}, request.config_only,
-              "no flags for the trainer, and none on parameter servers");
+    line.number("--num-parameter-servers", request.parameter_servers, 1, count_max);
+    line.flag("--chief", request.chief);
+    line.flag("--evaluator", request.evaluator);
+    line.flag("--config-only", request.config_only);
     request.parameter_servers = 1;
   }
-  if (const std::optional<int> status = line.parse(args)) return *status;
+  bool print_plan = false;
+  line.flag("--print-plan", print_plan);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop, log_of(name));
   Result<Command> command = command_of(line, env);
   if (!command) return fail_usage(name, command.error());
   request.command = *std::move(command);
   DirectOperator direct;
   direct.name = name;
   direct.args = args;
-  direct.print_plan = line.print_plan();
+  direct.print_plan = print_plan;
   direct.ports = [&request](const Args& hosts, const std::string& host) {
     return launch::tensorflow_ports(request, hosts, host);
   };
@@ -169,28 +125,30 @@ int tf_run(const Args& args, const Env& env, bool parameter_servers) {
 }  // namespace
 
 int run_on_hosts_main(const Args& args, const Env& env) {
-  OperatorLine line("run", "Run a command once on every host, as one job.", run_footer);
-  if (const std::optional<int> status = line.parse(args)) return *status;
+  command::Line line(command::page_of("run"));
+  bool print_plan = false;
+  line.flag("--print-plan", print_plan);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop, log_of("run"));
   const Result<Command> command = command_of(line, env);
   if (!command) return fail_usage("run", command.error());
-  DirectOperator direct{
-      "run", args, line.print_plan(), no_ports,
-      [&command](const launch::Site& site) { return launch::plan_run({*command}, site); }};
+  DirectOperator direct{"run", args, print_plan, no_ports, [&command](const launch::Site& site) {
+                          return launch::plan_run({*command}, site);
+                        }};
   return run_direct(direct, env);
 }
 
 int torchrun_main(const Args& args, const Env& env) {
-  OperatorLine line("torchrun", "Run a PyTorch script over all hosts of the job.", torchrun_footer);
-  line.pass_flags_on();
+  command::Line line(command::page_of("torchrun"));
   launch::TorchrunRequest request;
   request.python = python_for(env);
   int processes = 0;
   std::string launcher = "agent";
-  line.number({"--nproc-per-node"}, processes, 1,
-              "processes on each host; default: one for each GPU, one without");
-  line.value({"--launcher"}, launcher,
-             "agent: torchrun on each host (default); direct: muster itself");
-  if (const std::optional<int> status = line.parse(args)) return *status;
+  line.number("--nproc-per-node", processes, 1, count_max);
+  line.text("--launcher", launcher);
+  bool print_plan = false;
+  line.flag("--print-plan", print_plan);
+  if (const std::optional<command::Stop> stop = line.parse(args))
+    return tell(*stop, log_of("torchrun"));
   if (launcher != "agent" && launcher != "direct")
     return fail_usage("torchrun",
                       fail(Errc::invalid_input, "--launcher: expected agent or direct, got \"" +
@@ -204,45 +162,39 @@ int torchrun_main(const Args& args, const Env& env) {
   if (processes != 0) request.processes_per_host = processes;
   request.direct = launcher == "direct";
   DirectOperator direct{
-      "torchrun", args, line.print_plan(), leaders_port,
+      "torchrun", args, print_plan, leaders_port,
       [&request](const launch::Site& site) { return launch::plan_torchrun(request, site); }};
   return run_direct(direct, env);
 }
 
 int tf_main(const Args& args, const Env& env) {
-  const std::string command = args.empty() ? "" : args[0];
-  const Args rest(args.begin() + (args.empty() ? 0 : 1), args.end());
-  if (command == "run-distributed-training") return tf_run(rest, env, true);
-  if (command == "multi-worker") return tf_run(rest, env, false);
-  constexpr const char* help =
-      "usage: sm tf run-distributed-training | multi-worker [FLAGS] TRAINER [ARGS]\n\n"
-      "  run-distributed-training   workers and parameter servers\n"
-      "  multi-worker               workers alone (MultiWorkerMirroredStrategy)\n\n"
-      "Each has a --help of its own.\n";
-  if (command == "--help" || command == "-h") return write_all(STDOUT_FILENO, help) ? 0 : 1;
-  return fail_usage("tf", fail(Errc::invalid_input, "no command \"" + to_utf8(command) +
-                                                        "\", expected run-distributed-training "
-                                                        "or multi-worker; see sm tf --help"));
+  const std::variant<const command::Page*, command::Stop> below =
+      command::command_below("tf", args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&below))
+    return tell(*stop, log_of("tf"));
+  return tf_run({args.begin() + 1, args.end()}, env, args[0] == "run-distributed-training");
 }
 
 int mxnet_main(const Args& args, const Env& env) {
-  if (args.empty() || args[0] != "run")
-    return fail_usage("mxnet", fail(Errc::invalid_input,
-                                    "expected `sm mxnet run PROGRAM`; see sm mxnet run --help"));
+  const std::variant<const command::Page*, command::Stop> below =
+      command::command_below("mxnet", args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&below))
+    return tell(*stop, log_of("mxnet"));
   const Args rest(args.begin() + 1, args.end());
-  OperatorLine line("mxnet run", "Run an MXNet program with its parameter servers.", mxnet_footer);
+  command::Line line(command::page_of("mxnet run"));
   launch::MxnetRequest request;
   request.python = python_for(env);
-  line.number({"--num-servers"}, request.servers, 1,
-              "servers over all hosts; default: one on each");
-  line.number({"--num-workers"}, request.workers, 1,
-              "workers over all hosts; default: one on each");
-  if (const std::optional<int> status = line.parse(rest)) return *status;
+  line.number("--num-servers", request.servers, 1, count_max);
+  line.number("--num-workers", request.workers, 1, count_max);
+  bool print_plan = false;
+  line.flag("--print-plan", print_plan);
+  if (const std::optional<command::Stop> stop = line.parse(rest))
+    return tell(*stop, log_of("mxnet run"));
   Result<Command> command = command_of(line, env);
   if (!command) return fail_usage("mxnet run", command.error());
   request.command = *std::move(command);
   DirectOperator direct{
-      "mxnet run", rest, line.print_plan(), leaders_port,
+      "mxnet run", rest, print_plan, leaders_port,
       [&request](const launch::Site& site) { return launch::plan_mxnet(request, site); }};
   return run_direct(direct, env);
 }

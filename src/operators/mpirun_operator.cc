@@ -3,38 +3,20 @@
 #include "base/fd.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "command/exit_codes.h"
+#include "command/line.h"
 #include "env/job_files.h"
 #include "launch/mpirun_options_table.h"
 #include "launch/site.h"
 #include "operators/operator.h"
-#include "operators/operator_line.h"
 #include "operators/operators.h"
 #include "operators/planning.h"
 
 namespace muster::operators {
 namespace {
 
-constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
-
-constexpr const char* footer = R"(
-Every host of the job runs the same line. The leading host runs mpirun once, the others take part
-and wait; all end as the program does. Standing alone it is mpirun on this machine.
-
-custom options are mpirun's own, added to its line: -x NAME[=VALUE], -mca NAME VALUE, --bind-to ...
-Those that the job rests on are refused by name: its hosts and counts, the launch of daemons (as by
--mca plm_*), what would run in place of a rank. Of Open MPI 4's options are
-)";
-
-constexpr const char* footer_end = R"(
-With MPICH and Intel MPI they are mpiexec's: -genv NAME VALUE, -bind-to ...
-
-examples:
-  sm mpirun python train.py --epochs 3
-  sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' python train.py
-  sm mpirun --print-plan ./solver input.txt
-
-exit status: the program's (128 + its signal), 1 if it could not be run, 2 wrong usage.)";
+using command::exit_failed;
+using command::exit_usage;
 
 struct MpirunFlags {
   std::string process_per_hosts, num_processes, custom_mpi_options;
@@ -89,30 +71,28 @@ Result<void> count_by_gpus(const job::Training& training, MpirunFlags& flags, co
 }
 
 int print_plan(const MpirunFlags& flags, const Args& command, const Env& env) {
-  const Log log(STDERR_FILENO, "sm mpirun", Log::Level::info);
+  const Log log = log_of("mpirun");
   const Result<job::Training> training = env::read_site(env);
   const Result<launch::HostPlan> plan = training ? plan_mpirun(*training, flags, command, env)
                                                  : Result<launch::HostPlan>(training.error());
-  if (plan) return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failure;
+  if (plan) return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failed;
   log.error(plan.error().text);
-  return plan.error().code == Errc::invalid_input ? exit_usage : exit_failure;
+  return plan.error().code == Errc::invalid_input ? exit_usage : exit_failed;
 }
 
 }  // namespace
 
 int mpirun_main(const Args& args, const Env& env) {
-  OperatorLine line("mpirun", "Run a program under MPI over all hosts of the job.",
-                    footer + launch::mpirun_options_help({}) + footer_end);
+  command::Line line(command::page_of("mpirun"));
+  line.more_help("Of Open MPI 4's options are\n" + launch::mpirun_options_help({}));
   MpirunFlags flags;
-  line.value({"--process_per_hosts", "--processes-per-host"}, flags.process_per_hosts,
-             "processes on each host; default: one for each GPU, one without");
-  line.value({"--num_processes"}, flags.num_processes,
-             "processes of the whole job; default: as many as the hosts hold");
-  line.value({"--custom_mpi_options"}, flags.custom_mpi_options,
-             "more options for mpirun, quoted as for a shell");
-  if (const std::optional<int> status = line.parse(args)) return *status;
-  const Args& command = line.command();
-  if (line.print_plan()) return print_plan(flags, command, env);
+  bool print_only = false;
+  for (const FlagName& name : flag_names) line.text(name.flag, flags.*name.value);
+  line.flag("--print-plan", print_only);
+  if (const std::optional<command::Stop> stop = line.parse(args))
+    return tell(*stop, log_of("mpirun"));
+  const Args& command = line.rest();
+  if (print_only) return print_plan(flags, command, env);
   const auto call = [&](const job::Training& training,
                         const Log& log) -> Result<launch::CallResult> {
     TRY(count_by_gpus(training, flags, args, env, log));

@@ -38,7 +38,7 @@ Result<launch::CallResult> ask_train(const std::string& socket_path, const launc
 Result<calls::JobEnd> take_part(const job::Training& training, const calls::Work& work,
                                 const Env& env, const Log& log) {
   calls::JobStart start;
-  start.options = TRY(env::train_options({}, env));
+  start.options = TRY(env::train_options(env));
   start.training = training;
   start.steward_fd = TRY(calls::steward_stream(env));
   start.key = TRY(calls::key_for(training, env, log));
@@ -147,6 +147,10 @@ Result<launch::Site> exchange_sites(const job::Training& training, const std::st
     site.hosts.push_back(TRY(site_host(host, found->second)));
   }
   return site;
+}
+
+Log log_of(const std::string& name) {
+  return Log(STDERR_FILENO, "sm " + name, Log::Level::info);
 }
 
 std::string name_of_line(const std::string& name, const Args& args) {

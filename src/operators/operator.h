@@ -32,6 +32,9 @@ Result<launch::Site> exchange_sites(const job::Training& training, const std::st
                                     const std::string& digest, int ports, const Env& env,
                                     const Log& log);
 
+/// The log of the operator `name`: "mpirun".
+Log log_of(const std::string& name);
+
 /// A short form of a command line for people, and one that differs where the lines do.
 std::string name_of_line(const std::string& name, const Args& args);
 std::string digest_of_line(const Args& args);

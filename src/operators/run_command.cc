@@ -5,11 +5,13 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <variant>
 
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "command/line.h"
 #include "env/job_files.h"
 #include "operators/operator.h"
 #include "operators/planning.h"
@@ -19,7 +21,6 @@ namespace muster::operators {
 namespace {
 
 constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
 
 struct RunnerName {
   const char* name;
@@ -46,47 +47,37 @@ Result<launch::Runner> runner_from(const std::string& name) {
                                        "torch_distributed or pytorch_xla");
 }
 
-/// `flag VALUE`, moved past.
-Result<std::string> value_after(const Args& args, std::size_t& at) {
-  if (at + 1 >= args.size()) return fail(Errc::invalid_input, args[at] + " without a value");
-  return args[++at];
-}
-
-Result<void> read_flag(RunOptions& options, const Args& args, std::size_t& at) {
-  const std::string flag = args[at];
-  const std::string value = TRY(value_after(args, at));
-  if (flag == "--runner") {
-    options.wish.runner = TRY(runner_from(value));
-    return {};
-  }
-  if (flag == "--python") {
-    options.wish.python = value;
-    return {};
-  }
-  if (flag == "--option") {
-    const std::size_t equals = value.find('=');
-    if (equals == std::string::npos)
-      return fail(Errc::invalid_input, "--option wants NAME=VALUE, not \"" + value + "\"");
-    options.wish.options[value.substr(0, equals)] = value.substr(equals + 1);
-    return {};
-  }
-  if (flag != "--report") return fail(Errc::invalid_input, "unknown argument \"" + flag + "\"");
-  const std::optional<std::int64_t> fd = parse_integer(value);
-  if (!fd || *fd < 3 || *fd > 65535)
-    return fail(Errc::invalid_input, "--report wants the number of an open descriptor");
-  options.report_fd = static_cast<int>(*fd);
-  return {};
-}
-
-Result<RunOptions> run_options(const Args& args) {
+std::variant<RunOptions, command::Stop> run_options(const Args& args) {
+  const command::Page& page = command::page_of("toolkit run");
+  command::Line line(page);
   RunOptions options;
   options.wish.own_environment = true;
-  std::size_t at = 0;
-  for (; at < args.size() && args[at] != "--"; ++at) TRY(read_flag(options, args, at));
-  if (at + 1 >= args.size())
-    return fail(Errc::invalid_input, "expected [FLAGS] -- ENTRY_POINT [ARGS]");
-  options.wish.entry_point = args[at + 1];
-  options.wish.args.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 2, args.end());
+  std::optional<std::string> runner, report;
+  std::vector<std::string> pairs;
+  line.text("--runner", runner);
+  line.texts("--option", pairs);
+  line.text("--python", options.wish.python);
+  line.text("--report", report);
+  if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
+  if (runner) {
+    const Result<launch::Runner> known = runner_from(*runner);
+    if (!known) return command::wrong_line(page, known.error().text);
+    options.wish.runner = *known;
+  }
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos)
+      return command::wrong_line(page, "--option wants NAME=VALUE, not \"" + pair + "\"");
+    options.wish.options[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  if (report) {
+    const std::optional<std::int64_t> fd = parse_integer(*report);
+    if (!fd || *fd < 3 || *fd > 65535)
+      return command::wrong_line(page, "--report wants the number of an open descriptor");
+    options.report_fd = static_cast<int>(*fd);
+  }
+  options.wish.entry_point = line.rest().front();
+  options.wish.args.assign(line.rest().begin() + 1, line.rest().end());
   return options;
 }
 
@@ -130,19 +121,18 @@ Result<job::Verdict> run(const RunOptions& options, const Env& env, const Log& l
 
 int run_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm toolkit", Log::Level::info);
-  const Result<RunOptions> options = run_options(args);
-  if (!options) {
-    log.error("run: " + options.error().text);
-    return exit_usage;
-  }
-  const Result<job::Verdict> verdict = run(*options, env, log);
+  const std::variant<RunOptions, command::Stop> line = run_options(args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&line))
+    return command::tell(*stop, log);
+  const RunOptions& options = std::get<RunOptions>(line);
+  const Result<job::Verdict> verdict = run(options, env, log);
   if (!verdict) {
     log.error(verdict.error().text);
-    tell(options->report_fd, {{"error", to_utf8(verdict.error().text)}});
+    tell(options.report_fd, {{"error", to_utf8(verdict.error().text)}});
     return exit_failure;
   }
   if (!verdict->success()) log.error(job::describe(*verdict));
-  tell(options->report_fd, report_of(*verdict));
+  tell(options.report_fd, report_of(*verdict));
   return job::exit_code(verdict->outcome);
 }
 

@@ -11,11 +11,13 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <variant>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "command/line.h"
 #include "job/outcome.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
@@ -23,7 +25,6 @@
 namespace muster::ranks {
 namespace {
 
-constexpr int exit_usage = 2;
 constexpr int exit_cannot_run = 127;
 constexpr int exit_killed = 128 + SIGKILL;
 constexpr Duration kill_wait = std::chrono::seconds(5);
@@ -35,23 +36,20 @@ struct InitArgs {
   Args program;
 };
 
-Result<InitArgs> init_args(const Args& args) {
+std::variant<InitArgs, command::Stop> init_args(const Args& args) {
+  const command::Page& page = command::page_of("init");
+  command::Line line(page);
   InitArgs result;
-  std::size_t at = 0;
-  if (args.size() > 1 && args[0] == "--lifeline") {
-    const std::optional<std::int64_t> fd = parse_integer(args[1]);
-    if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
-      return fail(Errc::invalid_input, "--lifeline " + args[1] + ": not an open descriptor");
-    result.lifeline = static_cast<int>(*fd);
-    at = 2;
-  }
-  if (at < args.size() && args[at] == "--everyone") {
-    result.everyone = true;
-    ++at;
-  }
-  if (at >= args.size() || args[at] != "--" || at + 1 >= args.size())
-    return fail(Errc::invalid_input, "expected [--lifeline FD] [--everyone] -- PROGRAM [ARGS]");
-  result.program.assign(args.begin() + static_cast<std::ptrdiff_t>(at) + 1, args.end());
+  std::optional<std::string> lifeline;
+  line.text("--lifeline", lifeline);
+  line.flag("--everyone", result.everyone);
+  if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
+  result.program = line.rest();
+  if (!lifeline) return result;
+  const std::optional<std::int64_t> fd = parse_integer(*lifeline);
+  if (!fd || *fd < 3 || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) != 0)
+    return command::wrong_line(page, "--lifeline " + *lifeline + ": not an open descriptor");
+  result.lifeline = static_cast<int>(*fd);
   return result;
 }
 
@@ -146,15 +144,13 @@ int follow(pid_t program, const Fd& signals, const InitArgs& given) {
 
 int init_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm init", Log::Level::info);
-  const Result<InitArgs> given = init_args(args);
-  if (!given) {
-    log.error(given.error().text);
-    return exit_usage;
-  }
+  const std::variant<InitArgs, command::Stop> line = init_args(args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
+  const InitArgs& given = std::get<InitArgs>(line);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Fd signals = all_signals();
   const Result<pid_t> pid =
-      supervise::spawn({given->program, env, {}}, passed_on(env), supervise::SpawnOptions{});
+      supervise::spawn({given.program, env, {}}, passed_on(env), supervise::SpawnOptions{});
   if (!pid) {
     log.error(pid.error().text);
     return exit_cannot_run;
@@ -162,7 +158,7 @@ int init_main(const Args& args, const Env& env) {
   // Our own end of the steward's stream: it must end with the program.
   const supervise::Stdio passed = passed_on(env);
   for (const auto& [theirs, ours] : passed.extra) ::close(ours);
-  return follow(*pid, signals, *given);
+  return follow(*pid, signals, given);
 }
 
 }  // namespace muster::ranks

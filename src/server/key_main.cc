@@ -40,15 +40,11 @@ void bind_common(command::Line& line, KeyFlags& flags) {
 }
 
 std::optional<command::Stop> parse(const Args& args, KeyFlags& flags) {
-  flags.command = args.empty() ? "" : args[0];
-  if (flags.command.empty() || flags.command.starts_with("-")) {
-    command::Line line(command::page_of("key"));
-    const std::optional<command::Stop> stop = line.parse(args);
-    return stop ? stop : command::no_command("key", "", {});
-  }
-  const command::Page* page = command::find_page("key " + flags.command);
-  if (page == nullptr)
-    return command::no_command("key", flags.command, command::pages_below("key"));
+  const std::variant<const command::Page*, command::Stop> below =
+      command::command_below("key", args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&below)) return *stop;
+  const command::Page* page = std::get<const command::Page*>(below);
+  flags.command = last_word(*page);
   command::Line line(*page);
   bind_common(line, flags);
   if (flags.command == "create") line.text("--comment", flags.comment);

@@ -43,11 +43,12 @@ struct StewardArgs {
   bool kept_too = false;
 };
 
-Result<int> descriptor(const std::string& flag, const std::string& text) {
-  if (text.empty()) return -1;
-  const std::optional<std::int64_t> fd = parse_integer(text);
+/// -1 if the flag is not given.
+Result<int> descriptor(const std::string& flag, const std::optional<std::string>& text) {
+  if (!text) return -1;
+  const std::optional<std::int64_t> fd = parse_integer(*text);
   if (fd && *fd >= 3 && ::fcntl(static_cast<int>(*fd), F_GETFD) >= 0) return static_cast<int>(*fd);
-  return fail(Errc::invalid_input, flag + " " + text + ": not an open descriptor");
+  return fail(Errc::invalid_input, flag + " " + *text + ": not an open descriptor");
 }
 
 /// The line, or why it is not run.
@@ -55,7 +56,7 @@ std::variant<StewardArgs, command::Stop> steward_args(const Args& args) {
   const command::Page& page = command::page_of("steward");
   command::Line line(page);
   StewardArgs given;
-  std::string lifeline, gate;
+  std::optional<std::string> lifeline, gate;
   line.text("--spec", given.spec_file);
   line.text("--lifeline", lifeline);
   line.text("--gate", gate);

@@ -4,12 +4,14 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "calls/conduct_job.h"
 #include "code/codeartifact.h"
 #include "code/deliver.h"
+#include "command/line.h"
 #include "env/job_files.h"
 #include "loop/wait.h"
 #include "operators/run_command.h"
@@ -18,27 +20,7 @@
 namespace muster::toolkit {
 namespace {
 
-constexpr const char* help = R"HELP(usage: sm toolkit COMMAND [ARGS]
-
-What the Python packages sagemaker_training and sagemaker_containers ask muster to do.
-
-  fetch URI FOLDER     bring code to a folder: a folder, a tar.gz or s3://BUCKET/KEY of one; does
-                       nothing if the folder is not empty
-  download S3URL FILE  fetch one object
-  upload FILE S3URL    store one
-  sync                 upload what appears in output/intermediate to sagemaker_s3_output
-                       (SAGEMAKER_S3_OUTPUT) until standard input ends; says "ready" first
-  codeartifact-index   print the package index of CA_REPOSITORY_ARN (it holds a token)
-  run [--runner RUNNER] [--option NAME=VALUE]... [--python PATH] [--report FD]
-      -- ENTRY_POINT [ARGS]
-                       run an entry point of the code folder; RUNNER is process, mpi,
-                       smdataparallel, torch_distributed or pytorch_xla
-
-exit status: 0, 1 with one line of why, 2 wrong usage; of `run`, the program's.
-)HELP";
-
 constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
 constexpr Duration upload_wait = std::chrono::minutes(30);
 
 struct Request {
@@ -114,28 +96,22 @@ loop::Task<Result<void>> sync(Request request) {
 
 struct Command {
   const char* name;
-  std::size_t arguments;
   loop::Task<Result<void>> (*run)(Request request);
 };
-constexpr Command commands[] = {{"fetch", 2, fetch},
-                                {"download", 2, download},
-                                {"upload", 2, upload},
-                                {"sync", 0, sync},
-                                {"codeartifact-index", 0, codeartifact_index}};
+constexpr Command commands[] = {{"fetch", fetch},
+                                {"download", download},
+                                {"upload", upload},
+                                {"sync", sync},
+                                {"codeartifact-index", codeartifact_index}};
 
 loop::Task<> run_to_end(loop::Task<Result<void>> task, Result<void>& result) {
   result = co_await std::move(task);
 }
 
-int run(const Command& command, const Args& args, const Env& env, const Log& log) {
-  if (args.size() != command.arguments) {
-    log.error(std::string(command.name) + " wants " + std::to_string(command.arguments) +
-              " arguments; see sm toolkit --help");
-    return exit_usage;
-  }
+int run(const Command& command, const Args& words, const Env& env, const Log& log) {
   loop::Loop loop;
   Result<void> result;
-  loop.spawn(run_to_end(command.run({loop, args, env, log}), result));
+  loop.spawn(run_to_end(command.run({loop, words, env, log}), result));
   loop.run();
   if (result) return 0;
   log.error(result.error().text);
@@ -145,15 +121,21 @@ int run(const Command& command, const Args& args, const Env& env, const Log& log
 }  // namespace
 
 int toolkit_main(const Args& args, const Env& env) {
-  const std::string command = args.empty() ? "" : args[0];
-  if (command == "--help" || command == "-h") return write_all(STDOUT_FILENO, help) ? 0 : 1;
-  const Args own(args.begin() + (args.empty() ? 0 : 1), args.end());
-  if (command == "run") return operators::run_main(own, env);
   const Log log(STDERR_FILENO, "sm toolkit", Log::Level::info);
+  const std::variant<const command::Page*, command::Stop> below =
+      command::command_below("toolkit", args);
+  if (const command::Stop* stop = std::get_if<command::Stop>(&below)) return tell(*stop, log);
+  const command::Page& page = *std::get<const command::Page*>(below);
+  const Args own(args.begin() + 1, args.end());
+  if (args[0] == "run") return operators::run_main(own, env);
+  command::Line line(page);
+  Args words(page.operands.size());
+  for (std::size_t i = 0; i < words.size(); ++i) line.text(page.operands[i].name, words[i]);
+  if (const std::optional<command::Stop> stop = line.parse(own)) return tell(*stop, log);
   for (const Command& known : commands)
-    if (command == known.name) return run(known, own, env, log);
-  log.error("unknown command \"" + command + "\"; see sm toolkit --help");
-  return exit_usage;
+    if (args[0] == known.name) return run(known, words, env, log);
+  CHECK_THAT(false, "every command below toolkit is one of these");
+  return exit_failure;
 }
 
 }  // namespace muster::toolkit

@@ -89,12 +89,13 @@ int train_main(const Args& args, const Env& own_env) {
   const Result<Env> full = env::full_environment(own_env);
   if (!full) return fail_with(own_env, full.error(), log);
   const Env& env = *full;
-  const Result<env::TrainOptions> options = env::train_options(args, env);
+  Result<env::TrainOptions> options = env::train_options(env);
   if (!options) {
     log.error(options.error().text);
     return exit_usage;
   }
-  if (options->help) return write_all(STDOUT_FILENO, env::train_help()) ? 0 : exit_failure;
+  if (const std::optional<command::Stop> stop = env::read_train_flags(args, *options))
+    return tell(*stop, log);
   const Result<calls::JobStart> start = prepare(*options, env, log);
   if (!start && options->print_plan) {
     log.error(start.error().text);

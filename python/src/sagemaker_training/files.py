@@ -76,6 +76,6 @@ def s3_download(url, dst):
 
 def _toolkit(*words):
     try:
-        binary.do("toolkit", *words)
+        binary.do("toolkit", words[0], "--", *words[1:])
     except binary.ToolkitError as error:
         raise errors.ClientError(str(error)) from None
