@@ -6,8 +6,7 @@
 
 #include <memory>
 
-#include "http/client_tls.h"
-#include "http/server_wire.h"
+#include "http/tls.h"
 
 namespace muster::http {
 namespace {

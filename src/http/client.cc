@@ -7,6 +7,7 @@
 
 #include "http/client_connection.h"
 #include "http/grammar.h"
+#include "http/tls.h"
 
 namespace muster::http {
 namespace {

@@ -1,10 +1,8 @@
 #include "http/client_connection.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 
+#include "http/tls.h"
 #include "loop/tcp.h"
 
 namespace muster::http {
@@ -13,29 +11,7 @@ namespace {
 constexpr std::size_t read_bytes = 64u << 10;
 constexpr std::size_t turn_bytes = 1u << 20;  ///< Then others of the loop get their turn.
 
-class PlainWire final : public loop::Wire {
- public:
-  explicit PlainWire(int socket) : socket_(socket) {}
-
-  Attempt read(char* into, std::size_t bytes_max, std::vector<Fd>&) override {
-    const ssize_t count = ::recv(socket_, into, bytes_max, 0);
-    if (count == 0) return {.kind = Kind::end};
-    return outcome_of(count, Kind::want_read);
-  }
-  Attempt write(std::string_view bytes, std::vector<Fd>&) override {
-    return outcome_of(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), Kind::want_write);
-  }
-
- private:
-  static Attempt outcome_of(ssize_t count, Kind otherwise) {
-    if (count >= 0) return {.bytes = static_cast<std::size_t>(count)};
-    if (errno == EAGAIN || errno == EINTR) return {.kind = otherwise};
-    return {.kind = Kind::failed, .error = fail_errno("connection")};
-  }
-  int socket_;
-};
-
-loop::Task<Result<void>> shake(loop::Loop& loop, ClientTls& wire, int socket, TimePoint deadline) {
+loop::Task<Result<void>> shake(loop::Loop& loop, loop::Wire& wire, int socket, TimePoint deadline) {
   while (true) {
     loop::Wire::Attempt attempt = wire.handshake();
     if (attempt.kind == loop::Wire::Kind::done) co_return Result<void>();
@@ -82,7 +58,7 @@ loop::Task<Result<std::unique_ptr<ClientConnection>>> ClientConnection::open(loo
     if (!origin.tls) {
       const int number = socket->get();
       co_return std::make_unique<ClientConnection>(loop, std::move(*socket),
-                                                   std::make_unique<PlainWire>(number));
+                                                   loop::plain_wire(number));
     }
     auto wire = std::make_unique<ClientTls>(context, socket->get(), origin.host);
     Result<void> shaken = co_await shake(loop, *wire, socket->get(), deadline);
@@ -113,8 +89,7 @@ loop::Wire::Attempt ClientConnection::read_some() {
   }
   const std::size_t before = inbox_.size();
   inbox_.resize(before + read_bytes);
-  std::vector<Fd> none;
-  loop::Wire::Attempt attempt = wire_->read(inbox_.data() + before, read_bytes, none);
+  loop::Wire::Attempt attempt = wire_->read(inbox_.data() + before, read_bytes);
   inbox_.resize(before + (attempt.kind == loop::Wire::Kind::done ? attempt.bytes : 0));
   since_turn_ += attempt.bytes;
   return attempt;
@@ -132,8 +107,7 @@ loop::Task<Result<bool>> ClientConnection::send(std::string_view bytes, Duration
     if (early.kind == loop::Wire::Kind::done || early.kind == loop::Wire::Kind::end)
       co_return false;
     if (early.kind == loop::Wire::Kind::failed) co_return early.error;
-    std::vector<Fd> none;
-    const loop::Wire::Attempt attempt = wire_->write(bytes, none);
+    const loop::Wire::Attempt attempt = wire_->write(bytes);
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
     bytes.remove_prefix(attempt.bytes);
     since_turn_ += attempt.bytes;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "http/client.h"
-#include "http/client_tls.h"
+#include "loop/ssl_wire.h"
 
 namespace muster::http {
 

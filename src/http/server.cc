@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "http/server_connection.h"
+#include "http/tls.h"
 #include "loop/loop_thread.h"
 #include "loop/tcp.h"
 

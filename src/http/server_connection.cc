@@ -49,6 +49,12 @@ void add_number(std::string& text, std::uint64_t number, int base) {
   text.append(digits.data(), end);
 }
 
+std::unique_ptr<loop::Wire> wire_over(const ServerShared& shared, int socket) {
+  using loop::SslWire;
+  if (!shared.tls) return loop::plain_wire(socket);
+  return std::make_unique<SslWire>(shared.tls.get(), socket, SslWire::Side::server);
+}
+
 loop::Task<void> tick(ServerHome& home) {
   loop::Timer timer(home.loop);
   while (!home.connections.empty()) {
@@ -79,8 +85,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, loop::Conne
       id_(id),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
-      wire_(home_->shared->tls ? tls_wire(home_->shared->tls.get(), socket_.get())
-                               : plain_wire(socket_.get())),
+      wire_(wire_over(*home_->shared, socket_.get())),
       watch_(home_->loop, socket_.get()) {
   home_->connections[id_] = this;
 }
@@ -156,8 +161,7 @@ loop::Task<bool> ServerConnection::handshake() {
   while (true) {
     const loop::Wire::Attempt attempt = wire_->handshake();
     if (attempt.kind == loop::Wire::Kind::done) co_return true;
-    if (attempt.kind == loop::Wire::Kind::failed || attempt.kind == loop::Wire::Kind::end)
-      co_return false;
+    if (attempt.kind == loop::Wire::Kind::failed) co_return false;
     const bool ready = co_await wait(attempt.kind, deadline);
     if (!ready) co_return false;
   }
@@ -400,7 +404,7 @@ loop::Task<Result<void>> ServerConnection::send(std::string_view head, std::stri
   while (!head.empty() || !body.empty()) {
     const std::array<iovec, 2> pieces = {iovec{const_cast<char*>(head.data()), head.size()},
                                          iovec{const_cast<char*>(body.data()), body.size()}};
-    const loop::Wire::Attempt attempt = wire_->write(pieces.data(), 2, more);
+    const loop::Wire::Attempt attempt = wire_->write(pieces.data(), 2, more, nullptr);
     if (attempt.kind == loop::Wire::Kind::done) {
       const std::size_t of_head = std::min(head.size(), attempt.bytes);
       head.remove_prefix(of_head);
@@ -409,7 +413,6 @@ loop::Task<Result<void>> ServerConnection::send(std::string_view head, std::stri
       continue;
     }
     if (attempt.kind == loop::Wire::Kind::failed) co_return attempt.error;
-    if (attempt.kind == loop::Wire::Kind::end) co_return lost("answer");
     const bool ready = co_await wait(attempt.kind, in(home_->shared->options.idle_max));
     if (!ready) co_return lost("answer");
   }

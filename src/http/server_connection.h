@@ -8,8 +8,9 @@
 #include <mutex>
 
 #include "http/grammar.h"
-#include "http/server_wire.h"
+#include "loop/ssl_wire.h"
 #include "loop/tasks.h"
+#include "loop/wait.h"
 
 namespace muster::http {
 
@@ -102,7 +103,7 @@ class ServerConnection final : public Exchange {
   loop::ConnectionQuota::Id id_;
   Fd socket_;
   std::string peer_;
-  std::unique_ptr<ServerWire> wire_;
+  std::unique_ptr<loop::Wire> wire_;
   loop::Watch watch_;
   std::int64_t deadline_ = never;  ///< Of the wait under way, in ticks of the home.
   bool cut_ = false;

@@ -39,25 +39,6 @@ SslContext make_context(const SSL_METHOD* method) {
   return context;
 }
 
-/// Why a handshake failed that OpenSSL gave up.
-Error handshake_error() {
-  const unsigned long code = ERR_peek_error();
-  const int number = ERR_GET_REASON(code);
-  if (ERR_GET_LIB(code) != ERR_LIB_SSL) return fail(Errc::system, "TLS: " + ssl_reason());
-  if (number > SSL_AD_REASON_OFFSET)
-    return fail(Errc::denied, "the other side refused our key (" + ssl_reason() + ")");
-  switch (number) {
-    case SSL_R_CERTIFICATE_VERIFY_FAILED:
-    case SSL_R_BINDER_DOES_NOT_VERIFY:
-    case SSL_R_BAD_PSK:
-    case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
-    case SSL_R_NO_SHARED_CIPHER:
-      return fail(Errc::denied, "the other side has not the job's key (" + ssl_reason() + ")");
-    default:
-      return fail(Errc::protocol, "the other side speaks no TLS 1.3 (" + ssl_reason() + ")");
-  }
-}
-
 }  // namespace
 
 SslContext psk_server_context() {
@@ -77,34 +58,29 @@ SslContext psk_client_context() {
   return context;
 }
 
-PskSession::PskSession(SSL_CTX* context, int socket)
-    : socket_(socket), ssl_(SSL_new(context), SSL_free) {
-  CHECK_THAT(ssl_, "SSL_new: out of memory");
-  SSL_set_app_data(ssl_.get(), this);
-  socket_.attach(ssl_.get());
+PskSession::PskSession(SSL_CTX* context, int socket, Side side) : SslWire(context, socket, side) {
+  SSL_set_app_data(ssl(), this);
 }
 
 std::unique_ptr<PskSession> PskSession::server(SSL_CTX* context, int socket,
                                                const KeyFor* key_for) {
-  std::unique_ptr<PskSession> session(new PskSession(context, socket));
+  std::unique_ptr<PskSession> session(new PskSession(context, socket, Side::server));
   session->key_for_ = key_for;
-  SSL_set_accept_state(session->ssl_.get());
   return session;
 }
 
 std::unique_ptr<PskSession> PskSession::client(SSL_CTX* context, int socket, std::string identity,
                                                std::string key) {
-  std::unique_ptr<PskSession> session(new PskSession(context, socket));
+  std::unique_ptr<PskSession> session(new PskSession(context, socket, Side::client));
   session->identity_ = std::move(identity);
   session->key_ = std::move(key);
-  SSL_set_connect_state(session->ssl_.get());
   return session;
 }
 
 SSL_SESSION* PskSession::session_of(const std::string& key) {
   if (key.size() != key_bytes) return nullptr;
   static constexpr std::array<unsigned char, 2> suite{0x13, 0x01};  // TLS_AES_128_GCM_SHA256
-  const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl_.get(), suite.data());
+  const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl(), suite.data());
   SSL_SESSION* session = SSL_SESSION_new();
   const bool filled =
       session != nullptr && cipher != nullptr &&
@@ -129,51 +105,27 @@ SSL_SESSION* PskSession::offered(const unsigned char** identity, std::size_t* si
   return session_of(key_);
 }
 
-Wire::Attempt PskSession::outcome_of(int result, bool shaking) {
-  Attempt attempt = socket_.outcome_of(ssl_.get(), result);
-  if (attempt.kind == Kind::failed && attempt.error.text.empty())
-    attempt.error = shaking ? handshake_error() : fail(Errc::protocol, "TLS: " + ssl_reason());
-  return attempt;
+Result<void> PskSession::proved() {
+  if (SSL_session_reused(ssl()) == 1) return {};
+  return fail(Errc::denied, "the other side did not prove the job's key");
 }
 
-Wire::Attempt PskSession::handshake() {
-  ERR_clear_error();
-  const int result = SSL_do_handshake(ssl_.get());
-  if (result != 1) {
-    Attempt attempt = outcome_of(result, true);
-    if (attempt.kind == Kind::end)
-      attempt = {.kind = Kind::failed,
-                 .error = fail(Errc::closed, "the other side closed during the handshake")};
-    return attempt;
+Error PskSession::handshake_error() {
+  const unsigned long code = ERR_peek_error();
+  const int number = ERR_GET_REASON(code);
+  if (ERR_GET_LIB(code) != ERR_LIB_SSL) return fail(Errc::system, "TLS: " + ssl_reason());
+  if (number > SSL_AD_REASON_OFFSET)
+    return fail(Errc::denied, "the other side refused our key (" + ssl_reason() + ")");
+  switch (number) {
+    case SSL_R_CERTIFICATE_VERIFY_FAILED:
+    case SSL_R_BINDER_DOES_NOT_VERIFY:
+    case SSL_R_BAD_PSK:
+    case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
+    case SSL_R_NO_SHARED_CIPHER:
+      return fail(Errc::denied, "the other side has not the job's key (" + ssl_reason() + ")");
+    default:
+      return fail(Errc::protocol, "the other side speaks no TLS 1.3 (" + ssl_reason() + ")");
   }
-  if (SSL_session_reused(ssl_.get()) != 1)
-    return {.kind = Kind::failed,
-            .error = fail(Errc::denied, "the other side did not prove the job's key")};
-  return {};
-}
-
-Wire::Attempt PskSession::read(char* into, std::size_t bytes_max, std::vector<Fd>&) {
-  ERR_clear_error();
-  std::size_t count = 0;
-  const int result = SSL_read_ex(ssl_.get(), into, bytes_max, &count);
-  if (result == 1) return {.bytes = count};
-  return outcome_of(result, false);
-}
-
-Wire::Attempt PskSession::write(std::string_view bytes, std::vector<Fd>&) {
-  ERR_clear_error();
-  std::size_t count = 0;
-  const int result = SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &count);
-  if (result == 1) return {.bytes = count};
-  const Attempt attempt = outcome_of(result, false);
-  if (attempt.kind != Kind::end) return attempt;
-  return {.kind = Kind::failed,
-          .error = fail(Errc::closed, "the other side closed the connection")};
-}
-
-void PskSession::goodbye() {
-  ERR_clear_error();
-  SSL_shutdown(ssl_.get());
 }
 
 }  // namespace muster::loop

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "loop/channel_core.h"
 #include "loop/connection_quota.h"
 #include "loop/psk.h"
 #include "loop/tasks.h"

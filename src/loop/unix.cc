@@ -6,88 +6,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
-#include "loop/wire.h"
+#include "loop/channel_core.h"
 
 namespace muster::loop {
 namespace {
 
-constexpr std::size_t fds_max = 4;        ///< Of one frame.
-constexpr std::size_t fds_kept_max = 16;  ///< Room for a sender that ignores `fds_max`.
-
 bool would_block() {
   return errno == EAGAIN || errno == EWOULDBLOCK;
 }
-
-class UnixWire final : public Wire {
- public:
-  explicit UnixWire(int socket) : socket_(socket) {}
-
-  Attempt read(char* into, std::size_t bytes_max, std::vector<Fd>& fds) override {
-    iovec piece{into, bytes_max};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(fds_kept_max * sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    ssize_t count = 0;
-    do count = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
-    while (count < 0 && errno == EINTR);
-    if (count < 0 && would_block()) return {.kind = Kind::want_read};
-    if (count < 0) return {.kind = Kind::failed, .error = fail_errno("recvmsg")};
-    take(message, fds);
-    if (count == 0) return {.kind = Kind::end};
-    return {.bytes = static_cast<std::size_t>(count)};
-  }
-
-  Attempt write(std::string_view bytes, std::vector<Fd>& fds) override {
-    iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(fds_max * sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    if (!fds.empty()) {
-      message.msg_control = control.data();
-      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-      for (std::size_t i = 0; i < fds.size(); ++i) {
-        const int number = fds[i].get();
-        std::memcpy(CMSG_DATA(header) + i * sizeof(int), &number, sizeof number);
-      }
-    }
-    ssize_t count = 0;
-    do count = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
-    while (count < 0 && errno == EINTR);
-    if (count < 0 && would_block()) return {.kind = Kind::want_write};
-    if (count < 0) return {.kind = Kind::failed, .error = fail_errno("sendmsg")};
-    fds.clear();
-    return {.bytes = static_cast<std::size_t>(count)};
-  }
-
- private:
-  static void take(msghdr& message, std::vector<Fd>& fds) {
-    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-         header = CMSG_NXTHDR(&message, header)) {
-      if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-      const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-      for (std::size_t i = 0; i < count; ++i) {
-        int number = -1;
-        std::memcpy(&number, CMSG_DATA(header) + i * sizeof(int), sizeof number);
-        Fd fd(number);  // What is beyond the limit is closed here.
-        if (fds.size() < fds_max) fds.push_back(std::move(fd));
-      }
-    }
-  }
-
-  int socket_;
-};
 
 class UnixCoreChannel final : public CoreChannel<UnixChannel> {
  public:
@@ -95,7 +24,7 @@ class UnixCoreChannel final : public CoreChannel<UnixChannel> {
       : CoreChannel(std::move(core)), pid_(pid) {}
 
   void post_with_fds(std::uint8_t type, std::string_view payload, std::vector<Fd> fds) override {
-    CHECK_THAT(fds.size() <= fds_max, "too many descriptors for one frame");
+    CHECK_THAT(fds.size() <= wire_fds_max, "too many descriptors for one frame");
     core().post(type, payload, std::move(fds));
   }
   std::vector<Fd> take_fds() override { return core().take_fds(); }
@@ -212,8 +141,7 @@ std::unique_ptr<UnixChannel> unix_channel(Loop& loop, Fd socket) {
   if (flags >= 0) ::fcntl(number, F_SETFL, flags | O_NONBLOCK);
   const int pid = peer_of(number).pid;
   return std::make_unique<UnixCoreChannel>(
-      std::make_shared<ChannelCore>(loop, std::move(socket), std::make_unique<UnixWire>(number)),
-      pid);
+      std::make_shared<ChannelCore>(loop, std::move(socket), plain_wire(number)), pid);
 }
 
 Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string& path) {
