@@ -14,7 +14,7 @@ namespace muster::loop {
 
 /// The state of a channel. Whatever waits holds it too, so that a channel can be destroyed at any
 /// time; then what waited ends with `closed`.
-class ChannelCore : public std::enable_shared_from_this<ChannelCore> {
+class ChannelCore {
  public:
   ChannelCore(Loop& loop, Fd socket, std::unique_ptr<Wire> wire);
 
