@@ -30,13 +30,13 @@ class Client:
 
 
 def program(repository: pathlib.Path, name: str) -> str | None:
-    """Of the tests' environment, or of PATH."""
+    """The program's path in the tests' environment, or on PATH; None if it is nowhere."""
     folder = repository / "build" / "venv" / "bin"
     return shutil.which(name, path=os.pathsep.join([str(folder), os.environ["PATH"]]))
 
 
 def clients_of(server, s3, repository: pathlib.Path) -> dict[str, Client]:
-    """Those that are there; ours is the first."""
+    """The clients that are there, by name; ours is the first."""
     quiet = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null"}
     env = {
         **os.environ,

@@ -62,7 +62,7 @@ class Result:
     first: float  # Start to the first user line of the last rank, seconds.
     end: float  # Last user line to the exit of all hosts.
     total: float
-    cpu: float  # Of everything the hosts' programs waited for.
+    cpu: float  # Seconds, with everything that the hosts' programs waited for.
 
 
 def prepare_ssh(host: Host, folder: pathlib.Path) -> None:
@@ -122,7 +122,7 @@ def bare_mpirun(lab: Lab, work: Work) -> Result:
         for host in hosts:
             wait_until("sshd", lambda h=host: h.check("ss", "-Hltn", "sport = :22"))
     script = hosts[0].base / "code" / training.SCRIPT
-    if work.hosts > 1:  # The same path on every host: /opt/ml is each host's own.
+    if work.hosts > 1:  # One path on every host: /opt/ml is each host's own.
         script = pathlib.Path("/opt/ml/code") / training.SCRIPT
     names = ",".join(f"{host.name}:{work.processes}" for host in hosts)
     argv = [

@@ -125,7 +125,7 @@ class Table:
             rows = self.member_rows(shape, kind, side)
             first, count = len(self.members), len(rows)
             self.members += rows
-            # Their shapes come after: a structure's members must lie side by side.
+            # Shapes of members come after: a structure's members must lie side by side.
             for at, (member, target, *rest) in enumerate(rows, first):
                 self.members[at] = (member, self.shape(target, side), *rest)
         # Any name is an instance type here; the config knows which there are.

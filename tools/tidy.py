@@ -9,6 +9,12 @@ Exits with 1 and prints one line for each finding: FILE:LINE: what, and what to 
 import pathlib
 import re
 import sys
+from collections.abc import Callable
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import tidy_comments  # noqa: E402
+import tidy_coroutines  # noqa: E402
 
 # Who may include whom; every room may include itself. CMake links exactly this.
 ROOMS = {
@@ -165,11 +171,13 @@ def check_code(path: str, text: str) -> list[str]:
         for pattern, why in IMPURE if pure else ():
             if re.search(pattern, included):
                 found.append(f"{path}:{number}: {re.search(pattern, included)[0]}: {why}")
-    return found + check_functions(path, lines)
+    return found + check_functions(path, lines) + tidy_coroutines.check(path, text)
 
 
-def check_file(path: str, data: bytes) -> list[str]:
-    """All findings about one file; `path` is relative to the repository."""
+def check_file(
+    path: str, data: bytes, exists: Callable[[str], bool] = lambda name: True
+) -> list[str]:
+    """All findings about one file; names are relative to the repository; `exists` knows all."""
     name = pathlib.PurePosixPath(path).name
     found = []
     if path.endswith(CODE) and not NAME.match(name):
@@ -192,6 +200,8 @@ def check_file(path: str, data: bytes) -> list[str]:
             found.append(f"{path}:{number}: a tab")
         if path.endswith((*CODE, ".py")) and len(line) > COLUMNS_MAX:
             found.append(f"{path}:{number}: {len(line)} columns, at most {COLUMNS_MAX}")
+    if path.endswith((*CODE, ".py")):
+        found += tidy_comments.check(path, text, exists)
     return found + (check_code(path, text) if path.endswith(CODE) else [])
 
 
@@ -215,7 +225,8 @@ def main(arguments: list[str]) -> int:
     files = files_of(root)
     found = []
     for path in files:
-        found += check_file(path.relative_to(root).as_posix(), path.read_bytes())
+        name = path.relative_to(root).as_posix()
+        found += check_file(name, path.read_bytes(), lambda other: (root / other).exists())
     for line in found:
         print(line)
     print(f"tidy: {len(files)} files, {len(found)} findings", file=sys.stderr)

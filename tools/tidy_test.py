@@ -108,5 +108,58 @@ class Shape(unittest.TestCase):
         self.assertIn("#pragma once", findings("src/base/a.h", "int x;\n"))
 
 
+class Comments(unittest.TestCase):
+    def test_a_comment_begins_with_its_noun(self):
+        docstring = 'def f():\n    """Of a host."""\n'
+        for text in ("# It waits.\n", docstring, "x = 1  # Its width.\n"):
+            self.assertIn("name its noun", findings("tests/e2e/a.py", text))
+
+    def test_a_comment_goes_on_as_it_likes(self):
+        self.assertEqual(findings("tests/e2e/a.py", "# The host waits.\n# It has to.\n"), "")
+        self.assertEqual(findings("tests/e2e/a.py", 'x = "# It waits."\n'), "")
+        self.assertEqual(findings("src/base/a.cc", 'say("// It waits.");\n'), "")
+        self.assertEqual(findings("src/base/a.cc", "// A host waits.\n// It has to.\n"), "")
+
+    def test_the_line_is_where_the_comment_begins(self):
+        text = "x = 1\n\n# A word.\n\n# They come.\n# All do.\n"
+        self.assertRegex(findings("tests/e2e/a.py", text), r'^tests/e2e/a\.py:5: .*"They"')
+
+    def test_sources_are_there_and_no_private_notes(self):
+        found = tidy.check_file(
+            "src/base/a.cc",
+            b"/// X. Source: docs/protocols/api.md; src/gone.cc.\nint x;  // docs/x.md\n",
+            lambda name: name == "docs/protocols/api.md",
+        )
+        self.assertEqual(
+            found,
+            ["src/base/a.cc:1: there is no src/gone.cc", "src/base/a.cc:2: there is no docs/x.md"],
+        )
+        for text in ("FINDINGS 16", "PROTOCOL.md", "as STYLE says", "the DESIGN", "section 3"):
+            self.assertIn("outside source", findings("src/base/a.cc", f"// Rules: {text}.\n"), text)
+        self.assertEqual(findings("src/base/a.cc", "// As RFC 9110 section 14.2 has it.\n"), "")
+
+
+class Coroutines(unittest.TestCase):
+    def test_what_gcc_12_compiles_wrongly_is_found(self):
+        for text, what in (
+            ("  co_return TRY(f());\n", "co_return TRY"),
+            ("  co_await f({.a = 1});\n", "braced temporary"),
+            ("  const int x = co_await f(a,\n      Options{1});\n", "braced temporary"),
+            ("  loop.spawn([x]() -> Task<> { co_return; }());\n", "captures die"),
+            ("  f(TRY(g(TRY(h()))));\n", "a TRY in a TRY"),
+        ):
+            self.assertRegex(findings("src/base/a.cc", text), rf"^src/base/a\.cc:1: .*{what}")
+
+    def test_the_right_forms_pass(self):
+        for text in (
+            "  co_return value;\n  TRY(f());\n",
+            "  co_await f(a, {}, false);\n",
+            "  co_await until([this] { return x; });\n",
+            "  loop.spawn(body());\n  const int x = f(a) + TRY(b()) + TRY(c());\n",
+            '  say("co_return TRY(x)");  // co_return TRY(x)\n',
+        ):
+            self.assertEqual(findings("src/base/a.cc", text), "", text)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -11,7 +11,7 @@ strategy = tf.distribute.MultiWorkerMirroredStrategy()
 task = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
 size = strategy.num_replicas_in_sync
 tf.keras.utils.set_random_seed(1)
-# The same order everywhere: each worker takes its part of every batch of 100.
+# One order everywhere: each worker takes its part of every batch of 100.
 data = tf.data.Dataset.from_tensor_slices(digits.make(4000, seed=1)).batch(100)
 test = tf.data.Dataset.from_tensor_slices(digits.make(1000, seed=2)).batch(100)
 

@@ -91,7 +91,7 @@ class Checkpoints(tf.keras.callbacks.Callback):
 def main():
     args = arguments()
     hvd.init()
-    tf.keras.utils.set_random_seed(1)  # The same first weights everywhere.
+    tf.keras.utils.set_random_seed(1)  # Equal first weights everywhere.
     first = hvd.rank() == 0
     # Only rank 0's folder counts: the others' hosts may hold none, or an elder one.
     found = newest(args.checkpoint_dir, args.checkpoint) if first else None

@@ -11,7 +11,7 @@ namespace muster::api {
 /// and of outputs where a protocol needs them to write an answer (Query and CBOR).
 ///
 /// Pure. The tables (model_table_*.cc) are written by tools/service_model.py from botocore's
-/// service-2.json; docs/decisions/0014 says what is taken and what is left out.
+/// service-2.json; docs/decisions/0014-service-model.md says what is taken and what is left out.
 
 enum class Kind : std::uint8_t {
   structure,

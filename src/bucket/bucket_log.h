@@ -24,7 +24,7 @@ namespace muster::bucket {
 ///
 /// Two files take turns. Once one is full, all that it speaks of is brought to disk (syncfs(2), in
 /// a thread of its own) and it is empty again; the other goes on meanwhile.
-/// Source: docs/protocols/bucket.md, docs/decisions/0019.
+/// Source: docs/protocols/bucket.md, docs/decisions/0019-small-objects.md.
 class BucketLog {
  public:
   struct Options {

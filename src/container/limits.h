@@ -7,7 +7,7 @@
 
 namespace muster::container {
 
-/// What jobs may use of a machine. Reasons and figures: docs/decisions/0024.
+/// What jobs may use of a machine. Reasons and figures: docs/decisions/0024-limits.md.
 
 struct MachineSize {
   std::int64_t memory_bytes = 0;

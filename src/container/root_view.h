@@ -8,7 +8,8 @@ namespace muster::container {
 
 /// What of the machine's files a host sees: an allow list. A host finds programs and libraries,
 /// certificates, the interpreter and its environment, and what the job names; no home folder, no
-/// other daemon's data, no settings that may hold a secret. Reasons: docs/decisions/0022.
+/// other daemon's data, no settings that may hold a secret.
+/// Source: docs/decisions/0022-allow-list.md.
 
 struct RootView {
   /// Folders, each a writable view of its own at its own path, whose writes are the host's. Sorted;

@@ -21,7 +21,7 @@ namespace muster::coordinate {
 ///   6. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
 /// So a rank that exits because its peer is gone never hides the peer's death.
 /// Pure: reads no clock; `now` must not go backwards.
-/// Source: FINDINGS 16; table in first_cause_test.cc.
+/// Source: docs/protocols/rollcall.md, "First cause"; table in first_cause_test.cc.
 class FirstCause {
  public:
   struct Options {

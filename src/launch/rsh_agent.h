@@ -38,9 +38,8 @@ struct AgentCall {
 /// is asked: exactly the forms that Open MPI 4.1, Open MPI 5 and hydra write are understood, with
 /// or without --prefix, for login shells of the bash, zsh, sh and ksh kind. Error: `denied`, for
 /// anything else.
-/// Source: setup_launch() in orte/mca/plm/rsh/plm_rsh_module.c, Open MPI 4.1.4, and in
-/// src/mca/plm/ssh/plm_ssh_module.c, PRRTE 3.0; hydra's calls as observed (MPICH 5.0.2, Intel MPI
-/// 2021.13).
+/// Source: setup_launch() of plm_rsh_module.c, Open MPI 4.1.4, and of plm_ssh_module.c, PRRTE 3.0;
+/// hydra's calls as observed (MPICH 5.0.2, Intel MPI 2021.13).
 Result<AgentCall> parse_agent_call(std::string_view text);
 
 /// The daemon as a command of a host whose launchers start from `base`. Error: `denied`.

@@ -24,7 +24,7 @@ class LocalEngine final : public engine::Engine {
     std::string routes = "/proc/net/route";
     /// Where the user ids of jobs begin on the machine, 65,536 for each. The default lies beyond
     /// those that distributions, /etc/subuid and systemd's containers hand out
-    /// (docs/decisions/0023).
+    /// (docs/decisions/0023-user-namespace.md).
     std::int64_t id_base = 1879048192;
     Env env;               ///< Of the stewards: PATH finds the runtime.
     bool lifeline = true;  ///< Jobs end with us, however we end.

@@ -17,7 +17,7 @@ namespace muster::logs {
 /// CloudWatch Logs over the journals `<folder>/<job>/<host>/journal`, read only: DescribeLogGroups,
 /// DescribeLogStreams, GetLogEvents, FilterLogEvents. The group is /aws/sagemaker/TrainingJobs,
 /// streams are `<job>/algo-<n>-<ms>`, one for each host from the first Downloading or Training on.
-/// Traps of the clients: PROTOCOL.md section 5.
+/// Source: docs/protocols/api.md, "Logs as clients read them".
 ///
 /// Belongs to the store's thread. Reading a long journal for the first time blocks (about 400
 /// MB/s).

@@ -12,8 +12,8 @@ namespace muster::loop {
 
 /// A session of the roll call: TLS 1.3 with a pre-shared key over TCP, no certificates.
 /// Source: docs/protocols/rollcall.md; suites and checks were found by trying
-/// (docs/decisions/0007: TLS with an external key needs TLS_AES_128_GCM_SHA256 alone, and a client
-/// must check that the session was resumed from the key).
+/// (docs/decisions/0007-tls-psk.md: TLS with an external key needs TLS_AES_128_GCM_SHA256 alone,
+/// and a client must check that the session was resumed from the key).
 struct TlsPeer {
   std::unique_ptr<Channel> channel;
   std::string identity;  ///< The PSK identity that the client proved; known on the server side.

@@ -31,7 +31,7 @@ Result<std::vector<TreeEntry>> walk_tree(const std::string& root, std::size_t nu
 
 /// Lays the trees over each other: of two entries with one name the one of the later tree stays,
 /// folders are joined, a folder that becomes a file goes with all that is in it. Sorted.
-/// Pure. Source: FINDINGS, "the later host wins on equal names".
+/// Pure. Source: docs/decisions/0016-transfer.md, "N hosts, one object".
 std::vector<TreeEntry> merge_trees(const std::vector<std::vector<TreeEntry>>& trees);
 
 }  // namespace muster::packing

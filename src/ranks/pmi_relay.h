@@ -9,8 +9,8 @@
 namespace muster::ranks {
 
 /// Finds MPI_Abort in what a rank's program writes to hydra's daemon. Pure.
-/// Source: PMI-1 of MPICH, src/pmi/src/pmi_v1.c: a message is a line of KEY=VALUE words, and an
-/// abort begins with "cmd=abort" and has exitcode=N.
+/// Source: pmi_v1.c of MPICH (PMI-1): a message is a line of KEY=VALUE words, and an abort
+/// begins with "cmd=abort" and has exitcode=N.
 class AbortFilter {
  public:
   /// What of `bytes`, and of what was held back before, goes on to the daemon: all but the abort

@@ -8,8 +8,8 @@
 namespace muster::server {
 
 /// DescribeTrainingJob's answer: what was submitted, unknown members too, and where the job stands.
-/// Holds what clients index without asking (PROTOCOL.md section 3), absent or not in the request.
-/// Pure.
+/// Holds what clients index without asking, whether the request had it or not.
+/// Pure. Source: docs/protocols/api.md, "A job as it is described".
 Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics);
 
 /// [{"Key", "Value"}].

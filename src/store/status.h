@@ -53,7 +53,8 @@ JobState first_state(UnixMillis now);
 /// The state after `change`; none if it changes nothing. Rules: an end is final. What is stopping
 /// does not go back: of changes in progress only "Uploading" counts. The secondary status that the
 /// job is in already gets a new message in place. Transitions are only ever appended, each begins
-/// where the one before ends. Pure. Source: PROTOCOL.md section 3, "Status model".
+/// where the one before ends. Pure. Source: docs/protocols/api.md,
+/// "A job as it is described".
 std::optional<JobState> changed(const JobState& state, const StatusChange& change);
 
 }  // namespace muster::store

@@ -76,7 +76,7 @@ DELETES = [
 ]  # fmt: skip
 
 PART = b"<Part><PartNumber>%d</PartNumber><ETag>%s</ETag></Part>"
-ETAG = hashlib.md5(b"part").hexdigest().encode()  # Of both parts.
+ETAG = hashlib.md5(b"part").hexdigest().encode()  # Both parts have this one.
 COMPLETE = b"<CompleteMultipartUpload>%s</CompleteMultipartUpload>"
 COMPLETES = [
     ("empty", b"", "MalformedXML"),

@@ -28,7 +28,7 @@ NAMESPACES = {
 }
 NEWTIME = 0x80
 HIGH = 1 << 32
-# Those that the kernel would make, or load a module for. Source: linux/socket.h.
+# Families that the kernel would make, or load a module for. Source: linux/socket.h.
 FAMILIES = {
     "AX25": 3, "IPX": 4, "APPLETALK": 5, "X25": 9, "KEY": 15, "PACKET": 17, "RDS": 21,
     "PPPOX": 24, "LLC": 26, "CAN": 29, "TIPC": 30, "BLUETOOTH": 31, "PHONET": 35, "ALG": 38,

@@ -194,7 +194,7 @@ class Host:
         os.kill(self.pid, signal.SIGKILL)
 
     def cut(self) -> None:
-        """Its network cable is pulled: no packet, no reset, nothing."""
+        """Pulls the host's network cable: no packet, no reset, nothing."""
         self.lab.ip("link", "set", self.link, "down")
 
     def stop(self) -> None:

@@ -30,7 +30,7 @@ CODES = {
 }
 # Any name that the config knows is an instance type.
 OPEN_ENUMS = ("TrainingInstanceType", "ProcessingInstanceType")
-LENGTH_MAX = 100_000  # Of a value that a row sends.
+LENGTH_MAX = 100_000  # The longest value that a row sends.
 DEPTH_MAX = 12
 NUMBERS = ("integer", "long", "float", "double")
 

@@ -36,7 +36,7 @@ class Process:
         self.argv = [str(word) for word in argv]
         self.started_at = time.monotonic()
         self.ended_at: float | None = None
-        self.usage = None  # Of itself and all that it waited for, once it has ended.
+        self.usage = None  # Own and of all that it waited for; set when it has ended.
         self._pieces: dict[str, list[tuple[float, bytes]]] = {"out": [], "err": []}
         self._popen = subprocess.Popen(
             self.argv,
@@ -143,7 +143,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def namespace_pids(pid: int) -> list[int]:
-    """Its pid in every pid namespace, outermost first; empty if it is gone."""
+    """The process's pid in every pid namespace, outermost first; empty if it is gone."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:

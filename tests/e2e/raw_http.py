@@ -178,7 +178,7 @@ def send(port: int, request: Request | bytes, end: bool = False) -> Answer:
             if end:
                 connection.shutdown(socket.SHUT_WR)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # It was refused before its end: the answer says why.
+            pass  # Refused before the request's end: the answer says why.
         return read_answer(connection, raw.split(b" ", 1)[0].decode(errors="replace"))
 
 

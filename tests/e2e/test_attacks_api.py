@@ -206,7 +206,7 @@ def test_a_request_is_signed_in_one_place(attacked, unchanged, name):
 
 
 def test_a_presigned_url_does_not_make_a_call_of_another_operation(attacked, unchanged):
-    """Its headers are not signed: X-Amz-Target has to be."""
+    """A presigned URL's headers are not signed, and X-Amz-Target has to be."""
     url = presigned(Request("POST"), attacked.user, Scope("sagemaker"), attacked.host, "60")
     asked = creation()
     request = dataclasses.replace(url, headers={**url.headers, **asked.headers}, body=asked.body)

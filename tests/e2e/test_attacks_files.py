@@ -26,7 +26,7 @@ IN_HOMES = (
     ".cache/huggingface/token", ".cargo/credentials.toml", ".docker/config.json", ".kube/config",
     ".bash_history", "notes.txt",
 )  # fmt: skip
-# Of the machine, below each of these.
+# Secrets of the machine stand below each of these.
 ON_THE_MACHINE = (
     "/etc/kubernetes", "/etc/wireguard", "/etc/letsencrypt/live", "/etc/NetworkManager",
     "/etc/ssl/private", "/etc/pki/tls/private", "/etc/profile-of-nobody", "/var/lib", "/var/log",
@@ -85,7 +85,7 @@ class Planted:
             "another state: key": job / "key",
             "another state: journal": job / "algo-1" / "journal",
         }
-        # Of each place what is not there yet.
+        # The topmost folder of each place that is not there yet.
         self.tops = [
             [each for each in (path, *path.parents) if not each.exists()][-1]
             for path in (*self.files.values(), self.state)

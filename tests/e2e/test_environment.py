@@ -73,7 +73,7 @@ def test_a_script_alone_on_two_hosts_and_as_ranks(training, hosts, processes, wa
 def test_an_operator_inside_train_and_what_it_starts(training, operator):
     program = "train.py" if "torchrun" in operator or "tf" in operator else "python train.py"
     line = f"python train.py && sm {operator} {program}\n"
-    job = entry_job(training, 2, line, SHOW, files={"mxnet.py": SHOW})  # Its servers import it.
+    job = entry_job(training, 2, line, SHOW, files={"mxnet.py": SHOW})  # Servers import mxnet.
     look_for(job)
     job.start()
     assert set(job.wait().values()) == {0}, job.story()

@@ -72,7 +72,7 @@ HOST_IS_GONE = ("member_host", "leader_host")
 
 
 def error_message(text: str) -> str:
-    """Of a failure file: the part that may name only the culprit (the command names all hosts)."""
+    """The part of a failure file that may name only the culprit (the command names all hosts)."""
     match = re.search(r'ErrorMessage "(.*?)"\nCommand', text, re.S)
     return match[1] if match else text
 

@@ -77,7 +77,7 @@ def test_a_second_job_goes_on_after_the_first_ones_checkpoint(example, folder):
     assert not (job.hosts[1].base / "checkpoints").exists()
     places = sorted(path.name for path in (job.hosts[0].base / "checkpoints").iterdir())
     assert places == ["epoch-1.h5", "epoch-2.h5"]
-    job, resumed = run(4, learned=False)  # Its first loss is low already.
+    job, resumed = run(4, learned=False)  # A resumed run's first loss is low.
     assert "goes on after 2 of 4 epochs" in job.story()
     assert_close("tf", straight, resumed)
     with pytest.raises(AssertionError):

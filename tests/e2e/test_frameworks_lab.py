@@ -62,7 +62,7 @@ def test_the_launcher_raises_what_the_job_ended_with(launcher, machine):
 
 
 def instructions() -> list[tuple[str, str]]:
-    """Of the Dockerfile's last stage and those before it: (name, the rest of its line)."""
+    """All stages' instructions in the Dockerfile: (name, the rest of its line)."""
     text = (LAB / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line.split(None, 1) for line in text.splitlines()]
     return [(words[0], words[1]) for words in lines if words and not words[0].startswith("#")]

@@ -393,7 +393,7 @@ else:
     two.succeed()
     text = "".join(train.text for train in two.trains.values())
     heard = re.findall(r"task [^[\n]*(?= \['--learning_rate', '10'\])", text)
-    if name == "parameter servers":  # Their end is not waited for, so their line may be lost.
+    if name == "parameter servers":  # Nobody waits for servers' ends: their line may be lost.
         heard = sorted({*heard, "task ps 0"})
     assert sorted(heard) == wanted, two.story()
     assert text.count("all tasks are done") == 2, two.story()

@@ -32,7 +32,7 @@ def test_hosts_outside_the_distribution_run_the_script_alone(training):
     wanted = {"sagemaker_distribution_instance_groups": json.dumps(["train"])}
     job = in_groups(training(3, 2, SCRIPT, wanted)).start().succeed()
     assert job["algo-1"].out.decode().strip() == "no rank algo-1 data", job.story()
-    text = job["algo-2"].text  # It leads: the first host of the distribution.
+    text = job["algo-2"].text  # The first host of the distribution leads.
     for rank, host in ((0, "algo-2"), (1, "algo-2"), (2, "algo-3"), (3, "algo-3")):
         assert f"rank {rank} of 4 {host} train" in text, job.story()
     assert "rank" not in job["algo-3"].out.decode()

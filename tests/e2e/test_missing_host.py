@@ -22,7 +22,7 @@ def test_the_error_at_the_deadline_names_the_missing_host_everywhere(training, m
 def test_the_leader_says_who_is_missing_while_it_waits(training):
     job = training(3, 1, SCRIPT)
     job.start(*job.hosts[:2])
-    job.leader.wait_for_output(b"algo-3", 50)  # It says so every 10 s.
+    job.leader.wait_for_output(b"algo-3", 50)  # Said every 10 s.
     assert job.leader.running()
     job.start(job.hosts[2])
     job.succeed()

@@ -151,7 +151,7 @@ except ClientError:
         told = job.at_end()
         assert told["TrainingJobStatus"] in ("Completed", "Failed"), told
         if told["TrainingJobStatus"] == "Failed":
-            assert "Storage" in told["FailureReason"], told  # Its model found no place.
+            assert "Storage" in told["FailureReason"], told  # No place for the model.
         assert {"it runs", "it goes"} <= set(job.log()["algo-1"])
         ballast.unlink()
         server.kill()

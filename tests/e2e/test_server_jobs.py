@@ -103,7 +103,7 @@ class Job:
         )
 
     def points(self, told: dict, statistics: list[str]) -> list[dict]:
-        """Of its metric, by the minute; `told` is its description."""
+        """The job's metric `loss` by the minute; `told` is its description."""
         return self.server.client("cloudwatch").get_metric_statistics(
             Namespace=GROUP,
             MetricName="loss",
@@ -241,7 +241,7 @@ print("key", os.environ["AWS_ACCESS_KEY_ID"])
         assert line in text, text
     assert "the API: AccessDenied" in text, text
     key = next(line.split()[1] for line in text.splitlines() if line.startswith("key "))
-    # It died with its job.
+    # A job's key dies with the job.
     assert code_of(server.client("s3", key=(key, "x" * 40)).list_buckets) == "InvalidAccessKeyId"
 
 
@@ -281,7 +281,7 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
         third = Job(server, "print('third')", hosts=1)
         first.in_status("Training")
         assert second.describe()["SecondaryStatus"] == "Pending"
-        assert third.describe()["SecondaryStatus"] == "Pending"  # It does not pass the second by.
+        assert third.describe()["SecondaryStatus"] == "Pending"  # Behind the second.
         first.api.stop_training_job(TrainingJobName=first.name)
         assert first.at_end()["TrainingJobStatus"] == "Stopped"
         assert second.at_end()["TrainingJobStatus"] == "Completed"

@@ -46,7 +46,7 @@ def test_a_key_works_at_once_and_is_refused_at_once(tmp_path):
         assert pair[1] not in listed and pair[1] not in key(server, "list", "--json")
 
         assert key(server, "delete", pair[0]) == ""
-        # The same connections that were kept alive, too.
+        # Connections that were kept alive are refused, too.
         assert code_of(s3.list_buckets) == "InvalidAccessKeyId"
         assert code_of(jobs.list_training_jobs) == "UnrecognizedClientException"
         sts = server.client("sts", key=pair)

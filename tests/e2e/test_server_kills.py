@@ -93,7 +93,7 @@ def is_whole(job: Job, hint: str) -> None:
 
 
 def nothing_is_left(server: SmServer) -> None:
-    """Of jobs that have ended."""
+    """Waits until no job has a folder or a key any more."""
     folders = [server.data / "machine" / "jobs", server.data / "keys"]
     wait_until(
         "folders and keys to go",

@@ -57,7 +57,7 @@ def files_of(folder: pathlib.Path) -> dict[str, bytes]:
 
 
 def keys_in(listed: str) -> list[str]:
-    """Of `ls` of all keys, which may have spaces: date, time, size, key."""
+    """Sorted keys, which may have spaces, of `ls`'s lines: date, time, size, key."""
     return sorted(line.split(maxsplit=3)[3] for line in listed.splitlines())
 
 

@@ -35,7 +35,7 @@ def interpreter(name: str) -> str:
 
 @contextlib.contextmanager
 def serving(name: str, **jobs):
-    """Its jobs' Python has mpi4py."""
+    """A server in a folder of this name, whose jobs' Python has mpi4py."""
     folder = REPOSITORY / "build" / "e2e" / name
     subprocess.run(["rm", "-rf", folder], check=True)
     folder.mkdir(parents=True)
@@ -107,7 +107,7 @@ def settings(server) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def fits(server, settings):
-    """Those that wait for their jobs, at the same time: most of it is the SDKs' own pauses."""
+    """Cases that wait for their jobs, all at one time: most of it is the SDKs' own pauses."""
     cases = {
         "tensorflow": Case(server, "v2.py", "tensorflow", "sdk-venv"),
         "pytorch": Case(server, "v2.py", "pytorch", "sdk-venv", **settings),
@@ -165,7 +165,7 @@ def test_a_model_trainer_of_sdk_3_trains(fits, name):
         pytest.skip(f"{TORCH} is missing: make frameworks builds it")
     case = fits[f"v3 {name}"]
     found = case.found()
-    assert "Starting training script" not in case.shown  # Of the SDK's own sm_train.sh.
+    assert "Starting training script" not in case.shown  # As the SDK's sm_train.sh says.
     assert found["status"] == "Completed"
     assert found["arguments"] == ["--epochs", "2", "--name", "a b"]
     assert {key: found[key] for key in V3[name]} == V3[name]
@@ -173,7 +173,7 @@ def test_a_model_trainer_of_sdk_3_trains(fits, name):
 
 @pytest.mark.parametrize("name", ["basic", "torchrun"])
 def test_native_drivers_run_as_they_are(native, name):
-    """Their MPI driver wants sshd, keys and paramiko in the image; these two need no more."""
+    """Two drivers need nothing in the image; the MPI driver wants sshd, keys and paramiko."""
     if name == "torchrun" and not TORCH.exists():
         pytest.skip(f"{TORCH} is missing: make frameworks builds it")
     # The lines of the server's first start: they do as well as those of `sm env --client`.

@@ -438,7 +438,7 @@ def test_checkpoints_come_and_go(server, host, path):
     assert job.end()["phase"] == "Completed", job.output()
     assert job.output() == "olddeepold\nsub\n"
     stored = {key: value.body for key, value in server.buckets["bucket"].items()}
-    stored.pop("ck/t", None)  # It was there for a moment.
+    stored.pop("ck/t", None)  # A file that was there for a moment.
     assert stored == {
         "ck/old": b"changed\n", "ck/sub/deep": b"deep", "ck2/no": b"no", "ck/epoch-1": b"1\n",
         "ck/new/er/epoch-2": b"2\n", "ck/final": b"tmp\n",

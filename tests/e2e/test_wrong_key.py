@@ -13,7 +13,7 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     job = training(2, 1, HELLO)
     job.start(job.hosts[0])
 
-    # It claims to be algo-2, from another machine, with a key of its own.
+    # A stranger on another machine claims to be algo-2, with a key of its own.
     write_job(
         stranger_host,
         ["algo-1", "algo-2"],

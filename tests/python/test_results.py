@@ -1,4 +1,4 @@
-"""The same calls give the same results, or the same exceptions, as with the reference."""
+"""Calls give the results, or the exceptions, that they give with the reference."""
 
 import pytest
 

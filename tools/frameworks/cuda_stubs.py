@@ -30,7 +30,7 @@ def missing_libraries(libraries):
 
 
 def library_of_version(library):
-    """Which needed library a symbol version of `library` comes from."""
+    """From each symbol version that `library` needs to the library that it comes from."""
     current, found = None, {}
     for line in lines_of("readelf", "-VW", library):
         file, name = re.search(r"File: (\S+)", line), re.search(r"Name: (\S+)\s+Flags", line)

@@ -107,7 +107,7 @@ class Collective(object):
         )
 
     def wait(self):
-        """Its report: return_code, output, command, info. Raises ToolkitError if none was run."""
+        """The report: return_code, output, command, info. Raises ToolkitError if none was run."""
         code = self.process.wait()
         self._report.seek(0)
         text = self._report.read()

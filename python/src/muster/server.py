@@ -1,4 +1,4 @@
-"""Which muster server the AWS_* variables name, and boto3's way to it.
+"""The muster server that the AWS_* variables name, and boto3's way to it.
 
 boto3 and sagemaker are imported only where they are needed: the wheel asks for neither.
 """
@@ -19,7 +19,7 @@ def module(name):
         return importlib.import_module(name)
     except ImportError as error:
         if error.name and error.name.split(".")[0] != name.split(".")[0]:
-            raise  # It is there; what it needs is not.
+            raise  # The module is there; what it needs is not.
         package = name.split(".")[0]
         raise ClientError("muster: no module %s; pip install %s" % (name, package)) from None
 

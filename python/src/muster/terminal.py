@@ -17,7 +17,7 @@ def visible_line(text):
 
 
 def visible(text):
-    """The same of a text of several lines, those after the first indented."""
+    """A text of several lines, each as of visible_line(), those after the first indented."""
     return "\n    ".join(visible_line(line) for line in text.split("\n"))
 
 

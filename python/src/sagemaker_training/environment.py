@@ -287,7 +287,7 @@ class Environment(mapping.MappingMixin):
         return self.distribution_hosts
 
     def get_distribution_instance_groups_from_resource_config(self):
-        """This host's group, if the job is distributed and no groups are named."""
+        """The host's own group, if the job is distributed and no groups are named."""
         asked = any(self.additional_framework_parameters.get(name) for name in _DISTRIBUTIONS)
         return [self.current_instance_group] if asked else []
 

@@ -11,7 +11,7 @@ ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 
 
 def matching_args(fn, dictionary):
-    """Those items of `dictionary` that `fn` has a parameter for; all, if it takes **keywords."""
+    """The items of `dictionary` that `fn` has a parameter for; all, if it takes **keywords."""
     spec = getargspec(fn)
     if spec.keywords:
         return dictionary

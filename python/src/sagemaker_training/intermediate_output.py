@@ -69,6 +69,6 @@ def start_sync(s3_output_location, region, endpoint_url=None):
         stdout=subprocess.PIPE,
         env=env,
     )
-    process.stdout.readline()  # It watches the folder from here on.
+    process.stdout.readline()  # The line says that the folder is watched.
     process.stdout.close()
     return _Sync(process)

@@ -155,7 +155,7 @@ class _Run(object):
                 self._pumps[-1].start()
 
     def wait(self):
-        """Its return code, and the error lines of each stream; none if they are not watched."""
+        """The return code, and the error lines of each stream; none if they are not watched."""
         code = self.process.wait()
         return code, [pump.lines() for pump in self._pumps]
 
@@ -299,7 +299,7 @@ class ProcessRunner(object):
 class CollectiveRunner(ProcessRunner):
     """Runs the entry point over all hosts of the distribution: each host calls, `sm` launches."""
 
-    _runner = None  # Its name to `sm toolkit run`.
+    _runner = None  # The runner's name to `sm toolkit run`.
 
     def _options(self):
         return {}

@@ -18,7 +18,7 @@ SIDE_VARIABLES = ("CURRENT_HOST", "SAGEMAKER_JOB_NAME", "SAGEMAKER_REGION")
 def answer(environment, case: dict) -> dict:
     os.environ.clear()
     os.environ.update(case["env"])
-    importlib.reload(environment)  # Its folders are globals.
+    importlib.reload(environment)  # The module's folders are globals.
     given = case.get("given") or {}
     try:
         env = environment.Environment(**given)

@@ -28,7 +28,7 @@ def trained(folder, entry, distributed, instances, session, image="host"):
         sagemaker_session=session,
         role=ROLE,
         training_image=image,
-        # Its names end in the second: cases that run at once need names of their own.
+        # The SDK's names end in the second: cases that run at once need names of their own.
         base_job_name=entry.removesuffix(".py"),
         source_code=SourceCode(source_dir=SOURCE, entry_script=entry),
         distributed=distributed,

@@ -223,7 +223,7 @@ class RunTest(JobTest):
         )
         self.run_entry("t.py", capture_error=True)
         pid = int(files.read_file(os.path.join(environment.code_dir, "pid")))
-        os.kill(pid, signal.SIGKILL)  # It was still there: nobody waited for it.
+        os.kill(pid, signal.SIGKILL)  # The program was still there: nobody waited for it.
 
     def test_a_signal_is_a_negative_code(self):
         self.script("t.py", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
