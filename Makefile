@@ -10,20 +10,26 @@ SM := build/release/sm
 JOBS ?= $(shell nproc)
 CXX_FILES = $(shell find src tests fuzz -name '*.cc' -o -name '*.h')
 
+include tools/deps.mk
+
 .PHONY: help
 help:  ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
 # --- what people run ---
 
+.PHONY: deps
+deps: packages-deps $(TEST_FOLDERS) $(SDK_FOLDERS)  ## install what demo, test and CI need: Debian packages, and Python's below build/
+	@echo "make deps: all is there"
+
 .PHONY: demo
-demo: packages-demo $(VENV)/.done sm  ## install what is missing, build, run the main job: 3 hosts x 2 processes
+demo: deps-demo sm  ## install what is missing, build, run the main job: 3 hosts x 2 processes
 	@rm -rf build/demo-output
 	$(SM) fit mpi_demo.py --source-dir examples/mpi-demo --hosts 3 --processes-per-host 2 \
 	  --python $(CURDIR)/$(PYTHON) --output build/demo-output
 
 .PHONY: test
-test: packages-demo packages-test $(VENV)/.test-done  ## install what is missing, build, run every test
+test: deps-test  ## install what is missing, build, run every test
 	$(MAKE) format-check
 	$(MAKE) test-release
 	$(MAKE) test-asan
@@ -122,10 +128,6 @@ test-e2e: $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done wh
 test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done sm
 	$(PYTHON) -m pytest tests/python -q
 
-.PHONY: packages-%
-packages-%:
-	@tools/install-packages $*
-
 .PHONY: sm
 sm: build/release/build.ninja
 	cmake --build build/release -j$(JOBS) --target sm
@@ -137,57 +139,3 @@ build-%: build/%/build.ninja
 .PRECIOUS: build/%/build.ninja
 build/%/build.ninja:
 	cmake --preset $*
-
-$(VENV)/bin/python:
-	rm -rf $(VENV)
-	python3 -m venv $(VENV)
-
-$(VENV)/.done: requirements.txt $(VENV)/bin/python
-	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
-	@touch $@
-
-$(VENV)/.test-done: requirements-test.txt $(VENV)/.done
-	$(PYTHON) -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
-	@touch $@
-
-# AWS's test vectors for signatures: src/access/verify_vectors_test.cc reads them.
-build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
-	rm -rf $(@D) && mkdir -p $(@D)
-	$(PYTHON) -m pip download -q --disable-pip-version-check --no-deps --no-binary :all: \
-	  --no-build-isolation --require-hashes -r $< -d $(@D)
-	tar xzf $(@D)/botocore-*.tar.gz -C $(@D) --wildcards '*/tests/unit/auth/aws4_testsuite'
-	rm $(@D)/botocore-*.tar.gz
-	@touch $@
-
-# The package that muster replaces: make bench measures it, tests/e2e/test_reference.py asks it.
-build/reference-venv/.done: requirements-reference.txt requirements-reference-build.txt
-	rm -rf build/reference-venv
-	python3 -m venv build/reference-venv
-	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: \
-	  --require-hashes -r requirements-reference-build.txt
-	build/reference-venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation \
-	  --only-binary :all: --no-binary inotify_simple,sagemaker_training --require-hashes -r $<
-	@touch $@
-
-# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours.
-build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done: build/%-venv/.done: requirements-%.txt
-	rm -rf $(@D)
-	python3 -m venv $(@D)
-	$(@D)/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
-	@touch $@
-
-build/sdk-venv/.notebooks-done: requirements-notebooks.txt build/sdk-venv/.done
-	build/sdk-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
-	@touch $@
-
-build/wheel-venv/.done: python/requirements-wheel.txt
-	rm -rf build/wheel-venv
-	python3 -m venv build/wheel-venv
-	build/wheel-venv/bin/python -m pip install -q --disable-pip-version-check --only-binary :all: --require-hashes -r $<
-	@touch $@
-
-build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt
-	rm -rf build/frameworks-venv
-	python3 -m venv build/frameworks-venv
-	build/frameworks-venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements.txt -r $<
-	@touch $@

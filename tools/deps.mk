@@ -1,0 +1,79 @@
+# What people and CI need that is not in the repository: Debian packages, and folders below build/
+# made by pip, by hashes. Included by the Makefile. Each says that it is being installed.
+
+PIP = -m pip install -q --disable-pip-version-check --require-hashes
+BINARY = --only-binary :all:
+TEST_FOLDERS = $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done \
+  build/wheel-venv/.done build/sigv4-vectors/.done
+SDK_FOLDERS = build/sdk-venv/.notebooks-done build/sdk3-venv/.done build/frameworks-venv/.done
+
+.PHONY: deps-demo deps-test
+deps-demo: packages-demo $(VENV)/.done
+deps-test: deps-demo packages-test $(TEST_FOLDERS)
+
+.PHONY: packages-deps
+packages-deps:
+	@tools/install-packages demo test coverage fuzz lint frameworks
+packages-%:
+	@tools/install-packages $*
+
+$(VENV)/bin/python:
+	rm -rf $(VENV)
+	python3 -m venv $(VENV)
+
+$(VENV)/.done: requirements.txt $(VENV)/bin/python
+	@echo "installing $(@D): $<"
+	$(PYTHON) $(PIP) $(BINARY) -r $<
+	@touch $@
+
+$(VENV)/.test-done: requirements-test.txt $(VENV)/.done
+	@echo "installing $(@D): $<"
+	$(PYTHON) $(PIP) $(BINARY) -r $<
+	@touch $@
+
+# AWS's test vectors for signatures: src/access/verify_vectors_test.cc reads them.
+build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
+	@echo "installing $(@D): $<"
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(PYTHON) -m pip download -q --disable-pip-version-check --no-deps --no-binary :all: \
+	  --no-build-isolation --require-hashes -r $< -d $(@D)
+	tar xzf $(@D)/botocore-*.tar.gz -C $(@D) --wildcards '*/tests/unit/auth/aws4_testsuite'
+	rm $(@D)/botocore-*.tar.gz
+	@touch $@
+
+# The package that muster replaces: make bench measures it, tests/e2e/test_reference.py asks it.
+build/reference-venv/.done: requirements-reference.txt requirements-reference-build.txt
+	@echo "installing $(@D): $<"
+	rm -rf build/reference-venv
+	python3 -m venv build/reference-venv
+	build/reference-venv/bin/python $(PIP) $(BINARY) -r requirements-reference-build.txt
+	build/reference-venv/bin/python $(PIP) $(BINARY) --no-build-isolation \
+	  --no-binary inotify_simple,sagemaker_training -r $<
+	@touch $@
+
+# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours.
+build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done: build/%-venv/.done: requirements-%.txt
+	@echo "installing $(@D): $<"
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python $(PIP) $(BINARY) -r $<
+	@touch $@
+
+build/sdk-venv/.notebooks-done: requirements-notebooks.txt build/sdk-venv/.done
+	@echo "installing $(@D): $<"
+	build/sdk-venv/bin/python $(PIP) $(BINARY) -r $<
+	@touch $@
+
+build/wheel-venv/.done: python/requirements-wheel.txt
+	@echo "installing $(@D): $<"
+	rm -rf build/wheel-venv
+	python3 -m venv build/wheel-venv
+	build/wheel-venv/bin/python $(PIP) $(BINARY) -r $<
+	@touch $@
+
+build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt
+	@echo "installing $(@D): $<"
+	rm -rf build/frameworks-venv
+	python3 -m venv build/frameworks-venv
+	build/frameworks-venv/bin/python $(PIP) --no-deps -r requirements.txt -r $<
+	@touch $@
