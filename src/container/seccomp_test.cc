@@ -60,9 +60,10 @@ TEST_CASE("seccomp: only four families of sockets, whatever stands in the high h
             (family == AF_UNIX ? 0 : EAFNOSUPPORT));
     }
   for (int bit = 5; bit < 32; ++bit)  // An allowed family with one more bit is another.
-    for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK})
-      CHECK(ruling(profile, "socket", {family | std::uint64_t{1} << bit, SOCK_RAW, 0}) ==
-            EAFNOSUPPORT);
+    for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}) {
+      const std::uint64_t other = static_cast<std::uint64_t>(family) | std::uint64_t{1} << bit;
+      CHECK(ruling(profile, "socket", {other, SOCK_RAW, 0}) == EAFNOSUPPORT);
+    }
 }
 
 TEST_CASE("seccomp: types and protocols that lead to other families are not there") {

@@ -55,7 +55,7 @@ PyValue masked(std::string_view name, const PyValue& value, std::set<std::string
 }
 
 void replace_all(std::string& text, const std::string& what) {
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at)) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
     text.replace(at, what.size(), masked_value);
     at += std::string_view(masked_value).size();
   }
@@ -69,7 +69,7 @@ Args masked_command(const Args& command) {
     if (!word.starts_with('-')) continue;
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (equals != word.npos) {
+    if (equals != std::string::npos) {
       if (is_secret(name, PyValue::of_text(word.substr(equals + 1))))
         word = name + "=" + masked_value;
     } else if (i + 1 < result.size() && !result[i + 1].empty() &&
@@ -108,7 +108,7 @@ bool is_secret(std::string_view name, const PyValue& value) {
   bool maybe = false;
   for (const std::string& word : words_of(name)) {
     for (const char* part : anywhere)
-      if (word.find(part) != word.npos) return true;
+      if (word.find(part) != std::string::npos) return true;
     if (word == "pwd") return true;
     maybe = maybe || std::find(whole.begin(), whole.end(), word) != whole.end();
   }

@@ -72,7 +72,9 @@ class Parser {
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   void skip_space() {
-    while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != text_.npos) ++at_;
+    while (at_ < text_.size() &&
+           std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
 
   bool take(std::string_view word) {
@@ -216,8 +218,9 @@ class Parser {
       }
       constexpr std::string_view names = "\"\\/bfnrt";
       constexpr std::string_view meant = "\"\\/\b\f\n\r\t";
-      const std::size_t which = at_ < text_.size() ? names.find(text_[at_]) : names.npos;
-      if (which != names.npos) {
+      const std::size_t which =
+          at_ < text_.size() ? names.find(text_[at_]) : std::string_view::npos;
+      if (which != std::string_view::npos) {
         out += meant[which];
         ++at_;
       } else if (peek() == 'u') {
@@ -251,7 +254,7 @@ void dump_string(std::string& out, std::string_view text) {
     constexpr std::string_view names = "\"\\nrtfb";
     const std::size_t which =
         code < 0x80 ? meant.find(static_cast<char>(code)) : std::string_view::npos;
-    if (which != meant.npos) {
+    if (which != std::string_view::npos) {
       out += '\\';
       out += names[which];
     } else if (code >= 0x20 && code < 0x7F) {
@@ -369,8 +372,8 @@ bool printable(std::uint32_t code) {
 }
 
 void repr_string(std::string& out, std::string_view text) {
-  const bool has_single = text.find('\'') != text.npos;
-  const char quote = has_single && text.find('"') == text.npos ? '"' : '\'';
+  const bool has_single = text.find('\'') != std::string_view::npos;
+  const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
   out += quote;
   for (std::size_t at = 0; at < text.size();) {
     const std::uint32_t code = next_code(text, at);

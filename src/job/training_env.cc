@@ -154,7 +154,7 @@ namespace {
 bool from_training_compiler(const std::string& lines) {
   for (const char* path : {"tensorflow/compiler/xla", "tensorflow/compiler/tf2xla",
                            "tensorflow/python/compiler/xla", "torch_xla/"})
-    if (lines.find(path) != lines.npos) return true;
+    if (lines.find(path) != std::string::npos) return true;
   return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "launch/mpi_flavour.h"
@@ -214,8 +215,7 @@ Result<Args> split_quoted(std::string_view text) {
     const char c = text[i];
     const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
     if (quote == 0 && space) {
-      if (word) words.push_back(*std::move(word));
-      word.reset();
+      if (word) words.push_back(*std::exchange(word, std::nullopt));
       continue;
     }
     if (!word) word.emplace();

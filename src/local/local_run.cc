@@ -246,7 +246,7 @@ loop::Task<> LocalRun::ask_to_stop(std::string host, std::chrono::milliseconds g
   }
   (*channel)->post(job::type_of(job::Message::signal),
                    to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace.count()}}));
-  co_await (*channel)->flushed();
+  static_cast<void>(co_await (*channel)->flushed());
 }
 
 void LocalRun::destroy(const std::string& host) {

@@ -229,14 +229,18 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
   if (!spec.s3_output.empty()) {  // First: merging takes the hosts' folders apart.
     const bool completed = report.end.status == JobEnd::Status::completed;
     Result<std::string> uploaded = co_await run->upload(completed);
-    if (uploaded) report.uploaded = *std::move(uploaded);
-    if (!uploaded) report.trouble = uploaded.error().text;
+    if (!uploaded)
+      report.trouble = uploaded.error().text;
+    else
+      report.uploaded = *std::move(uploaded);
   }
   if (!spec.output_folder.empty()) {
     const bool failed = report.end.status == JobEnd::Status::failed;
     Result<Merged> merged = co_await merge(loop, *run, spec.output_folder, failed, options);
-    if (merged) report.results = *std::move(merged);
-    if (!merged && report.trouble.empty()) report.trouble = merged.error().text;
+    if (merged)
+      report.results = *std::move(merged);
+    else if (report.trouble.empty())
+      report.trouble = merged.error().text;
   }
   if (!report.trouble.empty() && report.end.status == JobEnd::Status::completed) {
     report.end.status = JobEnd::Status::failed;

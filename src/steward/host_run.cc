@@ -153,7 +153,7 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
     if (grace_ms < 0) {
       peer->post(job::type_of(job::Message::failed),
                  to_text(Json{{"why", "expected signal {grace_ms}"}}));
-      co_await peer->flushed();
+      static_cast<void>(co_await peer->flushed());
       co_return;
     }
     stop(std::chrono::milliseconds(grace_ms));

@@ -11,7 +11,8 @@ std::string with_newlines(std::string_view bytes) {
   std::string result;
   result.reserve(bytes.size() + 16);
   std::size_t from = 0;
-  for (std::size_t at = bytes.find('\r'); at != bytes.npos; at = bytes.find('\r', at + 1)) {
+  for (std::size_t at = bytes.find('\r'); at != std::string_view::npos;
+       at = bytes.find('\r', at + 1)) {
     if (at + 1 < bytes.size() && bytes[at + 1] == '\n') continue;
     result += bytes.substr(from, at + 1 - from);
     result += '\n';
@@ -66,7 +67,7 @@ std::string LineSplitter::take_pending() {
 }
 
 void LineSplitter::give_whole(std::string bytes, const Emit& emit) {
-  if (bytes.find('\r') != bytes.npos) bytes = with_newlines(bytes);
+  if (bytes.find('\r') != std::string_view::npos) bytes = with_newlines(bytes);
   std::string_view rest = bytes;
   while (rest.size() > job::line_bytes_max) {
     const std::size_t newline = rest.rfind('\n', job::line_bytes_max - 1);

@@ -39,8 +39,9 @@ std::optional<std::uint64_t> oom_kills(const std::string& own_cgroup, const std:
   for (const std::string& line : split(*groups, '\n')) {
     // "0::/path" of version 2; "4:memory:/path" of version 1.
     const std::size_t first = line.find(':');
-    const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
-    if (second == line.npos) continue;
+    const std::size_t second =
+        first == std::string::npos ? std::string::npos : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
     const std::string path = line.substr(second + 1);
     std::optional<std::uint64_t> count;
     if (second == first + 1) {

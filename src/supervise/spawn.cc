@@ -45,7 +45,7 @@ Prepared prepared(const Command& command, const std::string& program, const Stdi
   Prepared result;
   // After the chdir a relative name holds as it was written, and a script sees it as its $0.
   const std::string& written = command.argv[0];
-  const bool relative = written.find('/') != written.npos && !written.starts_with('/');
+  const bool relative = written.find('/') != std::string::npos && !written.starts_with('/');
   result.program = relative ? written : program;
   for (const std::string& word : command.argv) result.argv.push_back(raw(word));
   result.argv.push_back(nullptr);
