@@ -31,13 +31,15 @@ demo: deps-demo sm  ## install what is missing, build, run the main job: 3 hosts
 .PHONY: test
 test: deps-test  ## install what is missing, build, run every test
 	$(MAKE) format-check
+	$(MAKE) test-tools
 	$(MAKE) test-release
 	$(MAKE) test-asan
 	$(MAKE) test-python
 	$(MAKE) test-e2e
 
 .PHONY: test-deep
-test-deep: test  ## also: thread sanitizer, long kill loops, fuzzers
+test-deep: test  ## also: the thread sanitizer on all, long kill loops, fuzzers, a floor for coverage
+	$(MAKE) coverage COVERAGE_FLOORS=--floors
 	$(MAKE) build-tsan
 	ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m deep
@@ -93,9 +95,13 @@ man: sm  ## build/man/man1: a manual page for each command
 	$(SM) man --write build/man/man1
 
 .PHONY: lint
-lint: packages-demo packages-test packages-lint format-check build-dev  ## tools/tidy.py, formatting, clang-tidy
-	python3 tools/tidy.py .
+lint: lint-quick  ## tools/tidy.py, formatting, clang-tidy on every file
 	python3 tools/clang_tidy.py build/dev
+
+.PHONY: coverage
+coverage: packages-demo packages-coverage build/coverage/build.ninja build/sigv4-vectors/.done  ## lines and branches that the unit and sim tests run, by room
+	cmake --build build/coverage -j$(JOBS)
+	python3 tools/coverage.py build/coverage $(COVERAGE_FLOORS)
 
 .PHONY: format
 format:  ## format all C++ files in place
@@ -111,10 +117,32 @@ clean:  ## remove build/ (what jobs left on the machine: `sm clean`)
 format-check:
 	clang-format --dry-run --Werror $(CXX_FILES)
 
+# What takes seconds, first.
+.PHONY: test-tools
+test-tools: packages-demo
+	python3 -m unittest discover -q -s tools -p '*_test.py'
+	python3 tools/tidy.py .
+
+.PHONY: lint-quick
+lint-quick: packages-demo packages-test packages-lint format-check build/dev/build.ninja
+	python3 tools/tidy.py .
+
+.PHONY: lint-touched
+lint-touched: lint-quick  ## as lint, but clang-tidy only on what the last 30 commits touched
+	python3 tools/clang_tidy.py build/dev --touched
+
+.PHONY: test-tsan
+test-tsan: packages-demo build/tsan/build.ninja build/sigv4-vectors/.done  ## the thread sanitizer on the unit tests that have threads
+	cmake --build build/tsan -j$(JOBS) --target $$(python3 tools/threaded_tests.py targets)
+	python3 tools/threaded_tests.py run build/tsan
+
+.PHONY: test-sim
+test-sim: build-release  ## 500 seeds of each simulation (MUSTER_SIM_SEEDS=1001-2000: others)
+	MUSTER_SIM_SEEDS=$${MUSTER_SIM_SEEDS:-500} build/release/sim_test
+
 .PHONY: test-release
 test-release: build-release build/sigv4-vectors/.done
-	python3 -m unittest discover -q -s tools -p '*_test.py'
-	ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error -E '^sim_test: '
+	ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$|^sim_test: '
 
 .PHONY: test-asan
 test-asan: build-asan

@@ -77,7 +77,7 @@ BANS = [
     (
         r"\b(std::)?getenv\(",
         "only src/programs reads the environment and hands it down",
-        ("src/programs/", "_test.cc"),
+        ("src/programs/", "tests/", "_test.cc"),
     ),
     (r"\b(sleep_for|sleep_until|usleep|nanosleep)\b", "wait on a descriptor or a loop::Timer", ()),
     # Literals have no other way; a test may open the namespace that it tests.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "seeds.h"
 #include "world.h"
 
 using namespace muster;
@@ -51,7 +52,7 @@ void check_all_ended(const World& world, std::size_t hosts, std::size_t gone, Ti
 }  // namespace
 
 TEST_CASE("sim: hosts that all come gather, whatever order, resets and pauses they come with") {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::vector<Host> hosts = hosts_of(random);
@@ -68,13 +69,22 @@ TEST_CASE("sim: hosts that all come gather, whatever order, resets and pauses th
       REQUIRE(world.verdict());
       const auto& broken = world.broken_at_start();
       CHECK(std::find(broken.begin(), broken.end(), world.verdict()->host) != broken.end());
-      check_all_ended(world, hosts.size(), hosts.size(), *world.started_at() + bound);
+      // A host whose connection broke as the job began may not know that it did: it calls again,
+      // and nobody answers, until its own deadline.
+      const TimePoint by = *world.started_at() + bound;
+      for (std::size_t i = 0; i < hosts.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(world.end_of(i));
+        const bool is_broken =
+            std::find(broken.begin(), broken.end(), hosts[i].name) != broken.end();
+        CHECK(world.end_of(i)->at <= (is_broken ? by + join_deadline : by));
+      }
     }
   }
 }
 
 TEST_CASE("sim: hosts that do not come are named, exactly, to every host that came") {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     std::vector<Host> hosts = hosts_of(random);
@@ -116,7 +126,7 @@ TEST_CASE("sim: hosts that do not come are named, exactly, to every host that ca
 }
 
 TEST_CASE("sim: a leader that never comes is named by every member at its own deadline") {
-  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(50)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     std::vector<Host> hosts = hosts_of(random);
@@ -135,7 +145,7 @@ TEST_CASE("sim: a leader that never comes is named by every member at its own de
 
 TEST_CASE(
     "sim: a host killed, cut off or stopped ends every other host in time and is the verdict") {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(400)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::vector<Host> hosts = hosts_of(random);
@@ -172,7 +182,7 @@ TEST_CASE(
 }
 
 TEST_CASE("sim: the rank that died is the verdict, not those that lost their peer with it") {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(400)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::vector<Host> hosts = hosts_of(random);
