@@ -98,6 +98,10 @@ man: sm  ## build/man/man1: a manual page for each command
 lint: lint-quick  ## tools/tidy.py, formatting, clang-tidy on every file
 	python3 tools/clang_tidy.py build/dev
 
+.PHONY: release-notes
+release-notes:  ## CHANGELOG's section for the version in CMakeLists.txt; TAG=v0.1.0 checks a tag
+	@tools/release.py notes $(TAG)
+
 .PHONY: coverage
 coverage: packages-demo packages-coverage build/coverage/build.ninja build/sigv4-vectors/.done  ## lines and branches that the unit and sim tests run, by room
 	cmake --build build/coverage -j$(JOBS)

@@ -4,7 +4,18 @@
     muster.train(...)  one training job on that server
 """
 
-__version__ = "0.1.0"
+
+def __getattr__(name):
+    """`__version__`: what the wheel's metadata say, which is what the `sm` in it says."""
+    if name == "__version__":
+        try:
+            from importlib import metadata
+        except ImportError:  # Python 3.7.
+            import pkg_resources
+
+            return pkg_resources.get_distribution("muster").version
+        return metadata.version("muster")
+    raise AttributeError("module 'muster' has no attribute %r" % name)
 
 
 def session(**options):
