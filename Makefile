@@ -85,6 +85,7 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/server.py
 	$(PYTHON) bench/s3.py
+	-bench/compare-history
 
 .PHONY: wheel
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs

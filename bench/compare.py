@@ -12,6 +12,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from history import Figure, record  # noqa: E402
 from sides import REPOSITORY, Result, Work, run  # noqa: E402
 
 MPI_SCRIPT = """
@@ -81,6 +82,13 @@ class Bench:
                 )
             ]
             print(f"  {side:10} " + " ".join(f"{cell:>16}" for cell in cells), flush=True)
+            if side == "muster":
+                record(
+                    [
+                        Figure(f"{title}: {what}", round(getattr(got, what), 4), "s", "lower")
+                        for what in ("first", "end", "total")
+                    ]
+                )
         print(f"  (ratios to {baseline})")
 
     def line_cost(
@@ -98,7 +106,10 @@ class Bench:
                 for count in (500, LINES)
             )
             lines = (LINES - 500) * hosts * processes
-            print(f"  {side:10} {(many.cpu - few.cpu) / lines * 1e6:6.2f} us", flush=True)
+            each = (many.cpu - few.cpu) / lines * 1e6
+            print(f"  {side:10} {each:6.2f} us", flush=True)
+            if side == "muster":
+                record([Figure(f"{title}: CPU of a line", round(each, 3), "us", "lower")])
 
 
 def main() -> int:

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from history import Figure, record
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 RANKS = 6
 SCRIPT = """
@@ -57,6 +59,7 @@ def main() -> None:
     for what in ("start", "end", "whole"):
         old, new = (statistics.median(each[what] for each in taken[sm]) for sm in (before, after))
         print(f"{what}: {old:.3f} s before, {new:.3f} s after, ratio {new / old:.3f}")
+        record([Figure(f"sm fit, 3 hosts x 2: {what}", round(new, 4), "s", "lower")])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import tempfile
 import urllib.error
 import urllib.request
 
+from history import Figure, record
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
 ROUNDS = 15
 
@@ -92,6 +94,8 @@ def main() -> None:
         pairs = [a / b for a, b in zip(taken[after], taken[before])]
         print(f"{work.__name__}: {ratio:.3f} (pairs {min(pairs):.3f} to {max(pairs):.3f}), "
               f"before {statistics.median(taken[before]):.2f} s of CPU", flush=True)
+        used = round(statistics.median(taken[after]), 3)
+        record([Figure(f"hardening, {work.__name__}", used, "s of CPU", "lower")])
 
 
 if __name__ == "__main__":

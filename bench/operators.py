@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from history import Figure, record  # noqa: E402
 from sides import REPOSITORY, SYSTEM_PATH, Result, measure, training  # noqa: E402
 
 from lab import Host, Lab  # noqa: E402
@@ -125,6 +126,14 @@ def compare(title: str, sides: list, hosts: int, script: str, runs: int, folder)
         base = base or (first, total)
         cells = [f"{value:8.3f} s {value / of:5.2f}x" for value, of in zip((first, total), base)]
         print(f"  {side.__name__:20} " + " ".join(f"{cell:>18}" for cell in cells), flush=True)
+        if side.__name__.startswith("sm_"):
+            name = f"{title}: {side.__name__}"
+            record(
+                [
+                    Figure(f"{name}: first allreduce", round(first, 4), "s", "lower"),
+                    Figure(f"{name}: total", round(total, 4), "s", "lower"),
+                ]
+            )
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ import time
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY / "bench"), str(REPOSITORY / "tests" / "e2e")]
 
+from history import figures_of, record  # noqa: E402
 from s3_clients import clients_of  # noqa: E402
 from s3_servers import other_servers  # noqa: E402
 from sm_server import SM, SmServer  # noqa: E402
@@ -213,6 +214,17 @@ def show(figures: dict, title: str) -> None:
     sys.stdout.flush()
 
 
+def ours(figures: dict) -> dict:
+    """Rows that are not another client's."""
+    client = ("get ", "put ")
+    sizes = ("4k", "64k", "ours")
+    return {
+        name: one
+        for name, one in figures.items()
+        if not name.startswith(client) or name.split()[1] in sizes
+    }
+
+
 def ratios(small: dict, big: dict, packed: dict) -> dict:
     """What does not depend on how fast the machine is."""
     found = {}
@@ -258,10 +270,14 @@ def main() -> None:
             show(big, f"one object of {size >> 20} MiB")
             packed = archives(server, folder, size // 2)
             show(packed, f"a model of {size >> 21} MiB")
+            measured = {"small": small, f"{size >> 20} MiB": ours(big), "model": packed}
             if many:
                 rate = small["put 4k"].get("per_second", 1000)
-                show(listing(server, s3, program, folder, many, rate), "listing")
-            show(ratios(small, big, packed), "ratios")
+                measured["listing"] = listing(server, s3, program, folder, many, rate)
+                show(measured["listing"], "listing")
+            measured["ratios"] = ratios(small, big, packed)
+            show(measured["ratios"], "ratios")
+            record(figures_of("s3", measured))
         for other in other_servers(folder):
             with other as server:
                 s3 = client_of(server)

@@ -21,9 +21,10 @@ import tempfile
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(REPOSITORY / "tests" / "e2e"))
+sys.path[:0] = [str(REPOSITORY / "bench"), str(REPOSITORY / "tests" / "e2e")]
 
 from bad_api import json_request  # noqa: E402
+from history import figures_of, record  # noqa: E402
 from lab import VENV  # noqa: E402
 from process import wait_until  # noqa: E402
 from raw_http import Keys, signed  # noqa: E402
@@ -233,7 +234,9 @@ def main() -> int:
     parent.mkdir(parents=True, exist_ok=True)
     folder = pathlib.Path(tempfile.mkdtemp(dir=parent))
     try:
-        print(json.dumps(measure(folder, options), indent=1))
+        figures = measure(folder, options)
+        print(json.dumps(figures, indent=1))
+        record(figures_of("server", figures))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 0
