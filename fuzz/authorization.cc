@@ -1,4 +1,4 @@
-// Whose a request is: heads that nobody signed, and an honest signature with anything around it.
+// Signatures of requests: heads that nobody signed, and an honest one with anything around it.
 //
 // 'h': a head, as head.h has it: never its key's, whose secret is drawn when the target starts.
 // 'a': an Authorization header; 'q': a query. In both "{C}", "{H}" and "{S}" stand for Credential,

@@ -31,7 +31,7 @@ struct AwsChunked::State {
   Options options;
   At at = At::size;
   std::string line;        ///< What came of it so far.
-  std::uint64_t left = 0;  ///< Of the chunk's data.
+  std::uint64_t left = 0;  ///< Bytes of the chunk's data still to come.
   std::uint64_t decoded = 0;
   std::string chunk_signature;
   std::string signature_before;

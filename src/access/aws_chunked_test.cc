@@ -43,7 +43,7 @@ AwsChunked::Options unsigned_options(std::uint64_t bytes, const char* trailer = 
           .trailer = trailer};
 }
 
-/// Of the examples in S3's reference.
+/// How the examples in S3's reference are signed.
 ChunkSigning example_signing(const char* seed) {
   aws::Sha256Bytes key =
       aws::hmac_sha256("AWS4wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524");

@@ -26,7 +26,7 @@ struct Claim {
   std::string_view token;      ///< The session token; empty: none.
   std::string_view payload;    ///< x-amz-content-sha256, if it is there.
   UnixMillis time{};
-  std::chrono::seconds expires{};  ///< Of a presigned one.
+  std::chrono::seconds expires{};  ///< How long a presigned request is good for.
   bool presigned = false;
   std::forward_list<std::string> decoded;
 

@@ -83,7 +83,7 @@ Need need_of(s3wire::S3Op op) {
     case s3wire::S3Op::abort_multipart_upload:
     case s3wire::S3Op::list_parts:
       return Need::write;
-    // Of the keys in its body each is asked for as a delete_object.
+    // Each key in the body is asked for as a delete_object.
     case s3wire::S3Op::delete_objects:
       return Need::bucket;
     case s3wire::S3Op::unsupported:

@@ -69,7 +69,7 @@ bool allowed(const AccessKey& key, s3wire::S3Op op, std::string_view bucket, std
 
 /// What a key sees of a listing.
 enum class View {
-  nothing,  ///< It may not list.
+  nothing,  ///< No right to list.
   named,    ///< ListQuery::named_only: the object and the folder that the prefix names.
   all,
 };

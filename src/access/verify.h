@@ -17,7 +17,7 @@
 
 namespace muster::access {
 
-/// Whose request it is: AWS Signature Version 4, in the Authorization header or in the query
+/// Tells whose request it is: AWS Signature Version 4, in the Authorization header or in the query
 /// (presigned). Version 2 is refused: SHA-1, and headers that it does not cover.
 ///
 /// Pure: the head, the keys and the time come in. Source: AWS General Reference, "Signing AWS API
@@ -26,8 +26,8 @@ namespace muster::access {
 
 /// What the signature says of the body.
 enum class Payload {
-  hash,                      ///< Its SHA-256 is Verified::payload_hash: whoever reads it compares.
-  unsigned_,                 ///< Nothing.
+  hash,       ///< SHA-256 is Verified::payload_hash: whoever reads the body compares.
+  unsigned_,  ///< Nothing.
   chunked_unsigned_trailer,  ///< aws-chunked with a trailer, neither signed.
   chunked_signed,            ///< aws-chunked, each chunk signed.
   chunked_signed_trailer,    ///< And the trailer too.
@@ -42,8 +42,8 @@ struct ChunkSigning {
 
 struct Verified {
   std::shared_ptr<const AccessKey> key;
-  std::string service;  ///< Of the scope.
-  std::string region;   ///< Of the scope.
+  std::string service;  ///< As the scope has it.
+  std::string region;   ///< As the scope has it.
   Payload payload = Payload::hash;
   std::string payload_hash;  ///< For Payload::hash: 64 lower-case hex digits.
   ChunkSigning chunks;       ///< For the signed chunked payloads.
@@ -57,9 +57,9 @@ enum class AuthFailure {
   unsupported,       ///< Another algorithm, or Version 2.
   incomplete,        ///< A part of the Authorization header is missing.
   malformed_header,  ///< Credential, date or scope do not fit, or a part is twice or unknown.
-  malformed_query,   ///< The same in a presigned URL.
+  malformed_query,   ///< As malformed_header, in a presigned URL.
   wrong_service,     ///< The scope is of another service than the operation.
-  bad_expires,       ///< Of a presigned URL: no number, or more than a week.
+  bad_expires,       ///< A presigned URL's: no number, or more than a week.
   no_date,           ///< Neither x-amz-date nor Date, or none that can be read.
   skewed,            ///< More than 15 minutes off.
   expired,           ///< A presigned URL, after its time.
@@ -91,7 +91,7 @@ aws::AwsError answer_to(const Refused& refused, Dialect dialect);
 
 struct VerifyOptions {
   UnixMillis now{};
-  /// Whose operation the request asks for: a scope for any other service is refused, and so is
+  /// The service whose operation the request asks for: a scope for any other is refused, and so is
   /// everything if this is empty.
   std::string_view service{};
   /// 64 lower-case hex digits of the whole body; what services other than S3 sign without saying

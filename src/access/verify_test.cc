@@ -340,7 +340,7 @@ TEST_CASE("verify: a service other than S3 signs its whole body, and answers in 
   const auto got = [&](const Request& r, const std::string& body, std::string_view service) {
     return r.verified_by(verifier, {.now = then, .service = service, .body_sha256 = body});
   };
-  // Its client encoded the path twice, as all but S3 do.
+  // The client encoded the path twice, as all but S3 do.
   CHECK(code_of(got(request, hash, "sagemaker")) == "");
   CHECK(code_of(got(request, hash, ""), Dialect::json) == "InvalidSignatureException 400");
   CHECK(code_of(got(request, aws::sha256_hex("hellO"), "sagemaker"), Dialect::json) ==

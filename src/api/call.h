@@ -13,7 +13,7 @@ struct Call {
   std::string service;     ///< As in the credential scope: "sagemaker", "logs", "monitoring", ...
   std::string operation;   ///< "CreateTrainingJob"
   Json input;              ///< An object; times in epoch seconds, whatever the protocol.
-  std::string access_key;  ///< Whose call it is; checked already.
+  std::string access_key;  ///< The caller's; checked already.
   /// Header amz-sdk-invocation-id: the same on every attempt of one call; empty where not sent.
   std::string invocation = {};
 };

@@ -11,11 +11,11 @@ namespace muster::api {
 
 /// What a shape asks of a value, in the words in which AWS's services refuse one. Pure.
 
-/// Of a value of the wrong type: "STRING_VALUE can not be converted to an Integer". None if it
-/// fits. A number without a fraction is an integer, however it is written.
+/// The complaint about a value's type: "STRING_VALUE can not be converted to an Integer". None if
+/// it fits. A number without a fraction is an integer, however it is written.
 std::optional<std::string> type_misfit(Kind kind, const Json& value);
 
-/// Those constraints of `shape` that `value` breaks, itself only, not what is inside. The value's
+/// The constraints of `shape` that `value` breaks, itself only, not what is inside. The value's
 /// type fits.
 std::vector<std::string> broken(const Service& service, const Shape& shape, const Json& value);
 /// All constraints of `shape`.

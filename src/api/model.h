@@ -34,7 +34,7 @@ struct Member {
   std::string_view name;  ///< "TrainingJobName"; of a list "member", of a map "key" and "value".
   std::uint16_t shape;    ///< In Service::shapes.
   bool required = false;  ///< Null is refused.
-  std::string_view wire = {};  ///< Its name in Query and XML, if another (EC2).
+  std::string_view wire = {};  ///< The name in Query and XML, if another (EC2).
 };
 
 /// Bounds are of a number's value, of a text's characters, of a list's or map's elements.
@@ -50,7 +50,7 @@ struct Shape {
 /// A pattern is for the whole text.
 struct Pattern {
   std::string_view text;  ///< As AWS has it in messages.
-  std::string_view re2;   ///< The same for RE2, which lacks a little of Java's syntax.
+  std::string_view re2;   ///< For RE2, which lacks a little of Java's syntax.
 };
 
 struct Operation {
@@ -67,7 +67,7 @@ struct Service {
   std::string_view version;        ///< "2010-08-01", the Version of Query.
   std::string_view target;         ///< What X-Amz-Target starts with; empty if never JSON.
   std::string_view json_version;   ///< "1.0" or "1.1".
-  std::string_view xml_namespace;  ///< Of Query's answers.
+  std::string_view xml_namespace;  ///< The namespace of Query's answers.
   Style style;
   std::span<const Operation> operations;
   std::span<const Shape> shapes;

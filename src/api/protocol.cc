@@ -51,7 +51,7 @@ Protocol protocol_of(const ApiRequest& request) {
   return is_form(request) || request.method == "GET" ? Protocol::query : Protocol::json_1_1;
 }
 
-/// Whose operation is asked for; null if none that muster serves.
+/// The service whose operation is asked for; null if none that muster serves.
 const Service* service_of(const ApiRequest& request, Protocol protocol) {
   if (is_json(protocol)) return find_target(target_prefix(request));
   if (protocol == Protocol::cbor)

@@ -33,8 +33,8 @@ struct ApiRequest {
   std::string smithy_protocol = {};  ///< Smithy-Protocol: "rpc-v2-cbor".
   std::string query_mode = {};       ///< X-Amzn-Query-Mode.
   std::string invocation = {};       ///< Amz-Sdk-Invocation-Id.
-  std::string scope_service = {};    ///< Of the credential scope: "sts".
-  std::string access_key = {};       ///< Whose signature it is.
+  std::string scope_service = {};    ///< As the credential scope has it: "sts".
+  std::string access_key = {};       ///< The signer's.
 };
 
 /// More than any call within the model's bounds needs, each character escaped as it may be.

@@ -21,7 +21,7 @@ struct AwsRequest {
 
 struct AwsAnswer {
   http::Head head;
-  std::string text;  ///< Of an answer outside 2xx, or of any if nobody else takes the body.
+  std::string text;  ///< The body of an answer outside 2xx, or of any if nobody else takes it.
 };
 
 /// Signs a request and makes one exchange. The body of a 2xx goes to `on_body` if there is one;

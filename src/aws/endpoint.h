@@ -22,7 +22,7 @@ struct S3Place {
   std::string path;  ///< "/bucket" or "", before "/key"; encoded.
 };
 
-/// Which server keeps the buckets.
+/// The server that keeps the buckets.
 class S3Endpoint {
  public:
   /// `url` empty: Amazon's own. Error: `invalid_input`.

@@ -26,7 +26,7 @@ struct [[nodiscard]] Error {
   Errc code = Errc::system;
   std::string text;
 
-  /// The same error seen from one room up: `algo-2: mpirun: cannot start`.
+  /// An error as one room up sees it: `algo-2: mpirun: cannot start`.
   Error in(const std::string& where) const { return {code, where + ": " + text}; }
 };
 

@@ -74,7 +74,7 @@ Result<void> write_small(int temporary, int place, const std::string& name, std:
 /// What stands in a file of an object.
 struct OpenedObject {
   ObjectRecord record;
-  Fd file;            ///< Its first record.size bytes are the object's.
+  Fd file;            ///< The first record.size bytes are the object's.
   std::string small;  ///< All bytes, of an object of at most 32 KiB; then `file` is none.
   bool is_small = false;
 };

@@ -134,7 +134,7 @@ bool BucketLog::turn() {
   Half& full = halves_[current_];
   Half& other = halves_[1 - current_];
   if (other.settling) return false;
-  if (settler_.joinable()) settler_.join();  // It has come to its end.
+  if (settler_.joinable()) settler_.join();  // The thread has come to its end.
   begin(other);
   current_ = 1 - current_;
   full.settling = true;

@@ -28,7 +28,7 @@ namespace muster::bucket {
 class BucketLog {
  public:
   struct Options {
-    std::uint64_t bytes_max = 32u << 20;  ///< Of each of the two files.
+    std::uint64_t bytes_max = 32u << 20;  ///< Limit of each of the two files.
   };
   /// `folder` (a descriptor, on the file system of the objects) holds the two files and outlives
   /// this. What they say is read by replay(), which comes first of all. Error: `system`.
@@ -45,8 +45,8 @@ class BucketLog {
   /// Says what stands at `file` now; callers hold the lock of its key. For wait(). Error: `closed`:
   /// there is no room at the moment, or the log has failed: the caller syncs the file itself.
   Result<std::uint64_t> written(const std::string& file, std::string_view bytes);
-  /// The same of a file that was removed or (`settled`) brought to disk otherwise. Nothing to be
-  /// said, nor to wait for: none. Error: `system`.
+  /// Says that a file was removed or (`settled`) brought to disk otherwise. Nothing to be said, nor
+  /// to wait for: none. Error: `system`.
   Result<std::optional<std::uint64_t>> changed(LogKind kind, const std::string& file);
   /// True if the log says something of that file.
   bool holds(const std::string& file) const;
@@ -84,7 +84,7 @@ class BucketLog {
   bool closed_ = false;     ///< The disk failed: takes no more objects, and forgets nothing.
   // Beside the mutex, so that those who wait do not queue for it when they wake.
   std::atomic<std::uint64_t> durable_ = 0;  ///< Entries that are on disk.
-  std::atomic<std::uint32_t> syncs_ = 0;    ///< That came to their end: what is waited on.
+  std::atomic<std::uint32_t> syncs_ = 0;    ///< Syncs that came to their end: what is waited on.
   std::atomic<bool> syncing_ = false;
   std::atomic<bool> failed_ = false;  ///< The disk failed to take what is waited for.
   std::thread settler_;

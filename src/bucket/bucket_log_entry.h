@@ -19,7 +19,7 @@ enum class LogKind : char {
 
 struct LogEntry {
   LogKind kind = LogKind::written;
-  std::string_view file;   ///< Its path below the bucket's folder of objects.
+  std::string_view file;   ///< Path below the bucket's folder of objects.
   std::string_view bytes;  ///< All of the file, its record too; of `written` only.
 };
 
@@ -27,15 +27,15 @@ struct LogEntry {
 /// earlier one for them.
 struct LogFilling {
   std::uint64_t number = 0;
-  std::uint64_t order = 0;  ///< Of two fillings of one run the later one has the higher.
+  std::uint64_t order = 0;  ///< The later of two fillings of one run has the higher.
 };
 
 std::string encode_entry(const LogFilling& filling, const LogEntry& entry);
 
 struct LogRead {
-  LogFilling filling;             ///< Of the entries, if there are any.
+  LogFilling filling;             ///< The entries', if there are any.
   std::vector<LogEntry> entries;  ///< As they were written; views of what was read.
-  std::size_t bytes = 0;          ///< That they take.
+  std::size_t bytes = 0;          ///< What the entries take.
 };
 /// All up to the first that is torn, damaged, or of another filling.
 LogRead read_entries(std::string_view log);

@@ -152,7 +152,7 @@ TEST_CASE("bucket log: the last that was said of a file counts, and once only") 
   lab.write("aa/3", "gone");
   CHECK(*lab.log->changed(LogKind::removed, "aa/3"));
   CHECK(*lab.log->changed(LogKind::settled, "aa/2"));
-  CHECK_FALSE(*lab.log->changed(LogKind::removed, "aa/4"));  // It said nothing of it.
+  CHECK_FALSE(*lab.log->changed(LogKind::removed, "aa/4"));  // The log says nothing of 4.
   CHECK(lab.log->holds("aa/1"));
   CHECK_FALSE(lab.log->holds("aa/4"));
   CHECK(lab.start() == Said{{"aa/1", "wsecond"}, {"aa/2", "s"}, {"aa/3", "r"}});

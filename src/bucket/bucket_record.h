@@ -26,7 +26,7 @@ struct PartRecord {
 
 struct ObjectRecord {
   std::string key;
-  std::string id;  ///< Of this version of the object: another one each time it is written.
+  std::string id;  ///< The object's version: another one each time it is written.
   std::uint64_t size = 0;
   UnixMillis modified{};
   std::string etag;  ///< Without quotes.

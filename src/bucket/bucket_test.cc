@@ -255,7 +255,7 @@ TEST_CASE("bucket: an upload is put together once and answers the same again") {
                              .checksum = {},
                              .now = UnixMillis(9),
                              .check = {}};
-  for (const int number : {2, 1, 3}) {  // They may come in any order.
+  for (const int number : {2, 1, 3}) {  // Parts may come in any order.
     const std::string bytes(number == 3 ? 10 : 5 << 20, static_cast<char>('a' + number));
     s3wire::Digest md5(s3wire::Checksum::md5);
     md5.add(bytes);

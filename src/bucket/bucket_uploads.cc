@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* upload_file = "upload";
 constexpr const char* done_file = "done";
-constexpr std::uint64_t part_bytes_min = 5u << 20;  ///< Of all but the last: S3's limit.
+constexpr std::uint64_t part_bytes_min = 5u << 20;  ///< All but the last have as much: S3's limit.
 constexpr std::size_t id_bytes = 16;
 constexpr UnixMillis done_kept = std::chrono::hours(24);  ///< For clients that ask again.
 constexpr unsigned uploads_between_sweeps = 256;

@@ -31,7 +31,7 @@ class BucketUploads {
     std::string key;
     std::vector<s3wire::CompletePart> parts;
     std::optional<std::uint64_t> whole_bytes;
-    std::optional<s3wire::GivenChecksum> checksum;  ///< Of the whole object.
+    std::optional<s3wire::GivenChecksum> checksum;  ///< The whole object's.
     UnixMillis now{};
     WriteCheck check;
   };

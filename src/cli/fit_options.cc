@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -54,7 +55,7 @@ Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& t
   const bool good = error == std::errc() && end == text.data() + text.size() && value >= 0 &&
                     value <= grace_seconds_max;
   if (!good) return wrong_value(flag, "seconds from 0 to 86400", text);
-  return std::chrono::milliseconds(static_cast<std::int64_t>(value * 1000 + 0.5));
+  return std::chrono::milliseconds(std::llround(value * 1000));
 }
 
 Result<FitOptions> options_from(FitWords words, Args arguments) {

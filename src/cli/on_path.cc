@@ -12,7 +12,7 @@ std::string on_path(const std::string& name, const Env& env) {
   const std::string path = (found == env.end() ? "" : found->second) +
                            ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   for (const std::string& folder : split(path, ':')) {
-    const std::string full = folder + "/" + name;
+    std::string full = folder + "/" + name;
     struct stat status {};
     if (!folder.empty() && ::stat(full.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
         ::access(full.c_str(), X_OK) == 0)

@@ -14,7 +14,7 @@ namespace muster::code {
 struct DeliverReport {
   bool delivered = false;  ///< False: the code was there already.
   Source source = Source::code_folder;
-  packing::UnpackReport unpacked;  ///< Of archives.
+  packing::UnpackReport unpacked;  ///< Set for archives.
 };
 
 /// Writes the object at an s3 URI to a path.
@@ -27,7 +27,7 @@ using Download = std::function<loop::Task<Result<void>>(std::string uri, std::st
 /// Source: sagemaker-training 5.1.4, files.download_and_extract.
 loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string uri,
                                           std::string code_dir, const Log& log);
-/// The same with another store.
+/// As above; objects come by `download` in place of S3's client.
 loop::Task<Result<DeliverReport>> deliver(loop::Loop& loop, Env env, std::string uri,
                                           std::string code_dir, const Log& log, Download download);
 

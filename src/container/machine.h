@@ -23,8 +23,7 @@ bool has_mounts_inside(std::string_view folder, const std::vector<std::string>& 
 struct Machine {
   std::string program;  ///< The running `sm`.
   RootView view;
-  std::vector<std::string>
-      muster_folders;  ///< Of all of muster's on the machine; no host sees them.
+  std::vector<std::string> muster_folders;  ///< All of muster's on the machine; no host sees them.
   MachineSize size;
   std::uint64_t open_files_max = 1024;  ///< Hard limit.
 };

@@ -46,7 +46,7 @@ std::string path_of(const Fd& fd);
 struct Doorway {
   std::string address;  ///< Where to listen inside, numeric IPv4.
   std::uint16_t port = 0;
-  std::string name;  ///< That leads to `address` inside; empty: clients use the address.
+  std::string name;  ///< Leads to `address` inside; empty: clients use the address.
   std::string host;  ///< Where the server is on the machine's network: a name or an address.
 
   bool operator==(const Doorway&) const = default;

@@ -44,7 +44,7 @@ class Runtime {
 /// A container that the runtime knows, living or not.
 struct KnownContainer {
   std::string id;
-  std::string bundle;  ///< Its bundle's folder; empty if the runtime's record cannot be read.
+  std::string bundle;  ///< The bundle's folder; empty if the runtime's record cannot be read.
 };
 std::vector<KnownContainer> known_containers();
 

@@ -43,7 +43,7 @@ class FirstCause {
  private:
   Options options_;
   std::optional<job::Verdict> best_;
-  int class_ = 0;  ///< Of `best_`; lower wins.
+  int class_ = 0;  ///< The class of `best_`; lower wins.
   TimePoint closes_;
 };
 

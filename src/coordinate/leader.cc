@@ -176,7 +176,8 @@ void Leader::State::carry_out(Action action) {
       failed = fail(cancelled ? Errc::closed : Errc::timeout, action.text);
       break;
     case Action::Kind::lost:
-      if (const auto callback = on_lost) callback(action.host, action.text);  // It may close us.
+      if (const auto callback = on_lost)
+        callback(action.host, action.text);  // The callee may close us.
       break;
   }
 }

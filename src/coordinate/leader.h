@@ -27,7 +27,7 @@ class Leader {
     std::vector<std::string> hosts;  ///< All hosts of the job.
     std::uint16_t port = 9730;       ///< 0: any free one, see port().
     std::string key;                 ///< The job's key, 32 bytes.
-    std::string digest;  ///< Of a collective call's arguments; members must have the same.
+    std::string digest;  ///< A collective call's arguments in short; members must have the same.
     Duration join_deadline = std::chrono::minutes(15);  ///< From open().
     Duration heartbeat = std::chrono::seconds(1);       ///< > 0
     Duration lost_after = std::chrono::seconds(5);      ///< Silence that makes a host lost.

@@ -131,7 +131,7 @@ void Member::State::carry_out(Action action) {
       failed = action.error;
       break;
     case Action::Kind::lost:
-      if (const auto callback = on_lost) callback(action.text);  // It may close us.
+      if (const auto callback = on_lost) callback(action.text);  // The callee may close us.
       break;
   }
 }

@@ -27,7 +27,7 @@ class Member {
     std::string facts =
         "{}";  ///< What the leader gets to know of this host: a JSON object, <= 32 KiB.
     std::string ports = "[]";  ///< Ports this host asks for: a JSON array (none use it yet).
-    std::string digest;        ///< Of a collective call's arguments.
+    std::string digest;        ///< A collective call's arguments in short.
     Duration join_deadline = std::chrono::minutes(15);  ///< From open().
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);

@@ -22,13 +22,13 @@ class MemberCall {
  public:
   struct Options {
     Join join;           ///< What to say of ourselves.
-    std::string leader;  ///< Its name, for messages.
-    std::string where;   ///< Its address and port, for messages.
+    std::string leader;  ///< The leader's name, for messages.
+    std::string where;   ///< The leader's address and port, for messages.
     Duration join_deadline = std::chrono::minutes(15);
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);
     Backoff::Options backoff = {};
-    std::uint32_t seed = 1;  ///< Of the chance in the pauses.
+    std::uint32_t seed = 1;  ///< Seed of the chance in the pauses.
   };
 
   struct Action {

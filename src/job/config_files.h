@@ -39,7 +39,7 @@ Result<PyValue> read_hyperparameters(const std::optional<std::string>& text,
 Result<ResourceConfig> read_resource_config(const std::optional<std::string>& text,
                                             const std::string& path, const std::string& host_name);
 
-/// The same of a dict.
+/// A resource config from a dict that was read already.
 Result<ResourceConfig> resource_config_from(PyValue source, const std::string& path);
 
 /// A dict by channel name. Error: `invalid_input`: not an object, or a name that is no folder.

@@ -41,7 +41,7 @@ bool is_number(const PyValue& value) {
   return decoded && !decoded->is_text() && is_number(*decoded);
 }
 
-/// The same value with its secrets masked, at any depth; `secrets` gets their texts.
+/// A value with its secrets masked, at any depth; `secrets` gets their texts.
 PyValue masked(std::string_view name, const PyValue& value, std::set<std::string>& secrets) {
   if (value.truthy() && is_secret(name, value)) {
     if (value.is_text()) secrets.insert(value.text);

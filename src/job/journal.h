@@ -44,7 +44,7 @@ class JournalReader {
   Result<std::optional<Record>> next();
   /// In the file, of the end of the last record that next() gave: where to read on, or to cut.
   std::uint64_t offset() const { return offset_; }
-  /// Of the last record given; 0 before the first.
+  /// Number of the last record given; 0 before the first.
   std::uint64_t seq() const { return seq_; }
 
  private:
@@ -90,7 +90,7 @@ Result<LogLine> log_from(std::string_view payload);
 /// was finished. It reads as a Verdict too (process "host"), with more fields.
 struct HostEnd {
   std::string host;
-  Outcome outcome;             ///< Of the host's init; `failed`: the host could not be started.
+  Outcome outcome;             ///< How the host's init ended; `failed`: it could not be started.
   bool out_of_memory = false;  ///< The kernel killed one of its processes for memory.
   bool stopped = false;        ///< A stop was asked for before it ended.
 

@@ -40,7 +40,7 @@ struct Verdict {
   int rank = -1;           ///< The rank, -1 if it was not one.
   std::string last_lines;  ///< What it wrote last, newest last; at most 8 KiB.
   std::string command;     ///< As a person would type it.
-  /// It was killed by SIGKILL, and the kernel says that its out-of-memory killer struck meanwhile.
+  /// SIGKILL ended the process, and the kernel says that its out-of-memory killer struck meanwhile.
   bool out_of_memory = false;
   /// The failure file's first word; empty: ExecuteUserScriptError. InstallRequirementsError, ...
   std::string error_class = {};

@@ -5,7 +5,7 @@
 namespace muster::job {
 namespace {
 
-constexpr std::size_t groups_max = 5;  // Of the API, as the next one.
+constexpr std::size_t groups_max = 5;  // The API's limit, as the next one.
 constexpr std::size_t name_bytes_max = 64;
 constexpr std::int64_t memory_bytes_min = 8 << 20;
 

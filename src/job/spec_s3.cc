@@ -3,7 +3,7 @@
 namespace muster::job {
 namespace {
 
-constexpr std::size_t arguments_max = 100;  // Of the API.
+constexpr std::size_t arguments_max = 100;  // The API's limit, as the next one.
 constexpr std::size_t argument_bytes_max = 128u << 10;
 
 /// The bucket and the key are s3wire's business.

@@ -51,7 +51,7 @@ struct Training {
   std::string current_host;        ///< One of `hosts`.
   std::string leader;              ///< The reference's master_hostname.
   std::string instance_type;       ///< "local" if the file says none.
-  std::string instance_group;      ///< Of this host; "homogeneousCluster" if none.
+  std::string instance_group;      ///< The own host's; "homogeneousCluster" if none.
   std::vector<std::string> instance_group_hosts;
   std::vector<std::string> instance_groups;
   std::vector<std::string> distribution_hosts;  ///< Where a launcher runs; the first one leads.
@@ -65,7 +65,7 @@ struct Training {
   PyValue input_data_config;
   std::vector<std::string> channels;  ///< As the file lists them.
   std::string user_entry_point;       ///< sagemaker_program; empty if the job names none.
-  PyValue entry_point_value;          ///< The same as it was given: null, text or even a number.
+  PyValue entry_point_value;          ///< As it was given: null, text or even a number.
   std::string module_name;
   std::string module_dir;  ///< Where the code comes from: a folder or a URI.
   PyValue log_level;
@@ -119,8 +119,8 @@ Result<void> check_entry_point(const std::string& name);
 
 /// The text of output/failure. Source: errors.py; docs/protocols/outcome.md.
 std::string failure_text(const Verdict& verdict);
-/// The same where not even the job could be read: its files are missing or wrong. The reference has
-/// a traceback there, and exits with the error's number.
+/// The failure's text where not even the job could be read: its files are missing or wrong. The
+/// reference has a traceback there, and exits with the error's number.
 std::string framework_failure_text(const std::string& line);
 int framework_exit_code(const Error& error);
 

@@ -16,7 +16,7 @@ void add(Amounts& amounts, const Amounts& each, std::int64_t count);
 
 struct Demand {
   std::string job;
-  Amounts needs;  ///< Of all its hosts together: it starts with all or not at all.
+  Amounts needs;  ///< All hosts' together: a job starts with all or not at all.
 };
 
 /// The names of the jobs to start now, in order. First in, first out: a job that has to wait keeps

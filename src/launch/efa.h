@@ -4,11 +4,11 @@
 
 namespace muster::launch {
 
-// Which instance types have an Elastic Fabric Adapter that NCCL may use. Pure.
+// Instance types with an Elastic Fabric Adapter that NCCL may use. Pure.
 // Source of both lists: sagemaker-training 5.1.4, __init__.py.
 
 bool has_efa(const std::string& instance_type);
-/// Its adapter also reads and writes GPU memory by itself.
+/// The instance type's adapter also reads and writes GPU memory by itself.
 bool has_efa_rdma(const std::string& instance_type);
 
 }  // namespace muster::launch

@@ -15,16 +15,16 @@ struct Inputs {
   Args args;                ///< The user's arguments, from hyperparameters.
   Args command;             ///< What an operator runs in place of an entry point, as it stands.
   Env variables;            ///< SM_* and what else the job adds to the environment.
-  std::string host;         ///< This one.
-  Args hosts;               ///< Those that take part in the distribution; the first one leads.
-  int hosts_of_job = 1;     ///< All of them.
+  std::string host;         ///< The own host's name.
+  Args hosts;               ///< Hosts that take part in the distribution; the first one leads.
+  int hosts_of_job = 1;     ///< All hosts.
   Runner runner = Runner::process;
   int processes_per_host = 1;
   std::optional<int> processes;  ///< sagemaker_mpi_num_processes.
   std::string custom_options;    ///< For mpirun; from the hyperparameter custom_options_name().
   std::string interface = "eth0";
   std::string instance_type;
-  int gpus = 0;           ///< Of this host.
+  int gpus = 0;           ///< On this host.
   bool smddprun = false;  ///< SMDDP's own launcher of ranks is installed.
 };
 

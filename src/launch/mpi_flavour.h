@@ -8,7 +8,7 @@
 
 namespace muster::launch {
 
-// Which MPI an mpirun is. Pure.
+// Flavours of MPI: what an mpirun is. Pure.
 
 /// From what `mpirun --version` writes. Error: `invalid_input`, with its first line, for an MPI
 /// that muster does not know, and for Open MPI before 4.

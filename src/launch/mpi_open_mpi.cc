@@ -67,7 +67,7 @@ class OpenMpiLine {
     if (!prrte_ && line_.options.transport == Transport::sessions)
       add_daemon_mca("plm_rsh_agent", line_.options.agent);
     add_daemon_mca("plm_" + shell + "_no_tree_spawn", "1");
-    // Its standard is 128 agents at a time. Ours stay, so with more hosts it waited for ever.
+    // Open MPI starts 128 agents at a time. Ours stay, so with more hosts it waited for ever.
     if (line_.inputs.hosts.size() > 128)
       add_daemon_mca("plm_" + shell + "_num_concurrent", std::to_string(line_.inputs.hosts.size()));
     if (prrte_)

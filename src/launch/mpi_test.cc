@@ -318,7 +318,7 @@ TEST_CASE("mpi: what cannot run is one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"no slots", [](Inputs& i, Options&) { i.processes_per_host = 0; },
        "sagemaker_mpi_num_of_processes_per_host is 0, want 1 or more"},

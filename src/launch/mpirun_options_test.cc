@@ -94,7 +94,7 @@ TEST_CASE("custom options: what they mean to the plan is understood") {
 TEST_CASE("custom options: a bad one is named, with the reason") {
   struct {
     const char* text;
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"foo", "\"foo\" is no option"},
       {"-verbose foo", "\"foo\" is no option"},

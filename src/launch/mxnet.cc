@@ -73,7 +73,7 @@ Env cleaned(Env env) {
   return env;
 }
 
-/// Of `count` dealt over the hosts in turn, those of the host at `place`.
+/// The numbers that the host at `place` gets when `count` are dealt over the hosts in turn.
 std::vector<int> dealt_to(std::size_t place, int count, std::size_t hosts) {
   std::vector<int> mine;
   for (int i = static_cast<int>(place); i < count; i += static_cast<int>(hosts)) mine.push_back(i);

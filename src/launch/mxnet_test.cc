@@ -18,7 +18,7 @@ TEST_CASE("mxnet: who runs where") {
   struct {
     const char* name;
     int hosts, servers, workers;
-    std::vector<const char*> want;  ///< Of each host; a program that does not decide in brackets.
+    std::vector<const char*> want;  ///< Each host's; a program that does not decide in brackets.
   } const cases[] = {
       {"one host", 1, 0, 0, {"(scheduler), (server 0), worker 0"}},
       {"two hosts", 2, 0, 0, {"(scheduler), (server 0), worker 0", "(server 1), worker 1"}},

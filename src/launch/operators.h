@@ -22,8 +22,8 @@ struct Site {
     int gpus = 0;
     std::vector<std::uint16_t> ports;  ///< Free ones that it offered, as many as it was asked for.
   };
-  std::vector<Host> hosts;  ///< Those that take part, in the job's order; the first one leads.
-  std::string self;         ///< This host; one of them.
+  std::vector<Host> hosts;  ///< Hosts that take part, in the job's order; the first one leads.
+  std::string self;         ///< The own host, one of `hosts`.
 };
 
 // All planners: launcher direct; HostPlan::rank is the command as it was given, which plan_text()

@@ -24,7 +24,7 @@ struct PortRange {
 /// How a job's program is started. Source: sagemaker-training 5.1.4, runner.py.
 enum class Runner { process, mpi, smdataparallel, torch_distributed, pytorch_xla };
 
-/// Which MPI an `mpirun` is; told by `mpirun --version` (launch/mpi_flavour.h).
+/// The MPI that an `mpirun` belongs to, by `mpirun --version` (launch/mpi_flavour.h).
 struct MpiFlavour {
   enum class Kind { open_mpi, mpich, intel_mpi };
   Kind kind = Kind::open_mpi;
@@ -63,7 +63,7 @@ enum class Launcher {
 /// A program that a host starts itself as its share of a distributed one.
 struct HostProgram {
   std::string name;  ///< For people: "worker 1", "ps 0", "scheduler", "torchrun".
-  int rank = -1;     ///< Whose lines its output is; -1: the host's own.
+  int rank = -1;     ///< The rank whose lines its output is; -1: the host's own.
   Command command;
   /// When all programs that decide have ended well, on all hosts, the rest is ended and all is well
   /// (a parameter server never ends by itself). One that fails, deciding or not, ends all.
@@ -74,22 +74,22 @@ struct HostProgram {
 /// launcher command.
 struct HostPlan {
   Launcher launcher = Launcher::process;
-  Transport transport = Transport::sessions;  ///< Of launcher mpi.
+  Transport transport = Transport::sessions;  ///< For launcher mpi.
   /// mpirun, on the leader of an MPI job. The caller adds MUSTER_SOCKET to its env.
   std::optional<Command> launcher_command;
   /// What every rank of this host runs, or (launcher process) the program itself, or (launcher
   /// direct) the user's command, before what the plan does to it for each of `programs`.
   Command rank;
-  std::vector<HostProgram> programs;  ///< Of launcher direct.
+  std::vector<HostProgram> programs;  ///< For launcher direct.
   /// Variables that the user gave by mpirun's -x (or --prefix changes): the rank's given value wins
   /// over `rank.env`.
   Args kept_names;
-  /// Of the job's ranks. mpirun fills host after host, so the last ones may have none. An upper
-  /// bound when custom options ask for a mapping of their own.
+  /// How many of the job's ranks run here. mpirun fills host after host, so the last ones may have
+  /// none. An upper bound when custom options ask for a mapping of their own.
   int ranks_here = 1;
-  int ranks_total = 1;     ///< Of the whole job; for launcher process, of this host.
+  int ranks_total = 1;     ///< In the whole job; for launcher process, on this host.
   bool roll_call = false;  ///< The job has more than one host: they gather first.
-  Args hosts;              ///< Those that take part in the distribution; the first one leads.
+  Args hosts;              ///< Hosts that take part in the distribution; the first one leads.
 };
 
 /// Decides what this host runs. Pure.

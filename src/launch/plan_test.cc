@@ -112,7 +112,7 @@ TEST_CASE("plan: an entry point that cannot run is one clear line") {
   struct {
     const char* entry;
     bool exists;
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"", true, "sagemaker_program"},
       {"-m", true, "option"},

@@ -71,7 +71,7 @@ TEST_CASE("pytorch xla: what cannot run is one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"no GPU", [](Inputs& i, Options&) { i.gpus = 0; },
        "sagemaker_pytorch_xla_multi_worker_enabled: PyTorch/XLA runs on GPUs only, and algo-1 "

@@ -90,7 +90,7 @@ TEST_CASE("agent call: anything else is denied, and nothing of it is kept") {
   struct {
     const char* name;
     std::string text;
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"empty", "", "names no program"},
       {"spaces", "   ", "names no program"},

@@ -24,7 +24,7 @@ struct Task {
   std::string job;  ///< "chief", "worker", "ps", "evaluator"; TensorFlow's words.
   int index = 0;
   std::size_t host = 0;
-  std::size_t port = 0;  ///< Which of its host's.
+  std::size_t port = 0;  ///< The number of a free port of its host, from 0.
 };
 
 int worker_count(const TensorflowRequest& request, std::size_t hosts) {
@@ -103,7 +103,7 @@ bool decides(const Task& task, const TensorflowRequest& request) {
 
 void set_task_gpus(Env& env, const Task& task, const std::vector<Task>& tasks, int gpus) {
   if (task.job == "ps") {
-    env["CUDA_VISIBLE_DEVICES"] = "";  // It would take all the memory of GPUs it has no use for.
+    env["CUDA_VISIBLE_DEVICES"] = "";  // A server would take all memory of GPUs for nothing.
     return;
   }
   int sharers = 0;

@@ -37,7 +37,7 @@ TEST_CASE("tensorflow: who runs where") {
     const char* name;
     int hosts;
     Counts counts;
-    std::vector<const char*> want;  ///< Of each host; a program that does not decide in brackets.
+    std::vector<const char*> want;  ///< Each host's; a program that does not decide in brackets.
   } const cases[] = {
       {"one host", 1, {1, 1}, {"worker 0, (ps 0)"}},
       {"one host, many", 1, {2, 1}, {"worker 0, worker 1, (ps 0)"}},

@@ -9,7 +9,7 @@
 namespace muster::launch {
 namespace {
 
-/// Of torchrun's options, those that say who and where the hosts are. Source: torch 2.0.1, run.py.
+/// Options of torchrun that say who and where the hosts are. Source: torch 2.0.1, run.py.
 constexpr std::array<std::string_view, 9> owned = {
     "--nnodes",        "--node-rank", "--master-addr",  "--master-port", "--local-addr",
     "--rdzv-endpoint", "--rdzv-id",   "--rdzv-backend", "--standalone"};

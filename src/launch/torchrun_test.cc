@@ -132,7 +132,7 @@ TEST_CASE("torchrun: what cannot run is one clear line") {
   struct {
     const char* name;
     void (*change)(Inputs&, Options&);
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } const cases[] = {
       {"package", [](Inputs&, Options& o) { o.has_setup_py = true; },
        "sagemaker_program \"train.py\" is a Python package (setup.py is in /opt/ml/code), and "

@@ -26,7 +26,7 @@ class LogStream {
 
   /// As of the last catch_up().
   std::uint64_t count() const { return count_; }
-  std::uint64_t bytes() const { return bytes_; }  ///< Of all messages.
+  std::uint64_t bytes() const { return bytes_; }  ///< Sum of all messages.
   UnixMillis first_time() const { return first_time_; }
   UnixMillis last_time() const { return lines_.last_time(); }
 
@@ -39,7 +39,7 @@ class LogStream {
 
  private:
   struct Mark {
-    std::uint64_t number = 0;  ///< Of the next event.
+    std::uint64_t number = 0;  ///< Number of the next event.
     std::uint64_t offset = 0;  ///< Where the journal is to be read on for it.
     LogLines lines;
   };
@@ -56,7 +56,7 @@ class LogStream {
   std::uint64_t count_ = 0;
   std::uint64_t bytes_ = 0;
   UnixMillis first_time_{0};
-  /// Of unfinished lines, which stand in no record that ends them.
+  /// Events of unfinished lines, which stand in no record that ends them.
   std::vector<LogEvent> tail_;
   bool ended_ = false;
 };

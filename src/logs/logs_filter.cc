@@ -13,7 +13,7 @@ namespace muster::logs {
 namespace {
 
 constexpr std::size_t streams_max = 500;  // Fewer than Logs keeps.
-/// Of all streams together what is read ahead; of one at least the smaller.
+/// What is read ahead of all streams together, and (chunk_bytes_min) of one at least.
 constexpr std::size_t ahead_bytes = 4u << 20;
 constexpr std::size_t chunk_bytes_min = 16u << 10;
 constexpr std::size_t chunk_events_max = 10000;

@@ -1,4 +1,4 @@
-// Which streams there are: DescribeLogStreams.
+// DescribeLogStreams: the streams that there are.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

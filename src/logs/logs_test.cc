@@ -40,7 +40,7 @@ struct Journal {
 struct World {
   std::string folder = *make_private_folder("/tmp", "muster-logs-");
   store::Store store = *store::Store::open(folder + "/store.db");
-  std::string end = {};  ///< Of the names of the journals.
+  std::string end = {};  ///< What the names of the journals end in.
   Logs logs{store, api::Realm{}, [this](const std::string& job, const std::string& host) {
               return folder + "/" + job + "-" + host + end;
             }};

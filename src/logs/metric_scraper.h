@@ -35,7 +35,7 @@ class MetricScraper {
  public:
   struct Host {
     std::string name;
-    std::string journal;     ///< Its path, where it is now.
+    std::string journal;     ///< The journal's path, where it is now.
     std::uint64_t from = 0;  ///< The number of the first event that was not read yet.
   };
   struct Part {
@@ -44,7 +44,7 @@ class MetricScraper {
     std::uint64_t read_to = 0;
   };
   struct Scraped {
-    std::vector<Part> parts;  ///< Of hosts that had something new.
+    std::vector<Part> parts;  ///< One for each host that had something new.
     bool more = false;
     std::uint64_t left_out = 0;  ///< Lines beyond the allowance.
   };

@@ -36,7 +36,7 @@ class MetricDefinitions {
   struct Definition;
   MetricDefinitions();
   std::vector<Definition> definitions_;
-  std::uint64_t instructions_ = 0;  ///< Of all programs.
+  std::uint64_t instructions_ = 0;  ///< Sum over all expressions' programs.
 };
 
 class MetricScraper;
@@ -86,7 +86,7 @@ class Metrics {
   api::Answer get_statistics(const Json& input);
   api::Answer get_data(const Json& input);
   api::Answer list(const Json& input);
-  /// Of `metric` between `range`'s StartTime and EndTime.
+  /// Samples of `metric` between `range`'s StartTime and EndTime.
   Result<std::vector<store::MetricSecond>> samples(const Json& metric, const Json& range);
 
   loop::Loop& loop_;

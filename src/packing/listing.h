@@ -17,9 +17,9 @@ struct TreeEntry {
   Kind kind = Kind::file;
   unsigned mode = 0644;     ///< Permission bits, without setuid and the like.
   std::int64_t time = 0;    ///< Seconds since 1970 of the last change.
-  std::uint64_t bytes = 0;  ///< Of a file.
-  std::string target{};     ///< Of a link.
-  std::size_t root = 0;     ///< Which of the roots it is from.
+  std::uint64_t bytes = 0;  ///< A file's size.
+  std::string target{};     ///< What a link names.
+  std::size_t root = 0;     ///< The root that it is from, by number.
 
   bool operator==(const TreeEntry&) const = default;
 };

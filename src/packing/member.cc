@@ -42,7 +42,7 @@ std::string shown(std::string_view name) {
   }
   std::string out = "'";
   for (std::size_t i = 0; i < name.size();) {
-    std::size_t length = 1;  // Of the character that starts here.
+    std::size_t length = 1;  // Bytes of the character that starts here.
     while (length < 4 && !is_utf8(name.substr(i, length))) ++length;
     const std::string_view character = name.substr(i, length);
     const unsigned char first = static_cast<unsigned char>(character[0]);

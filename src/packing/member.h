@@ -12,7 +12,7 @@ namespace muster::packing {
 /// Source: sagemaker-training 5.1.4, files.py: names are made to fit, not refused.
 struct Placed {
   std::vector<std::string> parts;  ///< Below the code folder; no "", "." or "..". Maybe empty.
-  bool changed = false;            ///< It was absolute, or had ".." or a backslash.
+  bool changed = false;            ///< The name was absolute, or had ".." or a backslash.
 };
 
 /// "../../etc/passwd", "/etc/passwd" and "etc\\passwd" all become etc/passwd.

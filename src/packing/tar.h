@@ -31,7 +31,7 @@ class TarPlan {
 
   std::vector<TreeEntry> entries_;
   std::vector<std::string> roots_;
-  std::vector<std::uint64_t> starts_;  ///< Of each entry's header.
+  std::vector<std::uint64_t> starts_;  ///< Where each entry's header begins.
   std::uint64_t bytes_ = 0;
 };
 

@@ -24,7 +24,7 @@ struct UnpackReport {
   std::uint64_t files = 0;
   std::uint64_t folders = 0;
   std::uint64_t links = 0;
-  std::uint64_t bytes = 0;        ///< Of the files, holes included.
+  std::uint64_t bytes = 0;        ///< Sum of the files' sizes, holes included.
   std::uint64_t refused = 0;      ///< Members left out, or put elsewhere than they asked for.
   std::vector<std::string> said;  ///< A line for each of those, at most `said_max`.
   static constexpr std::size_t said_max = 50;

@@ -29,7 +29,8 @@ class PackBuffer {
   /// The first `bytes` of the space count.
   void fill(std::size_t bytes) { blob_.bytes = bytes; }
   std::string_view view() const { return {space_.data(), blob_.bytes}; }
-  /// The same as a file, which is exactly as long and stands at its start. Error: `system`.
+  /// The bytes of view() as a file, which is exactly as long and stands at its start. Error:
+  /// `system`.
   Result<int> file();
   /// False once file() has cut it.
   bool usable() const { return !cut_; }
@@ -61,14 +62,14 @@ bool is_dense(std::string_view bytes);
 
 struct ArchiveOptions {
   Gzip gzip = gzip_members;
-  int threads = 2;                        ///< That read and pack.
-  std::uint64_t chunk_bytes = 16u << 20;  ///< Of the tar archive, for each turn of a thread.
+  int threads = 2;                        ///< How many read and pack.
+  std::uint64_t chunk_bytes = 16u << 20;  ///< How much of the tar archive a thread takes in a turn.
 };
 
 struct Archived {
   std::uint64_t entries = 0;
   std::uint64_t tar_bytes = 0;
-  std::uint64_t bytes = 0;  ///< Of the object.
+  std::uint64_t bytes = 0;  ///< Size of the object.
 };
 
 /// Stores the archive, packed, as the object `to`; nothing of it touches a disk. Memory: about

@@ -11,7 +11,7 @@
 namespace muster::s3client {
 namespace {
 
-constexpr std::size_t name_bytes_max = 255;  // Of a file system.
+constexpr std::size_t name_bytes_max = 255;  // File systems' limit.
 constexpr std::size_t names_max = listed_max;
 
 Error unfit(const std::string& key, const std::string& why) {

@@ -11,7 +11,7 @@
 
 namespace muster::s3client {
 
-/// Which objects make a channel, and under which names a host finds them.
+/// A channel's objects, and the names under which a host finds them.
 ///
 /// Pure: lists in, plans out. Source: the CreateTrainingJob API, S3DataSource.
 
@@ -26,7 +26,7 @@ struct FetchItem {
 };
 
 struct FetchRules {
-  std::size_t share = 0;  ///< This host's, from 0; objects by key, one after the other to each.
+  std::size_t share = 0;  ///< The host's own, from 0; objects are dealt by key, one to each share.
   std::size_t shares = 1;
   bool gzip = false;  ///< Objects named *.gz are unpacked and lose the ".gz".
 };

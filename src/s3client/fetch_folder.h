@@ -16,8 +16,8 @@ namespace muster::s3client {
 struct FetchStop {
   explicit FetchStop(loop::Loop& loop) : changed(loop) {}
   bool wanted = false;
-  int threads = 0;      ///< That work for the fetch at this moment.
-  loop::Event changed;  ///< Of `threads`.
+  int threads = 0;      ///< How many work for the fetch at this moment.
+  loop::Event changed;  ///< Told when `threads` changes.
 };
 
 struct FetchOptions {

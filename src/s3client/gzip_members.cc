@@ -33,7 +33,7 @@ std::size_t packed_bytes(const Packer& packer, std::string_view sample) {
   return count == 0 ? sample.size() : count;
 }
 
-/// Of `samples` pieces, evenly spread.
+/// Whether `bytes` hardly shrink, by `samples` pieces, evenly spread.
 bool is_dense(const Packer& packer, std::string_view bytes, std::size_t samples) {
   std::size_t all = 0;
   std::size_t packed = 0;

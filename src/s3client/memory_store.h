@@ -16,7 +16,7 @@ class MemoryStore final : public ObjectStore {
  public:
   std::map<std::string, std::string> objects;  ///< By URL.
   std::vector<std::string> uploads;            ///< URLs in order.
-  std::optional<Error> failure;                ///< Of every call, while set.
+  std::optional<Error> failure;                ///< What every call fails with, while set.
   std::function<void()> on_call;               ///< Before each call.
 
   loop::Task<Result<void>> download(s3wire::S3Url from, std::string path) override {

@@ -21,7 +21,7 @@ struct S3State {
   const S3Client::Options options;
   const aws::S3Endpoint endpoint;
   const std::string region;
-  std::map<std::string, std::string> regions;  ///< Of buckets that are elsewhere.
+  std::map<std::string, std::string> regions;  ///< By bucket, for those that are elsewhere.
   aws::CredentialProvider credentials;
   http::Client http;
 };
@@ -33,7 +33,7 @@ struct S3Request {
   aws::Pairs headers{};
   std::string body{};
   http::FilePart file{};
-  std::string file_hash{};  ///< Of `file`: hex of SHA-256; needed where signs_payloads().
+  std::string file_hash{};  ///< SHA-256 of `file` in hex; needed where signs_payloads().
 };
 
 /// One try. An answer of any status is a success, with what S3 said of a failure. Goes once to

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t key_bytes_max = 1024;
 
-/// Of encoding-type=url: a space may come as '+'.
+/// Text that came by encoding-type=url, decoded: a space may come as '+'.
 std::string url_decoded(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

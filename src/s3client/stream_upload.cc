@@ -93,7 +93,7 @@ struct StreamUpload::State {
   const s3wire::S3Url to;
   const int connections;
   std::optional<Blob> first;  ///< Held back: alone it is the whole object.
-  std::string id;             ///< Of the multipart upload, once there is one.
+  std::string id;             ///< The multipart upload's, once there is one.
   std::vector<StoredPart> parts;
   int busy = 0;
   std::optional<Error> failed;

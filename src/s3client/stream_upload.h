@@ -13,8 +13,8 @@ namespace muster::s3client {
 struct Blob {
   Fd fd;
   std::uint64_t bytes = 0;        ///< The file may be longer.
-  const char* at = nullptr;       ///< Where they are in memory, if they are mapped.
-  std::shared_ptr<void> owner{};  ///< Of memory that is lent; kept for as long as it is needed.
+  const char* at = nullptr;       ///< Where the bytes are in memory, if mapped.
+  std::shared_ptr<void> owner{};  ///< Owns memory that is lent; kept for as long as it is needed.
 };
 /// An empty one. Error: `system`.
 Result<Blob> make_blob();

@@ -17,7 +17,7 @@ namespace muster::s3server {
 class S3Server {
  public:
   struct Options {
-    std::string region = "us-east-1";  ///< Of all buckets.
+    std::string region = "us-east-1";  ///< All buckets are in it.
     std::string domain{};              ///< For virtual-host style; empty: path style only.
     std::function<UnixMillis()> now;   ///< Wall clock; any thread.
   };

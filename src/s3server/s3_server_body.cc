@@ -70,7 +70,7 @@ std::variant<ReceivedBody, aws::AwsError> Checks::finish(const aws::Pairs* trail
   return body;
 }
 
-/// Of a body that did not come whole.
+/// What a body that did not come whole is answered with.
 aws::AwsError broken_body(const Error& error) {
   if (error.code == Errc::timeout) return aws::s3_failure_of("RequestTimeout");
   return aws::s3_failure_of("IncompleteBody");

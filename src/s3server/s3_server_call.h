@@ -73,13 +73,13 @@ struct ReceivedBody {
 loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
     S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
     std::function<Result<void>(std::string_view)> sink);
-/// The same for a document.
+/// Reads a body as receive_body() does, and gives it as text.
 loop::Task<std::variant<std::string, aws::AwsError>> receive_text(S3Call& call,
                                                                   std::size_t bytes_max);
 
 /// For the body that is to come; an HTTP-chunked one may leave its length open.
 S3Outcome make_room(const S3Call& call, bucket::Draft& draft);
-/// Of the request's conditions; empty if there are none.
+/// What the request's conditions want to be checked; empty if there are none.
 bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
 /// The error that it means; none for done.
 S3Outcome outcome_of(const Result<bucket::WriteEnd>& end);

@@ -52,7 +52,7 @@ void add_object_headers(http::Reply& reply, const S3Call& call,
     reply.headers.push_back(std::move(header));
 }
 
-/// Of the whole object, or of the part that was asked for.
+/// The checksum of the whole object, or of the part that was asked for.
 std::optional<s3wire::KeptChecksum> sum_shown(const s3wire::S3Operation& op,
                                               const bucket::ObjectRecord& record, bool all) {
   if (!op.want_checksum || !record.checksum) return std::nullopt;

@@ -25,7 +25,8 @@ bucket::WriteCheck check_of(const s3wire::DeleteAsked::Object& asked) {
   };
 }
 
-/// Of DeleteObject: to it, unlike DeleteObjects, nothing there is done whatever was asked.
+/// DeleteObject's conditions: where nothing is, it is done whatever was asked, unlike
+/// DeleteObjects.
 bucket::WriteCheck delete_check_of(const s3wire::S3Operation& op) {
   if (op.conditions.none()) return {};
   const s3wire::Conditions& asked = op.conditions;

@@ -405,7 +405,7 @@ std::string tagging_xml(const aws::Pairs& tags) {
 
 namespace {
 
-/// Those behind the marker, as many as were asked for.
+/// Writes the parts behind the marker, as many as were asked for.
 void put_object_parts(std::string& out, const ListQuery& list,
                       const std::vector<PartEntry>& parts) {
   const std::size_t first = std::min<std::size_t>(list.part_marker, parts.size());

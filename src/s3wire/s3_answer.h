@@ -69,7 +69,7 @@ struct PartEntry {
 /// max-parts (which makes it truncated).
 struct PartsPage {
   std::vector<PartEntry> parts;
-  std::optional<Checksum> checksum;  ///< That the upload was begun with.
+  std::optional<Checksum> checksum;  ///< The algorithm that the upload was begun with.
   bool whole_checksum = false;
 };
 std::string list_parts_xml(const S3Operation& asked, const PartsPage& page);

@@ -49,7 +49,7 @@ Document<std::string> read_create_bucket(std::string_view xml);
 
 /// At most 10 (S3's limit for objects); names are unique. Errors: MalformedXML, InvalidTag.
 Document<aws::Pairs> read_tagging(std::string_view xml);
-/// The same limits, of "a=b&c=d" (x-amz-tagging); sorted by name.
+/// Tags of "a=b&c=d" (x-amz-tagging), within read_tagging's limits; sorted by name.
 Document<aws::Pairs> read_tagging_header(std::string_view text);
 
 }  // namespace muster::s3wire

@@ -148,7 +148,7 @@ Failed read_upload(S3Operation& operation, const Fields& fields) {
   return std::nullopt;
 }
 
-/// Of "a, aws-chunked, b": "a,b"; without that word the text as it came.
+/// A coding without the word: "a,b" for "a, aws-chunked, b"; as it came if it is not there.
 std::string without_chunked(std::string_view coding) {
   if (lower_case(coding).find("aws-chunked") == std::string::npos) return std::string(coding);
   std::string kept;
@@ -379,7 +379,7 @@ Failed read_get(S3Operation& operation, const Fields& fields) {
     // The last row is S3's own: no parameter overrides it.
     if (std::find(kept_headers.begin(), kept_headers.end() - 1, header) == kept_headers.end() - 1)
       continue;
-    // It goes out as a header: no line break comes in by it.
+    // The value goes out as a header: no line break comes in by it.
     if (std::any_of(value.begin(), value.end(), [](char c) { return c < ' ' || c == '\x7f'; }))
       return bad_argument("A response header holds a character that it may not", name, value);
     operation.response_headers.emplace_back(header, value);

@@ -47,7 +47,7 @@ std::variant<Place, aws::AwsError> place_of(const aws::RequestHead& head, std::s
   return Place{std::move(*name), std::move(*key)};
 }
 
-/// Which operation a method and a query parameter make. The first row that fits counts.
+/// The operation that a method and a query parameter make. The first row that fits counts.
 struct Route {
   std::string_view method;
   std::string_view parameter;  ///< Empty: none is needed.

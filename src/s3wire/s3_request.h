@@ -24,7 +24,7 @@ namespace muster::s3wire {
 enum class S3Op {
   unsupported,  ///< S3 has it, we do not: NotImplemented. S3Operation::name says what.
   list_buckets,
-  // Of a bucket.
+  // About a bucket.
   create_bucket,
   head_bucket,
   delete_bucket,
@@ -37,7 +37,7 @@ enum class S3Op {
   list_object_versions,
   list_multipart_uploads,
   delete_objects,
-  // Of an object.
+  // About an object.
   put_object,
   get_object,
   head_object,
@@ -80,7 +80,7 @@ struct Conditions {
   std::string if_none_match;
   std::optional<UnixMillis> if_modified_since;
   std::optional<UnixMillis> if_unmodified_since;
-  // Of DeleteObject only.
+  // DeleteObject only.
   std::optional<std::uint64_t> if_match_size{};
   std::optional<UnixMillis> if_match_modified{};
 
@@ -93,7 +93,7 @@ enum class Verdict { proceed, not_modified, failed };
 /// For GET and HEAD of an object that is there, by RFC 9110 section 13.2.2 (If-Match before
 /// If-Unmodified-Since, and so on). `etag` without quotes.
 Verdict read_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified);
-/// The same for a copy's source, where all that fails is 412.
+/// For a copy's source, as read_verdict(), but all that fails is 412.
 Verdict copy_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified);
 /// For PUT, CompleteMultipartUpload and DELETE: `etag` none where no object is. The answer to
 /// `failed` is PreconditionFailed; If-Match on nothing is NoSuchKey (to DELETE: done), which is the
@@ -133,7 +133,7 @@ struct ListQuery {
   bool named_only = false;
   bool url_encoding = false;
   bool fetch_owner = false;
-  bool has_marker = false;  ///< It was given, though it may be empty.
+  bool has_marker = false;  ///< A marker was given, though it may be empty.
   bool has_continuation = false;
 };
 
@@ -170,8 +170,8 @@ struct S3Operation {
 };
 
 struct S3RequestOptions {
-  /// Of virtual-host style: "s3.example.org" makes "bucket.s3.example.org" a bucket. Empty: path
-  /// style only.
+  /// The domain of virtual-host style: "s3.example.org" makes "bucket.s3.example.org" a bucket.
+  /// Empty: path style only.
   std::string_view domain{};
 };
 /// Reads a head. Errors carry S3's codes: InvalidBucketName, KeyTooLongError, InvalidArgument,

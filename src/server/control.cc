@@ -50,7 +50,7 @@ Task<> accept_all(Loop& loop, std::shared_ptr<loop::UnixListener> listener,
 }
 
 Result<Json> answer_in(const Result<Frame>& frame) {
-  if (!frame && frame.error().code == Errc::closed) return Json();  // It ended.
+  if (!frame && frame.error().code == Errc::closed) return Json();  // The other side ended.
   if (!frame) return frame.error();
   const Json answer = TRY(parse_json(frame->payload));
   if (frame->type == refusal_type) return fail(Errc::system, api::text_of(answer, "why"));

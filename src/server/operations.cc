@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t page_default = 10;
 constexpr std::int64_t page_max = 100;
-/// Of one resource. Source: SageMaker's quotas.
+/// How many a resource may have. Source: SageMaker's quotas.
 constexpr std::size_t tags_max = 50;
 
 api::Refusal no_such_job() {

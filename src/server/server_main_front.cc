@@ -43,8 +43,8 @@ api::Refusal refusal_of(const access::Refused& refused, const api::Reply& reply)
   return {error.code, error.message, error.status};
 }
 
-/// Whose operation is asked for, whatever the signature says. What is no operation of any service
-/// here is answered as such to whom the scope fits, whatever it is.
+/// The service whose operation is asked for, whatever the signature says. What is no operation of
+/// any service here is answered as such to whom the scope fits, whatever it is.
 std::string wanted_service(const api::ApiRequest& request, const api::Reply& reply) {
   return reply.service.empty() ? request.scope_service : reply.service;
 }

@@ -113,7 +113,7 @@ loop::Task<Result<void>> fetch_shared(Way way, job::HostSpec spec, job::InputCha
   if (!turn) co_return turn.error();
   if (!*turn) co_return Result<void>();  // Another host's steward brought it.
   const std::string partial = target + ".partial";
-  Result<void> done = remove_tree(partial);  // Of a steward that was killed.
+  Result<void> done = remove_tree(partial);  // A killed steward's.
   if (!done) co_return done;
   done = co_await fetch(way, spec, channel, partial);
   if (!done) co_return done;

@@ -90,7 +90,7 @@ struct CheckpointSync::State {
   std::unique_ptr<loop::TreeWatch> watch;
   std::map<std::string, Stamp> stored;  ///< What S3 has; by relative path.
   std::deque<std::string> queue;
-  std::set<std::string> queued;  ///< The same, to look up.
+  std::set<std::string> queued;  ///< What is in `queue`, to look up.
   std::set<std::string> going;   ///< Under way.
   std::map<std::string, std::string> failures;
   std::size_t told = 0;

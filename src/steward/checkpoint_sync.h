@@ -36,7 +36,7 @@ class CheckpointSync {
   /// the first object that could not be stored, and how many others.
   loop::Task<Result<void>> finish();
 
-  std::uint64_t files() const;  ///< That were stored so far.
+  std::uint64_t files() const;  ///< How many were stored so far.
   std::uint64_t bytes() const;
 
  private:

@@ -443,7 +443,7 @@ loop::Task<> HostRun::store_checkpoints() {
   checkpoints_.reset();
 }
 
-/// Of a program that is not `train`: what it wrote about its own failure.
+/// Tells what a program that is not `train` wrote about its own failure.
 void HostRun::tell_failure(const job::Outcome& outcome) {
   if (has_verdict_ || outcome.success() || stopped_ || spec_.spec.entrypoint.empty()) return;
   job::Verdict verdict;

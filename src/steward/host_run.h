@@ -105,7 +105,7 @@ class HostRun {
   std::optional<container::Runtime> runtime_;
   container::Machine machine_;
   container::HostNamespaces namespaces_;
-  container::IdMap ids_;             ///< Of namespaces_.
+  container::IdMap ids_;             ///< The map of namespaces_.
   std::vector<std::string> staged_;  ///< Facts::staged
   std::optional<container::HostNetwork> network_;
   std::unique_ptr<loop::Relay> relay_;  ///< To this machine's own S3, from inside.
@@ -116,7 +116,7 @@ class HostRun {
   std::optional<Error> journal_error_;
   std::optional<Error> store_error_;  ///< Checkpoints that are not in S3.
   HostWord word_;
-  bool doubted_ = false;      ///< It said what it may not, and that was told.
+  bool doubted_ = false;      ///< The host said what it may not, and that was told.
   bool has_verdict_ = false;  ///< `train` told how the job ended.
   Fd container_lifeline_;     ///< Write end: the container ends when it is closed.
   supervise::LastWords words_;

@@ -34,7 +34,7 @@ TEST_CASE("steward: a host sees its own world, the job's files and nothing secre
   CHECK(split_words(report["ids"].get<std::string>()) ==
         Names{"0", std::to_string(first_id), "65536"});
   CHECK(report["ssh"] == Json::array());
-  // Its state is under /tmp in this test, of which a host has its own.
+  // The job's state is under /tmp in this test, of which a host has its own.
   CHECK(report["state"] == Json::array());
   CHECK(report["input"] == "input");
   CHECK(report["code"] == "code");

@@ -37,7 +37,7 @@ class JournalFile {
   Fd fd_;
   std::string path_;
   std::string pending_;
-  std::uint64_t pending_seq_ = 0;  ///< Of the last record in pending_.
+  std::uint64_t pending_seq_ = 0;  ///< Number of the last record in pending_.
   std::uint64_t written_seq_ = 0;
   std::uint64_t written_bytes_ = 0;
   std::uint64_t bytes_max_ = 0;

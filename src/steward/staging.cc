@@ -69,7 +69,7 @@ std::vector<Staged> to_stage(const job::HostSpec& spec) {
   for (const job::InputChannel& channel : spec.spec.input) {
     const std::string from =
         channel.folder.empty() ? shared_channel(spec, channel) : channel.folder;
-    if (from.empty()) continue;  // It was fetched to where it belongs.
+    if (from.empty()) continue;  // Fetched to where it belongs.
     if (!job::has_channel(spec.spec, spec.host, channel)) continue;
     all.push_back({"channel " + channel.name, from, layers + "/data/" + channel.name,
                    ml + "/input/data/" + channel.name});

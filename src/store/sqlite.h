@@ -64,7 +64,7 @@ class Database {
   Statement statement(const std::string& text);
   /// How many rows the last statement changed.
   std::int64_t changes() const;
-  /// Of the last row that was inserted.
+  /// The id of the last row that was inserted.
   std::int64_t last_row() const;
 
  private:

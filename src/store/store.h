@@ -69,7 +69,7 @@ struct NewJob {
   std::string request;  ///< As Job::request.
   Tags tags;
   UnixMillis now{0};
-  std::string invocation;  ///< Of the client's call, the same for its repetitions; may be empty.
+  std::string invocation;  ///< The client's call, the same for its repetitions; may be empty.
 };
 
 enum class Submitted {
@@ -92,13 +92,13 @@ struct AccessKey {
   std::string job;     ///< The job that it lives and dies with; empty: a user's.
   std::string policy;  ///< What it may do, as its maker wrote it (JSON text); empty: all.
   UnixMillis created{0};
-  std::string comment = {};  ///< Its maker's, for people.
+  std::string comment = {};  ///< The maker's, for people.
 };
 
 enum class KeyRemoval {
   removed,
   unknown,  ///< No user has such a key.
-  last,     ///< It is the only one that users have, and stays.
+  last,     ///< The only one that users have: it stays.
 };
 
 struct MetricSample {
@@ -118,7 +118,7 @@ struct MetricSecond {
   std::int64_t count = 0;
 
   void add(double value);
-  void add(const MetricSecond& other);  ///< Of the same time, or into a longer one.
+  void add(const MetricSecond& other);  ///< The other is of the same time, or within it.
   bool operator==(const MetricSecond&) const = default;
 };
 
@@ -161,7 +161,7 @@ class Store {
   Result<void> put_metrics(const std::string& job, const std::string& host,
                            const std::vector<MetricSample>& samples, std::uint64_t read_to);
   Result<std::uint64_t> metrics_read_to(const std::string& job, const std::string& host);
-  /// Of the seconds that lie in [from, to), in part at least, sorted.
+  /// Samples by the second, for seconds that lie in [from, to), in part at least, sorted.
   Result<std::vector<MetricSecond>> metrics(const std::string& job, const std::string& name,
                                             UnixMillis from, UnixMillis to);
   /// The latest of each name, by name.

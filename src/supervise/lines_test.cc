@@ -122,7 +122,7 @@ TEST_CASE("lines: an unfinished line is given as a part after quiet, and goes on
     taken.chunks.clear();
     splitter.feed(" 10%\r", taken.emit);
     splitter.flush_quiet(taken.emit);
-    splitter.feed("\n", taken.emit);  // It was not alone after all: an empty line too many.
+    splitter.feed("\n", taken.emit);  // "\r" was not alone after all: an empty line too many.
     CHECK(taken.chunks == std::vector<Chunk>{{" 10%\r\n", false}, {"\n", false}});
   }
 }

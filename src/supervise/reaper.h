@@ -29,7 +29,7 @@ class Reaper {
 
   /// Signals a watched child that has not been reaped; nothing otherwise.
   void signal(pid_t pid, int number) const;
-  /// The same for the process group that a watched child leads.
+  /// Signals the process group that a watched child leads, on the same terms.
   void signal_group(pid_t pid, int number) const;
 
   /// Kills every descendant of this process, until none is left or `deadline` has come (a process

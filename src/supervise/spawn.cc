@@ -117,7 +117,7 @@ void close_early(int highest, int report) {
   if (options.own_group && !options.own_session) ::setpgid(0, 0);
   if (options.death_signal != 0) {
     ::prctl(PR_SET_PDEATHSIG, options.death_signal);
-    if (::getppid() != parent) ::_exit(127);  // It ended before we could ask for its signal.
+    if (::getppid() != parent) ::_exit(127);  // The parent ended before we asked for its signal.
   }
   reset_signals();
   if (options.ignore_sigpipe) ::signal(SIGPIPE, SIG_IGN);

@@ -124,7 +124,7 @@ TEST_CASE("spawn: what keeps a program from running is said in one line that nam
     CHECK_MESSAGE(pid.error().text.find(c.text) != std::string::npos, pid.error().text);
     CHECK(pid.error().text.find('\n') == std::string::npos);
   }
-  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // Those that failed are reaped.
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);  // Children that failed are reaped.
 }
 
 TEST_CASE("spawn: a child has the descriptors 0, 1 and 2 only, whatever was left open here") {
@@ -236,9 +236,9 @@ TEST_CASE("spawn: a child with a death signal does not outlive its parent") {
   }
   alive.write.reset();
   char byte = 0;
-  CHECK(::read(alive.read.get(), &byte, 1) == 1);  // It runs.
+  CHECK(::read(alive.read.get(), &byte, 1) == 1);  // The child runs.
   ::kill(parent, SIGKILL);
-  CHECK(::read(alive.read.get(), &byte, 1) == 0);  // Its end of the pipe has closed.
+  CHECK(::read(alive.read.get(), &byte, 1) == 0);  // The child's end of the pipe has closed.
   ::waitpid(parent, nullptr, 0);
 }
 

@@ -16,7 +16,7 @@ class TagWriter {
   std::string tagged(const std::string& host, const job::Lines& lines);
 
  private:
-  std::optional<std::string> open_;  ///< Whose line is unfinished.
+  std::optional<std::string> open_;  ///< The writer whose line is unfinished.
 };
 
 }  // namespace muster::supervise

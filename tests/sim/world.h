@@ -87,7 +87,7 @@ class World {
     bool dead = false;
     TimePoint frozen_until{};
     TimePoint cut_until{};
-    std::uint64_t link = 0;   ///< Its connection, 0: none.
+    std::uint64_t link = 0;   ///< The host's connection, 0: none.
     std::uint64_t armed = 0;  ///< Guards against timers that were set anew.
     std::optional<End> end;
   };
