@@ -16,6 +16,7 @@ class Threaded(unittest.TestCase):
             "base/text": "int x;",
             "loop/own_test": "std::jthread other;",
             "s3/packing_test": '#include "loop/worker.h"\n',
+            "code/copy_test": '#include "loop/worker.h"\n',
             "s3/sign_test": '#include "base/text.h"\n// std::thread_local words\n',
         }
         self.assertEqual(
