@@ -11,7 +11,7 @@ struct HostContext;
 
 /// Whom a host's share of a call tells what happens in it.
 struct ShareEnds {
-  ranks::HostRun::Sink lines;               ///< Of the users' programs.
+  ranks::HostRun::Sink lines;               ///< Takes the users' programs' lines.
   std::function<void(job::Verdict)> ended;  ///< A process of the share, or what could not start.
   std::function<void()> done;               ///< All that decides here has ended; direct only.
 };

@@ -17,7 +17,7 @@ namespace muster::calls {
 /// What a host does in a job: it runs one program, or makes one collective call.
 struct Work {
   std::string name;  ///< For verdicts: the entry point.
-  int rank = -1;     ///< Of the program, if it is a rank: one script on each host.
+  int rank = -1;     ///< The program's, if it is a rank: one script on each host.
   std::optional<Command> program;
   std::optional<launch::Call> call;
 };
@@ -64,11 +64,11 @@ class Conduct {
   /// A stop was requested: work that has not begun never will.
   void give_up_work(int signal);
 
-  /// This host makes a collective call. `whole_job`: it is the host's work.
+  /// The own host makes a collective call. `whole_job`: it is the host's work.
   virtual Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) = 0;
   virtual void call_gone() = 0;
   virtual void agent(ranks::AgentCall call) = 0;
-  /// This host's work has ended.
+  /// The own host's work has ended.
   virtual void host_ended(job::Verdict verdict) = 0;
 
   /// A verdict that something of muster itself failed on this host.

@@ -17,7 +17,7 @@ struct JobStart {
   std::optional<int> steward_fd;
   std::string key;      ///< The job's; empty for a job of one host.
   bool socket = false;  ///< Ranks or operators may come.
-  Env env;              ///< This process's: credentials for what goes to S3.
+  Env env;              ///< The process's own: credentials for what goes to S3.
 };
 
 /// What goes to S3 while the job runs.
@@ -26,7 +26,7 @@ Intermediate::Options intermediate_options(const job::Training& training);
 /// How a job ended.
 struct JobEnd {
   job::Verdict verdict;             ///< The job's.
-  std::optional<job::Verdict> own;  ///< Of this host's work, if it came to an end.
+  std::optional<job::Verdict> own;  ///< How the own host's work ended, if it did.
 };
 
 /// Where the host's work is prepared: it may run programs and show their lines.

@@ -65,7 +65,7 @@ struct Intermediate::State {
   std::unique_ptr<loop::TreeWatch> watch;
   std::map<std::string, Stamp> known;  ///< What was copied last; by relative path.
   std::deque<std::string> to_copy;
-  std::set<std::string> queued;  ///< The same, to look up.
+  std::set<std::string> queued;  ///< What is in `to_copy`, to look up.
   std::deque<Copy> to_upload;
   bool copying = false;
   bool uploading = false;

@@ -22,7 +22,7 @@ class Intermediate {
     std::string folder;             ///< <base>/output/intermediate
     std::string s3_output;          ///< sagemaker_s3_output: "s3://bucket/start"; may be empty.
     std::string job_name;           ///< TRAINING_JOB_NAME; may be empty.
-    std::size_t copies_max = 1000;  ///< That wait for their upload; then copying waits.
+    std::size_t copies_max = 1000;  ///< Copies that wait for their upload; then copying waits.
   };
 
   /// Starts if there is something to do: `s3_output` is set and `folder` does not exist (if it
@@ -31,7 +31,7 @@ class Intermediate {
   /// endpoint that can not be; `system`.
   static Result<std::unique_ptr<Intermediate>> start(loop::Loop& loop, const Env& env,
                                                      const Log& log, Options options);
-  /// The same over a store of the caller's.
+  /// As above, over a store of the caller's.
   static Result<std::unique_ptr<Intermediate>> start(loop::Loop& loop,
                                                      std::shared_ptr<s3client::ObjectStore> store,
                                                      const Log& log, Options options);

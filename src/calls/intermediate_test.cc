@@ -138,7 +138,7 @@ TEST_CASE("intermediate: files go when they are closed or moved there, in folder
     std::filesystem::rename(root + "/../outside", root + "/x/inside");
     co_await until(on, with, 4);
     CHECK(with.objects.at(at + "x/inside") == "moved");
-    std::filesystem::rename(root + "/x", root + "/w");  // Its files are new ones.
+    std::filesystem::rename(root + "/x", root + "/w");  // The folder's files are new ones.
     co_await until(on, with, 6);
     write(root + "/w/y/late", "late");
     co_await until(on, with, 7);
@@ -261,7 +261,7 @@ TEST_CASE("snapshot: a file of many pieces is copied whole") {
     const Result<calls::Stamp> folder_one = co_await calls::snapshot(on, root, root + "/d");
     CHECK(folder_one.error().code == Errc::invalid_input);
     const Result<calls::Stamp> over = co_await calls::snapshot(on, root + "/a", root + "/b");
-    CHECK(over.error().code == Errc::system);  // It is there already.
+    CHECK(over.error().code == Errc::system);  // b is there already.
   };
   loop::run_task(loop, test(loop, folder.output(), bytes));
 }

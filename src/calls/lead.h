@@ -52,7 +52,7 @@ class Lead final : public Conduct {
   bool started_ = false;
   bool whole_job_call_ = false;
   bool ending_ = false;
-  bool signalled_ = false;  ///< This process itself was; once more means now.
+  bool signalled_ = false;  ///< The process itself was; once more means now.
   int stop_signal_ = 0;
   TimePoint stop_by_ = TimePoint::max();
   loop::Event changed_;

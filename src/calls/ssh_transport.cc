@@ -15,7 +15,7 @@
 namespace muster::calls {
 namespace {
 
-constexpr const char* program = "/usr/sbin/sshd";  // It starts itself again by its path.
+constexpr const char* program = "/usr/sbin/sshd";  // sshd starts itself again by its path.
 /// A whole greeting, after which a hang-up is no error that the server would log.
 constexpr const char* greeting = "SSH-2.0-muster\r\n";
 constexpr Duration one_try = std::chrono::seconds(5);

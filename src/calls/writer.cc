@@ -55,7 +55,7 @@ struct Writer::State {
   std::size_t written = 0;
   bool draining = false;
   bool gone = false;
-  loop::Watch* watch = nullptr;  ///< Of drain(), while it runs.
+  loop::Watch* watch = nullptr;  ///< The wait of drain(), while it runs.
   loop::Event moved;
 };
 

@@ -12,8 +12,8 @@ namespace muster::env {
 /// missing file is one, unless `given` stands in for it.
 Result<job::Training> read_training(const Env& env, const job::GivenConfig& given = {});
 
-/// The same for an operator, which a container may run that has no job's files: what is missing
-/// has its default, so that without any of them there is one host, this one.
+/// Reads the files for an operator, which a container may run that has no job's files: what is
+/// missing has its default, so that without any of them there is one host, this one.
 Result<job::Training> read_site(const Env& env);
 
 }  // namespace muster::env

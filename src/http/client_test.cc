@@ -282,7 +282,7 @@ TEST_CASE("http: a kept connection is used again, and a dead one is not") {
 }
 
 TEST_CASE("http: silence ends at the idle limit, and all of it at the deadline") {
-  Server server({"|", "|"}, 1u << 20);  // It waits for more than ever comes.
+  Server server({"|", "|"}, 1u << 20);  // Waits for more than ever comes.
   Client::Options options;
   options.idle_max = 200ms;
   const Got idle = ask(server.origin(), {}, options);
@@ -299,7 +299,7 @@ TEST_CASE("http: silence ends at the idle limit, and all of it at the deadline")
 
 TEST_CASE("http: silence on a kept connection is silence, not a reason to send it all again") {
   const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-  const Server server({answer + "||", answer});  // It hears a second request and says nothing.
+  const Server server({answer + "||", answer});  // Hears a second request and says nothing.
   loop::Loop loop;
   Client::Options options;
   options.idle_max = 200ms;

@@ -148,7 +148,7 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
     home->loop.post([home, serving, all] {
       home->stopping = true;
       home->emptied = [weak = std::weak_ptr<Serving>(serving)] {
-        const std::shared_ptr<Serving> whole = weak.lock();  // It owns this home.
+        const std::shared_ptr<Serving> whole = weak.lock();  // The owner of this home.
         if (whole) whole->main.post([whole] { whole->emptied.notify(); });
       };
       for (const auto& [id, connection] : home->connections)

@@ -97,15 +97,15 @@ class Server {
     std::uint16_t port = 0;          ///< 0: a free one.
     int threads = 0;
     std::size_t head_bytes_max = 64u << 10;
-    Duration idle_max = std::chrono::seconds(60);  ///< Of a body, sent or read, without a byte.
+    Duration idle_max = std::chrono::seconds(60);  ///< A body, sent or read, without a byte.
     /// A request's body may be waited for so long, and longer by what came of it at this rate.
     Duration body_wait = std::chrono::seconds(30);
     std::uint64_t body_bytes_a_second_min = 16u << 10;
     Duration keep_alive_max = std::chrono::seconds(75);  ///< Between requests.
     Duration head_max = std::chrono::seconds(20);        ///< From its first byte to its last.
-    loop::ConnectionQuota::Limits limits{};              ///< Of connections open at the same time.
-    std::string certificate_file{};                      ///< PEM chain; with it: TLS 1.2 or newer.
-    std::string key_file{};                              ///< PEM.
+    loop::ConnectionQuota::Limits limits{};  ///< Limits of connections open at the same time.
+    std::string certificate_file{};          ///< PEM chain; with it: TLS 1.2 or newer.
+    std::string key_file{};                  ///< PEM.
   };
   /// Errors: `system` ("127.0.0.1:7700: Address already in use", certificate or key unreadable or
   /// not of one pair), `invalid_input` (host not numeric).

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t inbox_bytes = 16 << 10;
 constexpr std::size_t inbox_bytes_max = 256 << 10;    ///< For long bodies.
-constexpr std::uint64_t passed_over_max = 256 << 10;  ///< Of a body that nobody wanted.
-constexpr std::uint64_t linger_bytes_max = 16 << 20;  ///< The same, before closing.
+constexpr std::uint64_t passed_over_max = 256 << 10;  ///< What nobody wanted of a body.
+constexpr std::uint64_t linger_bytes_max = 16 << 20;  ///< What nobody wanted, before closing.
 constexpr std::size_t unbroken_bytes_max = 2 << 20;
 constexpr std::size_t file_piece_bytes = 512 << 10;
 constexpr Duration linger_max = std::chrono::seconds(3);

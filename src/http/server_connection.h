@@ -23,7 +23,7 @@ struct ServerShared {
   loop::SslContext tls{nullptr, SSL_CTX_free};
   std::function<void(loop::ConnectionQuota::Id)> end{};  ///< Ends a connection, of whichever loop.
   std::atomic<std::size_t> connections = 0;              ///< Open, those that are ending too.
-  std::mutex mutex{};                                    ///< Of the quota.
+  std::mutex mutex{};                                    ///< Guards the quota.
   loop::ConnectionQuota quota{loop::ConnectionQuota::Limits()};
 };
 
@@ -105,7 +105,7 @@ class ServerConnection final : public Exchange {
   std::string peer_;
   std::unique_ptr<loop::Wire> wire_;
   loop::Watch watch_;
-  std::int64_t deadline_ = never;  ///< Of the wait under way, in ticks of the home.
+  std::int64_t deadline_ = never;  ///< When the wait under way ends, in ticks of the home.
   bool cut_ = false;
   bool expired_ = false;
   bool idle_ = false;         ///< Waits for the first byte of a request.

@@ -25,7 +25,7 @@ struct RankRun {
 struct Call {
   std::string name;    ///< What is called, for people: "mpirun train.py".
   std::string digest;  ///< Equal on all hosts, or the call is refused.
-  Args hosts;          ///< Those that must call; the first one leads.
+  Args hosts;          ///< Hosts that must call; the first one leads.
   enum class Kind {
     mpi,       ///< A launcher starts ranks, which come to the host socket.
     direct,    ///< Each host starts `programs`.

@@ -26,7 +26,7 @@ class ConnectionQuota {
     std::size_t all = 4096;
     std::size_t of_peer = 1024;                ///< Strangers of one address.
     std::size_t of_party = 1024;               ///< Proved connections of one named party.
-    std::uint64_t stranger_bytes = 64u << 20;  ///< That strangers' requests hold, all together.
+    std::uint64_t stranger_bytes = 64u << 20;  ///< What strangers' requests hold, all together.
     bool operator==(const Limits&) const = default;
   };
   /// A quarter of a process's descriptors: a connection that works holds a file besides its socket,
@@ -45,11 +45,11 @@ class ConnectionQuota {
   /// Something on it was proved. `party`: whose connections have a limit together; empty: nobody's.
   /// One that may not stay is remembered until closed(): its owner answers "later" and closes it.
   Verdict proved(Id id, std::string_view party);
-  /// Its request holds so many bytes now, in all. While strangers hold too much, the one that holds
-  /// most goes; what was proved is not counted. One that may not stay is remembered.
+  /// The connection's request holds so many bytes now, in all. While strangers hold too much, the
+  /// one that holds most goes; what was proved is not counted. One that may not stay is remembered.
   Verdict holds(Id id, std::uint64_t bytes);
   void busy(Id id);    ///< A request of it is being answered.
-  void idle(Id id);    ///< It waits for a request.
+  void idle(Id id);    ///< The connection waits for a request.
   void closed(Id id);  ///< An id that is not known (any more) is fine, here and above.
 
   std::size_t size() const { return connections_.size(); }
@@ -73,7 +73,7 @@ class ConnectionQuota {
   };
   struct Group {
     std::size_t size = 0;
-    std::set<Place> places;  ///< Of those that may go.
+    std::set<Place> places;  ///< The connections that may go.
   };
   using Groups = std::map<std::string, Group, std::less<>>;
 
@@ -86,7 +86,7 @@ class ConnectionQuota {
   Limits limits_;
   std::uint64_t time_ = 0;  ///< Counts events.
   std::map<Id, Connection> connections_;
-  std::set<Place> places_;                          ///< Of all that may go.
+  std::set<Place> places_;                          ///< All that may go.
   Groups strangers_;                                ///< By peer.
   Groups parties_;                                  ///< Proved ones.
   std::set<std::pair<std::uint64_t, Id>> holders_;  ///< Who holds how much.

@@ -73,7 +73,7 @@ void run(const std::shared_ptr<Lookup>& lookup) {
   lookup->done.reset();
 }
 
-/// It may hang in a name server's silence; nobody waits for it.
+/// Starts the thread of a lookup, which may hang in a name server's silence; nobody waits for it.
 Result<void> start(std::shared_ptr<Lookup> lookup) {
   try {
     std::thread(run, std::move(lookup)).detach();

@@ -18,7 +18,7 @@
 namespace muster::operators {
 namespace {
 
-constexpr Duration patience = std::chrono::seconds(10);  // It answers in 0.02 s; disks may be cold.
+constexpr Duration patience = std::chrono::seconds(10);  // Usual are 0.02 s; disks may be cold.
 constexpr std::size_t bytes_max = 64 * 1024;
 
 /// Ends `mpirun --version` and what it started when it leaves scope.

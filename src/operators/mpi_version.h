@@ -6,7 +6,7 @@
 
 namespace muster::operators {
 
-/// Which MPI the `mpirun` on the PATH of `env` is: runs `mpirun --version` and blocks for its end,
+/// Tells which MPI the `mpirun` on the PATH of `env` is: runs `mpirun --version` and blocks for it,
 /// at most 10 s. Errors: `not_found` without one, `timeout`, `invalid_input` for an unknown one.
 Result<launch::MpiFlavour> mpi_version(const Env& env);
 

@@ -51,7 +51,7 @@ Result<calls::JobEnd> take_part(const job::Training& training, const calls::Work
   return calls::conduct_job(start, prepare, log);
 }
 
-/// The same line again, for a process that finds a `train`.
+/// An operator's line as work, for a process that finds a `train`.
 Result<calls::Work> again(const std::string& name, const Args& args, const Env& env) {
   calls::Work work;
   work.name = "sm " + name;

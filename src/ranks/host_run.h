@@ -97,10 +97,10 @@ class HostRun {
   Sink rank_sink_;
   std::function<void(job::Verdict)> on_rank_end_;
   std::unique_ptr<HostSocket> socket_;
-  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Those that came over the socket.
-  std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Those that we started.
+  std::map<int, std::shared_ptr<Process>> ranks_;       ///< Ranks that came over the socket.
+  std::map<pid_t, std::shared_ptr<Process>> programs_;  ///< Programs that we started.
   int users_ = 0;                                       ///< Users' programs and ranks that run.
-  int call_running_ = 0;  ///< Of those, ranks and programs of the call.
+  int call_running_ = 0;  ///< How many of `users_` are ranks and programs of the call.
   bool call_open_ = false;
   int readers_ = 0;
   bool finishing_ = false;

@@ -123,7 +123,7 @@ loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> ch
   const std::string payload = run_payload(*run);
   if (payload.size() <= frame_payload_bytes_max)
     channel->post(type_of(Message::rank_run), payload);
-  else  // Its answer is a rank_end.
+  else  // The rank's answer is a rank_end.
     channel->post(type_of(Message::failed),
                   to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
   job::Outcome outcome = co_await follow_rank(*channel, hello.rank);

@@ -19,7 +19,7 @@ namespace muster::ranks {
 struct RankHello {
   int rank = 0;
   int local_rank = 0;
-  pid_t pid = 0;  ///< Of `sm rank`.
+  pid_t pid = 0;  ///< The pid of `sm rank`.
 };
 /// mpirun asks for a daemon on `host`; `text` is what it would have given to ssh.
 struct AgentCall {
@@ -37,10 +37,10 @@ class HostSocket {
   struct Callbacks {
     /// Error: the rank is refused with its text.
     std::function<Result<launch::RankRun>(const RankHello&)> on_rank;
-    /// Its program runs; the read ends of its output.
+    /// The rank's program runs; the read ends of its output.
     std::function<void(int rank, Fd out, Fd err)> on_started;
-    /// Its program has ended, or could not be started, or `sm rank` itself was killed. Once this
-    /// returns the rank is let go.
+    /// The rank's program has ended, or could not be started, or `sm rank` itself was killed. Once
+    /// this returns the rank is let go.
     std::function<loop::Task<>(int rank, job::Outcome outcome)> on_rank_end;
     std::function<void(AgentCall)> on_agent;
     /// An operator calls; `end` answers it. Error: the call is refused with its text.

@@ -24,7 +24,7 @@ extern const char muster_hostname_library_end[] __attribute__((visibility("hidde
 namespace muster::ranks {
 namespace {
 
-constexpr std::size_t room_bytes = 256;  ///< Of the name in the library, with its NUL.
+constexpr std::size_t room_bytes = 256;  ///< For the name in the library, with its NUL.
 constexpr std::string_view placeholder =
     "libmuster-hostname.so: the host's name is written over this text";
 

@@ -27,7 +27,7 @@ struct Folder {
   std::string path;
 };
 
-// That programs load it and what they get from it is in tests/e2e/test_hostname.py.
+// Programs that load it, and what they get from it: tests/e2e/test_hostname.py.
 TEST_CASE("hostname library: each host's copy holds its name, and is read-only") {
   const Folder folder;
   std::string first;
@@ -56,7 +56,7 @@ TEST_CASE("hostname library: what cannot be is one clear line") {
     std::string folder;
     std::string host;
     Errc code;
-    const char* part;  ///< Of the error's text.
+    const char* part;  ///< What the error's text has in it.
   } cases[] = {
       {folder.path, "", Errc::invalid_input, "host name \"\": expected 1 to 255 bytes"},
       {folder.path, std::string(256, 'x'), Errc::invalid_input, "1 to 255 bytes"},

@@ -36,7 +36,7 @@ struct Init {
     ::dup2(out_fd, STDOUT_FILENO);
     return out_fd;
   }
-  /// Its exit code; 1000 + signal if it was killed.
+  /// The exit code; 1000 + signal if it was killed.
   int wait() const {
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0) REQUIRE(errno == EINTR);

@@ -20,8 +20,8 @@ class AbortFilter {
   std::optional<int> code() const { return code_; }
 
  private:
-  std::string held_;           ///< Of a line that may be an abort.
-  bool at_line_start_ = true;  ///< Of what comes after `held_`.
+  std::string held_;           ///< The beginning of a line that may be an abort.
+  bool at_line_start_ = true;  ///< Whether what comes after `held_` begins a line.
   std::optional<int> code_;
 };
 

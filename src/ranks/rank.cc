@@ -132,7 +132,7 @@ class Follower {
  private:
   void kill_program() {
     ::kill(-pid_, SIGKILL);
-    ::kill(pid_, SIGKILL);  // It may have moved to another group.
+    ::kill(pid_, SIGKILL);  // The program may have moved to another group.
     static_cast<void>(reap(0));
   }
 

@@ -176,7 +176,7 @@ TEST_CASE("rank: a second process that claims a running rank is refused, the fir
     CHECK(*ended == Outcome::exited(127));
     CHECK(read_to_end(err.read).find("rank 0 runs already") != std::string::npos);
     CHECK(host.ends.empty());
-    REQUIRE(write_all(in.write.get(), "go\n"));  // Its stdin is the launcher's.
+    REQUIRE(write_all(in.write.get(), "go\n"));  // The rank's stdin is the launcher's.
     co_await host.until_ended(0);
   };
   loop::run_task(host.loop, body(), guard);
@@ -326,7 +326,7 @@ TEST_CASE("rank: kill -9 of sm rank kills its program, and the host is told") {
     const pid_t pid = host.start(0);
     co_await host.until_says(0, "up");
     ::kill(pid, SIGKILL);
-    co_await host.until_ended(0);  // Its output has ended too: the program is gone.
+    co_await host.until_ended(0);  // The output has ended too: the program is gone.
     co_await host.until([&] { return host.ends.contains(0); });
   };
   loop::run_task(host.loop, body(), guard);

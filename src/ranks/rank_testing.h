@@ -121,7 +121,7 @@ struct Host {
   std::vector<RankHello> hellos;
   std::vector<int> started;
   std::map<int, std::vector<Outcome>> ends;
-  std::map<int, Outcome> exits;  ///< Of `sm rank` itself.
+  std::map<int, Outcome> exits;  ///< How each `sm rank` itself ended.
   std::map<std::pair<int, job::Stream>, std::string> text;
   std::vector<AgentCall> calls;
   std::unique_ptr<HostSocket> socket;
