@@ -79,7 +79,7 @@ def check(path: str, text: str, exists: Callable[[str], bool]) -> list[str]:
     for number, said in sorted(comments):
         where = f"{path}:{number}"
         nounless = NOUNLESS.match(said)
-        if nounless and path.endswith(".py"):
+        if nounless:
             found.append(f'{where}: a comment begins with "{nounless[0]}": name its noun')
         note = NOTES.search(said) or SECTION.search(said)
         if note:

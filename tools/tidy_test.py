@@ -114,6 +114,9 @@ class Comments(unittest.TestCase):
         for text in ("# It waits.\n", docstring, "x = 1  # Its width.\n"):
             self.assertIn("name its noun", findings("tests/e2e/a.py", text))
 
+        for text in ("/// The same, later.\n", "int x;  ///< Of a host.\n", "// This one.\n"):
+            self.assertIn("name its noun", findings("src/base/a.cc", text))
+
     def test_a_comment_goes_on_as_it_likes(self):
         self.assertEqual(findings("tests/e2e/a.py", "# The host waits.\n# It has to.\n"), "")
         self.assertEqual(findings("tests/e2e/a.py", 'x = "# It waits."\n'), "")

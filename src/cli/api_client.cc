@@ -45,7 +45,7 @@ aws::RetryOptions retries(ApiClient::Patience patience) {
   return options;
 }
 
-/// Of one service: its name in credential scopes and in AWS_ENDPOINT_URL_<name>.
+/// A service's names: in credential scopes and in AWS_ENDPOINT_URL_<name>.
 struct Service {
   const char* scope;
   const char* setting;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* log_group = "/aws/sagemaker/TrainingJobs";
 constexpr Duration poll_every = std::chrono::seconds(1);
-/// Of a page, and of all pages in memory at one time together.
+/// Events of a page at most, and of all pages in memory at one time together.
 constexpr std::size_t events_page_max = 10'000;
 constexpr std::size_t events_page_min = 100;
 constexpr int empty_pages_max = 20;
@@ -136,7 +136,7 @@ loop::Task<Result<void>> JobLog::read_page(Stream& stream) {
       const UnixMillis when(known ? time->get<std::int64_t>() : 0);
       merge_.add(stream.source, log_entry(stream.host, when, member_text(event, "message")));
     }
-  // The same token once more is CloudWatch's word for the end; an empty page alone is not.
+  // A token that comes once more is CloudWatch's word for the end; an empty page alone is not.
   stream.empty_pages = any ? 0 : stream.empty_pages + 1;
   if (token.empty() || token == stream.token || stream.empty_pages >= empty_pages_max)
     merge_.dry(stream.source);

@@ -21,7 +21,7 @@ struct LogEntry {
   Kind kind = Kind::line;
   UnixMillis time{0};
   std::string host{};
-  int rank = -1;  ///< Of a line; -1: none.
+  int rank = -1;  ///< The line's; -1: none.
   job::Stream stream = job::Stream::out;
   std::string name{};  ///< The status, or the level of muster's own line.
   std::string text{};  ///< Without a line's end.

@@ -48,7 +48,7 @@ loop::Task<> Out::flush() {
       if (wrote != Wrote::some || abandoned_) break;
       if (!watch_) watch_ = std::make_unique<loop::Watch>(loop_, own_.get());
       const bool writable = co_await watch_->writable();
-      if (!writable && !abandoned_) own_.reset();  // It cannot be waited for: block.
+      if (!writable && !abandoned_) own_.reset();  // No waiting for such a file: block.
     }
   }
 }

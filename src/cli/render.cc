@@ -75,7 +75,7 @@ void PlainRender::begin_line(Writer& writer) {
   if (at_ == &writer) return;
   break_line();
   out_ += writer.tag;
-  if (writer.open) out_ += "... ";  // Its line was broken by somebody else's.
+  if (writer.open) out_ += "... ";  // Somebody else's line broke into this one.
 }
 
 void PlainRender::append(std::string_view bytes) {

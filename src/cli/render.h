@@ -59,9 +59,9 @@ class PlainRender final : public Render {
   std::string& out_;
   RenderOptions options_;
   std::size_t tag_width_;
-  std::size_t waiting_bytes_ = 0;  ///< Of all writers.
+  std::size_t waiting_bytes_ = 0;  ///< Sum over all writers.
   std::map<std::tuple<std::string, int, job::Stream>, Writer> writers_;
-  Writer* at_ = nullptr;  ///< Whose unfinished line is the last thing in `out`.
+  Writer* at_ = nullptr;  ///< The one whose unfinished line is the last thing in `out`.
 };
 
 /// One JSON object a line: type status, line or log; see docs/protocols/fit-json.md.

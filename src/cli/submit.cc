@@ -27,7 +27,7 @@ namespace {
 struct Submission {
   SubmitOptions options;
   SubmitFiles files;
-  Json request;  ///< Of --json-file; else null.
+  Json request;  ///< What --json-file holds; else null.
 };
 
 Result<Submission> prepare(const SubmitWords& words) {

@@ -19,20 +19,20 @@ namespace muster::engine {
 struct Event {
   enum class Kind {
     queued,     ///< The host waits to be started; `text`: for what. Comes again when that changes.
-    started,    ///< Its steward runs: `node`, `address`.
+    started,    ///< The host's steward runs: `node`, `address`.
     health,     ///< `text`: what is wrong with its node; empty: nothing any more.
-    ended,      ///< Its steward has ended: `outcome`.
+    ended,      ///< The host's steward has ended: `outcome`.
     lost,       ///< Nothing is heard of it any more; `text`: why, as far as that is known.
-    preempted,  ///< Its node was taken away for others; `text`: for whom, or by which rule.
+    preempted,  ///< The host's node was taken away; `text`: for whom, or by which rule.
   };
   Kind kind = Kind::queued;
   std::string host;
-  int attempt = 1;         ///< Of the host: 1, 2, ...; see Run::replace().
+  int attempt = 1;         ///< The host's: 1, 2, ...; see Run::replace().
   UnixMillis time{0};      ///< When it happened; for `lost`, when the host was last heard of.
   std::string text{};      ///< One line of the engine's.
   std::string node{};      ///< The name of the machine that the host is on.
   std::string address{};   ///< Where the job's other hosts reach it.
-  job::Outcome outcome{};  ///< Of the steward, not of the host: that stands in the journal.
+  job::Outcome outcome{};  ///< The steward's, not the host's: that stands in the journal.
                            ///< Success where the engine cannot know it, after attach().
 };
 
@@ -54,7 +54,7 @@ enum class Question {
 };
 struct Usage {
   std::int64_t memory_bytes = 0;
-  std::chrono::microseconds processor_time{0};  ///< Of all its processes since its start.
+  std::chrono::microseconds processor_time{0};  ///< All the host's processes', since its start.
   std::int64_t processes = 0;
 };
 struct Stack {
@@ -101,7 +101,7 @@ class Run {
   /// Asks the host's steward to stop it: SIGTERM, then SIGKILL after `grace`; a queued host is
   /// taken out of the queue and ends. Does not wait; a host that is over is passed over.
   virtual void stop(const std::string& host, std::chrono::milliseconds grace) = 0;
-  /// The same without grace; the steward still keeps what the host leaves.
+  /// Stops the host without grace; the steward still keeps what the host leaves.
   void kill(const std::string& host) { stop(host, std::chrono::milliseconds(0)); }
   /// Kills the steward itself. What it had opened is removed by release().
   virtual void destroy(const std::string& host) = 0;

@@ -32,7 +32,7 @@ class FakeHost {
   FakeHost& waits(const std::string& reason);
   FakeHost& starts(const std::string& node = "node-1");
   FakeHost& ails(const std::string& what);
-  /// Its steward ends. What has not been started is started before.
+  /// The host's steward ends. What has not been started is started before.
   FakeHost& ends(job::Outcome outcome = job::Outcome::exited(0));
   /// `before`: how long ago it was heard of last.
   FakeHost& lost(const std::string& why, Duration before = Duration(0));
@@ -55,7 +55,7 @@ class FakeHost {
   bool started() const { return started_.has_value(); }
 
   Manner manner = Manner::obeys;
-  std::optional<Usage> usage;  ///< Its answers; none: it does not know the question.
+  std::optional<Usage> usage;  ///< The host's answers; none: it does not know the question.
   std::optional<Stacks> stacks;
 
  private:
@@ -101,13 +101,13 @@ struct FakeJob {
   std::function<void(const std::string& host, std::chrono::milliseconds grace)> on_stop;
   std::optional<Error> upload_error;
   std::optional<Error> release_error;
-  bool begun = false;  ///< Its name is in use.
+  bool begun = false;  ///< The job's name is in use.
   bool whole = false;
   bool uploaded = false;
   bool kept = false;
 
   std::vector<Event> history;
-  std::uint64_t growth = 0;  ///< Of all journals.
+  std::uint64_t growth = 0;  ///< Counts records of all journals.
   loop::Event moved;
   std::string folder;  ///< Where results() puts the hosts' files; goes with the job.
 };

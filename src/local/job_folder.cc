@@ -89,7 +89,7 @@ Result<void> JobFolder::remove() {
   const std::string jobs = path_.substr(0, path_.rfind('/'));
   const std::string going = jobs + "/.gone-" + hex(random_bytes(4));
   const bool renamed = ::rename(path_.c_str(), going.c_str()) == 0;
-  const Result<void> removed = remove_tree(renamed ? going : path_);
+  Result<void> removed = remove_tree(renamed ? going : path_);
   lock_.reset();
   return removed;
 }

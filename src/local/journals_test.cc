@@ -68,7 +68,7 @@ TEST_CASE("journals: any number can be asked for, behind, ahead and again") {
   Folder folder;
   std::string bytes;
   for (std::uint64_t i = 1; i <= 300; ++i) bytes += record(i, std::string(9000, 'x') + "!");
-  folder.append(bytes);  // Of 2.7 MB: more than one reading.
+  folder.append(bytes);  // 2.7 MB are more than one reading.
   loop::Loop loop;
   Result<std::unique_ptr<Journals>> opened = Journals::open(loop, {{"algo-1", folder.path}});
   REQUIRE(opened);

@@ -26,7 +26,7 @@ class LocalEngine final : public engine::Engine {
     /// those that distributions, /etc/subuid and systemd's containers hand out
     /// (docs/decisions/0023-user-namespace.md).
     std::int64_t id_base = 1879048192;
-    Env env;               ///< Of the stewards: PATH finds the runtime.
+    Env env;               ///< The stewards'; PATH finds the runtime.
     bool lifeline = true;  ///< Jobs end with us, however we end.
   };
   /// `programs` outlives this and the runs.

@@ -160,7 +160,7 @@ TEST_CASE("local: without us the lifeline ends, and with it the steward") {
     CHECK(is_locked(stage.job()));
     const Fd lock(::open((stage.job() + "/lock").c_str(), O_RDWR | O_CLOEXEC));
     run->reset();
-    // Its death gives the lock up: in a thread, since the loop has to reap.
+    // The steward's death gives the lock up: in a thread, since the loop has to reap.
     const std::function<Result<void>()> wait = [number = lock.get()]() -> Result<void> {
       if (::flock(number, LOCK_EX) != 0) return fail_errno("flock");
       return {};
@@ -209,7 +209,7 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
     RunResult again = co_await engine.attach("demo");
     REQUIRE(again);
     REQUIRE((*again)->hosts().size() == 1);
-    CHECK(!(*again)->whole());  // It has not begun its journal.
+    CHECK(!(*again)->whole());  // The host has not begun its journal.
     REQUIRE(write_file(stage.job() + "/algo-1/journal", "begun"));
     again = co_await engine.attach("demo");
     REQUIRE(again);

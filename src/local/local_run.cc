@@ -158,10 +158,11 @@ Result<void> LocalRun::attach(const std::string& host, const std::string& addres
   const pid_t pid = static_cast<pid_t>(*number);
   hosts_.push_back(host);
   state_->started(host, address);
-  // It may stand at a gate that nobody will open. No program runs before all hosts have begun.
+  // A steward may stand at a gate that nobody will open. No program runs before all hosts have
+  // begun.
   if (!has_bytes(folder + "/journal")) whole_ = false;
   Fd pidfd = pidfd_of(pid);
-  if (!pidfd || started_at(pid) != words[1]) {  // It ended; its journal tells how.
+  if (!pidfd || started_at(pid) != words[1]) {  // The steward ended; its journal tells how.
     state_->ended(host, job::Outcome::exited(0));
     return {};
   }
@@ -239,7 +240,7 @@ loop::Task<> LocalRun::ask_to_stop(std::string host, std::chrono::milliseconds g
   loop::Loop& loop = programs_.loop();
   Result<std::unique_ptr<loop::UnixChannel>> channel =
       loop::unix_connect(loop, path_ + "/" + host + "/control.sock");
-  if (!channel) {  // It has only just been started, or is about to end. A second signal kills now.
+  if (!channel) {  // Just started, or about to end. A second signal kills now.
     signal(host, SIGTERM);
     if (grace.count() == 0) signal(host, SIGINT);
     co_return;
@@ -287,10 +288,12 @@ loop::Task<Result<std::string>> LocalRun::release(bool keep) {
   if (removed_) co_return std::string();
   const bool well = state_->all_well;
   Result<void> released;
-  if (!folder_) {  // Of an earlier process; its stewards have ended, so nobody holds the lock.
+  if (!folder_) {  // An earlier process's run; its stewards have ended, so nobody holds the lock.
     Result<JobFolder> taken = JobFolder::take(path_);
-    if (taken) folder_ = *std::move(taken);
-    if (!taken) released = taken.error();
+    if (taken)
+      folder_ = *std::move(taken);
+    else
+      released = taken.error();
   }
   if (folder_ && !keep) folder_->forget_kept();
   if (folder_ && keep) {

@@ -14,7 +14,7 @@ namespace muster::local {
 struct Network {
   Subnet subnet;
   std::string bridge;         ///< "mu" and 8 hex digits.
-  std::int64_t first_id = 0;  ///< Of 65,536 user and group ids: its hosts' root.
+  std::int64_t first_id = 0;  ///< The first of 65,536 user and group ids: its hosts' root.
 
   bool operator==(const Network&) const = default;
 };

@@ -16,7 +16,7 @@ class Programs;
 
 namespace muster::machine {
 
-/// This machine as a place for jobs: the one room that knows which engine it is. One exists in a
+/// The machine as a place for jobs: the one room that knows which engine it is. One exists in a
 /// process.
 class Machine {
  public:

@@ -9,7 +9,7 @@ namespace muster::platform {
 namespace {
 
 constexpr std::size_t name_length_max = 63;
-/// Of names that we make: leaves room for the paths that they become part of.
+/// Limit for names that we make: leaves room for the paths that they become part of.
 constexpr std::size_t made_length_max = 52;
 
 bool is_plain(char c) {

@@ -61,7 +61,7 @@ struct JobRunOptions {
   LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
   bool keep = false;             ///< The job stays for inspection.
   bool only_if_any = false;      ///< No output folder for a job that leaves no file.
-  std::optional<Owner> owner{};  ///< Of the output folder; none: whoever runs this.
+  std::optional<Owner> owner{};  ///< The output folder's; none: whoever runs this.
 };
 
 /// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as
@@ -71,7 +71,7 @@ struct JobRunOptions {
 loop::Task<Result<JobReport>> run_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,
                                       JobRunOptions options, Sink& sink, Requests& requests);
 
-/// The same for a job that `engine` started before this process was: tells `sink` everything again
+/// Goes on with a job that `engine` started before this process was: tells `sink` everything again
 /// from the start. `spec` is as it was then. Errors: `not_found`: nothing of it is there, also
 /// because its start was cut short, and it may be started anew; else as run_job().
 loop::Task<Result<JobReport>> resume_job(loop::Loop& loop, engine::Engine& engine, job::Spec spec,

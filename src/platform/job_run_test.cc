@@ -83,7 +83,7 @@ struct Bench {
     loop::run_task(loop, body());
     REQUIRE(error.text == "");
   }
-  /// The same while the test does something.
+  /// Runs the job while the test does something.
   void run(const std::function<loop::Task<>()>& story) {
     loop.spawn(story());
     run();
@@ -357,7 +357,7 @@ TEST_CASE("job run: a job that an earlier process started is told from its begin
 TEST_CASE("job run: of a job whose start was cut short nothing stays, and it may start anew") {
   Bench bench(2);
   bench.resumed = true;
-  bench.job().begun = true;  // Its hosts may run; nobody knows.
+  bench.job().begun = true;  // The job's hosts may run; nobody knows.
   loop::run_task(bench.loop, bench.body());
   CHECK(bench.error.code == Errc::not_found);
   CHECK(bench.engine.list().empty());

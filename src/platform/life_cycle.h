@@ -59,11 +59,11 @@ class LifeCycle {
     /// Hosts end by themselves after a failure; what has not by then is killed. With the 5 s after
     /// which a silent host counts as lost the whole job is over within 8 s of any fault.
     Duration failure_window = std::chrono::seconds(2);
-    /// The same once the leader has told success.
+    /// As failure_window, once the leader has told success.
     Duration success_window = std::chrono::seconds(30);
-    std::chrono::milliseconds grace{30000};                  ///< Of a stop.
+    std::chrono::milliseconds grace{30000};                  ///< What a stop grants.
     Duration stop_margin = std::chrono::seconds(3);          ///< For a steward to do it within.
-    Duration kill_margin = std::chrono::milliseconds(1500);  ///< The same for a kill.
+    Duration kill_margin = std::chrono::milliseconds(1500);  ///< For a steward to kill within.
     Duration upload_margin = std::chrono::seconds(10);       ///< For results after the user's kill.
   };
   LifeCycle(Options options, TimePoint now);

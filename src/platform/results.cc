@@ -207,7 +207,7 @@ Error named(Error error, const std::string& held, const std::string& path) {
 
 Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std::string& out,
                         bool failed, const std::optional<Owner>& owner) {
-  for (const std::string& name : TRY(names_in(out)))  // Of a run that was killed.
+  for (const std::string& name : TRY(names_in(out)))  // A killed run's.
     if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
       TRY(remove_tree(out + "/" + name));
   const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
@@ -261,8 +261,8 @@ Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::s
   Merged merged;
   if (only_if_any && !any) return merged;
   TRY(make_output_folder(out, owner));
-  // Whose folder it lies in can put links in the way of every path: from here on the folders are
-  // held, and reached by their descriptors.
+  // Whoever owns the folder around it can put links in the way of every path: from here on the
+  // folders are held, and reached by their descriptors.
   const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!place) return fail_errno("output: " + out);
   const std::string held = path_of(place);

@@ -15,7 +15,7 @@ struct HostFacts {
   std::string host;
   std::optional<job::Verdict> word;  ///< The job's verdict as the host's `train` told it.
   UnixMillis word_time{0};
-  std::optional<job::HostEnd> end;  ///< Its steward's exact word about the host itself.
+  std::optional<job::HostEnd> end;  ///< The steward's exact word about the host itself.
   UnixMillis end_time{0};  ///< When the host was seen to end; before its results were kept.
   std::optional<job::Outcome> steward;  ///< How its steward ended; none if it still lives.
   UnixMillis steward_time{0};

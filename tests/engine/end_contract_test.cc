@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE("contract: a host that takes no stop is killed, and tells so"
     run->kill("algo-1");
     const Event killed = co_await next_end(*run);
     CHECK(killed.kind == Event::Kind::ended);
-    CHECK(killed.outcome.success());  // Its steward's: it did what it was asked to.
+    CHECK(killed.outcome.success());  // The steward's: it did what it was asked to.
   });
 }
 

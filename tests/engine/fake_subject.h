@@ -15,7 +15,7 @@ class FakeSubject final : public Subject {
   void writes(const std::string& host, const std::string& text) override {
     job().host(host).record(job::Message::log, text);
   }
-  void tears(const std::string&) override {}  // Its journals hold whole records.
+  void tears(const std::string&) override {}  // A fake's journals hold whole records.
   void damages(const std::string& host) override { job().host(host).damage(); }
   void leaves(const std::string& host, const std::string& path, const std::string& text) override {
     job().host(host).leaves(path, text);

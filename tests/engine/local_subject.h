@@ -34,7 +34,7 @@ class LocalSubject final : public Subject {
  private:
   struct Host {
     Fd orders;  ///< How it shall end.
-    Fd ready;   ///< It says that it runs.
+    Fd ready;   ///< The host says that it runs.
     std::uint64_t seq = 0;
   };
   std::string program() const { return folder_ + "/sm"; }

@@ -24,7 +24,7 @@ class Subject {
 
   /// What the stewards of the job "demo" do.
   virtual void writes(const std::string& host, const std::string& text) = 0;  ///< A record.
-  virtual void tears(const std::string& host) = 0;    ///< It dies in the middle of a record.
+  virtual void tears(const std::string& host) = 0;  ///< The steward dies in the middle of a record.
   virtual void damages(const std::string& host) = 0;  ///< Nothing can be read from here on.
   virtual void leaves(const std::string& host, const std::string& path,
                       const std::string& text) = 0;
@@ -54,7 +54,7 @@ loop::Task<RunPtr> start(Subject& subject, int hosts);
 loop::Task<RunPtr> attach(Subject& subject);
 /// The next event, which must come.
 loop::Task<engine::Event> next(engine::Run& run);
-/// The same, passing over what is no end.
+/// The next event that is an end.
 loop::Task<engine::Event> next_end(engine::Run& run);
 /// Ends all hosts well, and hears of it.
 loop::Task<> end_all(Subject& subject, engine::Run& run);
