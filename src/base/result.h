@@ -69,7 +69,7 @@ class [[nodiscard]] Result {
   }
   T value_or(T other) const& { return has_value() ? value() : std::move(other); }
 
-  /// The same value, or what `function` makes of the error: TRY(keep(x).transform_error(as_s3)).
+  /// As it is, or with what `function` makes of the error: TRY(keep(x).transform_error(as_s3)).
   template <class Function>
   auto transform_error(
       Function function) && -> Result<T, std::invoke_result_t<Function, const E&>> {

@@ -53,7 +53,7 @@ bool CallCourse::takes_part(const std::string& host) const {
 void CallCourse::begin_if_complete() {
   if (phase_ != Phase::gathering) return;
   if (!own_) {
-    // Which hosts must call stands in this host's own call.
+    // The hosts that must call stand in this host's own call.
     if (gone_.contains(options_.host))
       fail_call(options_.host, "ended without calling " + came_.begin()->second.name);
     return;

@@ -18,11 +18,11 @@ namespace muster::calls {
 /// gathers until every host of it has called, runs, ends what is left of it on every host, and is
 /// answered to every host that made it.
 ///
-/// What waits says for whom, every 10 s; there is no deadline (docs/decisions/0012). A host that is
-/// lost ends the job, and with close() all waiting.
-/// Pure: no clock, no sockets, no processes. Events go in by the methods, with `now`, which must
-/// not go backwards; what is to be done comes out of take_actions().
-/// Source: docs/protocols/host-socket.md, "A call".
+/// What waits says for whom, every 10 s; there is no deadline
+/// (docs/decisions/0012-collective-calls.md). A host that is lost ends the job, and with close()
+/// all waiting. Pure: no clock, no sockets, no processes. Events go in by the methods, with `now`,
+/// which must not go backwards; what is to be done comes out of take_actions(). Source:
+/// docs/protocols/host-socket.md, "A call".
 class CallCourse {
  public:
   struct Options {
@@ -30,7 +30,7 @@ class CallCourse {
     Duration failure_grace;  ///< For what is left of a call that failed.
     Duration say_missing_every = std::chrono::seconds(10);
   };
-  /// Which call, from 1; a number is never used twice.
+  /// The number of a call, from 1; a number is never used twice.
   using Number = std::uint64_t;
 
   struct Action {
@@ -51,8 +51,8 @@ class CallCourse {
 
   explicit CallCourse(Options options) : options_(std::move(options)) {}
 
-  /// This host calls. `whole_job`: nothing follows the call, so what is left of it is left to the
-  /// job's own end. Error: `closed`, one was made already that has no answer.
+  /// Takes the call of this host. `whole_job`: nothing follows the call, so what is left of it is
+  /// left to the job's own end. Error: `closed`, one was made already that has no answer.
   Result<void> call(launch::Call call, bool whole_job, TimePoint now);
   void member_calls(const std::string& host, launch::HostCall call, TimePoint now);
   /// A host's own program has ended well: a call that waits for the host fails.
@@ -83,9 +83,9 @@ class CallCourse {
   std::optional<TimePoint> next_deadline() const;
   std::vector<Action> take_actions() { return std::exchange(actions_, {}); }
 
-  /// This host's own call, from call() to its answer.
+  /// The call of this host, from call() to its answer.
   const std::optional<launch::Call>& own() const { return own_; }
-  /// Of the last call that began; 0 before the first.
+  /// The number of the last call that began; 0 before the first.
   Number number() const { return number_; }
   bool runs(Number number) const { return phase_ == Phase::running && number == number_; }
   /// Why the launcher may start no daemon on `host` now; none if it may.
@@ -122,7 +122,7 @@ class CallCourse {
   bool launcher_running_ = false;  ///< Or about to.
   coordinate::FirstCause cause_;
   std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
-  job::Verdict verdict_;            ///< Of the call that ends.
+  job::Verdict verdict_;            ///< The verdict of the call that ends.
   std::set<std::string> draining_;
   TimePoint next_say_;
   std::optional<job::Verdict> last_failure_;

@@ -14,7 +14,7 @@ using job::Message;
 
 /// A launcher's daemon on some host, and the agent of mpirun that waits for its end.
 struct CallLead::Daemon {
-  Number number = 0;  ///< Of its call.
+  Number number = 0;  ///< The call's.
   std::string name;   ///< "orted"
   std::string host;
   ranks::AgentCall call;

@@ -27,7 +27,7 @@ class CallLead {
   /// `post` sends to a member; both outlive this.
   CallLead(HostContext& context, Post post);
 
-  /// This host calls; parameters and error as CallCourse::call().
+  /// Takes the call of this host; parameters and error as CallCourse::call().
   Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job);
   /// A member calls.
   void member_calls(const std::string& host, launch::HostCall call);
@@ -71,7 +71,7 @@ class CallLead {
   HostContext& context_;
   Post post_;
   CallCourse course_;
-  launch::CallEnd on_end_;                          ///< Of this host's own call.
+  launch::CallEnd on_end_;                          ///< For this host's own call.
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
   int daemons_made_ = 0;
   bool in_turn_ = false;

@@ -38,7 +38,8 @@ class Follow final : public Conduct {
   std::unique_ptr<coordinate::Member> member_;
   std::optional<launch::Call> own_call_;  ///< From the call to its end.
   launch::CallEnd on_call_end_;
-  int share_ = 0;  ///< Whose ends the leader hears of; what outlives its drain is no later call's.
+  int share_ =
+      0;  ///< The share whose ends the leader hears of; what outlives its drain is no later call's.
   std::optional<job::Verdict> verdict_;
   bool joined_ = false;
   bool leader_lost_ = false;

@@ -26,7 +26,7 @@ Stop wrong_line(const Page& page, const std::string& text);
 std::string text_of(const Stop& stop);
 /// Prints text_of(): help on standard output, else on standard error. The exit code.
 int tell(const Stop& stop);
-/// The same in one line of a log, as programs say it that others start: the lines of all hosts of a
+/// The stop in one line of a log, as programs say it that others start: the lines of all hosts of a
 /// job stand in one log.
 int tell(const Stop& stop, const Log& log);
 /// A command that is none of `known`, with the nearest one. `below`: "key", or empty for `sm`
@@ -50,7 +50,7 @@ class Line {
   // `into` outlives the line, and keeps what it holds if the flag is not given.
   void flag(std::string_view name, bool& into);
   void text(std::string_view name, std::string& into);
-  /// The same; empty stays what is not given.
+  /// As above; what is not given stays empty.
   void text(std::string_view name, std::optional<std::string>& into);
   void texts(std::string_view name, std::vector<std::string>& into);
   /// A whole number from `least` to `most`.

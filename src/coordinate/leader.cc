@@ -74,7 +74,7 @@ struct Leader::State {
   std::optional<Error> failed;
   bool cancelled = false;
   bool closed = false;
-  loop::Event changed;  ///< Of anything that somebody may wait for.
+  loop::Event changed;  ///< Told of anything that somebody may wait for.
   loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
 };
 
@@ -115,7 +115,7 @@ loop::Task<void> Leader::State::read(SessionId id, std::shared_ptr<Session> sess
     }
     const bool for_caller = call.frame(id, *frame, Clock::now());
     apply();
-    const auto give = for_caller ? on_frame : nullptr;  // It may close us.
+    const auto give = for_caller ? on_frame : nullptr;  // The callee may close us.
     if (give) give(session->host, std::move(*frame));
   }
 }

@@ -59,7 +59,7 @@ struct Member::State {
   std::function<void(const std::string&)> on_lost;
   std::optional<Error> failed;
   bool closed = false;
-  loop::Event changed;  ///< Of anything that somebody may wait for.
+  loop::Event changed;  ///< Told of anything that somebody may wait for.
   loop::Tasks tasks;    ///< End with close(); what others wait in holds this State.
 };
 
@@ -90,7 +90,7 @@ loop::Task<void> Member::State::read(std::shared_ptr<loop::Channel> session) {
     }
     const bool for_caller = call.frame(*frame, Clock::now());
     apply();
-    const auto give = for_caller ? on_frame : nullptr;  // It may close us.
+    const auto give = for_caller ? on_frame : nullptr;  // The callee may close us.
     if (give) give(std::move(*frame));
   }
 }

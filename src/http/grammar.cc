@@ -199,7 +199,7 @@ Result<ParsedRequest, BadHead> parse_request(std::string_view text) {
   Known known;
   TRY(read_fields(lines_behind(text, line), head.http11, incoming.headers, known));
   if (known.hosts == 0 && head.http11) return bad("no Host header");
-  // Which of the two counts, others see in another way; the Host header alone is signed.
+  // Others may see the other of the two as the one that counts; the Host header alone is signed.
   if (!authority.empty() && !same_letters(authority, incoming.value("host").value_or("")))
     return bad("the target is on another host");
   incoming.body_bytes = known.body_bytes;

@@ -13,7 +13,7 @@ namespace muster::http {
 ///
 /// Source: RFC 9112. Strict where leniency lets two readers see two messages: no line folding, no
 /// space before a colon, no bare CR, not both a length and chunks, no length given twice. What
-/// Boost.Beast takes of that: docs/decisions/0013.
+/// Boost.Beast takes of that: docs/decisions/0013-s3-server.md.
 
 /// Where the head in `bytes` ends (behind its empty line); 0: not all there yet. `from`: how many
 /// bytes earlier calls have seen already.
@@ -54,7 +54,7 @@ class ChunkDecoder {
   Result<Step> line(std::string_view bytes);
 
   State state_ = State::size;
-  std::uint64_t left_ = 0;  ///< Of the chunk's data.
+  std::uint64_t left_ = 0;  ///< Bytes of the chunk's data.
   std::size_t trailer_bytes_ = 0;
 };
 

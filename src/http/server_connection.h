@@ -122,7 +122,7 @@ class ServerConnection final : public Exchange {
   std::uint64_t body_came_ = 0;
   std::int64_t body_waited_ = 0;  ///< In ticks.
   bool keeps_ = false;            ///< The quota knows of bytes.
-  std::size_t piece_ = 0;         ///< Of the inbox, given out by the last read().
+  std::size_t piece_ = 0;         ///< Bytes of the inbox, given out by the last read().
   bool continue_due_ = false;
   bool answered_ = false;
   bool streaming_ = false;

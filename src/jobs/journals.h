@@ -17,7 +17,7 @@ class Journals {
   Journals(std::string folder, Living living)
       : folder_(std::move(folder)), living_(std::move(living)) {}
 
-  /// Of a host's journal, while the job runs and when it has ended.
+  /// The path of a host's journal, while the job runs and when it has ended.
   std::string file(const std::string& job, const std::string& host) const;
   /// Keeps the hosts' journals beyond the engine's removal of the job, under another name of the
   /// same files or, on another disk, as copies: whoever reads one goes on. A host without a journal

@@ -78,7 +78,7 @@ std::optional<api::Refusal> Runner::refuses(const api::JobRequest& request) cons
 }
 
 void Runner::submitted(const std::string& name, api::JobRequest request) {
-  if (queue_.runs(name)) {  // Its namesake was deleted as soon as it had ended.
+  if (queue_.runs(name)) {  // The namesake was deleted as soon as it had ended.
     after_.insert_or_assign(name, std::move(request));
     return;
   }

@@ -48,7 +48,7 @@ class Runner final : public Jobs {
   void stop(const std::string& name) override;
   void deleted(const std::string& name) override;
 
-  /// Of a host's journal, while the job runs and when it has ended.
+  /// The path of a host's journal, while the job runs and when it has ended.
   std::string journal_of(const std::string& job, const std::string& host) const {
     return journals_.file(job, host);
   }

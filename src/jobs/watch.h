@@ -22,7 +22,7 @@ store::JobFinish finish_of(const platform::JobReport& report);
 /// What a Watch works with; all of it outlives every Watch.
 struct WatchContext {
   loop::Loop& loop;
-  loop::Tasks& tasks;  ///< Of whoever owns the metrics: a log is tried beside its job.
+  loop::Tasks& tasks;  ///< The group of whoever owns the metrics: a log is tried beside its job.
   store::Store& store;
   logs::Metrics& metrics;
   const Reserve& reserve;

@@ -57,7 +57,7 @@ class ChannelCore {
   std::optional<Wire::Kind> wanted_;  ///< What the last read waits for.
   std::optional<Error> read_ended_;
   std::uint64_t bytes_read_ = 0;
-  std::uint64_t bytes_framed_ = 0;   ///< Of those, in frames already returned.
+  std::uint64_t bytes_framed_ = 0;   ///< Bytes of those in frames already returned.
   std::size_t read_since_turn_ = 0;  ///< Without letting others of the loop run.
   std::deque<Arrived> arrived_;
   std::vector<Fd> frame_fds_;

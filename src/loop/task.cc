@@ -40,7 +40,7 @@ void TaskRun::resume(std::coroutine_handle<> at) {
   if (disowned_) {
     delete this;
   } else if (task_->handle_.done()) {
-    const std::function<void()> ended = std::move(ended_);  // It destroys this.
+    const std::function<void()> ended = std::move(ended_);  // The call destroys this.
     ended();
   }
 }

@@ -108,7 +108,7 @@ TEST_CASE("tasks: events, watches and other tasks that are waited for outlive th
       tasks.start(on_event(event, told));
       tasks.start(on_watch(watch, told));
       co_await on.turn();
-      event.notify();  // Its waiters are told in the next turn; two of them are gone by then.
+      event.notify();  // Waiters are told in the next turn; two of them are gone by then.
       CHECK(write_all(pipe.write.get(), "x"));
     }
     co_await others.join();

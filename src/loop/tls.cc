@@ -115,7 +115,7 @@ Task<void> admit(std::shared_ptr<Listening> listening, ConnectionQuota::Id id,
     listening->quota.closed(id);
     std::string why = shaken.error().text;
     if (!session->identity().empty()) why = printable(session->identity()) + ": " + why;
-    const auto refused = listening->refused;  // It may close the listener.
+    const auto refused = listening->refused;  // The callee may close the listener.
     if (refused) refused(std::move(newcomer->address), std::move(why));
     co_return;
   }

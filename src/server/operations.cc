@@ -120,8 +120,7 @@ api::Answer Operations::create(const api::Call& call) {
   request.erase("Tags");
   Result<api::JobRequest, api::Refusal> asked = api::job_request(request);
   if (!asked) return asked.error();
-  const Result<logs::MetricDefinitions> definitions =
-      logs::MetricDefinitions::from(asked->metrics);
+  const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked->metrics);
   if (!definitions) return api::Refusal{"ValidationException", definitions.error().text};
   if (std::optional<api::Refusal> refusal = jobs_.refuses(*asked)) return *std::move(refusal);
   const std::string name = job_name_of(call);

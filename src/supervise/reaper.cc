@@ -89,7 +89,7 @@ loop::Task<> Reaper::look_at(pid_t pid, bool reaped) {
   if (reaped)
     give_unclaimed(pid);
   else
-    reap_ended();  // Its SIGCHLD may have come while another's was being handled.
+    reap_ended();  // The child's SIGCHLD may have come while another's was being handled.
   co_return;
 }
 

@@ -49,7 +49,8 @@ TEST_CASE("sim: calls with any fault, stop or loss keep every promise and come t
     CallWorld run(seed, plan);
     run.run(job_max);
     check_always(run);
-    if (sim::is_of_host(plan.fault) && plan.victim == 0) continue;  // Its verdict went with it.
+    if (sim::is_of_host(plan.fault) && plan.victim == 0)
+      continue;  // The verdict went with the leader.
     REQUIRE(run.world().verdict());
     const job::Verdict& verdict = *run.world().verdict();
     const bool lost = verdict.outcome.kind == Outcome::Kind::lost;
@@ -162,7 +163,7 @@ TEST_CASE("sim: a host that is lost in the middle of its calls is the job's verd
     run.run(job_max);
     check_always(run);
     REQUIRE(run.world().verdict());
-    if (plan.taking_part < plan.hosts) continue;  // It may have ended before it was lost.
+    if (plan.taking_part < plan.hosts) continue;  // The victim may have ended before it was lost.
     CHECK(run.world().verdict()->host == run.name_of(plan.victim));
     CHECK(run.world().verdict()->outcome.kind == Outcome::Kind::lost);
   }

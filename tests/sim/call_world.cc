@@ -158,7 +158,7 @@ void CallWorld::make_call(std::size_t host) {
 }
 
 void CallWorld::try_again(std::size_t host, const launch::Call& call) {
-  if (!nodes_[host].own) return;  // It was answered at once.
+  if (!nodes_[host].own) return;  // The call was answered at once.
   const Result<void> again = hand_in(host, call);
   if (again || again.error().code != Errc::closed)
     wrong_.push_back("a second call was taken on " + name_of(host));
@@ -462,7 +462,7 @@ void CallWorld::answer(const Action& action) {
   if (action.hosts.front() == "algo-1") answered(0, action.result);
 }
 
-/// Those are named that have not called, and no others; frames under way are given their time.
+/// Hosts that have not called are named, and no others; frames under way are given their time.
 void CallWorld::check_said(const std::string& text) {
   const Args missing = course_.missing();
   if (missing.empty()) return wrong_.push_back("waits for nobody: " + text);

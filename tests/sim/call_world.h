@@ -18,7 +18,7 @@ namespace muster::sim {
 enum class Fault {
   none,
   other_digest,    ///< The host makes another call than the rest.
-  never_calls,     ///< Its program ends well before the call.
+  never_calls,     ///< The program ends well before the call.
   calls_twice,     ///< While its call has no answer it calls again.
   caller_killed,   ///< Whoever called is killed before the answer.
   killed_late,     ///< ... is killed when the answer is on its way.
@@ -103,7 +103,7 @@ class CallWorld {
   void program_ends(std::size_t host, job::Verdict verdict);
   void answered(std::size_t host, const launch::CallResult& result);
 
-  // Its share of a call.
+  // The share of a call.
   void begin_share(std::size_t host);
   int start_process(std::size_t host);
   void ends_at(Duration after, std::size_t host, int process, job::Outcome outcome);
@@ -138,8 +138,8 @@ class CallWorld {
   calls::CallCourse course_;
   std::vector<Node> nodes_;
   std::set<std::size_t> working_;
-  calls::CallCourse::Number number_ = 0;           ///< Of the call that runs.
-  std::set<calls::CallCourse::Number> launchers_;  ///< That run, by their call.
+  calls::CallCourse::Number number_ = 0;           ///< The call that runs.
+  std::set<calls::CallCourse::Number> launchers_;  ///< Launchers that run, by their call.
   bool in_turn_ = false;
   std::optional<TimePoint> stopped_at_;
   int processes_made_ = 0;
