@@ -84,6 +84,7 @@ BANS = [
     (r"\busing namespace (?!std::\w*literals\b)", "name things in full", ("tests/", "_test.cc")),
     (r"std::endl\b", "'\\n'; flush where it is meant", ()),
     (r"\basio\b", "loop::Task, loop::Timer: only loop knows Asio", ("src/loop/",)),
+    (r"#include <CLI/", "command::Line: only command knows CLI11", ("src/command/",)),
     (r"\bNULL\b", "nullptr", ()),
     (r"#include <regex>", "parse by hand: std::regex is slow and recursive", ()),
 ]

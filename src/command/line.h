@@ -26,8 +26,8 @@ Stop wrong_line(const Page& page, const std::string& text);
 std::string text_of(const Stop& stop);
 /// Prints text_of(): help on standard output, else on standard error. The exit code.
 int tell(const Stop& stop);
-/// The stop in one line of a log, as programs say it that others start: the lines of all hosts of a
-/// job stand in one log.
+/// Tells in one line of a log, as programs do that others start: the lines of all hosts of a job
+/// stand in one log.
 int tell(const Stop& stop, const Log& log);
 /// A command that is none of `known`, with the nearest one. `below`: "key", or empty for `sm`
 /// itself. Pure.
@@ -50,7 +50,7 @@ class Line {
   // `into` outlives the line, and keeps what it holds if the flag is not given.
   void flag(std::string_view name, bool& into);
   void text(std::string_view name, std::string& into);
-  /// As above; what is not given stays empty.
+  /// `into` stays empty if the flag is not given.
   void text(std::string_view name, std::optional<std::string>& into);
   void texts(std::string_view name, std::vector<std::string>& into);
   /// A whole number from `least` to `most`.

@@ -88,7 +88,7 @@ struct Page {
 const std::vector<Page>& pages();
 /// None if there is no such command.
 const Page* find_page(std::string_view name);
-/// As find_page(), for a name that the program itself gives: aborts if there is none.
+/// For a name that the program itself gives: aborts if there is none.
 const Page& page_of(std::string_view name);
 /// "key create", "key list" and "key delete" for "key".
 std::vector<const Page*> pages_below(std::string_view name);

@@ -86,8 +86,7 @@ struct EnvWish {
 };
 
 Result<void> check(const EnvWish& wish, int forms) {
-  if (forms > 1)
-    return fail(Errc::invalid_input, "expected one of the forms that sm env --help shows");
+  if (forms > 1) return fail(Errc::invalid_input, "expected one form, not several");
   const bool reads =
       wish.form == "--properties" || wish.form == "--to-env-vars" || wish.form == "--to-cmd-args";
   if (wish.from_stdin && !reads)

@@ -189,7 +189,7 @@ def test_a_shell_completes(tmp_path, shell, words, want):
         pytest.skip(f"{shell} is not installed")
     (tmp_path / "code").mkdir()
     found = completed(tmp_path, shell, words)
-    if shell == "bash":  # bash adds the slash itself, where it shows the names.
+    if shell == "bash":  # Readline adds the slash, where it shows the names.
         want = {word.rstrip("/") for word in want}
     assert found == want
 
