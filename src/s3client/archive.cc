@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "loop/wait.h"
 #include "loop/worker.h"
@@ -91,7 +92,7 @@ loop::Task<> pack(std::shared_ptr<Packing> packing, std::size_t number) {
 
 /// Keeps the threads busy, at most twice their number ahead of what is sent.
 void begin_more(const std::shared_ptr<Packing>& packing) {
-  const auto ahead = static_cast<std::size_t>(2 * packing->options.threads);
+  const auto ahead = 2 * static_cast<std::size_t>(packing->options.threads);
   while (!packing->failed && packing->begun < packing->chunks.size() &&
          packing->busy < packing->options.threads && packing->begun < packing->taken + ahead) {
     ++packing->busy;
@@ -136,8 +137,7 @@ loop::Task<Result<std::uint64_t>> send_all(std::shared_ptr<Packing> packing, Str
     if (!joined) co_return joined.error();
     const bool last = packing->taken == packing->chunks.size();
     if (part->bytes < part_bytes && !last) continue;
-    Blob full = *std::move(part);
-    part.reset();
+    Blob full = *std::exchange(part, std::nullopt);
     Result<void> added = co_await upload.add(std::move(full));
     if (!added) co_return added.error();
   }
