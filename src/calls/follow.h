@@ -27,7 +27,6 @@ class Follow final : public Conduct {
   void on_call_frame(const Frame& frame);
   void begin_call();
   void on_exec(const Frame& frame);
-  void on_signal(const Frame& frame);
   void send_end(int id, const job::Outcome& outcome);
   loop::Task<> drain(Duration grace);
   loop::Task<> drain_call(Duration grace);

@@ -34,7 +34,6 @@ struct Leader::State {
         call({.host = options.host,
               .hosts = options.hosts,
               .muster = MUSTER_VERSION,
-              .digest = options.digest,
               .join_deadline = options.join_deadline,
               .heartbeat = options.heartbeat,
               .lost_after = options.lost_after,
@@ -56,10 +55,7 @@ struct Leader::State {
   loop::Task<void> read(SessionId id, std::shared_ptr<Session> session);
   loop::Task<Result<void>> wait_while_held(std::shared_ptr<Session> session);
   static loop::Task<Result<void>> gather(std::shared_ptr<State> state);
-  static loop::Task<void> flush_all(std::shared_ptr<State> state, TimePoint deadline);
-  static loop::Task<void> flush(std::shared_ptr<loop::Channel> channel);
   static loop::Task<void> until_empty(std::shared_ptr<State> state, TimePoint deadline);
-  static loop::Task<Result<void>> room(std::shared_ptr<State> state, std::string host);
 
   loop::Loop& loop;
   Options options;
@@ -68,7 +64,6 @@ struct Leader::State {
   std::unique_ptr<loop::TlsListener> listener;
   std::map<SessionId, std::shared_ptr<Session>> sessions;
   SessionId sessions_made = 0;
-  std::map<std::string, Json> facts;
   std::function<void(const std::string&, Frame)> on_frame;
   std::function<void(const std::string&, const std::string&)> on_lost;
   std::optional<Error> failed;
@@ -167,9 +162,6 @@ void Leader::State::carry_out(Action action) {
     case Action::Kind::say:
       log.info("roll call: " + action.text);
       break;
-    case Action::Kind::joined:
-      facts[action.host] = parse_json(action.text).value_or(Json());
-      break;
     case Action::Kind::start:
       break;
     case Action::Kind::give_up:
@@ -217,25 +209,9 @@ loop::Task<Result<void>> Leader::State::gather(std::shared_ptr<State> state) {
   co_return fail(Errc::closed, "the roll call was ended");
 }
 
-loop::Task<void> Leader::State::flush(std::shared_ptr<loop::Channel> channel) {
-  static_cast<void>(co_await channel->flushed());
-}
-
-loop::Task<void> Leader::State::flush_all(std::shared_ptr<State> state, TimePoint deadline) {
-  loop::Tasks flushing(state->loop);
-  for (const auto& [id, session] : state->sessions) flushing.start(flush(session->channel));
-  co_await flushing.join_until(deadline);
-}
-
 loop::Task<void> Leader::State::until_empty(std::shared_ptr<State> state, TimePoint deadline) {
   while (!state->sessions.empty() && Clock::now() < deadline)
     co_await state->changed.wait_until(deadline);
-}
-
-loop::Task<Result<void>> Leader::State::room(std::shared_ptr<State> state, std::string host) {
-  const std::shared_ptr<Session> session = state->session_of(host);
-  if (!session) co_return fail(Errc::closed, host + " is not there");
-  co_return co_await session->channel->room();
 }
 
 // The leader as its owner sees it.
@@ -291,12 +267,6 @@ void Leader::cancel(const std::string& why) {
   state_->apply();
 }
 
-const Json& Leader::facts(const std::string& host) const {
-  static const Json none = Json::object();
-  const auto found = state_->facts.find(host);
-  return found == state_->facts.end() ? none : found->second;
-}
-
 void Leader::post(const std::string& host, std::uint8_t type, std::string_view payload) {
   if (const auto session = state_->session_of(host)) session->channel->post(type, payload);
 }
@@ -305,18 +275,10 @@ void Leader::post_all(std::uint8_t type, std::string_view payload) {
   for (const std::string& host : state_->options.hosts) post(host, type, payload);
 }
 
-loop::Task<Result<void>> Leader::room(std::string host) {
-  return State::room(state_, std::move(host));
-}
-
 void Leader::hold(const std::string& host, bool held) {
   state_->call.hold(host, held, Clock::now());
   if (const auto session = state_->session_of(host)) session->held = held;
   state_->changed.notify();
-}
-
-loop::Task<void> Leader::flushed_all(TimePoint deadline) {
-  return State::flush_all(state_, deadline);
 }
 
 void Leader::expect_end() {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/frame.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "loop/loop.h"
@@ -23,11 +22,10 @@ class Leader {
  public:
   struct Options {
     std::string job;
-    std::string host;                ///< Our own name, one of `hosts`.
-    std::vector<std::string> hosts;  ///< All hosts of the job.
-    std::uint16_t port = 9730;       ///< 0: any free one, see port().
-    std::string key;                 ///< The job's key, 32 bytes.
-    std::string digest;  ///< A collective call's arguments in short; members must have the same.
+    std::string host;                                   ///< Our own name, one of `hosts`.
+    std::vector<std::string> hosts;                     ///< All hosts of the job.
+    std::uint16_t port = 9730;                          ///< 0: any free one, see port().
+    std::string key;                                    ///< The job's key, 32 bytes.
     Duration join_deadline = std::chrono::minutes(15);  ///< From open().
     Duration heartbeat = std::chrono::seconds(1);       ///< > 0
     Duration lost_after = std::chrono::seconds(5);      ///< Silence that makes a host lost.
@@ -55,19 +53,12 @@ class Leader {
   /// Nothing after the start.
   void cancel(const std::string& why);
 
-  /// What the member told about itself when it joined: a JSON object; empty before it has joined.
-  const Json& facts(const std::string& host) const;
-
   /// Sends a frame; dropped for a host that is not there (any more).
   void post(const std::string& host, std::uint8_t type, std::string_view payload);
   void post_all(std::uint8_t type, std::string_view payload);
-  /// Waits until the host's queue has room. Error: `closed` if it is not there.
-  loop::Task<Result<void>> room(std::string host);
   /// Stops reading from a member until released: back-pressure on what it sends. While held its
   /// silence is not counted, a broken connection still is.
   void hold(const std::string& host, bool held);
-  /// Waits until all that was posted is with the kernel, at most until `deadline`.
-  loop::Task<void> flushed_all(TimePoint deadline);
 
   /// From now on members that go are not lost. Call before `end` is posted.
   void expect_end();

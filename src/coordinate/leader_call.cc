@@ -120,7 +120,7 @@ void LeaderCall::on_join(Session session, Peer& peer, const Frame& frame, TimePo
     refuse = Refuse{join.error().text, false};
   else
     refuse = objection(*join, peer);
-  if (!refuse) return admit(session, peer, *join, now);
+  if (!refuse) return admit(session, peer, now);
   say_refused(peer, refuse->why);
   if (members_.contains(peer.host) && !joined_.contains(peer.host))
     trouble_[peer.host] = "refused: " + refuse->why;
@@ -148,13 +148,11 @@ std::optional<Refuse> LeaderCall::objection(const Join& join, const Peer& peer) 
                   muster::join(options_.hosts, ", ")};
   if (phase_ == Phase::failed) return Refuse{failure_};
   if (phase_ == Phase::started) return Refuse{"the job has started; " + host + " comes too late"};
-  if (join.digest != options_.digest)
-    return Refuse{host + " was called with other arguments than " + options_.host};
   if (joined_.contains(host)) return Refuse{host + " is already here with another session", true};
   return std::nullopt;
 }
 
-void LeaderCall::admit(Session session, Peer& peer, const Join& join, TimePoint now) {
+void LeaderCall::admit(Session session, Peer& peer, TimePoint now) {
   peer.stage = Stage::joined;
   joined_[peer.host] = session;
   trouble_.erase(peer.host);
@@ -163,7 +161,6 @@ void LeaderCall::admit(Session session, Peer& peer, const Join& join, TimePoint 
   send(session, type_of(Message::welcome),
        encode(Welcome{.muster = options_.muster,
                       .wait = std::chrono::duration_cast<std::chrono::milliseconds>(left)}));
-  actions_.push_back({.kind = Action::Kind::joined, .host = peer.host, .text = join.facts});
   say(peer.host + " is here (" + peer.address + "), " + std::to_string(joined_.size()) + " of " +
       std::to_string(members_.size()));
   step(now);

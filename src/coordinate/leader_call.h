@@ -25,7 +25,6 @@ class LeaderCall {
     std::string host;                ///< Our own name, one of `hosts`.
     std::vector<std::string> hosts;  ///< All hosts of the job.
     std::string muster;              ///< Our program's version.
-    std::string digest;
     Duration join_deadline = std::chrono::minutes(15);
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);
@@ -38,7 +37,6 @@ class LeaderCall {
       send,     ///< `type` and `text` (the payload) to `session`.
       close,    ///< End `session`; no closed() is wanted for it.
       say,      ///< `text` to whoever watches.
-      joined,   ///< `host` is there; `text` are its facts.
       start,    ///< Every member is there and has been sent `start`.
       give_up,  ///< The roll call failed; `text` says who is missing.
       lost,     ///< `host` is lost; `text` says how that was noticed.
@@ -87,7 +85,7 @@ class LeaderCall {
 
   void on_join(Session session, Peer& peer, const Frame& frame, TimePoint now);
   std::optional<Refuse> objection(const Join& join, const Peer& peer) const;
-  void admit(Session session, Peer& peer, const Join& join, TimePoint now);
+  void admit(Session session, Peer& peer, TimePoint now);
   void dismiss(Session session, const Refuse& refuse, TimePoint now);
   void give_up(const std::string& why, TimePoint now);
   void drop(Session session);

@@ -200,12 +200,7 @@ Result<std::unique_ptr<Member>> Member::open(loop::Loop& loop, Options options, 
                                          std::to_string(options.key.size()) + " bytes, not 32");
   if (options.address.empty()) options.address = options.leader;
   MemberCall::Options call;
-  call.join = {.muster = MUSTER_VERSION,
-               .host = options.host,
-               .facts = options.facts,
-               .ports = options.ports,
-               .digest = options.digest};
-  static_cast<void>(TRY(encode(call.join)));
+  call.join = {.muster = MUSTER_VERSION, .host = options.host};
   call.leader = options.leader;
   call.where = options.address + ":" + std::to_string(options.port);
   call.join_deadline = options.join_deadline;

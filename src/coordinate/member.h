@@ -23,11 +23,7 @@ class Member {
     std::string leader;   ///< The leader's name, for messages.
     std::string address;  ///< Where the leader is: a name or a numeric address; empty: `leader`.
     std::uint16_t port = 9730;
-    std::string key;  ///< The job's key, 32 bytes.
-    std::string facts =
-        "{}";  ///< What the leader gets to know of this host: a JSON object, <= 32 KiB.
-    std::string ports = "[]";  ///< Ports this host asks for: a JSON array (none use it yet).
-    std::string digest;        ///< A collective call's arguments in short.
+    std::string key;                                    ///< The job's key, 32 bytes.
     Duration join_deadline = std::chrono::minutes(15);  ///< From open().
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);

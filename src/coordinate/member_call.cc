@@ -22,11 +22,7 @@ MemberCall::MemberCall(Options options, TimePoint now)
       opened_at_(now),
       last_step_(now),
       backoff_(options_.backoff),
-      chance_(options_.seed) {
-  Result<std::string> payload = encode(options_.join);
-  CHECK_THAT(payload.has_value(), "a join that cannot be encoded");
-  join_payload_ = *std::move(payload);
-}
+      chance_(options_.seed) {}
 
 void MemberCall::begin(TimePoint now) {
   if (stage_ == Stage::idle) connect(now);
@@ -43,7 +39,7 @@ void MemberCall::connected(TimePoint now) {
   stage_ = Stage::joining;
   heard_ = now;
   next_beat_ = now + options_.heartbeat;
-  send(type_of(Message::join), join_payload_);
+  send(type_of(Message::join), encode(options_.join));
 }
 
 void MemberCall::not_connected(const Error& why, TimePoint now) {

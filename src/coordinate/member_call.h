@@ -85,7 +85,6 @@ class MemberCall {
   std::string leader_text() const { return options_.leader + " at " + options_.where; }
 
   Options options_;
-  std::string join_payload_;
   Stage stage_ = Stage::idle;
   TimePoint deadline_;
   TimePoint opened_at_;

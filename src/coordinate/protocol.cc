@@ -37,21 +37,8 @@ Result<int> version_in(const char* message, const Json& json) {
 
 }  // namespace
 
-Result<std::string> encode(const Join& join) {
-  const Json facts = TRY(parse_json(join.facts));
-  const Json ports = TRY(parse_json(join.ports));
-  if (!facts.is_object()) return fail(Errc::invalid_input, "facts: not a JSON object");
-  if (!ports.is_array()) return fail(Errc::invalid_input, "ports: not a JSON array");
-  std::string text = to_text({{"version", join.version},
-                              {"muster", join.muster},
-                              {"host", join.host},
-                              {"facts", facts},
-                              {"ports", ports},
-                              {"digest", join.digest}});
-  if (text.size() > join_bytes_max)
-    return fail(Errc::invalid_input,
-                "facts: more than " + std::to_string(join_bytes_max) + " bytes");
-  return text;
+std::string encode(const Join& join) {
+  return to_text({{"version", join.version}, {"muster", join.muster}, {"host", join.host}});
 }
 
 std::string encode(const Welcome& welcome) {
@@ -72,14 +59,7 @@ Result<Join> join_from(std::string_view payload) {
   join.muster = text_at(json, "muster", "of no known version");
   if (join.version != wire_version) return join;
   join.host = text_at(json, "host");
-  join.digest = text_at(json, "digest");
-  const auto facts = json.find("facts");
-  const auto ports = json.find("ports");
   if (join.host.empty()) return bad("join", "no host");
-  if (facts == json.end() || !facts->is_object()) return bad("join", "no facts");
-  if (ports == json.end() || !ports->is_array()) return bad("join", "no ports");
-  join.facts = to_text(*facts);
-  join.ports = to_text(*ports);
   return join;
 }
 

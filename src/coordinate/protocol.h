@@ -21,9 +21,6 @@ struct Join {
   int version = wire_version;
   std::string muster = {};  ///< The program's version, for messages.
   std::string host = {};
-  std::string facts = "{}";  ///< A JSON object.
-  std::string ports = "[]";  ///< A JSON array.
-  std::string digest = {};
 
   bool operator==(const Join&) const = default;
 };
@@ -43,8 +40,7 @@ struct Refuse {
   bool operator==(const Refuse&) const = default;
 };
 
-/// Error: `invalid_input` if facts or ports are not the JSON they should be.
-Result<std::string> encode(const Join& join);
+std::string encode(const Join& join);
 std::string encode(const Welcome& welcome);
 std::string encode(const Refuse& refuse);
 /// Errors: `protocol`.

@@ -20,18 +20,13 @@ bool would_block() {
 
 class UnixCoreChannel final : public CoreChannel<UnixChannel> {
  public:
-  UnixCoreChannel(std::shared_ptr<ChannelCore> core, int pid)
-      : CoreChannel(std::move(core)), pid_(pid) {}
+  using CoreChannel::CoreChannel;
 
   void post_with_fds(std::uint8_t type, std::string_view payload, std::vector<Fd> fds) override {
     CHECK_THAT(fds.size() <= wire_fds_max, "too many descriptors for one frame");
     core().post(type, payload, std::move(fds));
   }
   std::vector<Fd> take_fds() override { return core().take_fds(); }
-  int peer_pid() const override { return pid_; }
-
- private:
-  int pid_;
 };
 
 ucred peer_of(int socket) {
@@ -139,9 +134,8 @@ std::unique_ptr<UnixChannel> unix_channel(Loop& loop, Fd socket) {
   const int number = socket.get();
   const int flags = ::fcntl(number, F_GETFL);
   if (flags >= 0) ::fcntl(number, F_SETFL, flags | O_NONBLOCK);
-  const int pid = peer_of(number).pid;
   return std::make_unique<UnixCoreChannel>(
-      std::make_shared<ChannelCore>(loop, std::move(socket), plain_wire(number)), pid);
+      std::make_shared<ChannelCore>(loop, std::move(socket), plain_wire(number)));
 }
 
 Result<std::unique_ptr<UnixChannel>> unix_connect(Loop& loop, const std::string& path) {

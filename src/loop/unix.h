@@ -12,8 +12,6 @@ class UnixChannel : public Channel {
   virtual void post_with_fds(std::uint8_t type, std::string_view payload, std::vector<Fd> fds) = 0;
   /// Descriptors that came with the frame that receive() returned last; moved out.
   virtual std::vector<Fd> take_fds() = 0;
-  /// The other side's pid, as the kernel says (SO_PEERCRED).
-  virtual int peer_pid() const = 0;
 };
 
 /// Takes over a connected socket.

@@ -65,7 +65,6 @@ TEST_CASE("unix: frames cross a listening socket both ways, in order and at any 
   const auto test = [](Loop& on, loop::UnixListener& from, std::string where) -> Task<void> {
     auto client = *loop::unix_connect(on, where);
     auto server = *co_await from.accept();
-    CHECK(server->peer_pid() == ::getpid());
     const std::vector<std::size_t> sizes{0, 1, 100, 70000, frame_payload_bytes_max, 3};
     for (std::size_t size : sizes) client->post(9, std::string(size, 'x'));
     for (std::size_t size : sizes) {

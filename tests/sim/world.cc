@@ -222,8 +222,6 @@ void World::carry_out(const LeaderCall::Action& action) {
     case Kind::say:
       ++say_count_;
       break;
-    case Kind::joined:
-      break;
     case Kind::start:
       note_start();
       break;
