@@ -7,7 +7,9 @@
 
 namespace muster::coordinate {
 
-/// Finds the first cause among the ends of a job's processes and hosts, as they reach the leader.
+/// Finds the first cause among the ends of a job's or a call's processes and hosts, as they reach
+/// the leader: the end that is nobody's consequence. What it finds is every host's word to the
+/// platform, whose own rule (platform/verdict.h) weighs it against what stewards saw.
 ///
 /// The first failure opens a window. When it closes, the failure of the best class wins, within a
 /// class the one that arrived first; what arrives later is a consequence:
@@ -21,7 +23,7 @@ namespace muster::coordinate {
 ///   6. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
 /// So a rank that exits because its peer is gone never hides the peer's death.
 /// Pure: reads no clock; `now` must not go backwards.
-/// Source: docs/protocols/rollcall.md, "First cause"; table in first_cause_test.cc.
+/// Source: docs/protocols/first-cause.md; table in first_cause_test.cc.
 class FirstCause {
  public:
   struct Options {

@@ -25,18 +25,19 @@ struct HostFacts {
   bool killed = false;  ///< We had it killed: its end tells nothing.
 };
 
-/// The verdict over all hosts, in the order of the job's: the first is the leader.
+/// The verdict over all hosts, in the order of the job's: the first is the leader. Its own first
+/// cause (coordinate/first_cause.h) comes in here as every host's word.
 ///
-/// 1. What a steward saw itself (a host that was killed or could not be started, a `train` that
-///    died without a word, a steward that died), or the engine (a host that is lost, or was taken
-///    away for others), beats what others suspect.
-/// 2. A host's word about a rank or a program stands, unless 1 happened before it was said; the
-///    leader's before others'.
-/// 3. Of hosts that are only said to be lost, the one that most hosts accuse is the one; at a tie
-///    the leader is believed.
+/// 1. What was seen beats what others suspect: by a steward itself (a host that was killed or could
+///    not be started, a `train` that died without a word, a steward that died), or by the engine (a
+///    host that is lost, or was taken away for others).
+/// 2. What was said, a host's word about a rank or a program, stands unless 1 happened before it
+///    was said; the leader's before others'.
+/// 3. Of hosts that are only suspected, since others say that they are lost, the one that most
+///    hosts accuse is the one; at a tie the leader is believed.
 /// 4. Without any of these all hosts ended well: success.
 ///
-/// Pure. Source: docs/protocols/outcome.md.
+/// Pure. Source: docs/protocols/first-cause.md.
 job::Verdict verdict_over(const std::vector<HostFacts>& hosts);
 
 /// The verdict in one line for a person; says where memory ran out.
