@@ -32,7 +32,7 @@ class Loop {
   void post(std::function<void()> function);
   /// Lets what else is ready run first: for tasks that have much to do without waiting.
   Task<void> turn();
-  /// Runs until stop() or until nothing waits any more.
+  /// Runs until stop(), or until nothing waits any more and all tasks have ended.
   void run();
   /// From any thread; run() returns at once until restart().
   void stop();

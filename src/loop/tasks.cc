@@ -1,11 +1,20 @@
 #include "loop/tasks.h"
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "loop/wait.h"
 
 namespace muster::loop {
+namespace {
+
+namespace asio = boost::asio;
+using Work = asio::executor_work_guard<asio::io_context::executor_type>;
+
+}  // namespace
 
 struct Tasks::State {
   explicit State(Loop& on) : loop(on), emptied(on) {}
@@ -17,6 +26,8 @@ struct Tasks::State {
   Loop& loop;
   std::map<std::uint64_t, std::unique_ptr<TaskRun>> runs;  ///< In the order they were started.
   std::uint64_t next = 0;
+  /// While there are tasks the loop runs on, whatever they wait for: another thread, say.
+  std::optional<Work> work;
   Event emptied;
 };
 
@@ -24,7 +35,9 @@ struct Tasks::State {
 void Tasks::State::forget(const std::weak_ptr<State>& weak, std::uint64_t id) {
   const std::shared_ptr<State> state = weak.lock();
   const auto ended = state->runs.extract(id);
-  if (state->runs.empty()) state->emptied.notify();
+  if (!state->runs.empty()) return;
+  state->work.reset();
+  state->emptied.notify();
 }
 
 Task<bool> Tasks::State::join_until(std::shared_ptr<State> state, TimePoint deadline) {
@@ -46,6 +59,7 @@ Tasks::~Tasks() {
 void Tasks::start(Task<void> task) {
   const std::uint64_t id = state_->next++;
   const std::weak_ptr<State> weak = state_;
+  if (!state_->work) state_->work.emplace(state_->loop.context().get_executor());
   state_->runs[id] =
       std::make_unique<TaskRun>(std::move(task), [weak, id] { State::forget(weak, id); });
   state_->loop.post([weak, id] {
@@ -60,6 +74,7 @@ void Tasks::end() {
   const std::shared_ptr<State> state = state_;  // What a task owned may own this group.
   while (!state->runs.empty())
     TaskRun::end(std::move(state->runs.extract(--state->runs.end()).mapped()));
+  state->work.reset();
   state->emptied.notify();
 }
 

@@ -1,12 +1,14 @@
 #include "loop/tasks.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "loop/testing.h"
+#include "loop/worker.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -204,4 +206,24 @@ TEST_CASE("tasks: a million awaits of what is there already need no more stack t
     CHECK(sum == 499'999'500'000);
   };
   run_task(loop, test());
+}
+
+// What a thread does is nothing that the reactor knows of: without the task it would run dry.
+TEST_CASE("tasks: a loop runs until they have ended, also while they wait for another thread") {
+  Loop loop;
+  bool done = false;
+  const auto test = [](Loop& on, bool& out) -> Task<void> {
+    const Pipe pipe = *make_pipe();  // Nobody writes: the thread waits its 100 ms.
+    std::function<Result<void>()> work = [fd = pipe.read.get()]() -> Result<void> {
+      pollfd waited{fd, POLLIN, 0};
+      ::poll(&waited, 1, 100);
+      return {};
+    };
+    out = static_cast<bool>(co_await loop::in_thread(on, std::move(work)));
+  };
+  Tasks tasks(loop);
+  tasks.start(test(loop, done));
+  loop.run();
+  CHECK(done);
+  CHECK(tasks.size() == 0);
 }
