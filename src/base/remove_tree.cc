@@ -72,6 +72,7 @@ class Removal {
     const std::optional<std::uint64_t> mount = mount_id(fd);
     if (!mount) return note();
     if (*mount != mount_) return note("something is mounted there; not removed");
+    static_cast<void>(::fchmod(fd, 0700));  // A folder of ours may be read-only.
     if (depth == 0) top_ = fd;
     empty(folder.get(), depth);
     // What was moved up into the topmost folder is for the next round.

@@ -39,4 +39,7 @@ bool is_utf8(std::string_view bytes);
 /// `bytes` with each byte that is not part of well-formed UTF-8 replaced by U+FFFD.
 std::string to_utf8(std::string_view bytes);
 
+/// Appends the code point as UTF-8; a surrogate's three bytes too, which are not well-formed.
+void append_utf8(std::string& out, std::uint32_t code);
+
 }  // namespace muster

@@ -1,6 +1,5 @@
 #include "code/copy.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/folder.h"
 
 namespace muster::code {
 namespace {
@@ -24,20 +24,6 @@ using Identity = std::pair<dev_t, ino_t>;
 
 Identity identity(const struct stat& status) {
   return {status.st_dev, status.st_ino};
-}
-
-Result<std::vector<std::string>> names_in(int folder, const std::string& path) {
-  Fd again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(again ? ::fdopendir(again.get()) : nullptr,
-                                                   [](DIR* open) { return ::closedir(open); });
-  if (!stream) return fail_errno(path);
-  static_cast<void>(again.release());
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  return names;
 }
 
 /// In the kernel where both file systems can, else by hand.

@@ -1,32 +1,20 @@
 #include "env/accelerators.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/folder.h"
 #include "base/text.h"
 #include "env/answer.h"
 #include "job/python_json.h"
 
 namespace muster::env {
-namespace {
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-
-}  // namespace
-
 int count_gpus(const Env& env) {
-  const std::unique_ptr<DIR, CloseDir> dev(::opendir("/dev"));
   int count = 0;
-  while (const dirent* entry = dev ? ::readdir(dev.get()) : nullptr) {
-    const std::string_view name = entry->d_name;
-    if (name.starts_with("nvidia") && parse_integer(name.substr(6))) ++count;
-  }
+  for (const std::string& name : names_in("/dev").value_or({}))
+    if (name.starts_with("nvidia") && parse_integer(std::string_view(name).substr(6))) ++count;
   if (count > 0) return count;
   const std::optional<std::string> listed =
       answer_of({.argv = {"nvidia-smi", "--list-gpus"}, .env = env, .cwd = ""});

@@ -18,22 +18,6 @@ constexpr int depth_max = 256;
 /// Python refuses to convert longer decimal texts (sys.int_info.default_max_str_digits).
 constexpr std::size_t integer_digits_max = 4300;
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-  }
-  put(0x80 | (code & 0x3F));
-}
-
 /// The code point at `at`, which moves behind it; surrogates' three bytes count as one.
 std::uint32_t next_code(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) {

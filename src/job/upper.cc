@@ -192,22 +192,6 @@ constexpr Special specials[] = {{0xDF, u8"SS"},
                                 {0xFB16, u8"\u054E\u0546"},
                                 {0xFB17, u8"\u0544\u053D"}};
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-  }
-  put(0x80 | (code & 0x3F));
-}
-
 void append_upper(std::string& out, std::uint32_t code) {
   const Special* special =
       std::lower_bound(std::begin(specials), std::end(specials), code,

@@ -1,6 +1,5 @@
 #include "local/job_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/folder.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
 
@@ -73,14 +73,8 @@ bool is_locked(const std::string& job_folder) {
 
 std::vector<std::string> JobFolder::names(const std::string& state) {
   const std::string jobs = state + "/jobs";
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(jobs.c_str()), ::closedir);
-  std::vector<std::string> names;
-  if (!stream) return names;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string name = entry->d_name;
-    if (name[0] != '.') names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
+  std::vector<std::string> names = names_in(jobs).value_or({});
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
   return names;
 }
 

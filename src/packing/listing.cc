@@ -1,6 +1,5 @@
 #include "packing/listing.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,23 +8,10 @@
 #include <map>
 #include <memory>
 
+#include "base/folder.h"
+
 namespace muster::packing {
 namespace {
-
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), ::closedir);
-  if (!stream) return fail_errno(folder);
-  std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-    errno = 0;
-  }
-  if (errno != 0) return fail_errno(folder);
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 Result<std::string> link_target(const std::string& path) {
   std::string target(4096, '\0');

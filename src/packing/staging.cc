@@ -1,6 +1,5 @@
 #include "packing/staging.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,48 +12,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/folder.h"
+#include "base/remove_tree.h"
+
 namespace muster::packing {
 namespace {
 
 constexpr std::string_view prefix = ".muster-unpack-";
-
-Result<std::vector<std::string>> names_in(int folder) {
-  Fd again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!again) return fail_errno("cannot open");
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(again.get()), ::closedir);
-  if (!stream) return fail_errno("cannot read");
-  static_cast<void>(again.release());
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  return names;
-}
-
-Fd open_folder(int parent, const std::string& name) {
-  return Fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-/// Removes what Tree and copy_tree made: no mounts, and not deeper than they go.
-void remove_at(int parent, const std::string& name) {
-  if (::unlinkat(parent, name.c_str(), 0) == 0) return;
-  {
-    const Fd folder = open_folder(parent, name);
-    if (!folder) return;
-    static_cast<void>(::fchmod(folder.get(), 0700));  // A copied folder may be read-only.
-    for (const std::string& entry : names_in(folder.get()).value_or({}))
-      remove_at(folder.get(), entry);
-  }
-  static_cast<void>(::unlinkat(parent, name.c_str(), AT_REMOVEDIR));
-}
 
 /// The rest of a Staging whose process was killed goes; that of a living one is its own.
 Result<void> remove_rest(int outer, const std::string& name) {
   const Fd folder = open_folder(outer, name);
   if (!folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(Errc::invalid_input, "another process is putting code there");
-  remove_at(outer, name);
+  static_cast<void>(remove_tree_at(outer, name));
   return {};
 }
 
@@ -63,7 +34,7 @@ Result<void> remove_rest(int outer, const std::string& name) {
 Result<bool> is_occupied(const std::string& folder) {
   const Fd open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!open) return fail_errno(folder);
-  for (const std::string& name : TRY(names_in(open.get())))
+  for (const std::string& name : TRY(names_in(open.get(), folder)))
     if (!name.starts_with(prefix)) return true;
   return false;
 }
@@ -73,7 +44,7 @@ Result<Staging> Staging::open(const std::string& folder) {
   if (!real) return fail_errno(folder);
   Fd outer(::open(real.get(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!outer) return fail_errno(folder);
-  for (const std::string& name : TRY(names_in(outer.get()))) {
+  for (const std::string& name : TRY(names_in(outer.get(), folder))) {
     if (!name.starts_with(prefix)) return fail(Errc::invalid_input, folder + ": is not empty");
     Result<void> removed = remove_rest(outer.get(), name);
     if (!removed) return removed.error().in(folder);
@@ -86,15 +57,15 @@ Result<Staging> Staging::open(const std::string& folder) {
 }
 
 Staging::~Staging() {
-  if (outer_) remove_at(outer_.get(), name_);
+  if (outer_) static_cast<void>(remove_tree_at(outer_.get(), name_));
 }
 
 Result<void> Staging::move_in() {
   std::vector<std::string> moved;
-  for (const std::string& name : TRY(names_in(fd_.get()))) {
+  for (const std::string& name : TRY(names_in(fd_.get(), path()))) {
     if (::renameat(fd_.get(), name.c_str(), outer_.get(), name.c_str()) != 0) {
       const Error error = fail_errno(folder_ + "/" + name);
-      for (const std::string& there : moved) remove_at(outer_.get(), there);
+      for (const std::string& there : moved) static_cast<void>(remove_tree_at(outer_.get(), there));
       return error;
     }
     moved.push_back(name);

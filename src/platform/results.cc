@@ -1,6 +1,5 @@
 #include "platform/results.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -16,6 +15,7 @@
 
 #include "base/clean_tree.h"
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
 
@@ -36,18 +36,6 @@ std::optional<Status> status_of(const std::string& path) {
 bool is_folder(const std::string& path) {
   const std::optional<Status> status = status_of(path);
   return status && S_ISDIR(status->st_mode);
-}
-
-Result<std::vector<std::string>> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), ::closedir);
-  if (!stream) return fail_errno(folder);
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 /// Mode and time of modification; the rest is not worth an error.

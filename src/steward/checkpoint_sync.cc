@@ -1,6 +1,5 @@
 #include "steward/checkpoint_sync.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/text.h"
 #include "loop/tasks.h"
 #include "loop/tree_watch.h"
@@ -141,18 +141,12 @@ void CheckpointSync::State::scan(const std::string& relative, bool as_stored) {
       continue;
     }
     // By the descriptor also the root itself: its path may be a link by now.
-    Fd folder = at.empty() ? Fd(::openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
-                           : open_below(root.get(), at, O_RDONLY | O_DIRECTORY);
+    const Fd folder = at.empty() ? Fd(::openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+                                 : open_below(root.get(), at, O_RDONLY | O_DIRECTORY);
     if (!folder) continue;
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.get()), ::closedir);
-    if (!stream) continue;
-    static_cast<void>(folder.release());
-    while (const dirent* entry = ::readdir(stream.get())) {
-      const std::string name = entry->d_name;
-      if (name == "." || name == "..") continue;
+    for (const std::string& name : names_in(folder.get(), at).value_or({})) {
       struct stat status {};
-      const int dir = ::dirfd(stream.get());
-      if (::fstatat(dir, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (S_ISDIR(status.st_mode)) todo.push_back(joined(at, name));
       if (S_ISREG(status.st_mode)) take_file(joined(at, name), as_stored);
     }

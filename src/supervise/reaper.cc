@@ -1,6 +1,5 @@
 #include "supervise/reaper.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/text.h"
 
 namespace muster::supervise {
@@ -38,10 +38,6 @@ bool is_child(pid_t pid) {
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-
 }  // namespace
 
 bool has_children() {
@@ -56,12 +52,10 @@ job::Outcome outcome_of(int code, int status) {
 
 std::vector<pid_t> descendants(pid_t root) {
   std::multimap<pid_t, pid_t> children;
-  const std::unique_ptr<DIR, CloseDir> proc(::opendir("/proc"));
-  if (!proc) return {};
-  while (const dirent* entry = ::readdir(proc.get())) {
-    const std::optional<std::int64_t> pid = parse_integer(entry->d_name);
+  for (const std::string& name : names_in("/proc").value_or({})) {
+    const std::optional<std::int64_t> pid = parse_integer(name);
     if (!pid) continue;
-    const std::optional<pid_t> parent = parent_of(entry->d_name);
+    const std::optional<pid_t> parent = parent_of(name);
     if (parent) children.emplace(*parent, static_cast<pid_t>(*pid));
   }
   std::vector<pid_t> result{root};
