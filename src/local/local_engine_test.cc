@@ -224,6 +224,25 @@ TEST_CASE("local: a job that was started elsewhere can be followed and ended") {
   });
 }
 
+TEST_CASE("local: a job whose stewards have died is released, though nobody waited for them yet") {
+  Stage stage;
+  LocalEngine engine = stage.engine("exit 0", false);
+  stage.run([&]() -> loop::Task<> {
+    RunResult run = co_await engine.start(demo(1));
+    REQUIRE(run);
+    const Fd lock(::open((stage.job() + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+    run->reset();
+    // Until the steward is dead. The loop does not turn meanwhile, so it stays a zombie.
+    REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
+    REQUIRE(::flock(lock.get(), LOCK_UN) == 0);
+    RunResult again = co_await engine.attach("demo");
+    REQUIRE(again);
+    const Result<std::string> released = co_await (*again)->release(false);
+    CHECK(released);
+    CHECK(!exists(stage.job()));
+  });
+}
+
 TEST_CASE("local: stewards of a job that outlives us begin when all of them are written down") {
   Stage stage;
   LocalEngine engine = stage.engine(R"([ "$4 $5" = "--gate 5" ] || exit 9
