@@ -16,7 +16,7 @@ TRAPS = [
         "a braced temporary in co_await: GCC 12 destroys it twice: give it a name before",
     ),
     (
-        re.compile(r"\bspawn\(\s*\[[^\]]+\]"),
+        re.compile(r"\b(?:spawn|start)\(\s*\[[^\]]+\]"),
         "a spawned lambda's captures die before its coroutine: name the lambda, or pass parameters",
     ),
 ]
