@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "call_world.h"
+#include "seeds.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -16,7 +17,6 @@ using sim::Fault;
 
 namespace {
 
-constexpr std::uint64_t seeds = 500;
 constexpr Duration job_max = 20min;  ///< Five steps of 40 s late and 20 s of work are far from it.
 
 /// What holds of every job, whatever happened in it.
@@ -41,7 +41,7 @@ CallPlan plan_with(std::mt19937_64& random, Fault fault) {
 }  // namespace
 
 TEST_CASE("sim: calls with any fault, stop or loss keep every promise and come to an end") {
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     CallPlan plan = sim::call_plan(random);
@@ -69,7 +69,7 @@ TEST_CASE("sim: calls with any fault, stop or loss keep every promise and come t
 }
 
 TEST_CASE("sim: calls that nothing disturbs succeed on every host, however late each comes") {
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const CallPlan plan = plan_with(random, Fault::none);
@@ -85,7 +85,7 @@ TEST_CASE("sim: calls that nothing disturbs succeed on every host, however late 
 
 TEST_CASE("sim: a call that breaks tells every host the first cause, and so does its job") {
   const Fault faults[] = {Fault::rank_crashes, Fault::rank_exits, Fault::launcher_exits};
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const Fault fault = faults[seed % 3];
@@ -123,7 +123,7 @@ TEST_CASE("sim: a call that cannot come about names the host, to every host that
       {Fault::caller_killed, "was ended before its call"},
       {Fault::outsider_calls, "takes no part in the distribution"},
   };
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const auto& c = cases[seed % 4];
@@ -153,7 +153,7 @@ TEST_CASE("sim: a call that cannot come about names the host, to every host that
 }
 
 TEST_CASE("sim: a host that is lost in the middle of its calls is the job's verdict") {
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const std::uint64_t seed : sim::seeds(300)) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     CallPlan plan = plan_with(random, seed % 2 == 0 ? Fault::host_dies : Fault::host_is_cut_off);
