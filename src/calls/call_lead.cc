@@ -170,7 +170,7 @@ Result<void> CallLead::start_launcher(Number number) {
     return fail(Errc::invalid_input, call.name + " has no launcher on " + call.hosts.front());
   ranks::HostRun::Program program;
   program.command = *call.launcher;
-  program.command.env["MUSTER_AGENT"] = "1";
+  program.command.env["MUSTER_AGENT"] = std::string("1");  // GCC 12 sees an overlap in = "1".
   program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
   const std::string& path = program.command.argv.front();
   program.name = path.substr(path.rfind('/') + 1);
