@@ -77,6 +77,10 @@ struct [[nodiscard]] Task {
 [[maybe_unused]] Task<Probe> probe() {
   co_return Probe();
 }
+int count = 0;
+[[maybe_unused]] Task<bool> counts_to(int most) {
+  co_return ++count < most;
+}
 
 Task<int> trap() {
 #if defined(TRAP_BRACES_BY_VALUE)
@@ -94,6 +98,14 @@ Task<int> trap() {
 #elif defined(RIGHT_CONDITION)
   const Probe came = co_await probe();
   co_return came ? 2 : 1;
+#elif defined(TRAP_WHILE)
+  while (co_await counts_to(3)) continue;
+  co_return 2;
+#elif defined(RIGHT_WHILE)
+  while (true) {
+    const bool more = co_await counts_to(3);
+    if (!more) co_return 2;
+  }
 #elif defined(TRAP_STATEMENT_EXPRESSION)
   const int number = __extension__({
     const Probe came = co_await probe();

@@ -55,6 +55,10 @@ class Traps(unittest.TestCase):
         self.assertNotEqual(self.run_case("TRAP_CONDITION"), RIGHT)
         self.assertEqual(self.run_case("RIGHT_CONDITION"), RIGHT)
 
+    def test_a_loop_that_awaits_in_its_condition_never_runs(self):
+        self.assertNotEqual(self.run_case("TRAP_WHILE"), RIGHT)
+        self.assertEqual(self.run_case("RIGHT_WHILE"), RIGHT)
+
     def test_co_return_in_a_statement_expression_ends_the_compiler(self):
         _, said = self.compile("TRAP_STATEMENT_EXPRESSION")
         self.assertIn("internal compiler error", said)

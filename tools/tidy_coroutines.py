@@ -22,6 +22,7 @@ TRAPS = [
 ]
 # The one file that is full of traps.
 SHOWN_IN = "tests/coroutine_traps.cc"
+LOOPED = "a while that awaits in its condition: GCC 12 may never run it: const bool more = ...;"
 NESTED = "a TRY in a TRY: -Wshadow, and nobody sees which fails: two lines"
 
 
@@ -35,15 +36,15 @@ def blank(text: str) -> str:
     return re.sub(quoted, spaces, text)
 
 
-def nested_try(text: str) -> list[int]:
-    """Where a TRY( begins inside the parentheses of another."""
+def inside(text: str, opening: str, what: str) -> list[int]:
+    """Where `opening`, which ends in a parenthesis, has `what` before the one that closes it."""
     found = []
-    for match in re.finditer(r"\bTRY\(", text):
+    for match in re.finditer(opening, text):
         depth, at = 1, match.end()
         while at < len(text) and depth > 0:
             depth += {"(": 1, ")": -1}.get(text[at], 0)
             at += 1
-        if re.search(r"\bTRY\(", text[match.end() : at]):
+        if re.search(what, text[match.end() : at]):
             found.append(match.start())
     return found
 
@@ -53,7 +54,8 @@ def check(path: str, text: str) -> list[str]:
     if path == SHOWN_IN:
         return []
     code = blank(text)
-    found = [(at, NESTED) for at in nested_try(code)]
+    found = [(at, NESTED) for at in inside(code, r"\bTRY\(", r"\bTRY\(")]
+    found += [(at, LOOPED) for at in inside(code, r"\bwhile \(", r"\bco_await\b")]
     for pattern, instead in TRAPS:
         found += [(match.start(), instead) for match in pattern.finditer(code)]
     return [f"{path}:{code.count(chr(10), 0, at) + 1}: {what}" for at, what in sorted(found)]

@@ -14,7 +14,9 @@ using std::chrono::seconds;
 loop::Task<> read_all(loop::Loop& loop, int fd, std::string& text) {
   loop::Watch watch(loop, fd);
   char buffer[4096];
-  while (co_await watch.readable()) {
+  while (true) {
+    const bool is_readable = co_await watch.readable();
+    if (!is_readable) co_return;
     const ssize_t count = ::read(fd, buffer, sizeof(buffer));
     if (count <= 0) co_return;
     text.append(buffer, static_cast<std::size_t>(count));

@@ -112,13 +112,19 @@ void HostRun::kill_now() {
 
 loop::Task<> HostRun::watch_signals() {
   loop::Signals signals(loop_, {SIGTERM, SIGINT, SIGHUP});
-  while (co_await signals.next()) stop(spec_.spec.grace);
+  while (true) {
+    const Result<int> signal = co_await signals.next();
+    if (!signal) co_return;
+    stop(spec_.spec.grace);
+  }
 }
 
 loop::Task<> HostRun::watch_lifeline() {
   loop::Watch watch(loop_, lifeline_.get());
   std::array<char, 64> ignored;
-  while (co_await watch.readable()) {
+  while (true) {
+    const bool is_readable = co_await watch.readable();
+    if (!is_readable) co_return;
     const ssize_t count = ::read(lifeline_.get(), ignored.data(), ignored.size());
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) continue;
     unwanted_ = true;
@@ -369,7 +375,9 @@ loop::Task<> HostRun::read_stream(Fd stream) {
   FrameReader frames;
   std::string buffer(256 << 10, '\0');
   bool whole = true;
-  while (co_await watch.readable()) {
+  while (true) {
+    const bool is_readable = co_await watch.readable();
+    if (!is_readable) break;
     const ssize_t count = ::read(stream.get(), buffer.data(), buffer.size());
     if (count == 0) break;
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
