@@ -15,8 +15,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Rooms that decide, and the branches that their tests must run, in percent.
-FLOORS = {"coordinate": 80, "launch": 80, "platform": 60}
+# Rooms that decide, and the branches that their tests must run, in percent: a little less than was
+# measured. Only launch was, 89.5 %; coordinate, calls, platform and jobs are to come.
+FLOORS = {"launch": 85}
 
 Counts = dict[str, int]
 
@@ -68,6 +69,7 @@ def measure(build: pathlib.Path) -> list[Counts]:
     summary = build / "coverage.json"
     flags = ["--exclude-throw-branches", "--exclude-unreachable-branches"]
     only = ["--filter", "src/", "--exclude", r".*_test\.(cc|h)$", "--exclude", r".*/testing\.h$"]
+    only += ["--exclude-directories", ".*CompilerIdCXX"]
     where = ["--root", ROOT, "--object-directory", build, "-j", str(os.cpu_count())]
     argv = ["gcovr", "--json-summary", summary, *flags, *only, *where, build]
     subprocess.run(argv, check=True, cwd=ROOT)
