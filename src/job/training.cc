@@ -55,18 +55,16 @@ SplitParameters split_parameters(const PyValue& all) {
   return result;
 }
 
+bool enabled(const PyValue& framework, std::string_view name) {
+  const PyValue* value = framework.find(name);
+  return value != nullptr && value->truthy();
+}
+
 /// A group takes part in the distribution if any of these parameters is true.
 bool distributed(const PyValue& framework) {
-  for (const char* name :
-       {"sagemaker_mpi_enabled", "sagemaker_parameter_server_enabled",
-        "sagemaker_distributed_dataparallel_enabled", "sagemaker_pytorch_ddp_enabled",
-        "sagemaker_pytorch_xla_multi_worker_enabled",
-        "sagemaker_multi_worker_mirrored_strategy_enabled",
-        "sagemaker_torch_distributed_enabled"}) {
-    const PyValue* value = framework.find(name);
-    if (value != nullptr && value->truthy()) return true;
-  }
-  return false;
+  const std::vector<std::string_view>& names = distribution_parameters();
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return enabled(framework, name); });
 }
 
 bool holds_text(const PyValue& list, const std::string& text) {
@@ -211,10 +209,26 @@ Result<Training> training_from(const ConfigFiles& files, Facts facts, const Give
   return training;
 }
 
-bool mpi_enabled(const Training& training) {
-  const PyValue* enabled = training.framework_parameters.find("sagemaker_mpi_enabled");
-  return enabled != nullptr && enabled->truthy() &&
+const std::vector<std::string_view>& distribution_parameters() {
+  static const std::vector<std::string_view> names = {
+      "sagemaker_mpi_enabled",
+      "sagemaker_parameter_server_enabled",
+      "sagemaker_distributed_dataparallel_enabled",
+      "sagemaker_pytorch_ddp_enabled",
+      "sagemaker_pytorch_xla_multi_worker_enabled",
+      "sagemaker_multi_worker_mirrored_strategy_enabled",
+      "sagemaker_torch_distributed_enabled",
+  };
+  return names;
+}
+
+bool asks_for(const Training& training, std::string_view hyperparameter) {
+  return enabled(training.framework_parameters, hyperparameter) &&
          holds_text(training.distribution_instance_groups, training.instance_group);
+}
+
+bool mpi_enabled(const Training& training) {
+  return asks_for(training, "sagemaker_mpi_enabled");
 }
 
 namespace {
@@ -246,11 +260,11 @@ Result<std::optional<int>> num_processes(const Training& training) {
   return count_of(training, "sagemaker_mpi_num_processes");
 }
 
-Result<std::string> custom_mpi_options(const Training& training, const char* name) {
+Result<std::string> custom_mpi_options(const Training& training, std::string_view name) {
   const PyValue* value = training.framework_parameters.find(name);
   if (value == nullptr || value->is_null()) return std::string();
   if (value->is_text()) return value->text;
-  return fail(Errc::invalid_input, std::string("hyperparameter ") + name + " is " +
+  return fail(Errc::invalid_input, "hyperparameter " + std::string(name) + " is " +
                                        python_dumps(*value) + ", expected a text");
 }
 

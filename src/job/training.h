@@ -103,6 +103,12 @@ Env sm_variables(const Training& training);
 /// letter. Error: `invalid_input` for text that no argument can carry (NUL, lone surrogate).
 Result<Args> user_args(const Training& training);
 
+/// Hyperparameters that start a program on several hosts: one that is true makes the hosts of the
+/// instance group that it is given for hosts of the distribution. Source: sagemaker-training 5.1.4,
+/// environment.py.
+const std::vector<std::string_view>& distribution_parameters();
+/// A true hyperparameter that asks for a launcher, on a host of the distribution.
+bool asks_for(const Training& training, std::string_view hyperparameter);
 /// sagemaker_mpi_enabled, on a host of the distribution.
 bool mpi_enabled(const Training& training);
 /// sagemaker_mpi_num_of_processes_per_host, else GPUs, else neuron cores, else 1. Error:
@@ -112,7 +118,7 @@ Result<int> processes_per_host(const Training& training);
 Result<std::optional<int>> num_processes(const Training& training);
 /// A framework parameter that holds options for mpirun. Error: `invalid_input` if it is no text.
 Result<std::string> custom_mpi_options(const Training& training,
-                                       const char* name = "sagemaker_mpi_custom_mpi_options");
+                                       std::string_view name = "sagemaker_mpi_custom_mpi_options");
 
 /// A plain relative path inside the code folder, as the reference demands. Error: `invalid_input`.
 Result<void> check_entry_point(const std::string& name);

@@ -1,17 +1,18 @@
 #include "launch/inputs.h"
 
 #include "job/training.h"
+#include "launch/launchers.h"
 
 namespace muster::launch {
 namespace {
 
-/// Where no framework package decides. MPI wins where a job asks for both, as there; plan() sees to
+/// Where no framework package decides. The first row wins where a job asks for two; plan() sees to
 /// it that only hosts of the distribution take part.
 Runner runner_asked_for(const job::Training& training) {
-  if (job::mpi_enabled(training)) return Runner::mpi;
-  const job::PyValue* torch =
-      training.framework_parameters.find("sagemaker_torch_distributed_enabled");
-  return torch != nullptr && torch->truthy() ? Runner::torch_distributed : Runner::process;
+  for (const LauncherRow& row : launchers())
+    if (!row.hyperparameter.empty() && job::asks_for(training, row.hyperparameter))
+      return {row.name};
+  return Runner::process;
 }
 
 /// The SDK says it in a parameter too, which is what SMDDP's runner looks at first.
@@ -24,11 +25,6 @@ std::string instance_type(const job::Training& training, Runner runner) {
 }
 
 }  // namespace
-
-const char* custom_options_name(Runner runner) {
-  return runner == Runner::smdataparallel ? "sagemaker_distributed_dataparallel_custom_mpi_options"
-                                          : "sagemaker_mpi_custom_mpi_options";
-}
 
 Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> runner) {
   Inputs inputs;
@@ -46,9 +42,8 @@ Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> 
   if (inputs.runner == Runner::process) return inputs;
   inputs.processes_per_host = TRY(job::processes_per_host(training));
   if (inputs.runner == Runner::mpi) inputs.processes = TRY(job::num_processes(training));
-  if (inputs.runner == Runner::mpi || inputs.runner == Runner::smdataparallel)
-    inputs.custom_options =
-        TRY(job::custom_mpi_options(training, custom_options_name(inputs.runner)));
+  const std::string_view options = launcher_of(inputs.runner).custom_options;
+  if (!options.empty()) inputs.custom_options = TRY(job::custom_mpi_options(training, options));
   return inputs;
 }
 

@@ -21,15 +21,12 @@ struct Inputs {
   Runner runner = Runner::process;
   int processes_per_host = 1;
   std::optional<int> processes;  ///< sagemaker_mpi_num_processes.
-  std::string custom_options;    ///< For mpirun; from the hyperparameter custom_options_name().
+  std::string custom_options;    ///< For mpirun; from the hyperparameter that the launcher names.
   std::string interface = "eth0";
   std::string instance_type;
   int gpus = 0;           ///< On this host.
   bool smddprun = false;  ///< SMDDP's own launcher of ranks is installed.
 };
-
-/// The hyperparameter that holds a runner's options for mpirun.
-const char* custom_options_name(Runner runner);
 
 /// `runner`: none for the one that the hyperparameters ask for.
 /// Error: `invalid_input` for a value that is no number where one is expected.
@@ -52,8 +49,11 @@ Result<Command> script_command(const Inputs& inputs, const Options& options, con
                                const std::string& module);
 
 // The plan of a host of a distributed job; `inputs.host` is one of `inputs.hosts`.
-// Error: `invalid_input`.
+// Launcher::process where nothing else is said. Error: `invalid_input`. Each is in a row of
+// launch/launchers.cc.
 
+/// The entry point itself, once on this host, which need be in no distribution.
+Result<HostPlan> plan_process(const Inputs& inputs, const Options& options);
 Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options);
 /// Source: sagemaker-training 5.1.4, torch_distributed.py. Launcher::process: one agent per host.
 Result<HostPlan> plan_torchrun(const Inputs& inputs, const Options& options);

@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "launch/launchers.h"
 #include "launch/operators.h"
 #include "launch/site.h"
 
@@ -109,6 +110,12 @@ Result<HostPlan> plan_mxnet(const MxnetRequest& request, const Site& site) {
   plan.ranks_here = static_cast<int>(plan.programs.size());
   plan.ranks_total = workers + servers + 1;
   return plan;
+}
+
+Result<Operation> read_mxnet(OperatorLine line) {
+  const MxnetRequest request{line.number("--num-servers"), line.number("--num-workers"),
+                             std::move(line.python), std::move(line.command)};
+  return Operation{leaders_port, [request](const Site& site) { return plan_mxnet(request, site); }};
 }
 
 }  // namespace muster::launch

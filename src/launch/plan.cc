@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "launch/inputs.h"
+#include "launch/launchers.h"
 #include "launch/mpi_flavour.h"
 #include "launch/mpirun_options.h"
 
@@ -124,30 +125,13 @@ std::string headline(const HostPlan& plan) {
   return text + (plan.roll_call ? ", after the roll call of all hosts\n" : "\n");
 }
 
-Result<HostPlan> plan_for(Runner runner, const Inputs& inputs, const Options& options) {
-  switch (runner) {
-    case Runner::mpi:
-      return plan_mpi(inputs, options);
-    case Runner::smdataparallel:
-      return plan_smdataparallel(inputs, options);
-    case Runner::torch_distributed:
-      return plan_torchrun(inputs, options);
-    case Runner::pytorch_xla:
-      return plan_pytorch_xla(inputs, options);
-    case Runner::process:
-      break;
-  }
-  HostPlan result;
-  result.rank = TRY(program_command(inputs, options, ""));
-  return result;
-}
-
 }  // namespace
 
 Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   const bool takes_part =
       std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host) != inputs.hosts.end();
-  HostPlan result = TRY(plan_for(takes_part ? inputs.runner : Runner::process, inputs, options));
+  const LauncherRow& row = launcher_of(takes_part ? inputs.runner : Runner::process);
+  HostPlan result = TRY(row.plan(inputs, options));
   // Not mpirun's: it and its daemons know hosts by their own names.
   result.roll_call = inputs.hosts_of_job > 1;
   result.hosts = inputs.hosts;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/command.h"
@@ -21,8 +22,19 @@ struct PortRange {
   std::uint16_t last = 0;
 };
 
-/// How a job's program is started. Source: sagemaker-training 5.1.4, runner.py.
-enum class Runner { process, mpi, smdataparallel, torch_distributed, pytorch_xla };
+/// How a job's program is started: the name of a launcher with a plan (launch/launchers.h). The
+/// ones that muster itself speaks of have a constant here.
+struct Runner {
+  std::string_view name;
+
+  friend bool operator==(const Runner& a, const Runner& b) = default;
+  static const Runner process, mpi, smdataparallel, torch_distributed, pytorch_xla;
+};
+inline constexpr Runner Runner::process{"process"};
+inline constexpr Runner Runner::mpi{"mpi"};
+inline constexpr Runner Runner::smdataparallel{"smdataparallel"};
+inline constexpr Runner Runner::torch_distributed{"torch_distributed"};
+inline constexpr Runner Runner::pytorch_xla{"pytorch_xla"};
 
 /// The MPI that an `mpirun` belongs to, by `mpirun --version` (launch/mpi_flavour.h).
 struct MpiFlavour {

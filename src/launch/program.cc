@@ -109,4 +109,10 @@ Result<Command> script_command(const Inputs& inputs, const Options& options, con
                    "is no Python script (.py), and " + who + " starts nothing else");
 }
 
+Result<HostPlan> plan_process(const Inputs& inputs, const Options& options) {
+  HostPlan result;
+  result.rank = TRY(program_command(inputs, options, ""));
+  return result;
+}
+
 }  // namespace muster::launch

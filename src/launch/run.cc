@@ -1,3 +1,4 @@
+#include "launch/launchers.h"
 #include "launch/operators.h"
 #include "launch/site.h"
 
@@ -11,6 +12,11 @@ Result<HostPlan> plan_run(const RunRequest& request, const Site& site) {
   plan.ranks_total = static_cast<int>(site.hosts.size());
   plan.programs.push_back({request.command.argv[0], place, request.command, true});
   return plan;
+}
+
+Result<Operation> read_run(OperatorLine line) {
+  const RunRequest request{std::move(line.command)};
+  return Operation{no_ports, [request](const Site& site) { return plan_run(request, site); }};
 }
 
 }  // namespace muster::launch

@@ -1,5 +1,6 @@
 #include "launch/efa.h"
 #include "launch/inputs.h"
+#include "launch/launchers.h"
 #include "launch/mpi_flavour.h"
 #include "launch/mpi_line.h"
 #include "launch/mpirun_options.h"
@@ -47,9 +48,9 @@ CustomOptions line_options(const Inputs& inputs, const Options& options, CustomO
 
 /// An error about options under the name by which this runner's are given.
 Error renamed(Error error) {
-  const std::string mpi = custom_options_name(Runner::mpi);
-  if (error.text.starts_with(mpi))
-    error.text = custom_options_name(Runner::smdataparallel) + error.text.substr(mpi.size());
+  const std::string_view mpi = launcher_of(Runner::mpi).custom_options;
+  const std::string own(launcher_of(Runner::smdataparallel).custom_options);
+  if (error.text.starts_with(mpi)) error.text = own + error.text.substr(mpi.size());
   return error;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "launch/launchers.h"
 #include "launch/operators.h"
 #include "launch/site.h"
 
@@ -167,6 +168,39 @@ Result<HostPlan> plan_tensorflow(const TensorflowRequest& request, const Site& s
   plan.ranks_here = static_cast<int>(plan.programs.size());
   plan.ranks_total = static_cast<int>(tasks.size());
   return plan;
+}
+
+namespace {
+
+Operation operation(const TensorflowRequest& request) {
+  return {[request](const Args& hosts, const std::string& host) {
+            return tensorflow_ports(request, hosts, host);
+          },
+          [request](const Site& site) { return plan_tensorflow(request, site); }};
+}
+
+TensorflowRequest request_of(OperatorLine& line) {
+  TensorflowRequest request;
+  request.workers = line.number("--num-workers");
+  request.python = std::move(line.python);
+  request.command = std::move(line.command);
+  return request;
+}
+
+}  // namespace
+
+Result<Operation> read_tf_training(OperatorLine line) {
+  TensorflowRequest request = request_of(line);
+  request.parameter_servers =
+      line.has("--num-parameter-servers") ? line.number("--num-parameter-servers") : 1;
+  request.chief = line.has("--chief");
+  request.evaluator = line.has("--evaluator");
+  request.config_only = line.has("--config-only");
+  return operation(request);
+}
+
+Result<Operation> read_tf_multi_worker(OperatorLine line) {
+  return operation(request_of(line));
 }
 
 }  // namespace muster::launch

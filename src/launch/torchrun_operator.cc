@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "base/text.h"
+#include "launch/launchers.h"
 #include "launch/operators.h"
 #include "launch/site.h"
 
@@ -213,6 +215,41 @@ Result<HostPlan> plan_torchrun(const TorchrunRequest& asked, const Site& site) {
   else
     plan.programs.push_back(agent(request, site, place, plan.ranks_here, port));
   return plan;
+}
+
+namespace {
+
+/// torchrun's own options stand before the script. Those that take no value; all others do.
+bool takes_no_value(const std::string& option) {
+  static const std::set<std::string> names = {"--standalone", "--no-python", "--no_python",
+                                              "--run-path",   "--run_path",  "-m",
+                                              "--module",     "--help",      "-h"};
+  return names.contains(option) || option.find('=') != std::string::npos;
+}
+
+/// Splits a line into torchrun's options and the script with its arguments.
+void split_options(TorchrunRequest& request) {
+  Args& words = request.command.argv;
+  std::size_t at = 0;
+  while (at < words.size() && words[at].starts_with('-')) at += takes_no_value(words[at]) ? 1 : 2;
+  const auto script = words.begin() + static_cast<std::ptrdiff_t>(std::min(at, words.size()));
+  request.agent_options.assign(words.begin(), script);
+  words.erase(words.begin(), script);
+}
+
+}  // namespace
+
+Result<Operation> read_torchrun(OperatorLine line) {
+  TorchrunRequest request;
+  if (line.has("--nproc-per-node")) request.processes_per_host = line.number("--nproc-per-node");
+  request.direct = line.text("--launcher") == "direct";
+  request.python = std::move(line.python);
+  request.command = std::move(line.command);
+  split_options(request);
+  if (request.command.argv.empty()) return fail(Errc::invalid_input, "expected a script to run");
+  return Operation{leaders_port,
+                   [request](const Site& site) { return plan_torchrun(request, site); },
+                   request.direct};
 }
 
 }  // namespace muster::launch

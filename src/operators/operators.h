@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "base/command.h"
 
 namespace muster::operators {
@@ -9,9 +11,9 @@ namespace muster::operators {
 // wrong usage. Source: docs/protocols/operators.md.
 
 int mpirun_main(const Args& args, const Env& env);
-int run_on_hosts_main(const Args& args, const Env& env);
-int torchrun_main(const Args& args, const Env& env);
-int tf_main(const Args& args, const Env& env);
-int mxnet_main(const Args& args, const Env& env);
+/// `sm WORD ARGS` for the operators of the launchers' table (launch/launchers.h): all others.
+int operator_main(const std::string& word, const Args& args, const Env& env);
+/// True if the table has an operator of this name, or some below it ("tf").
+bool is_operator(const std::string& word);
 
 }  // namespace muster::operators

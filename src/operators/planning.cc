@@ -39,6 +39,19 @@ Result<std::string> rank_program() {
   return ::access(beside.c_str(), X_OK) == 0 ? beside : own;
 }
 
+/// The modules that the interpreter finds from `folder`; none if it cannot say.
+std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,
+                               const std::string& folder) {
+  constexpr const char* look =
+      "import sys, importlib.util as util\n"
+      "print(*(name for name in sys.argv[1:] if util.find_spec(name)))";
+  Args words = {python, "-c", look};
+  words.insert(words.end(), modules.begin(), modules.end());
+  const std::optional<std::string> found = env::answer_of({words, env, folder});
+  if (!found) return std::nullopt;
+  return split_words(*found);
+}
+
 /// The job as the wish would have it.
 job::Training wished(job::Training training, const Wish& wish) {
   if (!wish.entry_point.empty()) training.user_entry_point = wish.entry_point;
@@ -74,6 +87,17 @@ std::string python_for(const Env& env) {
   return ::access(beside.c_str(), X_OK) == 0 ? beside : found;
 }
 
+Result<void> check_needs(const launch::LauncherRow& launcher, const std::string& python,
+                         const Command& program) {
+  const std::string module(launcher.needs.module);
+  if (module.empty()) return {};
+  const std::optional<Args> found = importable({module}, python, program.env, program.cwd);
+  // An interpreter that is not there is told by whoever starts it.
+  if (!found || !found->empty()) return {};
+  return fail(Errc::not_found, to_utf8(python) + " has no module " + module + ": " +
+                                   std::string(launcher.needs.install));
+}
+
 Command framework_command(const std::string& module, const Env& env) {
   Command command;
   command.argv = {python_for(env), "-m", "muster.framework", module};
@@ -88,13 +112,10 @@ bool has_framework(const job::Training& training) {
 
 Result<Command> under_operator(const job::Training& training, Command program, const Log& log) {
   if (!launch::wants_operator(training)) return program;
-  constexpr const char* look =
-      "import importlib.util as util\n"
-      "print(*(name for name in ('tensorflow', 'mxnet') if util.find_spec(name)))";
   // Not from the code folder, where a file may have the name of a framework.
-  const std::optional<std::string> found =
-      env::answer_of({{python_for(program.env), "-c", look}, program.env, "/"});
-  const std::vector<std::string> frameworks = split_words(found.value_or(""));
+  const std::vector<std::string> frameworks =
+      importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/")
+          .value_or(Args());
   const Args words =
       launch::script_operator(training, frameworks.size() == 1 ? frameworks[0] : std::string());
   if (words.empty()) {
@@ -138,13 +159,13 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   if (!wish.args.empty()) inputs.args = wish.args;
   inputs.command = wish.command;
   if (wish.own_environment) inputs.variables.clear();
+  const launch::LauncherRow& launcher = launch::launcher_of(inputs.runner);
   // On every host: its mpirun's flavour says what the custom options may be.
-  const bool mpirun =
-      inputs.runner == launch::Runner::mpi || inputs.runner == launch::Runner::smdataparallel;
-  if (mpirun) {
+  if (launcher.needs.mpirun) {
     options.mpi = TRY(mpi_version(options.env));
     options.transport = TRY(calls::transport_from(env));
   }
+  TRY(check_needs(launcher, options.python, {{}, options.env, options.code_dir}));
   return launch::plan(inputs, options);
 }
 

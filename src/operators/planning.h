@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "job/training.h"
+#include "launch/launchers.h"
 #include "launch/plan.h"
 
 namespace muster::operators {
@@ -29,9 +30,16 @@ struct Wish {
 /// What this host runs. The program's environment is `env` without MUSTER_*, the SM_* variables,
 /// the code folder first on PYTHONPATH, and PYTHONUNBUFFERED=1 unless set (a killed rank loses the
 /// last words that sit in its buffer). Reads the code folder, and asks `mpirun` what it is where
-/// the plan is an MPI one. Error: `invalid_input`, naming the hyperparameter or option.
+/// the plan is an MPI one. Errors: `invalid_input`, naming the hyperparameter or option; as
+/// check_needs().
 Result<launch::HostPlan> plan_host(const job::Training& training, const Env& env,
                                    const Wish& wish = {});
+
+/// Looks for the module that a launcher needs of `python`, as `program` would find it: in its
+/// folder, with its environment. Blocks while the interpreter looks; nothing is imported. Error:
+/// `not_found`, with what to install.
+Result<void> check_needs(const launch::LauncherRow& launcher, const std::string& python,
+                         const Command& program);
 
 /// The interpreter that belongs to this `train`: the one on PATH, or, if `train` itself is not
 /// reached by PATH (a virtual environment that is not active), the one beside it.

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <variant>
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "command/line.h"
 #include "env/job_files.h"
+#include "launch/launchers.h"
 #include "operators/operator.h"
 #include "operators/planning.h"
 #include "supervise/spawn.h"
@@ -22,30 +22,10 @@ namespace {
 
 constexpr int exit_failure = 1;
 
-struct RunnerName {
-  const char* name;
-  launch::Runner runner;
-};
-constexpr std::array<RunnerName, 5> runner_names = {{
-    {"process", launch::Runner::process},
-    {"mpi", launch::Runner::mpi},
-    {"smdataparallel", launch::Runner::smdataparallel},
-    {"torch_distributed", launch::Runner::torch_distributed},
-    {"pytorch_xla", launch::Runner::pytorch_xla},
-}};
-
 struct RunOptions {
   Wish wish;
   int report_fd = -1;
 };
-
-Result<launch::Runner> runner_from(const std::string& name) {
-  for (const RunnerName& known : runner_names)
-    if (name == known.name) return known.runner;
-  return fail(Errc::invalid_input, "--runner is \"" + name +
-                                       "\", expected process, mpi, smdataparallel, "
-                                       "torch_distributed or pytorch_xla");
-}
 
 std::variant<RunOptions, command::Stop> run_options(const Args& args) {
   const command::Page& page = command::page_of("toolkit run");
@@ -60,8 +40,8 @@ std::variant<RunOptions, command::Stop> run_options(const Args& args) {
   line.text("--report", report);
   if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
   if (runner) {
-    const Result<launch::Runner> known = runner_from(*runner);
-    if (!known) return command::wrong_line(page, known.error().text);
+    const Result<launch::Runner> known = launch::runner_named(*runner);
+    if (!known) return command::wrong_line(page, "--runner is " + known.error().text);
     options.wish.runner = *known;
   }
   for (const std::string& pair : pairs) {

@@ -30,7 +30,8 @@ struct Entry {
   int (*run)(const Args& args, const Env& env);
 };
 
-// What people call stands in the table of command/page.h too, with its flags and texts.
+// What people call stands in the table of command/page.h too, with its flags and texts. Operators
+// but mpirun are rows of the launchers' table.
 const Entry entries[] = {
     {"fit", cli::fit_main},
     {"server", server::server_main},
@@ -42,10 +43,6 @@ const Entry entries[] = {
     {"stop", cli::stop_main},
     {"train", toolkit::train_main},
     {"mpirun", operators::mpirun_main},
-    {"torchrun", operators::torchrun_main},
-    {"tf", operators::tf_main},
-    {"mxnet", operators::mxnet_main},
-    {"run", operators::run_on_hosts_main},
     {"env", env::env_main},
     {"toolkit", toolkit::toolkit_main},
     {"doctor", cli::doctor_main},
@@ -97,6 +94,8 @@ int run(const std::string& called_as, const Args& args) {
   if (command == "--version") command = "version";
   for (const Entry& entry : entries)
     if (command == entry.name) return entry.run({args.begin() + 1, args.end()}, env);
+  if (operators::is_operator(command))
+    return operators::operator_main(command, {args.begin() + 1, args.end()}, env);
   return command::no_command_main(args);
 }
 
