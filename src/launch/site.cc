@@ -54,6 +54,24 @@ Result<int> even_processes(const Site& site, const std::string& flag) {
   return std::max(first.gpus, 1);
 }
 
+Result<std::vector<int>> process_counts(const Site& site, std::optional<int> asked,
+                                        const std::string& flag) {
+  std::vector<int> counts;
+  if (asked) {
+    TRY(check_count(flag, *asked, 1));
+    counts.assign(site.hosts.size(), *asked);
+    return counts;
+  }
+  const auto has_gpus = [](const Site::Host& host) { return host.gpus > 0; };
+  const auto with = std::find_if(site.hosts.begin(), site.hosts.end(), has_gpus);
+  const auto without = std::find_if_not(site.hosts.begin(), site.hosts.end(), has_gpus);
+  if (with != site.hosts.end() && without != site.hosts.end())
+    return fail(Errc::invalid_input, to_utf8(without->name) + " has no GPU, and " +
+                                         to_utf8(with->name) + " has: say " + flag);
+  for (const Site::Host& host : site.hosts) counts.push_back(std::max(host.gpus, 1));
+  return counts;
+}
+
 Result<void> check_command(const Command& command, const std::string& what) {
   if (!command.argv.empty() && !command.argv[0].empty()) return {};
   return fail(Errc::invalid_input, "expected " + what + " to run");

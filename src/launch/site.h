@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/operators.h"
 
@@ -30,6 +32,12 @@ Result<void> check_count(const std::string& flag, int number, std::size_t hosts)
 /// Processes for each host where all hosts get as many: the GPUs that each of them has, 1 without.
 /// Error: `invalid_input`, naming two hosts that differ, and `flag` as what to say instead.
 Result<int> even_processes(const Site& site, const std::string& flag);
+
+/// Processes on each host: as many as `asked` for, else one for each GPU of the host's own, one
+/// without. Error: `invalid_input`, naming `flag`: a number that cannot be, or GPUs on some hosts
+/// and none on others.
+Result<std::vector<int>> process_counts(const Site& site, std::optional<int> asked,
+                                        const std::string& flag);
 
 /// Error: `invalid_input`, if there is nothing to run. `what`: "a trainer".
 Result<void> check_command(const Command& command, const std::string& what);

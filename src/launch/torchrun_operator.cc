@@ -71,25 +71,6 @@ Result<TorchrunRequest> read_options(TorchrunRequest request) {
   return request;
 }
 
-/// Processes on each host.
-Result<std::vector<int>> process_counts(const TorchrunRequest& request, const Site& site) {
-  std::vector<int> counts;
-  if (request.processes_per_host) {
-    TRY(check_count(std::string(processes_flag), *request.processes_per_host, 1));
-    counts.assign(site.hosts.size(), *request.processes_per_host);
-    return counts;
-  }
-  const auto has_gpus = [](const Site::Host& host) { return host.gpus > 0; };
-  const auto with = std::find_if(site.hosts.begin(), site.hosts.end(), has_gpus);
-  const auto without = std::find_if_not(site.hosts.begin(), site.hosts.end(), has_gpus);
-  if (with != site.hosts.end() && without != site.hosts.end())
-    return fail(Errc::invalid_input, to_utf8(without->name) + " has no GPU, and " +
-                                         to_utf8(with->name) + " has: say " +
-                                         std::string(processes_flag));
-  for (const Site::Host& host : site.hosts) counts.push_back(std::max(host.gpus, 1));
-  return counts;
-}
-
 Env cleaned(Env env) {
   for (const char* name : foreign) env.erase(name);
   return env;
@@ -205,7 +186,8 @@ Result<HostPlan> plan_torchrun(const TorchrunRequest& asked, const Site& site) {
   const int place = TRY(place_of_self(site));
   TRY(check_command(asked.command, "a script"));
   const TorchrunRequest request = TRY(read_options(asked));
-  const std::vector<int> counts = TRY(process_counts(request, site));
+  const std::vector<int> counts =
+      TRY(process_counts(site, request.processes_per_host, std::string(processes_flag)));
   const std::string port = TRY(port_of(site, 0, 0, "torchrun"));
   HostPlan plan = direct_plan(site, asked.command);
   plan.ranks_here = counts[static_cast<std::size_t>(place)];
