@@ -74,6 +74,38 @@ Page torchrun() {
   return page;
 }
 
+Page deepspeed() {
+  Page page = operator_page(
+      {.name = "deepspeed",
+       .group = Group::operators,
+       .brief = "run one DeepSpeed program over all of them",
+       .about = "Runs a DeepSpeed script over all hosts of the job.",
+       .flags = {{"--num_gpus", "N",
+                  "processes on each host; default: one for each GPU, one without",
+                  "--num_accelerators"},
+                 {"--master_port", "N",
+                  "port of the leading host on which the ranks meet; default: a free one"},
+                 {"--module", "", "the script is a Python module, as for python -m"},
+                 {"--no_python", "", "the script is a program, started as it is"},
+                 {"--no_local_rank", "", "the script gets no argument --local_rank"},
+                 {"--bind_cores_to_rank", "", "each rank gets processor cores of its own"},
+                 {"--bind_core_list", "LIST", "these cores are shared out: 1,3-5"},
+                 {"--enable_each_rank_log", "DIR", "a file there for each rank's output"},
+                 {"--launcher", "HOW",
+                  "agent: DeepSpeed's node launcher (default); direct: muster itself", "", false,
+                  "agent direct"}},
+       .examples = {{"sm deepspeed train.py --deepspeed_config ds.json"},
+                    {"sm deepspeed --num_gpus 4 --module pkg.train"},
+                    {"sm deepspeed --launcher direct --num_gpus 2 train.py"}},
+       .notes = {"Every host of the job runs the same line. DeepSpeed's node launcher runs on each "
+                 "host; they meet at the leading host. There is no hostfile, no pdsh and no ssh: "
+                 "flags about them are refused by name. With --launcher direct there is no node "
+                 "launcher: the ranks are started, tagged and watched one by one."}});
+  page.passes_flags_on = true;
+  page.rest_name = "SCRIPT [ARGS]";
+  return page;
+}
+
 Page tf_training() {
   return operator_page(
       {.name = "tf run-distributed-training",
@@ -143,6 +175,7 @@ std::vector<Page> pages_operators() {
   return {
       mpirun(),
       torchrun(),
+      deepspeed(),
       {.name = "tf",
        .group = Group::operators,
        .brief = "run TensorFlow workers and parameter servers",

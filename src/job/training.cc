@@ -218,6 +218,7 @@ const std::vector<std::string_view>& distribution_parameters() {
       "sagemaker_pytorch_xla_multi_worker_enabled",
       "sagemaker_multi_worker_mirrored_strategy_enabled",
       "sagemaker_torch_distributed_enabled",
+      "sagemaker_deepspeed_enabled",  // muster's own.
   };
   return names;
 }

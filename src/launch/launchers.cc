@@ -8,7 +8,7 @@ namespace muster::launch {
 
 const std::vector<LauncherRow>& launchers() {
   // Source of names and hyperparameters: sagemaker-training 5.1.4, runner.py and params.py. There
-  // framework packages alone ask for smdataparallel and pytorch_xla.
+  // framework packages alone ask for smdataparallel and pytorch_xla; deepspeed is muster's own.
   static const std::vector<LauncherRow> rows = {
       {.name = "process", .plan = plan_process},
       {.name = "mpi",
@@ -24,6 +24,11 @@ const std::vector<LauncherRow>& launchers() {
        .hyperparameter = "sagemaker_torch_distributed_enabled",
        .plan = plan_torchrun,
        .operators = {{"torchrun", read_torchrun}}},
+      {.name = "deepspeed",
+       .hyperparameter = "sagemaker_deepspeed_enabled",
+       .needs = {.module = "deepspeed", .install = "pip install deepspeed"},
+       .plan = plan_deepspeed,
+       .operators = {{"deepspeed", read_deepspeed}}},
       {.name = "pytorch_xla", .plan = plan_pytorch_xla},
       {.name = "tensorflow",
        .operators = {{"tf run-distributed-training", read_tf_training},

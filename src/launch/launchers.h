@@ -92,5 +92,10 @@ Result<Operation> read_torchrun(OperatorLine line);
 Result<Operation> read_tf_training(OperatorLine line);
 Result<Operation> read_tf_multi_worker(OperatorLine line);
 Result<Operation> read_mxnet(OperatorLine line);
+Result<Operation> read_deepspeed(OperatorLine line);
+
+/// A node launcher of DeepSpeed on every host of the distribution, all with as many processes.
+/// Launcher::process. Source: microsoft/DeepSpeed 0.16.5, launcher/launch.py.
+Result<HostPlan> plan_deepspeed(const Inputs& inputs, const Options& options);
 
 }  // namespace muster::launch

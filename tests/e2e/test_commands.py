@@ -72,14 +72,15 @@ def test_the_parser_takes_each_flag_that_help_shows(commands):
     checked = 0
     for command in commands:
         words = command.split()
-        flags = flags_of(sm(*words, "--help").stdout)
+        text = sm(*words, "--help").stdout
+        flags, passes_flags_on = flags_of(text), "SCRIPT [ARGS]" in text.splitlines()[0]
         assert ("--help", False) in flags
         for name, takes_value in flags:
             if name == "--help":
                 continue
             value = ["3"] if takes_value else []
-            # torchrun's own flags stand before the script: what is unknown is passed on.
-            if command == "torchrun":
+            # Flags of the launcher's own stand before the script: what is unknown is passed on.
+            if passes_flags_on:
                 done = sm(*words, name, *value, "--help")
                 assert done.stdout.startswith("usage: "), done.stdout
             else:
@@ -179,6 +180,7 @@ def completed(tmp_path, shell, words):
         (["sm", "fit", "--ho"], {"--hosts"}),
         (["sm", "jobs", "--status", "S"], {"Stopping", "Stopped"}),
         (["sm", "torchrun", "--launcher", ""], {"agent", "direct"}),
+        (["sm", "deepspeed", "--launcher", ""], {"agent", "direct"}),
         (["sm", "completion", ""], {"bash", "zsh", "fish"}),
         (["sm", "fit", "--source-dir", "co"], {"code/"}),
         (["sm", "jobs", "--limit", ""], set()),

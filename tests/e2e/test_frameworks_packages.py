@@ -353,6 +353,11 @@ OPERATORS = {
         "WORLD_SIZE",
         ["task 0 of 4", "task 1 of 4", "task 2 of 4", "task 3 of 4"],
     ),
+    "deepspeed": (
+        'sm.deepspeed(launcher="direct", num_gpus=2, no_local_rank=True, learning_rate=10)',
+        "WORLD_SIZE",
+        ["task 0 of 4", "task 1 of 4", "task 2 of 4", "task 3 of 4"],
+    ),
     "parameter servers": (
         "sm.tf.run_distributed_training(num_workers=2, num_parameter_servers=1, learning_rate=10)",
         "TF_CONFIG",

@@ -2,7 +2,8 @@
 
 Every host calls them alike. Each runs the job's entry point as a distributed program over all
 hosts, with the keywords that are not its own as the program's only hyperparameters, and raises
-ExecuteUserScriptError if it fails. They are `sm mpirun`, `sm torchrun`, `sm tf` and `sm mxnet`.
+ExecuteUserScriptError if it fails. They are `sm mpirun`, `sm torchrun`, `sm deepspeed`, `sm tf`
+and `sm mxnet`.
 """
 
 import os
@@ -35,6 +36,19 @@ def torchrun(nproc_per_node=None, launcher=None, **hyperparameters):
     """Under torchrun, an agent on each host; launcher="direct": without it, ranks alone."""
     flags = {"--nproc-per-node": nproc_per_node, "--launcher": launcher}
     _operate(["torchrun"], flags, [], hyperparameters)
+
+
+def deepspeed(
+    num_gpus=None, master_port=None, no_local_rank=False, launcher=None, **hyperparameters
+):
+    """Under DeepSpeed's node launcher on each host; launcher="direct": without it, ranks alone."""
+    flags = {
+        "--num_gpus": num_gpus,
+        "--master_port": master_port,
+        "--no_local_rank": no_local_rank,
+        "--launcher": launcher,
+    }
+    _operate(["deepspeed"], flags, [], hyperparameters)
 
 
 class tf(object):  # pylint: disable=invalid-name

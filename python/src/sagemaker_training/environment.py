@@ -321,6 +321,7 @@ _DISTRIBUTIONS = (
     params.PYTORCH_XLA_MULTI_WORKER_ENABLED,
     params.MULTI_WORKER_MIRRORED_STRATEGY_ENABLED,
     "sagemaker_torch_distributed_enabled",
+    "sagemaker_deepspeed_enabled",  # muster's own.
 )
 
 

@@ -1,0 +1,1 @@
+"""A stand-in for DeepSpeed: its node launcher, and nothing else."""

@@ -1,0 +1,1 @@
+"""Where DeepSpeed's own node launcher is."""
