@@ -21,7 +21,7 @@ namespace muster {
 
 namespace {
 
-using access::Refused;
+using access::AuthRefusal;
 using access::Verified;
 
 constexpr UnixMillis then{1440938160000};  // 2015-08-30 12:36:00
@@ -56,10 +56,10 @@ bool is_the_keys(const aws::RequestHead& head) {
   const std::string body = aws::sha256_hex("");
   const auto asked = [&](std::string_view service) {
     const auto got = verifier.verify(head, {.now = then, .service = service, .body_sha256 = body});
-    if (const Refused* refused = std::get_if<Refused>(&got)) {
+    if (const AuthRefusal* refused = std::get_if<AuthRefusal>(&got)) {
       for (const access::Dialect dialect :
            {access::Dialect::s3, access::Dialect::json, access::Dialect::query}) {
-        const aws::AwsError error = answer_to(*refused, dialect);
+        const aws::Refusal error = answer_to(*refused, dialect);
         CHECK_THAT(!error.code.empty() && !error.message.empty(), "a refusal says why");
         CHECK_THAT(!tells_secret(error.message), "and tells no secret");
       }

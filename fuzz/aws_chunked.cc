@@ -25,7 +25,7 @@ Got read(const AwsChunked::Options& options, std::string_view body, std::size_t 
   while (!body.empty()) {
     const std::string_view piece = body.substr(0, step);
     std::vector<std::string_view> data;
-    const std::optional<aws::AwsError> error = chunked.feed(piece, data);
+    const std::optional<aws::Refusal> error = chunked.feed(piece, data);
     for (const std::string_view one : data) {
       CHECK_THAT(
           one.data() >= piece.data() && one.data() + one.size() <= piece.data() + piece.size(),
@@ -38,7 +38,7 @@ Got read(const AwsChunked::Options& options, std::string_view body, std::size_t 
     }
     body.remove_prefix(piece.size());
   }
-  if (const std::optional<aws::AwsError> error = chunked.finish()) got.code = error->code;
+  if (const std::optional<aws::Refusal> error = chunked.finish()) got.code = error->code;
   got.done = chunked.done();
   got.trailers = chunked.trailers();
   return got;

@@ -17,9 +17,9 @@ namespace muster {
 
 namespace {
 
-using aws::AwsError;
+using aws::Refusal;
 
-void check_error(const AwsError& error) {
+void check_error(const Refusal& error) {
   CHECK_THAT(!error.code.empty() && !error.message.empty(), "an error says something");
   CHECK_THAT(error.status >= 400 && error.status < 600, "an error has a status");
   const std::string xml = s3wire::error_xml(error, "/", "");
@@ -38,14 +38,14 @@ void request(std::string_view text) {
   CHECK_THAT(ring.add(key), "a key");
   access::Verifier verifier(ring);
   const auto verified = verifier.verify(view, {.now = UnixMillis(1440938160000), .service = "s3"});
-  if (const auto* refused = std::get_if<access::Refused>(&verified))
+  if (const auto* refused = std::get_if<access::AuthRefusal>(&verified))
     for (const access::Dialect dialect :
          {access::Dialect::s3, access::Dialect::json, access::Dialect::query})
       check_error(answer_to(*refused, dialect));
   static_cast<void>(access::claimed_service(view));
 
   const auto read = s3wire::read_s3_request(view, {"s3.example.org"});
-  if (const auto* error = std::get_if<AwsError>(&read)) {
+  if (const auto* error = std::get_if<Refusal>(&read)) {
     check_error(*error);
     return;
   }
@@ -67,7 +67,7 @@ void request(std::string_view text) {
 
 template <class T>
 void document(const s3wire::Document<T>& read) {
-  if (const auto* error = std::get_if<AwsError>(&read)) check_error(*error);
+  if (const auto* error = std::get_if<Refusal>(&read)) check_error(*error);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ ROOMS = {
     "machine": "base loop job engine local platform",
     "api": "base job aws",
     "store": "base",
-    "logs": "base loop job api store",
+    "logs": "base loop job aws api store",
     "jobs": "base loop http job aws s3wire s3client access api store logs engine platform",
     "server": "base command loop http job aws s3wire s3client access s3server bucket api "
     "store logs jobs engine platform machine",

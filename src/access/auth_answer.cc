@@ -104,10 +104,10 @@ bool detail_is_text(AuthFailure failure) {
 
 }  // namespace
 
-aws::AwsError answer_to(const Refused& refused, Dialect dialect) {
+aws::Refusal answer_to(const AuthRefusal& refused, Dialect dialect) {
   const Row& row = row_of(refused.failure);
   if (dialect == Dialect::s3) {
-    aws::AwsError error = aws::s3_failure_of(row.s3);
+    aws::Refusal error = aws::s3_refusal(row.s3);
     error.status = row.s3_status;
     error.more = refused.more;
     if (!row.s3_text.empty()) error.message = completed(row.s3_text, refused.detail);

@@ -39,19 +39,19 @@ struct AwsChunked::State {
   std::string trailer_signature;
   aws::Pairs trailers;
   aws::Sha256 hash;
-  std::optional<aws::AwsError> failed;
+  std::optional<aws::Refusal> failed;
 
-  aws::AwsError fail(aws::AwsError error) {
+  aws::Refusal fail(aws::Refusal error) {
     failed = error;
     return error;
   }
   bool take_line(std::string_view& bytes);
-  std::optional<aws::AwsError> on_line();
-  std::optional<aws::AwsError> on_size();
-  std::optional<aws::AwsError> on_data_end();
-  std::optional<aws::AwsError> on_trailer();
-  std::optional<aws::AwsError> on_chunk();
-  std::optional<aws::AwsError> on_end();
+  std::optional<aws::Refusal> on_line();
+  std::optional<aws::Refusal> on_size();
+  std::optional<aws::Refusal> on_data_end();
+  std::optional<aws::Refusal> on_trailer();
+  std::optional<aws::Refusal> on_chunk();
+  std::optional<aws::Refusal> on_end();
   std::string signature_of(std::string_view kind, std::string_view hashes) const;
 };
 
@@ -75,7 +75,7 @@ std::string AwsChunked::State::signature_of(std::string_view kind, std::string_v
 }
 
 /// "<hex>" or "<hex>;chunk-signature=<64 hex>".
-std::optional<aws::AwsError> AwsChunked::State::on_size() {
+std::optional<aws::Refusal> AwsChunked::State::on_size() {
   constexpr std::string_view extension = "chunk-signature=";
   std::string_view text = line;
   const std::size_t semicolon = std::min(text.find(';'), text.size());
@@ -83,73 +83,72 @@ std::optional<aws::AwsError> AwsChunked::State::on_size() {
   text.remove_prefix(std::min(semicolon + 1, text.size()));
   const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), left, 16);
   if (size.empty() || error != std::errc() || end != size.data() + size.size())
-    return aws::s3_failure_of("InvalidRequest", "The size of a chunk is no hexadecimal number.");
+    return aws::s3_refusal("InvalidRequest", "The size of a chunk is no hexadecimal number.");
   if (left > chunk_bytes_max || left > options.decoded_bytes - decoded)
-    return aws::s3_failure_of("IncompleteBody",
-                              "The chunks hold more than x-amz-decoded-content-length says.");
+    return aws::s3_refusal("IncompleteBody",
+                           "The chunks hold more than x-amz-decoded-content-length says.");
   if (options.is_signed) {
-    if (!text.starts_with(extension)) return aws::s3_failure_of("SignatureDoesNotMatch");
+    if (!text.starts_with(extension)) return aws::s3_refusal("SignatureDoesNotMatch");
     chunk_signature = text.substr(extension.size());
   }
   if (left > 0) {
     at = At::data;
     return std::nullopt;
   }
-  if (std::optional<aws::AwsError> wrong = on_chunk()) return wrong;
+  if (std::optional<aws::Refusal> wrong = on_chunk()) return wrong;
   // Without a trailer an empty line ends it all; with one, header lines come before that.
   at = At::trailer;
   return std::nullopt;
 }
 
 /// A chunk's data is complete, and its signature is checked.
-std::optional<aws::AwsError> AwsChunked::State::on_chunk() {
+std::optional<aws::Refusal> AwsChunked::State::on_chunk() {
   if (!options.is_signed) return std::nullopt;
   const std::string hashes = std::string(empty_sha256) + "\n" + hex(aws::view_of(hash.finish()));
   std::string want = signature_of("PAYLOAD", hashes);
-  if (!aws::same_bytes(want, chunk_signature)) return aws::s3_failure_of("SignatureDoesNotMatch");
+  if (!aws::same_bytes(want, chunk_signature)) return aws::s3_refusal("SignatureDoesNotMatch");
   signature_before = std::move(want);
   return std::nullopt;
 }
 
-std::optional<aws::AwsError> AwsChunked::State::on_data_end() {
+std::optional<aws::Refusal> AwsChunked::State::on_data_end() {
   if (!line.empty())
-    return aws::s3_failure_of("InvalidRequest", "A chunk's data does not end where its size says.");
+    return aws::s3_refusal("InvalidRequest", "A chunk's data does not end where its size says.");
   at = At::size;
   return on_chunk();
 }
 
-std::optional<aws::AwsError> AwsChunked::State::on_trailer() {
+std::optional<aws::Refusal> AwsChunked::State::on_trailer() {
   if (line.empty()) return on_end();
   const std::size_t colon = line.find(':');
   if (colon == std::string::npos || trailers.size() >= trailer_lines_max || !options.has_trailer)
-    return aws::s3_failure_of("MalformedTrailerError");
+    return aws::s3_refusal("MalformedTrailerError");
   std::string name = lower_case(trim(std::string_view(line).substr(0, colon)));
   std::string value = trim(std::string_view(line).substr(colon + 1));
   if (name == "x-amz-trailer-signature") {
     trailer_signature = std::move(value);
     return std::nullopt;
   }
-  if (name != options.trailer) return aws::s3_failure_of("MalformedTrailerError");
+  if (name != options.trailer) return aws::s3_refusal("MalformedTrailerError");
   trailer_text += name + ":" + value + "\n";
   trailers.emplace_back(std::move(name), std::move(value));
   return std::nullopt;
 }
 
-std::optional<aws::AwsError> AwsChunked::State::on_end() {
-  if (decoded != options.decoded_bytes) return aws::s3_failure_of("IncompleteBody");
+std::optional<aws::Refusal> AwsChunked::State::on_end() {
+  if (decoded != options.decoded_bytes) return aws::s3_refusal("IncompleteBody");
   const bool announced = options.has_trailer && !options.trailer.empty();
-  if (announced != (trailers.size() == 1)) return aws::s3_failure_of("MalformedTrailerError");
+  if (announced != (trailers.size() == 1)) return aws::s3_refusal("MalformedTrailerError");
   if (options.has_trailer && options.is_signed) {
     const std::string want = signature_of("TRAILER", hex(aws::view_of(aws::sha256(trailer_text))));
-    if (!aws::same_bytes(want, trailer_signature))
-      return aws::s3_failure_of("SignatureDoesNotMatch");
+    if (!aws::same_bytes(want, trailer_signature)) return aws::s3_refusal("SignatureDoesNotMatch");
   }
   at = At::end;
   return std::nullopt;
 }
 
-std::optional<aws::AwsError> AwsChunked::State::on_line() {
-  std::optional<aws::AwsError> wrong;
+std::optional<aws::Refusal> AwsChunked::State::on_line() {
+  std::optional<aws::Refusal> wrong;
   if (at == At::size)
     wrong = on_size();
   else if (at == At::data_end)
@@ -186,13 +185,13 @@ AwsChunked::~AwsChunked() = default;
 AwsChunked::AwsChunked(AwsChunked&&) noexcept = default;
 AwsChunked& AwsChunked::operator=(AwsChunked&&) noexcept = default;
 
-std::optional<aws::AwsError> AwsChunked::feed(std::string_view bytes,
-                                              std::vector<std::string_view>& data) {
+std::optional<aws::Refusal> AwsChunked::feed(std::string_view bytes,
+                                             std::vector<std::string_view>& data) {
   State& state = *state_;
   if (state.failed) return state.failed;
   while (!bytes.empty()) {
     if (state.at == At::end)
-      return state.fail(aws::s3_failure_of("InvalidRequest", "Bytes follow the end of the body."));
+      return state.fail(aws::s3_refusal("InvalidRequest", "Bytes follow the end of the body."));
     if (state.at == At::data) {
       const std::string_view piece = bytes.substr(
           0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), state.left)));
@@ -206,17 +205,17 @@ std::optional<aws::AwsError> AwsChunked::feed(std::string_view bytes,
     }
     if (!state.take_line(bytes)) {
       if (state.line.size() <= line_bytes_max) continue;
-      return state.fail(aws::s3_failure_of("InvalidRequest", "A line between chunks is too long."));
+      return state.fail(aws::s3_refusal("InvalidRequest", "A line between chunks is too long."));
     }
-    if (std::optional<aws::AwsError> wrong = state.on_line()) return state.fail(std::move(*wrong));
+    if (std::optional<aws::Refusal> wrong = state.on_line()) return state.fail(std::move(*wrong));
   }
   return std::nullopt;
 }
 
-std::optional<aws::AwsError> AwsChunked::finish() const {
+std::optional<aws::Refusal> AwsChunked::finish() const {
   if (state_->failed) return state_->failed;
   if (done()) return std::nullopt;
-  return aws::s3_failure_of("IncompleteBody");
+  return aws::s3_refusal("IncompleteBody");
 }
 
 bool AwsChunked::done() const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "access/verify.h"
-#include "aws/aws_error.h"
+#include "aws/refusal.h"
 
 namespace muster::access {
 
@@ -41,9 +41,9 @@ class AwsChunked {
   /// chunk's signature is checked: publish nothing until done(). An error is for good:
   /// IncompleteBody, InvalidChunkSizeError, SignatureDoesNotMatch, MalformedTrailerError,
   /// InvalidRequest.
-  std::optional<aws::AwsError> feed(std::string_view bytes, std::vector<std::string_view>& data);
+  std::optional<aws::Refusal> feed(std::string_view bytes, std::vector<std::string_view>& data);
   /// The body has ended: nothing if that is where it may.
-  std::optional<aws::AwsError> finish() const;
+  std::optional<aws::Refusal> finish() const;
   /// The last line has come, and nothing behind it.
   bool done() const;
   /// Trailing headers, names in lower case. Complete when done().

@@ -21,7 +21,7 @@ Got decoded(const AwsChunked::Options& options, std::string_view body, std::size
   Got got;
   while (!body.empty()) {
     std::vector<std::string_view> pieces;
-    const std::optional<aws::AwsError> error = chunked.feed(body.substr(0, step), pieces);
+    const std::optional<aws::Refusal> error = chunked.feed(body.substr(0, step), pieces);
     for (const std::string_view piece : pieces) got.data += piece;
     if (error) {
       got.code = error->code;
@@ -30,7 +30,7 @@ Got decoded(const AwsChunked::Options& options, std::string_view body, std::size
     }
     body.remove_prefix(std::min(step, body.size()));
   }
-  if (const std::optional<aws::AwsError> error = chunked.finish()) got.code = error->code;
+  if (const std::optional<aws::Refusal> error = chunked.finish()) got.code = error->code;
   CHECK(chunked.done() == got.code.empty());
   got.trailers = chunked.trailers();
   return got;

@@ -71,10 +71,10 @@ std::optional<UnixMillis> parse_date_header(std::string_view text) {
   return time ? time : parse_amz_date(date);
 }
 
-std::optional<Refused> set_time(Claim& claim, const aws::RequestHead& head) {
+std::optional<AuthRefusal> set_time(Claim& claim, const aws::RequestHead& head) {
   if (const std::optional<std::string_view> text = head.header("x-amz-date")) {
     const std::optional<UnixMillis> time = parse_amz_date(*text);
-    if (!time) return Refused{AuthFailure::no_date, "", {}};
+    if (!time) return AuthRefusal{AuthFailure::no_date, "", {}};
     claim.time = *time;
     claim.time_text = *text;
     return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<Refused> set_time(Claim& claim, const aws::RequestHead& head) {
   const std::optional<std::string_view> date = head.header("date");
   std::optional<UnixMillis> time;
   if (date) time = parse_date_header(*date);
-  if (!time) return Refused{AuthFailure::no_date, "", {}};
+  if (!time) return AuthRefusal{AuthFailure::no_date, "", {}};
   claim.time = *time;
   claim.time_text = claim.kept(amz_date(*time));
   return std::nullopt;
@@ -156,7 +156,7 @@ std::optional<std::string> query_parameter(const aws::RequestHead& head, std::st
   return found;
 }
 
-std::optional<Refused> set_expires(Claim& claim, const aws::RequestHead& head) {
+std::optional<AuthRefusal> set_expires(Claim& claim, const aws::RequestHead& head) {
   const std::string text = query_parameter(head, "X-Amz-Expires").value_or("");
   const std::optional<std::int64_t> seconds = parse_integer(text);
   const char* why = nullptr;
@@ -168,12 +168,12 @@ std::optional<Refused> set_expires(Claim& claim, const aws::RequestHead& head) {
     why =
         "X-Amz-Expires must be less than a week (in seconds); that is, the given X-Amz-Expires "
         "must be less than 604800 seconds";
-  if (why != nullptr) return Refused{AuthFailure::bad_expires, why, {}};
+  if (why != nullptr) return AuthRefusal{AuthFailure::bad_expires, why, {}};
   claim.expires = std::chrono::seconds(*seconds);
   return std::nullopt;
 }
 
-Refused version_2() {
+AuthRefusal version_2() {
   return {AuthFailure::unsupported,
           "Signature Version 2 is not supported. Please use AWS4-HMAC-SHA256: with boto3 "
           "Config(signature_version='s3v4').",
@@ -181,28 +181,29 @@ Refused version_2() {
 }
 
 /// `parts` is the Authorization header behind the algorithm.
-std::variant<Claim, Refused> claim_of_header(const aws::RequestHead& head, std::string_view parts) {
+std::variant<Claim, AuthRefusal> claim_of_header(const aws::RequestHead& head,
+                                                 std::string_view parts) {
   Claim claim;
   if (std::optional<std::string> why = set_parts(claim, parts))
-    return Refused{AuthFailure::malformed_header, std::move(*why), {}};
+    return AuthRefusal{AuthFailure::malformed_header, std::move(*why), {}};
   if (std::string missing = missing_parts(claim); !missing.empty())
-    return Refused{AuthFailure::incomplete, std::move(missing), {}};
+    return AuthRefusal{AuthFailure::incomplete, std::move(missing), {}};
   if (std::optional<std::string> why = set_scope(claim))
-    return Refused{AuthFailure::malformed_header, std::move(*why), {}};
-  if (std::optional<Refused> refused = set_time(claim, head)) return std::move(*refused);
+    return AuthRefusal{AuthFailure::malformed_header, std::move(*why), {}};
+  if (std::optional<AuthRefusal> refused = set_time(claim, head)) return std::move(*refused);
   if (claim.time_text.substr(0, 8) != claim.day)
-    return Refused{AuthFailure::malformed_header,
-                   "Invalid credential date \"" + std::string(claim.day) +
-                       "\". This date is not the same as X-Amz-Date: \"" +
-                       std::string(claim.time_text.substr(0, 8)) + "\".",
-                   {}};
-  if (!is_signature(claim.signature)) return Refused{AuthFailure::mismatch, "", {}};
+    return AuthRefusal{AuthFailure::malformed_header,
+                       "Invalid credential date \"" + std::string(claim.day) +
+                           "\". This date is not the same as X-Amz-Date: \"" +
+                           std::string(claim.time_text.substr(0, 8)) + "\".",
+                       {}};
+  if (!is_signature(claim.signature)) return AuthRefusal{AuthFailure::mismatch, "", {}};
   claim.token = head.header("x-amz-security-token").value_or("");
   claim.payload = head.header("x-amz-content-sha256").value_or("");
   return claim;
 }
 
-std::variant<Claim, Refused> claim_of_query(const aws::RequestHead& head) {
+std::variant<Claim, AuthRefusal> claim_of_query(const aws::RequestHead& head) {
   Claim claim;
   claim.presigned = true;
   for (const auto& [name, to] :
@@ -213,31 +214,31 @@ std::variant<Claim, Refused> claim_of_query(const aws::RequestHead& head) {
         std::pair{"X-Amz-Expires", static_cast<std::string_view*>(nullptr)}}) {
     std::string value = query_parameter(head, name).value_or("");
     if (value.empty())
-      return Refused{AuthFailure::malformed_query,
-                     "Query-string authentication version 4 requires the X-Amz-Algorithm, "
-                     "X-Amz-Credential, X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and "
-                     "X-Amz-Expires parameters.",
-                     {}};
+      return AuthRefusal{AuthFailure::malformed_query,
+                         "Query-string authentication version 4 requires the X-Amz-Algorithm, "
+                         "X-Amz-Credential, X-Amz-Signature, X-Amz-Date, X-Amz-SignedHeaders, and "
+                         "X-Amz-Expires parameters.",
+                         {}};
     if (to != nullptr) *to = claim.kept(std::move(value));
   }
   if (std::optional<std::string> why = set_scope(claim))
-    return Refused{AuthFailure::malformed_query,
-                   "Error parsing the X-Amz-Credential parameter; " + std::move(*why),
-                   {}};
+    return AuthRefusal{AuthFailure::malformed_query,
+                       "Error parsing the X-Amz-Credential parameter; " + std::move(*why),
+                       {}};
   const std::optional<UnixMillis> time = parse_amz_date(claim.time_text);
   if (!time)
-    return Refused{AuthFailure::malformed_query,
-                   "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"",
-                   {}};
+    return AuthRefusal{AuthFailure::malformed_query,
+                       "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"",
+                       {}};
   claim.time = *time;
   if (claim.time_text.substr(0, 8) != claim.day)
-    return Refused{AuthFailure::malformed_query,
-                   "Invalid credential date \"" + std::string(claim.day) +
-                       "\". This date is not the same as X-Amz-Date: \"" +
-                       std::string(claim.time_text.substr(0, 8)) + "\".",
-                   {}};
-  if (std::optional<Refused> refused = set_expires(claim, head)) return std::move(*refused);
-  if (!is_signature(claim.signature)) return Refused{AuthFailure::mismatch, "", {}};
+    return AuthRefusal{AuthFailure::malformed_query,
+                       "Invalid credential date \"" + std::string(claim.day) +
+                           "\". This date is not the same as X-Amz-Date: \"" +
+                           std::string(claim.time_text.substr(0, 8)) + "\".",
+                       {}};
+  if (std::optional<AuthRefusal> refused = set_expires(claim, head)) return std::move(*refused);
+  if (!is_signature(claim.signature)) return AuthRefusal{AuthFailure::mismatch, "", {}};
   claim.token = claim.kept(query_parameter(head, "X-Amz-Security-Token").value_or(""));
   claim.payload = claim.kept(query_parameter(head, "X-Amz-Content-Sha256").value_or(""));
   if (claim.payload.empty()) claim.payload = head.header("x-amz-content-sha256").value_or("");
@@ -245,41 +246,41 @@ std::variant<Claim, Refused> claim_of_query(const aws::RequestHead& head) {
 }
 
 /// None if nothing comes twice that says whose the request is.
-std::optional<Refused> doubled(const aws::RequestHead& head) {
+std::optional<AuthRefusal> doubled(const aws::RequestHead& head) {
   for (const char* name : single_headers)
     if (std::count_if(head.headers.begin(), head.headers.end(),
                       [&](const auto& pair) { return same_letters(pair.first, name); }) > 1)
-      return Refused{AuthFailure::malformed_header, std::string(name) + " comes twice.", {}};
+      return AuthRefusal{AuthFailure::malformed_header, std::string(name) + " comes twice.", {}};
   for (const char* name : query_parts)
     if (count_in_query(head, name) > 1)
-      return Refused{AuthFailure::malformed_query, std::string(name) + " comes twice.", {}};
+      return AuthRefusal{AuthFailure::malformed_query, std::string(name) + " comes twice.", {}};
   return std::nullopt;
 }
 
 }  // namespace
 
-std::variant<Claim, Refused> read_claim(const aws::RequestHead& head) {
-  if (std::optional<Refused> refused = doubled(head)) return std::move(*refused);
+std::variant<Claim, AuthRefusal> read_claim(const aws::RequestHead& head) {
+  if (std::optional<AuthRefusal> refused = doubled(head)) return std::move(*refused);
   std::string_view authorization = head.header("authorization").value_or("");
   const bool in_query = query_parameter(head, "X-Amz-Algorithm") ||
                         query_parameter(head, "X-Amz-Credential") ||
                         query_parameter(head, "X-Amz-Signature");
-  if (!authorization.empty() && in_query) return Refused{AuthFailure::two_signatures, "", {}};
+  if (!authorization.empty() && in_query) return AuthRefusal{AuthFailure::two_signatures, "", {}};
   if (!authorization.empty()) {
     const std::string_view scheme = authorization.substr(0, authorization.find(' '));
     if (scheme == "AWS") return version_2();
-    if (scheme != algorithm) return Refused{AuthFailure::unsupported, "", {}};
+    if (scheme != algorithm) return AuthRefusal{AuthFailure::unsupported, "", {}};
     authorization.remove_prefix(algorithm.size());
     return claim_of_header(head, authorization);
   }
   if (in_query) {
     if (query_parameter(head, "X-Amz-Algorithm").value_or(std::string(algorithm)) != algorithm)
-      return Refused{AuthFailure::unsupported, "", {}};
+      return AuthRefusal{AuthFailure::unsupported, "", {}};
     return claim_of_query(head);
   }
   if (query_parameter(head, "AWSAccessKeyId") || query_parameter(head, "Signature"))
     return version_2();
-  return Refused{AuthFailure::missing, "", {}};
+  return AuthRefusal{AuthFailure::missing, "", {}};
 }
 
 }  // namespace muster::access

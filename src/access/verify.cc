@@ -39,26 +39,26 @@ bool is_named(std::string_view names, std::string_view name) {
 }
 
 /// Host and all x-amz- headers have to be signed: else a signature would hold for another request.
-std::optional<Refused> check_signed_headers(const aws::RequestHead& head, const Claim& claim) {
+std::optional<AuthRefusal> check_signed_headers(const aws::RequestHead& head, const Claim& claim) {
   std::string left_out;
   if (!is_named(claim.signed_headers, "host")) left_out = "host";
   for (const auto& [name, value] : head.headers)
     if (is_x_amz(name) && !is_named(claim.signed_headers, name))
       (left_out += left_out.empty() ? "" : ", ") += name;
   if (left_out.empty()) return std::nullopt;
-  return Refused{AuthFailure::unsigned_headers, left_out, {{"HeadersNotSigned", left_out}}};
+  return AuthRefusal{AuthFailure::unsigned_headers, left_out, {{"HeadersNotSigned", left_out}}};
 }
 
-std::optional<Refused> check_time(const Claim& claim, UnixMillis now) {
+std::optional<AuthRefusal> check_time(const Claim& claim, UnixMillis now) {
   const auto at = [&](AuthFailure failure) {
-    return Refused{failure,
-                   std::string(claim.time_text),
-                   {{"RequestTime", iso_date(claim.time)}, {"ServerTime", iso_date(now)}}};
+    return AuthRefusal{failure,
+                       std::string(claim.time_text),
+                       {{"RequestTime", iso_date(claim.time)}, {"ServerTime", iso_date(now)}}};
   };
   if (claim.presigned) {
     if (claim.time > now + skew_max) return at(AuthFailure::not_yet_valid);
     if (claim.time + claim.expires >= now && claim.expires.count() > 0) return std::nullopt;
-    Refused refused = at(AuthFailure::expired);
+    AuthRefusal refused = at(AuthFailure::expired);
     refused.more = {{"X-Amz-Expires", std::to_string(claim.expires.count())},
                     {"Expires", iso_date(claim.time + claim.expires)},
                     {"ServerTime", iso_date(now)}};
@@ -66,7 +66,7 @@ std::optional<Refused> check_time(const Claim& claim, UnixMillis now) {
   }
   const auto apart = now > claim.time ? now - claim.time : claim.time - now;
   if (apart <= skew_max) return std::nullopt;
-  Refused refused = at(AuthFailure::skewed);
+  AuthRefusal refused = at(AuthFailure::skewed);
   refused.more.emplace_back("MaxAllowedSkewMilliseconds",
                             std::to_string(UnixMillis(skew_max).count()));
   return refused;
@@ -112,68 +112,70 @@ aws::Sha256Bytes derived_key(const AccessKey& key, const Claim& claim) {
   return bytes;
 }
 
-std::optional<Refused> check_scope(const Claim& claim, std::string_view service) {
+std::optional<AuthRefusal> check_scope(const Claim& claim, std::string_view service) {
   if (!service.empty() && claim.service == service) return std::nullopt;
   if (service != "s3")
-    return Refused{
+    return AuthRefusal{
         AuthFailure::wrong_service,
         "Credential should be scoped to correct service: '" + std::string(service) + "'.",
         {}};
-  return Refused{
+  return AuthRefusal{
       claim.presigned ? AuthFailure::malformed_query : AuthFailure::malformed_header,
       "incorrect service \"" + to_utf8(claim.service) + "\". This endpoint belongs to \"s3\".",
       {}};
 }
 
 /// `key` may be null: unknown.
-std::optional<Refused> check_key(const AccessKey* key, std::string_view id, std::string_view token,
-                                 UnixMillis now) {
+std::optional<AuthRefusal> check_key(const AccessKey* key, std::string_view id,
+                                     std::string_view token, UnixMillis now) {
   if (key == nullptr)
-    return Refused{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", to_utf8(id)}}};
-  if (!aws::same_bytes(key->session_token, token)) return Refused{AuthFailure::bad_token, "", {}};
-  if (key->expires && *key->expires <= now) return Refused{AuthFailure::expired_token, "", {}};
+    return AuthRefusal{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", to_utf8(id)}}};
+  if (!aws::same_bytes(key->session_token, token))
+    return AuthRefusal{AuthFailure::bad_token, "", {}};
+  if (key->expires && *key->expires <= now) return AuthRefusal{AuthFailure::expired_token, "", {}};
   return std::nullopt;
 }
 
 }  // namespace
 
-std::variant<CheckedHead, Refused> Verifier::check_head(const aws::RequestHead& head,
-                                                        UnixMillis now,
-                                                        std::string_view service) const {
-  std::variant<Claim, Refused> read = read_claim(head);
-  if (auto* refused = std::get_if<Refused>(&read)) return std::move(*refused);
+std::variant<CheckedHead, AuthRefusal> Verifier::check_head(const aws::RequestHead& head,
+                                                            UnixMillis now,
+                                                            std::string_view service) const {
+  std::variant<Claim, AuthRefusal> read = read_claim(head);
+  if (auto* refused = std::get_if<AuthRefusal>(&read)) return std::move(*refused);
   auto claim = std::make_shared<const Claim>(std::get<Claim>(std::move(read)));
-  if (std::optional<Refused> refused = check_scope(*claim, service)) return std::move(*refused);
+  if (std::optional<AuthRefusal> refused = check_scope(*claim, service)) return std::move(*refused);
   std::shared_ptr<const AccessKey> key = keys_.find(claim->access_key);
-  if (std::optional<Refused> refused = check_key(key.get(), claim->access_key, claim->token, now))
+  if (std::optional<AuthRefusal> refused =
+          check_key(key.get(), claim->access_key, claim->token, now))
     return std::move(*refused);
-  if (std::optional<Refused> refused = check_time(*claim, now)) return std::move(*refused);
-  if (std::optional<Refused> refused = check_signed_headers(head, *claim))
+  if (std::optional<AuthRefusal> refused = check_time(*claim, now)) return std::move(*refused);
+  if (std::optional<AuthRefusal> refused = check_signed_headers(head, *claim))
     return std::move(*refused);
   return CheckedHead{std::move(key), std::move(claim)};
 }
 
-std::variant<Verified, Refused> Verifier::verify(const aws::RequestHead& head,
-                                                 const VerifyOptions& options) {
-  std::variant<CheckedHead, Refused> checked = check_head(head, options.now, options.service);
-  if (auto* refused = std::get_if<Refused>(&checked)) return std::move(*refused);
+std::variant<Verified, AuthRefusal> Verifier::verify(const aws::RequestHead& head,
+                                                     const VerifyOptions& options) {
+  std::variant<CheckedHead, AuthRefusal> checked = check_head(head, options.now, options.service);
+  if (auto* refused = std::get_if<AuthRefusal>(&checked)) return std::move(*refused);
   return check_signature(head, std::get<CheckedHead>(checked), options.body_sha256);
 }
 
-std::variant<Verified, Refused> Verifier::check_signature(const aws::RequestHead& head,
-                                                          const CheckedHead& checked,
-                                                          std::string_view body_sha256) {
+std::variant<Verified, AuthRefusal> Verifier::check_signature(const aws::RequestHead& head,
+                                                              const CheckedHead& checked,
+                                                              std::string_view body_sha256) {
   const Claim& claim = *checked.claim;
   const std::shared_ptr<const AccessKey>& key = checked.key;
   if (keys_.find(claim.access_key) != key)
-    return Refused{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", key->id}}};
+    return AuthRefusal{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", key->id}}};
   Verified verified;
   std::string_view payload = body_sha256.empty() ? empty_sha256 : body_sha256;
   if (claim.service == "s3") {
     payload = claim.payload;
     if (payload.empty() && claim.presigned) payload = aws::unsigned_payload;
   }
-  if (!set_payload(verified, payload)) return Refused{AuthFailure::bad_payload_hash, "", {}};
+  if (!set_payload(verified, payload)) return AuthRefusal{AuthFailure::bad_payload_hash, "", {}};
 
   const std::string canonical = canonical_request(head, claim, payload);
   std::string prefix(claim.time_text);
@@ -184,12 +186,12 @@ std::variant<Verified, Refused> Verifier::check_signature(const aws::RequestHead
   const aws::Sha256Bytes signing_key = kept ? *kept : derived_key(*key, claim);
   if (!aws::same_bytes(hex(aws::view_of(aws::hmac_sha256(aws::view_of(signing_key), to_sign))),
                        claim.signature))
-    return Refused{AuthFailure::mismatch,
-                   "",
-                   {{"AWSAccessKeyId", std::string(claim.access_key)},
-                    {"StringToSign", to_sign},
-                    {"SignatureProvided", std::string(claim.signature)},
-                    {"CanonicalRequest", to_utf8(canonical)}}};
+    return AuthRefusal{AuthFailure::mismatch,
+                       "",
+                       {{"AWSAccessKeyId", std::string(claim.access_key)},
+                        {"StringToSign", to_sign},
+                        {"SignatureProvided", std::string(claim.signature)},
+                        {"CanonicalRequest", to_utf8(canonical)}}};
   if (!kept) keep_key(key, claim.credential, signing_key);
   verified.key = key;
   verified.service = claim.service;
@@ -219,7 +221,7 @@ void Verifier::keep_key(const std::shared_ptr<const AccessKey>& key, std::string
 }
 
 std::string claimed_service(const aws::RequestHead& head) {
-  const std::variant<Claim, Refused> claim = read_claim(head);
+  const std::variant<Claim, AuthRefusal> claim = read_claim(head);
   const Claim* read = std::get_if<Claim>(&claim);
   return read ? std::string(read->service) : std::string();
 }

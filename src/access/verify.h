@@ -10,8 +10,8 @@
 #include <variant>
 
 #include "access/keyring.h"
-#include "aws/aws_error.h"
 #include "aws/digest.h"
+#include "aws/refusal.h"
 #include "aws/request_head.h"
 #include "base/time.h"
 
@@ -50,7 +50,7 @@ struct Verified {
   bool presigned = false;
 };
 
-/// Why a request is nobody's. Answered in three dialects.
+/// Why a request is nobody's.
 enum class AuthFailure {
   missing,           ///< No signature at all.
   two_signatures,    ///< One in the header, one in the query.
@@ -74,7 +74,8 @@ enum class AuthFailure {
   denied,            ///< A good signature of a key that may not do this.
 };
 
-struct Refused {
+/// A request that is nobody's. What is answered depends on the dialect: answer_to().
+struct AuthRefusal {
   AuthFailure failure{};
   std::string detail;  ///< What S3 adds to its text, or the text itself; no secret.
   aws::Pairs more{};   ///< Further elements of S3's answer.
@@ -87,7 +88,7 @@ enum class Dialect {
 };
 /// Code, text and status as AWS's services of that kind give them. To a bad X-Amz-Expires S3's
 /// status is 400; here it is 403, as to one that has passed (ceph/s3-tests holds servers to that).
-aws::AwsError answer_to(const Refused& refused, Dialect dialect);
+aws::Refusal answer_to(const AuthRefusal& refused, Dialect dialect);
 
 struct VerifyOptions {
   UnixMillis now{};
@@ -117,16 +118,16 @@ class Verifier {
 
   /// All that can be said before the body is there. `service` as in VerifyOptions. What comes back
   /// refers to the head's bytes.
-  std::variant<CheckedHead, Refused> check_head(const aws::RequestHead& head, UnixMillis now,
-                                                std::string_view service) const;
+  std::variant<CheckedHead, AuthRefusal> check_head(const aws::RequestHead& head, UnixMillis now,
+                                                    std::string_view service) const;
   /// The rest, for the head that was checked. `body_sha256` as in VerifyOptions. A key that was
   /// revoked since is unknown.
-  std::variant<Verified, Refused> check_signature(const aws::RequestHead& head,
-                                                  const CheckedHead& checked,
-                                                  std::string_view body_sha256);
+  std::variant<Verified, AuthRefusal> check_signature(const aws::RequestHead& head,
+                                                      const CheckedHead& checked,
+                                                      std::string_view body_sha256);
   /// Both at once.
-  std::variant<Verified, Refused> verify(const aws::RequestHead& head,
-                                         const VerifyOptions& options);
+  std::variant<Verified, AuthRefusal> verify(const aws::RequestHead& head,
+                                             const VerifyOptions& options);
 
  private:
   struct HashText {

@@ -39,8 +39,8 @@ struct Request {
   std::string target = "/";
   aws::Pairs headers{};
 
-  std::variant<Verified, Refused> verified_by(Verifier& verifier,
-                                              const VerifyOptions& options) const {
+  std::variant<Verified, AuthRefusal> verified_by(Verifier& verifier,
+                                                  const VerifyOptions& options) const {
     const std::vector<aws::HeaderView> views(headers.begin(), headers.end());
     return verifier.verify({method, target, views}, options);
   }
@@ -69,9 +69,9 @@ Request signed_request(const std::string& service = "s3", const std::string& tok
   return signed_one;
 }
 
-std::string code_of(const std::variant<Verified, Refused>& got, Dialect dialect = Dialect::s3) {
+std::string code_of(const std::variant<Verified, AuthRefusal>& got, Dialect dialect = Dialect::s3) {
   if (std::holds_alternative<Verified>(got)) return "";
-  const aws::AwsError error = answer_to(std::get<Refused>(got), dialect);
+  const aws::Refusal error = answer_to(std::get<AuthRefusal>(got), dialect);
   return error.code + " " + std::to_string(error.status);
 }
 
@@ -274,7 +274,7 @@ TEST_CASE("verify: the head alone says who may be meant; a key revoked since the
   const aws::RequestHead head{request.method, request.target, views};
   const auto refused = [&](UnixMillis now, std::string_view service) {
     const auto got = verifier.check_head(head, now, service);
-    const Refused* why = std::get_if<Refused>(&got);
+    const AuthRefusal* why = std::get_if<AuthRefusal>(&got);
     return why ? std::optional(why->failure) : std::nullopt;
   };
   CHECK(!refused(then, "sagemaker"));
@@ -366,17 +366,17 @@ TEST_CASE("verify: a service other than S3 signs its whole body, and answers in 
 TEST_CASE("verify: each failure has an answer in each dialect") {
   for (int i = 0; i <= static_cast<int>(AuthFailure::denied); ++i) {
     CAPTURE(i);
-    const Refused refused{static_cast<AuthFailure>(i), "why.", {}};
+    const AuthRefusal refused{static_cast<AuthFailure>(i), "why.", {}};
     for (const Dialect dialect : {Dialect::s3, Dialect::json, Dialect::query}) {
-      const aws::AwsError error = answer_to(refused, dialect);
+      const aws::Refusal error = answer_to(refused, dialect);
       CHECK(!error.code.empty());
       CHECK(!error.message.empty());
       CHECK((error.status == 400 || error.status == 403));
     }
   }
-  const aws::AwsError denied = answer_to({AuthFailure::denied, "", {}}, Dialect::s3);
+  const aws::Refusal denied = answer_to({AuthFailure::denied, "", {}}, Dialect::s3);
   CHECK(denied.message == "Access Denied");
-  const aws::AwsError expired = answer_to({AuthFailure::expired, "", {}}, Dialect::s3);
+  const aws::Refusal expired = answer_to({AuthFailure::expired, "", {}}, Dialect::s3);
   CHECK(expired.code == "AccessDenied");
   CHECK(expired.message == "Request has expired");
 }

@@ -83,7 +83,7 @@ std::string code_of(const Request& request) {
   const auto got = verifier.verify({request.method, request.target, views},
                                    {.now = then, .service = "service", .body_sha256 = hash});
   if (std::holds_alternative<Verified>(got)) return "";
-  return answer_to(std::get<Refused>(got), Dialect::query).code;
+  return answer_to(std::get<AuthRefusal>(got), Dialect::query).code;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_CASE("protocol: what botocore sends for each operation is read as what it w
     CHECK(call.service == line.at("service").get<std::string>());
     CHECK(call.operation == line.at("operation").get<std::string>());
     CHECK(call.input == line.at("input"));
-    const std::optional<Refusal> refusal = validate(call.service, call.operation, call.input);
+    const std::optional<aws::Refusal> refusal = validate(call.service, call.operation, call.input);
     CHECK_MESSAGE(!refusal, (refusal ? refusal->message : ""));
     ++count;
   }
@@ -78,7 +78,8 @@ TEST_CASE("protocol: answers are written as botocore was seen to read them") {
                       .query_errors = line.at("service") == "monitoring"};
     Answer answer = line.value("output", Json::object());
     if (line.contains("refusal"))
-      answer = Refusal{line["refusal"].at("code"), line["refusal"].at("message"), line["status"]};
+      answer =
+          aws::Refusal{line["refusal"].at("code"), line["refusal"].at("message"), line["status"]};
     const ApiAnswer written = write_answer(reply, answer);
     CHECK(written.status == line.at("status").get<int>());
     CHECK((is_cbor(line) ? hex(written.body) : written.body) == line.at("body").get<std::string>());

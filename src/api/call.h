@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "aws/refusal.h"
 #include "base/json.h"
 
 namespace muster::api {
@@ -18,15 +19,6 @@ struct Call {
   std::string invocation = {};
 };
 
-/// What an AWS service answers to a call that it refuses.
-struct Refusal {
-  std::string code;     ///< "ValidationException"
-  std::string message;  ///< One line for a person.
-  int status = 400;     ///< HTTP's.
-
-  bool operator==(const Refusal&) const = default;
-};
-
-using Answer = std::variant<Json, Refusal>;
+using Answer = std::variant<Json, aws::Refusal>;
 
 }  // namespace muster::api

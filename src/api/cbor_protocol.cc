@@ -284,7 +284,7 @@ std::string_view cbor_operation(std::string_view path) {
   return name.find('/') == std::string_view::npos ? name : std::string_view();
 }
 
-std::variant<Json, Refusal> read_cbor(std::string_view body) {
+std::variant<Json, aws::Refusal> read_cbor(std::string_view body) {
   if (body.empty()) return Json::object();
   Reader reader(body);
   Json json;
@@ -296,7 +296,7 @@ std::variant<Json, Refusal> read_cbor(std::string_view body) {
   else if (!json.is_object())
     error = "the body is no structure";
   if (error.empty()) return json;
-  return Refusal{"SerializationException", "not CBOR that can be read: " + error};
+  return aws::Refusal{"SerializationException", "not CBOR that can be read: " + error};
 }
 
 std::string write_cbor(const Service& service, const Operation& operation, const Json& output) {
@@ -306,7 +306,7 @@ std::string write_cbor(const Service& service, const Operation& operation, const
   return writer.take();
 }
 
-std::string write_cbor_refusal(const Refusal& refusal) {
+std::string write_cbor_refusal(const aws::Refusal& refusal) {
   static constexpr Service nothing{};
   Writer writer(nothing);
   writer.value(nullptr, {{"__type", refusal.code}, {"message", refusal.message}});

@@ -21,12 +21,12 @@ std::string_view cbor_operation(std::string_view path);
 /// An object; an empty body is an empty one; timestamps (tag 1) become epoch seconds. Refuses what
 /// is cut short, nested too deep, of keys that are no text, or followed by more, and byte strings:
 /// no operation here has any. Code: SerializationException.
-std::variant<Json, Refusal> read_cbor(std::string_view body);
+std::variant<Json, aws::Refusal> read_cbor(std::string_view body);
 
 /// The operation's output by the model: timestamps with tag 1. Members that the model lacks
 /// are written as they are.
 std::string write_cbor(const Service& service, const Operation& operation, const Json& output);
 
-std::string write_cbor_refusal(const Refusal& refusal);
+std::string write_cbor_refusal(const aws::Refusal& refusal);
 
 }  // namespace muster::api

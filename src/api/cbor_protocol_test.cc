@@ -58,9 +58,9 @@ TEST_CASE("cbor: RFC 8949's forms of values are read") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.hex);
-    const std::variant<Json, Refusal> read = read_cbor("\xa1\x61\x61" + bytes(c.hex));
+    const std::variant<Json, aws::Refusal> read = read_cbor("\xa1\x61\x61" + bytes(c.hex));
     if (c.json.empty()) {
-      CHECK(std::holds_alternative<Refusal>(read));
+      CHECK(std::holds_alternative<aws::Refusal>(read));
       continue;
     }
     REQUIRE(std::holds_alternative<Json>(read));
@@ -110,9 +110,9 @@ TEST_CASE("cbor: what is broken, too deep or no member's value is refused") {
   };
   for (const std::string& body : cases) {
     CAPTURE(hex(body.substr(0, 20)));
-    const std::variant<Json, Refusal> read = read_cbor(body);
-    REQUIRE(std::holds_alternative<Refusal>(read));
-    CHECK(std::get<Refusal>(read).code == "SerializationException");
+    const std::variant<Json, aws::Refusal> read = read_cbor(body);
+    REQUIRE(std::holds_alternative<aws::Refusal>(read));
+    CHECK(std::get<aws::Refusal>(read).code == "SerializationException");
   }
 }
 

@@ -93,7 +93,7 @@ std::optional<Json> place_of(const std::string& token) {
   return place ? std::optional<Json>(*place) : std::nullopt;
 }
 
-Refusal internal_failure(const Error& error) {
+aws::Refusal internal_failure(const Error& error) {
   return {"InternalFailure", error.text, 500};
 }
 

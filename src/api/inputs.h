@@ -39,6 +39,6 @@ std::string page_token(const Json& place);
 std::optional<Json> place_of(const std::string& token);
 
 /// What the store could not do. The client may try again.
-Refusal internal_failure(const Error& error);
+aws::Refusal internal_failure(const Error& error);
 
 }  // namespace muster::api

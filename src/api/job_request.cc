@@ -8,11 +8,11 @@
 namespace muster::api {
 namespace {
 
-Refusal bad(std::string message) {
+aws::Refusal bad(std::string message) {
   return {"ValidationException", std::move(message)};
 }
 
-Result<void, Refusal> check_channel(const Json& channel, std::size_t number) {
+Result<void, aws::Refusal> check_channel(const Json& channel, std::size_t number) {
   const std::string where = "InputDataConfig[" + std::to_string(number) + "]";
   const Json& source = inside(channel, {"DataSource", "S3DataSource"});
   if (source.empty())
@@ -25,7 +25,7 @@ Result<void, Refusal> check_channel(const Json& channel, std::size_t number) {
   return {};
 }
 
-Result<void, Refusal> check_resources(const Json& resources) {
+Result<void, aws::Refusal> check_resources(const Json& resources) {
   const auto is_whole = [](const Json& group) {
     return !text_of(group, "InstanceType").empty() &&
            integer_of(group, "InstanceCount").value_or(0) >= 1;
@@ -46,7 +46,7 @@ std::vector<std::string> JobRequest::hosts() const {
   return names;
 }
 
-Result<JobRequest, Refusal> job_request(const Json& input) {
+Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   const Json& algorithm = inside(input, {"AlgorithmSpecification"});
   if (text_of(algorithm, "TrainingInputMode") == "Pipe")
     return bad("TrainingInputMode is Pipe; this server has File");
@@ -66,7 +66,7 @@ Result<JobRequest, Refusal> job_request(const Json& input) {
 Result<JobRequest> job_request_from(std::string_view stored) {
   const Json input = TRY(parse_json(stored));
   return job_request(input).transform_error(
-      [](const Refusal& refusal) { return fail(Errc::invalid_input, refusal.message); });
+      [](const aws::Refusal& refusal) { return fail(Errc::invalid_input, refusal.message); });
 }
 
 }  // namespace muster::api

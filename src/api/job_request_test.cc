@@ -22,12 +22,12 @@ Json input() {
 std::string refusal_of(const char* patch) {
   Json asked = input();
   asked.merge_patch(Json::parse(patch));
-  const Result<JobRequest, Refusal> request = job_request(asked);
+  const Result<JobRequest, aws::Refusal> request = job_request(asked);
   return request ? "" : request.error().code + ": " + request.error().message;
 }
 
 TEST_CASE("job request: what is asked for is read once") {
-  const Result<JobRequest, Refusal> request = job_request(input());
+  const Result<JobRequest, aws::Refusal> request = job_request(input());
   REQUIRE(request);
   CHECK(request->spec.name == "demo");
   CHECK(request->spec.input.at(0).s3.url == "s3://b/train");

@@ -6,13 +6,13 @@ namespace muster::api {
 
 namespace {
 
-Refusal not_serialized(std::string message) {
+aws::Refusal not_serialized(std::string message) {
   return {"SerializationException", std::move(message)};
 }
 
 }  // namespace
 
-std::variant<Json, Refusal> read_json(std::string_view body) {
+std::variant<Json, aws::Refusal> read_json(std::string_view body) {
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos) return Json::object();
   Result<Json> json = parse_json(body);
   if (!json) return not_serialized(json.error().text);
@@ -21,7 +21,7 @@ std::variant<Json, Refusal> read_json(std::string_view body) {
   return *std::move(json);
 }
 
-std::string write_json_refusal(const Refusal& refusal) {
+std::string write_json_refusal(const aws::Refusal& refusal) {
   return to_text({{"__type", refusal.code}, {"message", refusal.message}});
 }
 

@@ -12,9 +12,9 @@ namespace muster::api {
 /// Source: smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html.
 
 /// An object; an empty body is an empty one. Code: SerializationException.
-std::variant<Json, Refusal> read_json(std::string_view body);
+std::variant<Json, aws::Refusal> read_json(std::string_view body);
 
 /// {"__type": code, "message": ...}. Bytes that are not UTF-8 are replaced.
-std::string write_json_refusal(const Refusal& refusal);
+std::string write_json_refusal(const aws::Refusal& refusal);
 
 }  // namespace muster::api

@@ -66,7 +66,7 @@ std::string operation_of(const ApiRequest& request, Protocol protocol, std::stri
   return dot == std::string::npos ? request.target : request.target.substr(dot + 1);
 }
 
-Refusal unknown_operation(Protocol protocol, const std::string& operation) {
+aws::Refusal unknown_operation(Protocol protocol, const std::string& operation) {
   const std::string name = operation.substr(0, name_bytes_max);
   if (is_query(protocol))
     return {"InvalidAction", name.empty() ? "No Action is given."
@@ -75,7 +75,7 @@ Refusal unknown_operation(Protocol protocol, const std::string& operation) {
           name.empty() ? "No operation is named." : "The operation " + name + " is not known."};
 }
 
-Refusal wrong_scope(Protocol protocol, const Service& service) {
+aws::Refusal wrong_scope(Protocol protocol, const Service& service) {
   const std::string text =
       "Credential should be scoped to correct service: '" + std::string(service.name) + "'.";
   if (is_query(protocol)) return {"SignatureDoesNotMatch", text, 403};
@@ -99,8 +99,8 @@ void drop_nulls(const Service& service, const Shape& shape, Json& value) {
   }
 }
 
-std::variant<Json, Refusal> read_input(Protocol protocol, const Service& service,
-                                       const Operation& operation, std::string_view body) {
+std::variant<Json, aws::Refusal> read_input(Protocol protocol, const Service& service,
+                                            const Operation& operation, std::string_view body) {
   if (is_query(protocol)) return read_query(service, operation, body);
   return protocol == Protocol::cbor ? read_cbor(body) : read_json(body);
 }
@@ -114,7 +114,7 @@ std::string written(const Reply& reply, const Json& output) {
   return write_query(*service, *operation, output, reply.request_id);
 }
 
-std::string written(const Reply& reply, const Refusal& refusal) {
+std::string written(const Reply& reply, const aws::Refusal& refusal) {
   switch (reply.protocol) {
     case Protocol::cbor:
       return write_cbor_refusal(refusal);
@@ -142,7 +142,7 @@ std::string_view content_type(Protocol protocol) {
 
 }  // namespace
 
-Refusal body_too_large() {
+aws::Refusal body_too_large() {
   return {"RequestEntityTooLargeException",
           "The body is larger than " + std::to_string(api_body_bytes_max) + " bytes.", 413};
 }
@@ -187,8 +187,9 @@ ApiCall read_call(const ApiRequest& request, std::string_view body, std::string 
   reply.operation = name;
   if (request.scope_service != service->name)
     return {std::move(reply), wrong_scope(protocol, *service)};
-  std::variant<Json, Refusal> input = read_input(protocol, *service, *operation, form);
-  if (const Refusal* refusal = std::get_if<Refusal>(&input)) return {std::move(reply), *refusal};
+  std::variant<Json, aws::Refusal> input = read_input(protocol, *service, *operation, form);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&input))
+    return {std::move(reply), *refusal};
   Call call{.service = std::string(service->name),
             .operation = name,
             .input = std::get<Json>(std::move(input)),
@@ -210,7 +211,7 @@ ApiAnswer write_answer(const Reply& reply, const Answer& answer) {
     written_answer.body = written(reply, empty ? Json::object() : *output);
     return written_answer;
   }
-  const Refusal& refusal = std::get<Refusal>(answer);
+  const aws::Refusal& refusal = std::get<aws::Refusal>(answer);
   written_answer.status = refusal.status;
   if (is_json(reply.protocol)) headers.emplace_back("x-amzn-ErrorType", refusal.code);
   if (reply.query_errors)

@@ -40,7 +40,7 @@ struct ApiRequest {
 /// More than any call within the model's bounds needs, each character escaped as it may be.
 constexpr std::size_t api_body_bytes_max = 4u << 20;
 /// For a body beyond it. Status 413.
-Refusal body_too_large();
+aws::Refusal body_too_large();
 
 /// What is in the head; the scope's service and the key are for who checks the signature to fill
 /// in.
@@ -72,7 +72,7 @@ Reply reply_for(const ApiRequest& request, std::string request_id);
 /// A request's call, or why it is none; the reply knows the operation where one could be read.
 struct ApiCall {
   Reply reply;
-  std::variant<Call, Refusal> call;
+  std::variant<Call, aws::Refusal> call;
 };
 
 /// Codes: UnknownOperationException (InvalidAction in Query), SerializationException

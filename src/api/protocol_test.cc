@@ -31,15 +31,15 @@ ApiRequest form_request(std::string service) {
 
 Call call_of(const ApiRequest& request, std::string_view body) {
   ApiCall read = read_call(request, body, "id");
-  const Refusal* refusal = std::get_if<Refusal>(&read.call);
+  const aws::Refusal* refusal = std::get_if<aws::Refusal>(&read.call);
   REQUIRE_MESSAGE(refusal == nullptr, (refusal ? refusal->message : ""));
   return std::get<Call>(std::move(read.call));
 }
 
-Refusal refusal_of(const ApiRequest& request, std::string_view body) {
+aws::Refusal refusal_of(const ApiRequest& request, std::string_view body) {
   ApiCall read = read_call(request, body, "id");
-  REQUIRE(std::holds_alternative<Refusal>(read.call));
-  return std::get<Refusal>(std::move(read.call));
+  REQUIRE(std::holds_alternative<aws::Refusal>(read.call));
+  return std::get<aws::Refusal>(std::move(read.call));
 }
 
 std::string header(const ApiAnswer& answer, std::string_view name) {
@@ -97,7 +97,7 @@ TEST_CASE("protocol: JSON that is none, or no structure, is refused before it co
   for (const std::string& body : cases) {
     CAPTURE(body.substr(0, 20));
     if (body == "{}") continue;
-    const Refusal refusal = refusal_of(json_request("SageMaker.ListTrainingJobs"), body);
+    const aws::Refusal refusal = refusal_of(json_request("SageMaker.ListTrainingJobs"), body);
     CHECK(refusal.code == "SerializationException");
     CHECK(refusal.status == 400);
   }
@@ -106,12 +106,12 @@ TEST_CASE("protocol: JSON that is none, or no structure, is refused before it co
 
 TEST_CASE("protocol: an operation that is not served is refused by its name") {
   CHECK(refusal_of(json_request("SageMaker.CreateModel"), "{}") ==
-        Refusal{"UnknownOperationException", "The operation CreateModel is not known."});
+        aws::Refusal{"UnknownOperationException", "The operation CreateModel is not known."});
   CHECK(refusal_of(json_request("DynamoDB_20120810.ListTables"), "{").code ==
         "UnknownOperationException");
   CHECK(refusal_of(json_request(""), "{}").message == "No operation is named.");
   CHECK(refusal_of(form_request("sts"), "Action=AssumeRole&Version=2011-06-15") ==
-        Refusal{"InvalidAction", "The action AssumeRole is not one of this service."});
+        aws::Refusal{"InvalidAction", "The action AssumeRole is not one of this service."});
   CHECK(refusal_of(form_request("lambda"), "Action=GetRole").code == "InvalidAction");
   CHECK(refusal_of(form_request("ec2"), "").code == "InvalidAction");
 }
@@ -120,8 +120,8 @@ TEST_CASE("protocol: a signature for another service does not do") {
   for (const char* scope : {"logs", "sts", "sagemake", "SageMaker", ""}) {
     CAPTURE(scope);
     CHECK(refusal_of(json_request("SageMaker.ListTrainingJobs", scope), "{}") ==
-          Refusal{"InvalidSignatureException",
-                  "Credential should be scoped to correct service: 'sagemaker'."});
+          aws::Refusal{"InvalidSignatureException",
+                       "Credential should be scoped to correct service: 'sagemaker'."});
   }
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("protocol: Query's answers are XML that any name can stand in") {
 }
 
 TEST_CASE("protocol: a refusal is told in the protocol of the call") {
-  const Refusal refusal{"Code", "why <so>", 400};
+  const aws::Refusal refusal{"Code", "why <so>", 400};
   const Reply json{Protocol::json_1_1, "sagemaker", "ListTags", "id"};
   CHECK(write_answer(json, refusal).body == R"({"__type":"Code","message":"why <so>"})");
   CHECK(header(write_answer(json, refusal), "x-amzn-ErrorType") == "Code");
@@ -233,7 +233,8 @@ TEST_CASE("protocol: a refusal is told in the protocol of the call") {
         "</Errors><RequestID>id</RequestID></Response>\n");
   const Reply mode{Protocol::json_1_0, "monitoring", "GetMetricData", "id", true};
   CHECK(header(write_answer(mode, refusal), "x-amzn-query-error") == "Code;Sender");
-  CHECK(header(write_answer(mode, Refusal{"C", "", 500}), "x-amzn-query-error") == "C;Receiver");
+  CHECK(header(write_answer(mode, aws::Refusal{"C", "", 500}), "x-amzn-query-error") ==
+        "C;Receiver");
   const ApiAnswer cbor = write_answer({Protocol::cbor, "monitoring", "ListMetrics", "id"}, refusal);
   CHECK(header(cbor, "smithy-protocol") == "rpc-v2-cbor");
   CHECK(std::get<Json>(read_cbor(cbor.body)) == Json{{"__type", "Code"}, {"message", "why <so>"}});

@@ -25,7 +25,7 @@ struct Node {
   std::map<std::string, Node, std::less<>> children;
 };
 
-Refusal malformed(std::string message) {
+aws::Refusal malformed(std::string message) {
   return {"MalformedInput", std::move(message)};
 }
 
@@ -71,7 +71,7 @@ class FieldReader {
  public:
   explicit FieldReader(const Service& service) : service_(service) {}
 
-  std::optional<Refusal> refusal;
+  std::optional<aws::Refusal> refusal;
 
   Json value(const Shape& shape, const Node& node, const std::string& path) {
     switch (shape.kind) {
@@ -260,8 +260,8 @@ std::string query_action(std::string_view form) {
   return action;
 }
 
-std::variant<Json, Refusal> read_query(const Service& service, const Operation& operation,
-                                       std::string_view form) {
+std::variant<Json, aws::Refusal> read_query(const Service& service, const Operation& operation,
+                                            std::string_view form) {
   std::optional<Node> root = tree(form);
   if (!root) return malformed("The fields of the form cannot be read.");
   root->children.erase("Action");
@@ -292,7 +292,7 @@ std::string write_query(const Service& service, const Operation& operation, cons
   return out + "</" + name + "Response>\n";
 }
 
-std::string write_query_refusal(const Service* service, const Refusal& refusal,
+std::string write_query_refusal(const Service* service, const aws::Refusal& refusal,
                                 std::string_view request_id) {
   std::string error;
   element("Type", refusal.status < 500 ? "Sender" : "Receiver", error);
@@ -304,7 +304,7 @@ std::string write_query_refusal(const Service* service, const Refusal& refusal,
   return out + "</ErrorResponse>\n";
 }
 
-std::string write_ec2_refusal(const Refusal& refusal, std::string_view request_id) {
+std::string write_ec2_refusal(const aws::Refusal& refusal, std::string_view request_id) {
   std::string error;
   element("Code", aws::xml_escaped(refusal.code), error);
   element("Message", aws::xml_escaped(refusal.message), error);

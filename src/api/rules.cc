@@ -11,10 +11,10 @@ namespace muster::api {
 
 namespace {
 
-using Broken = std::optional<Refusal>;
+using Broken = std::optional<aws::Refusal>;
 
 Broken bad(std::string message) {
-  return Refusal{"ValidationException", std::move(message)};
+  return aws::Refusal{"ValidationException", std::move(message)};
 }
 
 Broken missing(const std::string& path) {
@@ -160,27 +160,28 @@ Broken training_job_rules(const Json& input) {
 Broken interval_rules(const Json& input) {
   if (at(input, "StartTime").get<double>() < at(input, "EndTime").get<double>())
     return std::nullopt;
-  return Refusal{"InvalidParameterCombination",
-                 "The parameter StartTime must be less than the parameter EndTime."};
+  return aws::Refusal{"InvalidParameterCombination",
+                      "The parameter StartTime must be less than the parameter EndTime."};
 }
 
 Broken metric_statistics_rules(const Json& input) {
   if (Broken rule = interval_rules(input)) return rule;
   if (!has(input, "Statistics") && !has(input, "ExtendedStatistics"))
-    return Refusal{"InvalidParameterCombination",
-                   "At least one of the parameters Statistics and ExtendedStatistics must be "
-                   "specified."};
+    return aws::Refusal{"InvalidParameterCombination",
+                        "At least one of the parameters Statistics and ExtendedStatistics must be "
+                        "specified."};
   const double period = at(input, "Period").get<double>();
   const bool fine = period == 1 || period == 5 || period == 10 || period == 20 || period == 30;
   if (!fine && std::fmod(period, 60) != 0)
-    return Refusal{"InvalidParameterValue",
-                   "The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60."};
+    return aws::Refusal{"InvalidParameterValue",
+                        "The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60."};
   const double seconds = at(input, "EndTime").get<double>() - at(input, "StartTime").get<double>();
   if (const double points = std::ceil(seconds / period); points > 1440)
-    return Refusal{"InvalidParameterCombination",
-                   "You have requested up to " + std::to_string(std::llround(points)) +
-                       " datapoints, which exceeds the limit of 1,440. You may reduce the "
-                       "datapoints requested by increasing Period, or decreasing the time range."};
+    return aws::Refusal{
+        "InvalidParameterCombination",
+        "You have requested up to " + std::to_string(std::llround(points)) +
+            " datapoints, which exceeds the limit of 1,440. You may reduce the "
+            "datapoints requested by increasing Period, or decreasing the time range."};
   return std::nullopt;
 }
 
@@ -188,36 +189,36 @@ Broken metric_data_rules(const Json& input) {
   if (Broken rule = interval_rules(input)) return rule;
   const Json& queries = at(input, "MetricDataQueries");
   if (const std::string id = repeated(queries, "Id"); !id.empty())
-    return Refusal{"ValidationError",
-                   "The values for parameter Id in MetricDataQueries are not "
-                   "unique: " +
-                       id + "."};
+    return aws::Refusal{"ValidationError",
+                        "The values for parameter Id in MetricDataQueries are not "
+                        "unique: " +
+                            id + "."};
   for (const Json& query : queries)
     if (has(query, "MetricStat") == has(query, "Expression"))
-      return Refusal{"ValidationError", "MetricDataQueries: " + text(query, "Id") +
-                                            " must have either MetricStat or Expression."};
+      return aws::Refusal{"ValidationError", "MetricDataQueries: " + text(query, "Id") +
+                                                 " must have either MetricStat or Expression."};
   return std::nullopt;
 }
 
 Broken log_group_rules(const Json& input) {
   if (has(input, "logGroupName") != has(input, "logGroupIdentifier")) return std::nullopt;
-  return Refusal{"InvalidParameterException",
-                 "Exactly one of logGroupName and logGroupIdentifier must be given."};
+  return aws::Refusal{"InvalidParameterException",
+                      "Exactly one of logGroupName and logGroupIdentifier must be given."};
 }
 
 Broken log_streams_rules(const Json& input) {
   if (Broken rule = log_group_rules(input)) return rule;
   if (text(input, "orderBy") == "LastEventTime" && has(input, "logStreamNamePrefix"))
-    return Refusal{"InvalidParameterException",
-                   "Cannot order by LastEventTime with a logStreamNamePrefix."};
+    return aws::Refusal{"InvalidParameterException",
+                        "Cannot order by LastEventTime with a logStreamNamePrefix."};
   return std::nullopt;
 }
 
 Broken filter_rules(const Json& input) {
   if (Broken rule = log_group_rules(input)) return rule;
   if (has(input, "logStreamNames") && has(input, "logStreamNamePrefix"))
-    return Refusal{"InvalidParameterException",
-                   "logStreamNames and logStreamNamePrefix exclude each other."};
+    return aws::Refusal{"InvalidParameterException",
+                        "logStreamNames and logStreamNamePrefix exclude each other."};
   return std::nullopt;
 }
 
@@ -239,8 +240,8 @@ constexpr Rules all_rules[] = {
 
 }  // namespace
 
-std::optional<Refusal> broken_rule(std::string_view service, std::string_view operation,
-                                   const Json& input) {
+std::optional<aws::Refusal> broken_rule(std::string_view service, std::string_view operation,
+                                        const Json& input) {
   for (const Rules& rules : all_rules)
     if (rules.service == service && rules.operation == operation) return rules.check(input);
   return std::nullopt;

@@ -46,12 +46,12 @@ class Checker {
     }
   }
 
-  std::optional<Refusal> refusal() const {
+  std::optional<aws::Refusal> refusal() const {
     if (count_ == 0) return std::nullopt;
     const std::string number = std::to_string(count_);
-    return Refusal{std::string(validation_code(service_.name)),
-                   number + " validation error" + (count_ == 1 ? "" : "s") +
-                       " detected: " + join(failures_, "; ")};
+    return aws::Refusal{std::string(validation_code(service_.name)),
+                        number + " validation error" + (count_ == 1 ? "" : "s") +
+                            " detected: " + join(failures_, "; ")};
   }
 
  private:
@@ -193,17 +193,17 @@ std::string_view validation_code(std::string_view service) {
   return "ValidationException";
 }
 
-std::optional<Refusal> validate(std::string_view service_name, std::string_view operation_name,
-                                const Json& input) {
+std::optional<aws::Refusal> validate(std::string_view service_name, std::string_view operation_name,
+                                     const Json& input) {
   const Service* service = find_service(service_name);
   const Operation* operation = service ? find_operation(*service, operation_name) : nullptr;
   if (operation == nullptr || operation->input == no_shape) return std::nullopt;
   const Shape& shape = service->shapes[operation->input];
   if (std::optional<std::string> text = misfit(*service, shape, input, ""))
-    return Refusal{"SerializationException", *text};
+    return aws::Refusal{"SerializationException", *text};
   Checker checker(*service);
   checker.check(shape, input, "");
-  if (std::optional<Refusal> refusal = checker.refusal()) return refusal;
+  if (std::optional<aws::Refusal> refusal = checker.refusal()) return refusal;
   return broken_rule(service_name, operation_name, input);
 }
 

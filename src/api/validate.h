@@ -17,8 +17,8 @@ namespace muster::api {
 /// Timestamps are epoch seconds (see protocol.h). A service or operation that is not in the model
 /// is let through: read_call() refuses those.
 /// Source: botocore's service models, and the messages that the services are seen to answer with.
-std::optional<Refusal> validate(std::string_view service, std::string_view operation,
-                                const Json& input);
+std::optional<aws::Refusal> validate(std::string_view service, std::string_view operation,
+                                     const Json& input);
 
 /// `input` with the members alone that the model of the operation has, at every level: what a
 /// caller may say, whatever else was sent. Pure. An operation that is not in the model has none.

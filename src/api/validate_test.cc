@@ -103,7 +103,7 @@ void check_refused(std::string_view service, std::string_view operation, std::st
   CAPTURE(bad.change);
   Json input = fine_input(operation);
   patch(input, json(bad.change));
-  const std::optional<Refusal> refusal = validate(service, operation, input);
+  const std::optional<aws::Refusal> refusal = validate(service, operation, input);
   REQUIRE(refusal);
   CHECK(refusal->code == code);
   CHECK(refusal->status == 400);
@@ -404,7 +404,7 @@ TEST_CASE("validate: the other operations of sagemaker") {
     CAPTURE(c.operation);
     check_refused("sagemaker", c.operation, "ValidationException", c.bad);
   }
-  const std::optional<Refusal> refusal =
+  const std::optional<aws::Refusal> refusal =
       validate("sagemaker", "ListTrainingJobs", {{"CreationTimeAfter", "yesterday"}});
   REQUIRE(refusal);
   CHECK(refusal->message ==

@@ -290,7 +290,7 @@ TEST_CASE("bucket: an upload is put together once and answers the same again") {
   CHECK(std::get<ObjectRecord>(second) == record);
   CHECK(again.all()->empty());
   again.forget_done(UnixMillis(9) + std::chrono::hours(25));
-  CHECK(std::get<aws::AwsError>(again.complete(asked)).code == "NoSuchUpload");
+  CHECK(std::get<aws::Refusal>(again.complete(asked)).code == "NoSuchUpload");
 }
 
 TEST_CASE("bucket: uploads that cannot be put together are refused") {
@@ -328,8 +328,8 @@ TEST_CASE("bucket: uploads that cannot be put together are refused") {
                                         .checksum = {},
                                         .now = UnixMillis(1),
                                         .check = {}});
-    REQUIRE(std::holds_alternative<aws::AwsError>(made));
-    CHECK(std::get<aws::AwsError>(made).code == c.code);
+    REQUIRE(std::holds_alternative<aws::Refusal>(made));
+    CHECK(std::get<aws::Refusal>(made).code == c.code);
   }
   CHECK(*uploads.abort(id, "k"));
   CHECK_FALSE(*uploads.abort(id, "k"));

@@ -95,10 +95,10 @@ bool is_sum_of(const s3wire::GivenChecksum& asked, const ObjectRecord& made) {
 
 }  // namespace
 
-aws::AwsError disk_failure(const Error& error) {
+aws::Refusal disk_failure(const Error& error) {
   if (error.text.find("No space left") != std::string::npos)
     return {"InsufficientStorage", "The server's disk is full.", 507, {}};
-  return aws::s3_failure_of("InternalError");
+  return aws::s3_refusal("InternalError");
 }
 
 void BucketUploads::forget_done(UnixMillis now) {
@@ -153,7 +153,7 @@ Result<bool> BucketUploads::put_part(const std::string& id, int number, Draft dr
 }
 
 /// The parts that the request names, if they may be put together.
-std::variant<std::vector<OpenedObject>, aws::AwsError> BucketUploads::chosen(
+std::variant<std::vector<OpenedObject>, aws::Refusal> BucketUploads::chosen(
     const Asked& asked) const {
   std::vector<OpenedObject> parts;
   std::uint64_t bytes = 0;
@@ -161,15 +161,15 @@ std::variant<std::vector<OpenedObject>, aws::AwsError> BucketUploads::chosen(
     Result<OpenedObject> part =
         open_object_file(bucket_.uploads_folder(), part_file(asked.id, one.number), false);
     if (!part && part.error().code != Errc::not_found) return disk_failure(part.error());
-    if (!part || !fits(one, part->record)) return aws::s3_failure_of("InvalidPart");
+    if (!part || !fits(one, part->record)) return aws::s3_refusal("InvalidPart");
     const bool last = &one == &asked.parts.back();
-    if (!last && part->record.size < part_bytes_min) return aws::s3_failure_of("EntityTooSmall");
+    if (!last && part->record.size < part_bytes_min) return aws::s3_refusal("EntityTooSmall");
     bytes += part->record.size;
     part->file.reset();  // There may be 10,000.
     parts.push_back(*std::move(part));
   }
   if (asked.whole_bytes && *asked.whole_bytes != bytes)
-    return aws::s3_failure_of(
+    return aws::s3_refusal(
         "InvalidRequest",
         "The provided 'x-amz-mp-object-size' header value does not match what was "
         "computed.");
@@ -197,21 +197,20 @@ Result<ObjectRecord> BucketUploads::assemble(const Asked& asked, const ObjectRec
   return record;
 }
 
-std::variant<ObjectRecord, aws::AwsError> BucketUploads::finish(const Asked& asked,
-                                                                const ObjectRecord& upload) {
-  std::variant<std::vector<OpenedObject>, aws::AwsError> parts = chosen(asked);
-  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&parts)) return *wrong;
+std::variant<ObjectRecord, aws::Refusal> BucketUploads::finish(const Asked& asked,
+                                                               const ObjectRecord& upload) {
+  std::variant<std::vector<OpenedObject>, aws::Refusal> parts = chosen(asked);
+  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&parts)) return *wrong;
   Draft draft = bucket_.draft();
   Result<ObjectRecord> record =
       assemble(asked, upload, std::get<std::vector<OpenedObject>>(parts), draft);
   if (!record) return disk_failure(record.error());
-  if (asked.checksum && !is_sum_of(*asked.checksum, *record))
-    return aws::s3_failure_of("BadDigest");
+  if (asked.checksum && !is_sum_of(*asked.checksum, *record)) return aws::s3_refusal("BadDigest");
   const Result<WriteEnd> end = bucket_.put(std::move(draft), *record, asked.check);
   if (!end) return disk_failure(end.error());
-  if (*end == WriteEnd::precondition_failed) return aws::s3_failure_of("PreconditionFailed");
-  if (*end == WriteEnd::no_such_key) return aws::s3_failure_of("NoSuchKey");
-  if (*end == WriteEnd::no_such_bucket) return aws::s3_failure_of("NoSuchBucket");
+  if (*end == WriteEnd::precondition_failed) return aws::s3_refusal("PreconditionFailed");
+  if (*end == WriteEnd::no_such_key) return aws::s3_refusal("NoSuchKey");
+  if (*end == WriteEnd::no_such_bucket) return aws::s3_refusal("NoSuchBucket");
   leave_done(asked.id, *record);
   return *std::move(record);
 }
@@ -231,8 +230,8 @@ void BucketUploads::leave_done(const std::string& id, const ObjectRecord& record
     if (is_part(name)) ::unlinkat(folder.get(), name.c_str(), 0);
 }
 
-std::variant<ObjectRecord, aws::AwsError> BucketUploads::complete(const Asked& asked) {
-  if (!is_id(asked.id)) return aws::s3_failure_of("NoSuchUpload");
+std::variant<ObjectRecord, aws::Refusal> BucketUploads::complete(const Asked& asked) {
+  if (!is_id(asked.id)) return aws::s3_refusal("NoSuchUpload");
   const std::lock_guard lock(bucket_.upload_mutex(asked.id));
   const Result<std::string> done = read_small_file(bucket_.uploads_folder(), asked.id + "/done");
   if (done) {
@@ -241,7 +240,7 @@ std::variant<ObjectRecord, aws::AwsError> BucketUploads::complete(const Asked& a
   }
   const Result<std::optional<ObjectRecord>> upload = find(asked.id, asked.key);
   if (!upload) return disk_failure(upload.error());
-  if (!*upload) return aws::s3_failure_of("NoSuchUpload");
+  if (!*upload) return aws::s3_refusal("NoSuchUpload");
   return finish(asked, **upload);
 }
 

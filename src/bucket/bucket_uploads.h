@@ -37,7 +37,7 @@ class BucketUploads {
   };
   /// Makes the object of the parts. The same again gives the same answer. Copies all bytes where
   /// the file system cannot share them: not on a loop.
-  std::variant<ObjectRecord, aws::AwsError> complete(const Asked& asked);
+  std::variant<ObjectRecord, aws::Refusal> complete(const Asked& asked);
   /// False if there is no such upload.
   Result<bool> abort(const std::string& id, const std::string& key);
 
@@ -51,14 +51,14 @@ class BucketUploads {
  private:
   Result<ObjectRecord> assemble(const Asked& asked, const ObjectRecord& upload,
                                 std::vector<OpenedObject>& parts, Draft& draft) const;
-  std::variant<std::vector<OpenedObject>, aws::AwsError> chosen(const Asked& asked) const;
-  std::variant<ObjectRecord, aws::AwsError> finish(const Asked& asked, const ObjectRecord& upload);
+  std::variant<std::vector<OpenedObject>, aws::Refusal> chosen(const Asked& asked) const;
+  std::variant<ObjectRecord, aws::Refusal> finish(const Asked& asked, const ObjectRecord& upload);
   void leave_done(const std::string& id, const ObjectRecord& record);
 
   Bucket& bucket_;
 };
 
 /// What S3 says of a disk that failed; a full one is told apart.
-aws::AwsError disk_failure(const Error& error);
+aws::Refusal disk_failure(const Error& error);
 
 }  // namespace muster::bucket

@@ -5,7 +5,7 @@
 namespace muster::jobs {
 namespace {
 
-api::Refusal bad(std::string message) {
+aws::Refusal bad(std::string message) {
   return {"ValidationException", std::move(message)};
 }
 
@@ -25,7 +25,7 @@ std::string hyperparameter(const job::Spec& spec, const char* name) {
 
 }  // namespace
 
-std::optional<api::Refusal> refused(const api::JobRequest& request, const JobConfig& config) {
+std::optional<aws::Refusal> refused(const api::JobRequest& request, const JobConfig& config) {
   if (request.image.empty())
     return bad(
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
@@ -44,7 +44,7 @@ std::optional<api::Refusal> refused(const api::JobRequest& request, const JobCon
                " is a whole bucket, with other jobs' results; want a folder in it");
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request.spec, config));
   if (lines.empty()) return std::nullopt;
-  return api::Refusal{"ResourceLimitExceeded",
+  return aws::Refusal{"ResourceLimitExceeded",
                       "The job can never start on this server: " + lines.front() + "."};
 }
 

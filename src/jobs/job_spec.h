@@ -24,7 +24,7 @@ struct JobPlaces {
 
 /// Why the job cannot be run here; none if it can. What the config does not know: instance types,
 /// images. What muster has not: algorithms by name.
-std::optional<api::Refusal> refused(const api::JobRequest& request, const JobConfig& config);
+std::optional<aws::Refusal> refused(const api::JobRequest& request, const JobConfig& config);
 
 /// `asked` with muster's own part. Error: `invalid_input`, as job::check().
 Result<job::Spec> job_spec(job::Spec asked, const JobConfig& config, const JobPlaces& places);

@@ -24,7 +24,7 @@ Json request() {
 }
 
 job::Spec spec_of(const Json& input) {
-  const Result<api::JobRequest, api::Refusal> read = api::job_request(input);
+  const Result<api::JobRequest, aws::Refusal> read = api::job_request(input);
   const std::string why = read ? "" : read.error().message;
   CAPTURE(why);
   REQUIRE(read);
@@ -32,8 +32,8 @@ job::Spec spec_of(const Json& input) {
 }
 
 /// Why a server with this config does not take the job; none if it does.
-std::optional<api::Refusal> refusal_of(const Json& input, const JobConfig& config) {
-  const Result<api::JobRequest, api::Refusal> read = api::job_request(input);
+std::optional<aws::Refusal> refusal_of(const Json& input, const JobConfig& config) {
+  const Result<api::JobRequest, aws::Refusal> read = api::job_request(input);
   return read ? refused(*read, config) : read.error();
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
     CAPTURE(c.name);
     Json asked = request();
     asked.merge_patch(Json::parse(c.patch));
-    const std::optional<api::Refusal> got = refusal_of(asked, config_of(c.config));
+    const std::optional<aws::Refusal> got = refusal_of(asked, config_of(c.config));
     if (std::string_view(c.want).empty()) {
       CHECK_FALSE(got);
     } else {

@@ -63,7 +63,7 @@ Env environment_for(const OutsideS3& s3) {
 }
 
 loop::Task<void> answer_no_s3(http::Exchange& exchange) {
-  const aws::AwsError error = aws::s3_failure_of("NotImplemented", elsewhere);
+  const aws::Refusal error = aws::s3_refusal("NotImplemented", elsewhere);
   http::Reply reply;
   reply.status = error.status;
   reply.headers = {{"Content-Type", "application/xml"}};

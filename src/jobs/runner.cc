@@ -73,7 +73,7 @@ Result<void> Runner::take_up(const store::Job& job) {
   return {};
 }
 
-std::optional<api::Refusal> Runner::refuses(const api::JobRequest& request) const {
+std::optional<aws::Refusal> Runner::refuses(const api::JobRequest& request) const {
   return refused(request, options_.preparation.config);
 }
 

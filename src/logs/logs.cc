@@ -60,9 +60,9 @@ api::Answer Logs::operate(const std::string& operation, const Json& input) {
   if (operation == "DescribeLogGroups") return describe_groups(input);
   if (operation != "DescribeLogStreams" && operation != "GetLogEvents" &&
       operation != "FilterLogEvents")
-    return api::Refusal{"UnknownOperationException", "muster does not serve logs:" + operation};
+    return aws::Refusal{"UnknownOperationException", "muster does not serve logs:" + operation};
   if (group_of(input) != log_group)
-    return api::Refusal{"ResourceNotFoundException", "The specified log group does not exist."};
+    return aws::Refusal{"ResourceNotFoundException", "The specified log group does not exist."};
   if (operation == "DescribeLogStreams") return describe_streams(input);
   return operation == "GetLogEvents" ? get_events(input) : filter_events(input);
 }
@@ -101,13 +101,13 @@ std::vector<Logs::Named> Logs::streams_of(const store::Job& job) {
   return streams;
 }
 
-std::variant<Logs::Named, api::Refusal> Logs::find(const std::string& name) {
+std::variant<Logs::Named, aws::Refusal> Logs::find(const std::string& name) {
   const Result<std::optional<store::Job>> job = store_.job(name.substr(0, name.find('/')));
   if (!job) return api::internal_failure(job.error());
   if (*job)
     for (Named& each : streams_of(**job))
       if (each.name == name) return std::move(each);
-  return api::Refusal{"ResourceNotFoundException", "The specified log stream does not exist."};
+  return aws::Refusal{"ResourceNotFoundException", "The specified log stream does not exist."};
 }
 
 api::Answer Logs::describe_groups(const Json& input) const {
@@ -127,8 +127,8 @@ api::Answer Logs::describe_groups(const Json& input) const {
 
 api::Answer Logs::get_events(const Json& input) {
   const std::string name = stream_of(input);
-  const std::variant<Named, api::Refusal> named = find(name);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&named)) return *refusal;
+  const std::variant<Named, aws::Refusal> named = find(name);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&named)) return *refusal;
   const Named& which = std::get<Named>(named);
   const Result<LogStream*> stream = this->stream(which.job, which.host, which.ended);
   if (!stream) return api::internal_failure(stream.error());
@@ -143,7 +143,7 @@ api::Answer Logs::get_events(const Json& input) {
   const std::string token = api::text_of(input, "nextToken");
   const auto place = read_token(token);
   if (!token.empty() && !place)
-    return api::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
+    return aws::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
   const bool forward = place ? place->first == 'f' : api::flag_of(input, "startFromHead");
   const std::size_t limit = static_cast<std::size_t>(std::clamp<std::int64_t>(
       api::integer_of(input, "limit").value_or(page_events_max), 1, std::int64_t{page_events_max}));

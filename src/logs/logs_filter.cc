@@ -55,11 +55,11 @@ struct Logs::Page {
   }
 };
 
-std::variant<std::vector<Logs::Named>, api::Refusal> Logs::chosen(const Json& input) {
+std::variant<std::vector<Logs::Named>, aws::Refusal> Logs::chosen(const Json& input) {
   std::vector<Named> streams;
   for (const std::string& name : api::texts_of(input, "logStreamNames")) {
-    std::variant<Named, api::Refusal> named = find(name);
-    if (api::Refusal* refusal = std::get_if<api::Refusal>(&named)) return *refusal;
+    std::variant<Named, aws::Refusal> named = find(name);
+    if (aws::Refusal* refusal = std::get_if<aws::Refusal>(&named)) return *refusal;
     streams.push_back(std::get<Named>(std::move(named)));
   }
   if (!streams.empty()) return streams;
@@ -79,7 +79,7 @@ std::variant<std::vector<Logs::Named>, api::Refusal> Logs::chosen(const Json& in
       if (stream.name.starts_with(prefix)) streams.push_back(std::move(stream));
   }
   if (streams.size() <= streams_max) return streams;
-  return api::Refusal{"InvalidParameterException",
+  return aws::Refusal{"InvalidParameterException",
                       "More than " + std::to_string(streams_max) +
                           " log streams match: give logStreamNames, a prefix or a later startTime"};
 }
@@ -118,14 +118,14 @@ Result<void> Logs::merge(std::vector<Cursor>& cursors, Page& page) {
 }
 
 api::Answer Logs::filter_events(const Json& input) {
-  std::variant<std::vector<Named>, api::Refusal> named = chosen(input);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&named)) return *refusal;
+  std::variant<std::vector<Named>, aws::Refusal> named = chosen(input);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&named)) return *refusal;
   const Result<LogFilter> filter = LogFilter::from(api::text_of(input, "filterPattern"));
-  if (!filter) return api::Refusal{"InvalidParameterException", filter.error().text};
+  if (!filter) return aws::Refusal{"InvalidParameterException", filter.error().text};
   const std::string token = api::text_of(input, "nextToken");
   const std::optional<Json> places = api::place_of(token);
   if (!token.empty() && (!places || !places->is_object()))
-    return api::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
+    return aws::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
 
   const std::optional<std::int64_t> start = api::integer_of(input, "startTime");
   const std::optional<std::int64_t> end = api::integer_of(input, "endTime");

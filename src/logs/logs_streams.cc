@@ -81,7 +81,7 @@ api::Answer Logs::describe_all_streams(const Json& input) {
   if (!token.empty()) {
     const std::optional<Json> place = api::place_of(token);
     if (!place || !place->is_object() || api::text_of(*place, "key").empty())
-      return api::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
+      return aws::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
     query.after = {api::text_of(*place, "key"), api::integer_of(*place, "number").value_or(-1)};
   }
   Json answer{{"logStreams", Json::array()}};

@@ -59,7 +59,7 @@ struct World {
   Json ask(const std::string& operation, Json input) {
     input["logGroupName"] = "/aws/sagemaker/TrainingJobs";
     const api::Answer answer = logs.operate(operation, input);
-    if (const api::Refusal* refusal = std::get_if<api::Refusal>(&answer)) return refusal->code;
+    if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&answer)) return refusal->code;
     return std::get<Json>(answer);
   }
   Json get(Json input) {
@@ -254,7 +254,7 @@ TEST_CASE("logs: every host has a stream once training began, all in one answer"
   CHECK(world.ask("DescribeLogStreams", {{"logStreamNamePrefix", "no/"}}).at("logStreams").empty());
   CHECK(world.logs.operate("DescribeLogStreams", {{"logGroupName", "/other"}}) ==
         api::Answer(
-            api::Refusal{"ResourceNotFoundException", "The specified log group does not exist."}));
+            aws::Refusal{"ResourceNotFoundException", "The specified log group does not exist."}));
 }
 
 TEST_CASE("logs: streams of all jobs come in pages") {

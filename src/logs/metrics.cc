@@ -166,7 +166,7 @@ api::Answer Metrics::operate(const std::string& operation, const Json& input) {
   if (operation == "GetMetricStatistics") return get_statistics(input);
   if (operation == "ListMetrics") return list(input);
   if (operation == "GetMetricData") return get_data(input);
-  return api::Refusal{"UnknownOperationException", "muster does not serve monitoring:" + operation};
+  return aws::Refusal{"UnknownOperationException", "muster does not serve monitoring:" + operation};
 }
 
 }  // namespace muster::logs

@@ -114,7 +114,7 @@ api::Answer Metrics::get_statistics(const Json& input) {
   Json points = datapoints(*found, api::integer_of(input, "Period").value_or(60),
                            api::texts_of(input, "Statistics"));
   if (points.size() > datapoints_max)
-    return api::Refusal{
+    return aws::Refusal{
         "InvalidParameterCombination",
         "You have requested up to " + std::to_string(points.size()) +
             " datapoints, which exceeds the limit of 1,440. You may reduce the "
@@ -129,7 +129,7 @@ api::Answer Metrics::get_data(const Json& input) {
     const Json* wanted = api::object_of(query, "MetricStat");
     const Json* metric = wanted == nullptr ? nullptr : api::object_of(*wanted, "Metric");
     if (metric == nullptr)
-      return api::Refusal{"ValidationError", "muster serves metrics, not expressions on them"};
+      return aws::Refusal{"ValidationError", "muster serves metrics, not expressions on them"};
     const Result<std::vector<store::MetricSecond>> found = samples(*metric, input);
     if (!found) return api::internal_failure(found.error());
     const std::string statistic = api::text_of(*wanted, "Stat");
@@ -138,7 +138,7 @@ api::Answer Metrics::get_data(const Json& input) {
     for (const auto& [second, bucket] :
          buckets_of(*found, api::integer_of(*wanted, "Period").value_or(60))) {
       const std::optional<double> value = statistic_of(bucket, statistic);
-      if (!value) return api::Refusal{"ValidationError", "muster does not serve Stat " + statistic};
+      if (!value) return aws::Refusal{"ValidationError", "muster does not serve Stat " + statistic};
       times.push_back(second);
       values.push_back(*value);
     }

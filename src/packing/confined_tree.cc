@@ -38,7 +38,7 @@ Fd open_folder(int parent, const char* name) {
   return Fd(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-Refusal outside() {
+LeftOut outside() {
   return {"it leads outside the code folder through a link"};
 }
 
@@ -149,7 +149,7 @@ Result<void> Tree::clear_name(const Walked& parent, const Parts& path) {
   return fail_errno(text_of(path));
 }
 
-Result<std::pair<Fd, Refusal>> Tree::make_file(const Parts& path) {
+Result<std::pair<Fd, LeftOut>> Tree::make_file(const Parts& path) {
   const Walked* parent = TRY(parent_of(path));
   if (!parent->inside) return std::pair(Fd(), outside());
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -159,18 +159,18 @@ Result<std::pair<Fd, Refusal>> Tree::make_file(const Parts& path) {
     file = Fd(::openat(parent->folder.get(), path.back().c_str(), flags, 0600));
   }
   if (!file) return fail_errno(text_of(path));
-  return std::pair(std::move(file), Refusal());
+  return std::pair(std::move(file), LeftOut());
 }
 
-Result<Refusal> Tree::make_folder(const Parts& path) {
+Result<LeftOut> Tree::make_folder(const Parts& path) {
   const Walked made = TRY(walk({}, {path.begin(), path.end()}, true));
-  return made.inside ? Refusal() : outside();
+  return made.inside ? LeftOut() : outside();
 }
 
-Result<Refusal> Tree::make_link(const Parts& path, const std::string& target) {
+Result<LeftOut> Tree::make_link(const Parts& path, const std::string& target) {
   const Walked* parent = TRY(parent_of(path));
   if (!parent->inside) return outside();
-  if (target.empty()) return Refusal{"a link to nothing"};
+  if (target.empty()) return LeftOut{"a link to nothing"};
   const int folder = parent->folder.get();
   Parts at = parent->at;
   at.push_back(path.back());
@@ -182,15 +182,15 @@ Result<Refusal> Tree::make_link(const Parts& path, const std::string& target) {
   if (!end && !circle) return end.error();
   if (!circle && !end->inside) {
     if (::unlinkat(folder, path.back().c_str(), 0) != 0) return fail_errno(text_of(path));
-    return Refusal{"it links to " + shown(target) + ", outside the code folder"};
+    return LeftOut{"it links to " + shown(target) + ", outside the code folder"};
   }
   links_.push_back(std::move(at));
-  return Refusal();
+  return LeftOut();
 }
 
-Result<Refusal> Tree::make_hard_link(const Parts& path, const std::string& target) {
+Result<LeftOut> Tree::make_hard_link(const Parts& path, const std::string& target) {
   std::deque<std::string> names = names_in(target);
-  const Refusal away{"it links to " + shown(target) + ", outside the code folder"};
+  const LeftOut away{"it links to " + shown(target) + ", outside the code folder"};
   if (target.starts_with('/') || names.empty()) return away;
   const std::string last = names.back();
   names.pop_back();
@@ -201,22 +201,22 @@ Result<Refusal> Tree::make_hard_link(const Parts& path, const std::string& targe
 
   struct stat source {};
   if (!from.folder || ::fstatat(from.folder.get(), last.c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0)
-    return Refusal{"it links to " + shown(target) + ", which was not unpacked before it"};
+    return LeftOut{"it links to " + shown(target) + ", which was not unpacked before it"};
   // Another name for a symbolic link could resolve to another place: it is made anew, and checked.
   if (S_ISLNK(source.st_mode)) {
     const std::string text = TRY(link_target(from.folder.get(), last));
     return make_link(path, text);
   }
   if (!S_ISREG(source.st_mode))
-    return Refusal{"it links to " + shown(target) + ", which is no file"};
+    return LeftOut{"it links to " + shown(target) + ", which is no file"};
   struct stat there {};
   const int folder = parent->folder.get();
   const bool exists = ::fstatat(folder, path.back().c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-  if (exists && there.st_ino == source.st_ino && there.st_dev == source.st_dev) return Refusal();
+  if (exists && there.st_ino == source.st_ino && there.st_dev == source.st_dev) return LeftOut();
   TRY(clear_name(*parent, path));
   if (::linkat(from.folder.get(), last.c_str(), folder, path.back().c_str(), 0) != 0)
     return fail_errno(text_of(path));
-  return Refusal();
+  return LeftOut();
 }
 
 Result<std::vector<std::string>> Tree::remove_strays() {

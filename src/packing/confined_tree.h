@@ -10,7 +10,7 @@
 namespace muster::packing {
 
 /// Why a member was left out; empty: it was not.
-struct Refusal {
+struct LeftOut {
   std::string why;
   explicit operator bool() const { return !why.empty(); }
 };
@@ -30,11 +30,11 @@ class Tree {
 
   /// A new empty file (0600), open for writing; what had its name, unless a folder, is replaced.
   /// The descriptor is empty where it is refused.
-  Result<std::pair<Fd, Refusal>> make_file(const Parts& path);
-  Result<Refusal> make_folder(const Parts& path);
-  Result<Refusal> make_link(const Parts& path, const std::string& target);
+  Result<std::pair<Fd, LeftOut>> make_file(const Parts& path);
+  Result<LeftOut> make_folder(const Parts& path);
+  Result<LeftOut> make_link(const Parts& path, const std::string& target);
   /// `target` as the archive has it, relative to the root.
-  Result<Refusal> make_hard_link(const Parts& path, const std::string& target);
+  Result<LeftOut> make_hard_link(const Parts& path, const std::string& target);
 
   /// Removes the symbolic links that lead outside now that everything is there; their paths. (A
   /// link through a name that became a link itself later on.)

@@ -33,8 +33,8 @@ class Unpacking {
   Result<std::string_view> next_bytes();
   Result<archive_entry*> next_member();
   Result<void> take(archive_entry* entry);
-  Result<Refusal> make(archive_entry* entry, const Tree::Parts& path);
-  Result<Refusal> make_file(archive_entry* entry, const Tree::Parts& path);
+  Result<LeftOut> make(archive_entry* entry, const Tree::Parts& path);
+  Result<LeftOut> make_file(archive_entry* entry, const Tree::Parts& path);
   Result<void> write_data(int file, std::uint64_t size, const std::string& name);
   Result<void> read_rest();
   Error library_error(const std::string& what) const;
@@ -140,46 +140,46 @@ Result<void> Unpacking::take(archive_entry* entry) {
     if (!plain) say(shown(name) + " left out: nothing of its name is left");
     return {};
   }
-  const Refusal refusal = TRY(make(entry, place.parts));
-  if (refusal)
-    say(shown(name) + " left out: " + refusal.why);
+  const LeftOut left_out = TRY(make(entry, place.parts));
+  if (left_out)
+    say(shown(name) + " left out: " + left_out.why);
   else if (place.changed)
     say(shown(name) + " unpacked as " + shown(join(place.parts, "/")));
   return {};
 }
 
-Result<Refusal> Unpacking::make(archive_entry* entry, const Tree::Parts& path) {
+Result<LeftOut> Unpacking::make(archive_entry* entry, const Tree::Parts& path) {
   if (const char* target = ::archive_entry_hardlink(entry)) {
-    const Refusal refusal = TRY(tree_.make_hard_link(path, target));
-    if (!refusal) ++report_.links;
-    return refusal;
+    const LeftOut left_out = TRY(tree_.make_hard_link(path, target));
+    if (!left_out) ++report_.links;
+    return left_out;
   }
   switch (::archive_entry_filetype(entry)) {
     case AE_IFREG:
       return make_file(entry, path);
     case AE_IFDIR: {
-      const Refusal refusal = TRY(tree_.make_folder(path));
-      if (!refusal) ++report_.folders;
-      return refusal;
+      const LeftOut left_out = TRY(tree_.make_folder(path));
+      if (!left_out) ++report_.folders;
+      return left_out;
     }
     case AE_IFLNK: {
       const char* target = ::archive_entry_symlink(entry);
-      const Refusal refusal = TRY(tree_.make_link(path, target != nullptr ? target : ""));
-      if (!refusal) ++report_.links;
-      return refusal;
+      const LeftOut left_out = TRY(tree_.make_link(path, target != nullptr ? target : ""));
+      if (!left_out) ++report_.links;
+      return left_out;
     }
     default:
-      return Refusal{"it is a device or a pipe"};
+      return LeftOut{"it is a device or a pipe"};
   }
 }
 
-Result<Refusal> Unpacking::make_file(archive_entry* entry, const Tree::Parts& path) {
+Result<LeftOut> Unpacking::make_file(archive_entry* entry, const Tree::Parts& path) {
   const la_int64_t size = ::archive_entry_size(entry);
   const std::string name = shown(join(path, "/"));
   if (size < 0) return fail(Errc::invalid_input, "is damaged: the size of " + name);
   const std::uint64_t bytes = static_cast<std::uint64_t>(size);
   if (bytes > bytes_max_ - report_.bytes) return too_much();
-  std::pair<Fd, Refusal> made = TRY(tree_.make_file(path));
+  std::pair<Fd, LeftOut> made = TRY(tree_.make_file(path));
   if (made.second) return made.second;
   const int file = made.first.get();
   TRY(write_data(file, bytes, name));
@@ -190,7 +190,7 @@ Result<Refusal> Unpacking::make_file(archive_entry* entry, const Tree::Parts& pa
   if (::fchmod(file, placed_mode(::archive_entry_perm(entry))) != 0) return fail_errno(name);
   report_.bytes += bytes;
   ++report_.files;
-  return Refusal();
+  return LeftOut();
 }
 
 /// Writes the member that was read last. Holes stay holes.

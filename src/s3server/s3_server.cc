@@ -31,17 +31,17 @@ Task<S3Outcome> list_all_buckets(S3Call& call) {
 }
 
 Task<S3Outcome> create_bucket(S3Call& call) {
-  std::variant<std::string, aws::AwsError> text =
+  std::variant<std::string, aws::Refusal> text =
       co_await receive_text(call, create_bucket_bytes_max);
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
   const s3wire::Document<std::string> location =
       s3wire::read_create_bucket(std::get<std::string>(text));
-  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&location)) co_return *wrong;
+  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&location)) co_return *wrong;
   const Result<bool> created = call.store.create(call.op.bucket, call.now);
   if (!created) co_return bucket::disk_failure(created.error());
   // In its first region S3 takes a repetition for a success; in all others it does not.
   if (!*created && call.options.region != "us-east-1")
-    co_return aws::s3_failure_of("BucketAlreadyOwnedByYou");
+    co_return aws::s3_refusal("BucketAlreadyOwnedByYou");
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Location", "/" + call.op.bucket);
   co_return co_await send(call, std::move(reply));
@@ -57,9 +57,9 @@ Task<S3Outcome> delete_bucket(S3Call& call) {
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
   if (!done) co_return bucket::disk_failure(done.error());
   if (*removal == bucket::BucketStore::Removal::not_empty)
-    co_return aws::s3_failure_of("BucketNotEmpty");
+    co_return aws::s3_refusal("BucketNotEmpty");
   if (*removal == bucket::BucketStore::Removal::no_such_bucket)
-    co_return aws::s3_failure_of("NoSuchBucket");
+    co_return aws::s3_refusal("NoSuchBucket");
   http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
@@ -191,14 +191,14 @@ Task<S3Outcome> perform(S3Call& call) {
   const s3wire::S3Operation& op = call.op;
   const Result<void> indexed = co_await index_for(call);
   if (!indexed) co_return bucket::disk_failure(indexed.error());
-  if (!may(call)) co_return aws::s3_failure_of("AccessDenied");
-  if (op.op == s3wire::S3Op::unsupported) co_return aws::s3_failure_of("NotImplemented");
+  if (!may(call)) co_return aws::s3_refusal("AccessDenied");
+  if (op.op == s3wire::S3Op::unsupported) co_return aws::s3_refusal("NotImplemented");
   if (op.op == s3wire::S3Op::list_buckets) co_return co_await list_all_buckets(call);
   if (op.op == s3wire::S3Op::create_bucket) co_return co_await create_bucket(call);
   if (op.op == s3wire::S3Op::delete_bucket) co_return co_await delete_bucket(call);
   std::shared_ptr<bucket::Bucket> bucket = call.store.find(op.bucket);
   if (!bucket) {
-    aws::AwsError error = aws::s3_failure_of("NoSuchBucket");
+    aws::Refusal error = aws::s3_refusal("NoSuchBucket");
     error.more = {{"BucketName", op.bucket}};
     co_return error;
   }
@@ -211,7 +211,7 @@ std::string resource_of(const aws::RequestHead& head) {
   return aws::percent_decoded(head.path(), false).value_or(std::string(head.path()));
 }
 
-Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::AwsError error,
+Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::Refusal error,
                   std::string request_id, bool close = false) {
   http::Reply reply{
       .status = error.status,
@@ -246,22 +246,22 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
               .verified = {},
               .op = {},
               .request_id = fresh_request_id()};
-  std::variant<access::Verified, access::Refused> verified =
+  std::variant<access::Verified, access::AuthRefusal> verified =
       verifier_.verify(head, {.now = call.now, .service = "s3", .body_sha256 = {}});
   S3Outcome wrong;
   if (incoming.method == "OPTIONS") {  // A browser's question, which it cannot sign.
-    wrong = aws::s3_failure_of(head.header("origin") ? "AccessForbidden" : "BadRequest");
-  } else if (const access::Refused* refused = std::get_if<access::Refused>(&verified)) {
+    wrong = aws::s3_refusal(head.header("origin") ? "AccessForbidden" : "BadRequest");
+  } else if (const access::AuthRefusal* refused = std::get_if<access::AuthRefusal>(&verified)) {
     wrong = access::answer_to(*refused, access::Dialect::s3);
   } else {
     call.verified = std::get<access::Verified>(std::move(verified));
     if (!exchange.proved(call.verified.key->owner)) {
-      aws::AwsError busy = aws::s3_failure_of("SlowDown");
+      aws::Refusal busy = aws::s3_refusal("SlowDown");
       co_return co_await refuse(exchange, head, std::move(busy), call.request_id, true);
     }
-    std::variant<s3wire::S3Operation, aws::AwsError> read =
+    std::variant<s3wire::S3Operation, aws::Refusal> read =
         s3wire::read_s3_request(head, {options_.domain});
-    if (aws::AwsError* error = std::get_if<aws::AwsError>(&read)) {
+    if (aws::Refusal* error = std::get_if<aws::Refusal>(&read)) {
       wrong = std::move(*error);
     } else {
       call.op = std::get<s3wire::S3Operation>(std::move(read));
@@ -269,7 +269,7 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
     }
   }
   if (!wrong || exchange.answered()) co_return;
-  aws::AwsError error = *std::move(wrong);
+  aws::Refusal error = *std::move(wrong);
   co_await refuse(exchange, head, std::move(error), call.request_id);
 }
 

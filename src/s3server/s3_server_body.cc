@@ -24,11 +24,11 @@ class Checks {
     if (md5_) md5_->add(bytes);
     if (digest_) digest_->add(bytes);
   }
-  std::variant<ReceivedBody, aws::AwsError> finish(const aws::Pairs* trailers);
+  std::variant<ReceivedBody, aws::Refusal> finish(const aws::Pairs* trailers);
 
  private:
-  std::optional<aws::AwsError> compare_checksum(const std::string& made,
-                                                const aws::Pairs* trailers) const;
+  std::optional<aws::Refusal> compare_checksum(const std::string& made,
+                                               const aws::Pairs* trailers) const;
 
   const S3Call& call_;
   std::optional<s3wire::GivenChecksum> said_;
@@ -38,8 +38,8 @@ class Checks {
   std::optional<s3wire::Digest> digest_;
 };
 
-std::optional<aws::AwsError> Checks::compare_checksum(const std::string& made,
-                                                      const aws::Pairs* trailers) const {
+std::optional<aws::Refusal> Checks::compare_checksum(const std::string& made,
+                                                     const aws::Pairs* trailers) const {
   if (!said_) return std::nullopt;
   std::string said = said_->value;
   if (said.empty() && trailers != nullptr) {
@@ -47,12 +47,11 @@ std::optional<aws::AwsError> Checks::compare_checksum(const std::string& made,
       if (name == s3wire::checksum_header(*kind_)) said = from_base64(trim(value)).value_or("?");
   }
   if (said.empty() || said == made) return std::nullopt;
-  return aws::s3_failure_of("BadDigest",
-                            "The " + std::string(s3wire::checksum_name(*kind_)) +
-                                " you specified did not match the calculated checksum.");
+  return aws::s3_refusal("BadDigest", "The " + std::string(s3wire::checksum_name(*kind_)) +
+                                          " you specified did not match the calculated checksum.");
 }
 
-std::variant<ReceivedBody, aws::AwsError> Checks::finish(const aws::Pairs* trailers) {
+std::variant<ReceivedBody, aws::Refusal> Checks::finish(const aws::Pairs* trailers) {
   ReceivedBody body;
   if (sha256_) {
     const aws::Sha256Bytes made = sha256_->finish();
@@ -62,26 +61,26 @@ std::variant<ReceivedBody, aws::AwsError> Checks::finish(const aws::Pairs* trail
   }
   if (md5_) body.md5 = md5_->finish();
   if (call_.op.content_md5 && *call_.op.content_md5 != body.md5)
-    return aws::s3_failure_of("BadDigest");
+    return aws::s3_refusal("BadDigest");
   if (!digest_) return body;
   const std::string made = digest_->finish();
-  if (std::optional<aws::AwsError> wrong = compare_checksum(made, trailers)) return *wrong;
+  if (std::optional<aws::Refusal> wrong = compare_checksum(made, trailers)) return *wrong;
   body.checksum = s3wire::KeptChecksum{*kind_, base64(made), true};
   return body;
 }
 
 /// What a body that did not come whole is answered with.
-aws::AwsError broken_body(const Error& error) {
-  if (error.code == Errc::timeout) return aws::s3_failure_of("RequestTimeout");
-  return aws::s3_failure_of("IncompleteBody");
+aws::Refusal broken_body(const Error& error) {
+  if (error.code == Errc::timeout) return aws::s3_refusal("RequestTimeout");
+  return aws::s3_refusal("IncompleteBody");
 }
 
 }  // namespace
 
-loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
+loop::Task<std::variant<ReceivedBody, aws::Refusal>> receive_body(
     S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
     std::function<Result<void>(std::string_view)> sink) {
-  using Received = std::variant<ReceivedBody, aws::AwsError>;
+  using Received = std::variant<ReceivedBody, aws::Refusal>;
   Checks checks(call, with_md5, also);
   std::optional<access::AwsChunked> chunked;
   std::optional<access::AwsChunked::Options> framing = access::AwsChunked::options_for(
@@ -94,7 +93,7 @@ loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
     if (piece->empty()) break;
     data.clear();
     if (chunked) {
-      std::optional<aws::AwsError> wrong = chunked->feed(*piece, data);
+      std::optional<aws::Refusal> wrong = chunked->feed(*piece, data);
       if (wrong) co_return Received(*std::move(wrong));
     } else {
       data.push_back(*piece);
@@ -106,15 +105,15 @@ loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
     }
   }
   if (chunked) {
-    std::optional<aws::AwsError> wrong = chunked->finish();
+    std::optional<aws::Refusal> wrong = chunked->finish();
     if (wrong) co_return Received(*std::move(wrong));
   }
   co_return checks.finish(chunked ? &chunked->trailers() : nullptr);
 }
 
-loop::Task<std::variant<std::string, aws::AwsError>> receive_text(S3Call& call,
-                                                                  std::size_t bytes_max) {
-  using Received = std::variant<std::string, aws::AwsError>;
+loop::Task<std::variant<std::string, aws::Refusal>> receive_text(S3Call& call,
+                                                                 std::size_t bytes_max) {
+  using Received = std::variant<std::string, aws::Refusal>;
   std::string text;
   bool too_long = false;
   std::function<Result<void>(std::string_view)> sink = [&](std::string_view bytes) -> Result<void> {
@@ -123,11 +122,10 @@ loop::Task<std::variant<std::string, aws::AwsError>> receive_text(S3Call& call,
     text.append(bytes);
     return {};
   };
-  std::variant<ReceivedBody, aws::AwsError> body =
+  std::variant<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, false, std::nullopt, std::move(sink));
-  if (too_long) co_return Received(aws::s3_failure_of("MaxMessageLengthExceeded"));
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&body))
-    co_return Received(std::move(*wrong));
+  if (too_long) co_return Received(aws::s3_refusal("MaxMessageLengthExceeded"));
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&body)) co_return Received(std::move(*wrong));
   co_return Received(std::move(text));
 }
 

@@ -27,8 +27,8 @@ struct S3Call {
   }
 };
 
-// What may answer a call. Each takes the call to its end; an AwsError is sent by the caller.
-using S3Outcome = std::optional<aws::AwsError>;
+// What may answer a call. Each takes the call to its end; a refusal is sent by the caller.
+using S3Outcome = std::optional<aws::Refusal>;
 using S3Handler = loop::Task<S3Outcome> (*)(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
 loop::Task<S3Outcome> send(S3Call& call, http::Reply reply);
@@ -70,12 +70,12 @@ struct ReceivedBody {
 };
 /// Reads the body: undoes aws-chunked, compares length, hashes and checksums with what was signed
 /// and said. `also`: a checksum to make besides. `sink` takes the bytes.
-loop::Task<std::variant<ReceivedBody, aws::AwsError>> receive_body(
+loop::Task<std::variant<ReceivedBody, aws::Refusal>> receive_body(
     S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
     std::function<Result<void>(std::string_view)> sink);
 /// Reads a body as receive_body() does, and gives it as text.
-loop::Task<std::variant<std::string, aws::AwsError>> receive_text(S3Call& call,
-                                                                  std::size_t bytes_max);
+loop::Task<std::variant<std::string, aws::Refusal>> receive_text(S3Call& call,
+                                                                 std::size_t bytes_max);
 
 /// For the body that is to come; an HTTP-chunked one may leave its length open.
 S3Outcome make_room(const S3Call& call, bucket::Draft& draft);
@@ -85,7 +85,7 @@ bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
 S3Outcome outcome_of(const Result<bucket::WriteEnd>& end);
 void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checksum);
 std::string quoted(const std::string& etag);
-aws::AwsError no_such_key(const S3Call& call);
+aws::Refusal no_such_key(const S3Call& call);
 /// Writes of so many bytes go to a thread of their own.
 inline constexpr std::uint64_t long_write_bytes = 4u << 20;
 /// Seals and puts, on the loop or beside it.

@@ -17,18 +17,18 @@ using loop::Task;
 constexpr std::size_t copy_buffer_bytes = 256 << 10;
 
 /// The object that is copied, if the conditions on it hold.
-std::variant<bucket::OpenedObject, aws::AwsError> source_of(const S3Call& call) {
+std::variant<bucket::OpenedObject, aws::Refusal> source_of(const S3Call& call) {
   const s3wire::S3Url& from = *call.op.copy_source;
   const std::shared_ptr<bucket::Bucket> bucket = call.store.find(from.bucket);
-  if (!bucket) return aws::s3_failure_of("NoSuchBucket");
+  if (!bucket) return aws::s3_refusal("NoSuchBucket");
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(from.key, false);
   if (!found) return bucket::disk_failure(found.error());
-  if (!*found) return aws::s3_failure_of("NoSuchKey");
+  if (!*found) return aws::s3_refusal("NoSuchKey");
   const bucket::ObjectRecord& record = (*found)->record;
   const s3wire::Conditions& conditions = call.op.copy_conditions;
   if (!conditions.none() &&
       copy_verdict(conditions, record.etag, record.modified) != s3wire::Verdict::proceed)
-    return aws::s3_failure_of("PreconditionFailed");
+    return aws::s3_refusal("PreconditionFailed");
   return **std::move(found);
 }
 
@@ -117,13 +117,12 @@ Result<bool> copy_span(const S3Call& call, bucket::Bucket& bucket,
 
 Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   if (changes_nothing(call.op))
-    co_return aws::s3_failure_of(
-        "InvalidRequest",
-        "This copy request is illegal because it is trying to copy an object "
-        "to itself without changing the object's metadata, storage class, "
-        "website redirect location or encryption attributes.");
-  std::variant<bucket::OpenedObject, aws::AwsError> source = source_of(call);
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&source)) co_return std::move(*wrong);
+    co_return aws::s3_refusal("InvalidRequest",
+                              "This copy request is illegal because it is trying to copy an object "
+                              "to itself without changing the object's metadata, storage class, "
+                              "website redirect location or encryption attributes.");
+  std::variant<bucket::OpenedObject, aws::Refusal> source = source_of(call);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&source)) co_return std::move(*wrong);
   const bucket::OpenedObject& from = std::get<bucket::OpenedObject>(source);
   bucket::ObjectRecord record = copied(call, from.record);
   bucket::WriteEnd end = bucket::WriteEnd::done;
@@ -141,17 +140,17 @@ Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket
 
 Task<S3Outcome> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   const s3wire::S3Operation& op = call.op;
-  std::variant<bucket::OpenedObject, aws::AwsError> source = source_of(call);
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&source)) co_return std::move(*wrong);
+  std::variant<bucket::OpenedObject, aws::Refusal> source = source_of(call);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&source)) co_return std::move(*wrong);
   const bucket::OpenedObject& from = std::get<bucket::OpenedObject>(source);
   const Result<std::optional<bucket::ObjectRecord>> upload =
       bucket::BucketUploads(*bucket).find(op.upload_id, op.key);
   if (!upload) co_return bucket::disk_failure(upload.error());
-  if (!*upload) co_return aws::s3_failure_of("NoSuchUpload");
+  if (!*upload) co_return aws::s3_refusal("NoSuchUpload");
   s3wire::ByteSpan span{0, from.record.size};
   if (op.range) {  // Unlike a GET's, it may not reach beyond the end.
     const bool inside = op.range->first && op.range->last && *op.range->last < from.record.size;
-    if (!inside) co_return aws::s3_failure_of("InvalidRange");
+    if (!inside) co_return aws::s3_refusal("InvalidRange");
     span = {*op.range->first, *op.range->last - *op.range->first + 1};
   }
   std::optional<s3wire::Checksum> kind;
@@ -164,7 +163,7 @@ Task<S3Outcome> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) 
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
   if (!done) co_return bucket::disk_failure(done.error());
-  if (!there) co_return aws::s3_failure_of("NoSuchUpload");
+  if (!there) co_return aws::s3_refusal("NoSuchUpload");
   std::string xml = s3wire::copy_part_xml(record.etag, record.modified, shown(record.checksum));
   co_return co_await send_xml(call, std::move(xml));
 }

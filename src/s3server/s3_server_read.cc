@@ -13,7 +13,7 @@ using loop::Task;
 /// The part that a range or a part number asks for; none: the whole object.
 struct Wanted {
   std::optional<s3wire::ByteSpan> span{};
-  std::optional<aws::AwsError> error{};
+  std::optional<aws::Refusal> error{};
 };
 
 Wanted part_wanted(const bucket::ObjectRecord& record, int number) {
@@ -21,7 +21,7 @@ Wanted part_wanted(const bucket::ObjectRecord& record, int number) {
   s3wire::ByteSpan span;
   for (int i = 0; i < number; ++i) {
     if (static_cast<std::size_t>(i) >= record.parts.size())
-      return {.error = aws::s3_failure_of("InvalidPartNumber")};
+      return {.error = aws::s3_refusal("InvalidPartNumber")};
     span.offset += span.bytes;
     span.bytes = record.parts[static_cast<std::size_t>(i)].size;
   }
@@ -30,14 +30,14 @@ Wanted part_wanted(const bucket::ObjectRecord& record, int number) {
 
 Wanted wanted(const s3wire::S3Operation& op, const bucket::ObjectRecord& record) {
   if (op.part_number && op.range)
-    return {.error = aws::s3_failure_of("InvalidRequest",
-                                        "Cannot specify both Range header and partNumber query "
-                                        "parameter")};
+    return {.error = aws::s3_refusal("InvalidRequest",
+                                     "Cannot specify both Range header and partNumber query "
+                                     "parameter")};
   if (op.part_number) return part_wanted(record, *op.part_number);
   if (!op.range) return {};
   const std::optional<s3wire::ByteSpan> span = s3wire::resolved(*op.range, record.size);
   if (span) return {.span = span};
-  aws::AwsError error = aws::s3_failure_of("InvalidRange");
+  aws::Refusal error = aws::s3_refusal("InvalidRange");
   error.more = {{"ActualObjectSize", std::to_string(record.size)}};
   return {.error = std::move(error)};
 }
@@ -82,8 +82,8 @@ std::string quoted(const std::string& etag) {
   return "\"" + etag + "\"";
 }
 
-aws::AwsError no_such_key(const S3Call& call) {
-  aws::AwsError error = aws::s3_failure_of("NoSuchKey");
+aws::Refusal no_such_key(const S3Call& call) {
+  aws::Refusal error = aws::s3_refusal("NoSuchKey");
   error.more = {{"Key", call.op.key}};
   return error;
 }
@@ -103,7 +103,7 @@ Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   const s3wire::Verdict verdict =
       op.conditions.none() ? s3wire::Verdict::proceed
                            : s3wire::read_verdict(op.conditions, record.etag, record.modified);
-  if (verdict == s3wire::Verdict::failed) co_return aws::s3_failure_of("PreconditionFailed");
+  if (verdict == s3wire::Verdict::failed) co_return aws::s3_refusal("PreconditionFailed");
   if (verdict == s3wire::Verdict::not_modified) {
     http::Reply reply = call.fresh_reply(304);
     add_object_headers(reply, call, record);

@@ -10,12 +10,12 @@ namespace {
 using loop::Task;
 
 /// The upload that the call is about, or what to answer.
-std::variant<bucket::ObjectRecord, aws::AwsError> upload_of(const S3Call& call,
-                                                            bucket::Bucket& bucket) {
+std::variant<bucket::ObjectRecord, aws::Refusal> upload_of(const S3Call& call,
+                                                           bucket::Bucket& bucket) {
   Result<std::optional<bucket::ObjectRecord>> found =
       bucket::BucketUploads(bucket).find(call.op.upload_id, call.op.key);
   if (!found) return bucket::disk_failure(found.error());
-  if (!*found) return aws::s3_failure_of("NoSuchUpload");
+  if (!*found) return aws::s3_refusal("NoSuchUpload");
   return **std::move(found);
 }
 
@@ -52,8 +52,8 @@ Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucke
 }
 
 Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  const std::variant<bucket::ObjectRecord, aws::AwsError> upload = upload_of(call, *bucket);
-  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&upload)) co_return *wrong;
+  const std::variant<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
+  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&upload)) co_return *wrong;
   const std::optional<s3wire::KeptChecksum>& agreed =
       std::get<bucket::ObjectRecord>(upload).checksum;
   bucket::Draft draft = bucket->draft();
@@ -63,9 +63,9 @@ Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
     return draft.add(bytes);
   };
   const std::optional<s3wire::Checksum> also = agreed ? std::optional(agreed->kind) : std::nullopt;
-  std::variant<ReceivedBody, aws::AwsError> body =
+  std::variant<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, true, also, std::move(sink));
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&body)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&body)) co_return std::move(*wrong);
   ReceivedBody& received = std::get<ReceivedBody>(body);
   bucket::ObjectRecord record;
   record.modified = call.now;
@@ -85,7 +85,7 @@ Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   else
     done = work();
   if (!done) co_return bucket::disk_failure(done.error());
-  if (!there) co_return aws::s3_failure_of("NoSuchUpload");
+  if (!there) co_return aws::s3_refusal("NoSuchUpload");
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("ETag", quoted(record.etag));
   if (record.checksum)
@@ -95,12 +95,12 @@ Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
 }
 
 Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  std::variant<std::string, aws::AwsError> text =
+  std::variant<std::string, aws::Refusal> text =
       co_await receive_text(call, s3wire::document_bytes_max);
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
   s3wire::Document<std::vector<s3wire::CompletePart>> parts =
       s3wire::read_complete(std::get<std::string>(text));
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&parts)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&parts)) co_return std::move(*wrong);
   bucket::BucketUploads::Asked asked{
       .id = call.op.upload_id,
       .key = call.op.key,
@@ -110,13 +110,13 @@ Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bu
       .now = call.now,
       .check = check_of(call.op.conditions),
   };
-  std::variant<bucket::ObjectRecord, aws::AwsError> made = aws::AwsError{};
+  std::variant<bucket::ObjectRecord, aws::Refusal> made = aws::Refusal{};
   std::function<Result<void>()> work = [&]() -> Result<void> {
     made = bucket::BucketUploads(*bucket).complete(asked);
     return {};
   };
   (void)co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&made)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&made)) co_return std::move(*wrong);
   const bucket::ObjectRecord& record = std::get<bucket::ObjectRecord>(made);
   std::string xml = s3wire::complete_upload_xml(location_of(call), call.op.bucket, call.op.key,
                                                 record.etag, record.checksum);
@@ -126,14 +126,14 @@ Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bu
 Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   const Result<bool> aborted = bucket::BucketUploads(*bucket).abort(call.op.upload_id, call.op.key);
   if (!aborted) co_return bucket::disk_failure(aborted.error());
-  if (!*aborted) co_return aws::s3_failure_of("NoSuchUpload");
+  if (!*aborted) co_return aws::s3_refusal("NoSuchUpload");
   http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
 
 Task<S3Outcome> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  const std::variant<bucket::ObjectRecord, aws::AwsError> upload = upload_of(call, *bucket);
-  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&upload)) co_return *wrong;
+  const std::variant<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
+  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&upload)) co_return *wrong;
   Result<std::vector<s3wire::PartEntry>> parts =
       bucket::BucketUploads(*bucket).parts(call.op.upload_id);
   if (!parts) co_return bucket::disk_failure(parts.error());

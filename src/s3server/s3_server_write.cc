@@ -45,9 +45,9 @@ s3wire::Deleted remove_one(const S3Call& call, bucket::Bucket& bucket,
   s3wire::Deleted deleted{asked.key, asked.version_id, std::nullopt};
   if (!access::allowed(*call.verified.key, s3wire::S3Op::delete_object, call.op.bucket, asked.key,
                        {})) {
-    deleted.error = aws::s3_failure_of("AccessDenied");
+    deleted.error = aws::s3_refusal("AccessDenied");
   } else if (!asked.version_id.empty() && asked.version_id != "null") {
-    deleted.error = aws::s3_failure_of("NoSuchVersion");
+    deleted.error = aws::s3_refusal("NoSuchVersion");
   } else {
     deleted.error = outcome_of(bucket.remove(asked.key, check_of(asked)));
   }
@@ -70,7 +70,7 @@ bucket::WriteCheck check_of(const s3wire::Conditions& conditions) {
 
 S3Outcome make_room(const S3Call& call, bucket::Draft& draft) {
   if (!call.op.content_bytes && !call.exchange.request().chunked)
-    return aws::s3_failure_of("MissingContentLength");
+    return aws::s3_refusal("MissingContentLength");
   if (!call.op.content_bytes) return std::nullopt;
   const Result<void> room = draft.expect(*call.op.content_bytes);
   if (!room) return bucket::disk_failure(room.error());
@@ -83,11 +83,11 @@ S3Outcome outcome_of(const Result<bucket::WriteEnd>& end) {
     case bucket::WriteEnd::done:
       break;
     case bucket::WriteEnd::precondition_failed:
-      return aws::s3_failure_of("PreconditionFailed");
+      return aws::s3_refusal("PreconditionFailed");
     case bucket::WriteEnd::no_such_key:
-      return aws::s3_failure_of("NoSuchKey");
+      return aws::s3_refusal("NoSuchKey");
     case bucket::WriteEnd::no_such_bucket:
-      return aws::s3_failure_of("NoSuchBucket");
+      return aws::s3_refusal("NoSuchBucket");
   }
   return std::nullopt;
 }
@@ -109,18 +109,17 @@ Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::B
 
 Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   s3wire::S3Operation& op = call.op;
-  if (op.content_bytes.value_or(0) > object_bytes_max)
-    co_return aws::s3_failure_of("EntityTooLarge");
+  if (op.content_bytes.value_or(0) > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
   bucket::Draft draft = bucket->draft();
   S3Outcome no_room = make_room(call, draft);
   if (no_room) co_return no_room;
   std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
     return draft.add(bytes);
   };
-  std::variant<ReceivedBody, aws::AwsError> body =
+  std::variant<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, true, std::nullopt, std::move(sink));
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&body)) co_return std::move(*wrong);
-  if (draft.size() > object_bytes_max) co_return aws::s3_failure_of("EntityTooLarge");
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&body)) co_return std::move(*wrong);
+  if (draft.size() > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
   ReceivedBody& received = std::get<ReceivedBody>(body);
   bucket::ObjectRecord record;
   record.key = op.key;
@@ -145,12 +144,12 @@ Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> buck
 }
 
 Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  std::variant<std::string, aws::AwsError> text =
+  std::variant<std::string, aws::Refusal> text =
       co_await receive_text(call, s3wire::document_bytes_max);
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
   const s3wire::Document<s3wire::DeleteAsked> asked =
       s3wire::read_delete(std::get<std::string>(text));
-  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&asked)) co_return *wrong;
+  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&asked)) co_return *wrong;
   const s3wire::DeleteAsked& wanted = std::get<s3wire::DeleteAsked>(asked);
   std::vector<s3wire::Deleted> deleted;
   for (const s3wire::DeleteAsked::Object& object : wanted.objects)
@@ -160,11 +159,11 @@ Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> buc
 }
 
 Task<S3Outcome> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  std::variant<std::string, aws::AwsError> text =
+  std::variant<std::string, aws::Refusal> text =
       co_await receive_text(call, s3wire::document_bytes_max);
-  if (aws::AwsError* wrong = std::get_if<aws::AwsError>(&text)) co_return std::move(*wrong);
+  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
   const s3wire::Document<aws::Pairs> tags = s3wire::read_tagging(std::get<std::string>(text));
-  if (const aws::AwsError* wrong = std::get_if<aws::AwsError>(&tags)) co_return *wrong;
+  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&tags)) co_return *wrong;
   S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, std::get<aws::Pairs>(tags)));
   if (wrong) co_return wrong;
   http::Reply reply = call.fresh_reply(200);

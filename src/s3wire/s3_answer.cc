@@ -196,7 +196,7 @@ const ChecksumWords& words_of(Checksum kind) {
 
 }  // namespace
 
-std::string error_xml(const aws::AwsError& error, std::string_view resource,
+std::string error_xml(const aws::Refusal& error, std::string_view resource,
                       std::string_view request_id) {
   std::string out(declaration);
   out += "<Error>";

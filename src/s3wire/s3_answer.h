@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aws/aws_error.h"
+#include "aws/refusal.h"
 #include "base/dates.h"
 #include "base/time.h"
 #include "s3wire/checksum.h"
@@ -21,7 +21,7 @@ namespace muster::s3wire {
 /// 1.0 cannot hold becomes U+FFFD (clients ask for encoding-type=url to see the bytes).
 
 /// `resource`: "/bucket/key".
-std::string error_xml(const aws::AwsError& error, std::string_view resource,
+std::string error_xml(const aws::Refusal& error, std::string_view resource,
                       std::string_view request_id);
 
 struct BucketEntry {
@@ -85,7 +85,7 @@ std::string list_uploads_xml(const S3Operation& asked, std::vector<UploadEntry> 
 struct Deleted {
   std::string key;
   std::string version_id;
-  std::optional<aws::AwsError> error;
+  std::optional<aws::Refusal> error;
 };
 std::string delete_xml(const std::vector<Deleted>& deleted, bool quiet);
 std::string tagging_xml(const aws::Pairs& tags);

@@ -57,7 +57,7 @@ S3Operation asked_for(S3Op op) {
 }  // namespace
 
 TEST_CASE("s3_answer: an error") {
-  aws::AwsError error = aws::s3_failure_of("NoSuchKey");
+  aws::Refusal error = aws::s3_refusal("NoSuchKey");
   error.more = {{"Key", "<&>"}};
   const Answer answer(error_xml(error, "/b/<&>\x01", "42"));
   CHECK(answer.root() == "Error");
@@ -69,7 +69,7 @@ TEST_CASE("s3_answer: an error") {
   CHECK(error.status == 404);
   // The client of our own reads it too.
   CHECK(aws::s3_failure(error_xml(error, "/", "")).code == "NoSuchKey");
-  CHECK(aws::s3_failure_of("NoSuchKey", "x").message == "x");
+  CHECK(aws::s3_refusal("NoSuchKey", "x").message == "x");
 }
 
 TEST_CASE("s3_answer: any bytes make well-formed XML") {
@@ -223,7 +223,7 @@ TEST_CASE("s3_answer: uploads under way, page by page") {
 
 TEST_CASE("s3_answer: what was deleted") {
   const std::vector<Deleted> deleted = {
-      {"a", "", {}}, {"b&", "null", {}}, {"c", "", aws::s3_failure_of("AccessDenied")}};
+      {"a", "", {}}, {"b&", "null", {}}, {"c", "", aws::s3_refusal("AccessDenied")}};
   const Answer all(delete_xml(deleted, false));
   CHECK(all.count("Deleted") == 2);
   CHECK(all.text("Deleted/Key") == "a");

@@ -20,27 +20,27 @@ constexpr std::size_t tags_max = 10;
 constexpr std::size_t tag_key_characters_max = 128;
 constexpr std::size_t tag_value_characters_max = 256;
 
-using Failed = std::optional<aws::AwsError>;
+using Failed = std::optional<aws::Refusal>;
 
 /// Reads `xml` into `document`, whose root is `root`.
 Failed load(pugi::xml_document& document, std::string_view xml, std::string_view root) {
-  if (xml.size() > document_bytes_max) return aws::s3_failure_of("MaxMessageLengthExceeded");
-  if (xml.empty()) return aws::s3_failure_of("MissingRequestBodyError");
+  if (xml.size() > document_bytes_max) return aws::s3_refusal("MaxMessageLengthExceeded");
+  if (xml.empty()) return aws::s3_refusal("MissingRequestBodyError");
   if (xml.find('\0') != std::string_view::npos || !is_utf8(xml))
-    return aws::s3_failure_of("MalformedXML");
+    return aws::s3_refusal("MalformedXML");
   constexpr unsigned how = pugi::parse_cdata | pugi::parse_escapes | pugi::parse_eol |
                            pugi::parse_doctype | pugi::parse_pi | pugi::parse_ws_pcdata_single;
   const pugi::xml_parse_result read =
       document.load_buffer(xml.data(), xml.size(), how, pugi::encoding_utf8);
-  if (!read) return aws::s3_failure_of("MalformedXML");
+  if (!read) return aws::s3_refusal("MalformedXML");
   int elements = 0;
   for (const pugi::xml_node& node : document) {
     if (node.type() == pugi::node_doctype || node.type() == pugi::node_pi)
-      return aws::s3_failure_of("MalformedXML");
+      return aws::s3_refusal("MalformedXML");
     elements += node.type() == pugi::node_element ? 1 : 0;
   }
   if (elements != 1 || document.document_element().name() != root)
-    return aws::s3_failure_of("MalformedXML");
+    return aws::s3_refusal("MalformedXML");
   return std::nullopt;
 }
 
@@ -93,10 +93,10 @@ Document<DeleteAsked::Object> read_object(const pugi::xml_node& element) {
     if (field.type() != pugi::node_element) continue;
     std::optional<std::string> text = text_in(field);
     if (!text || !set_field(object, field.name(), std::move(*text)))
-      return aws::s3_failure_of("MalformedXML");
+      return aws::s3_refusal("MalformedXML");
   }
-  if (object.key.empty()) return aws::s3_failure_of("MalformedXML");
-  if (object.key.size() > key_bytes_max) return aws::s3_failure_of("KeyTooLongError");
+  if (object.key.empty()) return aws::s3_refusal("MalformedXML");
+  if (object.key.size() > key_bytes_max) return aws::s3_refusal("KeyTooLongError");
   return object;
 }
 
@@ -108,22 +108,22 @@ Document<CompletePart> read_part(const pugi::xml_node& element) {
     if (field.type() != pugi::node_element) continue;
     const std::string_view name = field.name();
     const std::optional<std::string> text = text_in(field);
-    if (!text) return aws::s3_failure_of("MalformedXML");
+    if (!text) return aws::s3_refusal("MalformedXML");
     if (name == "ETag") part.etag = without_quotes(*text);
     if (name == "PartNumber") {
       const std::optional<std::uint64_t> number = whole_number(trim(*text));
       if (!number || *number < 1 || *number > parts_max)
-        return aws::s3_failure_of("InvalidArgument", "PartNumber must be between 1 and 10000");
+        return aws::s3_refusal("InvalidArgument", "PartNumber must be between 1 and 10000");
       part.number = static_cast<int>(*number);
     }
     for (const Checksum kind : kinds) {
       if (name != checksum_element(kind)) continue;
       std::optional<std::string> bytes = from_base64(trim(*text));
-      if (!bytes || bytes->size() != digest_bytes(kind)) return aws::s3_failure_of("InvalidPart");
+      if (!bytes || bytes->size() != digest_bytes(kind)) return aws::s3_refusal("InvalidPart");
       part.checksum = GivenChecksum{kind, std::move(*bytes)};
     }
   }
-  if (part.number == 0 || part.etag.empty()) return aws::s3_failure_of("MalformedXML");
+  if (part.number == 0 || part.etag.empty()) return aws::s3_refusal("MalformedXML");
   return part;
 }
 
@@ -134,16 +134,16 @@ std::size_t characters(std::string_view text) {
 
 Failed check_tags(const aws::Pairs& tags) {
   if (tags.size() > tags_max)
-    return aws::s3_failure_of("InvalidTag", "Object tags cannot be greater than 10");
+    return aws::s3_refusal("InvalidTag", "Object tags cannot be greater than 10");
   for (std::size_t i = 0; i < tags.size(); ++i) {
     const auto& [key, value] = tags[i];
     if (key.empty() || characters(key) > tag_key_characters_max)
-      return aws::s3_failure_of("InvalidTag", "The TagKey you have provided is invalid");
+      return aws::s3_refusal("InvalidTag", "The TagKey you have provided is invalid");
     if (characters(value) > tag_value_characters_max)
-      return aws::s3_failure_of("InvalidTag", "The TagValue you have provided is invalid");
+      return aws::s3_refusal("InvalidTag", "The TagValue you have provided is invalid");
     for (std::size_t k = 0; k < i; ++k)
       if (tags[k].first == key)
-        return aws::s3_failure_of("InvalidTag", "Cannot provide multiple Tags with the same key");
+        return aws::s3_refusal("InvalidTag", "Cannot provide multiple Tags with the same key");
   }
   return std::nullopt;
 }
@@ -158,29 +158,29 @@ Document<DeleteAsked> read_delete(std::string_view xml) {
     const std::string_view name = node.name();
     if (name == "Quiet") asked.quiet = trim(text_in(node).value_or("")) == "true";
     if (name != "Object") continue;
-    if (asked.objects.size() == deletes_max) return aws::s3_failure_of("MalformedXML");
+    if (asked.objects.size() == deletes_max) return aws::s3_refusal("MalformedXML");
     Document<DeleteAsked::Object> object = read_object(node);
-    if (auto* error = std::get_if<aws::AwsError>(&object)) return std::move(*error);
+    if (auto* error = std::get_if<aws::Refusal>(&object)) return std::move(*error);
     asked.objects.push_back(std::get<DeleteAsked::Object>(std::move(object)));
   }
-  if (asked.objects.empty()) return aws::s3_failure_of("MalformedXML");
+  if (asked.objects.empty()) return aws::s3_refusal("MalformedXML");
   return asked;
 }
 
 Document<std::vector<CompletePart>> read_complete(std::string_view xml) {
-  if (xml.empty()) return aws::s3_failure_of("MalformedXML");
+  if (xml.empty()) return aws::s3_refusal("MalformedXML");
   pugi::xml_document document;
   if (Failed failed = load(document, xml, "CompleteMultipartUpload")) return std::move(*failed);
   std::vector<CompletePart> parts;
   for (const pugi::xml_node& node : document.document_element().children("Part")) {
     Document<CompletePart> part = read_part(node);
-    if (auto* error = std::get_if<aws::AwsError>(&part)) return std::move(*error);
+    if (auto* error = std::get_if<aws::Refusal>(&part)) return std::move(*error);
     CompletePart& one = std::get<CompletePart>(part);
     if (!parts.empty() && one.number <= parts.back().number)
-      return aws::s3_failure_of("InvalidPartOrder");
+      return aws::s3_refusal("InvalidPartOrder");
     parts.push_back(std::move(one));
   }
-  if (parts.empty()) return aws::s3_failure_of("MalformedXML");
+  if (parts.empty()) return aws::s3_refusal("MalformedXML");
   return parts;
 }
 
@@ -190,7 +190,7 @@ Document<std::string> read_create_bucket(std::string_view xml) {
   if (Failed failed = load(document, xml, "CreateBucketConfiguration")) return std::move(*failed);
   std::optional<std::string> place =
       text_in(document.document_element().child("LocationConstraint"));
-  if (!place) return aws::s3_failure_of("MalformedXML");
+  if (!place) return aws::s3_refusal("MalformedXML");
   return trim(*place);
 }
 
@@ -198,13 +198,13 @@ Document<aws::Pairs> read_tagging(std::string_view xml) {
   pugi::xml_document document;
   if (Failed failed = load(document, xml, "Tagging")) return std::move(*failed);
   const pugi::xml_node set = document.document_element().child("TagSet");
-  if (!set) return aws::s3_failure_of("MalformedXML");
+  if (!set) return aws::s3_refusal("MalformedXML");
   aws::Pairs tags;
   for (const pugi::xml_node& tag : set.children("Tag")) {
     std::optional<std::string> key = text_in(tag.child("Key"));
     std::optional<std::string> value = text_in(tag.child("Value"));
     if (!key || !value || !tag.child("Key") || tags.size() > tags_max)
-      return aws::s3_failure_of(tags.size() > tags_max ? "InvalidTag" : "MalformedXML");
+      return aws::s3_refusal(tags.size() > tags_max ? "InvalidTag" : "MalformedXML");
     tags.emplace_back(std::move(*key), std::move(*value));
   }
   if (Failed failed = check_tags(tags)) return std::move(*failed);
@@ -214,12 +214,12 @@ Document<aws::Pairs> read_tagging(std::string_view xml) {
 Document<aws::Pairs> read_tagging_header(std::string_view text) {
   std::optional<aws::Pairs> tags = aws::decoded_query(text);
   if (!tags)
-    return aws::s3_failure_of(
+    return aws::s3_refusal(
         "InvalidArgument",
         "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL "
         "query parameters without tag name duplicates.");
   for (const auto& [key, value] : *tags)
-    if (!is_utf8(key) || !is_utf8(value)) return aws::s3_failure_of("InvalidTag");
+    if (!is_utf8(key) || !is_utf8(value)) return aws::s3_refusal("InvalidTag");
   if (Failed failed = check_tags(*tags)) return std::move(*failed);
   std::sort(tags->begin(), tags->end());
   return std::move(*tags);

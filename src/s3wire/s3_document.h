@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "aws/aws_error.h"
+#include "aws/refusal.h"
 #include "s3wire/s3_request.h"
 
 namespace muster::s3wire {
@@ -20,7 +20,7 @@ namespace muster::s3wire {
 inline constexpr std::size_t document_bytes_max = 4 << 20;
 
 template <class T>
-using Document = std::variant<T, aws::AwsError>;
+using Document = std::variant<T, aws::Refusal>;
 
 struct DeleteAsked {
   struct Object {

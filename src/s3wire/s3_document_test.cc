@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 std::string code_of(const Document<T>& document) {
-  const auto* error = std::get_if<aws::AwsError>(&document);
+  const auto* error = std::get_if<aws::Refusal>(&document);
   return error == nullptr ? "" : error->code;
 }
 

@@ -18,10 +18,10 @@ constexpr std::uint64_t page_max = 1000;
 constexpr std::uint64_t parts_max = 10000;
 constexpr std::size_t metadata_bytes_max = 2048;
 
-using Failed = std::optional<aws::AwsError>;
+using Failed = std::optional<aws::Refusal>;
 
-aws::AwsError bad_argument(std::string message, std::string name, std::string_view value) {
-  aws::AwsError error = aws::s3_failure_of("InvalidArgument", std::move(message));
+aws::Refusal bad_argument(std::string message, std::string name, std::string_view value) {
+  aws::Refusal error = aws::s3_refusal("InvalidArgument", std::move(message));
   error.more = {{"ArgumentName", std::move(name)}, {"ArgumentValue", to_utf8(value)}};
   return error;
 }
@@ -170,7 +170,7 @@ Failed read_length(S3Operation& operation, const aws::RequestHead& head) {
   const char* name = operation.aws_chunked ? "x-amz-decoded-content-length" : "content-length";
   const std::optional<std::string_view> length = head.header(name);
   if (!length) {
-    if (operation.aws_chunked) return aws::s3_failure_of("MissingContentLength");
+    if (operation.aws_chunked) return aws::s3_refusal("MissingContentLength");
     return std::nullopt;
   }
   operation.content_bytes = whole_number(*length);
@@ -209,12 +209,12 @@ Failed set_announced(S3Operation& operation, const aws::RequestHead& head) {
   if (by == "x-amz-trailer") operation.trailer = lower_case(name);
   const std::optional<Checksum> kind = checksum_named(name);
   if (!kind && by == "x-amz-trailer")
-    return aws::s3_failure_of("InvalidRequest",
-                              "The value specified in the x-amz-trailer header is not supported");
+    return aws::s3_refusal("InvalidRequest",
+                           "The value specified in the x-amz-trailer header is not supported");
   if (!kind && (same_letters(name, "MD5") && by == "x-amz-sdk-checksum-algorithm"))
     return std::nullopt;  // Content-MD5 is what it means.
   if (!kind)
-    return aws::s3_failure_of(
+    return aws::s3_refusal(
         "InvalidRequest",
         "Checksum algorithm provided is unsupported. Please try again with any of "
         "the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
@@ -232,9 +232,9 @@ Failed set_checksum_type(S3Operation& operation, const aws::RequestHead& head) {
   const bool fits = type.empty() || (type == "FULL_OBJECT" && !of_sha) ||
                     (type == "COMPOSITE" && kind != Checksum::crc64nvme);
   if (fits) return std::nullopt;
-  return aws::s3_failure_of("InvalidRequest",
-                            "The " + to_utf8(type) + " checksum type cannot be used with the " +
-                                lower_case(checksum_name(kind)) + " checksum algorithm.");
+  return aws::s3_refusal("InvalidRequest",
+                         "The " + to_utf8(type) + " checksum type cannot be used with the " +
+                             lower_case(checksum_name(kind)) + " checksum algorithm.");
 }
 
 Failed read_checksums(S3Operation& operation, const aws::RequestHead& head) {
@@ -243,22 +243,21 @@ Failed read_checksums(S3Operation& operation, const aws::RequestHead& head) {
     const std::optional<std::string_view> text = head.header(checksum_header(kind));
     if (!text) continue;
     if (operation.checksum)
-      return aws::s3_failure_of(
+      return aws::s3_refusal(
           "InvalidRequest",
           "Expecting a single x-amz-checksum- header. Multiple checksum Types are "
           "not allowed.");
     std::optional<std::string> bytes = digest_in(*text, kind, of_parts);
     if (!bytes)
-      return aws::s3_failure_of(
-          "InvalidRequest",
-          "Value for " + std::string(checksum_header(kind)) + " header is invalid.");
+      return aws::s3_refusal("InvalidRequest", "Value for " + std::string(checksum_header(kind)) +
+                                                   " header is invalid.");
     operation.checksum = GivenChecksum{kind, std::move(*bytes)};
   }
   if (Failed failed = set_announced(operation, head)) return failed;
   if (const std::optional<std::string_view> md5 = head.header("content-md5")) {
     operation.content_md5 = from_base64(*md5);
     if (!operation.content_md5 || operation.content_md5->size() != digest_bytes(Checksum::md5))
-      return aws::s3_failure_of("InvalidDigest");
+      return aws::s3_refusal("InvalidDigest");
   }
   return set_checksum_type(operation, head);
 }
@@ -288,7 +287,7 @@ Failed read_metadata(S3Operation& operation, const aws::RequestHead& head) {
     }
   }
   if (bytes > metadata_bytes_max) {
-    aws::AwsError error = aws::s3_failure_of("MetadataTooLarge");
+    aws::Refusal error = aws::s3_refusal("MetadataTooLarge");
     error.more = {{"Size", std::to_string(bytes)},
                   {"MaxSizeAllowed", std::to_string(metadata_bytes_max)}};
     return error;
@@ -301,7 +300,7 @@ Failed read_metadata(S3Operation& operation, const aws::RequestHead& head) {
   }
   if (const std::optional<std::string_view> tags = head.header("x-amz-tagging")) {
     Document<aws::Pairs> read = read_tagging_header(*tags);
-    if (auto* error = std::get_if<aws::AwsError>(&read)) return std::move(*error);
+    if (auto* error = std::get_if<aws::Refusal>(&read)) return std::move(*error);
     metadata.tags = std::move(std::get<aws::Pairs>(read));
   }
   return std::nullopt;
@@ -317,12 +316,12 @@ Failed set_directive(bool& replace, const aws::RequestHead& head, const char* na
 
 Failed read_copy_source(S3Operation& operation, const aws::RequestHead& head) {
   std::string_view text = head.header("x-amz-copy-source").value_or("");
-  const aws::AwsError bad =
+  const aws::Refusal bad =
       bad_argument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
                    "x-amz-copy-source", text);
   const std::size_t version = text.find('?');
   if (version != std::string_view::npos) {
-    if (text.substr(version) != "?versionId=null") return aws::s3_failure_of("NoSuchVersion");
+    if (text.substr(version) != "?versionId=null") return aws::s3_refusal("NoSuchVersion");
     text = text.substr(0, version);
   }
   const std::optional<std::string> decoded = aws::percent_decoded(text, true);  // As S3: '+' too.
@@ -333,7 +332,7 @@ Failed read_copy_source(S3Operation& operation, const aws::RequestHead& head) {
   if (slash == std::string_view::npos || slash + 1 == source.size()) return bad;
   S3Url from{std::string(source.substr(0, slash)), std::string(source.substr(slash + 1))};
   if (!is_utf8(from.key) || from.key.find('\0') != std::string::npos) return bad;
-  if (!is_bucket_name(from.bucket)) return aws::s3_failure_of("InvalidBucketName");
+  if (!is_bucket_name(from.bucket)) return aws::s3_refusal("InvalidBucketName");
   operation.copy_source = std::move(from);
   operation.copy_conditions = conditions_of(head, "x-amz-copy-source-");
   return std::nullopt;
@@ -359,7 +358,7 @@ Failed read_copy(S3Operation& operation, const aws::RequestHead& head) {
   const bool onto_itself = operation.copy_source->bucket == operation.bucket &&
                            operation.copy_source->key == operation.key;
   if (onto_itself && !operation.replace_metadata && !head.header("x-amz-storage-class"))
-    return aws::s3_failure_of(
+    return aws::s3_refusal(
         "InvalidRequest",
         "This copy request is illegal because it is trying to copy an object to itself without "
         "changing the object's metadata, storage class, website redirect location or encryption "
@@ -420,7 +419,7 @@ Failed read_attributes(S3Operation& operation, const aws::RequestHead& head) {
 Failed read_version(const Fields& fields) {
   const std::string* version = fields.parameter("versionId");
   if (version == nullptr || version->empty() || *version == "null") return std::nullopt;
-  return aws::s3_failure_of("NoSuchVersion");
+  return aws::s3_refusal("NoSuchVersion");
 }
 
 /// DELETE may ask for size and time, too.
@@ -444,7 +443,7 @@ Failed read_delete_conditions(S3Operation& operation, const aws::RequestHead& he
 Failed read_acl(const aws::RequestHead& head) {
   const std::string_view acl = head.header("x-amz-acl").value_or("");
   if (acl == "private" || acl == "bucket-owner-full-control") return std::nullopt;
-  return aws::s3_failure_of("NotImplemented");
+  return aws::s3_refusal("NotImplemented");
 }
 
 Failed read_list_buckets(ListQuery& list, const Fields& fields) {
@@ -476,11 +475,11 @@ bool takes_metadata(S3Op op) {
 
 }  // namespace
 
-std::optional<aws::AwsError> read_fields(S3Operation& operation, const Fields& fields) {
+std::optional<aws::Refusal> read_fields(S3Operation& operation, const Fields& fields) {
   const aws::RequestHead& head = fields.head;
   const S3Op op = operation.op;
   if (head.header("x-amz-server-side-encryption-customer-algorithm"))
-    return aws::s3_failure_of("NotImplemented");
+    return aws::s3_refusal("NotImplemented");
   if (!operation.key.empty())
     if (Failed failed = read_version(fields)) return failed;
   if (op == S3Op::list_buckets) return read_list_buckets(operation.list, fields);

@@ -18,9 +18,9 @@ struct Place {
   std::string key;
 };
 
-std::variant<Place, aws::AwsError> place_of(const aws::RequestHead& head, std::string_view domain) {
+std::variant<Place, aws::Refusal> place_of(const aws::RequestHead& head, std::string_view domain) {
   std::string_view path = head.path();
-  if (!path.starts_with('/')) return aws::s3_failure_of("InvalidURI");
+  if (!path.starts_with('/')) return aws::s3_refusal("InvalidURI");
   path.remove_prefix(1);
   std::string_view bucket = bucket_of_host(head.header("host").value_or(""), domain);
   if (bucket.empty()) {
@@ -31,15 +31,15 @@ std::variant<Place, aws::AwsError> place_of(const aws::RequestHead& head, std::s
   std::optional<std::string> name = aws::percent_decoded(bucket, false);
   std::optional<std::string> key = aws::percent_decoded(path, false);
   if (!name || !key || !is_utf8(*key) || key->find('\0') != std::string::npos)
-    return aws::s3_failure_of("InvalidURI");
-  if (name->empty() && !key->empty()) return aws::s3_failure_of("InvalidBucketName");
+    return aws::s3_refusal("InvalidURI");
+  if (name->empty() && !key->empty()) return aws::s3_refusal("InvalidBucketName");
   if (!name->empty() && !is_bucket_name(*name)) {
-    aws::AwsError error = aws::s3_failure_of("InvalidBucketName");
+    aws::Refusal error = aws::s3_refusal("InvalidBucketName");
     error.more = {{"BucketName", to_utf8(*name)}};
     return error;
   }
   if (key->size() > key_bytes_max) {
-    aws::AwsError error = aws::s3_failure_of("KeyTooLongError");
+    aws::Refusal error = aws::s3_refusal("KeyTooLongError");
     error.more = {{"Size", std::to_string(key->size())},
                   {"MaxSizeAllowed", std::to_string(key_bytes_max)}};
     return error;
@@ -145,10 +145,10 @@ S3Op refined(S3Op op, const Fields& fields) {
 }
 
 /// The operation; an error for what S3 does not have at that place.
-std::optional<aws::AwsError> set_operation(S3Operation& operation, const Fields& fields) {
+std::optional<aws::Refusal> set_operation(S3Operation& operation, const Fields& fields) {
   const std::string_view method = fields.head.method;
   if (operation.bucket.empty()) {
-    if (method != "GET") return aws::s3_failure_of("MethodNotAllowed");
+    if (method != "GET") return aws::s3_refusal("MethodNotAllowed");
     operation.op = S3Op::list_buckets;
   } else if (operation.key.empty()) {
     operation.op = route(bucket_routes, method, fields, operation.name);
@@ -158,7 +158,7 @@ std::optional<aws::AwsError> set_operation(S3Operation& operation, const Fields&
   }
   operation.op = refined(operation.op, fields);
   if (operation.op == S3Op::unsupported && operation.name.empty())
-    return aws::s3_failure_of("MethodNotAllowed");
+    return aws::s3_refusal("MethodNotAllowed");
   if (operation.op != S3Op::unsupported) operation.name = name_of(operation.op);
   return std::nullopt;
 }
@@ -250,12 +250,12 @@ std::string_view name_of(S3Op op) {
   return "Unsupported";
 }
 
-std::variant<S3Operation, aws::AwsError> read_s3_request(const aws::RequestHead& head,
-                                                         const S3RequestOptions& options) {
-  std::variant<Place, aws::AwsError> place = place_of(head, options.domain);
-  if (auto* error = std::get_if<aws::AwsError>(&place)) return std::move(*error);
+std::variant<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
+                                                        const S3RequestOptions& options) {
+  std::variant<Place, aws::Refusal> place = place_of(head, options.domain);
+  if (auto* error = std::get_if<aws::Refusal>(&place)) return std::move(*error);
   std::optional<aws::Pairs> query = aws::decoded_query(head.query());
-  if (!query) return aws::s3_failure_of("InvalidURI");
+  if (!query) return aws::s3_refusal("InvalidURI");
   std::vector<aws::HeaderView> headers = headers_in_query(head, *query);
   aws::RequestHead whole = head;
   if (!headers.empty()) {
@@ -266,9 +266,9 @@ std::variant<S3Operation, aws::AwsError> read_s3_request(const aws::RequestHead&
   S3Operation operation;
   operation.bucket = std::move(std::get<Place>(place).bucket);
   operation.key = std::move(std::get<Place>(place).key);
-  if (std::optional<aws::AwsError> error = set_operation(operation, fields))
+  if (std::optional<aws::Refusal> error = set_operation(operation, fields))
     return std::move(*error);
-  if (std::optional<aws::AwsError> error = read_fields(operation, fields)) return std::move(*error);
+  if (std::optional<aws::Refusal> error = read_fields(operation, fields)) return std::move(*error);
   return operation;
 }
 

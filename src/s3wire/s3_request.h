@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "aws/aws_error.h"
+#include "aws/refusal.h"
 #include "aws/request_head.h"
 #include "aws/sign.h"
 #include "base/time.h"
@@ -177,8 +177,8 @@ struct S3RequestOptions {
 /// Reads a head. Errors carry S3's codes: InvalidBucketName, KeyTooLongError, InvalidArgument,
 /// InvalidDigest, InvalidRange (of a copy), MetadataTooLarge, MethodNotAllowed, InvalidURI,
 /// InvalidTag, MissingContentLength is the caller's (it knows the transfer coding).
-std::variant<S3Operation, aws::AwsError> read_s3_request(const aws::RequestHead& head,
-                                                         const S3RequestOptions& options);
+std::variant<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
+                                                        const S3RequestOptions& options);
 
 /// The bucket of a virtual-host style request, by its Host header; empty for path style.
 std::string_view bucket_of_host(std::string_view host, std::string_view domain);

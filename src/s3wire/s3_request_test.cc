@@ -10,7 +10,7 @@ using namespace muster::s3wire;
 namespace {
 
 using Headers = std::vector<aws::HeaderView>;
-using Read = std::variant<S3Operation, aws::AwsError>;
+using Read = std::variant<S3Operation, aws::Refusal>;
 
 Read read(std::string_view method, std::string_view target, const Headers& headers = {},
           std::string_view domain = "") {
@@ -19,7 +19,7 @@ Read read(std::string_view method, std::string_view target, const Headers& heade
 
 /// "PutObject bucket key", or the error's code.
 std::string summary(const Read& got) {
-  if (const auto* error = std::get_if<aws::AwsError>(&got)) return error->code;
+  if (const auto* error = std::get_if<aws::Refusal>(&got)) return error->code;
   const auto& operation = std::get<S3Operation>(got);
   std::string text = operation.op == S3Op::unsupported ? "-" : "";
   text += operation.name;

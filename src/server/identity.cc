@@ -44,14 +44,14 @@ api::Answer of_sts(const api::Call& call, const api::Realm& realm) {
     return Json{{"UserId", call.access_key.empty() ? realm.account : call.access_key},
                 {"Account", realm.account},
                 {"Arn", "arn:aws:iam::" + realm.account + ":user/muster"}};
-  return api::Refusal{"InvalidAction", "muster does not serve sts:" + call.operation};
+  return aws::Refusal{"InvalidAction", "muster does not serve sts:" + call.operation};
 }
 
 api::Answer of_iam(const api::Call& call, const api::Realm& realm) {
   if (call.operation == "GetRole")
     return Json{{"Role", role(api::text_of(call.input, "RoleName"), realm)}};
   if (call.operation == "SimulatePrincipalPolicy") return simulated(call.input);
-  return api::Refusal{"InvalidAction", "muster does not serve iam:" + call.operation};
+  return aws::Refusal{"InvalidAction", "muster does not serve iam:" + call.operation};
 }
 
 /// Jobs have networks of their own here: the names that users bring are all right.
@@ -76,7 +76,7 @@ api::Answer of_ec2(const api::Call& call, const api::Realm& realm) {
                         {"OwnerId", realm.account}});
     return Json{{"SecurityGroups", std::move(groups)}};
   }
-  return api::Refusal{"InvalidAction", "muster does not serve ec2:" + call.operation};
+  return aws::Refusal{"InvalidAction", "muster does not serve ec2:" + call.operation};
 }
 
 api::Answer of_ecr(const api::Call& call, const api::Realm& realm, UnixMillis now) {
@@ -89,10 +89,10 @@ api::Answer of_ecr(const api::Call& call, const api::Realm& realm, UnixMillis no
     return Json{{"authorizationData", Json::array({token})}};
   }
   if (call.operation == "DescribeImages")
-    return api::Refusal{"RepositoryNotFoundException",
+    return aws::Refusal{"RepositoryNotFoundException",
                         "The repository with name '" + api::text_of(call.input, "repositoryName") +
                             "' does not exist in the registry with id '" + realm.account + "'"};
-  return api::Refusal{"UnknownOperationException", "muster does not serve ecr:" + call.operation};
+  return aws::Refusal{"UnknownOperationException", "muster does not serve ecr:" + call.operation};
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ api::Answer identify(const api::Call& call, const api::Realm& realm, UnixMillis 
   if (call.service == "iam") return of_iam(call, realm);
   if (call.service == "ec2") return of_ec2(call, realm);
   if (call.service == "ecr") return of_ecr(call, realm, now);
-  return api::Refusal{"UnknownOperationException",
+  return aws::Refusal{"UnknownOperationException",
                       "muster does not serve " + call.service + ":" + call.operation};
 }
 

@@ -17,11 +17,11 @@ constexpr std::int64_t page_max = 100;
 /// How many a resource may have. Source: SageMaker's quotas.
 constexpr std::size_t tags_max = 50;
 
-api::Refusal no_such_job() {
+aws::Refusal no_such_job() {
   return {"ValidationException", "Requested resource not found."};
 }
 
-api::Refusal in_status(store::Status status) {
+aws::Refusal in_status(store::Status status) {
   return {"ValidationException", "The request was rejected because the training job is in status " +
                                      std::string(store::status_name(status)) + "."};
 }
@@ -45,15 +45,15 @@ std::optional<store::Tags> tags_of(const Json& input) {
   return tags;
 }
 
-api::Refusal double_tag() {
+aws::Refusal double_tag() {
   return {"ValidationException", "Duplicate tag keys found. Please specify unique tag keys."};
 }
 
-api::Refusal too_many_tags() {
+aws::Refusal too_many_tags() {
   return {"ResourceLimitExceeded", "A resource can have at most 50 tags."};
 }
 
-std::variant<store::JobQuery, api::Refusal> query_of(const Json& input) {
+std::variant<store::JobQuery, aws::Refusal> query_of(const Json& input) {
   store::JobQuery query;
   const std::string sort_by = api::text_of(input, "SortBy");
   if (sort_by == "Name") query.sort_by = store::SortBy::name;
@@ -72,7 +72,7 @@ std::variant<store::JobQuery, api::Refusal> query_of(const Json& input) {
   const std::optional<Json> place = api::place_of(token);
   if (!place || api::integer_of(*place, "sort") != static_cast<std::int64_t>(query.sort_by) ||
       api::flag_of(*place, "descending") != query.descending)
-    return api::Refusal{"ValidationException", "The NextToken is not one of this request's."};
+    return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
   query.after = {api::text_of(*place, "key"), api::integer_of(*place, "number").value_or(0)};
   return query;
 }
@@ -107,7 +107,7 @@ api::Answer Operations::operate(const api::Call& call) {
   };
   const auto handler = handlers.find(call.operation);
   if (handler == handlers.end())
-    return api::Refusal{"UnknownOperationException",
+    return aws::Refusal{"UnknownOperationException",
                         "muster does not serve sagemaker:" + call.operation};
   return (this->*handler->second)(call);
 }
@@ -118,11 +118,11 @@ api::Answer Operations::create(const api::Call& call) {
   if (tags->size() > tags_max) return too_many_tags();
   Json request = call.input;
   request.erase("Tags");
-  Result<api::JobRequest, api::Refusal> asked = api::job_request(request);
+  Result<api::JobRequest, aws::Refusal> asked = api::job_request(request);
   if (!asked) return asked.error();
   const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked->metrics);
-  if (!definitions) return api::Refusal{"ValidationException", definitions.error().text};
-  if (std::optional<api::Refusal> refusal = jobs_.refuses(*asked)) return *std::move(refusal);
+  if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
+  if (std::optional<aws::Refusal> refusal = jobs_.refuses(*asked)) return *std::move(refusal);
   const std::string name = job_name_of(call);
   const std::string arn = api::job_arn(options_.realm, name);
   const Result<store::Submitted> submitted = store_.submit({.name = name,
@@ -133,7 +133,7 @@ api::Answer Operations::create(const api::Call& call) {
                                                             .invocation = call.invocation});
   if (!submitted) return api::internal_failure(submitted.error());
   if (*submitted == store::Submitted::taken)
-    return api::Refusal{"ResourceInUse",
+    return aws::Refusal{"ResourceInUse",
                         "Training job names must be unique within an AWS account and region, and a "
                         "training job with this name already exists (" +
                             arn + ")"};
@@ -151,8 +151,8 @@ api::Answer Operations::describe(const api::Call& call) {
 }
 
 api::Answer Operations::list(const api::Call& call) {
-  std::variant<store::JobQuery, api::Refusal> read = query_of(call.input);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&read)) return *refusal;
+  std::variant<store::JobQuery, aws::Refusal> read = query_of(call.input);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&read)) return *refusal;
   store::JobQuery& query = std::get<store::JobQuery>(read);
   const std::size_t limit = query.limit++;  // One more tells whether there is a next page.
   Json answer{{"TrainingJobSummaries", Json::array()}};
@@ -211,7 +211,7 @@ api::Answer Operations::remove(const api::Call& call) {
   if (!job) return api::internal_failure(job.error());
   if (!*job) return no_such_job();
   if (!store::is_terminal((*job)->state.status))
-    return api::Refusal{"ResourceInUse", in_status((*job)->state.status).message};
+    return aws::Refusal{"ResourceInUse", in_status((*job)->state.status).message};
   const Result<bool> removed = store_.remove((*job)->name);
   if (!removed) return api::internal_failure(removed.error());
   logs_.forget((*job)->name);
@@ -219,7 +219,7 @@ api::Answer Operations::remove(const api::Call& call) {
   return Json::object();
 }
 
-std::variant<std::string, api::Refusal> Operations::tagged(const api::Call& call) {
+std::variant<std::string, aws::Refusal> Operations::tagged(const api::Call& call) {
   const Result<std::optional<store::Job>> job =
       store_.job(api::job_of_arn(api::text_of(call.input, "ResourceArn")));
   if (!job) return api::internal_failure(job.error());
@@ -230,8 +230,8 @@ std::variant<std::string, api::Refusal> Operations::tagged(const api::Call& call
 api::Answer Operations::add_tags(const api::Call& call) {
   const std::optional<store::Tags> tags = tags_of(call.input);
   if (!tags) return double_tag();
-  const std::variant<std::string, api::Refusal> arn = tagged(call);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&arn)) return *refusal;
+  const std::variant<std::string, aws::Refusal> arn = tagged(call);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&arn)) return *refusal;
   const Result<bool> added = store_.add_tags(std::get<std::string>(arn), *tags, tags_max);
   if (!added) return api::internal_failure(added.error());
   if (!*added) return too_many_tags();
@@ -239,18 +239,18 @@ api::Answer Operations::add_tags(const api::Call& call) {
 }
 
 api::Answer Operations::list_tags(const api::Call& call) {
-  const std::variant<std::string, api::Refusal> arn = tagged(call);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&arn)) return *refusal;
+  const std::variant<std::string, aws::Refusal> arn = tagged(call);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&arn)) return *refusal;
   if (!api::text_of(call.input, "NextToken").empty())
-    return api::Refusal{"ValidationException", "The NextToken is not one of this request's."};
+    return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
   const Result<store::Tags> tags = store_.tags(std::get<std::string>(arn));
   if (!tags) return api::internal_failure(tags.error());
   return Json{{"Tags", to_json(*tags)}};  // All of them: they are fewer than a page.
 }
 
 api::Answer Operations::delete_tags(const api::Call& call) {
-  const std::variant<std::string, api::Refusal> arn = tagged(call);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&arn)) return *refusal;
+  const std::variant<std::string, aws::Refusal> arn = tagged(call);
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&arn)) return *refusal;
   const Result<void> removed =
       store_.remove_tags(std::get<std::string>(arn), api::texts_of(call.input, "TagKeys"));
   if (!removed) return api::internal_failure(removed.error());

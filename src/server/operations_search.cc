@@ -53,7 +53,7 @@ api::Answer Operations::search(const api::Call& call) {
     const std::optional<Json> place = api::place_of(token);
     const std::optional<std::int64_t> from = place ? api::integer_of(*place, "from") : std::nullopt;
     if (!from || *from < 0)
-      return api::Refusal{"ValidationException", "The NextToken is not one of this request's."};
+      return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
     at = static_cast<std::size_t>(*from);
   }
   const std::size_t limit = static_cast<std::size_t>(

@@ -18,8 +18,8 @@ UnixMillis at(std::int64_t ms) {
 
 struct FakeJobs final : jobs::Jobs {
   std::string calls;
-  std::optional<api::Refusal> refusal;
-  std::optional<api::Refusal> refuses(const api::JobRequest&) const override { return refusal; }
+  std::optional<aws::Refusal> refusal;
+  std::optional<aws::Refusal> refuses(const api::JobRequest&) const override { return refusal; }
   void submitted(const std::string& name, api::JobRequest) override {
     calls += "submitted " + name + "; ";
   }
@@ -46,7 +46,7 @@ struct World {
   Json ask(const std::string& operation, const Json& input, const std::string& invocation = "") {
     const api::Answer answer =
         operations.operate({"sagemaker", operation, input, "AK", invocation});
-    if (const api::Refusal* refusal = std::get_if<api::Refusal>(&answer))
+    if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&answer))
       return {{"code", refusal->code}, {"message", refusal->message}};
     return std::get<Json>(answer);
   }
@@ -147,7 +147,7 @@ TEST_CASE("operations: what a creation is refused for") {
   input["AlgorithmSpecification"]["MetricDefinitions"] =
       Json::array({{{"Name", "m"}, {"Regex", "("}}});
   CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
-  world.jobs.refusal = api::Refusal{"ResourceLimitExceeded", "no such instance type"};
+  world.jobs.refusal = aws::Refusal{"ResourceLimitExceeded", "no such instance type"};
   CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
   CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");
   CHECK(world.jobs.calls.empty());
@@ -358,11 +358,11 @@ TEST_CASE("operations: other services, and what none of them knows") {
   CHECK(std::get<Json>(ask("logs", "DescribeLogGroups", Json::object())).at("logGroups").size() ==
         1);
   for (const char* service : {"sagemaker", "logs", "monitoring", "ecr"}) {
-    const api::Refusal refusal = std::get<api::Refusal>(ask(service, "CreateMoon", Json::object()));
+    const aws::Refusal refusal = std::get<aws::Refusal>(ask(service, "CreateMoon", Json::object()));
     CHECK(refusal.code == "UnknownOperationException");
     CHECK(refusal.message.find("CreateMoon") != std::string::npos);
   }
-  CHECK(std::get<api::Refusal>(ask("sts", "CreateMoon", Json::object())).code == "InvalidAction");
+  CHECK(std::get<aws::Refusal>(ask("sts", "CreateMoon", Json::object())).code == "InvalidAction");
 }
 
 }  // namespace

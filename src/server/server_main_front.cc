@@ -38,9 +38,8 @@ Task<void> send(http::Exchange& exchange, api::Reply reply, api::Answer answer,
   (void)co_await exchange.reply(std::move(http));
 }
 
-api::Refusal refusal_of(const access::Refused& refused, const api::Reply& reply) {
-  const aws::AwsError error = access::answer_to(refused, dialect_of(reply));
-  return {error.code, error.message, error.status};
+aws::Refusal refusal_of(const access::AuthRefusal& refused, const api::Reply& reply) {
+  return access::answer_to(refused, dialect_of(reply));
 }
 
 /// The service whose operation is asked for, whatever the signature says. What is no operation of
@@ -50,14 +49,14 @@ std::string wanted_service(const api::ApiRequest& request, const api::Reply& rep
 }
 
 /// A call that its key may make and whose input is what AWS takes, or why it is none.
-std::variant<api::Call, api::Refusal> allowed_and_valid(std::variant<api::Call, api::Refusal> read,
+std::variant<api::Call, aws::Refusal> allowed_and_valid(std::variant<api::Call, aws::Refusal> read,
                                                         const api::Reply& reply,
                                                         const access::AccessKey& key) {
   const api::Call* call = std::get_if<api::Call>(&read);
   if (call == nullptr) return read;
   if (!access::allowed_call(key, call->service, call->operation))
     return refusal_of({access::AuthFailure::denied, {}, {}}, reply);
-  if (std::optional<api::Refusal> wrong =
+  if (std::optional<aws::Refusal> wrong =
           api::validate(call->service, call->operation, call->input))
     return *std::move(wrong);
   return read;
@@ -86,9 +85,9 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
   std::string id = fresh_request_id();
   api::Reply reply = api::reply_for(request, id);
   const std::string service = wanted_service(request, reply);
-  std::variant<access::CheckedHead, access::Refused> checked =
+  std::variant<access::CheckedHead, access::AuthRefusal> checked =
       options_.verifier.check_head(head, options_.now(), service);
-  if (const access::Refused* refused = std::get_if<access::Refused>(&checked)) {
+  if (const access::AuthRefusal* refused = std::get_if<access::AuthRefusal>(&checked)) {
     api::Answer refusal = refusal_of(*refused, reply);
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
@@ -97,32 +96,32 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
   if (!body) {
     api::Answer refusal = api::body_too_large();
     if (body.error().code != Errc::invalid_input)
-      refusal = api::Refusal{"SerializationException", body.error().text};
+      refusal = aws::Refusal{"SerializationException", body.error().text};
     const bool crowded = body.error().code == Errc::denied;
-    if (crowded) refusal = api::Refusal{"ServiceUnavailable", body.error().text, 503};
+    if (crowded) refusal = aws::Refusal{"ServiceUnavailable", body.error().text, 503};
     co_await send(exchange, std::move(reply), std::move(refusal), crowded);
     co_return;
   }
   const aws::Sha256Bytes digest = aws::sha256(*body);
-  std::variant<access::Verified, access::Refused> verified = options_.verifier.check_signature(
+  std::variant<access::Verified, access::AuthRefusal> verified = options_.verifier.check_signature(
       head, std::get<access::CheckedHead>(checked), hex(aws::view_of(digest)));
-  if (const access::Refused* refused = std::get_if<access::Refused>(&verified)) {
+  if (const access::AuthRefusal* refused = std::get_if<access::AuthRefusal>(&verified)) {
     api::Answer refusal = refusal_of(*refused, reply);
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
   }
   const access::Verified& caller = std::get<access::Verified>(verified);
   if (!exchange.proved(caller.key->owner)) {
-    api::Answer refusal = api::Refusal{"ThrottlingException", "Rate exceeded"};
+    api::Answer refusal = aws::Refusal{"ThrottlingException", "Rate exceeded"};
     co_await send(exchange, std::move(reply), std::move(refusal), true);
     co_return;
   }
   request.scope_service = caller.service;
   request.access_key = caller.key->id;
   api::ApiCall read = api::read_call(request, *body, std::move(id));
-  std::variant<api::Call, api::Refusal> call =
+  std::variant<api::Call, aws::Refusal> call =
       allowed_and_valid(std::move(read.call), read.reply, *caller.key);
-  if (const api::Refusal* refusal = std::get_if<api::Refusal>(&call)) {
+  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&call)) {
     api::Answer answer = *refusal;
     co_await send(exchange, std::move(read.reply), std::move(answer));
     co_return;

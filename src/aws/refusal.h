@@ -7,21 +7,21 @@
 
 namespace muster::aws {
 
-/// What S3, or a service that answers in its manner, says of a request that it refuses. Pure.
-struct AwsError {
-  std::string code;     ///< "NoSuchKey"
+/// What a service of AWS answers to a request that it refuses. Pure.
+struct Refusal {
+  std::string code;     ///< "NoSuchKey", "ValidationException"
   std::string message;  ///< One line for a person.
   int status = 400;     ///< HTTP's.
   Pairs more{};         ///< Further elements of S3's answer: {"BucketName", "b"}.
 
-  bool operator==(const AwsError&) const = default;
+  bool operator==(const Refusal&) const = default;
 };
 
-/// One of S3's errors by its code, with the status and the text that S3's list gives it. A code
+/// One of S3's refusals by its code, with the status and the text that S3's list gives it. A code
 /// that is not in the table here is a bug: it aborts.
 /// Source: Amazon S3 API Reference, "Error responses", list of error codes.
-AwsError s3_failure_of(std::string_view code);
+Refusal s3_refusal(std::string_view code);
 /// As above with a text of one's own.
-AwsError s3_failure_of(std::string_view code, std::string message);
+Refusal s3_refusal(std::string_view code, std::string message);
 
 }  // namespace muster::aws

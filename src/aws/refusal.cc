@@ -1,4 +1,4 @@
-#include "aws/aws_error.h"
+#include "aws/refusal.h"
 
 #include <algorithm>
 #include <array>
@@ -105,17 +105,17 @@ static_assert(std::is_sorted(known.begin(), known.end(),
 
 }  // namespace
 
-AwsError s3_failure_of(std::string_view code) {
+Refusal s3_refusal(std::string_view code) {
   const auto* at = std::lower_bound(known.begin(), known.end(), code,
                                     [](const Known& a, std::string_view b) { return a.code < b; });
   CHECK_THAT(at != known.end() && at->code == code, "one of S3's error codes");
   return {std::string(at->code), std::string(at->message), at->status, {}};
 }
 
-AwsError s3_failure_of(std::string_view code, std::string message) {
-  AwsError error = s3_failure_of(code);
-  error.message = std::move(message);
-  return error;
+Refusal s3_refusal(std::string_view code, std::string message) {
+  Refusal refusal = s3_refusal(code);
+  refusal.message = std::move(message);
+  return refusal;
 }
 
 }  // namespace muster::aws
