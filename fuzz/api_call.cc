@@ -28,8 +28,7 @@ Asked asked(std::uint8_t number) {
   return all[number % all.size()];
 }
 
-std::variant<Json, aws::Refusal> read(std::uint8_t protocol, const Asked& to,
-                                      std::string_view body) {
+Result<Json, aws::Refusal> read(std::uint8_t protocol, const Asked& to, std::string_view body) {
   if (protocol == 'j') return api::read_json(body);
   if (protocol == 'c') return api::read_cbor(body);
   return api::read_query(*to.service, *to.operation, body);
@@ -39,9 +38,9 @@ std::variant<Json, aws::Refusal> read(std::uint8_t protocol, const Asked& to,
 void write(const Asked& to, const Json& input) {
   static_cast<void>(api::write_cbor(*to.service, *to.operation, input));
   const std::string cbor = api::write_cbor(*to.service, {"Any"}, input);
-  const std::variant<Json, aws::Refusal> again = api::read_cbor(cbor);
-  CHECK_THAT(std::holds_alternative<Json>(again), "what is written can be read");
-  CHECK_THAT(std::get<Json>(again) == input, "and is the same");
+  const Result<Json, aws::Refusal> again = api::read_cbor(cbor);
+  CHECK_THAT(again.has_value(), "what is written can be read");
+  CHECK_THAT(*again == input, "and is the same");
   const std::string xml = api::write_query(*to.service, *to.operation, input, "id");
   CHECK_THAT(is_utf8(xml), "XML is UTF-8");
   CHECK_THAT(xml.find_first_of(std::string("\0\x01\x1f", 3)) == std::string::npos,
@@ -59,19 +58,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       CHECK_THAT(parse_iso8601(iso8601(*time)), "a time reads back");
     return 0;
   }
-  const std::variant<Json, aws::Refusal> input = read(data[0], to, body);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&input)) {
-    CHECK_THAT(!refusal->code.empty(), "a refusal has a code");
-    static_cast<void>(api::write_query_refusal(to.service, *refusal, "id"));
-    static_cast<void>(api::write_json_refusal(*refusal));
+  const Result<Json, aws::Refusal> input = read(data[0], to, body);
+  if (!input) {
+    const aws::Refusal& refusal = input.error();
+    CHECK_THAT(!refusal.code.empty(), "a refusal has a code");
+    static_cast<void>(api::write_query_refusal(to.service, refusal, "id"));
+    static_cast<void>(api::write_json_refusal(refusal));
     return 0;
   }
-  const Json& json = std::get<Json>(input);
+  const Json& json = *input;
   CHECK_THAT(json.is_object(), "an input is an object");
   write(to, json);
-  const std::optional<aws::Refusal> refusal =
+  const Result<void, aws::Refusal> valid =
       api::validate(to.service->name, to.operation->name, json);
-  if (refusal) CHECK_THAT(refusal->message.size() < 100'000, "an answer stays small");
+  if (!valid) CHECK_THAT(valid.error().message.size() < 100'000, "an answer stays small");
   return 0;
 }
 

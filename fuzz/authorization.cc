@@ -21,7 +21,6 @@ namespace muster {
 
 namespace {
 
-using access::AuthRefusal;
 using access::Verified;
 
 constexpr UnixMillis then{1440938160000};  // 2015-08-30 12:36:00
@@ -56,16 +55,16 @@ bool is_the_keys(const aws::RequestHead& head) {
   const std::string body = aws::sha256_hex("");
   const auto asked = [&](std::string_view service) {
     const auto got = verifier.verify(head, {.now = then, .service = service, .body_sha256 = body});
-    if (const AuthRefusal* refused = std::get_if<AuthRefusal>(&got)) {
+    if (!got) {
       for (const access::Dialect dialect :
            {access::Dialect::s3, access::Dialect::json, access::Dialect::query}) {
-        const aws::Refusal error = answer_to(*refused, dialect);
+        const aws::Refusal error = answer_to(got.error(), dialect);
         CHECK_THAT(!error.code.empty() && !error.message.empty(), "a refusal says why");
         CHECK_THAT(!tells_secret(error.message), "and tells no secret");
       }
       return false;
     }
-    const Verified& verified = std::get<Verified>(got);
+    const Verified& verified = *got;
     CHECK_THAT(verified.service == service && verified.key->id == id, "what was asked for");
     CHECK_THAT(access::claimed_service(head) == service, "and what was routed by");
     return true;

@@ -25,20 +25,20 @@ Got read(const AwsChunked::Options& options, std::string_view body, std::size_t 
   while (!body.empty()) {
     const std::string_view piece = body.substr(0, step);
     std::vector<std::string_view> data;
-    const std::optional<aws::Refusal> error = chunked.feed(piece, data);
+    const Result<void, aws::Refusal> fed = chunked.feed(piece, data);
     for (const std::string_view one : data) {
       CHECK_THAT(
           one.data() >= piece.data() && one.data() + one.size() <= piece.data() + piece.size(),
           "what is given out is what came in");
       got.data += one;
     }
-    if (error) {
-      got.code = error->code;
+    if (!fed) {
+      got.code = fed.error().code;
       break;
     }
     body.remove_prefix(piece.size());
   }
-  if (const std::optional<aws::Refusal> error = chunked.finish()) got.code = error->code;
+  if (const auto finished = chunked.finish(); !finished) got.code = finished.error().code;
   got.done = chunked.done();
   got.trailers = chunked.trailers();
   return got;

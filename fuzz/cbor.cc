@@ -31,22 +31,21 @@ void check_text(const Json& json) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   static_cast<void>(api::cbor_operation(body));
-  const std::variant<Json, aws::Refusal> read = api::read_cbor(body);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&read)) {
-    CHECK_THAT(refusal->code == "SerializationException", "a refusal has its code");
-    const std::variant<Json, aws::Refusal> told = api::read_cbor(api::write_cbor_refusal(*refusal));
-    CHECK_THAT(std::holds_alternative<Json>(told), "a refusal can be read");
+  const Result<Json, aws::Refusal> read = api::read_cbor(body);
+  if (!read) {
+    CHECK_THAT(read.error().code == "SerializationException", "a refusal has its code");
+    const Result<Json, aws::Refusal> told = api::read_cbor(api::write_cbor_refusal(read.error()));
+    CHECK_THAT(told.has_value(), "a refusal can be read");
     return 0;
   }
-  const Json& json = std::get<Json>(read);
+  const Json& json = *read;
   CHECK_THAT(json.is_object(), "an input is an object");
   CHECK_THAT(depth_of(json) <= api::nesting_max + 1, "nesting has its limit");
   check_text(json);
   const api::Service& service = *api::services().front();
-  const std::variant<Json, aws::Refusal> again =
-      api::read_cbor(api::write_cbor(service, {"Any"}, json));
-  CHECK_THAT(std::holds_alternative<Json>(again), "what is written can be read");
-  CHECK_THAT(std::get<Json>(again) == json, "and is the same");
+  const Result<Json, aws::Refusal> again = api::read_cbor(api::write_cbor(service, {"Any"}, json));
+  CHECK_THAT(again.has_value(), "what is written can be read");
+  CHECK_THAT(*again == json, "and is the same");
   return 0;
 }
 

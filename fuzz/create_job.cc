@@ -71,14 +71,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Json honest =
       own_part(*jobs::job_spec(api::job_request(Json::parse(fine))->spec, config(), places()));
   const std::string_view body(reinterpret_cast<const char*>(data), size);
-  const std::variant<Json, aws::Refusal> read = api::read_json(body);
-  if (!std::holds_alternative<Json>(read)) return 0;
+  const Result<Json, aws::Refusal> read = api::read_json(body);
+  if (!read) return 0;
   Json request = Json::parse(fine);
-  request.merge_patch(std::get<Json>(read));
-  if (api::validate("sagemaker", "CreateTrainingJob", request)) return 0;
+  request.merge_patch(*read);
+  if (!api::validate("sagemaker", "CreateTrainingJob", request)) return 0;
   static_cast<void>(api::only_known("sagemaker", "UpdateTrainingJob", request));
   const Result<api::JobRequest, aws::Refusal> asked = api::job_request(request);
-  if (!asked || jobs::refused(*asked, config())) return 0;
+  if (!asked || !jobs::check_request(*asked, config())) return 0;
   CHECK_THAT(asked->hosts().size() == job::host_names(asked->spec.instance_count).size(), "hosts");
   check_rights(asked->spec);
   const Result<job::Spec> spec = jobs::job_spec(asked->spec, config(), places());

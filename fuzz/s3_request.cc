@@ -17,14 +17,12 @@ namespace muster {
 
 namespace {
 
-using aws::Refusal;
-
-void check_error(const Refusal& error) {
-  CHECK_THAT(!error.code.empty() && !error.message.empty(), "an error says something");
-  CHECK_THAT(error.status >= 400 && error.status < 600, "an error has a status");
-  const std::string xml = s3wire::error_xml(error, "/", "");
+void check_refusal(const aws::Refusal& refusal) {
+  CHECK_THAT(!refusal.code.empty() && !refusal.message.empty(), "a refusal says something");
+  CHECK_THAT(refusal.status >= 400 && refusal.status < 600, "a refusal has a status");
+  const std::string xml = s3wire::error_xml(refusal, "/", "");
   CHECK_THAT(is_utf8(xml), "an answer is UTF-8");
-  CHECK_THAT(aws::s3_failure(xml).code == error.code, "a client can read the answer");
+  CHECK_THAT(aws::s3_failure(xml).code == refusal.code, "a client can read the answer");
 }
 
 void request(std::string_view text) {
@@ -38,18 +36,15 @@ void request(std::string_view text) {
   CHECK_THAT(ring.add(key), "a key");
   access::Verifier verifier(ring);
   const auto verified = verifier.verify(view, {.now = UnixMillis(1440938160000), .service = "s3"});
-  if (const auto* refused = std::get_if<access::AuthRefusal>(&verified))
+  if (!verified)
     for (const access::Dialect dialect :
          {access::Dialect::s3, access::Dialect::json, access::Dialect::query})
-      check_error(answer_to(*refused, dialect));
+      check_refusal(answer_to(verified.error(), dialect));
   static_cast<void>(access::claimed_service(view));
 
   const auto read = s3wire::read_s3_request(view, {"s3.example.org"});
-  if (const auto* error = std::get_if<Refusal>(&read)) {
-    check_error(*error);
-    return;
-  }
-  const auto& operation = std::get<s3wire::S3Operation>(read);
+  if (!read) return check_refusal(read.error());
+  const s3wire::S3Operation& operation = *read;
   CHECK_THAT(!operation.name.empty(), "an operation has a name");
   CHECK_THAT(operation.bucket.empty() || s3wire::is_bucket_name(operation.bucket), "a bucket");
   CHECK_THAT(operation.key.size() <= 1024 && is_utf8(operation.key), "a key");
@@ -67,7 +62,7 @@ void request(std::string_view text) {
 
 template <class T>
 void document(const s3wire::Document<T>& read) {
-  if (const auto* error = std::get_if<Refusal>(&read)) check_error(*error);
+  if (!read) check_refusal(read.error());
 }
 
 }  // namespace

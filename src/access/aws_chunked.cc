@@ -39,19 +39,16 @@ struct AwsChunked::State {
   std::string trailer_signature;
   aws::Pairs trailers;
   aws::Sha256 hash;
-  std::optional<aws::Refusal> failed;
+  Result<void, aws::Refusal> so_far;  ///< The first refusal is for good.
 
-  aws::Refusal fail(aws::Refusal error) {
-    failed = error;
-    return error;
-  }
+  Result<void, aws::Refusal> feed(std::string_view bytes, std::vector<std::string_view>& data);
   bool take_line(std::string_view& bytes);
-  std::optional<aws::Refusal> on_line();
-  std::optional<aws::Refusal> on_size();
-  std::optional<aws::Refusal> on_data_end();
-  std::optional<aws::Refusal> on_trailer();
-  std::optional<aws::Refusal> on_chunk();
-  std::optional<aws::Refusal> on_end();
+  Result<void, aws::Refusal> on_line();
+  Result<void, aws::Refusal> on_size();
+  Result<void, aws::Refusal> on_data_end();
+  Result<void, aws::Refusal> on_trailer();
+  Result<void, aws::Refusal> on_chunk();
+  Result<void, aws::Refusal> on_end();
   std::string signature_of(std::string_view kind, std::string_view hashes) const;
 };
 
@@ -75,7 +72,7 @@ std::string AwsChunked::State::signature_of(std::string_view kind, std::string_v
 }
 
 /// "<hex>" or "<hex>;chunk-signature=<64 hex>".
-std::optional<aws::Refusal> AwsChunked::State::on_size() {
+Result<void, aws::Refusal> AwsChunked::State::on_size() {
   constexpr std::string_view extension = "chunk-signature=";
   std::string_view text = line;
   const std::size_t semicolon = std::min(text.find(';'), text.size());
@@ -93,32 +90,32 @@ std::optional<aws::Refusal> AwsChunked::State::on_size() {
   }
   if (left > 0) {
     at = At::data;
-    return std::nullopt;
+    return {};
   }
-  if (std::optional<aws::Refusal> wrong = on_chunk()) return wrong;
+  TRY(on_chunk());
   // Without a trailer an empty line ends it all; with one, header lines come before that.
   at = At::trailer;
-  return std::nullopt;
+  return {};
 }
 
 /// A chunk's data is complete, and its signature is checked.
-std::optional<aws::Refusal> AwsChunked::State::on_chunk() {
-  if (!options.is_signed) return std::nullopt;
+Result<void, aws::Refusal> AwsChunked::State::on_chunk() {
+  if (!options.is_signed) return {};
   const std::string hashes = std::string(empty_sha256) + "\n" + hex(aws::view_of(hash.finish()));
   std::string want = signature_of("PAYLOAD", hashes);
   if (!aws::same_bytes(want, chunk_signature)) return aws::s3_refusal("SignatureDoesNotMatch");
   signature_before = std::move(want);
-  return std::nullopt;
+  return {};
 }
 
-std::optional<aws::Refusal> AwsChunked::State::on_data_end() {
+Result<void, aws::Refusal> AwsChunked::State::on_data_end() {
   if (!line.empty())
     return aws::s3_refusal("InvalidRequest", "A chunk's data does not end where its size says.");
   at = At::size;
   return on_chunk();
 }
 
-std::optional<aws::Refusal> AwsChunked::State::on_trailer() {
+Result<void, aws::Refusal> AwsChunked::State::on_trailer() {
   if (line.empty()) return on_end();
   const std::size_t colon = line.find(':');
   if (colon == std::string::npos || trailers.size() >= trailer_lines_max || !options.has_trailer)
@@ -127,15 +124,15 @@ std::optional<aws::Refusal> AwsChunked::State::on_trailer() {
   std::string value = trim(std::string_view(line).substr(colon + 1));
   if (name == "x-amz-trailer-signature") {
     trailer_signature = std::move(value);
-    return std::nullopt;
+    return {};
   }
   if (name != options.trailer) return aws::s3_refusal("MalformedTrailerError");
   trailer_text += name + ":" + value + "\n";
   trailers.emplace_back(std::move(name), std::move(value));
-  return std::nullopt;
+  return {};
 }
 
-std::optional<aws::Refusal> AwsChunked::State::on_end() {
+Result<void, aws::Refusal> AwsChunked::State::on_end() {
   if (decoded != options.decoded_bytes) return aws::s3_refusal("IncompleteBody");
   const bool announced = options.has_trailer && !options.trailer.empty();
   if (announced != (trailers.size() == 1)) return aws::s3_refusal("MalformedTrailerError");
@@ -144,19 +141,44 @@ std::optional<aws::Refusal> AwsChunked::State::on_end() {
     if (!aws::same_bytes(want, trailer_signature)) return aws::s3_refusal("SignatureDoesNotMatch");
   }
   at = At::end;
-  return std::nullopt;
+  return {};
 }
 
-std::optional<aws::Refusal> AwsChunked::State::on_line() {
-  std::optional<aws::Refusal> wrong;
+Result<void, aws::Refusal> AwsChunked::State::on_line() {
+  Result<void, aws::Refusal> read;
   if (at == At::size)
-    wrong = on_size();
+    read = on_size();
   else if (at == At::data_end)
-    wrong = on_data_end();
+    read = on_data_end();
   else
-    wrong = on_trailer();
+    read = on_trailer();
   line.clear();
-  return wrong;
+  return read;
+}
+
+Result<void, aws::Refusal> AwsChunked::State::feed(std::string_view bytes,
+                                                   std::vector<std::string_view>& data) {
+  while (!bytes.empty()) {
+    if (at == At::end)
+      return aws::s3_refusal("InvalidRequest", "Bytes follow the end of the body.");
+    if (at == At::data) {
+      const std::string_view piece =
+          bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left)));
+      bytes.remove_prefix(piece.size());
+      if (options.is_signed) hash.add(piece);
+      data.push_back(piece);
+      left -= piece.size();
+      decoded += piece.size();
+      if (left == 0) at = At::data_end;
+      continue;
+    }
+    if (!take_line(bytes)) {
+      if (line.size() <= line_bytes_max) continue;
+      return aws::s3_refusal("InvalidRequest", "A line between chunks is too long.");
+    }
+    TRY(on_line());
+  }
+  return {};
 }
 
 std::optional<AwsChunked::Options> AwsChunked::options_for(const Verified& verified,
@@ -185,41 +207,20 @@ AwsChunked::~AwsChunked() = default;
 AwsChunked::AwsChunked(AwsChunked&&) noexcept = default;
 AwsChunked& AwsChunked::operator=(AwsChunked&&) noexcept = default;
 
-std::optional<aws::Refusal> AwsChunked::feed(std::string_view bytes,
-                                             std::vector<std::string_view>& data) {
-  State& state = *state_;
-  if (state.failed) return state.failed;
-  while (!bytes.empty()) {
-    if (state.at == At::end)
-      return state.fail(aws::s3_refusal("InvalidRequest", "Bytes follow the end of the body."));
-    if (state.at == At::data) {
-      const std::string_view piece = bytes.substr(
-          0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), state.left)));
-      bytes.remove_prefix(piece.size());
-      if (state.options.is_signed) state.hash.add(piece);
-      data.push_back(piece);
-      state.left -= piece.size();
-      state.decoded += piece.size();
-      if (state.left == 0) state.at = At::data_end;
-      continue;
-    }
-    if (!state.take_line(bytes)) {
-      if (state.line.size() <= line_bytes_max) continue;
-      return state.fail(aws::s3_refusal("InvalidRequest", "A line between chunks is too long."));
-    }
-    if (std::optional<aws::Refusal> wrong = state.on_line()) return state.fail(std::move(*wrong));
-  }
-  return std::nullopt;
+Result<void, aws::Refusal> AwsChunked::feed(std::string_view bytes,
+                                            std::vector<std::string_view>& data) {
+  if (state_->so_far) state_->so_far = state_->feed(bytes, data);
+  return state_->so_far;
 }
 
-std::optional<aws::Refusal> AwsChunked::finish() const {
-  if (state_->failed) return state_->failed;
-  if (done()) return std::nullopt;
+Result<void, aws::Refusal> AwsChunked::finish() const {
+  if (!state_->so_far) return state_->so_far;
+  if (done()) return {};
   return aws::s3_refusal("IncompleteBody");
 }
 
 bool AwsChunked::done() const {
-  return state_->at == At::end && !state_->failed;
+  return state_->at == At::end && state_->so_far;
 }
 
 const aws::Pairs& AwsChunked::trailers() const {

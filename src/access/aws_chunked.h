@@ -38,12 +38,12 @@ class AwsChunked {
   AwsChunked& operator=(AwsChunked&&) noexcept;
 
   /// Appends to `data` the object's bytes in `bytes`, as views into it. They come before their
-  /// chunk's signature is checked: publish nothing until done(). An error is for good:
+  /// chunk's signature is checked: publish nothing until done(). A refusal is for good:
   /// IncompleteBody, InvalidChunkSizeError, SignatureDoesNotMatch, MalformedTrailerError,
   /// InvalidRequest.
-  std::optional<aws::Refusal> feed(std::string_view bytes, std::vector<std::string_view>& data);
-  /// The body has ended: nothing if that is where it may.
-  std::optional<aws::Refusal> finish() const;
+  Result<void, aws::Refusal> feed(std::string_view bytes, std::vector<std::string_view>& data);
+  /// The body has ended: a refusal if that is not where it may.
+  Result<void, aws::Refusal> finish() const;
   /// The last line has come, and nothing behind it.
   bool done() const;
   /// Trailing headers, names in lower case. Complete when done().

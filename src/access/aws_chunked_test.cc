@@ -21,16 +21,16 @@ Got decoded(const AwsChunked::Options& options, std::string_view body, std::size
   Got got;
   while (!body.empty()) {
     std::vector<std::string_view> pieces;
-    const std::optional<aws::Refusal> error = chunked.feed(body.substr(0, step), pieces);
+    const Result<void, aws::Refusal> fed = chunked.feed(body.substr(0, step), pieces);
     for (const std::string_view piece : pieces) got.data += piece;
-    if (error) {
-      got.code = error->code;
-      CHECK(chunked.finish()->code == got.code);
+    if (!fed) {
+      got.code = fed.error().code;
+      CHECK(chunked.finish().error().code == got.code);
       return got;
     }
     body.remove_prefix(std::min(step, body.size()));
   }
-  if (const std::optional<aws::Refusal> error = chunked.finish()) got.code = error->code;
+  if (const auto finished = chunked.finish(); !finished) got.code = finished.error().code;
   CHECK(chunked.done() == got.code.empty());
   got.trailers = chunked.trailers();
   return got;

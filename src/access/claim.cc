@@ -71,13 +71,13 @@ std::optional<UnixMillis> parse_date_header(std::string_view text) {
   return time ? time : parse_amz_date(date);
 }
 
-std::optional<AuthRefusal> set_time(Claim& claim, const aws::RequestHead& head) {
+Result<void, AuthRefusal> set_time(Claim& claim, const aws::RequestHead& head) {
   if (const std::optional<std::string_view> text = head.header("x-amz-date")) {
     const std::optional<UnixMillis> time = parse_amz_date(*text);
     if (!time) return AuthRefusal{AuthFailure::no_date, "", {}};
     claim.time = *time;
     claim.time_text = *text;
-    return std::nullopt;
+    return {};
   }
   const std::optional<std::string_view> date = head.header("date");
   std::optional<UnixMillis> time;
@@ -85,7 +85,7 @@ std::optional<AuthRefusal> set_time(Claim& claim, const aws::RequestHead& head) 
   if (!time) return AuthRefusal{AuthFailure::no_date, "", {}};
   claim.time = *time;
   claim.time_text = claim.kept(amz_date(*time));
-  return std::nullopt;
+  return {};
 }
 
 /// Takes the parts of the Authorization header apart, behind the algorithm; why not, if they are
@@ -156,7 +156,7 @@ std::optional<std::string> query_parameter(const aws::RequestHead& head, std::st
   return found;
 }
 
-std::optional<AuthRefusal> set_expires(Claim& claim, const aws::RequestHead& head) {
+Result<void, AuthRefusal> set_expires(Claim& claim, const aws::RequestHead& head) {
   const std::string text = query_parameter(head, "X-Amz-Expires").value_or("");
   const std::optional<std::int64_t> seconds = parse_integer(text);
   const char* why = nullptr;
@@ -170,7 +170,7 @@ std::optional<AuthRefusal> set_expires(Claim& claim, const aws::RequestHead& hea
         "must be less than 604800 seconds";
   if (why != nullptr) return AuthRefusal{AuthFailure::bad_expires, why, {}};
   claim.expires = std::chrono::seconds(*seconds);
-  return std::nullopt;
+  return {};
 }
 
 AuthRefusal version_2() {
@@ -181,8 +181,7 @@ AuthRefusal version_2() {
 }
 
 /// `parts` is the Authorization header behind the algorithm.
-std::variant<Claim, AuthRefusal> claim_of_header(const aws::RequestHead& head,
-                                                 std::string_view parts) {
+Result<Claim, AuthRefusal> claim_of_header(const aws::RequestHead& head, std::string_view parts) {
   Claim claim;
   if (std::optional<std::string> why = set_parts(claim, parts))
     return AuthRefusal{AuthFailure::malformed_header, std::move(*why), {}};
@@ -190,7 +189,7 @@ std::variant<Claim, AuthRefusal> claim_of_header(const aws::RequestHead& head,
     return AuthRefusal{AuthFailure::incomplete, std::move(missing), {}};
   if (std::optional<std::string> why = set_scope(claim))
     return AuthRefusal{AuthFailure::malformed_header, std::move(*why), {}};
-  if (std::optional<AuthRefusal> refused = set_time(claim, head)) return std::move(*refused);
+  TRY(set_time(claim, head));
   if (claim.time_text.substr(0, 8) != claim.day)
     return AuthRefusal{AuthFailure::malformed_header,
                        "Invalid credential date \"" + std::string(claim.day) +
@@ -203,7 +202,7 @@ std::variant<Claim, AuthRefusal> claim_of_header(const aws::RequestHead& head,
   return claim;
 }
 
-std::variant<Claim, AuthRefusal> claim_of_query(const aws::RequestHead& head) {
+Result<Claim, AuthRefusal> claim_of_query(const aws::RequestHead& head) {
   Claim claim;
   claim.presigned = true;
   for (const auto& [name, to] :
@@ -237,7 +236,7 @@ std::variant<Claim, AuthRefusal> claim_of_query(const aws::RequestHead& head) {
                            "\". This date is not the same as X-Amz-Date: \"" +
                            std::string(claim.time_text.substr(0, 8)) + "\".",
                        {}};
-  if (std::optional<AuthRefusal> refused = set_expires(claim, head)) return std::move(*refused);
+  TRY(set_expires(claim, head));
   if (!is_signature(claim.signature)) return AuthRefusal{AuthFailure::mismatch, "", {}};
   claim.token = claim.kept(query_parameter(head, "X-Amz-Security-Token").value_or(""));
   claim.payload = claim.kept(query_parameter(head, "X-Amz-Content-Sha256").value_or(""));
@@ -245,8 +244,8 @@ std::variant<Claim, AuthRefusal> claim_of_query(const aws::RequestHead& head) {
   return claim;
 }
 
-/// None if nothing comes twice that says whose the request is.
-std::optional<AuthRefusal> doubled(const aws::RequestHead& head) {
+/// Nothing may come twice that says whose the request is.
+Result<void, AuthRefusal> check_single(const aws::RequestHead& head) {
   for (const char* name : single_headers)
     if (std::count_if(head.headers.begin(), head.headers.end(),
                       [&](const auto& pair) { return same_letters(pair.first, name); }) > 1)
@@ -254,13 +253,13 @@ std::optional<AuthRefusal> doubled(const aws::RequestHead& head) {
   for (const char* name : query_parts)
     if (count_in_query(head, name) > 1)
       return AuthRefusal{AuthFailure::malformed_query, std::string(name) + " comes twice.", {}};
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-std::variant<Claim, AuthRefusal> read_claim(const aws::RequestHead& head) {
-  if (std::optional<AuthRefusal> refused = doubled(head)) return std::move(*refused);
+Result<Claim, AuthRefusal> read_claim(const aws::RequestHead& head) {
+  TRY(check_single(head));
   std::string_view authorization = head.header("authorization").value_or("");
   const bool in_query = query_parameter(head, "X-Amz-Algorithm") ||
                         query_parameter(head, "X-Amz-Credential") ||

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "access/verify.h"
 
@@ -36,6 +35,6 @@ struct Claim {
 /// The only reader of signatures: nobody else looks into Authorization or the query's X-Amz-
 /// parameters. One signature, in one of the two places; there each part that Version 4 has exactly
 /// once and no other. `missing`, `unsupported` and so on if not.
-std::variant<Claim, AuthRefusal> read_claim(const aws::RequestHead& head);
+Result<Claim, AuthRefusal> read_claim(const aws::RequestHead& head);
 
 }  // namespace muster::access

@@ -39,17 +39,17 @@ bool is_named(std::string_view names, std::string_view name) {
 }
 
 /// Host and all x-amz- headers have to be signed: else a signature would hold for another request.
-std::optional<AuthRefusal> check_signed_headers(const aws::RequestHead& head, const Claim& claim) {
+Result<void, AuthRefusal> check_signed_headers(const aws::RequestHead& head, const Claim& claim) {
   std::string left_out;
   if (!is_named(claim.signed_headers, "host")) left_out = "host";
   for (const auto& [name, value] : head.headers)
     if (is_x_amz(name) && !is_named(claim.signed_headers, name))
       (left_out += left_out.empty() ? "" : ", ") += name;
-  if (left_out.empty()) return std::nullopt;
+  if (left_out.empty()) return {};
   return AuthRefusal{AuthFailure::unsigned_headers, left_out, {{"HeadersNotSigned", left_out}}};
 }
 
-std::optional<AuthRefusal> check_time(const Claim& claim, UnixMillis now) {
+Result<void, AuthRefusal> check_time(const Claim& claim, UnixMillis now) {
   const auto at = [&](AuthFailure failure) {
     return AuthRefusal{failure,
                        std::string(claim.time_text),
@@ -57,7 +57,7 @@ std::optional<AuthRefusal> check_time(const Claim& claim, UnixMillis now) {
   };
   if (claim.presigned) {
     if (claim.time > now + skew_max) return at(AuthFailure::not_yet_valid);
-    if (claim.time + claim.expires >= now && claim.expires.count() > 0) return std::nullopt;
+    if (claim.time + claim.expires >= now && claim.expires.count() > 0) return {};
     AuthRefusal refused = at(AuthFailure::expired);
     refused.more = {{"X-Amz-Expires", std::to_string(claim.expires.count())},
                     {"Expires", iso_date(claim.time + claim.expires)},
@@ -65,7 +65,7 @@ std::optional<AuthRefusal> check_time(const Claim& claim, UnixMillis now) {
     return refused;
   }
   const auto apart = now > claim.time ? now - claim.time : claim.time - now;
-  if (apart <= skew_max) return std::nullopt;
+  if (apart <= skew_max) return {};
   AuthRefusal refused = at(AuthFailure::skewed);
   refused.more.emplace_back("MaxAllowedSkewMilliseconds",
                             std::to_string(UnixMillis(skew_max).count()));
@@ -112,8 +112,8 @@ aws::Sha256Bytes derived_key(const AccessKey& key, const Claim& claim) {
   return bytes;
 }
 
-std::optional<AuthRefusal> check_scope(const Claim& claim, std::string_view service) {
-  if (!service.empty() && claim.service == service) return std::nullopt;
+Result<void, AuthRefusal> check_scope(const Claim& claim, std::string_view service) {
+  if (!service.empty() && claim.service == service) return {};
   if (service != "s3")
     return AuthRefusal{
         AuthFailure::wrong_service,
@@ -126,45 +126,38 @@ std::optional<AuthRefusal> check_scope(const Claim& claim, std::string_view serv
 }
 
 /// `key` may be null: unknown.
-std::optional<AuthRefusal> check_key(const AccessKey* key, std::string_view id,
-                                     std::string_view token, UnixMillis now) {
+Result<void, AuthRefusal> check_key(const AccessKey* key, std::string_view id,
+                                    std::string_view token, UnixMillis now) {
   if (key == nullptr)
     return AuthRefusal{AuthFailure::unknown_key, "", {{"AWSAccessKeyId", to_utf8(id)}}};
   if (!aws::same_bytes(key->session_token, token))
     return AuthRefusal{AuthFailure::bad_token, "", {}};
   if (key->expires && *key->expires <= now) return AuthRefusal{AuthFailure::expired_token, "", {}};
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-std::variant<CheckedHead, AuthRefusal> Verifier::check_head(const aws::RequestHead& head,
-                                                            UnixMillis now,
-                                                            std::string_view service) const {
-  std::variant<Claim, AuthRefusal> read = read_claim(head);
-  if (auto* refused = std::get_if<AuthRefusal>(&read)) return std::move(*refused);
-  auto claim = std::make_shared<const Claim>(std::get<Claim>(std::move(read)));
-  if (std::optional<AuthRefusal> refused = check_scope(*claim, service)) return std::move(*refused);
+Result<CheckedHead, AuthRefusal> Verifier::check_head(const aws::RequestHead& head, UnixMillis now,
+                                                      std::string_view service) const {
+  auto claim = std::make_shared<const Claim>(TRY(read_claim(head)));
+  TRY(check_scope(*claim, service));
   std::shared_ptr<const AccessKey> key = keys_.find(claim->access_key);
-  if (std::optional<AuthRefusal> refused =
-          check_key(key.get(), claim->access_key, claim->token, now))
-    return std::move(*refused);
-  if (std::optional<AuthRefusal> refused = check_time(*claim, now)) return std::move(*refused);
-  if (std::optional<AuthRefusal> refused = check_signed_headers(head, *claim))
-    return std::move(*refused);
+  TRY(check_key(key.get(), claim->access_key, claim->token, now));
+  TRY(check_time(*claim, now));
+  TRY(check_signed_headers(head, *claim));
   return CheckedHead{std::move(key), std::move(claim)};
 }
 
-std::variant<Verified, AuthRefusal> Verifier::verify(const aws::RequestHead& head,
-                                                     const VerifyOptions& options) {
-  std::variant<CheckedHead, AuthRefusal> checked = check_head(head, options.now, options.service);
-  if (auto* refused = std::get_if<AuthRefusal>(&checked)) return std::move(*refused);
-  return check_signature(head, std::get<CheckedHead>(checked), options.body_sha256);
+Result<Verified, AuthRefusal> Verifier::verify(const aws::RequestHead& head,
+                                               const VerifyOptions& options) {
+  const CheckedHead checked = TRY(check_head(head, options.now, options.service));
+  return check_signature(head, checked, options.body_sha256);
 }
 
-std::variant<Verified, AuthRefusal> Verifier::check_signature(const aws::RequestHead& head,
-                                                              const CheckedHead& checked,
-                                                              std::string_view body_sha256) {
+Result<Verified, AuthRefusal> Verifier::check_signature(const aws::RequestHead& head,
+                                                        const CheckedHead& checked,
+                                                        std::string_view body_sha256) {
   const Claim& claim = *checked.claim;
   const std::shared_ptr<const AccessKey>& key = checked.key;
   if (keys_.find(claim.access_key) != key)
@@ -221,9 +214,8 @@ void Verifier::keep_key(const std::shared_ptr<const AccessKey>& key, std::string
 }
 
 std::string claimed_service(const aws::RequestHead& head) {
-  const std::variant<Claim, AuthRefusal> claim = read_claim(head);
-  const Claim* read = std::get_if<Claim>(&claim);
-  return read ? std::string(read->service) : std::string();
+  const Result<Claim, AuthRefusal> claim = read_claim(head);
+  return claim ? std::string(claim->service) : std::string();
 }
 
 }  // namespace muster::access

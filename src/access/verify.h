@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <variant>
 
 #include "access/keyring.h"
 #include "aws/digest.h"
@@ -118,16 +117,15 @@ class Verifier {
 
   /// All that can be said before the body is there. `service` as in VerifyOptions. What comes back
   /// refers to the head's bytes.
-  std::variant<CheckedHead, AuthRefusal> check_head(const aws::RequestHead& head, UnixMillis now,
-                                                    std::string_view service) const;
+  Result<CheckedHead, AuthRefusal> check_head(const aws::RequestHead& head, UnixMillis now,
+                                              std::string_view service) const;
   /// The rest, for the head that was checked. `body_sha256` as in VerifyOptions. A key that was
   /// revoked since is unknown.
-  std::variant<Verified, AuthRefusal> check_signature(const aws::RequestHead& head,
-                                                      const CheckedHead& checked,
-                                                      std::string_view body_sha256);
+  Result<Verified, AuthRefusal> check_signature(const aws::RequestHead& head,
+                                                const CheckedHead& checked,
+                                                std::string_view body_sha256);
   /// Both at once.
-  std::variant<Verified, AuthRefusal> verify(const aws::RequestHead& head,
-                                             const VerifyOptions& options);
+  Result<Verified, AuthRefusal> verify(const aws::RequestHead& head, const VerifyOptions& options);
 
  private:
   struct HashText {

@@ -39,8 +39,8 @@ struct Request {
   std::string target = "/";
   aws::Pairs headers{};
 
-  std::variant<Verified, AuthRefusal> verified_by(Verifier& verifier,
-                                                  const VerifyOptions& options) const {
+  Result<Verified, AuthRefusal> verified_by(Verifier& verifier,
+                                            const VerifyOptions& options) const {
     const std::vector<aws::HeaderView> views(headers.begin(), headers.end());
     return verifier.verify({method, target, views}, options);
   }
@@ -69,9 +69,9 @@ Request signed_request(const std::string& service = "s3", const std::string& tok
   return signed_one;
 }
 
-std::string code_of(const std::variant<Verified, AuthRefusal>& got, Dialect dialect = Dialect::s3) {
-  if (std::holds_alternative<Verified>(got)) return "";
-  const aws::Refusal error = answer_to(std::get<AuthRefusal>(got), dialect);
+std::string code_of(const Result<Verified, AuthRefusal>& got, Dialect dialect = Dialect::s3) {
+  if (got) return "";
+  const aws::Refusal error = answer_to(got.error(), dialect);
   return error.code + " " + std::to_string(error.status);
 }
 
@@ -84,8 +84,8 @@ TEST_CASE("verify: a request that the client signed is its key's") {
   const Request request = signed_request();
   for (int round = 0; round < 2; ++round) {  // The second time with a kept signing key.
     const auto got = request.verified_by(verifier, {.now = then, .service = "s3"});
-    REQUIRE(std::holds_alternative<Verified>(got));
-    const Verified& verified = std::get<Verified>(got);
+    REQUIRE(got);
+    const Verified& verified = *got;
     CHECK(verified.key->id == "AKIDEXAMPLE");
     CHECK(verified.service == "s3");
     CHECK(verified.region == "us-east-1");
@@ -274,15 +274,14 @@ TEST_CASE("verify: the head alone says who may be meant; a key revoked since the
   const aws::RequestHead head{request.method, request.target, views};
   const auto refused = [&](UnixMillis now, std::string_view service) {
     const auto got = verifier.check_head(head, now, service);
-    const AuthRefusal* why = std::get_if<AuthRefusal>(&got);
-    return why ? std::optional(why->failure) : std::nullopt;
+    return got ? std::nullopt : std::optional(got.error().failure);
   };
   CHECK(!refused(then, "sagemaker"));
   CHECK(refused(then, "logs") == AuthFailure::wrong_service);
   CHECK(refused(then, "") == AuthFailure::wrong_service);
   CHECK(refused(then + std::chrono::hours(1), "sagemaker") == AuthFailure::skewed);
   const auto got = verifier.check_head(head, then, "sagemaker");
-  const CheckedHead& checked = std::get<CheckedHead>(got);
+  const CheckedHead& checked = *got;
   CHECK(code_of(verifier.check_signature(head, checked, aws::sha256_hex("hello"))) == "");
   CHECK(code_of(verifier.check_signature(head, checked, aws::sha256_hex("jello"))) ==
         "SignatureDoesNotMatch 403");

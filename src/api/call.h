@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>  // Call holds one by value.
 #include <string>
-#include <variant>
 
 #include "aws/refusal.h"
 #include "base/json.h"
+#include "base/result.h"
 
 namespace muster::api {
 
@@ -19,6 +19,6 @@ struct Call {
   std::string invocation = {};
 };
 
-using Answer = std::variant<Json, aws::Refusal>;
+using Answer = Result<Json, aws::Refusal>;
 
 }  // namespace muster::api

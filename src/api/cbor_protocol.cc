@@ -284,7 +284,7 @@ std::string_view cbor_operation(std::string_view path) {
   return name.find('/') == std::string_view::npos ? name : std::string_view();
 }
 
-std::variant<Json, aws::Refusal> read_cbor(std::string_view body) {
+Result<Json, aws::Refusal> read_cbor(std::string_view body) {
   if (body.empty()) return Json::object();
   Reader reader(body);
   Json json;

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "api/call.h"
 #include "api/model.h"
@@ -21,7 +20,7 @@ std::string_view cbor_operation(std::string_view path);
 /// An object; an empty body is an empty one; timestamps (tag 1) become epoch seconds. Refuses what
 /// is cut short, nested too deep, of keys that are no text, or followed by more, and byte strings:
 /// no operation here has any. Code: SerializationException.
-std::variant<Json, aws::Refusal> read_cbor(std::string_view body);
+Result<Json, aws::Refusal> read_cbor(std::string_view body);
 
 /// The operation's output by the model: timestamps with tag 1. Members that the model lacks
 /// are written as they are.

@@ -12,7 +12,7 @@ aws::Refusal not_serialized(std::string message) {
 
 }  // namespace
 
-std::variant<Json, aws::Refusal> read_json(std::string_view body) {
+Result<Json, aws::Refusal> read_json(std::string_view body) {
   if (body.find_first_not_of(" \t\r\n") == std::string_view::npos) return Json::object();
   Result<Json> json = parse_json(body);
   if (!json) return not_serialized(json.error().text);

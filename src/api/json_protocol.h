@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "api/call.h"
 
@@ -12,7 +11,7 @@ namespace muster::api {
 /// Source: smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html.
 
 /// An object; an empty body is an empty one. Code: SerializationException.
-std::variant<Json, aws::Refusal> read_json(std::string_view body);
+Result<Json, aws::Refusal> read_json(std::string_view body);
 
 /// {"__type": code, "message": ...}. Bytes that are not UTF-8 are replaced.
 std::string write_json_refusal(const aws::Refusal& refusal);

@@ -99,8 +99,8 @@ void drop_nulls(const Service& service, const Shape& shape, Json& value) {
   }
 }
 
-std::variant<Json, aws::Refusal> read_input(Protocol protocol, const Service& service,
-                                            const Operation& operation, std::string_view body) {
+Result<Json, aws::Refusal> read_input(Protocol protocol, const Service& service,
+                                      const Operation& operation, std::string_view body) {
   if (is_query(protocol)) return read_query(service, operation, body);
   return protocol == Protocol::cbor ? read_cbor(body) : read_json(body);
 }
@@ -187,12 +187,11 @@ ApiCall read_call(const ApiRequest& request, std::string_view body, std::string 
   reply.operation = name;
   if (request.scope_service != service->name)
     return {std::move(reply), wrong_scope(protocol, *service)};
-  std::variant<Json, aws::Refusal> input = read_input(protocol, *service, *operation, form);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&input))
-    return {std::move(reply), *refusal};
+  Result<Json, aws::Refusal> input = read_input(protocol, *service, *operation, form);
+  if (!input) return {std::move(reply), input.error()};
   Call call{.service = std::string(service->name),
             .operation = name,
-            .input = std::get<Json>(std::move(input)),
+            .input = *std::move(input),
             .access_key = request.access_key,
             .invocation = request.invocation};
   if (operation->input != no_shape)
@@ -206,12 +205,11 @@ ApiAnswer write_answer(const Reply& reply, const Answer& answer) {
   headers.emplace_back("Content-Type", content_type(reply.protocol));
   headers.emplace_back("x-amzn-RequestId", reply.request_id);
   if (reply.protocol == Protocol::cbor) headers.emplace_back("smithy-protocol", rpc_v2_cbor);
-  if (const Json* output = std::get_if<Json>(&answer)) {
-    const bool empty = output->is_null();
-    written_answer.body = written(reply, empty ? Json::object() : *output);
+  if (answer) {
+    written_answer.body = written(reply, answer->is_null() ? Json::object() : *answer);
     return written_answer;
   }
-  const aws::Refusal& refusal = std::get<aws::Refusal>(answer);
+  const aws::Refusal& refusal = answer.error();
   written_answer.status = refusal.status;
   if (is_json(reply.protocol)) headers.emplace_back("x-amzn-ErrorType", refusal.code);
   if (reply.query_errors)

@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "api/call.h"
@@ -72,7 +71,7 @@ Reply reply_for(const ApiRequest& request, std::string request_id);
 /// A request's call, or why it is none; the reply knows the operation where one could be read.
 struct ApiCall {
   Reply reply;
-  std::variant<Call, aws::Refusal> call;
+  Result<Call, aws::Refusal> call;
 };
 
 /// Codes: UnknownOperationException (InvalidAction in Query), SerializationException

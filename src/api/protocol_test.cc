@@ -31,15 +31,14 @@ ApiRequest form_request(std::string service) {
 
 Call call_of(const ApiRequest& request, std::string_view body) {
   ApiCall read = read_call(request, body, "id");
-  const aws::Refusal* refusal = std::get_if<aws::Refusal>(&read.call);
-  REQUIRE_MESSAGE(refusal == nullptr, (refusal ? refusal->message : ""));
-  return std::get<Call>(std::move(read.call));
+  REQUIRE_MESSAGE(read.call, (read.call ? "" : read.call.error().message));
+  return *std::move(read.call);
 }
 
 aws::Refusal refusal_of(const ApiRequest& request, std::string_view body) {
-  ApiCall read = read_call(request, body, "id");
-  REQUIRE(std::holds_alternative<aws::Refusal>(read.call));
-  return std::get<aws::Refusal>(std::move(read.call));
+  const ApiCall read = read_call(request, body, "id");
+  REQUIRE_FALSE(read.call);
+  return read.call.error();
 }
 
 std::string header(const ApiAnswer& answer, std::string_view name) {
@@ -237,7 +236,7 @@ TEST_CASE("protocol: a refusal is told in the protocol of the call") {
         "C;Receiver");
   const ApiAnswer cbor = write_answer({Protocol::cbor, "monitoring", "ListMetrics", "id"}, refusal);
   CHECK(header(cbor, "smithy-protocol") == "rpc-v2-cbor");
-  CHECK(std::get<Json>(read_cbor(cbor.body)) == Json{{"__type", "Code"}, {"message", "why <so>"}});
+  CHECK(*read_cbor(cbor.body) == Json{{"__type", "Code"}, {"message", "why <so>"}});
 }
 
 TEST_CASE("protocol: what is refused before its body was read is refused in its protocol too") {

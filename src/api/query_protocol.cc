@@ -260,8 +260,8 @@ std::string query_action(std::string_view form) {
   return action;
 }
 
-std::variant<Json, aws::Refusal> read_query(const Service& service, const Operation& operation,
-                                            std::string_view form) {
+Result<Json, aws::Refusal> read_query(const Service& service, const Operation& operation,
+                                      std::string_view form) {
   std::optional<Node> root = tree(form);
   if (!root) return malformed("The fields of the form cannot be read.");
   root->children.erase("Action");

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "api/call.h"
 #include "api/model.h"
@@ -18,8 +17,8 @@ std::string query_action(std::string_view form);
 /// The operation's input from `Name.member.1=...` fields, with types by the model. Fields that the
 /// model does not know stay as texts under their own names. Code: MalformedInput, for a field whose
 /// text is not its type's, or names that cannot be nested so.
-std::variant<Json, aws::Refusal> read_query(const Service& service, const Operation& operation,
-                                            std::string_view form);
+Result<Json, aws::Refusal> read_query(const Service& service, const Operation& operation,
+                                      std::string_view form);
 
 /// <GetRoleResponse><GetRoleResult>...: members in the model's order, timestamps as ISO 8601.
 /// Members that the model lacks are left out, and what XML cannot hold is replaced by U+FFFD.

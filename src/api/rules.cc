@@ -11,13 +11,13 @@ namespace muster::api {
 
 namespace {
 
-using Broken = std::optional<aws::Refusal>;
+using Checked = Result<void, aws::Refusal>;
 
-Broken bad(std::string message) {
+Checked bad(std::string message) {
   return aws::Refusal{"ValidationException", std::move(message)};
 }
 
-Broken missing(const std::string& path) {
+Checked missing(const std::string& path) {
   return bad("1 validation error detected: Value null at '" + path +
              "' failed to satisfy constraint: Member must not be null");
 }
@@ -47,7 +47,7 @@ std::string repeated(const Json& list, std::string_view name) {
   return "";
 }
 
-Broken algorithm_rules(const Json& input) {
+Checked algorithm_rules(const Json& input) {
   if (!has(input, "AlgorithmSpecification")) return missing("algorithmSpecification");
   const Json& algorithm = at(input, "AlgorithmSpecification");
   const bool image = has(algorithm, "TrainingImage");
@@ -55,10 +55,10 @@ Broken algorithm_rules(const Json& input) {
     return bad("TrainingImage and AlgorithmName cannot both be given in AlgorithmSpecification.");
   if (!image && !has(algorithm, "AlgorithmName"))
     return bad("Either TrainingImage or AlgorithmName must be given in AlgorithmSpecification.");
-  return std::nullopt;
+  return {};
 }
 
-Broken resource_rules(const Json& input) {
+Checked resource_rules(const Json& input) {
   if (!has(input, "ResourceConfig")) return missing("resourceConfig");
   const Json& resources = at(input, "ResourceConfig");
   const Json& groups = at(resources, "InstanceGroups");
@@ -80,14 +80,14 @@ Broken resource_rules(const Json& input) {
                          name);
         }
     }
-    return std::nullopt;
+    return {};
   }
   if (!type) return missing("resourceConfig.instanceType");
   if (!count) return missing("resourceConfig.instanceCount");
-  return std::nullopt;
+  return {};
 }
 
-Broken source_rules(const std::string& channel, const Json& source, const Json& groups) {
+Checked source_rules(const std::string& channel, const Json& source, const Json& groups) {
   int sources = 0;
   for (const char* name : {"S3DataSource", "FileSystemDataSource", "DatasetSource"})
     sources += has(source, name) ? 1 : 0;
@@ -108,26 +108,26 @@ Broken source_rules(const std::string& channel, const Json& source, const Json& 
       return bad("Channel " + channel + ": no instance group of ResourceConfig is named " +
                  (name.is_string() ? name.get<std::string>() : "so") + ".");
   }
-  return std::nullopt;
+  return {};
 }
 
-Broken channel_rules(const Json& input) {
+Checked channel_rules(const Json& input) {
   const Json& channels = at(input, "InputDataConfig");
   if (const std::string name = repeated(channels, "ChannelName"); !name.empty())
     return bad("Channel names must be unique; InputDataConfig has " + name + " twice.");
   for (const Json& channel : channels) {
     const Json& groups = at(at(input, "ResourceConfig"), "InstanceGroups");
     const std::string name = text(channel, "ChannelName");
-    if (Broken rule = source_rules(name, at(channel, "DataSource"), groups)) return rule;
+    TRY(source_rules(name, at(channel, "DataSource"), groups));
   }
-  return std::nullopt;
+  return {};
 }
 
-Broken spot_rules(const Json& input) {
+Checked spot_rules(const Json& input) {
   const Json& stopping = at(input, "StoppingCondition");
   const Json& wait = at(stopping, "MaxWaitTimeInSeconds");
   if (at(input, "EnableManagedSpotTraining") != Json(true)) {
-    if (wait.is_null()) return std::nullopt;
+    if (wait.is_null()) return {};
     return bad(
         "Invalid MaxWaitTimeInSeconds. It is supported only when EnableManagedSpotTraining is set "
         "to true");
@@ -138,34 +138,33 @@ Broken spot_rules(const Json& input) {
     return bad(
         "Invalid MaxWaitTimeInSeconds. It must be present and be greater than or equal to "
         "MaxRuntimeInSeconds");
-  return std::nullopt;
+  return {};
 }
 
-Broken tag_rules(const Json& input) {
+Checked tag_rules(const Json& input) {
   const Json& tags = at(input, "Tags");
   for (const Json& tag : tags)
     if (text(tag, "Key").starts_with("aws:"))
       return bad("aws: prefixed tag key names are not allowed for external use.");
   if (const std::string key = repeated(tags, "Key"); !key.empty())
     return bad("Duplicate tag keys are not allowed: " + key + ".");
-  return std::nullopt;
+  return {};
 }
 
-Broken training_job_rules(const Json& input) {
+Checked training_job_rules(const Json& input) {
   for (const auto rules : {algorithm_rules, resource_rules, channel_rules, spot_rules, tag_rules})
-    if (Broken rule = rules(input)) return rule;
-  return std::nullopt;
+    TRY(rules(input));
+  return {};
 }
 
-Broken interval_rules(const Json& input) {
-  if (at(input, "StartTime").get<double>() < at(input, "EndTime").get<double>())
-    return std::nullopt;
+Checked interval_rules(const Json& input) {
+  if (at(input, "StartTime").get<double>() < at(input, "EndTime").get<double>()) return {};
   return aws::Refusal{"InvalidParameterCombination",
                       "The parameter StartTime must be less than the parameter EndTime."};
 }
 
-Broken metric_statistics_rules(const Json& input) {
-  if (Broken rule = interval_rules(input)) return rule;
+Checked metric_statistics_rules(const Json& input) {
+  TRY(interval_rules(input));
   if (!has(input, "Statistics") && !has(input, "ExtendedStatistics"))
     return aws::Refusal{"InvalidParameterCombination",
                         "At least one of the parameters Statistics and ExtendedStatistics must be "
@@ -182,11 +181,11 @@ Broken metric_statistics_rules(const Json& input) {
         "You have requested up to " + std::to_string(std::llround(points)) +
             " datapoints, which exceeds the limit of 1,440. You may reduce the "
             "datapoints requested by increasing Period, or decreasing the time range."};
-  return std::nullopt;
+  return {};
 }
 
-Broken metric_data_rules(const Json& input) {
-  if (Broken rule = interval_rules(input)) return rule;
+Checked metric_data_rules(const Json& input) {
+  TRY(interval_rules(input));
   const Json& queries = at(input, "MetricDataQueries");
   if (const std::string id = repeated(queries, "Id"); !id.empty())
     return aws::Refusal{"ValidationError",
@@ -197,35 +196,35 @@ Broken metric_data_rules(const Json& input) {
     if (has(query, "MetricStat") == has(query, "Expression"))
       return aws::Refusal{"ValidationError", "MetricDataQueries: " + text(query, "Id") +
                                                  " must have either MetricStat or Expression."};
-  return std::nullopt;
+  return {};
 }
 
-Broken log_group_rules(const Json& input) {
-  if (has(input, "logGroupName") != has(input, "logGroupIdentifier")) return std::nullopt;
+Checked log_group_rules(const Json& input) {
+  if (has(input, "logGroupName") != has(input, "logGroupIdentifier")) return {};
   return aws::Refusal{"InvalidParameterException",
                       "Exactly one of logGroupName and logGroupIdentifier must be given."};
 }
 
-Broken log_streams_rules(const Json& input) {
-  if (Broken rule = log_group_rules(input)) return rule;
+Checked log_streams_rules(const Json& input) {
+  TRY(log_group_rules(input));
   if (text(input, "orderBy") == "LastEventTime" && has(input, "logStreamNamePrefix"))
     return aws::Refusal{"InvalidParameterException",
                         "Cannot order by LastEventTime with a logStreamNamePrefix."};
-  return std::nullopt;
+  return {};
 }
 
-Broken filter_rules(const Json& input) {
-  if (Broken rule = log_group_rules(input)) return rule;
+Checked filter_rules(const Json& input) {
+  TRY(log_group_rules(input));
   if (has(input, "logStreamNames") && has(input, "logStreamNamePrefix"))
     return aws::Refusal{"InvalidParameterException",
                         "logStreamNames and logStreamNamePrefix exclude each other."};
-  return std::nullopt;
+  return {};
 }
 
 struct Rules {
   std::string_view service;
   std::string_view operation;
-  Broken (*check)(const Json& input);
+  Checked (*check)(const Json& input);
 };
 
 constexpr Rules all_rules[] = {
@@ -240,11 +239,11 @@ constexpr Rules all_rules[] = {
 
 }  // namespace
 
-std::optional<aws::Refusal> broken_rule(std::string_view service, std::string_view operation,
-                                        const Json& input) {
+Result<void, aws::Refusal> check_rules(std::string_view service, std::string_view operation,
+                                       const Json& input) {
   for (const Rules& rules : all_rules)
     if (rules.service == service && rules.operation == operation) return rules.check(input);
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace muster::api

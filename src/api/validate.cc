@@ -46,8 +46,8 @@ class Checker {
     }
   }
 
-  std::optional<aws::Refusal> refusal() const {
-    if (count_ == 0) return std::nullopt;
+  Result<void, aws::Refusal> result() const {
+    if (count_ == 0) return {};
     const std::string number = std::to_string(count_);
     return aws::Refusal{std::string(validation_code(service_.name)),
                         number + " validation error" + (count_ == 1 ? "" : "s") +
@@ -193,18 +193,18 @@ std::string_view validation_code(std::string_view service) {
   return "ValidationException";
 }
 
-std::optional<aws::Refusal> validate(std::string_view service_name, std::string_view operation_name,
-                                     const Json& input) {
+Result<void, aws::Refusal> validate(std::string_view service_name, std::string_view operation_name,
+                                    const Json& input) {
   const Service* service = find_service(service_name);
   const Operation* operation = service ? find_operation(*service, operation_name) : nullptr;
-  if (operation == nullptr || operation->input == no_shape) return std::nullopt;
+  if (operation == nullptr || operation->input == no_shape) return {};
   const Shape& shape = service->shapes[operation->input];
   if (std::optional<std::string> text = misfit(*service, shape, input, ""))
     return aws::Refusal{"SerializationException", *text};
   Checker checker(*service);
   checker.check(shape, input, "");
-  if (std::optional<aws::Refusal> refusal = checker.refusal()) return refusal;
-  return broken_rule(service_name, operation_name, input);
+  TRY(checker.result());
+  return check_rules(service_name, operation_name, input);
 }
 
 }  // namespace muster::api

@@ -103,12 +103,12 @@ void check_refused(std::string_view service, std::string_view operation, std::st
   CAPTURE(bad.change);
   Json input = fine_input(operation);
   patch(input, json(bad.change));
-  const std::optional<aws::Refusal> refusal = validate(service, operation, input);
-  REQUIRE(refusal);
-  CHECK(refusal->code == code);
-  CHECK(refusal->status == 400);
-  CAPTURE(refusal->message);
-  CHECK(refusal->message.find(bad.message) != std::string::npos);
+  const Result<void, aws::Refusal> checked = validate(service, operation, input);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == code);
+  CHECK(checked.error().status == 400);
+  CAPTURE(checked.error().message);
+  CHECK(checked.error().message.find(bad.message) != std::string::npos);
 }
 
 }  // namespace
@@ -117,8 +117,8 @@ TEST_CASE("validate: what clients send passes, in every operation of every servi
   for (const Service* service : services())
     for (const Operation& operation : service->operations) {
       CAPTURE(operation.name);
-      const auto refusal = validate(service->name, operation.name, fine_input(operation.name));
-      CHECK_MESSAGE(!refusal, (refusal ? refusal->message : ""));
+      const auto checked = validate(service->name, operation.name, fine_input(operation.name));
+      CHECK_MESSAGE(checked, (checked ? "" : checked.error().message));
     }
 }
 
@@ -404,10 +404,10 @@ TEST_CASE("validate: the other operations of sagemaker") {
     CAPTURE(c.operation);
     check_refused("sagemaker", c.operation, "ValidationException", c.bad);
   }
-  const std::optional<aws::Refusal> refusal =
+  const Result<void, aws::Refusal> checked =
       validate("sagemaker", "ListTrainingJobs", {{"CreationTimeAfter", "yesterday"}});
-  REQUIRE(refusal);
-  CHECK(refusal->message ==
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().message ==
         "STRING_VALUE can not be converted to milliseconds since epoch (at creationTimeAfter)");
 }
 
@@ -570,10 +570,10 @@ TEST_CASE("validate: what is at the edge of a bound, and what the model does not
     CAPTURE(change);
     Json input = fine_input("CreateTrainingJob");
     patch(input, json(change));
-    const auto refusal = validate("sagemaker", "CreateTrainingJob", input);
-    CHECK_MESSAGE(!refusal, (refusal ? refusal->message : ""));
+    const auto checked = validate("sagemaker", "CreateTrainingJob", input);
+    CHECK_MESSAGE(checked, (checked ? "" : checked.error().message));
   }
-  CHECK(!validate("lambda", "Invoke", Json::object()));
+  CHECK(validate("lambda", "Invoke", Json::object()));
 }
 
 TEST_CASE("validate: an answer stays small, whatever was sent") {
@@ -581,10 +581,10 @@ TEST_CASE("validate: an answer stays small, whatever was sent") {
   input["TrainingJobName"] = std::string(1'000'000, '_');
   input["Tags"] = Json::array();
   for (int i = 0; i < 10'000; ++i) input["Tags"].push_back({{"Key", std::string(5000, '!')}});
-  const auto refusal = validate("sagemaker", "CreateTrainingJob", input);
-  REQUIRE(refusal);
-  CHECK(refusal->message.size() < 40'000);
-  CHECK(refusal->message.starts_with("30003 validation errors detected: "));
+  const auto checked = validate("sagemaker", "CreateTrainingJob", input);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().message.size() < 40'000);
+  CHECK(checked.error().message.starts_with("30003 validation errors detected: "));
 }
 
 }  // namespace muster::api

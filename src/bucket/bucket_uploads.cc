@@ -153,8 +153,7 @@ Result<bool> BucketUploads::put_part(const std::string& id, int number, Draft dr
 }
 
 /// The parts that the request names, if they may be put together.
-std::variant<std::vector<OpenedObject>, aws::Refusal> BucketUploads::chosen(
-    const Asked& asked) const {
+Result<std::vector<OpenedObject>, aws::Refusal> BucketUploads::chosen(const Asked& asked) const {
   std::vector<OpenedObject> parts;
   std::uint64_t bytes = 0;
   for (const s3wire::CompletePart& one : asked.parts) {
@@ -197,13 +196,11 @@ Result<ObjectRecord> BucketUploads::assemble(const Asked& asked, const ObjectRec
   return record;
 }
 
-std::variant<ObjectRecord, aws::Refusal> BucketUploads::finish(const Asked& asked,
-                                                               const ObjectRecord& upload) {
-  std::variant<std::vector<OpenedObject>, aws::Refusal> parts = chosen(asked);
-  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&parts)) return *wrong;
+Result<ObjectRecord, aws::Refusal> BucketUploads::finish(const Asked& asked,
+                                                         const ObjectRecord& upload) {
+  std::vector<OpenedObject> parts = TRY(chosen(asked));
   Draft draft = bucket_.draft();
-  Result<ObjectRecord> record =
-      assemble(asked, upload, std::get<std::vector<OpenedObject>>(parts), draft);
+  Result<ObjectRecord> record = assemble(asked, upload, parts, draft);
   if (!record) return disk_failure(record.error());
   if (asked.checksum && !is_sum_of(*asked.checksum, *record)) return aws::s3_refusal("BadDigest");
   const Result<WriteEnd> end = bucket_.put(std::move(draft), *record, asked.check);
@@ -230,7 +227,7 @@ void BucketUploads::leave_done(const std::string& id, const ObjectRecord& record
     if (is_part(name)) ::unlinkat(folder.get(), name.c_str(), 0);
 }
 
-std::variant<ObjectRecord, aws::Refusal> BucketUploads::complete(const Asked& asked) {
+Result<ObjectRecord, aws::Refusal> BucketUploads::complete(const Asked& asked) {
   if (!is_id(asked.id)) return aws::s3_refusal("NoSuchUpload");
   const std::lock_guard lock(bucket_.upload_mutex(asked.id));
   const Result<std::string> done = read_small_file(bucket_.uploads_folder(), asked.id + "/done");

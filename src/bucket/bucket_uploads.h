@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "bucket/bucket.h"
@@ -37,7 +36,7 @@ class BucketUploads {
   };
   /// Makes the object of the parts. The same again gives the same answer. Copies all bytes where
   /// the file system cannot share them: not on a loop.
-  std::variant<ObjectRecord, aws::Refusal> complete(const Asked& asked);
+  Result<ObjectRecord, aws::Refusal> complete(const Asked& asked);
   /// False if there is no such upload.
   Result<bool> abort(const std::string& id, const std::string& key);
 
@@ -51,8 +50,8 @@ class BucketUploads {
  private:
   Result<ObjectRecord> assemble(const Asked& asked, const ObjectRecord& upload,
                                 std::vector<OpenedObject>& parts, Draft& draft) const;
-  std::variant<std::vector<OpenedObject>, aws::Refusal> chosen(const Asked& asked) const;
-  std::variant<ObjectRecord, aws::Refusal> finish(const Asked& asked, const ObjectRecord& upload);
+  Result<std::vector<OpenedObject>, aws::Refusal> chosen(const Asked& asked) const;
+  Result<ObjectRecord, aws::Refusal> finish(const Asked& asked, const ObjectRecord& upload);
   void leave_done(const std::string& id, const ObjectRecord& record);
 
   Bucket& bucket_;

@@ -25,7 +25,7 @@ std::string hyperparameter(const job::Spec& spec, const char* name) {
 
 }  // namespace
 
-std::optional<aws::Refusal> refused(const api::JobRequest& request, const JobConfig& config) {
+Result<void, aws::Refusal> check_request(const api::JobRequest& request, const JobConfig& config) {
   if (request.image.empty())
     return bad(
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
@@ -43,7 +43,7 @@ std::optional<aws::Refusal> refused(const api::JobRequest& request, const JobCon
     return bad("CheckpointConfig.S3Uri " + checkpoints +
                " is a whole bucket, with other jobs' results; want a folder in it");
   const std::vector<std::string> lines = beyond(config.capacity, needs_of(request.spec, config));
-  if (lines.empty()) return std::nullopt;
+  if (lines.empty()) return {};
   return aws::Refusal{"ResourceLimitExceeded",
                       "The job can never start on this server: " + lines.front() + "."};
 }

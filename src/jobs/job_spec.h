@@ -22,9 +22,9 @@ struct JobPlaces {
   Env environment;                       ///< More for its hosts: endpoint, region, the job's key.
 };
 
-/// Why the job cannot be run here; none if it can. What the config does not know: instance types,
-/// images. What muster has not: algorithms by name.
-std::optional<aws::Refusal> refused(const api::JobRequest& request, const JobConfig& config);
+/// Refuses what cannot be run here: what the config does not know (instance types, images), what
+/// muster has not (algorithms by name).
+Result<void, aws::Refusal> check_request(const api::JobRequest& request, const JobConfig& config);
 
 /// `asked` with muster's own part. Error: `invalid_input`, as job::check().
 Result<job::Spec> job_spec(job::Spec asked, const JobConfig& config, const JobPlaces& places);

@@ -31,10 +31,9 @@ job::Spec spec_of(const Json& input) {
   return read->spec;
 }
 
-/// Why a server with this config does not take the job; none if it does.
-std::optional<aws::Refusal> refusal_of(const Json& input, const JobConfig& config) {
-  const Result<api::JobRequest, aws::Refusal> read = api::job_request(input);
-  return read ? refused(*read, config) : read.error();
+/// Whether a server with this config takes the job.
+Result<void, aws::Refusal> taken(const Json& input, const JobConfig& config) {
+  return check_request(TRY(api::job_request(input)), config);
 }
 
 JobConfig config_of(const char* text) {
@@ -113,7 +112,7 @@ TEST_CASE("job spec: a request sets nothing of muster's own part") {
   }
   Json folder = request();
   folder["InputDataConfig"] = Json::parse(R"([{"ChannelName": "train", "Folder": "/etc"}])");
-  CHECK(refusal_of(folder, config)->message.find("DataSource") != std::string::npos);
+  CHECK(taken(folder, config).error().message.find("DataSource") != std::string::npos);
   CHECK(job::spec_asked_for(folder).error().text.find("DataSource") != std::string::npos);
 }
 
@@ -148,12 +147,12 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
     CAPTURE(c.name);
     Json asked = request();
     asked.merge_patch(Json::parse(c.patch));
-    const std::optional<aws::Refusal> got = refusal_of(asked, config_of(c.config));
+    const Result<void, aws::Refusal> got = taken(asked, config_of(c.config));
     if (std::string_view(c.want).empty()) {
-      CHECK_FALSE(got);
+      CHECK(got);
     } else {
-      REQUIRE(got);
-      CHECK(got->message.find(c.want) != std::string::npos);
+      REQUIRE_FALSE(got);
+      CHECK(got.error().message.find(c.want) != std::string::npos);
     }
   }
 }
@@ -175,7 +174,7 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
   asked["ResourceConfig"] = Json::parse(R"({"InstanceGroups": [
       {"InstanceGroupName": "data", "InstanceType": "ml.a", "InstanceCount": 1},
       {"InstanceGroupName": "train", "InstanceType": "ml.b", "InstanceCount": 2}]})");
-  CHECK_FALSE(refusal_of(asked, config));
+  CHECK(taken(asked, config));
   const Result<job::Spec> spec = job_spec(spec_of(asked), config, {});
   REQUIRE(spec);
   CHECK(spec->instance_count == 3);
@@ -187,7 +186,7 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
   CHECK(needs.at("ml.a") == 1);
   CHECK(needs.at("ml.b") == 2);
   asked["ResourceConfig"]["InstanceGroups"][1]["InstanceCount"] = 3;
-  CHECK(refusal_of(asked, config)->message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
+  CHECK(taken(asked, config).error().message.find("ml.b: 3 wanted, 2 there") != std::string::npos);
 }
 
 TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
@@ -231,7 +230,7 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
   CHECK(writes("s3://b/").empty());
   Json web = request();
   web["CheckpointConfig"]["S3Uri"] = "https://b/x";
-  CHECK(refusal_of(web, config_of("{}"))->message.find("CheckpointConfig.S3Uri") !=
+  CHECK(taken(web, config_of("{}")).error().message.find("CheckpointConfig.S3Uri") !=
         std::string::npos);
   Json asked = request();
   asked["InputDataConfig"] = Json::parse(R"([
@@ -249,7 +248,7 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
                {"c", "", Extent::folder}});
   for (const char* whole : {"s3://b", "s3://b/"}) {
     asked["CheckpointConfig"]["S3Uri"] = whole;
-    CHECK(refusal_of(asked, config_of("{}"))->message.find("whole bucket") != std::string::npos);
+    CHECK(taken(asked, config_of("{}")).error().message.find("whole bucket") != std::string::npos);
   }
 }
 

@@ -13,9 +13,9 @@ namespace muster::jobs {
 class Jobs {
  public:
   virtual ~Jobs() = default;
-  /// What the API's model cannot know: instance types and images that the config does not name, a
-  /// gang that no machine will ever hold. Asked before the job is stored.
-  virtual std::optional<aws::Refusal> refuses(const api::JobRequest& request) const = 0;
+  /// Refuses what the API's model cannot know: instance types and images that the config does not
+  /// name, a gang that no machine will ever hold. Asked before the job is stored.
+  virtual Result<void, aws::Refusal> check(const api::JobRequest& request) const = 0;
   /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
   /// comes.
   virtual void submitted(const std::string& name, api::JobRequest request) = 0;

@@ -73,8 +73,8 @@ Result<void> Runner::take_up(const store::Job& job) {
   return {};
 }
 
-std::optional<aws::Refusal> Runner::refuses(const api::JobRequest& request) const {
-  return refused(request, options_.preparation.config);
+Result<void, aws::Refusal> Runner::check(const api::JobRequest& request) const {
+  return check_request(request, options_.preparation.config);
 }
 
 void Runner::submitted(const std::string& name, api::JobRequest request) {

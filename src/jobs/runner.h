@@ -43,7 +43,7 @@ class Runner final : public Jobs {
   /// Takes up the jobs that have not ended.
   Result<void> start();
 
-  std::optional<aws::Refusal> refuses(const api::JobRequest& request) const override;
+  Result<void, aws::Refusal> check(const api::JobRequest& request) const override;
   void submitted(const std::string& name, api::JobRequest request) override;
   void stop(const std::string& name) override;
   void deleted(const std::string& name) override;

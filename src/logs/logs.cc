@@ -101,7 +101,7 @@ std::vector<Logs::Named> Logs::streams_of(const store::Job& job) {
   return streams;
 }
 
-std::variant<Logs::Named, aws::Refusal> Logs::find(const std::string& name) {
+Result<Logs::Named, aws::Refusal> Logs::find(const std::string& name) {
   const Result<std::optional<store::Job>> job = store_.job(name.substr(0, name.find('/')));
   if (!job) return api::internal_failure(job.error());
   if (*job)
@@ -127,9 +127,7 @@ api::Answer Logs::describe_groups(const Json& input) const {
 
 api::Answer Logs::get_events(const Json& input) {
   const std::string name = stream_of(input);
-  const std::variant<Named, aws::Refusal> named = find(name);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&named)) return *refusal;
-  const Named& which = std::get<Named>(named);
+  const Named which = TRY(find(name));
   const Result<LogStream*> stream = this->stream(which.job, which.host, which.ended);
   if (!stream) return api::internal_failure(stream.error());
 

@@ -53,8 +53,8 @@ class Logs {
   struct Cursor;
   struct Page;
   static std::vector<Named> streams_of(const store::Job& job);
-  std::variant<Named, aws::Refusal> find(const std::string& name);
-  std::variant<std::vector<Named>, aws::Refusal> chosen(const Json& input);
+  Result<Named, aws::Refusal> find(const std::string& name);
+  Result<std::vector<Named>, aws::Refusal> chosen(const Json& input);
   api::Answer describe_groups(const Json& input) const;
   api::Answer describe_streams(const Json& input);
   api::Answer describe_all_streams(const Json& input);

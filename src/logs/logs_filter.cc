@@ -55,12 +55,10 @@ struct Logs::Page {
   }
 };
 
-std::variant<std::vector<Logs::Named>, aws::Refusal> Logs::chosen(const Json& input) {
+Result<std::vector<Logs::Named>, aws::Refusal> Logs::chosen(const Json& input) {
   std::vector<Named> streams;
   for (const std::string& name : api::texts_of(input, "logStreamNames")) {
-    std::variant<Named, aws::Refusal> named = find(name);
-    if (aws::Refusal* refusal = std::get_if<aws::Refusal>(&named)) return *refusal;
-    streams.push_back(std::get<Named>(std::move(named)));
+    streams.push_back(TRY(find(name)));
   }
   if (!streams.empty()) return streams;
   const std::string prefix = api::text_of(input, "logStreamNamePrefix");
@@ -118,8 +116,7 @@ Result<void> Logs::merge(std::vector<Cursor>& cursors, Page& page) {
 }
 
 api::Answer Logs::filter_events(const Json& input) {
-  std::variant<std::vector<Named>, aws::Refusal> named = chosen(input);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&named)) return *refusal;
+  std::vector<Named> named = TRY(chosen(input));
   const Result<LogFilter> filter = LogFilter::from(api::text_of(input, "filterPattern"));
   if (!filter) return aws::Refusal{"InvalidParameterException", filter.error().text};
   const std::string token = api::text_of(input, "nextToken");
@@ -130,7 +127,7 @@ api::Answer Logs::filter_events(const Json& input) {
   const std::optional<std::int64_t> start = api::integer_of(input, "startTime");
   const std::optional<std::int64_t> end = api::integer_of(input, "endTime");
   std::vector<Cursor> cursors;
-  for (Named& each : std::get<std::vector<Named>>(named)) {
+  for (Named& each : named) {
     const Result<LogStream*> stream = this->stream(each.job, each.host, each.ended);
     if (!stream) return api::internal_failure(stream.error());
     Result<std::uint64_t> from = std::uint64_t{0};

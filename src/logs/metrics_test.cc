@@ -184,7 +184,7 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
                           {"Statistics", {"Average"}}};
       caught_up(input);
       const api::Answer answer = metrics.operate("GetMetricStatistics", input);
-      return to_text(std::get<Json>(answer));
+      return to_text(*answer);
     };
     const std::string first = R"({"Average":3.0,"Timestamp":60,"Unit":"None"})";
     CHECK(ask() == R"({"Datapoints":[)" + first + R"(],"Label":"loss"})");
@@ -200,7 +200,7 @@ TEST_CASE("metrics: a job's log is scraped once, and asked for by TrainingJobAna
           "MetricDataQueries": [{"Id": "q", "MetricStat": {"Period": 60, "Stat": "Maximum",
             "Metric": {"Namespace": "/aws/sagemaker/TrainingJobs", "MetricName": "loss",
               "Dimensions": [{"Name": "TrainingJobName", "Value": "j"}]}}}]})"));
-    CHECK(to_text(std::get<Json>(data)) ==
+    CHECK(to_text(*data) ==
           R"({"Messages":[],"MetricDataResults":[{"Id":"q","Label":"loss","StatusCode":)"
           R"("Complete","Timestamps":[60,120],"Values":[4.0,1.0]}]})");
   }

@@ -25,18 +25,16 @@ std::string fresh_request_id() {
   return start + hex({bytes.data(), bytes.size()});
 }
 
-Task<S3Outcome> list_all_buckets(S3Call& call) {
+Task<Answered> list_all_buckets(S3Call& call) {
   std::string xml = s3wire::list_buckets_xml(call.op.list, call.store.all());
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> create_bucket(S3Call& call) {
-  std::variant<std::string, aws::Refusal> text =
-      co_await receive_text(call, create_bucket_bytes_max);
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
-  const s3wire::Document<std::string> location =
-      s3wire::read_create_bucket(std::get<std::string>(text));
-  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&location)) co_return *wrong;
+Task<Answered> create_bucket(S3Call& call) {
+  Result<std::string, aws::Refusal> text = co_await receive_text(call, create_bucket_bytes_max);
+  if (!text) co_return text.error();
+  const s3wire::Document<std::string> location = s3wire::read_create_bucket(*text);
+  if (!location) co_return location.error();
   const Result<bool> created = call.store.create(call.op.bucket, call.now);
   if (!created) co_return bucket::disk_failure(created.error());
   // In its first region S3 takes a repetition for a success; in all others it does not.
@@ -47,7 +45,7 @@ Task<S3Outcome> create_bucket(S3Call& call) {
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> delete_bucket(S3Call& call) {
+Task<Answered> delete_bucket(S3Call& call) {
   const auto removal = std::make_shared<bucket::BucketStore::Removal>();
   std::function<Result<void>()> work = [store = &call.store, name = call.op.bucket,
                                         removal]() -> Result<void> {
@@ -64,29 +62,29 @@ Task<S3Outcome> delete_bucket(S3Call& call) {
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> head_bucket(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+Task<Answered> head_bucket(S3Call& call, std::shared_ptr<bucket::Bucket>) {
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("x-amz-bucket-region", call.options.region);
   reply.headers.emplace_back("Content-Type", "application/xml");
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> bucket_location(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+Task<Answered> bucket_location(S3Call& call, std::shared_ptr<bucket::Bucket>) {
   std::string xml = s3wire::location_xml(call.options.region);
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> bucket_versioning(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+Task<Answered> bucket_versioning(S3Call& call, std::shared_ptr<bucket::Bucket>) {
   std::string xml = s3wire::versioning_xml();
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+Task<Answered> bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
   std::string xml = s3wire::acl_xml();
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> put_bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
+Task<Answered> put_bucket_acl(S3Call& call, std::shared_ptr<bucket::Bucket>) {
   http::Reply reply = call.fresh_reply(200);
   co_return co_await send(call, std::move(reply));
 }
@@ -187,7 +185,7 @@ bool may(S3Call& call) {
   return access::allowed(key, op.op, op.bucket, op.key, is_there);
 }
 
-Task<S3Outcome> perform(S3Call& call) {
+Task<Answered> perform(S3Call& call) {
   const s3wire::S3Operation& op = call.op;
   const Result<void> indexed = co_await index_for(call);
   if (!indexed) co_return bucket::disk_failure(indexed.error());
@@ -224,12 +222,12 @@ Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::R
 
 }  // namespace
 
-Task<S3Outcome> send(S3Call& call, http::Reply reply) {
+Task<Answered> send(S3Call& call, http::Reply reply) {
   (void)co_await call.exchange.reply(std::move(reply));
-  co_return std::nullopt;
+  co_return Answered();
 }
 
-Task<S3Outcome> send_xml(S3Call& call, std::string xml) {
+Task<Answered> send_xml(S3Call& call, std::string xml) {
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("Content-Type", "application/xml");
   reply.body = std::move(xml);
@@ -246,31 +244,31 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
               .verified = {},
               .op = {},
               .request_id = fresh_request_id()};
-  std::variant<access::Verified, access::AuthRefusal> verified =
+  Result<access::Verified, access::AuthRefusal> verified =
       verifier_.verify(head, {.now = call.now, .service = "s3", .body_sha256 = {}});
-  S3Outcome wrong;
+  Answered answered;
   if (incoming.method == "OPTIONS") {  // A browser's question, which it cannot sign.
-    wrong = aws::s3_refusal(head.header("origin") ? "AccessForbidden" : "BadRequest");
-  } else if (const access::AuthRefusal* refused = std::get_if<access::AuthRefusal>(&verified)) {
-    wrong = access::answer_to(*refused, access::Dialect::s3);
+    answered = aws::s3_refusal(head.header("origin") ? "AccessForbidden" : "BadRequest");
+  } else if (!verified) {
+    answered = access::answer_to(verified.error(), access::Dialect::s3);
   } else {
-    call.verified = std::get<access::Verified>(std::move(verified));
+    call.verified = *std::move(verified);
     if (!exchange.proved(call.verified.key->owner)) {
       aws::Refusal busy = aws::s3_refusal("SlowDown");
       co_return co_await refuse(exchange, head, std::move(busy), call.request_id, true);
     }
-    std::variant<s3wire::S3Operation, aws::Refusal> read =
+    Result<s3wire::S3Operation, aws::Refusal> read =
         s3wire::read_s3_request(head, {options_.domain});
-    if (aws::Refusal* error = std::get_if<aws::Refusal>(&read)) {
-      wrong = std::move(*error);
+    if (read) {
+      call.op = *std::move(read);
+      answered = co_await perform(call);
     } else {
-      call.op = std::get<s3wire::S3Operation>(std::move(read));
-      wrong = co_await perform(call);
+      answered = read.error();
     }
   }
-  if (!wrong || exchange.answered()) co_return;
-  aws::Refusal error = *std::move(wrong);
-  co_await refuse(exchange, head, std::move(error), call.request_id);
+  if (answered || exchange.answered()) co_return;
+  aws::Refusal refusal = answered.error();
+  co_await refuse(exchange, head, std::move(refusal), call.request_id);
 }
 
 }  // namespace muster::s3server

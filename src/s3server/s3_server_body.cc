@@ -24,11 +24,11 @@ class Checks {
     if (md5_) md5_->add(bytes);
     if (digest_) digest_->add(bytes);
   }
-  std::variant<ReceivedBody, aws::Refusal> finish(const aws::Pairs* trailers);
+  Result<ReceivedBody, aws::Refusal> finish(const aws::Pairs* trailers);
 
  private:
-  std::optional<aws::Refusal> compare_checksum(const std::string& made,
-                                               const aws::Pairs* trailers) const;
+  Result<void, aws::Refusal> compare_checksum(const std::string& made,
+                                              const aws::Pairs* trailers) const;
 
   const S3Call& call_;
   std::optional<s3wire::GivenChecksum> said_;
@@ -38,20 +38,20 @@ class Checks {
   std::optional<s3wire::Digest> digest_;
 };
 
-std::optional<aws::Refusal> Checks::compare_checksum(const std::string& made,
-                                                     const aws::Pairs* trailers) const {
-  if (!said_) return std::nullopt;
+Result<void, aws::Refusal> Checks::compare_checksum(const std::string& made,
+                                                    const aws::Pairs* trailers) const {
+  if (!said_) return {};
   std::string said = said_->value;
   if (said.empty() && trailers != nullptr) {
     for (const auto& [name, value] : *trailers)
       if (name == s3wire::checksum_header(*kind_)) said = from_base64(trim(value)).value_or("?");
   }
-  if (said.empty() || said == made) return std::nullopt;
+  if (said.empty() || said == made) return {};
   return aws::s3_refusal("BadDigest", "The " + std::string(s3wire::checksum_name(*kind_)) +
                                           " you specified did not match the calculated checksum.");
 }
 
-std::variant<ReceivedBody, aws::Refusal> Checks::finish(const aws::Pairs* trailers) {
+Result<ReceivedBody, aws::Refusal> Checks::finish(const aws::Pairs* trailers) {
   ReceivedBody body;
   if (sha256_) {
     const aws::Sha256Bytes made = sha256_->finish();
@@ -64,7 +64,7 @@ std::variant<ReceivedBody, aws::Refusal> Checks::finish(const aws::Pairs* traile
     return aws::s3_refusal("BadDigest");
   if (!digest_) return body;
   const std::string made = digest_->finish();
-  if (std::optional<aws::Refusal> wrong = compare_checksum(made, trailers)) return *wrong;
+  TRY(compare_checksum(made, trailers));
   body.checksum = s3wire::KeptChecksum{*kind_, base64(made), true};
   return body;
 }
@@ -77,10 +77,9 @@ aws::Refusal broken_body(const Error& error) {
 
 }  // namespace
 
-loop::Task<std::variant<ReceivedBody, aws::Refusal>> receive_body(
+loop::Task<Result<ReceivedBody, aws::Refusal>> receive_body(
     S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
     std::function<Result<void>(std::string_view)> sink) {
-  using Received = std::variant<ReceivedBody, aws::Refusal>;
   Checks checks(call, with_md5, also);
   std::optional<access::AwsChunked> chunked;
   std::optional<access::AwsChunked::Options> framing = access::AwsChunked::options_for(
@@ -89,31 +88,29 @@ loop::Task<std::variant<ReceivedBody, aws::Refusal>> receive_body(
   std::vector<std::string_view> data;
   while (true) {
     Result<std::string_view> piece = co_await call.exchange.read();
-    if (!piece) co_return Received(broken_body(piece.error()));
+    if (!piece) co_return broken_body(piece.error());
     if (piece->empty()) break;
     data.clear();
     if (chunked) {
-      std::optional<aws::Refusal> wrong = chunked->feed(*piece, data);
-      if (wrong) co_return Received(*std::move(wrong));
+      const Result<void, aws::Refusal> fed = chunked->feed(*piece, data);
+      if (!fed) co_return fed.error();
     } else {
       data.push_back(*piece);
     }
     for (const std::string_view bytes : data) {
       checks.add(bytes);
       const Result<void> taken = sink(bytes);
-      if (!taken) co_return Received(bucket::disk_failure(taken.error()));
+      if (!taken) co_return bucket::disk_failure(taken.error());
     }
   }
   if (chunked) {
-    std::optional<aws::Refusal> wrong = chunked->finish();
-    if (wrong) co_return Received(*std::move(wrong));
+    const Result<void, aws::Refusal> finished = chunked->finish();
+    if (!finished) co_return finished.error();
   }
   co_return checks.finish(chunked ? &chunked->trailers() : nullptr);
 }
 
-loop::Task<std::variant<std::string, aws::Refusal>> receive_text(S3Call& call,
-                                                                 std::size_t bytes_max) {
-  using Received = std::variant<std::string, aws::Refusal>;
+loop::Task<Result<std::string, aws::Refusal>> receive_text(S3Call& call, std::size_t bytes_max) {
   std::string text;
   bool too_long = false;
   std::function<Result<void>(std::string_view)> sink = [&](std::string_view bytes) -> Result<void> {
@@ -122,11 +119,11 @@ loop::Task<std::variant<std::string, aws::Refusal>> receive_text(S3Call& call,
     text.append(bytes);
     return {};
   };
-  std::variant<ReceivedBody, aws::Refusal> body =
+  Result<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, false, std::nullopt, std::move(sink));
-  if (too_long) co_return Received(aws::s3_refusal("MaxMessageLengthExceeded"));
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&body)) co_return Received(std::move(*wrong));
-  co_return Received(std::move(text));
+  if (too_long) co_return aws::s3_refusal("MaxMessageLengthExceeded");
+  if (!body) co_return body.error();
+  co_return text;
 }
 
 }  // namespace muster::s3server

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "bucket/bucket_uploads.h"
 #include "s3server/s3_server.h"
@@ -27,39 +26,40 @@ struct S3Call {
   }
 };
 
-// What may answer a call. Each takes the call to its end; a refusal is sent by the caller.
-using S3Outcome = std::optional<aws::Refusal>;
-using S3Handler = loop::Task<S3Outcome> (*)(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+/// The call is answered, or is to be refused so, which its caller does.
+using Answered = Result<void, aws::Refusal>;
+/// What may answer a call.
+using S3Handler = loop::Task<Answered> (*)(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
-loop::Task<S3Outcome> send(S3Call& call, http::Reply reply);
-loop::Task<S3Outcome> send_xml(S3Call& call, std::string xml);
+loop::Task<Answered> send(S3Call& call, http::Reply reply);
+loop::Task<Answered> send_xml(S3Call& call, std::string xml);
 
 // s3_server_read.cc
-loop::Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> get_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> get_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> get_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> get_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
 // s3_server_write.cc
-loop::Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
 // s3_server_copy.cc
-loop::Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
 // s3_server_upload.cc
-loop::Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
-loop::Task<S3Outcome> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
+loop::Task<Answered> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket);
 
 // Shared by several of them.
 
@@ -70,19 +70,18 @@ struct ReceivedBody {
 };
 /// Reads the body: undoes aws-chunked, compares length, hashes and checksums with what was signed
 /// and said. `also`: a checksum to make besides. `sink` takes the bytes.
-loop::Task<std::variant<ReceivedBody, aws::Refusal>> receive_body(
+loop::Task<Result<ReceivedBody, aws::Refusal>> receive_body(
     S3Call& call, bool with_md5, std::optional<s3wire::Checksum> also,
     std::function<Result<void>(std::string_view)> sink);
 /// Reads a body as receive_body() does, and gives it as text.
-loop::Task<std::variant<std::string, aws::Refusal>> receive_text(S3Call& call,
-                                                                 std::size_t bytes_max);
+loop::Task<Result<std::string, aws::Refusal>> receive_text(S3Call& call, std::size_t bytes_max);
 
 /// For the body that is to come; an HTTP-chunked one may leave its length open.
-S3Outcome make_room(const S3Call& call, bucket::Draft& draft);
+Answered make_room(const S3Call& call, bucket::Draft& draft);
 /// What the request's conditions want to be checked; empty if there are none.
 bucket::WriteCheck check_of(const s3wire::Conditions& conditions);
-/// The error that it means; none for done.
-S3Outcome outcome_of(const Result<bucket::WriteEnd>& end);
+/// The refusal that it means; nothing for done.
+Answered answered(const Result<bucket::WriteEnd>& end);
 void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checksum);
 std::string quoted(const std::string& etag);
 aws::Refusal no_such_key(const S3Call& call);

@@ -17,7 +17,7 @@ using loop::Task;
 constexpr std::size_t copy_buffer_bytes = 256 << 10;
 
 /// The object that is copied, if the conditions on it hold.
-std::variant<bucket::OpenedObject, aws::Refusal> source_of(const S3Call& call) {
+Result<bucket::OpenedObject, aws::Refusal> source_of(const S3Call& call) {
   const s3wire::S3Url& from = *call.op.copy_source;
   const std::shared_ptr<bucket::Bucket> bucket = call.store.find(from.bucket);
   if (!bucket) return aws::s3_refusal("NoSuchBucket");
@@ -115,15 +115,15 @@ Result<bool> copy_span(const S3Call& call, bucket::Bucket& bucket,
 
 }  // namespace
 
-Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   if (changes_nothing(call.op))
     co_return aws::s3_refusal("InvalidRequest",
                               "This copy request is illegal because it is trying to copy an object "
                               "to itself without changing the object's metadata, storage class, "
                               "website redirect location or encryption attributes.");
-  std::variant<bucket::OpenedObject, aws::Refusal> source = source_of(call);
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&source)) co_return std::move(*wrong);
-  const bucket::OpenedObject& from = std::get<bucket::OpenedObject>(source);
+  Result<bucket::OpenedObject, aws::Refusal> source = source_of(call);
+  if (!source) co_return source.error();
+  const bucket::OpenedObject& from = *source;
   bucket::ObjectRecord record = copied(call, from.record);
   bucket::WriteEnd end = bucket::WriteEnd::done;
   std::function<Result<void>()> work = [&]() -> Result<void> {
@@ -132,17 +132,17 @@ Task<S3Outcome> copy_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
   if (!done) co_return bucket::disk_failure(done.error());
-  S3Outcome wrong = outcome_of(end);
-  if (wrong) co_return wrong;
+  Answered written = answered(end);
+  if (!written) co_return written;
   std::string xml = s3wire::copy_object_xml(record.etag, record.modified, shown(record.checksum));
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> copy_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   const s3wire::S3Operation& op = call.op;
-  std::variant<bucket::OpenedObject, aws::Refusal> source = source_of(call);
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&source)) co_return std::move(*wrong);
-  const bucket::OpenedObject& from = std::get<bucket::OpenedObject>(source);
+  Result<bucket::OpenedObject, aws::Refusal> source = source_of(call);
+  if (!source) co_return source.error();
+  const bucket::OpenedObject& from = *source;
   const Result<std::optional<bucket::ObjectRecord>> upload =
       bucket::BucketUploads(*bucket).find(op.upload_id, op.key);
   if (!upload) co_return bucket::disk_failure(upload.error());

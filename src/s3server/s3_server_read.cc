@@ -11,35 +11,31 @@ namespace {
 using loop::Task;
 
 /// The part that a range or a part number asks for; none: the whole object.
-struct Wanted {
-  std::optional<s3wire::ByteSpan> span{};
-  std::optional<aws::Refusal> error{};
-};
+using Wanted = Result<std::optional<s3wire::ByteSpan>, aws::Refusal>;
 
 Wanted part_wanted(const bucket::ObjectRecord& record, int number) {
-  if (record.parts.empty() && number == 1) return {.span = s3wire::ByteSpan{0, record.size}};
+  if (record.parts.empty() && number == 1) return std::optional(s3wire::ByteSpan{0, record.size});
   s3wire::ByteSpan span;
   for (int i = 0; i < number; ++i) {
     if (static_cast<std::size_t>(i) >= record.parts.size())
-      return {.error = aws::s3_refusal("InvalidPartNumber")};
+      return aws::s3_refusal("InvalidPartNumber");
     span.offset += span.bytes;
     span.bytes = record.parts[static_cast<std::size_t>(i)].size;
   }
-  return {.span = span};
+  return std::optional(span);
 }
 
 Wanted wanted(const s3wire::S3Operation& op, const bucket::ObjectRecord& record) {
   if (op.part_number && op.range)
-    return {.error = aws::s3_refusal("InvalidRequest",
-                                     "Cannot specify both Range header and partNumber query "
-                                     "parameter")};
+    return aws::s3_refusal("InvalidRequest",
+                           "Cannot specify both Range header and partNumber query parameter");
   if (op.part_number) return part_wanted(record, *op.part_number);
-  if (!op.range) return {};
+  if (!op.range) return std::optional<s3wire::ByteSpan>();
   const std::optional<s3wire::ByteSpan> span = s3wire::resolved(*op.range, record.size);
-  if (span) return {.span = span};
+  if (span) return span;
   aws::Refusal error = aws::s3_refusal("InvalidRange");
   error.more = {{"ActualObjectSize", std::to_string(record.size)}};
-  return {.error = std::move(error)};
+  return error;
 }
 
 void add_object_headers(http::Reply& reply, const S3Call& call,
@@ -93,7 +89,7 @@ void add_checksum_headers(http::Reply& reply, const s3wire::KeptChecksum& checks
   reply.headers.emplace_back("x-amz-checksum-type", checksum.whole ? "FULL_OBJECT" : "COMPOSITE");
 }
 
-Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   const s3wire::S3Operation& op = call.op;
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(op.key, !call.is_head());
   if (!found) co_return bucket::disk_failure(found.error());
@@ -110,9 +106,9 @@ Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
     co_return co_await send(call, std::move(reply));
   }
   Wanted want = wanted(op, record);
-  if (want.error) co_return std::move(want.error);
-  const bool whole = !want.span;
-  const s3wire::ByteSpan span = want.span.value_or(s3wire::ByteSpan{0, record.size});
+  if (!want) co_return want.error();
+  const bool whole = !want->has_value();
+  const s3wire::ByteSpan span = want->value_or(s3wire::ByteSpan{0, record.size});
   http::Reply reply = call.fresh_reply(whole ? 200 : 206);
   add_object_headers(reply, call, record);
   if (!whole && record.size > 0)
@@ -135,7 +131,7 @@ Task<S3Outcome> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(call.op.key, false);
   if (!found) co_return bucket::disk_failure(found.error());
   if (!*found) co_return no_such_key(call);
@@ -148,7 +144,7 @@ Task<S3Outcome> get_attributes(S3Call& call, std::shared_ptr<bucket::Bucket> buc
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> get_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> get_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(call.op.key, false);
   if (!found) co_return bucket::disk_failure(found.error());
   if (!*found) co_return no_such_key(call);
@@ -156,7 +152,7 @@ Task<S3Outcome> get_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> get_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> get_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(call.op.key, false);
   if (!found) co_return bucket::disk_failure(found.error());
   if (!*found) co_return no_such_key(call);
@@ -164,7 +160,7 @@ Task<S3Outcome> get_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> buc
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   Result<std::optional<bucket::OpenedObject>> found = bucket->find(call.op.key, false);
   if (!found) co_return bucket::disk_failure(found.error());
   if (!*found) co_return no_such_key(call);
@@ -172,7 +168,7 @@ Task<S3Outcome> put_object_acl(S3Call& call, std::shared_ptr<bucket::Bucket> buc
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> list_bucket(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   if (!bucket->indexed()) {
     std::function<Result<void>()> work = [bucket] { return bucket->index(); };
     const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));

@@ -10,8 +10,7 @@ namespace {
 using loop::Task;
 
 /// The upload that the call is about, or what to answer.
-std::variant<bucket::ObjectRecord, aws::Refusal> upload_of(const S3Call& call,
-                                                           bucket::Bucket& bucket) {
+Result<bucket::ObjectRecord, aws::Refusal> upload_of(const S3Call& call, bucket::Bucket& bucket) {
   Result<std::optional<bucket::ObjectRecord>> found =
       bucket::BucketUploads(bucket).find(call.op.upload_id, call.op.key);
   if (!found) return bucket::disk_failure(found.error());
@@ -29,7 +28,7 @@ std::string location_of(const S3Call& call) {
 
 }  // namespace
 
-Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   s3wire::S3Operation& op = call.op;
   bucket::ObjectRecord record;
   record.key = op.key;
@@ -51,22 +50,21 @@ Task<S3Outcome> begin_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucke
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  const std::variant<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
-  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&upload)) co_return *wrong;
-  const std::optional<s3wire::KeptChecksum>& agreed =
-      std::get<bucket::ObjectRecord>(upload).checksum;
+Task<Answered> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const Result<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
+  if (!upload) co_return upload.error();
+  const std::optional<s3wire::KeptChecksum>& agreed = upload->checksum;
   bucket::Draft draft = bucket->draft();
-  S3Outcome no_room = make_room(call, draft);
-  if (no_room) co_return no_room;
+  Answered room = make_room(call, draft);
+  if (!room) co_return room;
   std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
     return draft.add(bytes);
   };
   const std::optional<s3wire::Checksum> also = agreed ? std::optional(agreed->kind) : std::nullopt;
-  std::variant<ReceivedBody, aws::Refusal> body =
+  Result<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, true, also, std::move(sink));
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&body)) co_return std::move(*wrong);
-  ReceivedBody& received = std::get<ReceivedBody>(body);
+  if (!body) co_return body.error();
+  ReceivedBody& received = *body;
   bucket::ObjectRecord record;
   record.modified = call.now;
   record.etag = hex(received.md5);
@@ -94,36 +92,34 @@ Task<S3Outcome> put_part(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  std::variant<std::string, aws::Refusal> text =
-      co_await receive_text(call, s3wire::document_bytes_max);
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
-  s3wire::Document<std::vector<s3wire::CompletePart>> parts =
-      s3wire::read_complete(std::get<std::string>(text));
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&parts)) co_return std::move(*wrong);
+Task<Answered> complete_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  Result<std::string, aws::Refusal> text = co_await receive_text(call, s3wire::document_bytes_max);
+  if (!text) co_return text.error();
+  s3wire::Document<std::vector<s3wire::CompletePart>> parts = s3wire::read_complete(*text);
+  if (!parts) co_return parts.error();
   bucket::BucketUploads::Asked asked{
       .id = call.op.upload_id,
       .key = call.op.key,
-      .parts = std::get<std::vector<s3wire::CompletePart>>(std::move(parts)),
+      .parts = *std::move(parts),
       .whole_bytes = call.op.whole_bytes,
       .checksum = call.op.checksum,
       .now = call.now,
       .check = check_of(call.op.conditions),
   };
-  std::variant<bucket::ObjectRecord, aws::Refusal> made = aws::Refusal{};
+  Result<bucket::ObjectRecord, aws::Refusal> made = aws::Refusal{};
   std::function<Result<void>()> work = [&]() -> Result<void> {
     made = bucket::BucketUploads(*bucket).complete(asked);
     return {};
   };
   (void)co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&made)) co_return std::move(*wrong);
-  const bucket::ObjectRecord& record = std::get<bucket::ObjectRecord>(made);
+  if (!made) co_return made.error();
+  const bucket::ObjectRecord& record = *made;
   std::string xml = s3wire::complete_upload_xml(location_of(call), call.op.bucket, call.op.key,
                                                 record.etag, record.checksum);
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   const Result<bool> aborted = bucket::BucketUploads(*bucket).abort(call.op.upload_id, call.op.key);
   if (!aborted) co_return bucket::disk_failure(aborted.error());
   if (!*aborted) co_return aws::s3_refusal("NoSuchUpload");
@@ -131,15 +127,14 @@ Task<S3Outcome> abort_upload(S3Call& call, std::shared_ptr<bucket::Bucket> bucke
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  const std::variant<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
-  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&upload)) co_return *wrong;
+Task<Answered> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  const Result<bucket::ObjectRecord, aws::Refusal> upload = upload_of(call, *bucket);
+  if (!upload) co_return upload.error();
   Result<std::vector<s3wire::PartEntry>> parts =
       bucket::BucketUploads(*bucket).parts(call.op.upload_id);
   if (!parts) co_return bucket::disk_failure(parts.error());
   s3wire::PartsPage page;
-  const std::optional<s3wire::KeptChecksum>& agreed =
-      std::get<bucket::ObjectRecord>(upload).checksum;
+  const std::optional<s3wire::KeptChecksum>& agreed = upload->checksum;
   if (agreed) {
     page.checksum = agreed->kind;
     page.whole_checksum = agreed->whole;
@@ -153,7 +148,7 @@ Task<S3Outcome> list_parts(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> list_uploads(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   Result<std::vector<s3wire::UploadEntry>> uploads = bucket::BucketUploads(*bucket).all();
   if (!uploads) co_return bucket::disk_failure(uploads.error());
   std::string xml = s3wire::list_uploads_xml(call.op, *std::move(uploads));

@@ -42,14 +42,14 @@ bucket::WriteCheck delete_check_of(const s3wire::S3Operation& op) {
 
 s3wire::Deleted remove_one(const S3Call& call, bucket::Bucket& bucket,
                            const s3wire::DeleteAsked::Object& asked) {
-  s3wire::Deleted deleted{asked.key, asked.version_id, std::nullopt};
+  s3wire::Deleted deleted{asked.key, asked.version_id, {}};
   if (!access::allowed(*call.verified.key, s3wire::S3Op::delete_object, call.op.bucket, asked.key,
                        {})) {
-    deleted.error = aws::s3_refusal("AccessDenied");
+    deleted.done = aws::s3_refusal("AccessDenied");
   } else if (!asked.version_id.empty() && asked.version_id != "null") {
-    deleted.error = aws::s3_refusal("NoSuchVersion");
+    deleted.done = aws::s3_refusal("NoSuchVersion");
   } else {
-    deleted.error = outcome_of(bucket.remove(asked.key, check_of(asked)));
+    deleted.done = answered(bucket.remove(asked.key, check_of(asked)));
   }
   return deleted;
 }
@@ -68,16 +68,16 @@ bucket::WriteCheck check_of(const s3wire::Conditions& conditions) {
   };
 }
 
-S3Outcome make_room(const S3Call& call, bucket::Draft& draft) {
+Answered make_room(const S3Call& call, bucket::Draft& draft) {
   if (!call.op.content_bytes && !call.exchange.request().chunked)
     return aws::s3_refusal("MissingContentLength");
-  if (!call.op.content_bytes) return std::nullopt;
+  if (!call.op.content_bytes) return {};
   const Result<void> room = draft.expect(*call.op.content_bytes);
   if (!room) return bucket::disk_failure(room.error());
-  return std::nullopt;
+  return {};
 }
 
-S3Outcome outcome_of(const Result<bucket::WriteEnd>& end) {
+Answered answered(const Result<bucket::WriteEnd>& end) {
   if (!end) return bucket::disk_failure(end.error());
   switch (*end) {
     case bucket::WriteEnd::done:
@@ -89,7 +89,7 @@ S3Outcome outcome_of(const Result<bucket::WriteEnd>& end) {
     case bucket::WriteEnd::no_such_bucket:
       return aws::s3_refusal("NoSuchBucket");
   }
-  return std::nullopt;
+  return {};
 }
 
 Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::Bucket> bucket,
@@ -107,20 +107,20 @@ Task<Result<bucket::WriteEnd>> put_draft(S3Call& call, std::shared_ptr<bucket::B
   co_return end;
 }
 
-Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+Task<Answered> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
   s3wire::S3Operation& op = call.op;
   if (op.content_bytes.value_or(0) > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
   bucket::Draft draft = bucket->draft();
-  S3Outcome no_room = make_room(call, draft);
-  if (no_room) co_return no_room;
+  Answered room = make_room(call, draft);
+  if (!room) co_return room;
   std::function<Result<void>(std::string_view)> sink = [&draft](std::string_view bytes) {
     return draft.add(bytes);
   };
-  std::variant<ReceivedBody, aws::Refusal> body =
+  Result<ReceivedBody, aws::Refusal> body =
       co_await receive_body(call, true, std::nullopt, std::move(sink));
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&body)) co_return std::move(*wrong);
+  if (!body) co_return body.error();
   if (draft.size() > object_bytes_max) co_return aws::s3_refusal("EntityTooLarge");
-  ReceivedBody& received = std::get<ReceivedBody>(body);
+  ReceivedBody& received = *body;
   bucket::ObjectRecord record;
   record.key = op.key;
   record.modified = call.now;
@@ -128,29 +128,27 @@ Task<S3Outcome> put_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket)
   record.metadata = std::move(op.metadata);
   record.checksum = std::move(received.checksum);
   const Result<bucket::WriteEnd> end = co_await put_draft(call, bucket, std::move(draft), record);
-  S3Outcome wrong = outcome_of(end);
-  if (wrong) co_return wrong;
+  Answered written = answered(end);
+  if (!written) co_return written;
   http::Reply reply = call.fresh_reply(200);
   reply.headers.emplace_back("ETag", quoted(record.etag));
   if (record.checksum) add_checksum_headers(reply, *record.checksum);
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  S3Outcome wrong = outcome_of(bucket->remove(call.op.key, delete_check_of(call.op)));
-  if (wrong) co_return wrong;
+Task<Answered> delete_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  Answered removed = answered(bucket->remove(call.op.key, delete_check_of(call.op)));
+  if (!removed) co_return removed;
   http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  std::variant<std::string, aws::Refusal> text =
-      co_await receive_text(call, s3wire::document_bytes_max);
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
-  const s3wire::Document<s3wire::DeleteAsked> asked =
-      s3wire::read_delete(std::get<std::string>(text));
-  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&asked)) co_return *wrong;
-  const s3wire::DeleteAsked& wanted = std::get<s3wire::DeleteAsked>(asked);
+Task<Answered> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  Result<std::string, aws::Refusal> text = co_await receive_text(call, s3wire::document_bytes_max);
+  if (!text) co_return text.error();
+  const s3wire::Document<s3wire::DeleteAsked> asked = s3wire::read_delete(*text);
+  if (!asked) co_return asked.error();
+  const s3wire::DeleteAsked& wanted = *asked;
   std::vector<s3wire::Deleted> deleted;
   for (const s3wire::DeleteAsked::Object& object : wanted.objects)
     deleted.push_back(remove_one(call, *bucket, object));
@@ -158,21 +156,20 @@ Task<S3Outcome> delete_objects(S3Call& call, std::shared_ptr<bucket::Bucket> buc
   co_return co_await send_xml(call, std::move(xml));
 }
 
-Task<S3Outcome> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  std::variant<std::string, aws::Refusal> text =
-      co_await receive_text(call, s3wire::document_bytes_max);
-  if (aws::Refusal* wrong = std::get_if<aws::Refusal>(&text)) co_return std::move(*wrong);
-  const s3wire::Document<aws::Pairs> tags = s3wire::read_tagging(std::get<std::string>(text));
-  if (const aws::Refusal* wrong = std::get_if<aws::Refusal>(&tags)) co_return *wrong;
-  S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, std::get<aws::Pairs>(tags)));
-  if (wrong) co_return wrong;
+Task<Answered> put_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  Result<std::string, aws::Refusal> text = co_await receive_text(call, s3wire::document_bytes_max);
+  if (!text) co_return text.error();
+  const s3wire::Document<aws::Pairs> tags = s3wire::read_tagging(*text);
+  if (!tags) co_return tags.error();
+  Answered written = answered(bucket->set_tags(call.op.key, *tags));
+  if (!written) co_return written;
   http::Reply reply = call.fresh_reply(200);
   co_return co_await send(call, std::move(reply));
 }
 
-Task<S3Outcome> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
-  S3Outcome wrong = outcome_of(bucket->set_tags(call.op.key, {}));
-  if (wrong) co_return wrong;
+Task<Answered> delete_tagging(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) {
+  Answered removed = answered(bucket->set_tags(call.op.key, {}));
+  if (!removed) co_return removed;
   http::Reply reply = call.fresh_reply(204);
   co_return co_await send(call, std::move(reply));
 }

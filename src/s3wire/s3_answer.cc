@@ -372,16 +372,16 @@ std::string list_uploads_xml(const S3Operation& asked, std::vector<UploadEntry> 
 std::string delete_xml(const std::vector<Deleted>& deleted, bool quiet) {
   std::string out = opened("DeleteResult");
   for (const Deleted& one : deleted) {
-    if (!one.error && quiet) continue;
-    const std::string_view element = one.error ? "Error" : "Deleted";
+    if (one.done && quiet) continue;
+    const std::string_view element = one.done ? "Deleted" : "Error";
     out += '<';
     out += element;
     out += '>';
     put(out, "Key", one.key);
     if (!one.version_id.empty()) put(out, "VersionId", one.version_id);
-    if (one.error) {
-      put(out, "Code", one.error->code);
-      put(out, "Message", one.error->message);
+    if (!one.done) {
+      put(out, "Code", one.done.error().code);
+      put(out, "Message", one.done.error().message);
     }
     out += "</";
     out += element;

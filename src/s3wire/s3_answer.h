@@ -85,7 +85,7 @@ std::string list_uploads_xml(const S3Operation& asked, std::vector<UploadEntry> 
 struct Deleted {
   std::string key;
   std::string version_id;
-  std::optional<aws::Refusal> error;
+  Result<void, aws::Refusal> done;  ///< Or why it was not deleted.
 };
 std::string delete_xml(const std::vector<Deleted>& deleted, bool quiet);
 std::string tagging_xml(const aws::Pairs& tags);

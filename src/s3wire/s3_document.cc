@@ -20,10 +20,10 @@ constexpr std::size_t tags_max = 10;
 constexpr std::size_t tag_key_characters_max = 128;
 constexpr std::size_t tag_value_characters_max = 256;
 
-using Failed = std::optional<aws::Refusal>;
+using Checked = Result<void, aws::Refusal>;
 
 /// Reads `xml` into `document`, whose root is `root`.
-Failed load(pugi::xml_document& document, std::string_view xml, std::string_view root) {
+Checked load(pugi::xml_document& document, std::string_view xml, std::string_view root) {
   if (xml.size() > document_bytes_max) return aws::s3_refusal("MaxMessageLengthExceeded");
   if (xml.empty()) return aws::s3_refusal("MissingRequestBodyError");
   if (xml.find('\0') != std::string_view::npos || !is_utf8(xml))
@@ -41,7 +41,7 @@ Failed load(pugi::xml_document& document, std::string_view xml, std::string_view
   }
   if (elements != 1 || document.document_element().name() != root)
     return aws::s3_refusal("MalformedXML");
-  return std::nullopt;
+  return {};
 }
 
 /// The element's text; none if elements are inside.
@@ -132,7 +132,7 @@ std::size_t characters(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
 }
 
-Failed check_tags(const aws::Pairs& tags) {
+Checked check_tags(const aws::Pairs& tags) {
   if (tags.size() > tags_max)
     return aws::s3_refusal("InvalidTag", "Object tags cannot be greater than 10");
   for (std::size_t i = 0; i < tags.size(); ++i) {
@@ -145,23 +145,21 @@ Failed check_tags(const aws::Pairs& tags) {
       if (tags[k].first == key)
         return aws::s3_refusal("InvalidTag", "Cannot provide multiple Tags with the same key");
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
 Document<DeleteAsked> read_delete(std::string_view xml) {
   pugi::xml_document document;
-  if (Failed failed = load(document, xml, "Delete")) return std::move(*failed);
+  TRY(load(document, xml, "Delete"));
   DeleteAsked asked;
   for (const pugi::xml_node& node : document.document_element()) {
     const std::string_view name = node.name();
     if (name == "Quiet") asked.quiet = trim(text_in(node).value_or("")) == "true";
     if (name != "Object") continue;
     if (asked.objects.size() == deletes_max) return aws::s3_refusal("MalformedXML");
-    Document<DeleteAsked::Object> object = read_object(node);
-    if (auto* error = std::get_if<aws::Refusal>(&object)) return std::move(*error);
-    asked.objects.push_back(std::get<DeleteAsked::Object>(std::move(object)));
+    asked.objects.push_back(TRY(read_object(node)));
   }
   if (asked.objects.empty()) return aws::s3_refusal("MalformedXML");
   return asked;
@@ -170,12 +168,10 @@ Document<DeleteAsked> read_delete(std::string_view xml) {
 Document<std::vector<CompletePart>> read_complete(std::string_view xml) {
   if (xml.empty()) return aws::s3_refusal("MalformedXML");
   pugi::xml_document document;
-  if (Failed failed = load(document, xml, "CompleteMultipartUpload")) return std::move(*failed);
+  TRY(load(document, xml, "CompleteMultipartUpload"));
   std::vector<CompletePart> parts;
   for (const pugi::xml_node& node : document.document_element().children("Part")) {
-    Document<CompletePart> part = read_part(node);
-    if (auto* error = std::get_if<aws::Refusal>(&part)) return std::move(*error);
-    CompletePart& one = std::get<CompletePart>(part);
+    CompletePart one = TRY(read_part(node));
     if (!parts.empty() && one.number <= parts.back().number)
       return aws::s3_refusal("InvalidPartOrder");
     parts.push_back(std::move(one));
@@ -187,7 +183,7 @@ Document<std::vector<CompletePart>> read_complete(std::string_view xml) {
 Document<std::string> read_create_bucket(std::string_view xml) {
   if (xml.empty()) return std::string();
   pugi::xml_document document;
-  if (Failed failed = load(document, xml, "CreateBucketConfiguration")) return std::move(*failed);
+  TRY(load(document, xml, "CreateBucketConfiguration"));
   std::optional<std::string> place =
       text_in(document.document_element().child("LocationConstraint"));
   if (!place) return aws::s3_refusal("MalformedXML");
@@ -196,7 +192,7 @@ Document<std::string> read_create_bucket(std::string_view xml) {
 
 Document<aws::Pairs> read_tagging(std::string_view xml) {
   pugi::xml_document document;
-  if (Failed failed = load(document, xml, "Tagging")) return std::move(*failed);
+  TRY(load(document, xml, "Tagging"));
   const pugi::xml_node set = document.document_element().child("TagSet");
   if (!set) return aws::s3_refusal("MalformedXML");
   aws::Pairs tags;
@@ -207,7 +203,7 @@ Document<aws::Pairs> read_tagging(std::string_view xml) {
       return aws::s3_refusal(tags.size() > tags_max ? "InvalidTag" : "MalformedXML");
     tags.emplace_back(std::move(*key), std::move(*value));
   }
-  if (Failed failed = check_tags(tags)) return std::move(*failed);
+  TRY(check_tags(tags));
   return tags;
 }
 
@@ -220,7 +216,7 @@ Document<aws::Pairs> read_tagging_header(std::string_view text) {
         "query parameters without tag name duplicates.");
   for (const auto& [key, value] : *tags)
     if (!is_utf8(key) || !is_utf8(value)) return aws::s3_refusal("InvalidTag");
-  if (Failed failed = check_tags(*tags)) return std::move(*failed);
+  TRY(check_tags(*tags));
   std::sort(tags->begin(), tags->end());
   return std::move(*tags);
 }

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "aws/refusal.h"
@@ -20,7 +19,7 @@ namespace muster::s3wire {
 inline constexpr std::size_t document_bytes_max = 4 << 20;
 
 template <class T>
-using Document = std::variant<T, aws::Refusal>;
+using Document = Result<T, aws::Refusal>;
 
 struct DeleteAsked {
   struct Object {

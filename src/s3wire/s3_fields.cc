@@ -18,7 +18,7 @@ constexpr std::uint64_t page_max = 1000;
 constexpr std::uint64_t parts_max = 10000;
 constexpr std::size_t metadata_bytes_max = 2048;
 
-using Failed = std::optional<aws::Refusal>;
+using Checked = Result<void, aws::Refusal>;
 
 aws::Refusal bad_argument(std::string message, std::string name, std::string_view value) {
   aws::Refusal error = aws::s3_refusal("InvalidArgument", std::move(message));
@@ -62,16 +62,17 @@ Conditions conditions_of(const aws::RequestHead& head, const std::string& before
 }
 
 /// At most `most`; larger ones count as that.
-Failed set_count(std::uint64_t& count, const Fields& fields, const char* name, std::uint64_t most) {
+Checked set_count(std::uint64_t& count, const Fields& fields, const char* name,
+                  std::uint64_t most) {
   const std::string* text = fields.parameter(name);
-  if (text == nullptr || text->empty()) return std::nullopt;
+  if (text == nullptr || text->empty()) return {};
   const std::optional<std::uint64_t> value = whole_number(*text);
   if (!value || *value > 0x7FFFFFFF)
     return bad_argument(
         "Argument " + std::string(name) + " must be an integer between 0 and 2147483647", name,
         *text);
   count = std::min(*value, most);
-  return std::nullopt;
+  return {};
 }
 
 void set_marker(ListQuery& list, const Fields& fields, const char* name) {
@@ -81,7 +82,7 @@ void set_marker(ListQuery& list, const Fields& fields, const char* name) {
   list.marker = *marker;
 }
 
-Failed read_list(S3Operation& operation, const Fields& fields) {
+Checked read_list(S3Operation& operation, const Fields& fields) {
   ListQuery& list = operation.list;
   const auto text = [&](const char* name) {
     const std::string* value = fields.parameter(name);
@@ -132,20 +133,20 @@ Failed read_list(S3Operation& operation, const Fields& fields) {
   return set_count(list.max, fields, "max-keys", page_max);
 }
 
-Failed read_upload(S3Operation& operation, const Fields& fields) {
+Checked read_upload(S3Operation& operation, const Fields& fields) {
   if (const std::string* id = fields.parameter("uploadId")) operation.upload_id = *id;
   const std::string* number = fields.parameter("partNumber");
   const bool needs = operation.op == S3Op::upload_part || operation.op == S3Op::upload_part_copy;
   if (number == nullptr) {
     if (needs) return bad_argument("This operation requires a part number", "partNumber", "");
-    return std::nullopt;
+    return {};
   }
   const std::optional<std::uint64_t> value = whole_number(*number);
   if (!value || *value < 1 || *value > parts_max)
     return bad_argument("Part number must be an integer between 1 and 10000, inclusive",
                         "partNumber", *number);
   operation.part_number = static_cast<int>(*value);
-  return std::nullopt;
+  return {};
 }
 
 /// A coding without the word: "a,b" for "a, aws-chunked, b"; as it came if it is not there.
@@ -160,7 +161,7 @@ std::string without_chunked(std::string_view coding) {
   return kept;
 }
 
-Failed read_length(S3Operation& operation, const aws::RequestHead& head) {
+Checked read_length(S3Operation& operation, const aws::RequestHead& head) {
   const std::string_view coding = head.header("content-encoding").value_or("");
   const std::string_view hash = head.header("x-amz-content-sha256").value_or("");
   const bool says_so = without_chunked(coding).size() < coding.size() &&
@@ -171,12 +172,12 @@ Failed read_length(S3Operation& operation, const aws::RequestHead& head) {
   const std::optional<std::string_view> length = head.header(name);
   if (!length) {
     if (operation.aws_chunked) return aws::s3_refusal("MissingContentLength");
-    return std::nullopt;
+    return {};
   }
   operation.content_bytes = whole_number(*length);
   if (!operation.content_bytes)
     return bad_argument("The length of the body is no number", name, *length);
-  return std::nullopt;
+  return {};
 }
 
 /// The digest's bytes of a header's value; none if it is none. For the whole of an upload in parts
@@ -196,7 +197,7 @@ constexpr std::array checksum_kinds = {Checksum::crc32, Checksum::crc32c, Checks
                                        Checksum::sha1, Checksum::sha256};
 
 /// The kind that is named, without a value.
-Failed set_announced(S3Operation& operation, const aws::RequestHead& head) {
+Checked set_announced(S3Operation& operation, const aws::RequestHead& head) {
   std::string_view name;
   std::string_view by;
   for (const char* header :
@@ -205,39 +206,39 @@ Failed set_announced(S3Operation& operation, const aws::RequestHead& head) {
     name = head.header(header).value_or("");
     if (!name.empty()) break;
   }
-  if (name.empty()) return std::nullopt;
+  if (name.empty()) return {};
   if (by == "x-amz-trailer") operation.trailer = lower_case(name);
   const std::optional<Checksum> kind = checksum_named(name);
   if (!kind && by == "x-amz-trailer")
     return aws::s3_refusal("InvalidRequest",
                            "The value specified in the x-amz-trailer header is not supported");
   if (!kind && (same_letters(name, "MD5") && by == "x-amz-sdk-checksum-algorithm"))
-    return std::nullopt;  // Content-MD5 is what it means.
+    return {};  // Content-MD5 is what it means.
   if (!kind)
     return aws::s3_refusal(
         "InvalidRequest",
         "Checksum algorithm provided is unsupported. Please try again with any of "
         "the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]");
   if (!operation.checksum) operation.checksum = GivenChecksum{*kind, ""};
-  return std::nullopt;
+  return {};
 }
 
 /// FULL_OBJECT or COMPOSITE, by the header or what is the kind's own.
-Failed set_checksum_type(S3Operation& operation, const aws::RequestHead& head) {
-  if (!operation.checksum) return std::nullopt;
+Checked set_checksum_type(S3Operation& operation, const aws::RequestHead& head) {
+  if (!operation.checksum) return {};
   const Checksum kind = operation.checksum->kind;
   const bool of_sha = kind == Checksum::sha1 || kind == Checksum::sha256;
   const std::string type(head.header("x-amz-checksum-type").value_or(""));
   operation.whole_checksum = kind == Checksum::crc64nvme || type == "FULL_OBJECT";
   const bool fits = type.empty() || (type == "FULL_OBJECT" && !of_sha) ||
                     (type == "COMPOSITE" && kind != Checksum::crc64nvme);
-  if (fits) return std::nullopt;
+  if (fits) return {};
   return aws::s3_refusal("InvalidRequest",
                          "The " + to_utf8(type) + " checksum type cannot be used with the " +
                              lower_case(checksum_name(kind)) + " checksum algorithm.");
 }
 
-Failed read_checksums(S3Operation& operation, const aws::RequestHead& head) {
+Checked read_checksums(S3Operation& operation, const aws::RequestHead& head) {
   const bool of_parts = operation.op == S3Op::complete_multipart_upload;
   for (const Checksum kind : checksum_kinds) {
     const std::optional<std::string_view> text = head.header(checksum_header(kind));
@@ -253,7 +254,7 @@ Failed read_checksums(S3Operation& operation, const aws::RequestHead& head) {
                                                    " header is invalid.");
     operation.checksum = GivenChecksum{kind, std::move(*bytes)};
   }
-  if (Failed failed = set_announced(operation, head)) return failed;
+  TRY(set_announced(operation, head));
   if (const std::optional<std::string_view> md5 = head.header("content-md5")) {
     operation.content_md5 = from_base64(*md5);
     if (!operation.content_md5 || operation.content_md5->size() != digest_bytes(Checksum::md5))
@@ -270,7 +271,7 @@ constexpr std::array<std::string_view, 7> kept_headers = {"cache-control",
                                                           "expires",
                                                           "x-amz-website-redirect-location"};
 
-Failed read_metadata(S3Operation& operation, const aws::RequestHead& head) {
+Checked read_metadata(S3Operation& operation, const aws::RequestHead& head) {
   constexpr std::string_view before = "x-amz-meta-";
   ObjectMetadata& metadata = operation.metadata;
   std::size_t bytes = 0;
@@ -299,22 +300,20 @@ Failed read_metadata(S3Operation& operation, const aws::RequestHead& head) {
     if (!kept.empty()) metadata.headers.emplace_back(name, std::move(kept));
   }
   if (const std::optional<std::string_view> tags = head.header("x-amz-tagging")) {
-    Document<aws::Pairs> read = read_tagging_header(*tags);
-    if (auto* error = std::get_if<aws::Refusal>(&read)) return std::move(*error);
-    metadata.tags = std::move(std::get<aws::Pairs>(read));
+    metadata.tags = TRY(read_tagging_header(*tags));
   }
-  return std::nullopt;
+  return {};
 }
 
 /// "COPY" or "REPLACE" of a header.
-Failed set_directive(bool& replace, const aws::RequestHead& head, const char* name) {
+Checked set_directive(bool& replace, const aws::RequestHead& head, const char* name) {
   const std::string_view text = head.header(name).value_or("COPY");
   replace = text == "REPLACE";
-  if (replace || text == "COPY") return std::nullopt;
+  if (replace || text == "COPY") return {};
   return bad_argument("Unknown directive: want COPY or REPLACE", name, text);
 }
 
-Failed read_copy_source(S3Operation& operation, const aws::RequestHead& head) {
+Checked read_copy_source(S3Operation& operation, const aws::RequestHead& head) {
   std::string_view text = head.header("x-amz-copy-source").value_or("");
   const aws::Refusal bad =
       bad_argument("Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
@@ -335,26 +334,24 @@ Failed read_copy_source(S3Operation& operation, const aws::RequestHead& head) {
   if (!is_bucket_name(from.bucket)) return aws::s3_refusal("InvalidBucketName");
   operation.copy_source = std::move(from);
   operation.copy_conditions = conditions_of(head, "x-amz-copy-source-");
-  return std::nullopt;
+  return {};
 }
 
-Failed read_copy(S3Operation& operation, const aws::RequestHead& head) {
-  if (Failed failed = read_copy_source(operation, head)) return failed;
+Checked read_copy(S3Operation& operation, const aws::RequestHead& head) {
+  TRY(read_copy_source(operation, head));
   if (operation.op == S3Op::upload_part_copy) {
     const std::optional<std::string_view> text = head.header("x-amz-copy-source-range");
-    if (!text) return std::nullopt;
+    if (!text) return {};
     operation.range = range_of(*text);
-    if (operation.range && operation.range->first && operation.range->last) return std::nullopt;
+    if (operation.range && operation.range->first && operation.range->last) return {};
     return bad_argument(
         "The x-amz-copy-source-range value must be of the form bytes=first-last "
         "where first and last are the zero-based offsets of the first and last "
         "bytes to copy",
         "x-amz-copy-source-range", *text);
   }
-  if (Failed failed = set_directive(operation.replace_metadata, head, "x-amz-metadata-directive"))
-    return failed;
-  if (Failed failed = set_directive(operation.replace_tags, head, "x-amz-tagging-directive"))
-    return failed;
+  TRY(set_directive(operation.replace_metadata, head, "x-amz-metadata-directive"));
+  TRY(set_directive(operation.replace_tags, head, "x-amz-tagging-directive"));
   const bool onto_itself = operation.copy_source->bucket == operation.bucket &&
                            operation.copy_source->key == operation.key;
   if (onto_itself && !operation.replace_metadata && !head.header("x-amz-storage-class"))
@@ -363,10 +360,10 @@ Failed read_copy(S3Operation& operation, const aws::RequestHead& head) {
         "This copy request is illegal because it is trying to copy an object to itself without "
         "changing the object's metadata, storage class, website redirect location or encryption "
         "attributes.");
-  return std::nullopt;
+  return {};
 }
 
-Failed read_get(S3Operation& operation, const Fields& fields) {
+Checked read_get(S3Operation& operation, const Fields& fields) {
   constexpr std::string_view before = "response-";
   if (const std::optional<std::string_view> range = fields.head.header("range"))
     operation.range = range_of(*range);
@@ -383,21 +380,21 @@ Failed read_get(S3Operation& operation, const Fields& fields) {
       return bad_argument("A response header holds a character that it may not", name, value);
     operation.response_headers.emplace_back(header, value);
   }
-  return std::nullopt;
+  return {};
 }
 
 /// A page of an object's parts.
-Failed set_parts_header(std::uint64_t& count, const aws::RequestHead& head, const char* name,
-                        std::uint64_t most) {
+Checked set_parts_header(std::uint64_t& count, const aws::RequestHead& head, const char* name,
+                         std::uint64_t most) {
   const std::optional<std::string_view> text = head.header(name);
-  if (!text) return std::nullopt;
+  if (!text) return {};
   const std::optional<std::uint64_t> value = whole_number(*text);
   if (!value) return bad_argument("The value is no number", name, *text);
   count = std::min(*value, most);
-  return std::nullopt;
+  return {};
 }
 
-Failed read_attributes(S3Operation& operation, const aws::RequestHead& head) {
+Checked read_attributes(S3Operation& operation, const aws::RequestHead& head) {
   for (const auto& [name, value] : head.headers) {
     if (!same_letters(name, "x-amz-object-attributes")) continue;
     for (const std::string& one : split(value, ','))
@@ -412,18 +409,18 @@ Failed read_attributes(S3Operation& operation, const aws::RequestHead& head) {
     return bad_argument("The x-amz-object-attributes header is missing.", "x-amz-object-attributes",
                         "");
   ListQuery& list = operation.list;
-  if (Failed failed = set_parts_header(list.max, head, "x-amz-max-parts", page_max)) return failed;
+  TRY(set_parts_header(list.max, head, "x-amz-max-parts", page_max));
   return set_parts_header(list.part_marker, head, "x-amz-part-number-marker", parts_max);
 }
 
-Failed read_version(const Fields& fields) {
+Checked read_version(const Fields& fields) {
   const std::string* version = fields.parameter("versionId");
-  if (version == nullptr || version->empty() || *version == "null") return std::nullopt;
+  if (version == nullptr || version->empty() || *version == "null") return {};
   return aws::s3_refusal("NoSuchVersion");
 }
 
 /// DELETE may ask for size and time, too.
-Failed read_delete_conditions(S3Operation& operation, const aws::RequestHead& head) {
+Checked read_delete_conditions(S3Operation& operation, const aws::RequestHead& head) {
   constexpr const char* size = "x-amz-if-match-size";
   constexpr const char* time = "x-amz-if-match-last-modified-time";
   Conditions& conditions = operation.conditions;
@@ -436,17 +433,17 @@ Failed read_delete_conditions(S3Operation& operation, const aws::RequestHead& he
     if (!conditions.if_match_modified) conditions.if_match_modified = parse_iso_date(*text);
     if (!conditions.if_match_modified) return bad_argument("The time is none", time, *text);
   }
-  return std::nullopt;
+  return {};
 }
 
 /// Taken is what is so anyway: the owner has full control, nobody else anything.
-Failed read_acl(const aws::RequestHead& head) {
+Checked read_acl(const aws::RequestHead& head) {
   const std::string_view acl = head.header("x-amz-acl").value_or("");
-  if (acl == "private" || acl == "bucket-owner-full-control") return std::nullopt;
+  if (acl == "private" || acl == "bucket-owner-full-control") return {};
   return aws::s3_refusal("NotImplemented");
 }
 
-Failed read_list_buckets(ListQuery& list, const Fields& fields) {
+Checked read_list_buckets(ListQuery& list, const Fields& fields) {
   constexpr std::uint64_t buckets_max = 10000;
   list.max = buckets_max;
   if (const std::string* prefix = fields.parameter("prefix")) list.prefix = *prefix;
@@ -457,11 +454,11 @@ Failed read_list_buckets(ListQuery& list, const Fields& fields) {
                           *token);
     list.after = *place;
   }
-  if (Failed failed = set_count(list.max, fields, "max-buckets", buckets_max)) return failed;
+  TRY(set_count(list.max, fields, "max-buckets", buckets_max));
   if (list.max == 0)
     return bad_argument("Argument max-buckets must be an integer between 1 and 10000",
                         "max-buckets", "0");
-  return std::nullopt;
+  return {};
 }
 
 bool is_listing(S3Op op) {
@@ -475,39 +472,36 @@ bool takes_metadata(S3Op op) {
 
 }  // namespace
 
-std::optional<aws::Refusal> read_fields(S3Operation& operation, const Fields& fields) {
+Result<void, aws::Refusal> read_fields(S3Operation& operation, const Fields& fields) {
   const aws::RequestHead& head = fields.head;
   const S3Op op = operation.op;
   if (head.header("x-amz-server-side-encryption-customer-algorithm"))
     return aws::s3_refusal("NotImplemented");
-  if (!operation.key.empty())
-    if (Failed failed = read_version(fields)) return failed;
+  if (!operation.key.empty()) TRY(read_version(fields));
   if (op == S3Op::list_buckets) return read_list_buckets(operation.list, fields);
   if (is_listing(op)) return read_list(operation, fields);
   operation.conditions = conditions_of(head, "");
-  if (Failed failed = read_upload(operation, fields)) return failed;
+  TRY(read_upload(operation, fields));
   if (op == S3Op::list_parts) {
-    if (Failed failed = set_count(operation.list.max, fields, "max-parts", page_max)) return failed;
+    TRY(set_count(operation.list.max, fields, "max-parts", page_max));
     return set_count(operation.list.part_marker, fields, "part-number-marker", parts_max);
   }
   if (op == S3Op::get_object || op == S3Op::head_object) return read_get(operation, fields);
   if (op == S3Op::get_object_attributes) return read_attributes(operation, head);
   if (op == S3Op::delete_object) return read_delete_conditions(operation, head);
   if (op == S3Op::put_bucket_acl || op == S3Op::put_object_acl) return read_acl(head);
-  if (head.method != "PUT" && head.method != "POST") return std::nullopt;
+  if (head.method != "PUT" && head.method != "POST") return {};
 
-  if (Failed failed = read_length(operation, head)) return failed;
-  if (Failed failed = read_checksums(operation, head)) return failed;
-  if (takes_metadata(op))
-    if (Failed failed = read_metadata(operation, head)) return failed;
-  if (op == S3Op::copy_object || op == S3Op::upload_part_copy)
-    if (Failed failed = read_copy(operation, head)) return failed;
+  TRY(read_length(operation, head));
+  TRY(read_checksums(operation, head));
+  if (takes_metadata(op)) TRY(read_metadata(operation, head));
+  if (op == S3Op::copy_object || op == S3Op::upload_part_copy) TRY(read_copy(operation, head));
   if (const std::optional<std::string_view> size = head.header("x-amz-mp-object-size")) {
     operation.whole_bytes = whole_number(*size);
     if (!operation.whole_bytes)
       return bad_argument("The size of the object is no number", "x-amz-mp-object-size", *size);
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace muster::s3wire

@@ -22,6 +22,6 @@ struct Fields {
 };
 
 /// Fills in all of `operation` that is not its op, bucket and key. Errors: as read_s3_request.
-std::optional<aws::Refusal> read_fields(S3Operation& operation, const Fields& fields);
+Result<void, aws::Refusal> read_fields(S3Operation& operation, const Fields& fields);
 
 }  // namespace muster::s3wire

@@ -18,7 +18,7 @@ struct Place {
   std::string key;
 };
 
-std::variant<Place, aws::Refusal> place_of(const aws::RequestHead& head, std::string_view domain) {
+Result<Place, aws::Refusal> place_of(const aws::RequestHead& head, std::string_view domain) {
   std::string_view path = head.path();
   if (!path.starts_with('/')) return aws::s3_refusal("InvalidURI");
   path.remove_prefix(1);
@@ -145,7 +145,7 @@ S3Op refined(S3Op op, const Fields& fields) {
 }
 
 /// The operation; an error for what S3 does not have at that place.
-std::optional<aws::Refusal> set_operation(S3Operation& operation, const Fields& fields) {
+Result<void, aws::Refusal> set_operation(S3Operation& operation, const Fields& fields) {
   const std::string_view method = fields.head.method;
   if (operation.bucket.empty()) {
     if (method != "GET") return aws::s3_refusal("MethodNotAllowed");
@@ -160,7 +160,7 @@ std::optional<aws::Refusal> set_operation(S3Operation& operation, const Fields& 
   if (operation.op == S3Op::unsupported && operation.name.empty())
     return aws::s3_refusal("MethodNotAllowed");
   if (operation.op != S3Op::unsupported) operation.name = name_of(operation.op);
-  return std::nullopt;
+  return {};
 }
 
 /// Presigned URLs carry x-amz- headers as parameters. Those that do not come as headers too.
@@ -250,10 +250,9 @@ std::string_view name_of(S3Op op) {
   return "Unsupported";
 }
 
-std::variant<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
-                                                        const S3RequestOptions& options) {
-  std::variant<Place, aws::Refusal> place = place_of(head, options.domain);
-  if (auto* error = std::get_if<aws::Refusal>(&place)) return std::move(*error);
+Result<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
+                                                  const S3RequestOptions& options) {
+  Place place = TRY(place_of(head, options.domain));
   std::optional<aws::Pairs> query = aws::decoded_query(head.query());
   if (!query) return aws::s3_refusal("InvalidURI");
   std::vector<aws::HeaderView> headers = headers_in_query(head, *query);
@@ -264,11 +263,10 @@ std::variant<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& 
   }
   const Fields fields{whole, *query};
   S3Operation operation;
-  operation.bucket = std::move(std::get<Place>(place).bucket);
-  operation.key = std::move(std::get<Place>(place).key);
-  if (std::optional<aws::Refusal> error = set_operation(operation, fields))
-    return std::move(*error);
-  if (std::optional<aws::Refusal> error = read_fields(operation, fields)) return std::move(*error);
+  operation.bucket = std::move(place.bucket);
+  operation.key = std::move(place.key);
+  TRY(set_operation(operation, fields));
+  TRY(read_fields(operation, fields));
   return operation;
 }
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "aws/refusal.h"
@@ -177,8 +176,8 @@ struct S3RequestOptions {
 /// Reads a head. Errors carry S3's codes: InvalidBucketName, KeyTooLongError, InvalidArgument,
 /// InvalidDigest, InvalidRange (of a copy), MetadataTooLarge, MethodNotAllowed, InvalidURI,
 /// InvalidTag, MissingContentLength is the caller's (it knows the transfer coding).
-std::variant<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
-                                                        const S3RequestOptions& options);
+Result<S3Operation, aws::Refusal> read_s3_request(const aws::RequestHead& head,
+                                                  const S3RequestOptions& options);
 
 /// The bucket of a virtual-host style request, by its Host header; empty for path style.
 std::string_view bucket_of_host(std::string_view host, std::string_view domain);

@@ -10,7 +10,7 @@ using namespace muster::s3wire;
 namespace {
 
 using Headers = std::vector<aws::HeaderView>;
-using Read = std::variant<S3Operation, aws::Refusal>;
+using Read = Result<S3Operation, aws::Refusal>;
 
 Read read(std::string_view method, std::string_view target, const Headers& headers = {},
           std::string_view domain = "") {
@@ -19,8 +19,8 @@ Read read(std::string_view method, std::string_view target, const Headers& heade
 
 /// "PutObject bucket key", or the error's code.
 std::string summary(const Read& got) {
-  if (const auto* error = std::get_if<aws::Refusal>(&got)) return error->code;
-  const auto& operation = std::get<S3Operation>(got);
+  if (!got) return got.error().code;
+  const auto& operation = *got;
   std::string text = operation.op == S3Op::unsupported ? "-" : "";
   text += operation.name;
   if (!operation.bucket.empty()) text += " " + operation.bucket;
@@ -29,8 +29,8 @@ std::string summary(const Read& got) {
 }
 
 S3Operation good(const Read& got) {
-  CHECK_MESSAGE(std::holds_alternative<S3Operation>(got), summary(got));
-  return std::holds_alternative<S3Operation>(got) ? std::get<S3Operation>(got) : S3Operation();
+  CHECK_MESSAGE(got, summary(got));
+  return got ? *got : S3Operation();
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ aws::Refusal too_many_tags() {
   return {"ResourceLimitExceeded", "A resource can have at most 50 tags."};
 }
 
-std::variant<store::JobQuery, aws::Refusal> query_of(const Json& input) {
+Result<store::JobQuery, aws::Refusal> query_of(const Json& input) {
   store::JobQuery query;
   const std::string sort_by = api::text_of(input, "SortBy");
   if (sort_by == "Name") query.sort_by = store::SortBy::name;
@@ -118,11 +118,10 @@ api::Answer Operations::create(const api::Call& call) {
   if (tags->size() > tags_max) return too_many_tags();
   Json request = call.input;
   request.erase("Tags");
-  Result<api::JobRequest, aws::Refusal> asked = api::job_request(request);
-  if (!asked) return asked.error();
-  const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked->metrics);
+  api::JobRequest asked = TRY(api::job_request(request));
+  const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked.metrics);
   if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
-  if (std::optional<aws::Refusal> refusal = jobs_.refuses(*asked)) return *std::move(refusal);
+  TRY(jobs_.check(asked));
   const std::string name = job_name_of(call);
   const std::string arn = api::job_arn(options_.realm, name);
   const Result<store::Submitted> submitted = store_.submit({.name = name,
@@ -137,7 +136,7 @@ api::Answer Operations::create(const api::Call& call) {
                         "Training job names must be unique within an AWS account and region, and a "
                         "training job with this name already exists (" +
                             arn + ")"};
-  if (*submitted == store::Submitted::made) jobs_.submitted(name, *std::move(asked));
+  if (*submitted == store::Submitted::made) jobs_.submitted(name, std::move(asked));
   return Json{{"TrainingJobArn", arn}};
 }
 
@@ -151,9 +150,7 @@ api::Answer Operations::describe(const api::Call& call) {
 }
 
 api::Answer Operations::list(const api::Call& call) {
-  std::variant<store::JobQuery, aws::Refusal> read = query_of(call.input);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&read)) return *refusal;
-  store::JobQuery& query = std::get<store::JobQuery>(read);
+  store::JobQuery query = TRY(query_of(call.input));
   const std::size_t limit = query.limit++;  // One more tells whether there is a next page.
   Json answer{{"TrainingJobSummaries", Json::array()}};
   // No job here has a warm pool or a training plan.
@@ -219,7 +216,7 @@ api::Answer Operations::remove(const api::Call& call) {
   return Json::object();
 }
 
-std::variant<std::string, aws::Refusal> Operations::tagged(const api::Call& call) {
+Result<std::string, aws::Refusal> Operations::tagged(const api::Call& call) {
   const Result<std::optional<store::Job>> job =
       store_.job(api::job_of_arn(api::text_of(call.input, "ResourceArn")));
   if (!job) return api::internal_failure(job.error());
@@ -230,29 +227,25 @@ std::variant<std::string, aws::Refusal> Operations::tagged(const api::Call& call
 api::Answer Operations::add_tags(const api::Call& call) {
   const std::optional<store::Tags> tags = tags_of(call.input);
   if (!tags) return double_tag();
-  const std::variant<std::string, aws::Refusal> arn = tagged(call);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&arn)) return *refusal;
-  const Result<bool> added = store_.add_tags(std::get<std::string>(arn), *tags, tags_max);
+  const std::string arn = TRY(tagged(call));
+  const Result<bool> added = store_.add_tags(arn, *tags, tags_max);
   if (!added) return api::internal_failure(added.error());
   if (!*added) return too_many_tags();
   return list_tags(call);
 }
 
 api::Answer Operations::list_tags(const api::Call& call) {
-  const std::variant<std::string, aws::Refusal> arn = tagged(call);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&arn)) return *refusal;
+  const std::string arn = TRY(tagged(call));
   if (!api::text_of(call.input, "NextToken").empty())
     return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
-  const Result<store::Tags> tags = store_.tags(std::get<std::string>(arn));
+  const Result<store::Tags> tags = store_.tags(arn);
   if (!tags) return api::internal_failure(tags.error());
   return Json{{"Tags", to_json(*tags)}};  // All of them: they are fewer than a page.
 }
 
 api::Answer Operations::delete_tags(const api::Call& call) {
-  const std::variant<std::string, aws::Refusal> arn = tagged(call);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&arn)) return *refusal;
-  const Result<void> removed =
-      store_.remove_tags(std::get<std::string>(arn), api::texts_of(call.input, "TagKeys"));
+  const std::string arn = TRY(tagged(call));
+  const Result<void> removed = store_.remove_tags(arn, api::texts_of(call.input, "TagKeys"));
   if (!removed) return api::internal_failure(removed.error());
   return Json::object();
 }

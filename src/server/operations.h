@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <variant>
 
 #include "api/call.h"
 #include "api/realm.h"
@@ -45,7 +44,7 @@ class Operations {
   api::Answer delete_tags(const api::Call& call);
   api::Answer search(const api::Call& call);
   /// The ARN of the job whose tags the call is about.
-  std::variant<std::string, aws::Refusal> tagged(const api::Call& call);
+  Result<std::string, aws::Refusal> tagged(const api::Call& call);
 
   store::Store& store_;
   jobs::Jobs& jobs_;

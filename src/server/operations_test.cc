@@ -18,8 +18,8 @@ UnixMillis at(std::int64_t ms) {
 
 struct FakeJobs final : jobs::Jobs {
   std::string calls;
-  std::optional<aws::Refusal> refusal;
-  std::optional<aws::Refusal> refuses(const api::JobRequest&) const override { return refusal; }
+  Result<void, aws::Refusal> checked;
+  Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
   void submitted(const std::string& name, api::JobRequest) override {
     calls += "submitted " + name + "; ";
   }
@@ -46,9 +46,8 @@ struct World {
   Json ask(const std::string& operation, const Json& input, const std::string& invocation = "") {
     const api::Answer answer =
         operations.operate({"sagemaker", operation, input, "AK", invocation});
-    if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&answer))
-      return {{"code", refusal->code}, {"message", refusal->message}};
-    return std::get<Json>(answer);
+    if (!answer) return {{"code", answer.error().code}, {"message", answer.error().message}};
+    return *answer;
   }
   std::string code(const std::string& operation, const Json& input) {
     return ask(operation, input).value("code", "none");
@@ -147,7 +146,7 @@ TEST_CASE("operations: what a creation is refused for") {
   input["AlgorithmSpecification"]["MetricDefinitions"] =
       Json::array({{{"Name", "m"}, {"Regex", "("}}});
   CHECK(world.code("CreateTrainingJob", input) == "ValidationException");
-  world.jobs.refusal = aws::Refusal{"ResourceLimitExceeded", "no such instance type"};
+  world.jobs.checked = aws::Refusal{"ResourceLimitExceeded", "no such instance type"};
   CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
   CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");
   CHECK(world.jobs.calls.empty());
@@ -344,25 +343,22 @@ TEST_CASE("operations: other services, and what none of them knows") {
   const auto ask = [&](const std::string& service, const std::string& operation, Json input) {
     return world.operations.operate({service, operation, std::move(input), "AK", ""});
   };
-  CHECK(std::get<Json>(ask("sts", "GetCallerIdentity", Json::object())).at("Account") ==
-        "000000000000");
-  CHECK(std::get<Json>(ask("iam", "GetRole", {{"RoleName", "r"}})).at("Role").at("Arn") ==
+  CHECK(ask("sts", "GetCallerIdentity", Json::object())->at("Account") == "000000000000");
+  CHECK(ask("iam", "GetRole", {{"RoleName", "r"}})->at("Role").at("Arn") ==
         "arn:aws:iam::000000000000:role/r");
-  const Json simulated =
-      std::get<Json>(ask("iam", "SimulatePrincipalPolicy", {{"ActionNames", {"a:B", "c:D"}}}));
+  const Json simulated = *ask("iam", "SimulatePrincipalPolicy", {{"ActionNames", {"a:B", "c:D"}}});
   CHECK(simulated.at("EvaluationResults")[1].at("EvalDecision") == "allowed");
   CHECK(simulated.at("IsTruncated") == false);
-  CHECK(std::get<Json>(ask("ec2", "DescribeSubnets", {{"SubnetIds", {"subnet-1"}}}))
-            .at("Subnets")[0]
+  CHECK(ask("ec2", "DescribeSubnets", {{"SubnetIds", {"subnet-1"}}})
+            ->at("Subnets")[0]
             .at("SubnetId") == "subnet-1");
-  CHECK(std::get<Json>(ask("logs", "DescribeLogGroups", Json::object())).at("logGroups").size() ==
-        1);
+  CHECK(ask("logs", "DescribeLogGroups", Json::object())->at("logGroups").size() == 1);
   for (const char* service : {"sagemaker", "logs", "monitoring", "ecr"}) {
-    const aws::Refusal refusal = std::get<aws::Refusal>(ask(service, "CreateMoon", Json::object()));
+    const aws::Refusal refusal = ask(service, "CreateMoon", Json::object()).error();
     CHECK(refusal.code == "UnknownOperationException");
     CHECK(refusal.message.find("CreateMoon") != std::string::npos);
   }
-  CHECK(std::get<aws::Refusal>(ask("sts", "CreateMoon", Json::object())).code == "InvalidAction");
+  CHECK(ask("sts", "CreateMoon", Json::object()).error().code == "InvalidAction");
 }
 
 }  // namespace

@@ -49,16 +49,14 @@ std::string wanted_service(const api::ApiRequest& request, const api::Reply& rep
 }
 
 /// A call that its key may make and whose input is what AWS takes, or why it is none.
-std::variant<api::Call, aws::Refusal> allowed_and_valid(std::variant<api::Call, aws::Refusal> read,
-                                                        const api::Reply& reply,
-                                                        const access::AccessKey& key) {
-  const api::Call* call = std::get_if<api::Call>(&read);
-  if (call == nullptr) return read;
-  if (!access::allowed_call(key, call->service, call->operation))
+Result<api::Call, aws::Refusal> allowed_and_valid(Result<api::Call, aws::Refusal> read,
+                                                  const api::Reply& reply,
+                                                  const access::AccessKey& key) {
+  if (!read) return read;
+  const api::Call& call = *read;
+  if (!access::allowed_call(key, call.service, call.operation))
     return refusal_of({access::AuthFailure::denied, {}, {}}, reply);
-  if (std::optional<aws::Refusal> wrong =
-          api::validate(call->service, call->operation, call->input))
-    return *std::move(wrong);
+  TRY(api::validate(call.service, call.operation, call.input));
   return read;
 }
 
@@ -85,10 +83,10 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
   std::string id = fresh_request_id();
   api::Reply reply = api::reply_for(request, id);
   const std::string service = wanted_service(request, reply);
-  std::variant<access::CheckedHead, access::AuthRefusal> checked =
+  Result<access::CheckedHead, access::AuthRefusal> checked =
       options_.verifier.check_head(head, options_.now(), service);
-  if (const access::AuthRefusal* refused = std::get_if<access::AuthRefusal>(&checked)) {
-    api::Answer refusal = refusal_of(*refused, reply);
+  if (!checked) {
+    api::Answer refusal = refusal_of(checked.error(), reply);
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
   }
@@ -103,14 +101,14 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
     co_return;
   }
   const aws::Sha256Bytes digest = aws::sha256(*body);
-  std::variant<access::Verified, access::AuthRefusal> verified = options_.verifier.check_signature(
-      head, std::get<access::CheckedHead>(checked), hex(aws::view_of(digest)));
-  if (const access::AuthRefusal* refused = std::get_if<access::AuthRefusal>(&verified)) {
-    api::Answer refusal = refusal_of(*refused, reply);
+  Result<access::Verified, access::AuthRefusal> verified =
+      options_.verifier.check_signature(head, *checked, hex(aws::view_of(digest)));
+  if (!verified) {
+    api::Answer refusal = refusal_of(verified.error(), reply);
     co_await send(exchange, std::move(reply), std::move(refusal));
     co_return;
   }
-  const access::Verified& caller = std::get<access::Verified>(verified);
+  const access::Verified& caller = *verified;
   if (!exchange.proved(caller.key->owner)) {
     api::Answer refusal = aws::Refusal{"ThrottlingException", "Rate exceeded"};
     co_await send(exchange, std::move(reply), std::move(refusal), true);
@@ -119,14 +117,14 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
   request.scope_service = caller.service;
   request.access_key = caller.key->id;
   api::ApiCall read = api::read_call(request, *body, std::move(id));
-  std::variant<api::Call, aws::Refusal> call =
+  Result<api::Call, aws::Refusal> call =
       allowed_and_valid(std::move(read.call), read.reply, *caller.key);
-  if (const aws::Refusal* refusal = std::get_if<aws::Refusal>(&call)) {
-    api::Answer answer = *refusal;
+  if (!call) {
+    api::Answer answer = call.error();
     co_await send(exchange, std::move(read.reply), std::move(answer));
     co_return;
   }
-  std::function<Task<api::Answer>()> work = [this, call = std::get<api::Call>(std::move(call))] {
+  std::function<Task<api::Answer>()> work = [this, call = *std::move(call)] {
     return options_.door(call);
   };
   api::Answer answer = co_await loop::run_on(exchange.loop(), options_.main, std::move(work));
