@@ -67,7 +67,8 @@ Result<void> Bucket::create(const Fd& parent, int temporary, const std::string& 
   return sync_folder_of(parent.get(), name);
 }
 
-Result<std::shared_ptr<Bucket>> Bucket::open(const Fd& parent, std::string name) {
+Result<std::shared_ptr<Bucket>> Bucket::open(const Fd& parent, std::string name,
+                                             std::function<void(const Error&)> failed) {
   std::shared_ptr<Bucket> bucket(new Bucket(std::move(name)));
   bucket->folder_ =
       Fd(::openat(parent.get(), bucket->name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -78,7 +79,12 @@ Result<std::shared_ptr<Bucket>> Bucket::open(const Fd& parent, std::string name)
   bucket->objects_ = TRY(open_folder(folder, "objects"));
   bucket->uploads_ = TRY(open_folder(folder, "uploads"));
   bucket->temporary_ = TRY(open_folder(folder, "temporary"));
-  bucket->log_ = TRY(BucketLog::open(folder, {}));
+  BucketLog::Options options;
+  if (failed)
+    options.failed = [tell = std::move(failed), in = bucket->name_](const Error& error) {
+      tell(error.in(in));
+    };
+  bucket->log_ = TRY(BucketLog::open(folder, std::move(options)));
   TRY(bucket->log_->replay([&](const LogEntry& entry) { return bucket->replay(entry); }));
   TRY(bucket->recover());
   bucket->tagged_ = ::faccessat(folder, tagged_file, F_OK, 0) == 0;
@@ -191,9 +197,9 @@ Result<WriteEnd> Bucket::remove(const std::string& key, const WriteCheck& check)
   if (end != WriteEnd::done) return end;
   if (::unlinkat(objects_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
     return fail_errno("remove");
+  index_.remove(key);  // The object is gone, whatever becomes of the log.
   (void)TRY(log_->changed(LogKind::removed, file));
   if (tagged_) ::unlinkat(objects_.get(), (file + std::string(tags_suffix)).c_str(), 0);
-  index_.remove(key);
   return WriteEnd::done;
 }
 

@@ -29,7 +29,9 @@ using WriteCheck = std::function<WriteEnd(const ObjectRecord* present)>;
 class Bucket {
  public:
   /// Opens what create() made and puts right what a crash left. The caller holds the data folder.
-  static Result<std::shared_ptr<Bucket>> open(const Fd& parent, std::string name);
+  /// `failed`: see BucketLog::Options.
+  static Result<std::shared_ptr<Bucket>> open(const Fd& parent, std::string name,
+                                              std::function<void(const Error&)> failed = {});
   /// Makes the bucket's folder, in `temporary` at first. Error: `system`, also if something of that
   /// name is there.
   static Result<void> create(const Fd& parent, int temporary, const std::string& name,

@@ -17,17 +17,6 @@ constexpr std::array<const char*, 2> names = {"log.0", "log.1"};
 constexpr std::uint64_t room_step_bytes = 4u << 20;
 constexpr std::size_t cleared_bytes = 64;  ///< More than the start of an entry.
 
-Result<void> write_at(int fd, std::string_view bytes, std::uint64_t at) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno("the bucket's log");
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-    at += static_cast<std::uint64_t>(count);
-  }
-  return {};
-}
-
 Result<std::string> all_of(int fd, std::uint64_t bytes) {
   std::string text(bytes, '\0');
   std::size_t at = 0;
@@ -52,14 +41,10 @@ std::size_t hash_of(std::string_view file) {
   return std::hash<std::string_view>()(file);
 }
 
-Result<void> sync_data(int fd) {
-  return ::fdatasync(fd) == 0 ? Result<void>() : fail_errno("sync of the bucket's log");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<BucketLog>> BucketLog::open(int folder, Options options) {
-  std::unique_ptr<BucketLog> log(new BucketLog(folder, options));
+  std::unique_ptr<BucketLog> log(new BucketLog(folder, std::move(options)));
   for (std::size_t i = 0; i < names.size(); ++i) {
     Half& half = log->halves_[i];
     half.file = Fd(::openat(folder, names[i], O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -93,6 +78,36 @@ Result<void> BucketLog::replay(const std::function<Result<void>(const LogEntry&)
   return {};
 }
 
+/// Error: `closed` for a disk that is full.
+Result<void> BucketLog::write_at(int fd, std::string_view bytes, std::uint64_t at) const {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        options_.disk.write(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    const bool full = count < 0 && (errno == ENOSPC || errno == EDQUOT);
+    if (full) return fail(Errc::closed, errno_text("the bucket's log"));
+    if (count < 0) return fail_errno("the bucket's log");
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    at += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+Result<void> BucketLog::sync_data(int fd) const {
+  return options_.disk.sync(fd) == 0 ? Result<void>() : fail_errno("sync of the bucket's log");
+}
+
+/// The disk's first error is kept, told, and given from here on. The mutex is held.
+Result<void> BucketLog::keep(Result<void> done) {
+  if (!done && done.error().code != Errc::closed && !broken_) {
+    broken_ = done.error();
+    failed_ = true;
+    if (options_.failed) options_.failed(*broken_);
+  }
+  if (broken_) return *broken_;
+  return done;
+}
+
 /// Starts a filling of its own.
 void BucketLog::begin(Half& half) {
   half.filling = {random_number(), ++fillings_};
@@ -117,12 +132,17 @@ Result<void> BucketLog::make_room(Half& half, std::uint64_t bytes) {
   return {};
 }
 
+Result<void> BucketLog::put(Half& half, std::string_view bytes) {
+  TRY(make_room(half, bytes.size()));
+  return write_at(half.file.get(), bytes, half.size);
+}
+
 /// The mutex is held.
 Result<std::uint64_t> BucketLog::append(const LogEntry& entry) {
+  if (broken_) return *broken_;
   Half& half = halves_[current_];
   const std::string bytes = encode_entry(half.filling, entry);
-  TRY(make_room(half, bytes.size()));
-  TRY(write_at(half.file.get(), bytes, half.size));
+  TRY(keep(put(half, bytes)));
   half.size += bytes.size();
   half.unsynced = true;
   half.files.insert(hash_of(entry.file));
@@ -144,11 +164,12 @@ bool BucketLog::turn() {
 
 /// Whatever the full file speaks of was in its place before it spoke of it.
 void BucketLog::settle(Half& half) {
-  Result<void> done = ::syncfs(folder_) == 0 ? Result<void>() : fail_errno("sync");
+  Result<void> done =
+      options_.disk.sync_all(folder_) == 0 ? Result<void>() : fail_errno("sync of a bucket");
   if (done) done = empty(half);
+  if (!done) done = fail(Errc::system, done.error().text);  // Also a full disk's: no second try.
   const std::lock_guard lock(mutex_);
-  if (!done) closed_ = true;
-  if (!done) return;
+  if (!keep(std::move(done))) return;
   half.files.clear();
   half.settling = false;
 }
@@ -157,7 +178,7 @@ Result<std::uint64_t> BucketLog::written(const std::string& file, std::string_vi
   const std::lock_guard lock(mutex_);
   const Half& half = halves_[current_];
   const bool full = half.size > 0 && half.size + bytes.size() > options_.bytes_max;
-  if (closed_ || (full && !turn())) return fail(Errc::closed, "the bucket's log is full");
+  if (!broken_ && full && !turn()) return fail(Errc::closed, "the bucket's log is full");
   const Result<std::uint64_t> entry = append({LogKind::written, file, bytes});
   if (!entry) return fail(Errc::closed, entry.error().text);
   return entry;
@@ -195,9 +216,8 @@ void BucketLog::sync() {
     durable_ = upto;
     return;
   }
-  failed_ = true;
   const std::lock_guard lock(mutex_);
-  closed_ = true;
+  (void)keep(std::move(done));
 }
 
 /// Who finds nobody syncing does it.
@@ -213,8 +233,9 @@ Result<void> BucketLog::wait(std::uint64_t entry) {
     ++syncs_;
     syncs_.notify_all();
   }
-  if (durable_ < entry) return fail(Errc::system, "sync of the bucket's log");
-  return {};
+  if (durable_ >= entry) return {};
+  const std::lock_guard lock(mutex_);
+  return *broken_;
 }
 
 }  // namespace muster::bucket

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,6 +14,7 @@
 #include <string_view>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -22,13 +26,26 @@ namespace muster::bucket {
 /// without a sync, what they hold is appended here, and one sync of this is for all that wait.
 /// Any number of threads; blocks for the disk.
 ///
+/// A sync or a write that fails is for good (what the disk has of the files is not known any more):
+/// the first error is told once and is what every later caller gets; the log takes no more and
+/// forgets nothing. A full disk is no failure: there is room again later.
+///
 /// Two files take turns. Once one is full, all that it speaks of is brought to disk (syncfs(2), in
 /// a thread of its own) and it is empty again; the other goes on meanwhile.
 /// Source: docs/protocols/bucket.md, docs/decisions/0019-small-objects.md.
 class BucketLog {
  public:
+  /// What is asked of the disk: as the system calls, errno and all. From any thread.
+  struct Disk {
+    std::function<ssize_t(int, const void*, std::size_t, off_t)> write = ::pwrite;
+    std::function<int(int)> sync = ::fdatasync;
+    std::function<int(int)> sync_all = ::syncfs;
+  };
   struct Options {
     std::uint64_t bytes_max = 32u << 20;  ///< Limit of each of the two files.
+    Disk disk = {};
+    /// Told once that the disk has failed. From any thread; must not call the log.
+    std::function<void(const Error&)> failed = {};
   };
   /// `folder` (a descriptor, on the file system of the objects) holds the two files and outlives
   /// this. What they say is read by replay(), which comes first of all. Error: `system`.
@@ -43,14 +60,14 @@ class BucketLog {
   Result<void> replay(const std::function<Result<void>(const LogEntry&)>& apply);
 
   /// Says what stands at `file` now; callers hold the lock of its key. For wait(). Error: `closed`:
-  /// there is no room at the moment, or the log has failed: the caller syncs the file itself.
+  /// there is no room at the moment, or the disk has failed: the caller syncs the file itself.
   Result<std::uint64_t> written(const std::string& file, std::string_view bytes);
   /// Says that a file was removed or (`settled`) brought to disk otherwise. Nothing to be said, nor
-  /// to wait for: none. Error: `system`.
+  /// to wait for: none. Errors: `closed`: the disk is full; the disk's first.
   Result<std::optional<std::uint64_t>> changed(LogKind kind, const std::string& file);
   /// True if the log says something of that file.
   bool holds(const std::string& file) const;
-  /// Returns once that entry, and all before it, has reached the disk. Error: `system`.
+  /// Returns once that entry, and all before it, has reached the disk. Error: the disk's first.
   Result<void> wait(std::uint64_t entry);
 
  private:
@@ -64,9 +81,13 @@ class BucketLog {
     std::unordered_set<std::size_t> files;  ///< Hashes of the names of those it speaks of.
   };
 
-  BucketLog(int folder, Options options) : folder_(folder), options_(options) {}
+  BucketLog(int folder, Options options) : folder_(folder), options_(std::move(options)) {}
+  Result<void> write_at(int fd, std::string_view bytes, std::uint64_t at) const;
+  Result<void> sync_data(int fd) const;
+  Result<void> keep(Result<void> done);
   Result<void> make_room(Half& half, std::uint64_t bytes);
   Result<std::uint64_t> append(const LogEntry& entry);
+  Result<void> put(Half& half, std::string_view bytes);
   bool holds_hash(std::size_t hash) const;
   bool turn();
   void begin(Half& half);
@@ -80,13 +101,13 @@ class BucketLog {
   std::array<Half, 2> halves_;
   std::size_t current_ = 0;
   std::uint64_t fillings_ = 0;
-  std::uint64_t last_ = 0;  ///< Entries so far.
-  bool closed_ = false;     ///< The disk failed: takes no more objects, and forgets nothing.
+  std::uint64_t last_ = 0;       ///< Entries so far.
+  std::optional<Error> broken_;  ///< The disk's first error.
   // Beside the mutex, so that those who wait do not queue for it when they wake.
   std::atomic<std::uint64_t> durable_ = 0;  ///< Entries that are on disk.
   std::atomic<std::uint32_t> syncs_ = 0;    ///< Syncs that came to their end: what is waited on.
   std::atomic<bool> syncing_ = false;
-  std::atomic<bool> failed_ = false;  ///< The disk failed to take what is waited for.
+  std::atomic<bool> failed_ = false;  ///< There is a `broken_`.
   std::thread settler_;
 };
 

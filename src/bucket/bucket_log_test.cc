@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -31,7 +34,7 @@ struct Lab {
   /// As at a start: what the log says of each file.
   std::map<std::string, std::string> start(BucketLog::Options options = {}) {
     log.reset();
-    log = *BucketLog::open(folder.get(), options);
+    log = *BucketLog::open(folder.get(), std::move(options));
     std::map<std::string, std::string> said;
     REQUIRE(log->replay([&](const LogEntry& entry) -> Result<void> {
       said[std::string(entry.file)] = static_cast<char>(entry.kind) + std::string(entry.bytes);
@@ -216,6 +219,79 @@ TEST_CASE("bucket log: a disk that takes no more is said to whoever waits, and n
   std::filesystem::remove(lab.path + "/log.0");
   std::filesystem::rename(lab.path + "/kept", lab.path + "/log.0");
   CHECK(lab.start() == Said{{"aa/1", "wkept"}});
+}
+
+TEST_CASE("bucket log: a disk that fails is told once, and its first error is everyone's") {
+  enum class Call { write, sync, sync_all };
+  for (const Call failing : {Call::write, Call::sync, Call::sync_all}) {
+    CAPTURE(static_cast<int>(failing));
+    std::vector<std::string> told;
+    std::promise<void> is_told;
+    int failures = 0;
+    std::optional<Call> broken;
+    const auto fails = [&](Call call) {
+      if (broken != call) return false;
+      errno = ++failures == 1 ? EIO : EBADF;  // What comes second is not the reason.
+      return true;
+    };
+    BucketLog::Options options;
+    if (failing == Call::sync_all) options.bytes_max = 4096;  // The second entry finds it full.
+    options.disk.write = [&](int fd, const void* bytes, std::size_t count, off_t at) {
+      return fails(Call::write) ? -1 : ::pwrite(fd, bytes, count, at);
+    };
+    options.disk.sync = [&](int fd) { return fails(Call::sync) ? -1 : ::fdatasync(fd); };
+    options.disk.sync_all = [&](int fd) { return fails(Call::sync_all) ? -1 : ::syncfs(fd); };
+    options.failed = [&](const Error& error) {
+      told.push_back(error.text);
+      if (told.size() == 1) is_told.set_value();
+    };
+
+    Lab lab;
+    lab.start(options);
+    lab.write("aa/1", std::string(3000, 'a'));
+    broken = failing;
+    Result<std::uint64_t> entry = lab.log->written("aa/2", std::string(3000, 'b'));
+    if (entry) (void)lab.log->wait(*entry);
+    REQUIRE(is_told.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].ends_with("Input/output error"));
+
+    entry = lab.log->written("aa/3", "c");
+    REQUIRE_FALSE(entry);
+    CHECK(entry.error().code == Errc::closed);
+    CHECK(entry.error().text == told[0]);
+    const Result<std::optional<std::uint64_t>> removed = lab.log->changed(LogKind::removed, "aa/1");
+    REQUIRE_FALSE(removed);
+    CHECK(removed.error().text == told[0]);
+    const Result<void> waited = lab.log->wait(1000);
+    REQUIRE_FALSE(waited);
+    CHECK(waited.error().text == told[0]);
+    CHECK(lab.log->holds("aa/1"));
+    lab.log.reset();
+    CHECK(told.size() == 1);
+    CHECK(failures == 1);
+    CHECK(lab.start().at("aa/1") == "w" + std::string(3000, 'a'));
+  }
+}
+
+TEST_CASE("bucket log: a full disk is no failure: with room again the log goes on") {
+  Lab lab;
+  bool full = true;
+  BucketLog::Options options;
+  options.disk.write = [&](int fd, const void* bytes, std::size_t count, off_t at) {
+    if (full) errno = ENOSPC;
+    return full ? -1 : ::pwrite(fd, bytes, count, at);
+  };
+  int told = 0;
+  options.failed = [&](const Error&) { ++told; };
+  lab.start(options);
+  const Result<std::uint64_t> refused = lab.log->written("aa/1", "one");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::closed);
+  full = false;
+  lab.write("aa/1", "two");
+  CHECK(told == 0);
+  CHECK(lab.start() == Said{{"aa/1", "wtwo"}});
 }
 
 TEST_CASE("bucket log: many threads wait for few syncs and all are on disk") {

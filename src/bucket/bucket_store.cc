@@ -16,10 +16,11 @@ constexpr const char* temporary_name = ".temporary";
 
 }  // namespace
 
-Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder) {
+Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder,
+                                                       std::function<void(const Error&)> failed) {
   TRY(make_folders(folder, 0700));
   static_cast<void>(remove_tree(folder + "/" + temporary_name));
-  std::unique_ptr<BucketStore> store(new BucketStore);
+  std::unique_ptr<BucketStore> store(new BucketStore(std::move(failed)));
   store->folder_ = Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!store->folder_) return fail_errno(folder);
   store->temporary_ = TRY(open_folder(store->folder_.get(), temporary_name));
@@ -27,7 +28,7 @@ Result<std::unique_ptr<BucketStore>> BucketStore::open(const std::string& folder
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     std::string name = entry.path().filename().string();
     if (!s3wire::is_bucket_name(name)) continue;
-    Result<std::shared_ptr<Bucket>> bucket = Bucket::open(store->folder_, name);
+    Result<std::shared_ptr<Bucket>> bucket = Bucket::open(store->folder_, name, store->failed_);
     if (!bucket) return bucket.error().in(folder + "/" + name);
     store->buckets_.emplace(std::move(name), *std::move(bucket));
   }
@@ -45,7 +46,7 @@ Result<bool> BucketStore::create(const std::string& name, UnixMillis now) {
   const std::unique_lock lock(mutex_);
   if (buckets_.contains(name)) return false;
   TRY(Bucket::create(folder_, temporary_.get(), name, now));
-  std::shared_ptr<Bucket> bucket = TRY(Bucket::open(folder_, name));
+  std::shared_ptr<Bucket> bucket = TRY(Bucket::open(folder_, name, failed_));
   buckets_.emplace(name, std::move(bucket));
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -16,7 +17,11 @@ namespace muster::bucket {
 class BucketStore {
  public:
   /// Makes the folder if needed, clears away drafts that a crash left. Error: `system`, `denied`.
-  static Result<std::unique_ptr<BucketStore>> open(const std::string& folder);
+  /// `failed` is told, from any thread, the first error of a disk that takes no more of a bucket's
+  /// log. Until the next start each small object is synced by itself; for those that the log speaks
+  /// of, writes and deletions are errors, as a power cut would bring back what the log says.
+  static Result<std::unique_ptr<BucketStore>> open(const std::string& folder,
+                                                   std::function<void(const Error&)> failed = {});
 
   /// Null if there is none.
   std::shared_ptr<Bucket> find(std::string_view name) const;
@@ -28,8 +33,9 @@ class BucketStore {
   std::vector<s3wire::BucketEntry> all() const;
 
  private:
-  BucketStore() = default;
+  explicit BucketStore(std::function<void(const Error&)> failed) : failed_(std::move(failed)) {}
 
+  const std::function<void(const Error&)> failed_;
   Fd folder_;
   Fd temporary_;
   mutable std::shared_mutex mutex_;

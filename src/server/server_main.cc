@@ -211,7 +211,8 @@ Result<http::Handler> open_s3(Server& server) {
         TRY(s3client::S3Client::open(server.loop, jobs::environment_for(*server.config.s3), log));
     return http::Handler(jobs::answer_no_s3);
   }
-  server.buckets = TRY(bucket::BucketStore::open(server.config.data + "/s3"));
+  const auto failed = [log = server.log](const Error& error) { log.error(error.text); };
+  server.buckets = TRY(bucket::BucketStore::open(server.config.data + "/s3", failed));
   server.s3.emplace(*server.buckets, *server.verifier,
                     s3server::S3Server::Options{.region = server.config.realm.region,
                                                 .domain = server.config.s3_domain,
