@@ -15,6 +15,9 @@ namespace muster {
 /// and the machine may have been started anew since.
 inline constexpr const char* private_folder_register = "/var/lib/muster/folders";
 
+/// Where `sm fit` keeps its state if MUSTER_STATE says nothing else.
+inline constexpr const char* default_state_folder = "/var/lib/muster";
+
 /// Notes a folder that exists, by its real path, before anything secret is put into it. Those that
 /// are no longer there are dropped. Blocks for a moment (flock). Errors: `not_found`; `denied`,
 /// `system`; `invalid_input` for one with a line break in its path.

@@ -17,11 +17,6 @@ bool only_has(std::string_view text, std::string_view more) {
   });
 }
 
-bool is_job_name(std::string_view name) {
-  return !name.empty() && name.size() <= 63 && only_has(name, "-") && name.front() != '-' &&
-         name.back() != '-';
-}
-
 Error wrong(const std::string& field, const std::string& expected) {
   return fail(Errc::invalid_input, field + ": expected " + expected);
 }

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "job/name.h"
 
 namespace muster::job {
 
@@ -29,8 +30,6 @@ Result<void> check_path(const std::string& field, std::string_view path, bool ma
 
 /// Nothing but letters, digits and what is in `more`.
 bool only_has(std::string_view text, std::string_view more);
-/// 1 to 63 letters, digits and inner '-': of a job, of a host.
-bool is_job_name(std::string_view name);
 
 /// Reads fields of one JSON object into a struct; the first thing that is wrong stays. Missing and
 /// null ones leave the value as it is.

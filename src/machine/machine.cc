@@ -1,5 +1,6 @@
 #include "machine/machine.h"
 
+#include "base/private_folders.h"
 #include "local/local_engine.h"
 #include "local/programs.h"
 #include "machine/find_interpreter.h"
@@ -21,7 +22,7 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
 
 std::string state_folder(const Env& env) {
   const Env::const_iterator found = env.find("MUSTER_STATE");
-  if (found == env.end() || found->second.empty()) return "/var/lib/muster";
+  if (found == env.end() || found->second.empty()) return default_state_folder;
   std::string path = found->second;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;

@@ -4,11 +4,11 @@
 
 #include "base/dates.h"
 #include "base/text.h"
+#include "job/name.h"
 
 namespace muster::platform {
 namespace {
 
-constexpr std::size_t name_length_max = 63;
 /// Limit for names that we make: leaves room for the paths that they become part of.
 constexpr std::size_t made_length_max = 52;
 
@@ -46,11 +46,7 @@ std::string default_job_name(std::string_view script, UnixMillis now, std::strin
 }
 
 Result<void> check_job_name(std::string_view name) {
-  const bool good =
-      !name.empty() && name.size() <= name_length_max && is_plain(name.front()) &&
-      is_plain(name.back()) &&
-      std::all_of(name.begin(), name.end(), [](char c) { return is_plain(c) || c == '-'; });
-  if (good) return {};
+  if (job::is_job_name(name)) return {};
   return fail(Errc::invalid_input, "\"" + to_utf8(name) +
                                        "\" is no job name: expected 1 to 63 letters, digits and "
                                        "hyphens, with no hyphen at either end");

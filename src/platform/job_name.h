@@ -12,7 +12,7 @@ namespace muster::platform {
 /// digits); at most 52 characters. Pure. Source: the SageMaker Python SDK's name_from_base().
 std::string default_job_name(std::string_view script, UnixMillis now, std::string_view random);
 
-/// Error: `invalid_input` for a name that is not [a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}.
+/// Error: `invalid_input` for what is no job::is_job_name().
 Result<void> check_job_name(std::string_view name);
 
 }  // namespace muster::platform

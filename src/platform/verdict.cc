@@ -33,7 +33,7 @@ bool gone_first(const HostFacts& facts) {
 }
 
 /// What the engine, the host's own steward, or its death, tells for sure.
-std::optional<Cause> exact(const HostFacts& facts) {
+std::optional<Cause> certain_cause(const HostFacts& facts) {
   if (facts.killed) return std::nullopt;
   if (gone_first(facts)) return cause(facts, "host", *facts.gone, facts.steward_time);
   if (!facts.end) {
@@ -59,10 +59,11 @@ std::optional<Cause> exact(const HostFacts& facts) {
                facts.end_time);
 }
 
-std::optional<Cause> earliest_exact(const std::vector<HostFacts>& hosts) {
+std::optional<Cause> earliest_certain(const std::vector<HostFacts>& hosts) {
   std::optional<Cause> first;
   for (const HostFacts& facts : hosts)
-    if (std::optional<Cause> found = exact(facts); found && (!first || found->time < first->time))
+    if (std::optional<Cause> found = certain_cause(facts);
+        found && (!first || found->time < first->time))
       first = std::move(found);
   return first;
 }
@@ -97,7 +98,7 @@ std::optional<Cause> accused(const std::vector<HostFacts>& hosts) {
 }  // namespace
 
 job::Verdict verdict_over(const std::vector<HostFacts>& hosts) {
-  const std::optional<Cause> seen = earliest_exact(hosts);
+  const std::optional<Cause> seen = earliest_certain(hosts);
   const std::optional<Cause> said = told(hosts);
   if (seen && said) return seen->time < said->time ? seen->verdict : said->verdict;
   if (seen) return seen->verdict;

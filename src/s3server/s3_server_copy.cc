@@ -27,7 +27,7 @@ Result<bucket::OpenedObject, aws::Refusal> source_of(const S3Call& call) {
   const bucket::ObjectRecord& record = (*found)->record;
   const s3wire::Conditions& conditions = call.op.copy_conditions;
   if (!conditions.none() &&
-      copy_verdict(conditions, record.etag, record.modified) != s3wire::Verdict::proceed)
+      copy_precondition(conditions, record.etag, record.modified) != s3wire::Precondition::proceed)
     return aws::s3_refusal("PreconditionFailed");
   return **std::move(found);
 }

@@ -96,11 +96,11 @@ Task<Answered> get_object(S3Call& call, std::shared_ptr<bucket::Bucket> bucket) 
   if (!*found) co_return no_such_key(call);
   bucket::OpenedObject& object = **found;
   const bucket::ObjectRecord& record = object.record;
-  const s3wire::Verdict verdict =
-      op.conditions.none() ? s3wire::Verdict::proceed
-                           : s3wire::read_verdict(op.conditions, record.etag, record.modified);
-  if (verdict == s3wire::Verdict::failed) co_return aws::s3_refusal("PreconditionFailed");
-  if (verdict == s3wire::Verdict::not_modified) {
+  const s3wire::Precondition precondition =
+      op.conditions.none() ? s3wire::Precondition::proceed
+                           : s3wire::read_precondition(op.conditions, record.etag, record.modified);
+  if (precondition == s3wire::Precondition::failed) co_return aws::s3_refusal("PreconditionFailed");
+  if (precondition == s3wire::Precondition::not_modified) {
     http::Reply reply = call.fresh_reply(304);
     add_object_headers(reply, call, record);
     co_return co_await send(call, std::move(reply));

@@ -34,7 +34,7 @@ bucket::WriteCheck delete_check_of(const s3wire::S3Operation& op) {
       s3wire::DeleteAsked::Object{op.key, {}, {}, asked.if_match_size, asked.if_match_modified});
   return [asked, of_rest](const bucket::ObjectRecord* present) {
     if (present == nullptr) return bucket::WriteEnd::done;
-    if (s3wire::write_verdict(asked, present->etag) != s3wire::Verdict::proceed)
+    if (s3wire::write_precondition(asked, present->etag) != s3wire::Precondition::proceed)
       return bucket::WriteEnd::precondition_failed;
     return of_rest ? of_rest(present) : bucket::WriteEnd::done;
   };
@@ -61,7 +61,7 @@ bucket::WriteCheck check_of(const s3wire::Conditions& conditions) {
   return [conditions](const bucket::ObjectRecord* present) {
     std::optional<std::string_view> etag;
     if (present != nullptr) etag = present->etag;
-    if (s3wire::write_verdict(conditions, etag) == s3wire::Verdict::proceed)
+    if (s3wire::write_precondition(conditions, etag) == s3wire::Precondition::proceed)
       return bucket::WriteEnd::done;
     const bool nothing = present == nullptr && !conditions.if_match.empty();
     return nothing ? bucket::WriteEnd::no_such_key : bucket::WriteEnd::precondition_failed;

@@ -48,31 +48,35 @@ std::string content_range(const ByteSpan& span, std::uint64_t size) {
          std::to_string(span.offset + span.bytes - 1) + "/" + std::to_string(size);
 }
 
-Verdict read_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified) {
+Precondition read_precondition(const Conditions& conditions, std::string_view etag,
+                               UnixMillis modified) {
   if (!conditions.if_match.empty()) {
-    if (!names_etag(conditions.if_match, etag)) return Verdict::failed;
+    if (!names_etag(conditions.if_match, etag)) return Precondition::failed;
   } else if (conditions.if_unmodified_since &&
              is_later(modified, *conditions.if_unmodified_since)) {
-    return Verdict::failed;
+    return Precondition::failed;
   }
   if (!conditions.if_none_match.empty())
-    return names_etag(conditions.if_none_match, etag) ? Verdict::not_modified : Verdict::proceed;
+    return names_etag(conditions.if_none_match, etag) ? Precondition::not_modified
+                                                      : Precondition::proceed;
   if (conditions.if_modified_since && !is_later(modified, *conditions.if_modified_since))
-    return Verdict::not_modified;
-  return Verdict::proceed;
+    return Precondition::not_modified;
+  return Precondition::proceed;
 }
 
-Verdict copy_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified) {
-  const Verdict verdict = read_verdict(conditions, etag, modified);
-  return verdict == Verdict::not_modified ? Verdict::failed : verdict;
+Precondition copy_precondition(const Conditions& conditions, std::string_view etag,
+                               UnixMillis modified) {
+  const Precondition precondition = read_precondition(conditions, etag, modified);
+  return precondition == Precondition::not_modified ? Precondition::failed : precondition;
 }
 
-Verdict write_verdict(const Conditions& conditions, std::optional<std::string_view> etag) {
+Precondition write_precondition(const Conditions& conditions,
+                                std::optional<std::string_view> etag) {
   if (!conditions.if_match.empty() && (!etag || !names_etag(conditions.if_match, *etag)))
-    return Verdict::failed;
+    return Precondition::failed;
   if (!conditions.if_none_match.empty() && etag && names_etag(conditions.if_none_match, *etag))
-    return Verdict::failed;
-  return Verdict::proceed;
+    return Precondition::failed;
+  return Precondition::proceed;
 }
 
 std::string_view bucket_of_host(std::string_view host, std::string_view domain) {

@@ -88,16 +88,19 @@ struct Conditions {
            !if_unmodified_since && !if_match_size && !if_match_modified;
   }
 };
-enum class Verdict { proceed, not_modified, failed };
+/// What the conditions of a request come to.
+enum class Precondition { proceed, not_modified, failed };
 /// For GET and HEAD of an object that is there, by RFC 9110 section 13.2.2 (If-Match before
 /// If-Unmodified-Since, and so on). `etag` without quotes.
-Verdict read_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified);
-/// For a copy's source, as read_verdict(), but all that fails is 412.
-Verdict copy_verdict(const Conditions& conditions, std::string_view etag, UnixMillis modified);
+Precondition read_precondition(const Conditions& conditions, std::string_view etag,
+                               UnixMillis modified);
+/// For a copy's source, as read_precondition(), but all that fails is 412.
+Precondition copy_precondition(const Conditions& conditions, std::string_view etag,
+                               UnixMillis modified);
 /// For PUT, CompleteMultipartUpload and DELETE: `etag` none where no object is. The answer to
 /// `failed` is PreconditionFailed; If-Match on nothing is NoSuchKey (to DELETE: done), which is the
 /// caller's to say.
-Verdict write_verdict(const Conditions& conditions, std::optional<std::string_view> etag);
+Precondition write_precondition(const Conditions& conditions, std::optional<std::string_view> etag);
 
 /// What is kept with an object and given back with it.
 struct ObjectMetadata {

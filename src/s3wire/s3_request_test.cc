@@ -455,7 +455,7 @@ TEST_CASE("s3_request: ranges, of an object of ten bytes") {
 
 TEST_CASE("s3_request: conditions") {
   const UnixMillis at{1000000};
-  const auto verdict = [&](const Conditions& c) { return read_verdict(c, "e", at); };
+  const auto precondition = [&](const Conditions& c) { return read_precondition(c, "e", at); };
   const auto conditions = [](std::string match, std::string none_match,
                              std::optional<UnixMillis> since = {},
                              std::optional<UnixMillis> unmodified = {}) {
@@ -463,27 +463,27 @@ TEST_CASE("s3_request: conditions") {
   };
   const UnixMillis before{999000};
   const UnixMillis same{1000500};  // Within the same second.
-  CHECK(verdict({}) == Verdict::proceed);
-  CHECK(verdict(conditions("\"e\"", "")) == Verdict::proceed);
-  CHECK(verdict(conditions("e", "")) == Verdict::proceed);
-  CHECK(verdict(conditions("*", "")) == Verdict::proceed);
-  CHECK(verdict(conditions("\"x\", W/\"e\"", "")) == Verdict::proceed);
-  CHECK(verdict(conditions("\"x\"", "")) == Verdict::failed);
-  CHECK(verdict(conditions("\"\"", "")) == Verdict::failed);
-  CHECK(verdict(conditions("", "\"e\"")) == Verdict::not_modified);
-  CHECK(verdict(conditions("", "*")) == Verdict::not_modified);
-  CHECK(verdict(conditions("", "\"x\"")) == Verdict::proceed);
-  CHECK(verdict(conditions("", "", same)) == Verdict::not_modified);
-  CHECK(verdict(conditions("", "", before)) == Verdict::proceed);
-  CHECK(verdict(conditions("", "\"x\"", same)) == Verdict::proceed);
-  CHECK(verdict(conditions("", "", std::nullopt, same)) == Verdict::proceed);
-  CHECK(verdict(conditions("", "", std::nullopt, before)) == Verdict::failed);
-  CHECK(verdict(conditions("\"e\"", "", std::nullopt, before)) == Verdict::proceed);
-  CHECK(copy_verdict(conditions("", "\"e\""), "e", at) == Verdict::failed);
-  CHECK(write_verdict({}, std::nullopt) == Verdict::proceed);
-  CHECK(write_verdict(conditions("", "*"), std::nullopt) == Verdict::proceed);
-  CHECK(write_verdict(conditions("", "*"), "e") == Verdict::failed);
-  CHECK(write_verdict(conditions("\"e\"", ""), "e") == Verdict::proceed);
-  CHECK(write_verdict(conditions("\"e\"", ""), "f") == Verdict::failed);
-  CHECK(write_verdict(conditions("*", ""), std::nullopt) == Verdict::failed);
+  CHECK(precondition({}) == Precondition::proceed);
+  CHECK(precondition(conditions("\"e\"", "")) == Precondition::proceed);
+  CHECK(precondition(conditions("e", "")) == Precondition::proceed);
+  CHECK(precondition(conditions("*", "")) == Precondition::proceed);
+  CHECK(precondition(conditions("\"x\", W/\"e\"", "")) == Precondition::proceed);
+  CHECK(precondition(conditions("\"x\"", "")) == Precondition::failed);
+  CHECK(precondition(conditions("\"\"", "")) == Precondition::failed);
+  CHECK(precondition(conditions("", "\"e\"")) == Precondition::not_modified);
+  CHECK(precondition(conditions("", "*")) == Precondition::not_modified);
+  CHECK(precondition(conditions("", "\"x\"")) == Precondition::proceed);
+  CHECK(precondition(conditions("", "", same)) == Precondition::not_modified);
+  CHECK(precondition(conditions("", "", before)) == Precondition::proceed);
+  CHECK(precondition(conditions("", "\"x\"", same)) == Precondition::proceed);
+  CHECK(precondition(conditions("", "", std::nullopt, same)) == Precondition::proceed);
+  CHECK(precondition(conditions("", "", std::nullopt, before)) == Precondition::failed);
+  CHECK(precondition(conditions("\"e\"", "", std::nullopt, before)) == Precondition::proceed);
+  CHECK(copy_precondition(conditions("", "\"e\""), "e", at) == Precondition::failed);
+  CHECK(write_precondition({}, std::nullopt) == Precondition::proceed);
+  CHECK(write_precondition(conditions("", "*"), std::nullopt) == Precondition::proceed);
+  CHECK(write_precondition(conditions("", "*"), "e") == Precondition::failed);
+  CHECK(write_precondition(conditions("\"e\"", ""), "e") == Precondition::proceed);
+  CHECK(write_precondition(conditions("\"e\"", ""), "f") == Precondition::failed);
+  CHECK(write_precondition(conditions("*", ""), std::nullopt) == Precondition::failed);
 }

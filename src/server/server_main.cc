@@ -311,7 +311,7 @@ Result<void> open(Server& server, const Env& env) {
       .main = server.loop,
       .s3 = std::move(s3),
       .verifier = *server.verifier,
-      .door = [&server](api::Call call) { return server.service->operate(std::move(call)); },
+      .api = [&server](api::Call call) { return server.service->operate(std::move(call)); },
       .now = wall_time});
   TRY(open_http(server));
   TRY(open_machine(server, env));

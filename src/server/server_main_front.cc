@@ -125,7 +125,7 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
     co_return;
   }
   std::function<Task<api::Answer>()> work = [this, call = *std::move(call)] {
-    return options_.door(call);
+    return options_.api(call);
   };
   api::Answer answer = co_await loop::run_on(exchange.loop(), options_.main, std::move(work));
   co_await send(exchange, std::move(read.reply), std::move(answer));

@@ -10,17 +10,17 @@
 namespace muster::server {
 
 /// Answers a call that is signed, allowed and valid. Runs on the main loop, several at once.
-using Door = std::function<loop::Task<api::Answer>(api::Call call)>;
+using ApiHandler = std::function<loop::Task<api::Answer>(api::Call call)>;
 
-/// The one port: finds out for which service a request is, checks its signature, and has S3 or the
-/// door answer it. On the loops of connections; the door alone is on `main`.
+/// The one port: finds out for which service a request is, checks its signature, and has S3's or
+/// the API's handler answer it. On the loops of connections; the API's handler alone is on `main`.
 class Front {
  public:
   struct Options {
     loop::Loop& main;
     http::Handler s3;  ///< Answers what is no other service's.
     access::Verifier& verifier;
-    Door door;
+    ApiHandler api;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
   };
   explicit Front(Options options) : options_(std::move(options)) {}

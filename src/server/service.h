@@ -9,7 +9,7 @@
 
 namespace muster::server {
 
-/// Everything behind the API's door: operations over the store, and the jobs that they start.
+/// What answers API calls: operations over the store, and the jobs that they start.
 /// Belongs to the main loop.
 class Service {
  public:

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/oom_score.h"
+#include "base/private_folders.h"
 #include "base/text.h"
 #include "command/line.h"
 #include "job/host_spec.h"
@@ -29,7 +30,6 @@ namespace muster::steward {
 namespace {
 
 constexpr int exit_undone = 1;
-constexpr const char* default_state = "/var/lib/muster";
 constexpr std::uint64_t journal_bytes_max = std::uint64_t{16} << 30;
 
 struct StewardArgs {
@@ -143,7 +143,8 @@ int steward_main(const Args& args, const Env& env) {
   ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
   if (given.sweep) {
     const Env::const_iterator state = env.find("MUSTER_STATE");
-    const SweepOptions options{state == env.end() ? default_state : state->second, given.kept_too};
+    const SweepOptions options{state == env.end() ? default_state_folder : state->second,
+                               given.kept_too};
     const Result<Swept> swept = sweep(options, env);
     if (swept) return print_swept(*swept, given.json);
     log.error(swept.error().text);
