@@ -38,7 +38,8 @@ struct Said {
   bool has(std::string_view words) const {
     char text[4096];
     const ssize_t count = ::pread(file.get(), text, sizeof(text), 0);
-    return std::string_view(text, static_cast<std::size_t>(count)).find(words) != words.npos;
+    return std::string_view(text, static_cast<std::size_t>(count)).find(words) !=
+           std::string_view::npos;
   }
 };
 

@@ -140,7 +140,7 @@ TEST_CASE("local: kept folders stay, marked, and their name stays taken") {
   stage.run([&]() -> loop::Task<> {
     RunResult run = co_await engine.start(demo(1));
     REQUIRE(run);
-    co_await next_end(**run);
+    static_cast<void>(co_await next_end(**run));
     const Result<std::string> released = co_await (*run)->release(true);
     REQUIRE(released);
     CHECK(exists(stage.job() + "/kept"));

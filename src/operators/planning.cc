@@ -76,7 +76,7 @@ Result<void> look_at_entry_point(const job::Training& training, launch::Options&
 }  // namespace
 
 std::string python_for(const Env& env) {
-  const std::string found = installed("python3", env) ? "python3" : "python";
+  std::string found = installed("python3", env) ? "python3" : "python";
   const Result<std::string> own = own_program();
   const Env::const_iterator path = env.find("PATH");
   if (!own || path == env.end()) return found;
