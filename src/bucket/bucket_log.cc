@@ -179,7 +179,7 @@ Result<std::uint64_t> BucketLog::written(const std::string& file, std::string_vi
   const Half& half = halves_[current_];
   const bool full = half.size > 0 && half.size + bytes.size() > options_.bytes_max;
   if (!broken_ && full && !turn()) return fail(Errc::closed, "the bucket's log is full");
-  const Result<std::uint64_t> entry = append({LogKind::written, file, bytes});
+  Result<std::uint64_t> entry = append({LogKind::written, file, bytes});
   if (!entry) return fail(Errc::closed, entry.error().text);
   return entry;
 }

@@ -185,9 +185,9 @@ TEST_CASE("bucket log: a full file gives way to the other, and what it said is f
     ++taken;
   }
   CHECK(taken >= 4);
-  for (const auto& [file, said] : lab.start(short_log)) {
-    CAPTURE(file);
-    if (said != "s") CHECK(said == latest[file]);
+  for (const auto& each : lab.start(short_log)) {
+    CAPTURE(each.first);
+    if (each.second != "s") CHECK(each.second == latest[each.first]);
   }
 }
 

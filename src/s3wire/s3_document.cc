@@ -62,7 +62,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
 }
 
 std::string without_quotes(const std::string& etag) {
-  const std::string text = trim(etag);
+  std::string text = trim(etag);
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
     return text.substr(1, text.size() - 2);
   return text;

@@ -58,7 +58,7 @@ TEST_CASE("s3_document: what is to be deleted") {
       {"<Delete><Object><Key><b>a</b></Key></Object></Delete>", "MalformedXML"},
       {"<Delete><Object><Key>a</Key><Size>x</Size></Object></Delete>", "MalformedXML"},
       {"<Delete><Object><Key>\xff</Key></Object></Delete>", "MalformedXML"},
-      {std::string("<Delete><Object><Key>a\0</Key></Object></Delete>", 48), "MalformedXML"},
+      {std::string("<Delete><Object><Key>a\0</Key></Object></Delete>", 47), "MalformedXML"},
       {"<Delete><Object><Key>" + std::string(1025, 'k') + "</Key></Object></Delete>",
        "KeyTooLongError"},
       {std::string(document_bytes_max + 1, ' '), "MaxMessageLengthExceeded"},

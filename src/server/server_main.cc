@@ -245,7 +245,7 @@ loop::Task<> pause(loop::Loop& loop) {
 Result<void> open_http(Server& server) {
   const TimePoint deadline = Clock::now() + port_limit;
   while (true) {
-    const Result<void> opened = open_http_once(server);
+    Result<void> opened = open_http_once(server);
     if (opened || opened.error().code != Errc::system || Clock::now() > deadline) return opened;
     loop::Loop waiting;
     waiting.spawn(pause(waiting));
