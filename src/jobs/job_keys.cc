@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "jobs/job_spec.h"
 
 namespace muster::jobs {
@@ -42,6 +43,10 @@ Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec) 
 
 void JobKeys::remove_file(const std::string& job) const {
   ::unlink(file(job).c_str());
+}
+
+std::vector<std::string> JobKeys::files() const {
+  return names_in(folder_).value_or({});  // No folder: no job has had a key yet.
 }
 
 }  // namespace muster::jobs

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "access/keyring.h"
 #include "aws/sign.h"
@@ -32,6 +33,8 @@ class JobKeys {
   /// In the form of ~/.aws/credentials, mode 0600.
   std::string file(const std::string& job) const { return folder_ + "/" + job; }
   void remove_file(const std::string& job) const;
+  /// The jobs that have a file.
+  std::vector<std::string> files() const;
 
  private:
   Result<void> admit(const store::AccessKey& key, const job::Spec& spec);

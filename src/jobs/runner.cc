@@ -50,10 +50,15 @@ Result<void> Runner::start() {
 /// What stayed when a server ended between a job's end and the removal of its folder. Where nothing
 /// was uploaded, the folder is kept for people: what is in it is nowhere else.
 loop::Task<> Runner::clean_up() {
-  for (const std::string& name : engine_.list()) {
+  const auto has_ended = [this](const std::string& name) {
     const Result<std::optional<store::Job>> job = store_.job(name);
-    if (!job || !*job || !store::is_terminal((*job)->state.status)) continue;
-    keys_.remove_file(name);
+    return job && *job && store::is_terminal((*job)->state.status);
+  };
+  // A file of its own: the engine may have forgotten the job already.
+  for (const std::string& name : keys_.files())
+    if (has_ended(name)) keys_.remove_file(name);
+  for (const std::string& name : engine_.list()) {
+    if (!has_ended(name)) continue;
     Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);
     if (!run || !(*run)->uploaded()) continue;
     const Result<std::string> released = co_await (*run)->release(false);

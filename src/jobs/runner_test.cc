@@ -345,6 +345,24 @@ TEST_CASE("runner: what a server left behind after a job's end is released at th
   world.run(after(world));
 }
 
+TEST_CASE("runner: a key of an ended job goes at the next start, whatever the engine remembers") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    complete(w.job("a"));
+    w.submit("a");
+    co_await w.until_ended("a");
+  };
+  world.run(before(world));
+  const std::string left = world.folder + "/keys/a";
+  REQUIRE(write_file(left, "secret", 0600));  // As a server leaves it that is killed just then.
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto after = [](World& w, std::string file) -> loop::Task<> {
+    co_await w.until([&file] { return ::access(file.c_str(), F_OK) != 0; });
+  };
+  world.run(after(world, left));
+}
+
 TEST_CASE("until stored: work is done again until it succeeds, at once where the reserve helps") {
   World world;
   const Reserve reserve(world.folder + "/reserve");
