@@ -1,6 +1,5 @@
 #include "bucket/bucket.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include <cerrno>
 
 #include "aws/digest.h"
+#include "base/folder.h"
 #include "base/text.h"
 
 namespace muster::bucket {
@@ -18,20 +18,12 @@ constexpr const char* tagged_file = "tagged";
 constexpr std::string_view tags_suffix = ".tags";
 constexpr std::uint64_t sync_early_bytes = 1 << 20;
 
-using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
-
 /// Calls `visit` for each name in the folder, but "." and "..".
 Result<void> for_each_name(int parent, const std::string& name,
                            const std::function<Result<void>(const std::string&)>& visit) {
-  Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return fail_errno(name);
-  const Folder folder(::fdopendir(fd.get()), ::closedir);
+  const Fd folder = muster::open_folder(parent, name);
   if (!folder) return fail_errno(name);
-  fd.release();
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string found = entry->d_name;
-    if (found != "." && found != "..") TRY(visit(found));
-  }
+  for (const std::string& found : TRY(names_in(folder.get(), name))) TRY(visit(found));
   return {};
 }
 

@@ -1,6 +1,5 @@
 #include "bucket/bucket_uploads.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdio>
 
 #include "base/base64.h"
+#include "base/folder.h"
 #include "base/text.h"
 
 namespace muster::bucket {
@@ -34,16 +34,12 @@ std::string part_file(const std::string& id, int number) {
   return id + text.data();
 }
 
-Result<std::vector<std::string>> names_in(int parent, const std::string& name) {
-  Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return fail_errno(name);
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(fd.get()), ::closedir);
+/// Without hidden ones, sorted.
+Result<std::vector<std::string>> names_below(int parent, const std::string& name) {
+  const Fd folder = muster::open_folder(parent, name);
   if (!folder) return fail_errno(name);
-  fd.release();
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(folder.get()))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  std::sort(names.begin(), names.end());
+  std::vector<std::string> names = TRY(names_in(folder.get(), name));
+  std::erase_if(names, [](const std::string& each) { return each.starts_with('.'); });
   return names;
 }
 
@@ -102,7 +98,7 @@ aws::Refusal disk_failure(const Error& error) {
 }
 
 void BucketUploads::forget_done(UnixMillis now) {
-  const Result<std::vector<std::string>> ids = names_in(bucket_.uploads_folder(), ".");
+  const Result<std::vector<std::string>> ids = names_below(bucket_.uploads_folder(), ".");
   if (!ids) return;
   for (const std::string& id : *ids) {
     const Result<std::string> text =
@@ -221,7 +217,7 @@ void BucketUploads::leave_done(const std::string& id, const ObjectRecord& record
       write_small(bucket_.temporary_folder(), folder.get(), done_file, encode_record(record));
   if (!written) return;  // Then the parts stay, and asking again makes the object again.
   ::unlinkat(folder.get(), upload_file, 0);
-  const Result<std::vector<std::string>> names = names_in(bucket_.uploads_folder(), id);
+  const Result<std::vector<std::string>> names = names_below(bucket_.uploads_folder(), id);
   if (!names) return;
   for (const std::string& name : *names)
     if (is_part(name)) ::unlinkat(folder.get(), name.c_str(), 0);
@@ -249,7 +245,7 @@ Result<bool> BucketUploads::abort(const std::string& id, const std::string& key)
       ::openat(bucket_.uploads_folder(), id.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return false;
   ::unlinkat(folder.get(), upload_file, 0);
-  for (const std::string& name : TRY(names_in(bucket_.uploads_folder(), id)))
+  for (const std::string& name : TRY(names_below(bucket_.uploads_folder(), id)))
     ::unlinkat(folder.get(), name.c_str(), 0);
   ::unlinkat(bucket_.uploads_folder(), id.c_str(), AT_REMOVEDIR);
   return true;
@@ -257,7 +253,7 @@ Result<bool> BucketUploads::abort(const std::string& id, const std::string& key)
 
 Result<std::vector<s3wire::PartEntry>> BucketUploads::parts(const std::string& id) const {
   std::vector<s3wire::PartEntry> parts;
-  for (const std::string& name : TRY(names_in(bucket_.uploads_folder(), id))) {
+  for (const std::string& name : TRY(names_below(bucket_.uploads_folder(), id))) {
     if (!is_part(name)) continue;
     const Result<OpenedObject> part =
         open_object_file(bucket_.uploads_folder(), id + "/" + name, false);
@@ -275,7 +271,7 @@ Result<std::vector<s3wire::PartEntry>> BucketUploads::parts(const std::string& i
 
 Result<std::vector<s3wire::UploadEntry>> BucketUploads::all() const {
   std::vector<s3wire::UploadEntry> uploads;
-  for (const std::string& id : TRY(names_in(bucket_.uploads_folder(), "."))) {
+  for (const std::string& id : TRY(names_below(bucket_.uploads_folder(), "."))) {
     const Result<std::string> text =
         read_small_file(bucket_.uploads_folder(), id + "/" + upload_file);
     if (!text) continue;  // Done or aborted.

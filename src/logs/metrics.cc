@@ -64,10 +64,6 @@ Result<MetricDefinitions> MetricDefinitions::from(
   return definitions;
 }
 
-bool MetricDefinitions::empty() const {
-  return definitions_.empty();
-}
-
 std::vector<store::MetricSample> MetricDefinitions::scrape(const LogEvent& event) const {
   std::vector<store::MetricSample> samples;
   if (event.message.size() > scraped_bytes_max) return samples;

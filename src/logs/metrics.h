@@ -25,7 +25,6 @@ class MetricDefinitions {
   MetricDefinitions& operator=(MetricDefinitions&&) noexcept;
   ~MetricDefinitions();
 
-  bool empty() const;
   /// The numbers that `event` tells: of each definition every match's first group (the whole match
   /// where it has no group) that is a number.
   std::vector<store::MetricSample> scrape(const LogEvent& event) const;

@@ -268,8 +268,7 @@ std::string kept_program(const std::string& folder) {
   return ::rename(fresh.c_str(), path.c_str()) == 0 ? path : own;
 }
 
-Result<void> open_machine(Server& server, const Env& env) {
-  const jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs));
+void open_machine(Server& server, const jobs::JobConfig& config, const Env& env) {
   const std::string folder = server.config.data + "/machine";
   Env own = env;
   own["MUSTER_STATE"] = folder;
@@ -277,13 +276,12 @@ Result<void> open_machine(Server& server, const Env& env) {
                          machine::Machine::Options{.program = kept_program(folder),
                                                    .outlived = true,
                                                    .first_user_id = config.first_user_id});
-  server.machine->clear_halves();
-  return {};
 }
 
-Result<jobs::JobPreparation::Options> preparation_options(Server& server, const Env& env) {
+Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::JobConfig config,
+                                                          const Env& env) {
   jobs::JobPreparation::Options options;
-  options.config = TRY(jobs::job_config_from(server.config.jobs));
+  options.config = std::move(config);
   options.endpoint = url_of(server.config, server.http->port());
   options.ca_file = TRY(write_roots(server.config, env));
   options.region = server.config.realm.region;
@@ -314,9 +312,10 @@ Result<void> open(Server& server, const Env& env) {
       .api = [&server](api::Call call) { return server.service->operate(std::move(call)); },
       .now = wall_time});
   TRY(open_http(server));
-  TRY(open_machine(server, env));
+  jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs));
+  open_machine(server, config, env);
   jobs::Runner::Options jobs;
-  jobs.preparation = TRY(preparation_options(server, env));
+  jobs.preparation = TRY(preparation_options(server, std::move(config), env));
   jobs.data = server.config.data;
   jobs.now = wall_time;
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
@@ -364,6 +363,8 @@ int server_main(const Args& args, const Env& env) {
   static_cast<void>(say(STDOUT_FILENO, hello));
   server.control->serve(server.loop,
                         [&server](const Json& request) { return told(server, request); });
+  // What an earlier server left half removed may be large: first those who wait for this one.
+  server.loop.post([&server] { server.machine->clear_halves(); });
   server.loop.spawn(until_told(server));
   server.loop.run();
   return 0;
