@@ -11,6 +11,7 @@
 #include "coordinate/member.h"
 #include "coordinate/protocol.h"
 #include "job/message.h"
+#include "loop/tasks.h"
 #include "loop/testing.h"
 #include "loop/tls.h"
 
@@ -97,13 +98,14 @@ Task<void> until(Loop& loop, std::function<bool()> done) {
   while (!done()) co_await pause.after(1ms);
 }
 
-/// Runs join() to its end beside the test.
+/// Runs join() beside the test, at most as long as this lives.
 struct Joining {
   std::optional<Result<void>> result;
   static Task<void> run(Member& member, Joining& into) { into.result = co_await member.join(); }
-  Joining(Loop& loop, Member& member) { loop.spawn(run(member, *this)); }
-  Joining(const Joining&) = delete;
-  Joining& operator=(const Joining&) = delete;
+  Joining(Loop& loop, Member& member) : tasks_(loop) { tasks_.start(run(member, *this)); }
+
+ private:
+  loop::Tasks tasks_;
 };
 
 }  // namespace
