@@ -113,19 +113,6 @@ TEST_CASE("retry: what may pass is tried again") {
   CHECK(!worth_another_try(fail(Errc::invalid_input, "")));
 }
 
-TEST_CASE("retry: pauses double up to the most, with jitter") {
-  using std::chrono::milliseconds;
-  const Duration first = milliseconds(200);
-  const Duration most = milliseconds(1000);
-  CHECK(pause_before_try(0, first, most, 0) == milliseconds(100));
-  CHECK(pause_before_try(1, first, most, 0) == milliseconds(200));
-  CHECK(pause_before_try(2, first, most, 0.5) == milliseconds(600));
-  CHECK(pause_before_try(60, first, most, 0) == milliseconds(500));
-  CHECK(pause_before_try(60, first, most, 0.999) < most);
-  const double chance = random_chance();
-  CHECK((chance >= 0 && chance < 1));
-}
-
 TEST_CASE("retry: Retry-After in seconds") {
   const auto wait = [](const char* value) {
     return retry_after({.status = 503, .headers = {{"retry-after", value}}});

@@ -1,9 +1,7 @@
 #include "aws/retry.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "loop/wait.h"
 
@@ -23,13 +21,6 @@ bool worth_another_try(const Error& error) {
          error.code == Errc::not_found;  // The name: a resolver's hiccup reads the same.
 }
 
-Duration pause_before_try(int failures, Duration first, Duration most, double chance) {
-  Duration pause = std::min(first, most);
-  for (int i = 0; i < failures && pause < most; ++i) pause = std::min(pause * 2, most);
-  const double share = 0.5 + chance / 2;
-  return Duration(static_cast<Duration::rep>(static_cast<double>(pause.count()) * share));
-}
-
 std::optional<Duration> retry_after(const http::Head& head) {
   const std::optional<std::int64_t> seconds = parse_integer(head.value("Retry-After"));
   if (!seconds || *seconds < 0 || *seconds > 86400) return std::nullopt;
@@ -37,13 +28,12 @@ std::optional<Duration> retry_after(const http::Head& head) {
 }
 
 Tries::Tries(loop::Loop& loop, RetryOptions options, const Log& log, std::string what)
-    : loop_(loop), options_(options), log_(log), what_(std::move(what)) {}
+    : loop_(loop), options_(options), log_(log), what_(std::move(what)), backoff_(options.pauses) {}
 
 loop::Task<bool> Tries::again(Error why, std::optional<Duration> wanted) {
   if (++failures_ >= options_.tries_max) co_return false;
-  Duration pause =
-      pause_before_try(failures_ - 1, options_.pause_first, options_.pause_max, random_chance());
-  if (wanted) pause = std::max(pause, std::min(*wanted, options_.pause_max));
+  Duration pause = backoff_.next(random_chance());
+  if (wanted) pause = std::max(pause, std::min(*wanted, options_.pauses.most));
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(pause).count();
   log_.warning(what_ + ": " + why.text + "; try " + std::to_string(failures_ + 1) + " of " +
                std::to_string(options_.tries_max) + " in " + std::to_string(millis) + " ms");
@@ -52,17 +42,15 @@ loop::Task<bool> Tries::again(Error why, std::optional<Duration> wanted) {
   co_return true;
 }
 
+void Tries::headway() {
+  failures_ = 0;
+  backoff_.reset();
+}
+
 Error Tries::final(const Error& error) const {
   Error last = error.in(what_);
   if (failures_ > 1) last.text += " (" + std::to_string(failures_) + " tries)";
   return last;
-}
-
-double random_chance() {
-  const std::string bytes = random_bytes(4);
-  std::uint32_t number = 0;
-  std::memcpy(&number, bytes.data(), sizeof number);
-  return static_cast<double>(number) / 4294967296.0;
 }
 
 }  // namespace muster::aws

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "aws/xml.h"
+#include "base/backoff.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "http/client.h"
@@ -19,15 +20,13 @@ bool worth_another_try(int status, const std::string& code);
 /// The call never got a whole answer, for a reason that may pass.
 bool worth_another_try(const Error& error);
 
-/// Between half of and the whole of `first * 2^failures`, at most `most`. `failures` from 0;
-/// `chance` in [0, 1).
-Duration pause_before_try(int failures, Duration first, Duration most, double chance);
 /// Retry-After in seconds; none for a date or nonsense.
 std::optional<Duration> retry_after(const http::Head& head);
 struct RetryOptions {
-  int tries_max = 5;                                      ///< In a row without headway; >= 1.
-  Duration pause_first = std::chrono::milliseconds(200);  ///< Doubles, with jitter.
-  Duration pause_max = std::chrono::seconds(20);          ///< Caps Retry-After too.
+  int tries_max = 5;  ///< In a row without headway; >= 1.
+  /// `most` caps Retry-After too.
+  Backoff::Options pauses = {.first = std::chrono::milliseconds(200),
+                             .most = std::chrono::seconds(20)};
 };
 
 /// Counts the tries of one call and waits between them.
@@ -38,7 +37,7 @@ class Tries {
   /// Waits for the next try; false if there is none. `wanted`: the server's Retry-After.
   loop::Task<bool> again(Error why, std::optional<Duration> wanted);
   /// Something was achieved: failures are counted from the start.
-  void headway() { failures_ = 0; }
+  void headway();
   /// `error` as it ends the call: with what was tried, and how often.
   Error final(const Error& error) const;
 
@@ -47,10 +46,8 @@ class Tries {
   RetryOptions options_;
   const Log& log_;
   std::string what_;
+  Backoff backoff_;
   int failures_ = 0;
 };
-
-/// From the kernel's generator: hosts that failed together must not come again together.
-double random_chance();
 
 }  // namespace muster::aws

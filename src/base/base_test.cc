@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/backoff.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -67,6 +68,18 @@ TEST_CASE("files: written whole, read with a limit, close-on-exec") {
   REQUIRE(pipe);
   CHECK((::fcntl(pipe->read.get(), F_GETFD) & FD_CLOEXEC) != 0);
   REQUIRE(write_file(folder + "/gone", "x"));
+}
+
+TEST_CASE("backoff: pauses double from the first to the most, shortened by chance up to half") {
+  using std::chrono::milliseconds;
+  Backoff backoff;
+  for (const int want : {50, 100, 200, 400, 800, 1000, 1000})
+    CHECK(backoff.next(0.999999999) / milliseconds(1) == want - 1);
+  backoff.reset();
+  for (const int want : {25, 50, 100, 200, 400, 500, 500})
+    CHECK(backoff.next(0.0) == milliseconds(want));
+  const double chance = random_chance();
+  CHECK((chance >= 0 && chance < 1));
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "base/fd.h"
+#include "base/backoff.h"
 #include "base/text.h"
-#include "coordinate/backoff.h"
 #include "loop/port.h"
 #include "loop/wait.h"
 
@@ -30,7 +29,7 @@ struct Waiting {
 
 loop::Task<> wait_for_one(loop::Loop& loop, std::shared_ptr<Waiting> waiting, std::string host,
                           std::uint16_t port, TimePoint deadline) {
-  coordinate::Backoff backoff;
+  Backoff backoff;
   loop::Timer timer(loop);
   while (Clock::now() < deadline) {
     const TimePoint until = std::min(deadline, Clock::now() + one_try);
@@ -40,8 +39,7 @@ loop::Task<> wait_for_one(loop::Loop& loop, std::shared_ptr<Waiting> waiting, st
       break;
     }
     waiting->missing[host] = answer.error().text;
-    const auto again = static_cast<unsigned char>(random_bytes(1)[0]);
-    const Duration pause = backoff.next(again / 256.0);
+    const Duration pause = backoff.next(random_chance());
     if (Clock::now() + pause >= deadline) break;
     co_await timer.after(pause);
   }

@@ -41,7 +41,7 @@ std::string bare_code(std::string code) {
 aws::RetryOptions retries(ApiClient::Patience patience) {
   aws::RetryOptions options;
   options.tries_max = patience == ApiClient::Patience::some ? 12 : 1;
-  options.pause_max = std::chrono::seconds(5);
+  options.pauses.most = std::chrono::seconds(5);
   return options;
 }
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/frame.h"
-#include "coordinate/backoff.h"
 #include "coordinate/protocol.h"
 
 namespace muster::coordinate {

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "coordinate/backoff.h"
 #include "coordinate/leader_call.h"
 #include "coordinate/liveness.h"
 #include "coordinate/member_call.h"
@@ -64,14 +63,6 @@ MemberCall member_call() {
 }
 
 }  // namespace
-
-TEST_CASE("backoff: pauses double from the first to the most, shortened by chance up to half") {
-  Backoff backoff;
-  for (const int want : {50, 100, 200, 400, 800, 1000, 1000})
-    CHECK(backoff.next(0.999999999) / 1ms == want - 1);
-  backoff.reset();
-  for (const int want : {25, 50, 100, 200, 400, 500, 500}) CHECK(backoff.next(0.0) == want * 1ms);
-}
 
 TEST_CASE("liveness: a host is lost after silence, once, and not while it is held") {
   Liveness liveness(5s);

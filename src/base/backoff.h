@@ -4,7 +4,10 @@
 
 #include "base/time.h"
 
-namespace muster::coordinate {
+namespace muster {
+
+/// A number in [0, 1) from the kernel's generator.
+double random_chance();
 
 /// Pauses between tries: doubling from `first` to `most`. Pure: chance comes in as an argument.
 class Backoff {
@@ -16,8 +19,8 @@ class Backoff {
   Backoff() = default;
   explicit Backoff(Options options) : options_(options), step_(options.first) {}
 
-  /// The next pause: between half of the step and the step, by `chance` in [0, 1). Members that
-  /// lost the leader at one moment so do not come back at one moment.
+  /// The next pause: between half of the step and the step, by `chance` in [0, 1). Hosts that
+  /// failed at one moment so do not come again at one moment.
   Duration next(double chance) {
     const Duration step = step_;
     step_ = std::min(step_ * 2, options_.most);
@@ -30,4 +33,4 @@ class Backoff {
   Duration step_ = options_.first;
 };
 
-}  // namespace muster::coordinate
+}  // namespace muster
