@@ -1,6 +1,5 @@
 #include "cli/doctor.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +12,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
-#include "cli/on_path.h"
+#include "cli/places.h"
 #include "command/line.h"
-#include "machine/machine.h"
+#include "launch/launchers.h"
 
 namespace muster::cli {
 namespace {
@@ -29,6 +28,8 @@ constexpr KernelVersion kernel_min{5, 9};
 /// Overlays over what is shown with translated owners.
 constexpr KernelVersion kernel_of_user_ids{5, 19};
 constexpr int cap_sys_resource = 24;
+/// Less memory or disk than this is no room for training.
+constexpr std::int64_t least_bytes = std::int64_t{1} << 30;
 
 bool has_file_system(const std::string& file_systems, const std::string& name) {
   for (const std::string& line : split(file_systems, '\n')) {
@@ -60,69 +61,140 @@ bool has_capability(const std::string& status, int number) {
   return (std::strtoull(digits, nullptr, 16) >> number & 1) != 0;
 }
 
-/// The folder, or what is nearest above it.
-std::string nearest(std::string path) {
-  while (path.size() > 1 && ::access(path.c_str(), F_OK) != 0) path.resize(path.rfind('/'));
-  return path.empty() ? "/" : path;
-}
-
 Finding program(const char* name, const std::string& path, bool needed, const char* purpose,
                 const char* package) {
-  return {name, !path.empty(), needed, path.empty() ? purpose : path,
-          std::string("apt-get install ") + package};
+  return {.what = name,
+          .purpose = purpose,
+          .good = !path.empty(),
+          .needed = needed,
+          .found = path,
+          .advice = std::string("apt-get install ") + package};
+}
+
+bool has_word(const std::string& text, std::string_view word) {
+  const std::vector<std::string> words = split_words(text);
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string gibibytes(std::int64_t bytes) {
+  const std::int64_t tenths = (bytes * 10) >> 30;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+}
+
+/// A thing of which there should be `least_bytes`, in words.
+Finding amount(const char* what, const char* purpose, std::int64_t bytes, const char* advice) {
+  return {.what = what,
+          .purpose = purpose,
+          .good = bytes >= least_bytes,
+          .needed = false,
+          .found = gibibytes(bytes) + " free",
+          .advice = advice};
+}
+
+std::vector<Finding> kernel_findings(const MachineFacts& facts) {
+  const bool has_limits =
+      has_word(facts.controllers, "memory") && has_word(facts.controllers, "pids");
+  const bool own_ids = is_new_enough(facts.kernel, kernel_of_user_ids) && facts.user_namespaces;
+  return {
+      {.what = "kernel",
+       .purpose = "what it must be for hosts to be containers",
+       .good = is_new_enough(facts.kernel, kernel_min),
+       .found = facts.kernel,
+       .advice = "Linux 5.9 or newer is needed"},
+      {.what = "overlayfs",
+       .purpose = "hosts write to a layer over the machine's files",
+       .good = has_file_system(facts.file_systems, "overlay"),
+       .advice = "modprobe overlay"},
+      {.what = "cgroups",
+       .purpose = "hosts' processes are kept together",
+       .good = has_control_groups(facts.mountinfo),
+       .found = facts.controllers,
+       .advice = "mount -t cgroup2 none /sys/fs/cgroup"},
+      {.what = "limits",
+       .purpose = "jobs cannot take all memory and all processes",
+       .good = has_limits,
+       .needed = false,
+       .advice = "a kernel with the control groups memory and pids: cgroup_enable=memory at boot"},
+      {.what = "seccomp",
+       .purpose = "hosts get a system call filter",
+       .good = facts.seccomp_actions.find("errno") != std::string::npos,
+       .advice = "a kernel with CONFIG_SECCOMP_FILTER"},
+      {.what = "user ids",
+       .purpose = "root of a host is nobody on the machine",
+       .good = own_ids,
+       .needed = false,
+       .advice = "Linux 5.19 or newer and user.max_user_namespaces above 0; before, a host's root "
+                 "is root by number"},
+      {.what = "oom score",
+       .purpose = "server and stewards outlive jobs when memory runs out",
+       .good = has_capability(facts.status, cap_sys_resource),
+       .needed = false,
+       .advice = "run sm with CAP_SYS_RESOURCE"},
+  };
+}
+
+/// "tensorflow" -> "for sm tf", by what its launcher calls it.
+std::string purpose_of(const std::string& module) {
+  for (const launch::LauncherRow& row : launch::launchers())
+    if (row.needs.usual == module) return "for programs that " + std::string(row.name) + " starts";
+  return {};
 }
 
 }  // namespace
 
-MachineFacts machine_facts(const Env& env) {
-  MachineFacts facts;
-  facts.root = ::geteuid() == 0;
-  utsname names{};
-  if (::uname(&names) == 0) facts.kernel = names.release;
-  facts.runc = on_path("runc", env);
-  facts.python3 = on_path("python3", env);
-  facts.mpirun = on_path("mpirun", env);
-  facts.nft = on_path("nft", env);
-  facts.file_systems = read_file("/proc/filesystems").value_or("");
-  facts.mountinfo = read_file("/proc/self/mountinfo").value_or("");
-  facts.seccomp_actions = read_file("/proc/sys/kernel/seccomp/actions_avail").value_or("");
-  facts.status = read_file("/proc/self/status").value_or("");
-  const std::string user_namespaces = read_file("/proc/sys/user/max_user_namespaces").value_or("0");
-  facts.user_namespaces = parse_integer(trim(user_namespaces)).value_or(0) > 0;
-  facts.state_folder = machine::state_folder(env);
-  facts.state_writable = ::access(nearest(facts.state_folder).c_str(), W_OK) == 0;
-  return facts;
-}
-
 std::vector<Finding> findings(const MachineFacts& facts) {
-  std::vector<Finding> all;
-  all.push_back({"root", facts.root, true, facts.root ? "yes" : "hosts are containers",
-                 "run sm as root: sudo sm ..."});
-  all.push_back({"kernel", is_new_enough(facts.kernel, kernel_min), true, facts.kernel,
-                 "Linux 5.9 or newer is needed"});
+  std::vector<Finding> all = {{.what = "root",
+                               .purpose = "hosts are containers",
+                               .good = facts.root,
+                               .advice = "run sm as root: sudo sm ..."}};
   all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
-  all.push_back({"overlayfs", has_file_system(facts.file_systems, "overlay"), true,
-                 "hosts write to a layer over the machine's files", "modprobe overlay"});
-  all.push_back({"cgroups", has_control_groups(facts.mountinfo), true,
-                 "hosts' processes are kept together and limited",
-                 "mount -t cgroup2 none /sys/fs/cgroup"});
-  all.push_back({"seccomp", facts.seccomp_actions.find("errno") != std::string::npos, true,
-                 "hosts get a system call filter", "a kernel with CONFIG_SECCOMP_FILTER"});
-  const bool own_ids = is_new_enough(facts.kernel, kernel_of_user_ids) && facts.user_namespaces;
-  all.push_back(
-      {"user ids", own_ids, false, "root of a host is nobody on the machine",
-       "Linux 5.19 or newer and user.max_user_namespaces above 0; before, a host's root is "
-       "root by number"});
-  all.push_back({"oom score", has_capability(facts.status, cap_sys_resource), false,
-                 "server and stewards outlive jobs when memory runs out",
-                 "run sm with CAP_SYS_RESOURCE"});
-  all.push_back({"state folder", facts.state_writable, true, facts.state_folder,
-                 "make it writable, or name another in MUSTER_STATE"});
+  for (Finding& each : kernel_findings(facts)) all.push_back(std::move(each));
+  all.push_back({.what = "state folder",
+                 .purpose = "what running jobs have on the disk",
+                 .good = facts.state_writable,
+                 .found = facts.state_folder,
+                 .advice = "make it writable, or name another in MUSTER_STATE"});
+  all.push_back(amount("disk", "for the state folder", facts.disk_free_bytes,
+                       "make room, or name a folder of another disk in MUSTER_STATE"));
+  all.push_back(amount("memory", "for the jobs", facts.memory_available_bytes,
+                       "end what takes it; a job that finds too little is killed"));
   all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
   all.push_back(
       program("nft", facts.nft, false, "for looking at or cutting hosts' networks", "nftables"));
+  return all;
+}
+
+std::vector<Finding> findings(const JobFacts& facts) {
+  std::vector<Finding> all;
+  for (const std::string& module : launch::usual_modules()) {
+    const bool is_there = facts.modules && std::find(facts.modules->begin(), facts.modules->end(),
+                                                     module) != facts.modules->end();
+    all.push_back({.what = module,
+                   .purpose = purpose_of(module),
+                   .good = is_there,
+                   .needed = false,
+                   .found = is_there ? "in " + facts.python : std::string(),
+                   .advice = facts.python + " -m pip install " + module +
+                             ", or name another interpreter with --python"});
+  }
+  const bool has_accelerators = facts.gpus > 0 || facts.neurons > 0;
+  all.push_back({.what = "gpus",
+                 .purpose = "for training on them",
+                 .good = has_accelerators,
+                 .needed = false,
+                 .found = facts.neurons > 0 ? std::to_string(facts.neurons) + " Neuron cores"
+                          : facts.gpus > 0  ? std::to_string(facts.gpus)
+                                            : std::string(),
+                 .advice = "if there are some: their driver, so that nvidia-smi lists them"});
+  all.push_back({.what = "port",
+                 .purpose = "where sm server listens",
+                 .good = facts.port_trouble.empty(),
+                 .needed = false,
+                 .found = facts.port_trouble,
+                 .advice = "a server may run already (sm jobs asks it); or: sm server --listen "
+                           "127.0.0.1:PORT"});
   return all;
 }
 
@@ -141,7 +213,8 @@ std::string findings_text(const std::vector<Finding>& findings, bool colour) {
     }
     std::string name = each.what;
     name.resize(std::max<std::size_t>(name.size(), 13), ' ');
-    text += mark + " " + name + visible_line(each.found);
+    text += mark + " " + name + each.purpose;
+    if (!each.found.empty()) text += ": " + visible_line(each.found);
     if (!each.good) text += " -> " + each.advice;
     text += '\n';
   }
@@ -153,8 +226,11 @@ std::string findings_text(const std::vector<Finding>& findings, bool colour) {
 std::string findings_json(const std::vector<Finding>& findings) {
   Json checks = Json::array();
   for (const Finding& each : findings) {
-    Json check{
-        {"what", each.what}, {"good", each.good}, {"needed", each.needed}, {"found", each.found}};
+    Json check{{"what", each.what},
+               {"purpose", each.purpose},
+               {"good", each.good},
+               {"needed", each.needed},
+               {"found", each.found}};
     if (!each.good) check["advice"] = each.advice;
     checks.push_back(std::move(check));
   }
@@ -173,9 +249,14 @@ std::string first_lack(const MachineFacts& facts, bool mpi) {
 int doctor_main(const Args& args, const Env& env) {
   command::Line line(command::page_of("doctor"));
   bool json = false;
+  std::string python;
   line.flag("--json", json);
+  line.text("--python", python);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  const std::vector<Finding> found = findings(machine_facts(env));
+  std::vector<Finding> found = findings(machine_facts(env));
+  if (python.find('/') != std::string::npos)
+    python = absolute(python, current_folder().value_or("/"));
+  for (Finding& each : findings(job_facts(env, python))) found.push_back(std::move(each));
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && !env.contains("NO_COLOR");
   const std::string text = json ? findings_json(found) : findings_text(found, colour);
   if (!write_all(STDOUT_FILENO, text)) return exit_platform;

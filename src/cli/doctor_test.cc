@@ -18,11 +18,14 @@ MachineFacts good_machine() {
           .nft = "/usr/sbin/nft",
           .file_systems = "nodev\tproc\n\text4\nnodev\toverlay\n",
           .mountinfo = "1 2 0:3 / /sys/fs/cgroup rw - cgroup2 none rw\n",
+          .controllers = "cpu memory pids",
           .seccomp_actions = "kill_process errno allow\n",
           .status = "CapPrm:\t0\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n",
           .user_namespaces = true,
           .state_folder = "/var/lib/muster",
-          .state_writable = true};
+          .state_writable = true,
+          .disk_free_bytes = std::int64_t{20} << 30,
+          .memory_available_bytes = std::int64_t{4} << 30};
 }
 
 TEST_CASE("doctor: a good machine is well, also without what only some jobs need") {
@@ -35,7 +38,8 @@ TEST_CASE("doctor: a good machine is well, also without what only some jobs need
         "mpirun is missing: apt-get install openmpi-bin (sm doctor tells all)");
 }
 
-TEST_CASE("doctor: what protects the machine from jobs, and is not there, is told") {
+TEST_CASE(
+    "doctor: what protects the machine from jobs or gives them room, and is not there, is told") {
   struct {
     const char* what;
     void (*spoil)(MachineFacts&);
@@ -44,6 +48,9 @@ TEST_CASE("doctor: what protects the machine from jobs, and is not there, is tol
       {"user ids", [](MachineFacts& f) { f.user_namespaces = false; }},
       {"oom score", [](MachineFacts& f) { f.status = "CapEff:\t000001fffeffffff\n"; }},
       {"oom score", [](MachineFacts& f) { f.status = ""; }},
+      {"limits", [](MachineFacts& f) { f.controllers = "cpu pids"; }},
+      {"disk", [](MachineFacts& f) { f.disk_free_bytes = 1 << 20; }},
+      {"memory", [](MachineFacts& f) { f.memory_available_bytes = 1 << 20; }},
   };
   for (const auto& c : cases) {
     CAPTURE(c.what);
@@ -87,8 +94,37 @@ TEST_CASE("doctor: what is missing is named with what to do about it") {
 
 TEST_CASE("doctor: the report is one line a thing") {
   const std::string text = findings_text(findings(good_machine()), false);
-  CHECK(text.substr(0, text.find('\n')) == "ok      root         yes");
+  CHECK(
+      text.starts_with("ok      root         hosts are containers\n"
+                       "ok      runc         runs the hosts: /usr/sbin/runc\n"));
+  CHECK(text.find("ok      disk         for the state folder: 20.0 GiB free\n") !=
+        std::string::npos);
   CHECK(text.ends_with("This machine can run jobs.\n"));
+}
+
+TEST_CASE("doctor: what only some jobs want is named with the interpreter that was asked") {
+  const JobFacts facts{.python = "/venv/bin/python",
+                       .modules = Args{"torch"},
+                       .gpus = 2,
+                       .port_trouble = "127.0.0.1:7700: Address already in use"};
+  CHECK(is_well(findings(facts)));
+  const std::string text = findings_text(findings(facts), false);
+  for (const char* line :
+       {"ok      torch        for programs that torch_distributed starts: in /venv/bin/python\n",
+        "absent  mpi4py       for programs that mpi starts -> /venv/bin/python -m pip install "
+        "mpi4py",
+        "ok      gpus         for training on them: 2\n",
+        "absent  port         where sm server listens: 127.0.0.1:7700: Address already in use "
+        "-> "}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  JobFacts none = facts;
+  none.modules.reset();
+  none.gpus = 0;
+  none.neurons = 4;
+  CHECK(findings_text(findings(none), false).find("absent  torch") != std::string::npos);
+  CHECK(findings_text(findings(none), false).find("4 Neuron cores") != std::string::npos);
 }
 
 }  // namespace

@@ -241,17 +241,16 @@ int fit_main(const Args& args, const Env& env) {
   FitLine line = fit_options(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
-  const std::unique_ptr<char, void (*)(void*)> here(::getcwd(nullptr, 0), ::free);
-  if (!here) return stop_with(exit_usage, errno_text("this folder"));
-  const std::string cwd = here.get();
-  Result<Places> places = find_places(options, cwd);
+  const Result<std::string> cwd = current_folder();
+  if (!cwd) return stop_with(exit_usage, cwd.error().text);
+  Result<Places> places = find_places(options, *cwd);
   if (!places) return stop_with(exit_usage, places.error().text);
   if (!options.print_plan) {
     const std::string lack = first_lack(machine_facts(env), options.mpi);
     if (!lack.empty()) return stop_with(exit_platform, lack);
   }
   loop::Loop loop;
-  Fit fit(loop, std::move(options), *std::move(places), env, cwd);
+  Fit fit(loop, std::move(options), *std::move(places), env, *cwd);
   loop::Tasks tasks(loop);
   tasks.start(fit.watch_signals());
   tasks.start(fit.run());

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <memory>
 
 #include "base/text.h"
 #include "platform/results.h"
@@ -68,6 +69,12 @@ std::optional<Owner> submitter(const Env& env) {
   const std::optional<std::uint32_t> user = number("SUDO_UID"), group = number("SUDO_GID");
   if (!user || !group) return std::nullopt;
   return Owner{*user, *group};
+}
+
+Result<std::string> current_folder() {
+  const std::unique_ptr<char, void (*)(void*)> here(::getcwd(nullptr, 0), ::free);
+  if (!here) return fail_errno("this folder");
+  return std::string(here.get());
 }
 
 std::string absolute(const std::string& path, const std::string& cwd) {

@@ -32,6 +32,9 @@ Result<std::string> real_folder(const std::string& what, const std::string& path
 /// Pure. Source: sudo(8), SUDO_UID and SUDO_GID.
 std::optional<Owner> submitter(const Env& env);
 
+/// The folder that this process is in, absolute. Error: `system` where it is gone or hidden.
+Result<std::string> current_folder();
+
 /// `path` as an absolute one, without "." and "..", links not resolved. Pure.
 std::string absolute(const std::string& path, const std::string& cwd);
 

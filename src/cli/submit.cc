@@ -1,8 +1,5 @@
 // `sm submit`
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/job_log.h"
 #include "cli/job_view.h"
+#include "cli/places.h"
 #include "cli/submit_request.h"
 #include "cli/submit_upload.h"
 #include "command/line.h"
@@ -43,9 +41,8 @@ Result<Submission> prepare(const SubmitWords& words) {
     options.name = member_text(submission.request, "TrainingJobName");
     return submission;
   }
-  const std::unique_ptr<char, void (*)(void*)> here(::getcwd(nullptr, 0), ::free);
-  if (!here) return fail(Errc::invalid_input, errno_text("this folder"));
-  submission.files = TRY(find_files(options, here.get()));
+  const std::string cwd = TRY(current_folder());
+  submission.files = TRY(find_files(options, cwd));
   if (!options.name.empty()) return submission;
   const UnixMillis now = wall_time();
   const std::string from = options.script.empty() ? options.image : submission.files.script;

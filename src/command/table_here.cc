@@ -78,9 +78,14 @@ std::vector<Page> pages_here() {
       {.name = "doctor",
        .group = Group::here,
        .brief = "say what this machine lacks and how to install it",
-       .about = "Says what this machine lacks for running jobs, and how to install it.",
-       .flags = {{"--json", "", "print one JSON object"}},
-       .examples = {{"sm doctor"}},
+       .about =
+           "Says what this machine has and lacks for running jobs, what each thing is for, and "
+           "how to install it.",
+       .flags = {{"--python", "PROGRAM",
+                  "the interpreter whose modules are looked for (default: python3 of PATH)"},
+                 {"--json", "", "print one JSON object"}},
+       .examples = {{"sm doctor"},
+                    {"sm doctor --python ~/venv/bin/python", "what jobs of that venv will find"}},
        .exits = {{"0", "all that jobs need is there"},
                  {"2", "what was given is wrong"},
                  {"3", "something is missing"}}},

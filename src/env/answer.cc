@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "supervise/spawn.h"
 
@@ -59,6 +60,18 @@ std::optional<std::string> answer_of(const Command& command) {
   while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) continue;
   if (!complete || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
   return text;
+}
+
+std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,
+                               const std::string& folder) {
+  constexpr const char* look =
+      "import sys, importlib.util as util\n"
+      "print(*(name for name in sys.argv[1:] if util.find_spec(name)))";
+  Args words = {python, "-c", look};
+  words.insert(words.end(), modules.begin(), modules.end());
+  const std::optional<std::string> found = answer_of({words, env, folder});
+  if (!found) return std::nullopt;
+  return split_words(*found);
 }
 
 }  // namespace muster::env

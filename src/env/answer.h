@@ -11,4 +11,9 @@ namespace muster::env {
 /// or it takes longer than a minute. Blocks.
 std::optional<std::string> answer_of(const Command& command);
 
+/// What the Python interpreter finds of `modules` from `folder`, without importing one; none if it
+/// cannot say. Blocks as answer_of().
+std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,
+                               const std::string& folder);
+
 }  // namespace muster::env

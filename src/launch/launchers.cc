@@ -14,7 +14,7 @@ const std::vector<LauncherRow>& launchers() {
       {.name = "mpi",
        .hyperparameter = "sagemaker_mpi_enabled",
        .custom_options = "sagemaker_mpi_custom_mpi_options",
-       .needs = {.mpirun = true},
+       .needs = {.mpirun = true, .usual = "mpi4py"},
        .plan = plan_mpi},
       {.name = "smdataparallel",
        .custom_options = "sagemaker_distributed_dataparallel_custom_mpi_options",
@@ -22,18 +22,20 @@ const std::vector<LauncherRow>& launchers() {
        .plan = plan_smdataparallel},
       {.name = "torch_distributed",
        .hyperparameter = "sagemaker_torch_distributed_enabled",
+       .needs = {.usual = "torch"},
        .plan = plan_torchrun,
        .operators = {{"torchrun", read_torchrun}}},
       {.name = "deepspeed",
        .hyperparameter = "sagemaker_deepspeed_enabled",
-       .needs = {.module = "deepspeed", .install = "pip install deepspeed"},
+       .needs = {.module = "deepspeed", .install = "pip install deepspeed", .usual = "deepspeed"},
        .plan = plan_deepspeed,
        .operators = {{"deepspeed", read_deepspeed}}},
       {.name = "pytorch_xla", .plan = plan_pytorch_xla},
       {.name = "tensorflow",
+       .needs = {.usual = "tensorflow"},
        .operators = {{"tf run-distributed-training", read_tf_training},
                      {"tf multi-worker", read_tf_multi_worker}}},
-      {.name = "mxnet", .operators = {{"mxnet run", read_mxnet}}},
+      {.name = "mxnet", .needs = {.usual = "mxnet"}, .operators = {{"mxnet run", read_mxnet}}},
       {.name = "run", .operators = {{"run", read_run}}},
   };
   return rows;
@@ -71,6 +73,13 @@ OperatorRow operator_named(std::string_view name) {
     for (const Operator& each : row.operators)
       if (each.name == name) return {&row, &each};
   return {};
+}
+
+Args usual_modules() {
+  Args modules;
+  for (const LauncherRow& row : launchers())
+    if (!row.needs.usual.empty()) modules.emplace_back(row.needs.usual);
+  return modules;
 }
 
 int OperatorLine::number(const std::string& flag) const {

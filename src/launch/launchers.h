@@ -57,6 +57,8 @@ struct Needs {
   bool mpirun = false;         ///< The plan must know the flavour of mpirun (Options::mpi).
   std::string_view module{};   ///< A Python module of the job's interpreter: "torch"; empty: none.
   std::string_view install{};  ///< What brings the module: "pip install torch".
+  /// The module that a launcher's programs mostly import: `sm doctor` looks for it, no plan does.
+  std::string_view usual{};
 };
 
 /// One launcher.
@@ -74,6 +76,8 @@ struct LauncherRow {
 
 /// All launchers. Where a job asks for two the first one wins.
 const std::vector<LauncherRow>& launchers();
+/// The modules that rows call usual.
+Args usual_modules();
 /// The row of a runner; aborts if there is none with a plan.
 const LauncherRow& launcher_of(Runner runner);
 /// Error: `invalid_input`: no launcher with a plan has this name; lists those that there are.

@@ -39,19 +39,6 @@ Result<std::string> rank_program() {
   return ::access(beside.c_str(), X_OK) == 0 ? beside : own;
 }
 
-/// The modules that the interpreter finds from `folder`; none if it cannot say.
-std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,
-                               const std::string& folder) {
-  constexpr const char* look =
-      "import sys, importlib.util as util\n"
-      "print(*(name for name in sys.argv[1:] if util.find_spec(name)))";
-  Args words = {python, "-c", look};
-  words.insert(words.end(), modules.begin(), modules.end());
-  const std::optional<std::string> found = env::answer_of({words, env, folder});
-  if (!found) return std::nullopt;
-  return split_words(*found);
-}
-
 /// The job as the wish would have it.
 job::Training wished(job::Training training, const Wish& wish) {
   if (!wish.entry_point.empty()) training.user_entry_point = wish.entry_point;
@@ -91,7 +78,7 @@ Result<void> check_needs(const launch::LauncherRow& launcher, const std::string&
                          const Command& program) {
   const std::string module(launcher.needs.module);
   if (module.empty()) return {};
-  const std::optional<Args> found = importable({module}, python, program.env, program.cwd);
+  const std::optional<Args> found = env::importable({module}, python, program.env, program.cwd);
   // An interpreter that is not there is told by whoever starts it.
   if (!found || !found->empty()) return {};
   return fail(Errc::not_found, to_utf8(python) + " has no module " + module + ": " +
@@ -114,7 +101,7 @@ Result<Command> under_operator(const job::Training& training, Command program, c
   if (!launch::wants_operator(training)) return program;
   // Not from the code folder, where a file may have the name of a framework.
   const std::vector<std::string> frameworks =
-      importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/")
+      env::importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/")
           .value_or(Args());
   const Args words =
       launch::script_operator(training, frameworks.size() == 1 ? frameworks[0] : std::string());

@@ -1,0 +1,107 @@
+#include "cli/machine_facts.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "cli/on_path.h"
+#include "env/accelerators.h"
+#include "env/answer.h"
+#include "launch/launchers.h"
+#include "machine/machine.h"
+
+namespace muster::cli {
+namespace {
+
+/// Where `sm server` listens unless it is told otherwise.
+constexpr std::uint16_t server_port = 7700;
+
+std::string text_of(const char* path) {
+  return read_file(path).value_or("");
+}
+
+/// The folder, or what is nearest above it.
+std::string nearest(std::string path) {
+  while (path.size() > 1 && ::access(path.c_str(), F_OK) != 0) path.resize(path.rfind('/'));
+  return path.empty() ? "/" : path;
+}
+
+/// "MemAvailable:   23171580 kB" in /proc/meminfo.
+std::int64_t available_memory() {
+  for (const std::string& line : split(text_of("/proc/meminfo"), '\n')) {
+    const std::vector<std::string> words = split_words(line);
+    if (words.size() == 3 && words[0] == "MemAvailable:")
+      return parse_integer(words[1]).value_or(0) << 10;
+  }
+  return 0;
+}
+
+/// Controllers of version 2 in its root, of version 1 those that /proc/cgroups calls enabled.
+std::string cgroup_controllers() {
+  std::string all = text_of("/sys/fs/cgroup/cgroup.controllers");
+  for (const std::string& line : split(text_of("/proc/cgroups"), '\n')) {
+    const std::vector<std::string> words = split_words(line);
+    constexpr std::size_t hierarchy = 1;  // 0: mounted by no version 1.
+    if (words.size() == 4 && words[hierarchy] != "0" && words[3] == "1") all += " " + words[0];
+  }
+  return join(split_words(all), " ");
+}
+
+std::string trouble_at_port(std::uint16_t port) {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int reuse = 1;  // As the server does: connections that linger are no hindrance.
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const std::string where = "127.0.0.1:" + std::to_string(port);
+  const auto* name = reinterpret_cast<const sockaddr*>(&address);
+  if (socket && ::bind(socket.get(), name, sizeof address) == 0) return {};
+  return errno_text(where);
+}
+
+}  // namespace
+
+MachineFacts machine_facts(const Env& env) {
+  MachineFacts facts;
+  facts.root = ::geteuid() == 0;
+  utsname names{};
+  if (::uname(&names) == 0) facts.kernel = names.release;
+  facts.runc = on_path("runc", env);
+  facts.python3 = on_path("python3", env);
+  facts.mpirun = on_path("mpirun", env);
+  facts.nft = on_path("nft", env);
+  facts.file_systems = text_of("/proc/filesystems");
+  facts.mountinfo = text_of("/proc/self/mountinfo");
+  facts.controllers = cgroup_controllers();
+  facts.seccomp_actions = text_of("/proc/sys/kernel/seccomp/actions_avail");
+  facts.status = text_of("/proc/self/status");
+  facts.user_namespaces =
+      parse_integer(trim(text_of("/proc/sys/user/max_user_namespaces"))).value_or(0) > 0;
+  facts.state_folder = machine::state_folder(env);
+  const std::string there = nearest(facts.state_folder);
+  facts.state_writable = ::access(there.c_str(), W_OK) == 0;
+  struct statvfs disk {};
+  if (::statvfs(there.c_str(), &disk) == 0)
+    facts.disk_free_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize);
+  facts.memory_available_bytes = available_memory();
+  return facts;
+}
+
+JobFacts job_facts(const Env& env, const std::string& python) {
+  JobFacts facts;
+  facts.python = python.empty() ? "python3" : python;
+  facts.modules = env::importable(launch::usual_modules(), facts.python, env, "/");
+  facts.gpus = env::count_gpus(env);
+  facts.neurons = env::count_neurons(env);
+  facts.port_trouble = trouble_at_port(server_port);
+  return facts;
+}
+
+}  // namespace muster::cli
