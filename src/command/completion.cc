@@ -84,7 +84,8 @@ std::string bash_case(const Page& page) {
   for (const Flag& flag : flags_of(page)) {
     names.emplace_back(flag.name);
     Words known = {std::string(flag.name)};
-    if (!flag.also.empty()) known.emplace_back(flag.also);
+    for (const std::string_view name : {flag.also, flag.letter})
+      if (!name.empty()) known.emplace_back(name);
     if (!flag.takes_value()) continue;
     Words& kind = is_file(flag.value) ? files : others;
     kind.insert(kind.end(), known.begin(), known.end());
@@ -180,7 +181,7 @@ std::string zsh_case(const Page& page) {
   };
   for (const Flag& flag : flags_of(page)) {
     add(flag.name, flag);
-    if (flag.also.size() == 2) add(flag.also, flag);
+    if (!flag.letter.empty()) add(flag.letter, flag);
   }
   const std::string choices = choices_of(page);
   text += choices.empty() ? "        '*:file:_files'\n" : "        '*:word:(" + choices + ")'\n";
@@ -219,7 +220,7 @@ std::string zsh_script() {
 
 std::string fish_flag(const std::string& where, const Flag& flag) {
   std::string text = "complete -c sm -n " + where + " -l " + std::string(flag.name.substr(2));
-  if (flag.also.size() == 2) text += " -s " + std::string(flag.also.substr(1));
+  if (!flag.letter.empty()) text += " -s " + std::string(flag.letter.substr(1));
   if (flag.takes_value() && !flag.choices.empty())
     text += " -x -a '" + std::string(flag.choices) + "'";
   else if (flag.takes_value())

@@ -99,7 +99,7 @@ std::vector<std::string> synopsis(const Page& page) {
 
 std::string shown(const Flag& flag) {
   std::string text(flag.name);
-  if (flag.also.size() == 2) text = std::string(flag.also) + ", " + text;
+  if (!flag.letter.empty()) text = std::string(flag.letter) + ", " + text;
   if (flag.takes_value()) text += " " + std::string(flag.value);
   if (flag.many) text += " ...";
   return text;

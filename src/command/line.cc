@@ -23,11 +23,13 @@ std::string with_dashes(std::string_view name) {
   return result;
 }
 
-/// The flag that `word` names: "--hosts", "--hosts=3", "--process-per-hosts". Null if none does.
+/// The flag that `word` names: "--hosts", "--hosts=3", "-H", "--process-per-hosts". Null if none
+/// does.
 const Flag* flag_named(const Page& page, std::string_view word) {
   const std::string name = with_dashes(word.substr(0, word.find('=')));
   const auto is_it = [&](const Flag& flag) {
-    return with_dashes(flag.name) == name || (!flag.also.empty() && with_dashes(flag.also) == name);
+    return with_dashes(flag.name) == name || flag.letter == name ||
+           (!flag.also.empty() && with_dashes(flag.also) == name);
   };
   if (is_it(help_flag())) return &help_flag();
   const auto found = std::find_if(page.flags.begin(), page.flags.end(), is_it);
@@ -144,7 +146,7 @@ Line::Bound& Line::bind(std::string_view name, bool takes_value, bool many) {
     CHECK_THAT(flag != nullptr && flag->name == name, "every flag stands on its command's page");
     CHECK_THAT(flag->takes_value() == takes_value && flag->many == many, "as its page says");
     const std::string names =
-        flag->also.size() == 2 ? std::string(flag->also) + "," + bound.name : bound.name;
+        flag->letter.empty() ? bound.name : std::string(flag->letter) + "," + bound.name;
     bound.option = takes_value ? app_->app.add_option(names) : app_->app.add_flag(names);
   } else {
     const auto found = std::find_if(page_.operands.begin(), page_.operands.end(),
@@ -165,7 +167,7 @@ Args Line::split(const Args& args) {
   auto end = std::find_if(args.begin(), args.end(), is_dashes);
   if (page_.rest == Rest::program) {
     for (end = args.begin(); end != args.end() && end->starts_with("-") && *end != "--"; ++end) {
-      const Flag* known = *end == "-h" ? &help_flag() : flag_named(page_, *end);
+      const Flag* known = flag_named(page_, *end);
       if (known == nullptr && page_.passes_flags_on) break;
       const bool value_is_next = known != nullptr && known->takes_value() &&
                                  end->find('=') == std::string::npos && end + 1 != args.end();
@@ -186,7 +188,7 @@ Result<Args> Line::prepared(const Args& own) const {
       words.insert(words.end(), own.begin() + static_cast<std::ptrdiff_t>(at), own.end());
       break;
     }
-    const Flag* flag = word.starts_with("--") ? flag_named(page_, word) : nullptr;
+    const Flag* flag = word.starts_with("-") ? flag_named(page_, word) : nullptr;
     if (flag == nullptr) {
       words.push_back(word);
       continue;

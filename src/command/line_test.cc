@@ -15,9 +15,13 @@ Page page_with(Rest rest) {
           .rest = rest,
           .rest_name = "PROGRAM [ARGS]",
           .flags = {{"--hosts", "N", "number"},
-                    {"--process_per_hosts", "TEXT", "text", "--processes-per-host"},
+                    {.name = "--process_per_hosts",
+                     .value = "TEXT",
+                     .help = "text",
+                     .also = "--processes-per-host",
+                     .letter = "-p"},
                     {"--input", "NAME=DIR", "inputs", "", true},
-                    {"--follow", "", "flag", "-f"}},
+                    {.name = "--follow", .help = "flag", .letter = "-f"}},
           .last_wins = rest == Rest::program};
 }
 
@@ -58,6 +62,8 @@ TEST_CASE("line: values go where they were told to, whatever they look like") {
     CHECK(read(page, {std::string("--process_per_hosts=") + value}).text == value);
     const Read many = read(page, {"--input", value, "--input", "b=c"});
     CHECK(many.inputs == Args{value, "b=c"});
+    CHECK(read(page, {"-p", value}).text == value);
+    CHECK(read(page, {"-p", value}).text == value);
   }
   CHECK(read(page, {"--process_per_hosts", ""}).text.empty());
   CHECK(read(page, {"--process_per_hosts="}).text.empty());
@@ -113,6 +119,7 @@ TEST_CASE("line: an operator's words end at its program") {
       {{"--hosts", "2", "--hosts", "3", "prog"}, {"prog"}, 3},
       {{"-f", "", "x"}, {"", "x"}, 7},
       {{"--process_per_hosts", "--", "prog"}, {"prog"}, 7},
+      {{"-p", "x", "-p", "3", "prog", "-p"}, {"prog", "-p"}, 7},
   };
   for (const auto& one : cases) {
     CAPTURE(one.rest);

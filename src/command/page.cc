@@ -59,7 +59,7 @@ std::string_view last_word(const Page& page) {
 }
 
 const Flag& help_flag() {
-  static const Flag flag{"--help", "", "this text", "-h"};
+  static const Flag flag{.name = "--help", .help = "this text", .letter = "-h"};
   return flag;
 }
 

@@ -14,9 +14,10 @@ struct Flag {
   std::string_view name;       ///< "--hosts"
   std::string_view value{};    ///< What the value is called: "N", "NAME=DIR"; empty: it takes none.
   std::string_view help{};     ///< One sentence without its full stop, wrapped where it is shown.
-  std::string_view also{};     ///< Another name: "-f" is shown too, "--long" is only understood.
+  std::string_view also{};     ///< Another name, understood and not shown: "--long", "-np".
   bool many = false;           ///< May be given again, each for one more value.
   std::string_view choices{};  ///< The values that there are, with spaces between them.
+  std::string_view letter{};   ///< "-f", shown before the name.
 
   bool takes_value() const { return !value.empty(); }
 };

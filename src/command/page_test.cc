@@ -47,6 +47,8 @@ TEST_CASE("pages: a flag's name is its own, and it has a text") {
       CHECK(flag.name.starts_with("--"));
       CHECK(names.insert(flag.name).second);
       if (!flag.also.empty()) CHECK(names.insert(flag.also).second);
+      if (!flag.letter.empty()) CHECK(names.insert(flag.letter).second);
+      CHECK((flag.letter.empty() || (flag.letter.size() == 2 && flag.letter[0] == '-')));
       CHECK(!flag.help.empty());
       CHECK(!flag.help.ends_with("."));
       CHECK((!flag.many || flag.takes_value()));

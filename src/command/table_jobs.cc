@@ -119,7 +119,7 @@ Page logs() {
           "Prints what a job of the server that AWS_ENDPOINT_URL names has written: the lines "
           "of all hosts and the job's statuses, in order of time.",
       .operands = {job},
-      .flags = {{"--follow", "", "go on until the job ends", "-f"},
+      .flags = {{.name = "--follow", .help = "go on until the job ends", .letter = "-f"},
                 {"--raw", "", raw_help},
                 {"--json", "", "one JSON object a line instead of text"}},
       .examples = {{"sm logs JOB"},

@@ -274,6 +274,9 @@ Env host_environment(const job::HostSpec& spec) {
       {"TRAINING_JOB_ARN", "arn:aws:sagemaker:local:000000000000:training-job/" + spec.spec.name},
       {"CURRENT_HOST", spec.host},
       {"DMLC_INTERFACE", "eth0"},
+      // A host's root is the job's one user: an mpirun of the job's own may run as it.
+      {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+      {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;

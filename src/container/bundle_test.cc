@@ -244,6 +244,8 @@ TEST_CASE("bundle: the environment is the host's, with the user's variables over
   CHECK(env["TRAINING_JOB_NAME"] == "demo");
   CHECK(env["HOSTNAME"] == "algo-2");
   CHECK(env["HOME"] == "/root");
+  CHECK(env["OMPI_ALLOW_RUN_AS_ROOT"] == "1");
+  CHECK(env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] == "1");
 }
 
 TEST_CASE("bundle: an entry point of the job's own finds nothing of muster's in its environment") {

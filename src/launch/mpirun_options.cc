@@ -76,7 +76,9 @@ class Reader {
 
  private:
   Result<void> read_one() {
-    const std::string word = words_[at_++];
+    std::string word = words_[at_++];
+    // Guides print "-X NAME=VALUE". No mpirun of ours has an -X, so nothing else can be meant.
+    if (word == "-X" && !is_hydra(flavour_)) word = "-x";
     if (word.starts_with("--NCCL_DEBUG")) return read_nccl_debug(word);
     if (word.size() < 2 || word[0] != '-')
       return bad("\"" + to_utf8(word) + "\" is no option (mpirun would start it as the program)");

@@ -51,6 +51,7 @@ TEST_CASE("custom options: those of Open MPI pass as they are given") {
       {"-mca btl tcp -mca btl tcp", {"-mca", "btl", "tcp"}},
       {"-gmca a b", {"-gmca", "a", "b"}},
       {"-x A -x B=c=d", {"-x", "A", "-x", "B=c=d"}},
+      {"-X TF_LOG_LEVEL=10", {"-x", "TF_LOG_LEVEL=10"}},
       {"--x A", {"--x", "A"}},
       {"-bind-to core -map-by ppr:2:node", {"-bind-to", "core", "-map-by", "ppr:2:node"}},
       {"-N 2", {"-N", "2"}},

@@ -12,9 +12,10 @@ namespace muster::launch {
 namespace {
 
 /// Options of torchrun that say who and where the hosts are. Source: torch 2.0.1, run.py.
+constexpr std::string_view standalone_flag = "--standalone";
 constexpr std::array<std::string_view, 9> owned = {
     "--nnodes",        "--node-rank", "--master-addr",  "--master-port", "--local-addr",
-    "--rdzv-endpoint", "--rdzv-id",   "--rdzv-backend", "--standalone"};
+    "--rdzv-endpoint", "--rdzv-id",   "--rdzv-backend", standalone_flag};
 constexpr std::string_view processes_flag = "--nproc-per-node";
 
 /// Left by whoever started us: torchrun reads the same options from PET_*, and libraries take a
@@ -47,16 +48,29 @@ Result<int> process_count(const std::string& text) {
                                        "\", want 1 to " + std::to_string(programs_per_host_max));
 }
 
+/// An option of muster's that was given all the same. What a job of one host is anyway is no error.
+Result<void> check_owned(const std::string& word, std::string_view option, std::size_t hosts) {
+  const std::string given = to_utf8(word.substr(0, word.find('=')));
+  if (option != standalone_flag)
+    return fail(Errc::invalid_input,
+                given + " cannot be given: muster sets " + std::string(option));
+  if (hosts == 1) return {};
+  return fail(Errc::invalid_input, given + " is for one host alone, and this job has " +
+                                       std::to_string(hosts) +
+                                       ": leave it out, and the hosts train together");
+}
+
 /// Leaves torchrun's own options in the request, checked.
-Result<TorchrunRequest> read_options(TorchrunRequest request) {
+Result<TorchrunRequest> read_options(TorchrunRequest request, std::size_t hosts) {
   Args kept;
   const Args words = std::move(request.agent_options);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = option_name(words[i]);
     const std::string_view option = owner_of(name);
-    if (!option.empty())
-      return fail(Errc::invalid_input, to_utf8(words[i].substr(0, words[i].find('='))) +
-                                           " cannot be given: muster sets " + std::string(option));
+    if (!option.empty()) {
+      TRY(check_owned(words[i], option, hosts));
+      continue;
+    }
     if (name.size() < 4 || !processes_flag.starts_with(name)) {
       kept.push_back(words[i]);
       continue;
@@ -185,7 +199,7 @@ Result<std::vector<HostProgram>> ranks(const TorchrunRequest& request, const Sit
 Result<HostPlan> plan_torchrun(const TorchrunRequest& asked, const Site& site) {
   const int place = TRY(place_of_self(site));
   TRY(check_command(asked.command, "a script"));
-  const TorchrunRequest request = TRY(read_options(asked));
+  const TorchrunRequest request = TRY(read_options(asked, site.hosts.size()));
   const std::vector<int> counts =
       TRY(process_counts(site, request.processes_per_host, std::string(processes_flag)));
   const std::string port = TRY(port_of(site, 0, 0, "torchrun"));

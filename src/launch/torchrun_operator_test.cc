@@ -119,6 +119,14 @@ TEST_CASE("torchrun operator: an outer launcher's variables do not reach the age
   CHECK(plan->rank.env == request.command.env);
 }
 
+TEST_CASE("torchrun operator: --standalone says of one host what it is") {
+  const Result<HostPlan> plan = plan_torchrun(script({"--standalone"}), hosts_of(1));
+  REQUIRE(plan);
+  CHECK(plan->programs[0].command.argv ==
+        plan_torchrun(script(), hosts_of(1))->programs[0].command.argv);
+  CHECK(plan_torchrun(direct(script({"--standalone"})), hosts_of(1)));
+}
+
 TEST_CASE("torchrun operator: what cannot be is one line") {
   const auto owned = [](const std::string& given, const std::string& option) {
     return given + " cannot be given: muster sets " + option;
@@ -151,8 +159,9 @@ TEST_CASE("torchrun operator: what cannot be is one line") {
        owned("--rdzv-backend", "--rdzv-backend")},
       {"--local-addr", hosts_of(2), script({"--local-addr=a"}),
        owned("--local-addr", "--local-addr")},
-      {"--standalone", hosts_of(1), script({"--standalone"}),
-       owned("--standalone", "--standalone")},
+      {"--standalone", hosts_of(2), script({"--standalone"}),
+       "--standalone is for one host alone, and this job has 2: leave it out, and the hosts train "
+       "together"},
       {"zero processes", hosts_of(2), script({}, 0), "--nproc-per-node is 0, want 1 to 1024"},
       {"negative", hosts_of(2), script({}, -1), "--nproc-per-node is -1, want 1 to 1024"},
       {"too many", hosts_of(2), script({}, 1025), "--nproc-per-node is 1025, want 1 to 1024"},

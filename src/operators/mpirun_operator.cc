@@ -46,6 +46,17 @@ Error in_flags(Error error) {
   return error;
 }
 
+/// The hosts' even share of a number that was given for the whole job alone, so that `-np 3` means
+/// what it means to mpirun. Nonsense is left to the planner, which names it.
+void share_out(const job::Training& training, MpirunFlags& flags) {
+  const std::optional<std::int64_t> all = parse_integer(flags.num_processes);
+  const auto hosts = static_cast<std::int64_t>(training.hosts.size());
+  if (!flags.process_per_hosts.empty() || !all || *all < 1 ||
+      *all > hosts * launch::programs_per_host_max)
+    return;
+  flags.process_per_hosts = std::to_string((*all - 1) / hosts + 1);
+}
+
 Result<launch::HostPlan> plan_mpirun(const job::Training& training, const MpirunFlags& flags,
                                      const Args& command, const Env& env) {
   Wish wish;
@@ -70,9 +81,10 @@ Result<void> count_by_gpus(const job::Training& training, MpirunFlags& flags, co
   return {};
 }
 
-int print_plan(const MpirunFlags& flags, const Args& command, const Env& env) {
+int print_plan(MpirunFlags flags, const Args& command, const Env& env) {
   const Log log = log_of("mpirun");
   const Result<job::Training> training = env::read_site(env);
+  if (training) share_out(*training, flags);
   const Result<launch::HostPlan> plan = training ? plan_mpirun(*training, flags, command, env)
                                                  : Result<launch::HostPlan>(training.error());
   if (plan) return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failed;
@@ -92,9 +104,10 @@ int mpirun_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = line.parse(args))
     return tell(*stop, log_of("mpirun"));
   const Args& command = line.rest();
-  if (print_only) return print_plan(flags, command, env);
+  if (print_only) return print_plan(std::move(flags), command, env);
   const auto call = [&](const job::Training& training,
                         const Log& log) -> Result<launch::CallResult> {
+    share_out(training, flags);
     TRY(count_by_gpus(training, flags, args, env, log));
     const launch::HostPlan plan = TRY(plan_mpirun(training, flags, command, env));
     return make_call(training,

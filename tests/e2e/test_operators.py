@@ -117,7 +117,7 @@ def test_hosts_that_call_different_lines_are_named(training):
         (["--custom_mpi_options", "-mca plm_rsh_agent x"], "plm_rsh_agent"),
         (["--process_per_hosts", "0"], 'error: --process_per_hosts is "0"'),
         (["--process_per_hosts", "two"], 'error: --process_per_hosts is "two"'),
-        (["--num_processes", "9"], "--num_processes is 9"),
+        (["--process_per_hosts", "2", "--num_processes", "9"], "--num_processes is 9"),
         (["--no-such-flag"], 'unknown flag "--no-such-flag"'),
     ],
 )
