@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/render.h"
+#include "job/last_words.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -257,6 +258,8 @@ std::string end_text(const Json& job, bool colour) {
   if (reason.empty())
     reason =
         exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";
+  const std::string hint = job::hint_for(reason);
+  if (!hint.empty()) reason += "\n  hint: " + hint;
   const std::string text = status + ": " + reason;
   return colour ? red + text + plain + "\n" : text + "\n";
 }

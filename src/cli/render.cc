@@ -6,6 +6,7 @@
 #include "base/dates.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "job/last_words.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -159,6 +160,8 @@ std::string verdict_text(const platform::JobReport& report, bool colour) {
   if (end.status != platform::JobEnd::Status::failed) return text;
   if (!trim(end.verdict.last_lines).empty())
     text += "  last lines:\n" + indented(end.verdict.last_lines);
+  const std::string hint = job::hint_for(end.verdict.last_lines);
+  if (!hint.empty()) text += "  hint: " + hint + "\n";
   if (!end.verdict.command.empty())
     text += "  command: " + visible_line(end.verdict.command) + "\n";
   if (!report.results.failure_files.empty())

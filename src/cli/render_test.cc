@@ -174,6 +174,10 @@ TEST_CASE("render: the verdict names who, how, the last lines and where to look"
                     "    sm fit: fine\n"
                     "  command: python3 \\u009b\n"
                     "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
+  platform::JobReport missing = failed_report();
+  missing.end.verdict.last_lines = "ModuleNotFoundError: No module named 'torch'\n";
+  CHECK(verdict_text(missing, false).find("\n  hint: name the interpreter that has it") !=
+        std::string::npos);
   platform::JobReport done;
   done.end.status = platform::JobEnd::Status::completed;
   CHECK(verdict_text(done, true) == "");

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "job/last_words.h"
+
 namespace muster::job {
 namespace {
 
@@ -64,8 +66,10 @@ std::string describe(const Verdict& verdict) {
     else
       where += (where.empty() ? "" : " on ") + verdict.host;
   }
+  const bool by_itself = verdict.outcome.kind == Outcome::Kind::exited && !verdict.success();
+  const std::string error = by_itself ? error_line(verdict.last_lines) : std::string();
   return (where.empty() ? "" : where + ": ") + describe(verdict.outcome) +
-         (verdict.out_of_memory ? " (out of memory)" : "");
+         (verdict.out_of_memory ? " (out of memory)" : "") + (error.empty() ? "" : ": " + error);
 }
 
 int exit_code(const Outcome& outcome) {

@@ -51,7 +51,8 @@ struct Verdict {
 
 /// "exit code 3", "killed by SIGSEGV", "lost: no heartbeat for 5 s", ...
 std::string describe(const Outcome& outcome);
-/// "rank 3 on algo-2: killed by SIGSEGV"; "success".
+/// "rank 3 on algo-2: killed by SIGSEGV", "rank 2 on algo-2: exit code 1: ValueError: bad batch",
+/// "success". One line.
 std::string describe(const Verdict& verdict);
 /// "SIGSEGV"; "signal 63" for one without a name.
 std::string signal_name(int signal);

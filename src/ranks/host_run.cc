@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "job/last_words.h"
 #include "ranks/hostname_library.h"
 #include "supervise/spawn.h"
 
@@ -197,7 +198,7 @@ loop::Task<> HostRun::report(std::shared_ptr<Process> process, job::Outcome outc
   verdict.host = host_;
   verdict.process = process->name;
   verdict.rank = process->rank;
-  verdict.last_lines = process->words.text();
+  verdict.last_lines = job::without_launcher_frames(process->words.text());
   verdict.command = process->command;
   verdict.out_of_memory = oom_.explains(verdict.outcome);
   if (process->user) --users_;

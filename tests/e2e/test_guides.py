@@ -9,7 +9,8 @@ SUM = """
 import os, sys
 from mpi4py import MPI
 total = MPI.COMM_WORLD.allreduce(1)
-print("ranks", total, "args", sys.argv[1:], "level", os.environ.get("TF_LOG_LEVEL"), flush=True)
+level = os.environ.get("TF_LOG_LEVEL")
+sys.stdout.write(f"ranks {total} args {sys.argv[1:]} level {level}\\n")  # One write: mpirun mixes.
 """
 # The bytes of amazon's walk-through of Horovod on SageMaker, but for its comments.
 BY_HAND = """mpirun -np 4 -H $SM_CURRENT_HOST:$SM_NUM_GPUS \\
@@ -55,6 +56,11 @@ def test_a_number_for_the_whole_job_is_taken_as_mpirun_takes_it(entry, count):
 def test_mpirun_by_hand_runs_as_the_hosts_root(entry):
     said = entry(BY_HAND.replace("$SM_CURRENT_HOST:$SM_NUM_GPUS", "localhost:4")).out.decode()
     assert said.count("ranks 4 args []") == 4, said
+
+
+def test_mpirun_by_hand_for_gpus_that_are_not_there_gets_a_hint(entry):
+    said = entry(BY_HAND, code=1).text
+    assert "\n  hint: mpirun starts no more processes than -H HOST:N says" in said, said
 
 
 def test_torchrun_standalone_is_a_job_of_one_host(entry):
