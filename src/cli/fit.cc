@@ -16,6 +16,7 @@
 #include "cli/exit_codes.h"
 #include "cli/fit_options.h"
 #include "cli/fit_spec.h"
+#include "cli/last_lines.h"
 #include "cli/out.h"
 #include "cli/places.h"
 #include "cli/render.h"
@@ -36,16 +37,19 @@ class Screen final : public platform::Sink {
  public:
   Screen(Out& out, std::unique_ptr<Render> render) : out_(out), render_(std::move(render)) {}
   void status(const platform::StatusLine& line) override {
+    if (line.status == "Stopping") last_.freeze(line.time);
     if (is_end(line.status)) render_->finish();
     render_->status(line);
   }
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override {
+    last_.take(host, time, lines);
     render_->lines(host, time, lines);
   }
   void log(const std::string& host, UnixMillis time, const job::LogLine& line) override {
     render_->log(host, time, line);
   }
   loop::Task<> flush() override { return out_.flush(); }
+  const LastLines& last() const { return last_; }
 
  private:
   static bool is_end(const std::string& status) {
@@ -54,6 +58,7 @@ class Screen final : public platform::Sink {
   }
   Out& out_;
   std::unique_ptr<Render> render_;
+  LastLines last_;
 };
 
 /// One `sm fit`, from the places on the disk to the exit code.
@@ -83,7 +88,8 @@ class Fit {
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
-  loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report);
+  loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report,
+                         const LastLines& last);
   std::unique_ptr<Render> make_render();
 
   loop::Loop& loop_;
@@ -199,11 +205,12 @@ loop::Task<int> Fit::run_to_the_end() {
   options.owner = submitter(env_);
   Result<platform::JobReport> done =
       co_await platform::run_job(loop_, machine_.engine(), *spec, options, screen, requests_);
-  const int code = co_await report(*spec, std::move(done));
+  const int code = co_await report(*spec, std::move(done), screen.last());
   co_return code;
 }
 
-loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> report) {
+loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> report,
+                            const LastLines& last) {
   if (!report) {
     co_await out_.flush();
     complain(report.error().text);
@@ -225,7 +232,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
   }
   co_await out_.flush();
   const bool colour = colour_ && ::isatty(STDERR_FILENO) == 1;
-  static_cast<void>(write_all(STDERR_FILENO, verdict_text(*report, colour)));
+  static_cast<void>(write_all(STDERR_FILENO, verdict_text(*report, last, colour)));
   if (!report->trouble.empty()) complain("warning: " + report->trouble);
   co_return code;
 }

@@ -148,7 +148,7 @@ void PlainRender::finish() {
   break_line();
 }
 
-std::string verdict_text(const platform::JobReport& report, bool colour) {
+std::string verdict_text(const platform::JobReport& report, const LastLines& last, bool colour) {
   const platform::JobEnd& end = report.end;
   if (end.status == platform::JobEnd::Status::completed) return {};
   std::string text = colour ? red : "";
@@ -157,6 +157,9 @@ std::string verdict_text(const platform::JobReport& report, bool colour) {
   if (end.status == platform::JobEnd::Status::stopped) text += "as asked";
   if (end.status == platform::JobEnd::Status::failed) text += visible_line(end.reason);
   text += colour ? std::string(plain) + "\n" : "\n";
+  const std::string last_text = last.text();
+  if (end.status == platform::JobEnd::Status::timed_out && !last_text.empty())
+    text += "  what each rank wrote last, the longest silent first:\n" + last_text;
   if (end.status != platform::JobEnd::Status::failed) return text;
   if (!trim(end.verdict.last_lines).empty())
     text += "  last lines:\n" + indented(end.verdict.last_lines);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/last_lines.h"
 #include "platform/job_run.h"
 
 namespace muster::cli {
@@ -80,8 +81,9 @@ class JsonRender final : public Render {
 /// Appends `text` (UTF-8) as a JSON string, with its quotes: as visible_json() shows it.
 void append_json_string(std::string& out, std::string_view text);
 
-/// The end of a failed, stopped or timed out job for a person; empty for a completed one.
-std::string verdict_text(const platform::JobReport& report, bool colour);
+/// The end of a failed, stopped or timed out job for a person; empty for a completed one. `last`:
+/// told of one that ran out of time.
+std::string verdict_text(const platform::JobReport& report, const LastLines& last, bool colour);
 /// The last object of --json.
 std::string end_object(const platform::JobReport& report, const std::string& job,
                        const std::string& output, int hosts, int exit_code);

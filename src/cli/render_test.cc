@@ -155,19 +155,19 @@ platform::JobReport failed_report() {
 }
 
 TEST_CASE("render: the verdict names who, how, the last lines and where to look") {
-  CHECK(verdict_text(failed_report(), false) ==
+  CHECK(verdict_text(failed_report(), {}, false) ==
         std::string("Failed: rank 3 on algo-2: exit code 1\n"
                     "  last lines:\n"
                     "    Traceback\n"
                     "    ValueError\n"
                     "  command: python3 t.py\n"
                     "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
-  CHECK(verdict_text(failed_report(), true).substr(0, 5) == "\x1b[31m");
+  CHECK(verdict_text(failed_report(), {}, true).substr(0, 5) == "\x1b[31m");
   platform::JobReport odd = failed_report();
   odd.end.reason = "rank 3: \x1b]0;x\x07\nCompleted";
   odd.end.verdict.last_lines = "\x1b[H\nsm fit: fine";
   odd.end.verdict.command = "python3 \xc2\x9b";
-  CHECK(verdict_text(odd, false) ==
+  CHECK(verdict_text(odd, {}, false) ==
         std::string("Failed: rank 3: \\x1b]0;x\\x07\\x0aCompleted\n"
                     "  last lines:\n"
                     "    \\x1b[H\n"
@@ -176,13 +176,13 @@ TEST_CASE("render: the verdict names who, how, the last lines and where to look"
                     "  failure files: /out/failure/algo-1 /out/failure/algo-2\n"));
   platform::JobReport missing = failed_report();
   missing.end.verdict.last_lines = "ModuleNotFoundError: No module named 'torch'\n";
-  CHECK(verdict_text(missing, false).find("\n  hint: name the interpreter that has it") !=
+  CHECK(verdict_text(missing, {}, false).find("\n  hint: name the interpreter that has it") !=
         std::string::npos);
   platform::JobReport done;
   done.end.status = platform::JobEnd::Status::completed;
-  CHECK(verdict_text(done, true) == "");
+  CHECK(verdict_text(done, {}, true) == "");
   done.end.status = platform::JobEnd::Status::stopped;
-  CHECK(verdict_text(done, false) == "Stopped: as asked\n");
+  CHECK(verdict_text(done, {}, false) == "Stopped: as asked\n");
 }
 
 TEST_CASE("render: the last object tells the end") {

@@ -223,6 +223,28 @@ def test_two_jobs_at_once_do_not_meet(machine):
         assert process.out.count(b"sum 3") == 2, process.text
 
 
+HANG = """
+import os, signal, sys
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+print("begin", flush=True)
+comm.Barrier()
+if comm.Get_rank() == 1:
+    signal.pause()
+print("step 1", flush=True)
+comm.Barrier()
+"""
+
+
+def test_a_timeout_says_what_each_rank_wrote_last(machine):
+    process = machine.fit(HANG, "--timeout", 6, hosts=2, per_host=2)
+    assert process.wait(GUARD_SECONDS) == 4, process.text
+    told = process.text[process.text.index("what each rank wrote last") :]
+    lines = re.findall(r"^    (algo-\d) rank (\d), \d+ s before: (.*)$", told, re.M)
+    assert lines[0] == ("algo-1", "1", "begin"), told
+    assert sorted(line[1:] for line in lines[1:]) == [(rank, "step 1") for rank in "023"], told
+
+
 def test_a_host_that_dies_is_named(machine):
     process = staying(machine, hosts=2)
     inits = in_host(
