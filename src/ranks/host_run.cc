@@ -37,7 +37,7 @@ struct HostRun::Process {
 };
 
 HostRun::HostRun(loop::Loop& loop, supervise::Reaper& reaper, std::string host, const Log& log)
-    : loop_(loop), reaper_(reaper), host_(std::move(host)), log_(log), moved_(loop) {}
+    : loop_(loop), reaper_(reaper), host_(std::move(host)), log_(log), moved_(loop), tasks_(loop) {}
 
 HostRun::~HostRun() {
   socket_.reset();
@@ -164,25 +164,22 @@ Result<void> HostRun::start(Program program) {
   read_output(process, std::move(out.read), std::move(err.read), std::move(program.sink));
   reaper_.watch(pid, [this, pid, process](job::Outcome outcome) {
     programs_.erase(pid);
-    loop_.spawn(report(process, std::move(outcome)));
+    tasks_.start(report(process, std::move(outcome)));
   });
   return {};
 }
 
 void HostRun::read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink) {
-  for (const job::Stream stream : {job::Stream::out, job::Stream::err}) {
-    Fd& fd = stream == job::Stream::out ? out : err;
-    auto reader =
-        std::make_shared<supervise::OutputReader>(loop_, std::move(fd), process->rank, stream);
-    ++process->readers;
-    ++readers_;
-    loop_.spawn(read(std::move(reader), sink, process));
-  }
+  process->readers += 2;
+  readers_ += 2;
+  tasks_.start(read(process, std::move(out), job::Stream::out, sink));
+  tasks_.start(read(process, std::move(err), job::Stream::err, sink));
 }
 
-loop::Task<> HostRun::read(std::shared_ptr<supervise::OutputReader> reader, Sink sink,
-                           std::shared_ptr<Process> process) {
-  co_await reader->run(std::move(sink), process->words);
+loop::Task<> HostRun::read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream,
+                           Sink sink) {
+  supervise::OutputReader reader(loop_, std::move(pipe), process->rank, stream);
+  co_await reader.run(std::move(sink), process->words);
   --process->readers;
   --readers_;
   process->output_ended.notify();
@@ -218,7 +215,7 @@ void HostRun::stop(int signal, Duration grace) {
   const TimePoint kill_at = Clock::now() + grace;
   if (kill_at >= kill_at_) return;
   kill_at_ = kill_at;
-  loop_.spawn(kill_at_deadline());
+  tasks_.start(kill_at_deadline());
 }
 
 loop::Task<> HostRun::kill_at_deadline() {

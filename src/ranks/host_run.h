@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "job/lines.h"
 #include "job/outcome.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "ranks/host_socket.h"
 #include "supervise/oom.h"
@@ -77,8 +78,7 @@ class HostRun {
   launch::RankRun rank_come(const RankHello& hello);
   void show_host_name(Env& env);
   void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
-  loop::Task<> read(std::shared_ptr<supervise::OutputReader> reader, Sink sink,
-                    std::shared_ptr<Process> process);
+  loop::Task<> read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream, Sink sink);
   loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
   loop::Task<> kill_at_deadline();
   void signal_users(int signal);
@@ -106,6 +106,7 @@ class HostRun {
   bool finishing_ = false;
   loop::Event moved_;
   TimePoint kill_at_ = TimePoint::max();
+  loop::Tasks tasks_;
 };
 
 }  // namespace muster::ranks

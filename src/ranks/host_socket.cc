@@ -3,10 +3,10 @@
 #include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/json.h"
 #include "job/message.h"
+#include "loop/tasks.h"
 #include "ranks/messages.h"
 
 namespace muster::ranks {
@@ -14,25 +14,22 @@ namespace muster::ranks {
 using job::Message;
 using job::type_of;
 
-struct HostSocket::State : std::enable_shared_from_this<HostSocket::State> {
-  State(loop::Loop& l, std::unique_ptr<loop::UnixListener> at, Callbacks c)
-      : loop(l), listener(std::move(at)), callbacks(std::move(c)) {}
+struct HostSocket::State {
+  State(loop::Loop& loop, std::unique_ptr<loop::UnixListener> at, Callbacks c)
+      : listener(std::move(at)), callbacks(std::move(c)), tasks(loop) {}
 
-  void close();
   loop::Task<> accept();
   loop::Task<> serve(std::shared_ptr<loop::UnixChannel> channel);
-  loop::Task<> serve_rank(std::shared_ptr<loop::UnixChannel> channel, Frame hello);
+  loop::Task<> serve_rank(loop::UnixChannel& channel, const Frame& frame);
   Result<launch::RankRun> admit(const RankHello& hello);
   loop::Task<> serve_agent(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<> serve_call(std::shared_ptr<loop::UnixChannel> channel, const Frame& frame);
   loop::Task<job::Outcome> follow_rank(loop::UnixChannel& channel, int rank);
 
-  loop::Loop& loop;
   std::unique_ptr<loop::UnixListener> listener;
   Callbacks callbacks;
-  std::map<int, std::shared_ptr<loop::UnixChannel>> ranks;
-  std::set<std::shared_ptr<loop::UnixChannel>> open;  ///< All of them.
-  bool closed = false;  ///< The HostSocket is gone: no callback is called any more.
+  std::map<int, loop::UnixChannel*> ranks;
+  loop::Tasks tasks;  ///< accept(), and each serve(), which owns its channel.
 };
 
 namespace {
@@ -64,20 +61,14 @@ std::string run_payload(const launch::RankRun& run) {
 Result<std::unique_ptr<HostSocket>> HostSocket::open(loop::Loop& loop, const std::string& path,
                                                      Callbacks callbacks) {
   std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path));
-  auto state = std::make_shared<State>(loop, std::move(listener), std::move(callbacks));
-  loop.spawn(state->accept());
+  auto state = std::make_unique<State>(loop, std::move(listener), std::move(callbacks));
+  state->tasks.start(state->accept());
   return std::unique_ptr<HostSocket>(new HostSocket(std::move(state)));
 }
 
-HostSocket::~HostSocket() {
-  state_->close();
-}
+HostSocket::HostSocket(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-void HostSocket::State::close() {
-  closed = true;
-  listener.reset();  // And its path with it.
-  for (const std::shared_ptr<loop::UnixChannel>& channel : open) channel->close();
-}
+HostSocket::~HostSocket() = default;
 
 void HostSocket::signal_ranks(int number) {
   for (const auto& [rank, channel] : state_->ranks)
@@ -85,53 +76,46 @@ void HostSocket::signal_ranks(int number) {
 }
 
 loop::Task<> HostSocket::State::accept() {
-  const std::shared_ptr<State> self = shared_from_this();
-  while (!closed) {
+  while (true) {
     Result<std::unique_ptr<loop::UnixChannel>> channel = co_await listener->accept();
-    if (!channel || closed) co_return;
-    loop.spawn(serve(*std::move(channel)));
+    if (!channel) co_return;
+    tasks.start(serve(*std::move(channel)));
   }
 }
 
 loop::Task<> HostSocket::State::serve(std::shared_ptr<loop::UnixChannel> channel) {
-  const std::shared_ptr<State> self = shared_from_this();
-  open.insert(channel);
   const Result<Frame> first = co_await channel->receive();
-  if (first && !closed && first->type == type_of(Message::rank_hello))
-    co_await serve_rank(channel, *first);
-  else if (first && !closed && first->type == type_of(Message::agent_exec))
+  if (first && first->type == type_of(Message::rank_hello))
+    co_await serve_rank(*channel, *first);
+  else if (first && first->type == type_of(Message::agent_exec))
     co_await serve_agent(channel, *first);
-  else if (first && !closed && first->type == type_of(Message::call))
+  else if (first && first->type == type_of(Message::call))
     co_await serve_call(channel, *first);
-  open.erase(channel);
-  channel->close();
 }
 
-loop::Task<> HostSocket::State::serve_rank(std::shared_ptr<loop::UnixChannel> channel,
-                                           Frame frame) {
+loop::Task<> HostSocket::State::serve_rank(loop::UnixChannel& channel, const Frame& frame) {
   const Result<Json> json = parse_json(frame.payload);
   if (!json) co_return;
   const RankHello hello{number_in(*json, "rank"), number_in(*json, "local_rank"),
                         static_cast<pid_t>(number_in(*json, "pid"))};
   const Result<launch::RankRun> run = admit(hello);
   if (!run) {
-    channel->post(type_of(Message::failed), to_text({{"why", run.error().text}}));
-    static_cast<void>(co_await channel->flushed());
+    channel.post(type_of(Message::failed), to_text({{"why", run.error().text}}));
+    static_cast<void>(co_await channel.flushed());
     co_return;
   }
-  ranks[hello.rank] = channel;
+  ranks[hello.rank] = &channel;
   const std::string payload = run_payload(*run);
   if (payload.size() <= frame_payload_bytes_max)
-    channel->post(type_of(Message::rank_run), payload);
+    channel.post(type_of(Message::rank_run), payload);
   else  // The rank's answer is a rank_end.
-    channel->post(type_of(Message::failed),
-                  to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
-  job::Outcome outcome = co_await follow_rank(*channel, hello.rank);
+    channel.post(type_of(Message::failed),
+                 to_text({{"why", "the arguments and the environment are larger than 1 MiB"}}));
+  job::Outcome outcome = co_await follow_rank(channel, hello.rank);
   ranks.erase(hello.rank);
-  if (closed) co_return;
   co_await callbacks.on_rank_end(hello.rank, std::move(outcome));
-  channel->post(type_of(Message::rank_ack), "{}");
-  static_cast<void>(co_await channel->flushed());
+  channel.post(type_of(Message::rank_ack), "{}");
+  static_cast<void>(co_await channel.flushed());
 }
 
 Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
@@ -146,7 +130,7 @@ Result<launch::RankRun> HostSocket::State::admit(const RankHello& hello) {
 loop::Task<job::Outcome> HostSocket::State::follow_rank(loop::UnixChannel& channel, int rank) {
   while (true) {
     const Result<Frame> frame = co_await channel.receive();
-    if (closed || !frame) co_return job::Outcome::signaled(SIGKILL);
+    if (!frame) co_return job::Outcome::signaled(SIGKILL);
     const Result<Json> json = parse_json(frame->payload);
     if (!json) co_return job::Outcome::failed("rank: " + json.error().text);
     if (frame->type == type_of(Message::failed))
@@ -173,8 +157,9 @@ loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> c
   call.text = text_in(*json, "text");
   call.out = std::move(fds[0]);
   call.err = std::move(fds[1]);
-  call.reply = [channel](int code, const std::string& error) {
-    channel->post(type_of(Message::agent_end), to_text({{"code", code}, {"error", error}}));
+  call.reply = [agent = std::weak_ptr(channel)](int code, const std::string& error) {
+    if (const auto to = agent.lock())
+      to->post(type_of(Message::agent_end), to_text({{"code", code}, {"error", error}}));
   };
   callbacks.on_agent(std::move(call));
   static_cast<void>(co_await channel->receive());  // Until the agent goes.
@@ -183,9 +168,11 @@ loop::Task<> HostSocket::State::serve_agent(std::shared_ptr<loop::UnixChannel> c
 loop::Task<> HostSocket::State::serve_call(std::shared_ptr<loop::UnixChannel> channel,
                                            const Frame& frame) {
   const auto answered = std::make_shared<bool>(false);
-  const launch::CallEnd answer = [channel, answered](const launch::CallResult& result) {
+  const launch::CallEnd answer = [caller = std::weak_ptr(channel),
+                                  answered](const launch::CallResult& result) {
     *answered = true;
-    channel->post(type_of(Message::call_result), launch::call_result_text(result));
+    if (const auto to = caller.lock())
+      to->post(type_of(Message::call_result), launch::call_result_text(result));
   };
   Result<launch::Call> call = launch::unpack_call(frame.payload);
   const Result<void> taken =
@@ -196,7 +183,7 @@ loop::Task<> HostSocket::State::serve_call(std::shared_ptr<loop::UnixChannel> ch
     co_return;
   }
   static_cast<void>(co_await channel->receive());  // Until the operator goes.
-  if (!closed && !*answered) callbacks.on_call_gone();
+  if (!*answered) callbacks.on_call_gone();
 }
 
 }  // namespace muster::ranks

@@ -62,8 +62,8 @@ class HostSocket {
 
  private:
   struct State;
-  explicit HostSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;
+  explicit HostSocket(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace muster::ranks

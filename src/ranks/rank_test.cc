@@ -354,7 +354,8 @@ TEST_CASE("rank: many ranks at once each get their own end") {
   host.run.command.argv = shell("echo $OMPI_COMM_WORLD_RANK; exit $OMPI_COMM_WORLD_RANK");
   for (int rank = 0; rank < 40; ++rank) host.start(rank);
   loop::run_task(host.loop,
-                 host.until([&] { return host.exits.size() == 40 && host.readers == 0; }), guard);
+                 host.until([&] { return host.exits.size() == 40 && host.reads.size() == 0; }),
+                 guard);
   for (int rank = 0; rank < 40; ++rank) {
     CHECK(host.ends[rank] == std::vector{Outcome::exited(rank)});
     CHECK(host.exits.at(rank) == Outcome::exited(rank));

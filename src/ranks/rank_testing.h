@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "job/message.h"
+#include "loop/tasks.h"
 #include "loop/testing.h"
 #include "ranks/host_socket.h"
 #include "ranks/rank.h"
@@ -36,8 +37,8 @@ struct Host {
     };
     callbacks.on_started = [this](int rank, Fd out, Fd err) {
       started.push_back(rank);
-      read(rank, std::move(out), job::Stream::out);
-      read(rank, std::move(err), job::Stream::err);
+      reads.start(read(std::move(out), rank, job::Stream::out));
+      reads.start(read(std::move(err), rank, job::Stream::err));
       moved.notify();
     };
     callbacks.on_rank_end = [this](int rank, Outcome outcome) -> loop::Task<> {
@@ -59,22 +60,16 @@ struct Host {
     std::filesystem::remove_all(folder);
   }
 
-  void read(int rank, Fd fd, job::Stream stream) {
-    ++readers;
-    loop.spawn([](Host& host, Fd pipe, int of, job::Stream from) -> loop::Task<> {
-      const auto reader =
-          std::make_shared<supervise::OutputReader>(host.loop, std::move(pipe), of, from);
-      supervise::LastWords words;
-      co_await reader->run(
-          [&host](job::Lines lines) -> loop::Task<> {
-            host.text[{lines.rank, lines.stream}] += lines.bytes;
-            host.moved.notify();
-            co_return;
-          },
-          words);
-      --host.readers;
-      host.moved.notify();
-    }(*this, std::move(fd), rank, stream));
+  loop::Task<> read(Fd pipe, int rank, job::Stream stream) {
+    supervise::OutputReader reader(loop, std::move(pipe), rank, stream);
+    supervise::LastWords words;
+    const supervise::OutputReader::Sink sink = [this](job::Lines lines) -> loop::Task<> {
+      text[{lines.rank, lines.stream}] += lines.bytes;
+      moved.notify();
+      co_return;
+    };
+    co_await reader.run(sink, words);
+    moved.notify();
   }
 
   /// Starts a rank as mpirun would, and tells how `sm rank` itself ended.
@@ -101,7 +96,7 @@ struct Host {
     while (!holds()) co_await moved.wait();
   }
   loop::Task<> until_ended(int rank) {
-    co_await until([this, rank] { return exits.contains(rank) && readers == 0; });
+    co_await until([this, rank] { return exits.contains(rank) && reads.size() == 0; });
   }
   /// Until the rank's program has written this much.
   loop::Task<> until_says(int rank, std::string_view words) {
@@ -117,7 +112,6 @@ struct Host {
   launch::RankRun run;
   std::string refusal;
   bool hold_ends = false;
-  int readers = 0;
   std::vector<RankHello> hellos;
   std::vector<int> started;
   std::map<int, std::vector<Outcome>> ends;
@@ -125,6 +119,7 @@ struct Host {
   std::map<std::pair<int, job::Stream>, std::string> text;
   std::vector<AgentCall> calls;
   std::unique_ptr<HostSocket> socket;
+  loop::Tasks reads{loop};  ///< What the ranks' programs write.
 };
 
 inline Args shell(const std::string& script) {
