@@ -87,7 +87,10 @@ class CallCourse {
   const std::optional<launch::Call>& own() const { return own_; }
   /// The number of the last call that began; 0 before the first.
   Number number() const { return number_; }
-  bool runs(Number number) const { return phase_ == Phase::running && number == number_; }
+  /// False after close().
+  bool runs(Number number) const {
+    return !closed_ && phase_ == Phase::running && number == number_;
+  }
   /// Why the launcher may start no daemon on `host` now; none if it may.
   std::optional<std::string> refusal(const std::string& host) const;
   /// Hosts that the call waits for: to call too, or to end their share.

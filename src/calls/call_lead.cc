@@ -26,7 +26,10 @@ CallLead::CallLead(HostContext& context, Post post)
       post_(std::move(post)),
       course_(
           {.host = context.training.current_host, .failure_grace = context.options.failure_grace}),
-      moved_(context.loop) {}
+      moved_(context.loop),
+      tasks_(context.loop) {
+  tasks_.start(keep_time());
+}
 
 const std::string& CallLead::self() const {
   return context_.training.current_host;
@@ -78,9 +81,7 @@ void CallLead::stop() {
 
 void CallLead::close() {
   course_.close();
-  closed_ = true;
   daemons_.clear();  // With our copies of mpirun's output, or that would never end.
-  moved_.notify();
 }
 
 // --- actions ---
@@ -93,14 +94,11 @@ void CallLead::turn() {
     for (const Action& action : actions) carry_out(action);
   in_turn_ = false;
   moved_.notify();
-  if (std::exchange(keeps_time_, true)) return;
-  context_.loop.spawn(keep_time());
 }
 
 loop::Task<> CallLead::keep_time() {
-  while (!closed_) {
+  while (true) {
     co_await moved_.wait_until(course_.next_deadline().value_or(TimePoint::max()));
-    if (closed_) co_return;
     course_.step(Clock::now());
     turn();
   }
@@ -111,11 +109,11 @@ void CallLead::carry_out(const Action& action) {
     case Action::Kind::begin:
       return begin(action);
     case Action::Kind::launch:
-      return context_.loop.spawn(launch(action.number));
+      return tasks_.start(launch(action.number));
     case Action::Kind::drain:
       post_members(action.hosts, Message::call_drain, ranks::grace_text(action.grace));
       daemons_.clear();
-      return context_.loop.spawn(drain(action.grace));
+      return tasks_.start(drain(action.grace));
     case Action::Kind::answer:
       return answer(action);
     case Action::Kind::say:
@@ -153,7 +151,7 @@ loop::Task<> CallLead::launch(Number number) {
     const TimePoint deadline = Clock::now() + context_.options.join_deadline;
     done = co_await wait_for_ssh(context_.loop, call.hosts, ssh_port, deadline);
   }
-  if (closed_ || !course_.runs(number)) co_return;
+  if (!course_.runs(number)) co_return;
   if (done) done = start_launcher(number);
   if (done) co_return;
   job::Verdict verdict;

@@ -10,6 +10,7 @@
 #include "calls/output.h"
 #include "job/message.h"
 #include "launch/call.h"
+#include "loop/tasks.h"
 #include "ranks/host_run.h"
 #include "ranks/messages.h"
 
@@ -75,9 +76,8 @@ class CallLead {
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
   int daemons_made_ = 0;
   bool in_turn_ = false;
-  bool keeps_time_ = false;
-  bool closed_ = false;
   loop::Event moved_;
+  loop::Tasks tasks_;
 };
 
 }  // namespace muster::calls

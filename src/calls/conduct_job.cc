@@ -10,6 +10,7 @@
 #include "calls/follow.h"
 #include "calls/lead.h"
 #include "env/job_key.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "supervise/reaper.h"
 
@@ -90,8 +91,8 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
   loop::Loop loop;
   supervise::Reaper reaper(loop);
   loop::Signals signals(loop, {SIGTERM, SIGINT});
-  ranks::HostRun host_run(loop, reaper, start.training.current_host, log);
   Output output(loop, start.steward_fd);
+  ranks::HostRun host_run(loop, reaper, start.training.current_host, log);
   Workshop workshop{loop, host_run, output};
   const Env::const_iterator transport = start.env.find("MUSTER_MPI_TRANSPORT");
   HostContext context{loop,          start.training,
@@ -108,8 +109,9 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
       Intermediate::start(loop, start.env, log, intermediate_options(start.training));
   if (!intermediate) return {failed_on(start.training, intermediate.error()), std::nullopt};
   std::optional<job::Verdict> verdict;
-  loop.spawn(conduct({loop, *part, output, intermediate->get(), verdict}));
-  loop.spawn(pass_signals(signals, *part));
+  loop::Tasks tasks(loop);
+  tasks.start(conduct({loop, *part, output, intermediate->get(), verdict}));
+  tasks.start(pass_signals(signals, *part));
   loop.run();
   CHECK_THAT(verdict.has_value(), "the loop ends with the job");
   return {*verdict, part->own_end()};

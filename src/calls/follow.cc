@@ -14,7 +14,8 @@ namespace muster::calls {
 using job::Message;
 using job::type_of;
 
-Follow::Follow(HostContext context) : Conduct(std::move(context)), changed_(context_.loop) {}
+Follow::Follow(HostContext context)
+    : Conduct(std::move(context)), changed_(context_.loop), tasks_(context_.loop) {}
 
 loop::Task<job::Verdict> Follow::run() {
   Result<void> joined = open_socket();
@@ -73,7 +74,7 @@ void Follow::settle(job::Verdict verdict) {
 void Follow::on_frame(const Frame& frame) {
   switch (static_cast<Message>(frame.type)) {
     case Message::start:
-      return context_.loop.spawn(work());
+      return tasks_.start(work());
     case Message::exec:
       return on_exec(frame);
     case Message::signal: {
@@ -82,7 +83,7 @@ void Follow::on_frame(const Frame& frame) {
       return give_up_work(request.signal);
     }
     case Message::drain:
-      return context_.loop.spawn(drain(ranks::grace_from(frame.payload)));
+      return tasks_.start(drain(ranks::grace_from(frame.payload)));
     case Message::end: {
       member_->expect_end();
       Result<job::Verdict> verdict = ranks::verdict_from_text(frame.payload);
@@ -98,7 +99,7 @@ void Follow::on_call_frame(const Frame& frame) {
     case Message::call_start:
       return begin_call();
     case Message::call_drain:
-      return context_.loop.spawn(drain_call(ranks::grace_from(frame.payload)));
+      return tasks_.start(drain_call(ranks::grace_from(frame.payload)));
     case Message::call_end: {
       const Result<launch::CallResult> result = launch::call_result_from(frame.payload);
       own_call_.reset();
@@ -195,7 +196,7 @@ void Follow::stop(int signal) {
   const Duration grace = again ? Duration() : context_.options.stop_grace;
   if (member_) member_->post(type_of(Message::signal), ranks::signal_text(signal, grace));
   context_.host_run.stop(SIGTERM, grace);
-  if (member_ && !joined_) context_.loop.spawn(leave());
+  if (member_ && !joined_) tasks_.start(leave());
   if (joined_) give_up_work(signal);
 }
 

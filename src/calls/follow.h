@@ -5,6 +5,7 @@
 
 #include "calls/conduct.h"
 #include "coordinate/member.h"
+#include "loop/tasks.h"
 
 namespace muster::calls {
 
@@ -44,6 +45,7 @@ class Follow final : public Conduct {
   bool leader_lost_ = false;
   int stop_signal_ = 0;
   loop::Event changed_;
+  loop::Tasks tasks_;
 };
 
 }  // namespace muster::calls

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "calls/snapshot.h"
+#include "loop/tasks.h"
 #include "loop/tree_watch.h"
 #include "loop/wait.h"
 #include "s3client/s3_client.h"
@@ -41,12 +42,17 @@ std::string plural(std::size_t count) {
 
 struct Intermediate::State {
   State(loop::Loop& on, std::shared_ptr<s3client::ObjectStore> to, const Log& with, Options given)
-      : loop(on), store(std::move(to)), log(with), options(std::move(given)), changed(on) {}
+      : loop(on),
+        store(std::move(to)),
+        log(with),
+        options(std::move(given)),
+        changed(on),
+        tasks(on) {}
 
   std::string path_of(const std::string& relative) const {
     return relative.empty() ? options.folder : options.folder + "/" + relative;
   }
-  bool idle() const { return to_copy.empty() && to_upload.empty() && !copying && !uploading; }
+  std::size_t left() const { return to_copy.size() + (copying.empty() ? 0 : 1) + to_upload.size(); }
 
   void watch_folder(const std::string& relative);
   void scan(const std::string& relative);
@@ -54,8 +60,8 @@ struct Intermediate::State {
   void enqueue_if_new(const std::string& relative);
   void tell(const std::string& line);
 
-  static loop::Task<void> copying_files(std::shared_ptr<State> state);
-  static loop::Task<void> uploading_files(std::shared_ptr<State> state);
+  loop::Task<void> copying_files();
+  loop::Task<void> uploading_files();
 
   loop::Loop& loop;
   std::shared_ptr<s3client::ObjectStore> store;
@@ -66,14 +72,13 @@ struct Intermediate::State {
   std::map<std::string, Stamp> known;  ///< What was copied last; by relative path.
   std::deque<std::string> to_copy;
   std::set<std::string> queued;  ///< What is in `to_copy`, to look up.
-  std::deque<Copy> to_upload;
-  bool copying = false;
-  bool uploading = false;
-  bool ended = false;
-  bool blind = false;  ///< A folder could not be watched; finish() finds its files.
+  std::string copying;           ///< The copy that is being made; empty: none.
+  std::deque<Copy> to_upload;    ///< The first is under way.
+  bool blind = false;            ///< A folder could not be watched; finish() finds its files.
   std::uint64_t copies = 0;
   int failures = 0;
   loop::Event changed;
+  loop::Tasks tasks;
 };
 
 void Intermediate::State::tell(const std::string& line) {
@@ -117,61 +122,51 @@ void Intermediate::State::enqueue(const std::string& relative) {
   changed.notify();
 }
 
-loop::Task<void> Intermediate::State::copying_files(std::shared_ptr<State> state) {
-  while (!state->ended) {
-    if (state->to_copy.empty() || state->to_upload.size() >= state->options.copies_max) {
-      co_await state->changed.wait();
+loop::Task<void> Intermediate::State::copying_files() {
+  while (true) {
+    if (to_copy.empty() || to_upload.size() >= options.copies_max) {
+      co_await changed.wait();
       continue;
     }
-    const std::string relative = state->to_copy.front();
-    state->to_copy.pop_front();
-    state->queued.erase(relative);
-    state->copying = true;
-    const std::string copy = state->options.folder + "/" + copies_folder + "/" +
-                             std::to_string(++state->copies) + ".copy";
-    Result<Stamp> copied = co_await snapshot(state->loop, state->path_of(relative), copy);
-    state->copying = false;
-    if (state->ended) {
-      ::unlink(copy.c_str());
-      co_return;
-    }
+    const std::string relative = to_copy.front();
+    to_copy.pop_front();
+    queued.erase(relative);
+    copying = path_of(copies_folder) + "/" + std::to_string(++copies) + ".copy";
+    Result<Stamp> copied = co_await snapshot(loop, path_of(relative), copying);
     if (copied) {
-      state->known[relative] = *copied;
-      state->to_upload.push_back({copy, relative});
+      known[relative] = *copied;
+      to_upload.push_back({copying, relative});
     } else if (copied.error().code != Errc::not_found &&  // Gone meanwhile.
                copied.error().code != Errc::invalid_input) {
-      state->tell(copied.error().text);
+      tell(copied.error().text);
     }
-    state->changed.notify();
+    copying.clear();
+    changed.notify();
   }
 }
 
-loop::Task<void> Intermediate::State::uploading_files(std::shared_ptr<State> state) {
-  while (!state->ended) {
-    if (state->to_upload.empty()) {
-      co_await state->changed.wait();
+loop::Task<void> Intermediate::State::uploading_files() {
+  while (true) {
+    if (to_upload.empty()) {
+      co_await changed.wait();
       continue;
     }
-    const Copy copy = state->to_upload.front();
-    state->to_upload.pop_front();
-    state->uploading = true;
-    const s3wire::S3Url to{
-        state->start.bucket,
-        intermediate_key(state->start.key, state->options.job_name, copy.relative)};
-    Result<void> sent = co_await state->store->upload(copy.path, to);
+    const Copy copy = to_upload.front();
+    const s3wire::S3Url to{start.bucket,
+                           intermediate_key(start.key, options.job_name, copy.relative)};
+    Result<void> sent = co_await store->upload(copy.path, to);
     ::unlink(copy.path.c_str());
-    state->uploading = false;
-    if (!sent && !state->ended) state->tell(sent.error().text);
-    state->changed.notify();
+    to_upload.pop_front();
+    if (!sent) tell(sent.error().text);
+    changed.notify();
   }
 }
 
-Intermediate::Intermediate(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Intermediate::Intermediate(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Intermediate::~Intermediate() {
-  state_->ended = true;
-  state_->watch.reset();
-  state_->changed.notify();
+  state_->tasks.end();
+  if (!state_->copying.empty()) ::unlink(state_->copying.c_str());
   for (const Copy& copy : state_->to_upload) ::unlink(copy.path.c_str());
 }
 
@@ -194,33 +189,30 @@ Result<std::unique_ptr<Intermediate>> Intermediate::start(
   if (scheme != "s3")
     return fail(Errc::invalid_input,
                 "Expecting 's3' scheme, got: " + scheme + " in " + options.s3_output);
-  auto state = std::make_shared<State>(loop, std::move(store), log, std::move(options));
+  auto state = std::make_unique<State>(loop, std::move(store), log, std::move(options));
   state->start = TRY(s3wire::parse_s3_prefix(state->options.s3_output));
   loop::TreeWatch::Tell tell;
   tell.written = [at = state.get()](const std::string& file) { at->enqueue(file); };
   tell.appeared = [at = state.get()](const std::string& folder) { at->scan(folder); };
   state->watch = TRY(loop::TreeWatch::open(loop, std::move(tell)));
   state->scan("");
-  loop.spawn(State::copying_files(state));
-  loop.spawn(State::uploading_files(state));
+  state->tasks.start(state->copying_files());
+  state->tasks.start(state->uploading_files());
   return std::unique_ptr<Intermediate>(new Intermediate(std::move(state)));
 }
 
 loop::Task<void> Intermediate::finish(TimePoint deadline) {
-  const std::shared_ptr<State> state = state_;
-  state->watch->take();
-  state->scan("");  // Links and what else no event told of.
+  State& s = *state_;
+  s.watch->take();
+  s.scan("");  // Links and what else no event told of.
   bool in_time = true;
-  while (in_time && !state->idle()) in_time = co_await state->changed.wait_until(deadline);
-  const std::size_t left = state->to_copy.size() + state->to_upload.size() +
-                           (state->copying ? 1 : 0) + (state->uploading ? 1 : 0);
-  if (left > 0) state->log.warning("intermediate output: not uploaded in time: " + plural(left));
-  if (state->failures > failures_told_max)
-    state->log.warning("intermediate output: failed in all: " +
-                       plural(static_cast<std::size_t>(state->failures)));
-  state->ended = true;
-  state->watch.reset();
-  state->changed.notify();
+  while (in_time && s.left() > 0) in_time = co_await s.changed.wait_until(deadline);
+  s.watch.reset();
+  s.tasks.end();
+  if (s.left() > 0) s.log.warning("intermediate output: not uploaded in time: " + plural(s.left()));
+  if (s.failures > failures_told_max)
+    s.log.warning("intermediate output: failed in all: " +
+                  plural(static_cast<std::size_t>(s.failures)));
 }
 
 std::string intermediate_key(const std::string& start, const std::string& job_name,

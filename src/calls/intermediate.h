@@ -22,7 +22,7 @@ class Intermediate {
     std::string folder;             ///< <base>/output/intermediate
     std::string s3_output;          ///< sagemaker_s3_output: "s3://bucket/start"; may be empty.
     std::string job_name;           ///< TRAINING_JOB_NAME; may be empty.
-    std::size_t copies_max = 1000;  ///< Copies that wait for their upload; then copying waits.
+    std::size_t copies_max = 1000;  ///< Copies whose upload has not ended; then copying waits.
   };
 
   /// Starts if there is something to do: `s3_output` is set and `folder` does not exist (if it
@@ -46,8 +46,8 @@ class Intermediate {
 
  private:
   struct State;
-  explicit Intermediate(std::shared_ptr<State> state);
-  std::shared_ptr<State> state_;
+  explicit Intermediate(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 /// The key of a file: where S3 keeps it below the bucket. `relative`: below the folder.

@@ -241,6 +241,8 @@ TEST_CASE("intermediate: finish ends at its deadline and counts what is left") {
   std::string said(4096, '\0');
   said.resize(static_cast<std::size_t>(::read(pipe->read.get(), said.data(), said.size())));
   CHECK(said == "t: warning: intermediate output: not uploaded in time: 2 files\n");
+  started->reset();
+  CHECK(copies_in(folder).empty());
 }
 
 TEST_CASE("snapshot: a file of many pieces is copied whole") {

@@ -22,7 +22,8 @@ Lead::Lead(HostContext context)
              [this](const std::string& to, Message type, std::string_view payload) {
                if (leader_) leader_->post(to, type_of(type), payload);
              }),
-      changed_(context_.loop) {}
+      changed_(context_.loop),
+      tasks_(context_.loop) {}
 
 loop::Task<job::Verdict> Lead::run() {
   Result<void> ready = open_socket();
@@ -74,7 +75,7 @@ void Lead::start() {
   working_.insert(context_.training.hosts.begin(), context_.training.hosts.end());
   draining_ = working_;
   draining_.erase(host());
-  context_.loop.spawn(work());
+  tasks_.start(work());
 }
 
 Result<void> Lead::call(launch::Call made, launch::CallEnd on_end, bool whole_job) {
@@ -215,7 +216,7 @@ void Lead::on_lines(const std::string& from, const Frame& frame) {
   const Result<job::Lines> lines = job::lines_from(frame.payload);
   if (!lines) return context_.log.warning(from + ": " + lines.error().text);
   context_.output.post_lines(from, *lines);
-  if (held_.insert(from).second) context_.loop.spawn(release_when_read(from));
+  if (held_.insert(from).second) tasks_.start(release_when_read(from));
 }
 
 loop::Task<> Lead::release_when_read(std::string from) {

@@ -8,6 +8,7 @@
 #include "calls/conduct.h"
 #include "coordinate/first_cause.h"
 #include "coordinate/leader.h"
+#include "loop/tasks.h"
 #include "ranks/messages.h"
 
 namespace muster::calls {
@@ -56,6 +57,7 @@ class Lead final : public Conduct {
   int stop_signal_ = 0;
   TimePoint stop_by_ = TimePoint::max();
   loop::Event changed_;
+  loop::Tasks tasks_;
 };
 
 }  // namespace muster::calls

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 
 #include "base/backoff.h"
 #include "base/text.h"
 #include "loop/port.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::calls {
@@ -20,31 +20,24 @@ constexpr const char* greeting = "SSH-2.0-muster\r\n";
 constexpr Duration one_try = std::chrono::seconds(5);
 
 /// The hosts that have not answered, with the last reason.
-struct Waiting {
-  explicit Waiting(loop::Loop& loop) : changed(loop) {}
-  std::map<std::string, std::string> missing;
-  int running = 0;
-  loop::Event changed;
-};
+using Missing = std::map<std::string, std::string>;
 
-loop::Task<> wait_for_one(loop::Loop& loop, std::shared_ptr<Waiting> waiting, std::string host,
-                          std::uint16_t port, TimePoint deadline) {
+loop::Task<> wait_for_one(loop::Loop& loop, Missing& missing, std::string host, std::uint16_t port,
+                          TimePoint deadline) {
   Backoff backoff;
   loop::Timer timer(loop);
   while (Clock::now() < deadline) {
     const TimePoint until = std::min(deadline, Clock::now() + one_try);
     const Result<void> answer = co_await loop::port_answers(loop, host, port, greeting, until);
     if (answer) {
-      waiting->missing.erase(host);
-      break;
+      missing.erase(host);
+      co_return;
     }
-    waiting->missing[host] = answer.error().text;
+    missing[host] = answer.error().text;
     const Duration pause = backoff.next(random_chance());
-    if (Clock::now() + pause >= deadline) break;
+    if (Clock::now() + pause >= deadline) co_return;
     co_await timer.after(pause);
   }
-  --waiting->running;
-  waiting->changed.notify();
 }
 
 }  // namespace
@@ -84,15 +77,15 @@ Result<void> start_sshd(ranks::HostRun& host_run, const Env& env, ranks::HostRun
 
 loop::Task<Result<void>> wait_for_ssh(loop::Loop& loop, Args hosts, std::uint16_t port,
                                       TimePoint deadline) {
-  const auto waiting = std::make_shared<Waiting>(loop);
-  for (const std::string& host : hosts) waiting->missing[host] = "not tried";
-  waiting->running = static_cast<int>(waiting->missing.size());
-  for (const auto& [host, reason] : std::map(waiting->missing))
-    loop.spawn(wait_for_one(loop, waiting, host, port, deadline));
-  while (waiting->running > 0) co_await waiting->changed.wait();
-  if (waiting->missing.empty()) co_return Result<void>();
+  Missing missing;
+  for (const std::string& host : hosts) missing[host] = "not tried";
+  loop::Tasks tries(loop);
+  for (const auto& [host, reason] : missing)
+    tries.start(wait_for_one(loop, missing, host, port, deadline));
+  co_await tries.join();
+  if (missing.empty()) co_return Result<void>();
   std::string text;
-  for (const auto& [host, reason] : waiting->missing)
+  for (const auto& [host, reason] : missing)
     text += (text.empty() ? "" : ", ") + host + " (" + reason + ")";
   co_return fail(Errc::timeout, "no ssh server answers on port " + std::to_string(port) + " of " +
                                     text + "; MUSTER_MPI_TRANSPORT=ssh needs one on every host");

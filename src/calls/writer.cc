@@ -8,122 +8,85 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <string>
 
 namespace muster::calls {
 namespace {
 
 constexpr std::size_t queue_bytes_max = 1u << 20;
 
-enum class Kind { file, own_pipe, shared_pipe };
-
 }  // namespace
 
-struct Writer::State {
-  State(loop::Loop& on, int number) : loop(on), fd(number), moved(on) { open(); }
-
-  /// epoll knows no regular files; of devices only terminals are more than /dev/null.
-  void open() {
-    struct stat info {};
-    gone = ::fstat(fd, &info) != 0;
-    terminal = !gone && ::isatty(fd) == 1;
-    const bool device = S_ISCHR(info.st_mode) && !terminal;
-    if (gone || S_ISREG(info.st_mode) || device) return;
-    const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    own = Fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-    kind = own ? Kind::own_pipe : Kind::shared_pipe;
-    if (own) fd = own.get();
-  }
-
-  /// Bytes written; 0 to wait; -1 when nobody reads.
-  long write_some() const {
-    std::size_t count = queue.size() - written;
-    // A blocking pipe that polls writable takes PIPE_BUF bytes without blocking, not more.
-    if (kind == Kind::shared_pipe) count = std::min<std::size_t>(count, PIPE_BUF);
-    const ssize_t done = ::write(fd, queue.data() + written, count);
-    if (done > 0) return done;
-    return done < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
-  }
-
-  loop::Loop& loop;
-  Fd given;  ///< The descriptor, where it was handed over.
-  Fd own;
-  int fd;
-  Kind kind = Kind::file;
-  bool terminal = false;
-  std::string queue;
-  std::size_t written = 0;
-  bool draining = false;
-  bool gone = false;
-  loop::Watch* watch = nullptr;  ///< The wait of drain(), while it runs.
-  loop::Event moved;
-};
-
-Writer::Writer(loop::Loop& loop, int fd) : loop_(loop), state_(std::make_shared<State>(loop, fd)) {}
-
-Writer::Writer(loop::Loop& loop, Fd fd) : Writer(loop, fd.get()) {
-  state_->given = std::move(fd);
+Writer::Writer(loop::Loop& loop, int fd) : loop_(loop), fd_(fd), moved_(loop), tasks_(loop) {
+  open();
 }
 
-Writer::~Writer() {
-  state_->gone = true;
-  if (state_->watch != nullptr) state_->watch->cancel();
+Writer::Writer(loop::Loop& loop, Fd fd) : Writer(loop, fd.get()) {
+  given_ = std::move(fd);
+}
+
+/// epoll knows no regular files; of devices only terminals are more than /dev/null.
+void Writer::open() {
+  struct stat info {};
+  gone_ = ::fstat(fd_, &info) != 0;
+  terminal_ = !gone_ && ::isatty(fd_) == 1;
+  const bool device = S_ISCHR(info.st_mode) && !terminal_;
+  if (gone_ || S_ISREG(info.st_mode) || device) return;
+  const std::string path = "/proc/self/fd/" + std::to_string(fd_);
+  own_ = Fd(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  kind_ = own_ ? Kind::own_pipe : Kind::shared_pipe;
+  if (own_) fd_ = own_.get();
+}
+
+/// Bytes written; 0 to wait; -1 when nobody reads.
+long Writer::write_some() const {
+  std::size_t count = queue_.size() - written_;
+  // A blocking pipe that polls writable takes PIPE_BUF bytes without blocking, not more.
+  if (kind_ == Kind::shared_pipe) count = std::min<std::size_t>(count, PIPE_BUF);
+  const ssize_t done = ::write(fd_, queue_.data() + written_, count);
+  if (done > 0) return done;
+  return done < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
 void Writer::post(std::string_view bytes) {
-  if (state_->gone || bytes.empty()) return;
-  state_->queue += bytes;
-  if (state_->draining) return;
-  state_->draining = true;
-  loop_.spawn(drain(state_));
+  if (gone_ || bytes.empty()) return;
+  queue_ += bytes;
+  if (tasks_.size() == 0) tasks_.start(drain());
 }
 
-loop::Task<> Writer::drain(std::shared_ptr<State> state) {
-  State& s = *state;
+loop::Task<> Writer::drain() {
   std::optional<loop::Watch> watch;
-  bool wait = s.kind == Kind::shared_pipe;
-  while (s.written < s.queue.size() && !s.gone) {
+  bool wait = kind_ == Kind::shared_pipe;
+  while (written_ < queue_.size() && !gone_) {
     if (wait) {
-      if (!watch) watch.emplace(s.loop, s.fd);
-      s.watch = &*watch;
+      if (!watch) watch.emplace(loop_, fd_);
       const bool writable = co_await watch->writable();
-      s.watch = nullptr;
       if (!writable) break;
     }
-    const long done = s.write_some();
-    if (done < 0) s.gone = true;
-    wait = s.kind != Kind::file && (done == 0 || s.kind == Kind::shared_pipe);
+    const long done = write_some();
+    if (done < 0) gone_ = true;
+    wait = kind_ != Kind::file && (done == 0 || kind_ == Kind::shared_pipe);
     if (done <= 0) continue;
-    s.written += static_cast<std::size_t>(done);
-    if (s.written < s.queue.size() / 2) continue;
-    s.queue.erase(0, s.written);
-    s.written = 0;
-    s.moved.notify();
+    written_ += static_cast<std::size_t>(done);
+    if (written_ < queue_.size() / 2) continue;
+    queue_.erase(0, written_);
+    written_ = 0;
+    moved_.notify();
   }
-  s.queue.clear();
-  s.written = 0;
-  s.draining = false;
-  s.moved.notify();
-}
-
-bool Writer::is_terminal() const {
-  return state_->terminal;
+  queue_.clear();
+  written_ = 0;
+  moved_.notify();
 }
 
 bool Writer::behind() const {
-  return !state_->gone && state_->queue.size() - state_->written > queue_bytes_max;
+  return !gone_ && queue_.size() - written_ > queue_bytes_max;
 }
 
 loop::Task<> Writer::room() {
-  const std::shared_ptr<State> state = state_;
-  while (!state->gone && state->queue.size() - state->written > queue_bytes_max)
-    co_await state->moved.wait();
+  while (behind()) co_await moved_.wait();
 }
 
 loop::Task<> Writer::flushed(TimePoint deadline) {
-  const std::shared_ptr<State> state = state_;
-  while (!state->queue.empty() && Clock::now() < deadline)
-    co_await state->moved.wait_until(deadline);
+  while (!queue_.empty() && Clock::now() < deadline) co_await moved_.wait_until(deadline);
 }
 
 }  // namespace muster::calls

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/fd.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::calls {
@@ -20,10 +21,9 @@ class Writer {
   Writer(loop::Loop& loop, Fd fd);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
-  ~Writer();
 
   void post(std::string_view bytes);
-  bool is_terminal() const;
+  bool is_terminal() const { return terminal_; }
   /// True while more than 1 MiB is queued.
   bool behind() const;
   /// Waits until the queue is not behind.
@@ -32,11 +32,22 @@ class Writer {
   loop::Task<> flushed(TimePoint deadline);
 
  private:
-  struct State;
-  static loop::Task<> drain(std::shared_ptr<State> state);
+  enum class Kind { file, own_pipe, shared_pipe };
+  void open();
+  long write_some() const;
+  loop::Task<> drain();
 
   loop::Loop& loop_;
-  std::shared_ptr<State> state_;
+  Fd given_;  ///< The descriptor, where it was handed over.
+  Fd own_;
+  int fd_;
+  Kind kind_ = Kind::file;
+  bool terminal_ = false;
+  std::string queue_;
+  std::size_t written_ = 0;  ///< How much of it.
+  bool gone_ = false;        ///< Nobody reads.
+  loop::Event moved_;
+  loop::Tasks tasks_;  ///< drain(), while there is something to write.
 };
 
 }  // namespace muster::calls
