@@ -154,10 +154,7 @@ loop::Task<> CallLead::launch(Number number) {
   if (!course_.runs(number)) co_return;
   if (done) done = start_launcher(number);
   if (done) co_return;
-  job::Verdict verdict;
-  verdict.host = self();
-  verdict.process = call.name;
-  verdict.outcome = job::Outcome::failed(done.error().text);
+  job::Verdict verdict = verdict_of(job::Outcome::failed(done.error().text), self(), call.name);
   course_.launcher_ended(number, std::move(verdict), Clock::now());
   turn();
 }
@@ -166,12 +163,8 @@ Result<void> CallLead::start_launcher(Number number) {
   const launch::Call& call = *course_.own();
   if (!call.launcher)
     return fail(Errc::invalid_input, call.name + " has no launcher on " + call.hosts.front());
-  ranks::HostRun::Program program;
-  program.command = *call.launcher;
+  ranks::HostRun::Program program = launcher_program(context_, *call.launcher);
   program.command.env["MUSTER_AGENT"] = std::string("1");  // GCC 12 sees an overlap in = "1".
-  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
-  const std::string& path = program.command.argv.front();
-  program.name = path.substr(path.rfind('/') + 1);
   // MPICH's mpirun writes to daemons that may have ended already, and knows what to do then.
   program.ignore_sigpipe = true;
   program.sink = [this](job::Lines lines) {
@@ -206,9 +199,9 @@ void CallLead::agent(ranks::AgentCall call) {
   if (!command) return call.reply(1, command.error().text);
   const int id = ++daemons_made_;
   auto daemon = std::make_shared<Daemon>();
-  const std::string& path = command->argv.front();
+  ranks::HostRun::Program program = launcher_program(context_, *std::move(command));
   daemon->number = course_.number();
-  daemon->name = path.substr(path.rfind('/') + 1);
+  daemon->name = program.name;
   daemon->host = call.host;
   daemon->out = std::make_unique<Writer>(context_.loop, std::move(call.out));
   daemon->err = std::make_unique<Writer>(context_.loop, std::move(call.err));
@@ -216,15 +209,12 @@ void CallLead::agent(ranks::AgentCall call) {
   daemons_.emplace(id, daemon);
   if (daemon->host != self())
     return post_(daemon->host, Message::exec, ranks::exec_text({id, daemon->call.text}));
-  const Result<void> started = start_daemon(daemon, *std::move(command));
+  const Result<void> started = start_daemon(daemon, std::move(program));
   if (!started) daemon->call.reply(1, started.error().text);
 }
 
-Result<void> CallLead::start_daemon(const std::shared_ptr<Daemon>& daemon, Command command) {
-  ranks::HostRun::Program program;
-  program.name = daemon->name;
-  program.command = std::move(command);
-  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
+Result<void> CallLead::start_daemon(const std::shared_ptr<Daemon>& daemon,
+                                    ranks::HostRun::Program program) {
   program.sink = [this](job::Lines lines) {
     return context_.output.launcher_lines(std::move(lines));
   };
@@ -250,10 +240,7 @@ void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) 
   if (!end) return context_.log.warning(host + ": " + end.error().text);
   const auto daemon = daemons_.find(end->id);
   if (daemon == daemons_.end()) return;
-  job::Verdict verdict;
-  verdict.outcome = end->outcome;
-  verdict.host = host;
-  verdict.process = daemon->second->name;
+  job::Verdict verdict = verdict_of(end->outcome, host, daemon->second->name);
   daemon->second->call.reply(job::exit_code(end->outcome), end->outcome.text);
   daemons_.erase(daemon);
   ended(std::move(verdict));

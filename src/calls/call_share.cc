@@ -9,11 +9,7 @@ namespace muster::calls {
 namespace {
 
 job::Verdict failed_start(const HostContext& context, const std::string& name, const Error& error) {
-  job::Verdict verdict;
-  verdict.host = context.training.current_host;
-  verdict.process = name;
-  verdict.outcome = job::Outcome::failed(error.text);
-  return verdict;
+  return verdict_of(job::Outcome::failed(error.text), context.training.current_host, name);
 }
 
 void open_sshd(HostContext& context, const launch::Call& call, const ShareEnds& ends) {
@@ -49,6 +45,15 @@ void start_programs(HostContext& context, const launch::Call& call, const ShareE
 }
 
 }  // namespace
+
+ranks::HostRun::Program launcher_program(const HostContext& context, Command command) {
+  ranks::HostRun::Program program;
+  const std::string& path = command.argv.front();
+  program.name = path.substr(path.rfind('/') + 1);
+  command.env["MUSTER_SOCKET"] = context.host_run.socket_path();
+  program.command = std::move(command);
+  return program;
+}
 
 void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends) {
   context.output.tag_ranks();

@@ -20,4 +20,7 @@ struct ShareEnds {
 /// programs, an sshd). The share ends by HostRun::finish_call(). `context` outlives it.
 void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends);
 
+/// A launcher or one of its daemons, named as its file is: its ranks find this host's socket.
+ranks::HostRun::Program launcher_program(const HostContext& context, Command command);
+
 }  // namespace muster::calls

@@ -2,6 +2,14 @@
 
 namespace muster::calls {
 
+job::Verdict verdict_of(job::Outcome outcome, const std::string& host, const std::string& process) {
+  job::Verdict verdict;
+  verdict.outcome = std::move(outcome);
+  verdict.host = host;
+  verdict.process = process;
+  return verdict;
+}
+
 Result<void> Conduct::open_socket() {
   if (!context_.socket) return {};
   ranks::HostRun::Visitors visitors;
@@ -9,7 +17,9 @@ Result<void> Conduct::open_socket() {
   visitors.on_call = [this](launch::Call made, launch::CallEnd on_end) {
     return call(std::move(made), std::move(on_end), false);
   };
-  visitors.on_call_gone = [this] { call_gone(); };
+  visitors.on_call_gone = [this] {
+    call_gone(failed_here("operator", fail(Errc::closed, "was ended before its call")));
+  };
   return context_.host_run.listen(std::move(visitors));
 }
 
@@ -67,19 +77,11 @@ void Conduct::end_work(job::Verdict verdict) {
 }
 
 job::Verdict Conduct::failed_here(const std::string& process, const Error& error) const {
-  job::Verdict verdict;
-  verdict.outcome = job::Outcome::failed(error.text);
-  verdict.host = host();
-  verdict.process = process;
-  return verdict;
+  return verdict_of(job::Outcome::failed(error.text), host(), process);
 }
 
 job::Verdict Conduct::stopped_verdict(int signal) const {
-  job::Verdict verdict;
-  verdict.outcome = job::Outcome::stopped(signal);
-  verdict.host = host();
-  verdict.process = "train";
-  return verdict;
+  return verdict_of(job::Outcome::stopped(signal), host(), "train");
 }
 
 }  // namespace muster::calls

@@ -40,6 +40,9 @@ struct HostContext {
   std::string transport;  ///< MUSTER_MPI_TRANSPORT, which operators need to know too.
 };
 
+/// The end of a host's `process`, with nothing more to tell.
+job::Verdict verdict_of(job::Outcome outcome, const std::string& host, const std::string& process);
+
 /// A host's part of a job: the leader's (lead.h) or a member's (follow.h).
 class Conduct {
  public:
@@ -66,7 +69,8 @@ class Conduct {
 
   /// The own host makes a collective call. `whole_job`: it is the host's work.
   virtual Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) = 0;
-  virtual void call_gone() = 0;
+  /// Whoever made a call is gone before its answer.
+  virtual void call_gone(job::Verdict verdict) = 0;
   virtual void agent(ranks::AgentCall call) = 0;
   /// The own host's work has ended.
   virtual void host_ended(job::Verdict verdict) = 0;
@@ -74,6 +78,20 @@ class Conduct {
   /// A verdict that something of muster itself failed on this host.
   job::Verdict failed_here(const std::string& process, const Error& error) const;
   job::Verdict stopped_verdict(int signal) const;
+
+  /// What a leader and a member tell the roll call alike.
+  template <class Options>
+  Options roll_call() const {
+    Options options;
+    options.job = context_.training.job_name;
+    options.host = host();
+    options.port = context_.options.port;
+    options.key = context_.key;
+    options.join_deadline = context_.options.join_deadline;
+    options.heartbeat = context_.options.heartbeat;
+    options.lost_after = context_.options.lost_after;
+    return options;
+  }
 
   HostContext context_;
 

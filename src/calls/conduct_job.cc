@@ -47,14 +47,6 @@ loop::Task<> pass_signals(loop::Signals& signals, Conduct& part) {
   }
 }
 
-job::Verdict failed_on(const job::Training& training, const Error& error) {
-  job::Verdict verdict;
-  verdict.host = training.current_host;
-  verdict.process = "train";
-  verdict.outcome = job::Outcome::failed(error.text);
-  return verdict;
-}
-
 }  // namespace
 
 Result<std::optional<int>> steward_stream(const Env& env) {
@@ -107,7 +99,10 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
     part = std::make_unique<Follow>(std::move(context));
   Result<std::unique_ptr<Intermediate>> intermediate =
       Intermediate::start(loop, start.env, log, intermediate_options(start.training));
-  if (!intermediate) return {failed_on(start.training, intermediate.error()), std::nullopt};
+  if (!intermediate)
+    return {verdict_of(job::Outcome::failed(intermediate.error().text), start.training.current_host,
+                       "train"),
+            std::nullopt};
   std::optional<job::Verdict> verdict;
   loop::Tasks tasks(loop);
   tasks.start(conduct({loop, *part, output, intermediate->get(), verdict}));

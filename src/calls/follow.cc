@@ -31,28 +31,16 @@ loop::Task<job::Verdict> Follow::run() {
 }
 
 loop::Task<Result<void>> Follow::join() {
-  const env::TrainOptions& options = context_.options;
-  coordinate::Member::Options roll_call;
-  roll_call.job = context_.training.job_name;
-  roll_call.host = host();
-  roll_call.leader = context_.training.leader;
-  roll_call.port = options.port;
-  roll_call.key = context_.key;
-  roll_call.join_deadline = options.join_deadline;
-  roll_call.heartbeat = options.heartbeat;
-  roll_call.lost_after = options.lost_after;
+  auto options = roll_call<coordinate::Member::Options>();
+  options.leader = context_.training.leader;
   Result<std::unique_ptr<coordinate::Member>> member =
-      coordinate::Member::open(context_.loop, std::move(roll_call), context_.log);
+      coordinate::Member::open(context_.loop, std::move(options), context_.log);
   if (!member) co_return member.error().in("roll call");
   member_ = *std::move(member);
   member_->on_frame([this](const Frame& frame) { on_frame(frame); });
   member_->on_lost([this](const std::string& how) {
     leader_lost_ = true;
-    job::Verdict verdict;
-    verdict.outcome = job::Outcome::lost(how);
-    verdict.host = context_.training.leader;
-    verdict.process = "host";
-    settle(std::move(verdict));
+    settle(verdict_of(job::Outcome::lost(how), context_.training.leader, "host"));
   });
   co_return co_await member_->join();
 }
@@ -125,9 +113,7 @@ Result<void> Follow::call(launch::Call made, launch::CallEnd on_end, bool) {
   return {};
 }
 
-void Follow::call_gone() {
-  const job::Verdict verdict =
-      failed_here("operator", fail(Errc::closed, "was ended before its call"));
+void Follow::call_gone(job::Verdict verdict) {
   member_->post(type_of(Message::outcome), to_text(job::to_json(verdict)));
 }
 
@@ -167,10 +153,7 @@ void Follow::on_exec(const Frame& frame) {
   if (!own_call_) return send_end(id, job::Outcome::failed("no launch is under way"));
   Result<Command> command = launch::agent_command(request->text, own_call_->rank.command.env);
   if (!command) return send_end(id, job::Outcome::failed(command.error().text));
-  ranks::HostRun::Program program;
-  program.name = command->argv.front().substr(command->argv.front().rfind('/') + 1);
-  program.command = *std::move(command);
-  program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
+  ranks::HostRun::Program program = launcher_program(context_, *std::move(command));
   program.sink = [this, id](job::Lines lines) -> loop::Task<> {
     lines.rank = id;
     member_->post(type_of(Message::exec_output), job::encode(lines));

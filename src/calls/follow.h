@@ -18,7 +18,7 @@ class Follow final : public Conduct {
 
  private:
   Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) override;
-  void call_gone() override;
+  void call_gone(job::Verdict verdict) override;
   void agent(ranks::AgentCall call) override;
   void host_ended(job::Verdict verdict) override;
 

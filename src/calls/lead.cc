@@ -42,18 +42,10 @@ loop::Task<job::Verdict> Lead::run() {
 }
 
 loop::Task<Result<void>> Lead::gather() {
-  const env::TrainOptions& options = context_.options;
-  coordinate::Leader::Options roll_call;
-  roll_call.job = context_.training.job_name;
-  roll_call.host = host();
-  roll_call.hosts = context_.training.hosts;
-  roll_call.port = options.port;
-  roll_call.key = context_.key;
-  roll_call.join_deadline = options.join_deadline;
-  roll_call.heartbeat = options.heartbeat;
-  roll_call.lost_after = options.lost_after;
+  auto options = roll_call<coordinate::Leader::Options>();
+  options.hosts = context_.training.hosts;
   Result<std::unique_ptr<coordinate::Leader>> leader =
-      coordinate::Leader::open(context_.loop, std::move(roll_call), context_.log);
+      coordinate::Leader::open(context_.loop, std::move(options), context_.log);
   if (!leader) co_return leader.error().in("roll call");
   leader_ = *std::move(leader);
   leader_->on_frame([this](const std::string& from, Frame frame) { on_frame(from, frame); });
@@ -61,11 +53,7 @@ loop::Task<Result<void>> Lead::gather() {
     draining_.erase(lost);
     working_.erase(lost);
     calls_.lost(lost);
-    job::Verdict verdict;
-    verdict.outcome = job::Outcome::lost(how);
-    verdict.host = lost;
-    verdict.process = "host";
-    add_failure(std::move(verdict));
+    add_failure(verdict_of(job::Outcome::lost(how), lost, "host"));
   });
   co_return co_await leader_->gather();
 }
@@ -82,11 +70,6 @@ Result<void> Lead::call(launch::Call made, launch::CallEnd on_end, bool whole_jo
   if (ending_) return fail(Errc::closed, "the job is ending");
   whole_job_call_ = whole_job;
   return calls_.call(std::move(made), std::move(on_end), whole_job);
-}
-
-void Lead::call_gone() {
-  job::Verdict verdict = failed_here("operator", fail(Errc::closed, "was ended before its call"));
-  calls_.ended(std::move(verdict));
 }
 
 void Lead::host_ended(job::Verdict verdict) {

@@ -23,7 +23,7 @@ class Lead final : public Conduct {
 
  private:
   Result<void> call(launch::Call call, launch::CallEnd on_end, bool whole_job) override;
-  void call_gone() override;
+  void call_gone(job::Verdict verdict) override { calls_.ended(std::move(verdict)); }
   void agent(ranks::AgentCall call) override { calls_.agent(std::move(call)); }
   void host_ended(job::Verdict verdict) override;
 
