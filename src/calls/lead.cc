@@ -75,15 +75,15 @@ Result<void> Lead::call(launch::Call made, launch::CallEnd on_end, bool whole_jo
 void Lead::host_ended(job::Verdict verdict) {
   // The call has looked for its first cause already.
   if (whole_job_call_ && !verdict.success() && stop_signal_ == 0) decided_ = verdict;
-  one_host_ended(host(), std::move(verdict));
+  one_host_ended(host(), verdict);
 }
 
-void Lead::one_host_ended(const std::string& name, job::Verdict verdict) {
+void Lead::one_host_ended(const std::string& name, const job::Verdict& verdict) {
   working_.erase(name);
   if (verdict.success()) calls_.gone(name);
   // A program that fails because its call did is not the first cause; what the call found is.
   const bool of_call = !verdict.success() && calls_.last_failure();
-  add_failure(of_call ? *calls_.last_failure() : std::move(verdict));
+  add_failure(of_call ? *calls_.last_failure() : verdict);
 }
 
 loop::Task<job::Verdict> Lead::watch() {
@@ -185,8 +185,7 @@ void Lead::on_job_frame(const std::string& from, const Frame& frame) {
     case Message::host_end: {
       Result<job::Verdict> verdict = ranks::verdict_from_text(frame.payload);
       if (!verdict) return context_.log.warning(from + ": " + verdict.error().text);
-      if (frame.type == type_of(Message::host_end))
-        return one_host_ended(from, *std::move(verdict));
+      if (frame.type == type_of(Message::host_end)) return one_host_ended(from, *verdict);
       verdict->host = from;
       return calls_.ended(*std::move(verdict));
     }

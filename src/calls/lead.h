@@ -38,7 +38,7 @@ class Lead final : public Conduct {
   void on_job_frame(const std::string& host, const Frame& frame);
   void on_lines(const std::string& host, const Frame& frame);
   loop::Task<> release_when_read(std::string host);
-  void one_host_ended(const std::string& host, job::Verdict verdict);
+  void one_host_ended(const std::string& host, const job::Verdict& verdict);
   void stop_all(const ranks::SignalRequest& request);
   void add_failure(job::Verdict verdict);
   bool leads_alone() const { return context_.training.hosts.size() == 1; }

@@ -14,7 +14,7 @@
 namespace muster::calls {
 namespace {
 
-constexpr const char* program = "/usr/sbin/sshd";  // sshd starts itself again by its path.
+constexpr const char* sshd = "/usr/sbin/sshd";  // sshd starts itself again by its path.
 /// A whole greeting, after which a hang-up is no error that the server would log.
 constexpr const char* greeting = "SSH-2.0-muster\r\n";
 constexpr Duration one_try = std::chrono::seconds(5);
@@ -51,16 +51,16 @@ Result<launch::Transport> transport_from(const Env& env) {
 }
 
 Result<Command> sshd_command(const Env& env, const std::string& socket_path) {
-  if (::access(program, X_OK) != 0)
+  if (::access(sshd, X_OK) != 0)
     return fail(Errc::not_found,
-                std::string("MUSTER_MPI_TRANSPORT=ssh: no ") + program +
+                std::string("MUSTER_MPI_TRANSPORT=ssh: no ") + sshd +
                     ": install openssh-server in the image (Debian: apt-get install openssh-server "
                     "&& mkdir -p /run/sshd), with keys by which its hosts reach each other");
   if (socket_path.empty() || socket_path.find_first_of(" \t\n\"'\\#=") != std::string::npos)
     return fail(Errc::invalid_input,
                 "sshd cannot hand on the socket path \"" + to_utf8(socket_path) + "\"");
   return Command{
-      {program, "-D", "-e", "-o", "LogLevel=ERROR", "-o", "SetEnv=MUSTER_SOCKET=" + socket_path},
+      {sshd, "-D", "-e", "-o", "LogLevel=ERROR", "-o", "SetEnv=MUSTER_SOCKET=" + socket_path},
       env,
       "/"};
 }
