@@ -61,7 +61,7 @@ std::string last_line(const std::string& log_file) {
 
 }  // namespace
 
-/// Lives as long as something waits for a steward.
+/// What is known of the stewards.
 struct LocalRun::State {
   explicit State(loop::Loop& loop) : moved(loop) {}
   std::map<std::string, pid_t> ours;  ///< Stewards that are our children and have not ended.
@@ -92,7 +92,8 @@ LocalRun::LocalRun(Programs& programs, LocalEngine& local, std::string path,
       local_(local),
       path_(std::move(path)),
       folder_(std::move(folder)),
-      state_(std::make_shared<State>(programs.loop())) {}
+      state_(std::make_shared<State>(programs.loop())),
+      tasks_(programs.loop()) {}
 
 /// Without release() the stewards, told by the lifeline's end, remove what is theirs.
 LocalRun::~LocalRun() {
@@ -166,17 +167,18 @@ Result<void> LocalRun::attach(const std::string& host, const std::string& addres
     state_->ended(host, job::Outcome::exited(0));
     return {};
   }
-  const int watched = pidfd.get();
   state_->others[host] = std::move(pidfd);
-  const auto watch = [](loop::Loop& loop, std::shared_ptr<State> state, std::string name,
-                        int fd) -> loop::Task<> {
-    loop::Watch ended(loop, fd);
-    if (!co_await ended.readable()) co_return;
-    state->others.erase(name);
-    state->ended(name, job::Outcome::exited(0));  // Another's child: its code is not for us.
-  };
-  programs_.loop().spawn(watch(programs_.loop(), state_, host, watched));
+  tasks_.start(watch(host));
   return {};
+}
+
+loop::Task<> LocalRun::watch(std::string host) {
+  {
+    loop::Watch ended(programs_.loop(), state_->others[host].get());
+    if (!co_await ended.readable()) co_return;
+  }
+  state_->others.erase(host);
+  state_->ended(host, job::Outcome::exited(0));  // Another's child: its code is not for us.
 }
 
 Result<void> LocalRun::follow() {
@@ -233,7 +235,7 @@ void LocalRun::signal(const std::string& host, int number) {
 }
 
 void LocalRun::stop(const std::string& host, std::chrono::milliseconds grace) {
-  if (runs(host)) programs_.loop().spawn(ask_to_stop(host, grace));
+  if (runs(host)) tasks_.start(ask_to_stop(host, grace));
 }
 
 loop::Task<> LocalRun::ask_to_stop(std::string host, std::chrono::milliseconds grace) {

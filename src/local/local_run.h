@@ -16,6 +16,7 @@
 #include "local/job_folder.h"
 #include "local/journals.h"
 #include "local/local_engine.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 
 namespace muster::local {
@@ -64,6 +65,7 @@ class LocalRun final : public engine::Run {
 
  private:
   struct State;
+  loop::Task<> watch(std::string host);
   loop::Task<> ask_to_stop(std::string host, std::chrono::milliseconds grace);
   void signal(const std::string& host, int number);
   bool runs(const std::string& host) const;
@@ -78,9 +80,10 @@ class LocalRun final : public engine::Run {
   bool whole_ = true;
   bool removed_ = false;  ///< The name may be another job's by now.
   Pipe lifeline_;
-  Pipe gate_;  ///< Open as long as no steward may begin.
-  std::shared_ptr<State> state_;
+  Pipe gate_;                           ///< Open as long as no steward may begin.
+  std::shared_ptr<State> state_;        ///< The reaper tells it of ends, also later.
   std::shared_ptr<Journals> journals_;  ///< Also of whoever waits for one to grow.
+  loop::Tasks tasks_;
 };
 
 }  // namespace muster::local

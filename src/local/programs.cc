@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
@@ -18,33 +19,24 @@ namespace {
 
 constexpr std::size_t output_bytes_max = 1u << 20;
 
-/// A program that runs; shared by the tasks that read its output.
-struct Running {
-  explicit Running(loop::Loop& loop) : moved(loop) {}
-  Programs::Done done;
+/// A program's end; shared with the reaper, which may tell it when nobody waits any more.
+struct End {
+  explicit End(loop::Loop& loop) : told(loop) {}
   std::optional<job::Outcome> outcome;
-  int readers = 2;
-  bool given_up = false;
-  loop::Event moved;
+  loop::Event told;
 };
 
-loop::Task<> read_all(loop::Loop& loop, Fd fd, std::shared_ptr<Running> running,
-                      std::string Programs::Done::*into) {
-  {
-    loop::Watch watch(loop, fd.get());
-    std::array<char, 65536> buffer;
-    while (!running->given_up) {
-      const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
-      if (count == 0) break;
-      if (count < 0 && errno != EAGAIN && errno != EINTR) break;
-      if (count < 0 && errno == EAGAIN && !co_await watch.readable()) break;
-      std::string& text = running->done.*into;
-      if (count > 0 && text.size() < output_bytes_max)
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-    }
+loop::Task<> read_all(loop::Loop& loop, Fd fd, std::string& text) {
+  loop::Watch watch(loop, fd.get());
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count == 0) co_return;
+    if (count < 0 && errno != EAGAIN && errno != EINTR) co_return;
+    if (count < 0 && errno == EAGAIN && !co_await watch.readable()) co_return;
+    if (count > 0 && text.size() < output_bytes_max)
+      text.append(buffer.data(), static_cast<std::size_t>(count));
   }
-  --running->readers;
-  running->moved.notify();
 }
 
 struct Started {
@@ -76,23 +68,24 @@ loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit
   const std::string name = command.argv.at(0);
   Result<Started> started = start(command);
   if (!started) co_return started.error();
-  const std::shared_ptr<Running> running = std::make_shared<Running>(loop_);
+  const std::shared_ptr<End> end = std::make_shared<End>(loop_);
   const pid_t pid = started->pid;
-  reaper_->watch(pid, [running](job::Outcome outcome) {
-    running->outcome = std::move(outcome);
-    running->moved.notify();
+  reaper_->watch(pid, [end](job::Outcome outcome) {
+    end->outcome = std::move(outcome);
+    end->told.notify();
   });
-  loop_.spawn(read_all(loop_, std::move(started->out), running, &Done::out));
-  loop_.spawn(read_all(loop_, std::move(started->err), running, &Done::err));
+  Done done;
+  loop::Tasks readers(loop_);
+  readers.start(read_all(loop_, std::move(started->out), done.out));
+  readers.start(read_all(loop_, std::move(started->err), done.err));
   const TimePoint deadline = Clock::now() + limit;
-  bool late = false;
-  while (!late && (!running->outcome || running->readers > 0))
-    late = !co_await running->moved.wait_until(deadline) && Clock::now() >= deadline;
-  if (!late) {
-    running->done.outcome = *running->outcome;
-    co_return std::move(running->done);
+  bool in_time = true;
+  while (!end->outcome && in_time) in_time = co_await end->told.wait_until(deadline);
+  if (in_time) in_time = co_await readers.join_until(deadline);
+  if (in_time) {
+    done.outcome = *std::move(end->outcome);
+    co_return done;
   }
-  running->given_up = true;
   reaper_->signal_group(pid, SIGKILL);
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit).count();
   co_return fail(Errc::timeout, name + ": not done within " + std::to_string(seconds) + " s");
