@@ -10,6 +10,7 @@
 #include "api/call.h"
 #include "api/job_request.h"
 #include "logs/logs.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "store/store.h"
 
@@ -46,7 +47,7 @@ class MetricScraper;
 class Metrics {
  public:
   Metrics(loop::Loop& loop, store::Store& store, Logs::JournalOf journal_of)
-      : loop_(loop), store_(store), journal_of_(std::move(journal_of)) {}
+      : loop_(loop), store_(store), journal_of_(std::move(journal_of)), tasks_(loop) {}
 
   /// Reads what the job's logs got since the last time, each line once, whatever happens between:
   /// at most some thousand lines a call. True if there is more. Called now and then while a job
@@ -94,6 +95,7 @@ class Metrics {
   std::uint64_t uses_ = 0;
   std::map<std::string, std::shared_ptr<Followed>> followed_;  ///< By job.
   std::map<std::string, std::shared_ptr<Catching>> catching_;  ///< Under way, by job.
+  loop::Tasks tasks_;
 };
 
 /// GetMetricStatistics' Datapoints: buckets of `period` seconds counted from 1970, each with the

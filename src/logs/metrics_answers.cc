@@ -90,7 +90,7 @@ loop::Task<Result<void>> Metrics::catch_up(Json input) {
     std::shared_ptr<Catching>& under_way = catching_[job];
     if (!under_way) {
       under_way = std::make_shared<Catching>(loop_);
-      loop_.spawn(catch_up_one(job, under_way));
+      tasks_.start(catch_up_one(job, under_way));
     }
     const std::shared_ptr<Catching> catching = under_way;
     bool in_time = true;

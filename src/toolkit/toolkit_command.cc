@@ -13,6 +13,7 @@
 #include "code/deliver.h"
 #include "command/line.h"
 #include "env/job_files.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "operators/run_command.h"
 #include "s3client/s3_client.h"
@@ -111,7 +112,8 @@ loop::Task<> run_to_end(loop::Task<Result<void>> task, Result<void>& result) {
 int run(const Command& command, const Args& words, const Env& env, const Log& log) {
   loop::Loop loop;
   Result<void> result;
-  loop.spawn(run_to_end(command.run({loop, words, env, log}), result));
+  loop::Tasks tasks(loop);
+  tasks.start(run_to_end(command.run({loop, words, env, log}), result));
   loop.run();
   if (result) return 0;
   log.error(result.error().text);
