@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "loop/worker.h"
 #include "s3client/multipart.h"
@@ -49,7 +50,7 @@ class Buffers {
 
 struct Packing {
   Packing(loop::Loop& on, packing::TarPlan of, ArchiveOptions given)
-      : loop(on), plan(std::move(of)), options(std::move(given)), changed(on) {
+      : plan(std::move(of)), options(std::move(given)), changed(on), packers(on) {
     // Each chunk may become a part of its own, and there are parts_max of them at most.
     const std::uint64_t least = plan.bytes() / (parts_max - 100) + 1;
     chunk_bytes = std::max(options.chunk_bytes, least);
@@ -58,7 +59,6 @@ struct Packing {
     packed = std::make_shared<Buffers>(gzip_bytes_max(chunk_bytes));
   }
 
-  loop::Loop& loop;
   const packing::TarPlan plan;
   const ArchiveOptions options;
   std::uint64_t chunk_bytes = 0;
@@ -67,58 +67,57 @@ struct Packing {
   std::shared_ptr<Buffers> packed;
   std::size_t begun = 0;
   std::size_t taken = 0;
-  int busy = 0;
   std::optional<Error> failed;
-  loop::Event changed;
+  loop::Event changed;  ///< A packer has ended.
+  loop::Tasks packers;
 };
 
-loop::Task<> pack(std::shared_ptr<Packing> packing, std::size_t number) {
+loop::Task<> pack(Packing& packing, std::size_t number) {
   const auto blob = std::make_shared<Blob>();
-  const std::uint64_t offset = number * packing->chunk_bytes;
-  const std::function<Result<void>()> work = [packing, blob, offset]() -> Result<void> {
-    const std::shared_ptr<PackBuffer> plain = TRY(Buffers::take(packing->plain));
-    const std::shared_ptr<PackBuffer> packed = TRY(Buffers::take(packing->packed));
-    plain->fill(TRY(packing->plan.read(offset, plain->space())));
-    TRY(packing->options.gzip(*plain, *packed));
+  const std::uint64_t offset = number * packing.chunk_bytes;
+  const std::function<Result<void>()> work = [&packing, blob, offset]() -> Result<void> {
+    const std::shared_ptr<PackBuffer> plain = TRY(Buffers::take(packing.plain));
+    const std::shared_ptr<PackBuffer> packed = TRY(Buffers::take(packing.packed));
+    plain->fill(TRY(packing.plan.read(offset, plain->space())));
+    TRY(packing.options.gzip(*plain, *packed));
     *blob = TRY(packed->blob(packed));
     return {};
   };
-  Result<void> done = co_await loop::in_thread(packing->loop, work);
-  if (done) packing->chunks[number] = std::move(*blob);
-  if (!done && !packing->failed) packing->failed = done.error();
-  --packing->busy;
-  packing->changed.notify();
+  Result<void> done = co_await loop::in_thread(packing.packers.loop(), work);
+  if (done) packing.chunks[number] = std::move(*blob);
+  if (!done && !packing.failed) packing.failed = done.error();
+  packing.changed.notify();
 }
 
 /// Keeps the threads busy, at most twice their number ahead of what is sent.
-void begin_more(const std::shared_ptr<Packing>& packing) {
-  const auto ahead = 2 * static_cast<std::size_t>(packing->options.threads);
-  while (!packing->failed && packing->begun < packing->chunks.size() &&
-         packing->busy < packing->options.threads && packing->begun < packing->taken + ahead) {
-    ++packing->busy;
-    packing->loop.spawn(pack(packing, packing->begun++));
+void begin_more(Packing& packing) {
+  const auto ahead = 2 * static_cast<std::size_t>(packing.options.threads);
+  while (!packing.failed && packing.begun < packing.chunks.size() &&
+         static_cast<int>(packing.packers.size()) < packing.options.threads &&
+         packing.begun < packing.taken + ahead) {
+    packing.packers.start(pack(packing, packing.begun++));
   }
 }
 
-loop::Task<Result<Blob>> next_chunk(std::shared_ptr<Packing> packing) {
-  const std::size_t number = packing->taken;
+loop::Task<Result<Blob>> next_chunk(Packing& packing) {
+  const std::size_t number = packing.taken;
   begin_more(packing);
-  while (!packing->failed && !packing->chunks[number]) {
-    co_await packing->changed.wait();
+  while (!packing.failed && !packing.chunks[number]) {
+    co_await packing.changed.wait();
     begin_more(packing);
   }
-  if (packing->failed) co_return *packing->failed;
-  Blob blob = *std::move(packing->chunks[number]);
-  packing->chunks[number].reset();
-  ++packing->taken;
+  if (packing.failed) co_return *packing.failed;
+  Blob blob = *std::move(packing.chunks[number]);
+  packing.chunks[number].reset();
+  ++packing.taken;
   begin_more(packing);
   co_return blob;
 }
 
-loop::Task<Result<std::uint64_t>> send_all(std::shared_ptr<Packing> packing, StreamUpload& upload) {
+loop::Task<Result<std::uint64_t>> send_all(Packing& packing, StreamUpload& upload) {
   std::uint64_t bytes = 0;
   std::optional<Blob> part;
-  while (packing->taken < packing->chunks.size()) {
+  while (packing.taken < packing.chunks.size()) {
     Result<Blob> chunk = co_await next_chunk(packing);
     if (!chunk) co_return chunk.error();
     bytes += chunk->bytes;
@@ -135,7 +134,7 @@ loop::Task<Result<std::uint64_t>> send_all(std::shared_ptr<Packing> packing, Str
     else
       part = *std::move(chunk);
     if (!joined) co_return joined.error();
-    const bool last = packing->taken == packing->chunks.size();
+    const bool last = packing.taken == packing.chunks.size();
     if (part->bytes < part_bytes && !last) continue;
     Blob full = *std::exchange(part, std::nullopt);
     Result<void> added = co_await upload.add(std::move(full));
@@ -150,17 +149,16 @@ loop::Task<Result<std::uint64_t>> send_all(std::shared_ptr<Packing> packing, Str
 
 loop::Task<Result<Archived>> upload_archive(std::shared_ptr<S3State> state, packing::TarPlan plan,
                                             s3wire::S3Url to, ArchiveOptions options) {
-  loop::Loop& loop = state->loop;
-  const auto packing = std::make_shared<Packing>(loop, std::move(plan), std::move(options));
+  Packing packing(state->loop, std::move(plan), std::move(options));
   StreamUpload upload(std::move(state), std::move(to));
   Result<std::uint64_t> bytes = co_await send_all(packing, upload);
   if (!bytes) {
-    if (!packing->failed) packing->failed = bytes.error();
+    if (!packing.failed) packing.failed = bytes.error();
     co_await upload.abort();
-    while (packing->busy > 0) co_await packing->changed.wait();
+    co_await packing.packers.join();
     co_return bytes.error();
   }
-  co_return Archived{packing->plan.entries().size(), packing->plan.bytes(), *bytes};
+  co_return Archived{packing.plan.entries().size(), packing.plan.bytes(), *bytes};
 }
 
 }  // namespace muster::s3client

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "loop/tasks.h"
 #include "loop/worker.h"
 #include "packing/gunzip.h"
 #include "s3client/s3_call.h"
@@ -41,10 +42,9 @@ struct Fetch {
         bucket(std::move(of)),
         items(std::move(all)),
         folder(std::move(into)),
-        options(std::move(given)),
-        changed(state->loop) {}
+        options(std::move(given)) {}
 
-  bool stopped() const { return failed || (options.stop && options.stop->wanted); }
+  bool stopped() const { return failed || (options.stop != nullptr && options.stop->wanted); }
   std::string path_of(std::size_t item) const { return folder + "/" + items[item].path; }
   /// Where the object's own bytes go.
   std::string raw_path(std::size_t item) const {
@@ -65,8 +65,6 @@ struct Fetch {
   std::optional<Piece> current;
   std::optional<Error> failed;
   Fetched fetched;
-  int workers = 0;
-  loop::Event changed;
 };
 
 Result<void> Fetch::make_parents(const std::string& path) {
@@ -119,7 +117,7 @@ Result<std::optional<Piece>> Fetch::next() {
 struct RangeSink {
   Result<void> take(const http::Head& head, std::string_view bytes);
 
-  std::shared_ptr<Fetch> fetch;
+  Fetch& fetch;
   Piece piece;
   std::uint64_t got = 0;
   std::uint64_t begun = 0;       ///< `got` when the try began.
@@ -127,7 +125,7 @@ struct RangeSink {
 };
 
 Result<void> RangeSink::take(const http::Head& head, std::string_view bytes) {
-  if (fetch->stopped()) return fail(Errc::closed, "stopped");
+  if (fetch.stopped()) return fail(Errc::closed, "stopped");
   // The head stays the same for the whole body, and its range begins where this try began.
   const std::string want = "bytes " + std::to_string(piece.offset + begun) + "-";
   if (head.status != 206 || !head.value("Content-Range").starts_with(want) ||
@@ -139,7 +137,7 @@ Result<void> RangeSink::take(const http::Head& head, std::string_view bytes) {
     const ssize_t count = ::pwrite(piece.file->fd.get(), bytes.data(), bytes.size(),
                                    static_cast<off_t>(piece.offset + got));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) refused = fail_errno(fetch->raw_path(piece.item));
+    if (count < 0) refused = fail_errno(fetch.raw_path(piece.item));
     if (count < 0) return *refused;
     got += static_cast<std::uint64_t>(count);
     bytes.remove_prefix(static_cast<std::size_t>(count));
@@ -156,18 +154,18 @@ S3Request range_request(const Fetch& fetch, const Piece& piece, std::uint64_t go
                       {"If-Match", fetch.items[piece.item].object.etag}}};
 }
 
-loop::Task<Result<void>> fetch_range(std::shared_ptr<Fetch> fetch, Piece piece) {
-  const std::string what = s3wire::text_of(fetch->url_of(piece.item));
+loop::Task<Result<void>> fetch_range(Fetch& fetch, Piece piece) {
+  const std::string what = s3wire::text_of(fetch.url_of(piece.item));
   const auto sink = std::make_shared<RangeSink>(RangeSink{fetch, piece, 0, 0, {}});
   const http::OnBody take = [sink](const http::Head& head, std::string_view bytes) {
     return sink->take(head, bytes);
   };
-  aws::Tries tries(fetch->state->loop, fetch->state->options.retry, fetch->state->log, what);
+  aws::Tries tries(fetch.state->loop, fetch.state->options.retry, fetch.state->log, what);
   while (true) {
     sink->begun = sink->got;
-    S3Request request = range_request(*fetch, piece, sink->got);
-    Result<S3Answer> answer = co_await s3_once(fetch->state, std::move(request), take);
-    if (fetch->stopped()) co_return fail(Errc::closed, "stopped");
+    S3Request request = range_request(fetch, piece, sink->got);
+    Result<S3Answer> answer = co_await s3_once(fetch.state, std::move(request), take);
+    if (fetch.stopped()) co_return fail(Errc::closed, "stopped");
     if (sink->refused) co_return sink->refused->in(what);
     if (answer && answer->succeeded() && sink->got == piece.bytes) co_return Result<void>();
     Error why;
@@ -181,7 +179,7 @@ loop::Task<Result<void>> fetch_range(std::shared_ptr<Fetch> fetch, Piece piece) 
     } else if (answer->head.status == 412 || answer->head.status == 416) {
       co_return fail(Errc::protocol, what + ": the object changed while it was downloaded");
     } else {
-      why = s3_error(answer->head.status, answer->failure, fetch->state->credentials.origin());
+      why = s3_error(answer->head.status, answer->failure, fetch.state->credentials.origin());
       worth = aws::worth_another_try(answer->head.status, answer->failure.code);
       wanted = aws::retry_after(answer->head);
     }
@@ -193,53 +191,51 @@ loop::Task<Result<void>> fetch_range(std::shared_ptr<Fetch> fetch, Piece piece) 
 }
 
 /// An item's bytes are all here.
-loop::Task<Result<void>> finish(std::shared_ptr<Fetch> fetch, std::size_t item) {
-  ++fetch->fetched.files;
-  if (!fetch->items[item].gunzip) co_return Result<void>();
-  const std::string from = fetch->raw_path(item), to = fetch->path_of(item);
+loop::Task<Result<void>> finish(Fetch& fetch, std::size_t item) {
+  ++fetch.fetched.files;
+  if (!fetch.items[item].gunzip) co_return Result<void>();
+  const std::string from = fetch.raw_path(item), to = fetch.path_of(item);
   const std::function<Result<void>()> unpack = [from, to]() -> Result<void> {
     TRY(packing::gunzip_file(from, to));
     if (::unlink(from.c_str()) != 0) return fail_errno(from);
     return {};
   };
-  const std::shared_ptr<FetchStop> stop = fetch->options.stop;
-  if (stop) ++stop->threads;
-  Result<void> done = co_await loop::in_thread(fetch->state->loop, unpack);
-  if (stop) --stop->threads;
-  if (stop) stop->changed.notify();
-  if (!done) co_return done.error().in(s3wire::text_of(fetch->url_of(item)));
+  FetchStop* const stop = fetch.options.stop;
+  if (stop != nullptr) ++stop->threads;
+  Result<void> done = co_await loop::in_thread(fetch.state->loop, unpack);
+  if (stop != nullptr) --stop->threads;
+  if (stop != nullptr) stop->changed.notify();
+  if (!done) co_return done.error().in(s3wire::text_of(fetch.url_of(item)));
   co_return Result<void>();
 }
 
-loop::Task<Result<void>> fetch_piece(std::shared_ptr<Fetch> fetch, Piece piece) {
+loop::Task<Result<void>> fetch_piece(Fetch& fetch, Piece piece) {
   Result<void> done;
   if (piece.file) {
     done = co_await fetch_range(fetch, piece);
     piece.file->left -= piece.bytes;
   } else {
-    s3wire::S3Url url = fetch->url_of(piece.item);
-    std::string path = fetch->raw_path(piece.item);
-    done = co_await s3_download(fetch->state, std::move(url), std::move(path));
+    s3wire::S3Url url = fetch.url_of(piece.item);
+    std::string path = fetch.raw_path(piece.item);
+    done = co_await s3_download(fetch.state, std::move(url), std::move(path));
   }
   if (!done) co_return done;
-  fetch->fetched.bytes += piece.bytes;
+  fetch.fetched.bytes += piece.bytes;
   if (piece.file && piece.file->left > 0) co_return done;
   piece.file.reset();
   done = co_await finish(fetch, piece.item);
   co_return done;
 }
 
-loop::Task<> work(std::shared_ptr<Fetch> fetch) {
-  while (!fetch->stopped()) {
-    Result<std::optional<Piece>> piece = fetch->next();
-    if (!piece) fetch->failed = piece.error();
+loop::Task<> work(Fetch& fetch) {
+  while (!fetch.stopped()) {
+    Result<std::optional<Piece>> piece = fetch.next();
+    if (!piece) fetch.failed = piece.error();
     if (!piece || !*piece) break;
     Piece next = **std::move(piece);
     Result<void> done = co_await fetch_piece(fetch, std::move(next));
-    if (!done && !fetch->failed) fetch->failed = done.error();
+    if (!done && !fetch.failed) fetch.failed = done.error();
   }
-  --fetch->workers;
-  fetch->changed.notify();
 }
 
 }  // namespace
@@ -247,19 +243,18 @@ loop::Task<> work(std::shared_ptr<Fetch> fetch) {
 loop::Task<Result<Fetched>> fetch_folder(std::shared_ptr<S3State> state, std::string bucket,
                                          std::vector<FetchItem> items, std::string folder,
                                          FetchOptions options) {
-  const auto fetch = std::make_shared<Fetch>(std::move(state), std::move(bucket), std::move(items),
-                                             std::move(folder), std::move(options));
-  const auto useful = static_cast<std::uint64_t>(fetch->options.connections);
+  Fetch fetch(std::move(state), std::move(bucket), std::move(items), std::move(folder),
+              std::move(options));
+  const auto useful = static_cast<std::uint64_t>(fetch.options.connections);
   std::uint64_t pieces = 0;
-  for (const FetchItem& item : fetch->items)
-    pieces += 1 + item.object.bytes / fetch->options.range_bytes;
-  fetch->workers = static_cast<int>(std::min(useful, pieces));
-  const int workers = fetch->workers;
-  for (int i = 0; i < workers; ++i) fetch->state->loop.spawn(work(fetch));
-  while (fetch->workers > 0) co_await fetch->changed.wait();
-  if (fetch->failed) co_return *fetch->failed;
-  if (fetch->stopped()) co_return fail(Errc::closed, "stopped");
-  co_return fetch->fetched;
+  for (const FetchItem& item : fetch.items)
+    pieces += 1 + item.object.bytes / fetch.options.range_bytes;
+  loop::Tasks workers(fetch.state->loop);
+  for (std::uint64_t i = 0; i < std::min(useful, pieces); ++i) workers.start(work(fetch));
+  co_await workers.join();
+  if (fetch.failed) co_return *fetch.failed;
+  if (fetch.stopped()) co_return fail(Errc::closed, "stopped");
+  co_return fetch.fetched;
 }
 
 }  // namespace muster::s3client

@@ -21,7 +21,7 @@ struct FetchStop {
 };
 
 struct FetchOptions {
-  std::shared_ptr<FetchStop> stop{};
+  FetchStop* stop = nullptr;  ///< May be absent; else outlives the fetch.
   int connections = 8;
   std::uint64_t range_bytes = 16u << 20;  ///< Larger objects come in ranges of this size.
 };

@@ -13,6 +13,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "loop/worker.h"
 #include "s3client/multipart.h"
@@ -82,12 +83,15 @@ Result<void> append(Blob& to, const Blob& from) {
 
 struct StreamUpload::State {
   State(std::shared_ptr<S3State> with, s3wire::S3Url where, int most)
-      : s3(std::move(with)), to(std::move(where)), connections(most), changed(s3->loop) {}
+      : s3(std::move(with)),
+        to(std::move(where)),
+        connections(most),
+        sent(s3->loop),
+        sending(s3->loop) {}
 
-  static loop::Task<Result<StoredPart>> put(std::shared_ptr<State> state, Blob blob,
-                                            aws::Pairs query);
-  static loop::Task<> send(std::shared_ptr<State> state, std::size_t number, Blob blob);
-  static loop::Task<Result<void>> start_part(std::shared_ptr<State> state, Blob blob);
+  loop::Task<Result<StoredPart>> put(Blob blob, aws::Pairs query);
+  loop::Task<> send(std::size_t number, Blob blob);
+  loop::Task<Result<void>> start_part(Blob blob);
 
   const std::shared_ptr<S3State> s3;
   const s3wire::S3Url to;
@@ -95,104 +99,100 @@ struct StreamUpload::State {
   std::optional<Blob> first;  ///< Held back: alone it is the whole object.
   std::string id;             ///< The multipart upload's, once there is one.
   std::vector<StoredPart> parts;
-  int busy = 0;
   std::optional<Error> failed;
-  loop::Event changed;
+  loop::Event sent;  ///< A part was, or failed.
+  loop::Tasks sending;
 };
 
-loop::Task<Result<StoredPart>> StreamUpload::State::put(std::shared_ptr<State> state, Blob blob,
-                                                        aws::Pairs query) {
-  const bool hashed = signs_payloads(*state->s3, state->to.bucket);
+loop::Task<Result<StoredPart>> StreamUpload::State::put(Blob blob, aws::Pairs query) {
+  const bool hashed = signs_payloads(*s3, to.bucket);
   const auto shared = std::make_shared<Blob>(std::move(blob));
   const auto sums = std::make_shared<Sums>();
   const std::function<Result<void>()> work = [shared, sums, hashed]() -> Result<void> {
     *sums = TRY(sums_of(*shared, hashed));
     return {};
   };
-  Result<void> summed = co_await loop::in_thread(state->s3->loop, work);
-  if (!summed) co_return summed.error().in(s3wire::text_of(state->to));
+  Result<void> summed = co_await loop::in_thread(s3->loop, work);
+  if (!summed) co_return summed.error().in(s3wire::text_of(to));
   S3Request request{.method = "PUT",
-                    .url = state->to,
+                    .url = to,
                     .query = std::move(query),
                     .headers = {{"x-amz-checksum-crc32", sums->crc32}},
                     .file = {shared->fd.get(), 0, shared->bytes},
                     .file_hash = sums->sha256};
-  Result<S3Answer> answer = co_await s3_call(state->s3, std::move(request));
+  Result<S3Answer> answer = co_await s3_call(s3, std::move(request));
   if (!answer) co_return answer.error();
   co_return StoredPart{answer->head.value("ETag"), sums->crc32};
 }
 
-loop::Task<> StreamUpload::State::send(std::shared_ptr<State> state, std::size_t number,
-                                       Blob blob) {
-  aws::Pairs query{{"partNumber", std::to_string(number + 1)}, {"uploadId", state->id}};
-  Result<StoredPart> stored = co_await put(state, std::move(blob), std::move(query));
+loop::Task<> StreamUpload::State::send(std::size_t number, Blob blob) {
+  aws::Pairs query{{"partNumber", std::to_string(number + 1)}, {"uploadId", id}};
+  Result<StoredPart> stored = co_await put(std::move(blob), std::move(query));
   if (stored && stored->etag.empty())
-    stored = fail(Errc::protocol, s3wire::text_of(state->to) + ": the server gave a part no ETag");
-  if (stored) state->parts[number] = *std::move(stored);
-  if (!stored && !state->failed) state->failed = stored.error();
-  --state->busy;
-  state->changed.notify();
+    stored = fail(Errc::protocol, s3wire::text_of(to) + ": the server gave a part no ETag");
+  if (stored) parts[number] = *std::move(stored);
+  if (!stored && !failed) failed = stored.error();
+  sent.notify();
 }
 
-loop::Task<Result<void>> StreamUpload::State::start_part(std::shared_ptr<State> state, Blob blob) {
-  if (state->id.empty()) {
-    Result<std::string> id = co_await begin_multipart(state->s3, state->to);
-    if (!id) co_return id.error();
-    state->id = *std::move(id);
+loop::Task<Result<void>> StreamUpload::State::start_part(Blob blob) {
+  if (id.empty()) {
+    Result<std::string> begun = co_await begin_multipart(s3, to);
+    if (!begun) co_return begun.error();
+    id = *std::move(begun);
   }
-  while (state->busy >= state->connections && !state->failed) co_await state->changed.wait();
-  if (state->failed) co_return *state->failed;
-  if (state->parts.size() >= parts_max)
-    co_return fail(Errc::invalid_input, s3wire::text_of(state->to) + ": more than 10,000 parts");
-  ++state->busy;
-  state->parts.emplace_back();
-  state->s3->loop.spawn(send(state, state->parts.size() - 1, std::move(blob)));
+  while (static_cast<int>(sending.size()) >= connections && !failed) co_await sent.wait();
+  if (failed) co_return *failed;
+  if (parts.size() >= parts_max)
+    co_return fail(Errc::invalid_input, s3wire::text_of(to) + ": more than 10,000 parts");
+  parts.emplace_back();
+  sending.start(send(parts.size() - 1, std::move(blob)));
   co_return Result<void>();
 }
 
 StreamUpload::StreamUpload(std::shared_ptr<S3State> state, s3wire::S3Url to, int connections)
-    : state_(std::make_shared<State>(std::move(state), std::move(to), connections)) {}
+    : state_(std::make_unique<State>(std::move(state), std::move(to), connections)) {}
 StreamUpload::~StreamUpload() = default;
 
 loop::Task<Result<void>> StreamUpload::add(Blob part) {
-  const std::shared_ptr<State> state = state_;
-  if (state->parts.empty() && !state->first) {
-    state->first = std::move(part);
+  State& state = *state_;
+  if (state.parts.empty() && !state.first) {
+    state.first = std::move(part);
     co_return Result<void>();
   }
-  if (state->first) {
-    Blob first = *std::move(state->first);
-    state->first.reset();
-    Result<void> started = co_await State::start_part(state, std::move(first));
+  if (state.first) {
+    Blob first = *std::move(state.first);
+    state.first.reset();
+    Result<void> started = co_await state.start_part(std::move(first));
     if (!started) co_return started;
   }
-  Result<void> started = co_await State::start_part(state, std::move(part));
+  Result<void> started = co_await state.start_part(std::move(part));
   co_return started;
 }
 
 loop::Task<Result<void>> StreamUpload::finish() {
-  const std::shared_ptr<State> state = state_;
-  if (state->first) {
-    Blob whole = *std::move(state->first);
-    state->first.reset();
+  State& state = *state_;
+  if (state.first) {
+    Blob whole = *std::move(state.first);
+    state.first.reset();
     aws::Pairs no_query;
-    Result<StoredPart> stored = co_await State::put(state, std::move(whole), std::move(no_query));
+    Result<StoredPart> stored = co_await state.put(std::move(whole), std::move(no_query));
     if (!stored) co_return stored.error();
     co_return Result<void>();
   }
-  while (state->busy > 0) co_await state->changed.wait();
-  if (state->failed) co_return *state->failed;
-  Result<void> ended = co_await end_multipart(state->s3, state->to, state->id, state->parts);
-  if (ended) state->id.clear();
+  co_await state.sending.join();
+  if (state.failed) co_return *state.failed;
+  Result<void> ended = co_await end_multipart(state.s3, state.to, state.id, state.parts);
+  if (ended) state.id.clear();
   co_return ended;
 }
 
 loop::Task<void> StreamUpload::abort() {
-  const std::shared_ptr<State> state = state_;
-  if (!state->failed) state->failed = fail(Errc::closed, "given up");
-  while (state->busy > 0) co_await state->changed.wait();
-  if (!state->id.empty()) co_await abort_multipart(state->s3, state->to, state->id);
-  state->id.clear();
+  State& state = *state_;
+  if (!state.failed) state.failed = fail(Errc::closed, "given up");
+  co_await state.sending.join();
+  if (!state.id.empty()) co_await abort_multipart(state.s3, state.to, state.id);
+  state.id.clear();
 }
 
 }  // namespace muster::s3client

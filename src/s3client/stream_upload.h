@@ -32,7 +32,7 @@ class StreamUpload {
   StreamUpload(std::shared_ptr<S3State> state, s3wire::S3Url to, int connections = 3);
   StreamUpload(const StreamUpload&) = delete;
   StreamUpload& operator=(const StreamUpload&) = delete;
-  /// What is under way ends by itself; call abort() first unless finish() was.
+  /// Ends what is under way; call abort() first unless finish() was.
   ~StreamUpload();
 
   /// Takes the next part: of part_bytes_min or more, unless it is the last. Waits while
@@ -45,7 +45,7 @@ class StreamUpload {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace muster::s3client

@@ -53,7 +53,7 @@ void share_out(const job::HostSpec& spec, const job::InputChannel& channel,
 struct Way {
   loop::Loop& loop;
   std::shared_ptr<s3client::S3State> s3;
-  std::shared_ptr<s3client::FetchStop> stop;
+  s3client::FetchStop& stop;
   Tell tell;
 };
 
@@ -68,10 +68,9 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   const TimePoint begun = Clock::now();
   Result<s3client::ChannelPlan> plan = co_await s3client::find_channel(way.s3, std::move(source));
   if (!plan) co_return plan.error();
-  if (way.stop->wanted) co_return fail(Errc::closed, "stopped");
   if (Result<void> made = make_folders(to); !made) co_return made.error();
   s3client::FetchOptions options;
-  options.stop = way.stop;
+  options.stop = &way.stop;
   Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
       way.s3, std::move(plan->bucket), std::move(plan->items), to, std::move(options));
   if (!fetched) co_return fetched.error();
@@ -99,7 +98,7 @@ loop::Task<Result<Fd>> take_turn(Way way, std::string folder, std::string target
       co_return lock;
     }
     const bool told = co_await watch.readable();
-    if (!told || way.stop->wanted) co_return fail(Errc::closed, "stopped");
+    if (!told) co_return fail(Errc::closed, "stopped");
     while (::read(inotify.get(), events.data(), events.size()) > 0) continue;
   }
   co_return Fd();
@@ -135,7 +134,7 @@ loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
       s3client::plan_fetch(*objects, url->key.size(), rules);
   if (!items) co_return items.error();
   s3client::FetchOptions options;
-  options.stop = way.stop;
+  options.stop = &way.stop;
   Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
       way.s3, url->bucket, *std::move(items), to, std::move(options));
   if (!fetched) co_return fetched.error();
@@ -158,9 +157,9 @@ std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& c
 }
 
 loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
-                               std::shared_ptr<s3client::S3State> s3,
-                               std::shared_ptr<s3client::FetchStop> stop, Tell tell) {
-  const Way way{loop, std::move(s3), std::move(stop), std::move(tell)};
+                               std::shared_ptr<s3client::S3State> s3, s3client::FetchStop& stop,
+                               Tell tell) {
+  const Way way{loop, std::move(s3), stop, std::move(tell)};
   for (const job::InputChannel& channel : spec.spec.input) {
     if (channel.s3.url.empty() || !job::has_channel(spec.spec, spec.host, channel)) continue;
     const std::string shared = shared_channel(spec, channel);

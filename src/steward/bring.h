@@ -24,9 +24,9 @@ std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& c
 using Tell = std::function<void(const std::string& line)>;
 
 /// Fetches channels and checkpoints into the job's and the host's folders. Error: the first thing
-/// that cannot be had, "channel train: s3://bucket/key: …".
+/// that cannot be had, "channel train: s3://bucket/key: …". May be dropped as FetchStop says.
 loop::Task<Result<void>> bring(loop::Loop& loop, job::HostSpec spec,
-                               std::shared_ptr<s3client::S3State> s3,
-                               std::shared_ptr<s3client::FetchStop> stop, Tell tell);
+                               std::shared_ptr<s3client::S3State> s3, s3client::FetchStop& stop,
+                               Tell tell);
 
 }  // namespace muster::steward

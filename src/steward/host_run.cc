@@ -240,24 +240,21 @@ loop::Task<Result<void>> HostRun::bring_inputs() {
   Result<std::unique_ptr<s3client::S3Client>> client = open_s3(loop_, spec_.spec.s3, env_);
   if (!client) co_return client.error();
   s3_ = *std::move(client);
-  const auto stop = std::make_shared<s3client::FetchStop>(loop_);
-  const auto done = std::make_shared<std::optional<Result<void>>>();
-  tasks_.start(bring_all(stop, done));
-  while (!*done && !stopped_ && !kill_) co_await changed_.wait();
-  if (*done) co_return **done;
-  stop->wanted = true;
-  while (stop->threads > 0) co_await stop->changed.wait();
+  s3client::FetchStop stop(loop_);
+  std::optional<Result<void>> done;
+  loop::Tasks bringing(loop_);
+  bringing.start(bring_all(stop, done));
+  while (!done && !stopped_ && !kill_) co_await changed_.wait();
+  if (done) co_return *done;
+  stop.wanted = true;
+  while (stop.threads > 0) co_await stop.changed.wait();
   co_return fail(Errc::closed, "stopped while its inputs were downloaded");
 }
 
-loop::Task<> HostRun::bring_all(std::shared_ptr<s3client::FetchStop> stop,
-                                std::shared_ptr<std::optional<Result<void>>> done) {
-  Tell tell = [this, stop](const std::string& line) {
-    if (!stop->wanted) log("info", line);
-  };
-  Result<void> brought = co_await bring(loop_, spec_, s3_->state(), stop, std::move(tell));
-  *done = std::move(brought);
-  if (!stop->wanted) changed_.notify();
+loop::Task<> HostRun::bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done) {
+  Tell tell = [this](const std::string& line) { log("info", line); };
+  done = co_await bring(loop_, spec_, s3_->state(), stop, std::move(tell));
+  changed_.notify();
 }
 
 Result<void> HostRun::keep_checkpoints() {

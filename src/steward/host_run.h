@@ -58,8 +58,7 @@ class HostRun {
   Result<void> put_together(std::optional<std::uint32_t> first_id);
   Result<void> open_relay();
   loop::Task<Result<void>> bring_inputs();
-  loop::Task<> bring_all(std::shared_ptr<s3client::FetchStop> stop,
-                         std::shared_ptr<std::optional<Result<void>>> done);
+  loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
   loop::Task<Result<void>> stage_inputs();
   Result<void> keep_checkpoints();
   container::Facts facts() const;
