@@ -88,7 +88,7 @@ using Handler = std::function<loop::Task<void>(Exchange& exchange)>;
 /// further loops, in turn, each on a thread of its own, and everything of it, the handler too,
 /// happens on that thread. So a handler may block for short disk I/O, and what several handlers
 /// share must be safe for threads. What belongs to `main` (jobs, SQLite's door, timers of others)
-/// is reached by run_on(main, ...) of loop/other_loop.h only. With `threads` = 0 all is on `main`,
+/// is reached by run_on() of loop/other_loop.h only. With `threads` = 0 all is on `main`,
 /// and no handler may block. open(), stop() and the destructor belong to main's thread.
 class Server {
  public:

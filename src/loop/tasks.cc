@@ -82,6 +82,10 @@ std::size_t Tasks::size() const {
   return state_->runs.size();
 }
 
+Loop& Tasks::loop() const {
+  return state_->loop;
+}
+
 Task<void> Tasks::join() const {
   return State::join(state_);
 }

@@ -27,6 +27,8 @@ class Tasks {
   /// Ends all, the latest first. Others may be started afterwards.
   void end();
   std::size_t size() const;
+  /// From any thread.
+  Loop& loop() const;
 
   /// Waits until none is left, those included that are started meanwhile. Not from one of its own.
   /// May outlive the group, whose end ends the wait.

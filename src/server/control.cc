@@ -24,31 +24,6 @@ std::string path_in(const std::string& data) {
   return data + "/control.sock";
 }
 
-Task<> serve_peer(std::unique_ptr<UnixChannel> peer, ControlHandler handler) {
-  while (true) {
-    const Result<Frame> frame = co_await peer->receive();
-    if (!frame) co_return;
-    const Result<Json> request = parse_json(frame->payload);
-    Result<Json> answer = fail(Errc::protocol, "expected a JSON object");
-    if (frame->type == request_type && request && request->is_object()) answer = handler(*request);
-    if (answer)
-      peer->post(answer_type, to_text(*answer));
-    else
-      peer->post(refusal_type, to_text(Json{{"why", answer.error().text}}));
-    const Result<void> sent = co_await peer->flushed();
-    if (!sent) co_return;
-  }
-}
-
-Task<> accept_all(Loop& loop, std::shared_ptr<loop::UnixListener> listener,
-                  ControlHandler handler) {
-  while (true) {
-    Result<std::unique_ptr<UnixChannel>> peer = co_await listener->accept();
-    if (!peer) co_return;
-    loop.spawn(serve_peer(*std::move(peer), handler));
-  }
-}
-
 Result<Json> answer_in(const Result<Frame>& frame) {
   if (!frame && frame.error().code == Errc::closed) return Json();  // The other side ended.
   if (!frame) return frame.error();
@@ -77,14 +52,39 @@ Task<> give_up(Loop& loop, std::optional<Result<Json>>& done) {
 
 }  // namespace
 
-Result<Control> Control::open(Loop& loop, const std::string& data) {
+Result<std::unique_ptr<Control>> Control::open(Loop& loop, const std::string& data) {
   ::unlink(path_in(data).c_str());  // The folder's lock is ours: whoever answers there is dying.
   std::unique_ptr<loop::UnixListener> listener = TRY(loop::UnixListener::open(loop, path_in(data)));
-  return Control(std::move(listener));
+  return std::unique_ptr<Control>(new Control(loop, std::move(listener)));
 }
 
-void Control::serve(Loop& loop, ControlHandler handler) {
-  loop.spawn(accept_all(loop, listener_, std::move(handler)));
+void Control::serve(ControlHandler handler) {
+  handler_ = std::move(handler);
+  tasks_.start(accept_all());
+}
+
+Task<> Control::accept_all() {
+  while (true) {
+    Result<std::unique_ptr<UnixChannel>> peer = co_await listener_->accept();
+    if (!peer) co_return;
+    tasks_.start(serve_peer(*std::move(peer)));
+  }
+}
+
+Task<> Control::serve_peer(std::unique_ptr<UnixChannel> peer) {
+  while (true) {
+    const Result<Frame> frame = co_await peer->receive();
+    if (!frame) co_return;
+    const Result<Json> request = parse_json(frame->payload);
+    Result<Json> answer = fail(Errc::protocol, "expected a JSON object");
+    if (frame->type == request_type && request && request->is_object()) answer = handler_(*request);
+    if (answer)
+      peer->post(answer_type, to_text(*answer));
+    else
+      peer->post(refusal_type, to_text(Json{{"why", answer.error().text}}));
+    const Result<void> sent = co_await peer->flushed();
+    if (!sent) co_return;
+  }
 }
 
 Result<Json> tell_server(const std::string& data, const Json& request) {
@@ -93,8 +93,9 @@ Result<Json> tell_server(const std::string& data, const Json& request) {
   if (!server && server.error().code == Errc::not_found) return Json();
   if (!server) return server.error();
   std::optional<Result<Json>> done;
-  loop.spawn(ask(loop, **server, to_text(request), done));
-  loop.spawn(give_up(loop, done));
+  loop::Tasks tasks(loop);
+  tasks.start(ask(loop, **server, to_text(request), done));
+  tasks.start(give_up(loop, done));
   loop.run();
   return done ? *std::move(done) : Result<Json>(fail(Errc::closed, "the server does not answer"));
 }

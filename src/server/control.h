@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "loop/tasks.h"
 #include "loop/unix.h"
 
 namespace muster::server {
@@ -22,13 +23,19 @@ using ControlHandler = std::function<Result<Json>(const Json& request)>;
 class Control {
  public:
   /// Listens; those who call wait until serve(). The caller holds the folder's lock.
-  static Result<Control> open(loop::Loop& loop, const std::string& data);
-  /// Answers until the loop ends. `handler` outlives the loop.
-  void serve(loop::Loop& loop, ControlHandler handler);
+  static Result<std::unique_ptr<Control>> open(loop::Loop& loop, const std::string& data);
+  /// Answers from now on. Call it once.
+  void serve(ControlHandler handler);
 
  private:
-  explicit Control(std::shared_ptr<loop::UnixListener> listener) : listener_(std::move(listener)) {}
-  std::shared_ptr<loop::UnixListener> listener_;
+  Control(loop::Loop& loop, std::unique_ptr<loop::UnixListener> listener)
+      : listener_(std::move(listener)), tasks_(loop) {}
+  loop::Task<> accept_all();
+  loop::Task<> serve_peer(std::unique_ptr<loop::UnixChannel> peer);
+
+  std::unique_ptr<loop::UnixListener> listener_;
+  ControlHandler handler_;
+  loop::Tasks tasks_;
 };
 
 /// Tells the server that works on `data`, and waits for what it answers: blocks, half a minute at

@@ -20,6 +20,7 @@
 #include "bucket/bucket_store.h"
 #include "command/exit_codes.h"
 #include "job/client_config.h"
+#include "loop/tasks.h"
 #include "loop/wait.h"
 #include "machine/machine.h"
 #include "s3client/s3_client.h"
@@ -147,14 +148,15 @@ Result<std::string> write_client_config(const ServerConfig& config) {
   return path;
 }
 
-/// Everything of a running server, in the order in which it is made.
+/// Everything of a running server. What others use comes before them: first go the threads of
+/// `http`, whose handlers use it all.
 struct Server {
   ServerConfig config;
   std::uint64_t open_files_max = 0;
   Log log{STDERR_FILENO, "sm server", Log::Level::info, true};
   Fd lock;
   loop::Loop loop;
-  std::optional<Control> control;
+  std::unique_ptr<Control> control;
   std::optional<store::Store> store;
   std::optional<store::AccessKey> made_key;
   access::KeyRing keys;
@@ -164,9 +166,10 @@ struct Server {
   std::optional<s3server::S3Server> s3;  ///< Not with an S3 elsewhere:
   std::unique_ptr<s3client::S3Client> s3_client;
   std::optional<Front> front;
-  std::unique_ptr<http::Server> http;
   std::optional<machine::Machine> machine;
   std::optional<Service> service;  ///< Once the port is known.
+  loop::Tasks calls{loop};         ///< Calls of the service that are under way.
+  std::unique_ptr<http::Server> http;
 };
 
 Result<void> load_keys(Server& server) {
@@ -248,7 +251,8 @@ Result<void> open_http(Server& server) {
     Result<void> opened = open_http_once(server);
     if (opened || opened.error().code != Errc::system || Clock::now() > deadline) return opened;
     loop::Loop waiting;
-    waiting.spawn(pause(waiting));
+    loop::Tasks tasks(waiting);
+    tasks.start(pause(waiting));
     waiting.run();
   }
 }
@@ -300,13 +304,13 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
 
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data));
-  server.control.emplace(TRY(Control::open(server.loop, server.config.data)));
+  server.control = TRY(Control::open(server.loop, server.config.data));
   server.store.emplace(TRY(store::Store::open(server.config.data + "/muster.db")));
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   http::Handler s3 = TRY(open_s3(server));
   server.front.emplace(Front::Options{
-      .main = server.loop,
+      .calls = server.calls,
       .s3 = std::move(s3),
       .verifier = *server.verifier,
       .api = [&server](api::Call call) { return server.service->operate(std::move(call)); },
@@ -361,11 +365,11 @@ int server_main(const Args& args, const Env& env) {
              "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +
              shell_quoted({*client_config}) + "\n\n";
   static_cast<void>(say(STDOUT_FILENO, hello));
-  server.control->serve(server.loop,
-                        [&server](const Json& request) { return told(server, request); });
+  server.control->serve([&server](const Json& request) { return told(server, request); });
   // What an earlier server left half removed may be large: first those who wait for this one.
   server.loop.post([&server] { server.machine->clear_halves(); });
-  server.loop.spawn(until_told(server));
+  loop::Tasks tasks(server.loop);
+  tasks.start(until_told(server));
   server.loop.run();
   return 0;
 }

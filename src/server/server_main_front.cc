@@ -127,7 +127,7 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
   std::function<Task<api::Answer>()> work = [this, call = *std::move(call)] {
     return options_.api(call);
   };
-  api::Answer answer = co_await loop::run_on(exchange.loop(), options_.main, std::move(work));
+  api::Answer answer = co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
   co_await send(exchange, std::move(read.reply), std::move(answer));
 }
 

@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "api/protocol.h"
 #include "http/server.h"
+#include "loop/tasks.h"
 
 namespace muster::server {
 
@@ -13,12 +14,13 @@ namespace muster::server {
 using ApiHandler = std::function<loop::Task<api::Answer>(api::Call call)>;
 
 /// The one port: finds out for which service a request is, checks its signature, and has S3's or
-/// the API's handler answer it. On the loops of connections; the API's handler alone is on `main`.
+/// the API's handler answer it. On the loops of connections; the API's handler alone is on the main
+/// loop.
 class Front {
  public:
   struct Options {
-    loop::Loop& main;
-    http::Handler s3;  ///< Answers what is no other service's.
+    loop::Tasks& calls;  ///< On the main loop, with what `api` uses: calls under way.
+    http::Handler s3;    ///< Answers what is no other service's.
     access::Verifier& verifier;
     ApiHandler api;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
