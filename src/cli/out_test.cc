@@ -37,7 +37,8 @@ TEST_CASE("out: a slow reader is waited for while the loop goes on, nothing is l
       if (count > 0) got += static_cast<std::size_t>(count);
     }
   };
-  loop.spawn(write());
+  loop::Tasks tasks(loop);
+  tasks.start(write());
   loop::run_task(loop, read());
   CHECK(got == much);
 }

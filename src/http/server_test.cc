@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "http/grammar.h"
-#include "loop/other_loop.h"
 #include "loop/testing.h"
 
 using namespace muster;
@@ -100,14 +99,14 @@ void with_server(Server::Options options, const std::function<void(std::uint16_t
   Result<std::unique_ptr<Server>> server =
       Server::open(loop, options, [file](Exchange& exchange) { return handle(exchange, file); });
   REQUIRE(server);
+  const auto stop = [](Server& stopped, loop::Loop& of) -> loop::Task<void> {
+    co_await stopped.stop(Clock::now() + 5s);
+    of.stop();
+  };
+  loop::Tasks tasks(loop);
   std::thread client([&] {
     use((*server)->port());
-    loop.post([&] {
-      loop.spawn([](Server& stopped, loop::Loop& of) -> loop::Task<void> {
-        co_await stopped.stop(Clock::now() + 5s);
-        of.stop();
-      }(**server, loop));
-    });
+    loop.post([&] { tasks.start(stop(**server, loop)); });
   });
   loop.run();
   client.join();

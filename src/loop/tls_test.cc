@@ -19,6 +19,7 @@ using namespace muster;
 using namespace std::chrono_literals;
 using loop::Loop;
 using loop::Task;
+using loop::Tasks;
 using loop::TlsPeer;
 
 namespace {
@@ -300,8 +301,9 @@ TEST_CASE("tls: room waits for a peer that does not read, destroying the channel
       CHECK((co_await of.receive()).error().code == Errc::closed);
       ++count;
     };
-    on.spawn(waiter(*client->channel, ended));
-    on.spawn(receiver(*client->channel, ended));
+    Tasks tasks(on);
+    tasks.start(waiter(*client->channel, ended));
+    tasks.start(receiver(*client->channel, ended));
     loop::Timer pause(on);
     co_await pause.after(20ms);
     CHECK(ended == 0);
@@ -320,7 +322,8 @@ TEST_CASE("tls: closing the listener ends accept and the handshakes under way") 
     CHECK((co_await of.accept()).error().code == Errc::closed);
     done = true;
   };
-  loop.spawn(accepter(*server->listener, ended));
+  Tasks tasks(loop);
+  tasks.start(accepter(*server->listener, ended));
   loop.post([&server] { server.reset(); });
   loop.run();  // Ends because nothing waits any more.
   CHECK(ended);

@@ -14,6 +14,7 @@
 using namespace muster;
 using loop::Loop;
 using loop::Task;
+using loop::Tasks;
 
 namespace {
 
@@ -180,7 +181,8 @@ TEST_CASE("unix: room waits while the other side does not read, and comes back w
       CHECK(co_await of.room());
       done = true;
     };
-    on.spawn(waiter(*both.a, roomy));
+    Tasks tasks(on);
+    tasks.start(waiter(*both.a, roomy));
     loop::Timer pause(on);
     co_await pause.after(std::chrono::milliseconds(20));
     CHECK_FALSE(roomy);
@@ -235,9 +237,10 @@ TEST_CASE("unix: destroying a channel or listener ends what waits on it with clo
     from.reset();
     while (count < 3) co_await pause.after(std::chrono::milliseconds(1));
   };
-  loop.spawn(receiver(*pair.a, ended));
-  loop.spawn(writer(*pair.a, ended));
-  loop.spawn(accepter(*listener, ended));
+  Tasks tasks(loop);
+  tasks.start(receiver(*pair.a, ended));
+  tasks.start(writer(*pair.a, ended));
+  tasks.start(accepter(*listener, ended));
   run_task(loop, test(loop, pair, listener, ended));
   CHECK(ended == 3);
 }

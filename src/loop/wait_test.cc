@@ -11,6 +11,7 @@ using namespace muster;
 using namespace std::chrono_literals;
 using loop::Loop;
 using loop::Task;
+using loop::Tasks;
 
 TEST_CASE("wait: a timer tells its deadline from being cancelled") {
   Loop loop;
@@ -40,8 +41,9 @@ TEST_CASE("wait: an event wakes all who wait, gives up at a deadline, and ends w
     on.post([&of] { of.reset(); });
     CHECK(co_await of->wait_until(Clock::now() + 1h));
   };
-  loop.spawn(waiter(*event, woken));
-  loop.spawn(waiter(*event, woken));
+  Tasks tasks(loop);
+  tasks.start(waiter(*event, woken));
+  tasks.start(waiter(*event, woken));
   run_task(loop, test(loop, event, woken));
 }
 
@@ -88,7 +90,8 @@ TEST_CASE("wait: an exception that leaves a task ends the process") {
       throw std::bad_alloc();
       co_return;
     };
-    loop.spawn(thrower());
+    Tasks tasks(loop);
+    tasks.start(thrower());
     loop.run();
     ::_exit(0);
   }

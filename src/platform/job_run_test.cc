@@ -85,7 +85,8 @@ struct Bench {
   }
   /// Runs the job while the test does something.
   void run(const std::function<loop::Task<>()>& story) {
-    loop.spawn(story());
+    loop::Tasks tasks(loop);
+    tasks.start(story());
     run();
   }
 

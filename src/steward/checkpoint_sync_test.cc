@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "loop/testing.h"
 #include "s3client/memory_store.h"
 #include "steward/folders.h"
 
@@ -26,13 +27,11 @@ struct Bench {
     auto sync = *CheckpointSync::start(loop, store, std::move(options),
                                        [this](const std::string& line) { told.push_back(line); });
     host();
-    loop.spawn(finish(loop, *sync));
-    loop.run();
+    loop::run_task(loop, finish(*sync));
   }
-  static loop::Task<> finish(loop::Loop& loop, CheckpointSync& sync) {
+  static loop::Task<> finish(CheckpointSync& sync) {
     const Result<void> stored = co_await sync.finish();
     CHECK(stored);
-    loop.stop();
   }
 
   std::string path, folder;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "job/lines.h"
+#include "loop/testing.h"
 #include "steward/folders.h"
 #include "steward/journal_file.h"
 #include "steward/staging.h"
@@ -73,8 +74,7 @@ TEST_CASE("staging: what no overlay can show is copied, and an unreadable copy i
   REQUIRE(copy->has_value());
   loop::Loop loop;
   Result<void> done = fail(Errc::timeout, "not done");
-  loop.spawn(wait_for_copy(loop, staged, **copy, done));
-  loop.run();
+  loop::run_task(loop, wait_for_copy(loop, staged, **copy, done));
   CHECK(done);
   CHECK(*read_file(folder + "/to/inner/file") == "x");
   const Staged gone{"channel x", folder + "/none", folder + "/layer", folder + "/to"};

@@ -55,8 +55,6 @@ TEST_CASE("output: lines of four writers at once come whole, in order and under 
   loop::Loop loop;
   std::vector<Counted> counted(ranks);
   std::vector<LastWords> words(ranks);
-  loop::Event ended(loop);
-  int running = ranks;
   std::vector<pid_t> pids;
   const OutputReader::Sink sink = [&](job::Lines chunk) -> loop::Task<> {
     CHECK(chunk.stream == job::Stream::out);
@@ -71,18 +69,14 @@ TEST_CASE("output: lines of four writers at once come whole, in order and under 
     const auto reader =
         std::make_shared<OutputReader>(loop, std::move(pipe), rank, job::Stream::out);
     co_await reader->run(sink, words[static_cast<std::size_t>(rank)]);
-    --running;
-    ended.notify();
   };
+  loop::Tasks readers(loop);
   for (int rank = 0; rank < ranks; ++rank) {
     Pipe pipe = *make_pipe();
     pids.push_back(writer(pipe.write, rank, lines));
-    loop.spawn(read(std::move(pipe.read), rank));
+    readers.start(read(std::move(pipe.read), rank));
   }
-  const auto body = [&]() -> loop::Task<> {
-    while (running > 0) co_await ended.wait();
-  };
-  loop::run_task(loop, body(), guard);
+  loop::run_task(loop, readers.join(), guard);
   for (const pid_t pid : pids) ::waitpid(pid, nullptr, 0);
   for (int rank = 0; rank < ranks; ++rank) {
     CHECK_FALSE(counted[static_cast<std::size_t>(rank)].broken);
@@ -98,7 +92,6 @@ TEST_CASE("output: what is left unfinished is shown after some quiet, and finish
   std::vector<job::Lines> got;
   loop::Event came(loop);
   LastWords words;
-  bool ended = false;
   const OutputReader::Sink sink = [&](job::Lines chunk) -> loop::Task<> {
     got.push_back(std::move(chunk));
     came.notify();
@@ -108,14 +101,13 @@ TEST_CASE("output: what is left unfinished is shown after some quiet, and finish
     const auto reader =
         std::make_shared<OutputReader>(loop, std::move(pipe.read), 5, job::Stream::err);
     co_await reader->run(sink, words);
-    ended = true;
-    came.notify();
   };
   const auto body = [&]() -> loop::Task<> {
     const auto until = [&](std::size_t count) -> loop::Task<> {
       while (got.size() < count) co_await came.wait();
     };
-    loop.spawn(read());
+    loop::Tasks reading(loop);
+    reading.start(read());
     const TimePoint begin = Clock::now();
     REQUIRE(write_all(pipe.write.get(), "Password: "));
     co_await until(1);
@@ -126,7 +118,7 @@ TEST_CASE("output: what is left unfinished is shown after some quiet, and finish
     co_await until(3);
     REQUIRE(write_all(pipe.write.get(), "half"));
     pipe.write.reset();
-    while (!ended) co_await came.wait();
+    co_await reading.join();
   };
   loop::run_task(loop, body(), guard);
   CHECK(got == std::vector<job::Lines>{{5, job::Stream::err, true, "Password: "},
@@ -145,7 +137,6 @@ TEST_CASE("output: a sink that waits holds the writer up, and nothing is lost") 
   loop::Event gate(loop);
   bool open = false;
   bool blocked = false;
-  bool done = false;
   const OutputReader::Sink sink = [&](job::Lines chunk) -> loop::Task<> {
     blocked = true;
     gate.notify();
@@ -156,13 +147,12 @@ TEST_CASE("output: a sink that waits holds the writer up, and nothing is lost") 
     const auto reader =
         std::make_shared<OutputReader>(loop, std::move(pipe.read), 0, job::Stream::out);
     co_await reader->run(sink, words);
-    done = true;
-    gate.notify();
   };
   const pid_t pid = writer(pipe.write, 0, lines);
   pipe.write.reset();
   const auto body = [&]() -> loop::Task<> {
-    loop.spawn(read());
+    loop::Tasks reading(loop);
+    reading.start(read());
     while (!blocked) co_await gate.wait();
     // The writer cannot have ended: a pipe and one read hold less than half of what it writes.
     CHECK(::waitpid(pid, nullptr, WNOHANG) == 0);
@@ -172,7 +162,7 @@ TEST_CASE("output: a sink that waits holds the writer up, and nothing is lost") 
     CHECK(counted.next == 0);
     open = true;
     gate.notify();
-    while (!done) co_await gate.wait();
+    co_await reading.join();
   };
   loop::run_task(loop, body(), guard);
   CHECK(::waitpid(pid, nullptr, 0) == pid);

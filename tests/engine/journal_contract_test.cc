@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "engines.h"
+#include "loop/tasks.h"
 
 namespace muster::contract {
 namespace {
@@ -164,7 +165,8 @@ TEST_CASE_TEMPLATE("contract: who waits for a journal hears when the run is gone
       answer = co_await on.grown();
       tell.notify();
     };
-    subject.loop().spawn(wait(*run, grown, heard));
+    loop::Tasks tasks(subject.loop());
+    tasks.start(wait(*run, grown, heard));
     subject.loop().post([&] { run.reset(); });
     while (!grown) co_await heard.wait();
     CHECK(!*grown);
