@@ -16,8 +16,8 @@ TRAPS = [
         "a braced temporary in co_await: GCC 12 destroys it twice: give it a name before",
     ),
     (
-        re.compile(r"\b(?:spawn|start)\(\s*\[[^\]]+\]"),
-        "a spawned lambda's captures die before its coroutine: name the lambda, or pass parameters",
+        re.compile(r"\bstart\(\s*\[[^\]]+\]"),
+        "a started lambda's captures die before its coroutine: name the lambda, or pass parameters",
     ),
 ]
 # The one file that is full of traps.

@@ -148,7 +148,7 @@ class Coroutines(unittest.TestCase):
             ("  co_return TRY(f());\n", "co_return TRY"),
             ("  co_await f({.a = 1});\n", "braced temporary"),
             ("  const int x = co_await f(a,\n      Options{1});\n", "braced temporary"),
-            ("  loop.spawn([x]() -> Task<> { co_return; }());\n", "captures die"),
+            ("  tasks.start([x]() -> Task<> { co_return; }());\n", "captures die"),
             ("  f(TRY(g(TRY(h()))));\n", "a TRY in a TRY"),
         ):
             self.assertRegex(findings("src/base/a.cc", text), rf"^src/base/a\.cc:1: .*{what}")
@@ -158,7 +158,7 @@ class Coroutines(unittest.TestCase):
             "  co_return value;\n  TRY(f());\n",
             "  co_await f(a, {}, false);\n",
             "  co_await until([this] { return x; });\n",
-            "  loop.spawn(body());\n  const int x = f(a) + TRY(b()) + TRY(c());\n",
+            "  tasks.start(body());\n  const int x = f(a) + TRY(b()) + TRY(c());\n",
             '  say("co_return TRY(x)");  // co_return TRY(x)\n',
         ):
             self.assertEqual(findings("src/base/a.cc", text), "", text)

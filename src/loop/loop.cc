@@ -3,20 +3,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "loop/tasks.h"
-
 namespace muster::loop {
 
 namespace asio = boost::asio;
 
-Loop::Loop()
-    : context_(std::make_unique<asio::io_context>(1)), tasks_(std::make_unique<Tasks>(*this)) {}
+Loop::Loop() : context_(std::make_unique<asio::io_context>(1)) {}
 
 Loop::~Loop() = default;
-
-void Loop::spawn(Task<void> task) {
-  tasks_->start(std::move(task));
-}
 
 void Loop::post(std::function<void()> function) {
   asio::post(*context_, std::move(function));

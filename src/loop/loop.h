@@ -15,10 +15,9 @@ class io_context;
 
 namespace muster::loop {
 
-class Tasks;
-
 /// One event loop on one thread. All objects of this room belong to one loop and are used from its
-/// thread only. Destroying an object ends what waits on it with Errc::closed.
+/// thread only. Destroying an object ends what waits on it with Errc::closed. Tasks are started in
+/// a group (loop/tasks.h), and in no other way.
 class Loop {
  public:
   Loop();
@@ -26,8 +25,6 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
   ~Loop();
 
-  /// Starts `task` as one of the loop's own (see Tasks), which end with the loop.
-  void spawn(Task<void> task);
   /// Calls `function` from the loop, after what runs now. From any thread.
   void post(std::function<void()> function);
   /// Lets what else is ready run first: for tasks that have much to do without waiting.
@@ -42,7 +39,6 @@ class Loop {
 
  private:
   std::unique_ptr<boost::asio::io_context> context_;
-  std::unique_ptr<Tasks> tasks_;
 };
 
 }  // namespace muster::loop
