@@ -1,54 +1,88 @@
 """Launchers to call from a job's script: `import sagemaker_containers.operators as sm`.
 
-Every host calls them alike. Each runs the job's entry point as a distributed program over all
-hosts, with the keywords that are not its own as the program's only hyperparameters, and raises
-ExecuteUserScriptError if it fails. They are `sm mpirun`, `sm torchrun`, `sm deepspeed`, `sm tf`
-and `sm mxnet`.
+Every host calls them alike. Each runs a program over all hosts and raises ExecuteUserScriptError if
+it fails, ClientError if it cannot be started. They are `sm mpirun`, `sm torchrun`, `sm deepspeed`,
+`sm tf`, `sm mxnet` and `sm run`, and all take
+
+    program   a file of the code folder, which this interpreter runs; or any other command, as
+              sm's own lines do. None: the job's entry point; where that is what calls, the
+              train.py beside it.
+    args      its arguments, a list of texts
+
+and flags of their own by name. Keywords beside these are hyperparameters of the program and follow
+`args` as `--name value`. Without either the program gets the job's hyperparameters.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 
 from muster import binary
 from sagemaker_training import environment, errors, mapping, params, process, runner
 
+_BESIDE = "train.py"
 
-def mpirun(process_per_hosts=None, num_processes=None, custom_mpi_options=None, **hyperparameters):
+
+def mpirun(
+    program=None,
+    args=(),
+    process_per_hosts=None,
+    custom_mpi_options="",
+    num_processes=None,
+    **hyperparameters
+):
     """Under MPI: `process_per_hosts` ranks on each host."""
-    env = environment.Environment()
+    call = _Call(program, args, hyperparameters)
+    if call.script is None:
+        return call.operate(
+            ["mpirun"],
+            process_per_hosts=process_per_hosts,
+            custom_mpi_options=custom_mpi_options or None,
+            num_processes=num_processes,
+        )
     options = {
         params.MPI_PROCESSES_PER_HOST: process_per_hosts,
         params.MPI_NUM_PROCESSES: num_processes,
         params.MPI_CUSTOM_OPTIONS: custom_mpi_options,
     }
-    chosen = runner.get(
-        runner.RunnerType.MPI,
-        env.user_entry_point,
-        mapping.to_cmd_args(hyperparameters),
-        env.to_env_vars(),
-        options,
-    )
-    return chosen.run()
+    variables = call.env.to_env_vars()
+    return runner.get(runner.RunnerType.MPI, call.script, call.args, variables, options).run()
 
 
-def torchrun(nproc_per_node=None, launcher=None, **hyperparameters):
+def torchrun(program=None, args=(), nproc_per_node=None, launcher=None, **hyperparameters):
     """Under torchrun, an agent on each host; launcher="direct": without it, ranks alone."""
-    flags = {"--nproc-per-node": nproc_per_node, "--launcher": launcher}
-    _operate(["torchrun"], flags, [], hyperparameters)
+    call = _Call(program, args, hyperparameters)
+    call.operate(["torchrun"], nproc_per_node=nproc_per_node, launcher=launcher)
 
 
 def deepspeed(
-    num_gpus=None, master_port=None, no_local_rank=False, launcher=None, **hyperparameters
+    program=None,
+    args=(),
+    num_gpus=None,
+    master_port=None,
+    module=False,
+    no_python=False,
+    no_local_rank=False,
+    bind_cores_to_rank=False,
+    bind_core_list=None,
+    enable_each_rank_log=None,
+    launcher=None,
+    **hyperparameters
 ):
     """Under DeepSpeed's node launcher on each host; launcher="direct": without it, ranks alone."""
-    flags = {
-        "--num_gpus": num_gpus,
-        "--master_port": master_port,
-        "--no_local_rank": no_local_rank,
-        "--launcher": launcher,
-    }
-    _operate(["deepspeed"], flags, [], hyperparameters)
+    _Call(program, args, hyperparameters).operate(
+        ["deepspeed"],
+        num_gpus=num_gpus,
+        master_port=master_port,
+        module=module,
+        no_python=no_python,
+        no_local_rank=no_local_rank,
+        bind_cores_to_rank=bind_cores_to_rank,
+        bind_core_list=bind_core_list,
+        enable_each_rank_log=enable_each_rank_log,
+        launcher=launcher,
+    )
 
 
 class tf(object):  # pylint: disable=invalid-name
@@ -56,54 +90,122 @@ class tf(object):  # pylint: disable=invalid-name
 
     @staticmethod
     def run_distributed_training(
+        program=None,
+        args=(),
         num_workers=None,
         num_parameter_servers=None,
         chief=False,
         evaluator=False,
+        config_only=False,
         **hyperparameters
     ):
         """Workers and parameter servers."""
-        flags = {
-            "--num-workers": num_workers,
-            "--num-parameter-servers": num_parameter_servers,
-            "--chief": chief,
-            "--evaluator": evaluator,
-        }
-        _operate(["tf", "run-distributed-training"], flags, [_python()], hyperparameters)
+        _Call(program, args, hyperparameters, _python()).operate(
+            ["tf", "run-distributed-training"],
+            num_workers=num_workers,
+            num_parameter_servers=num_parameter_servers,
+            chief=chief,
+            evaluator=evaluator,
+            config_only=config_only,
+        )
 
     @staticmethod
-    def multi_worker(num_workers=None, **hyperparameters):
+    def multi_worker(program=None, args=(), num_workers=None, **hyperparameters):
         """Workers alone, as MultiWorkerMirroredStrategy has them."""
-        flags = {"--num-workers": num_workers}
-        _operate(["tf", "multi-worker"], flags, [_python()], hyperparameters)
+        call = _Call(program, args, hyperparameters, _python())
+        call.operate(["tf", "multi-worker"], num_workers=num_workers)
 
 
 class mxnet(object):  # pylint: disable=invalid-name
     """MXNet's parameter servers."""
 
     @staticmethod
-    def run(num_servers=None, num_workers=None, **hyperparameters):
+    def run(program=None, args=(), num_servers=None, num_workers=None, **hyperparameters):
         """A scheduler, servers and workers."""
-        flags = {"--num-servers": num_servers, "--num-workers": num_workers}
-        _operate(["mxnet", "run"], flags, [_python()], hyperparameters)
+        call = _Call(program, args, hyperparameters, _python())
+        call.operate(["mxnet", "run"], num_servers=num_servers, num_workers=num_workers)
+
+
+def run(program=None, args=(), **hyperparameters):
+    """Once on each host, all together: the first failure ends the others."""
+    _Call(program, args, hyperparameters, _python()).operate(["run"])
+
+
+class _Call(object):
+    """What is to be run: a script of the code folder, or else a command, with its arguments."""
+
+    def __init__(self, program, args, hyperparameters, interpreter=()):
+        """`interpreter`: the words that an operator wants before a script."""
+        if isinstance(args, str):
+            raise errors.ClientError("args is the text %r: expected a list of arguments" % args)
+        self.env = environment.Environment()
+        self.script, self._command = _find(_unnamed(self.env) if program is None else program)
+        if self.script is not None:
+            self._command = list(interpreter) + [self.script]
+        self.args = [str(word) for word in args] + mapping.to_cmd_args(hyperparameters)
+        if not self.args:
+            self.args = self.env.to_cmd_args()
+
+    def operate(self, operator, **flags):
+        """Runs a line of this operator of `sm`; flags that are None or False are left out."""
+        line = [binary.program()] + operator
+        for name in sorted(flags):
+            if flags[name] is True:
+                line.append("--" + name)
+            elif flags[name] is not None and flags[name] is not False:
+                line += ["--" + name, str(flags[name])]
+        words = self._command + self.args
+        variables = dict(os.environ)
+        variables.update(self.env.to_env_vars())
+        done = subprocess.run(line + words, cwd=environment.code_dir, env=variables, check=False)
+        if done.returncode:
+            raise errors.ExecuteUserScriptError(" ".join(words), return_code=done.returncode)
 
 
 def _python():
-    return sys.executable or "python3"
+    return [sys.executable or "python3"]
 
 
-def _operate(operator, flags, interpreter, hyperparameters):
-    env = environment.Environment()
-    command = [binary.program()] + operator
-    for name in sorted(flags):
-        if flags[name] is True:
-            command.append(name)
-        elif flags[name] is not None and flags[name] is not False:
-            command += [name, str(flags[name])]
-    script = process.validate_entry_point(env.user_entry_point)
-    program = interpreter + [script] + mapping.to_cmd_args(hyperparameters)
-    variables = dict(os.environ)
-    variables.update(env.to_env_vars())
-    done = subprocess.run(command + program, cwd=environment.code_dir, env=variables, check=False)
-    if done.returncode:
-        raise errors.ExecuteUserScriptError(" ".join(program), return_code=done.returncode)
+def _find(program):
+    """(script of the code folder, None) or (None, words of a command); ClientError if neither."""
+    if not isinstance(program, str):
+        raise errors.ClientError(
+            "program is %r: expected the name of a file in %s; numbers are given by name, such as "
+            "process_per_hosts=3" % (program, environment.code_dir)
+        )
+    if os.path.isfile(os.path.join(environment.code_dir, program)) and not os.path.isabs(program):
+        return process.validate_entry_point(program), None
+    if shutil.which(program):
+        return None, [program]
+    raise errors.ClientError(
+        "no program %r: expected a file in %s, or a command in PATH"
+        % (program, environment.code_dir)
+    )
+
+
+def _unnamed(env):
+    """The program of a call that names none."""
+    entry = env.user_entry_point
+    if entry and not _is_running(entry):
+        return entry
+    caller = entry or os.path.relpath(_main_file(), environment.code_dir)
+    program = os.path.join(os.path.dirname(caller), _BESIDE)
+    if not os.path.isfile(os.path.join(environment.code_dir, program)):
+        raise errors.ClientError(
+            "no program is named, and beside %s there is no %s in %s: name the program to run, "
+            'such as "my_script.py"' % (caller, _BESIDE, environment.code_dir)
+        )
+    return program
+
+
+def _is_running(entry):
+    """Whether this very process is the entry point's: as a file, or as `python -m`."""
+    if _main_file() == os.path.realpath(os.path.join(environment.code_dir, entry)):
+        return True
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    module = entry[:-3] if entry.endswith(".py") else entry
+    return spec is not None and spec.name == module.replace("/", ".")
+
+
+def _main_file():
+    return os.path.realpath(getattr(sys.modules["__main__"], "__file__", ""))
