@@ -31,7 +31,7 @@ def test_the_packages_hold_on(version):
     python = interpreter(version)
     if python is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    tests = ["standard.test_packages", "standard.test_server"]
+    tests = ["standard.test_packages", "standard.test_guide", "standard.test_server"]
     done = subprocess.run(
         [python, "-W", "error::SyntaxWarning", "-m", "unittest", "-q", *tests],
         cwd=FOLDER,

@@ -17,7 +17,7 @@ def main(argv):
 
     try:
         env = environment.Environment()
-        trainer.run_framework(argv[1], env.log_level)
+        trainer.run_framework(argv[1], env)
         return 0
     except Exception as error:
         code = trainer.report_failure(error)

@@ -1,14 +1,9 @@
 """A job's folders, configuration files and training environment."""
 
 from sagemaker_containers import _serving
-from sagemaker_training import environment
 from sagemaker_training.environment import *  # noqa: F401,F403
 
 _refuse = _serving.refusal(__name__)
-
-
-class TrainingEnv(environment.Environment):
-    """The training environment, with the younger package's properties too."""
 
 
 def __getattr__(name):

@@ -7,7 +7,7 @@ from sagemaker_training import entry_point
 def run(
     uri,
     user_entry_point,
-    args,
+    args=None,
     env_vars=None,
     wait=True,
     capture_error=False,

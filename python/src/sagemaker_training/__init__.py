@@ -1,5 +1,7 @@
 """The API of sagemaker-training, on muster. See its python/README.md for what differs."""
 
+import importlib
+
 # Words by which the error is found in a failed program's output: the message begins at the first
 # line that has one of them.
 _PYTHON_ERRORS_ = (
@@ -51,3 +53,21 @@ SM_TRAINING_COMPILER_PATHS = [
     "tensorflow/python/compiler/xla",
     "torch_xla/",
 ]
+
+
+def training_env(resource_config=None, input_data_config=None, hyperparameters=None):
+    """The training environment of this host, or of a job with these configurations."""
+    from sagemaker_training import environment
+
+    return environment.Environment(resource_config, input_data_config, hyperparameters)
+
+
+def __getattr__(name):
+    """The modules, without an import of their own: `sagemaker_training.environment`."""
+    full = "%s.%s" % (__name__, name)
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+    raise AttributeError("module %r has no attribute %r" % (__name__, name))

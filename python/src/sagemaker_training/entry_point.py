@@ -27,7 +27,7 @@ _PAUSE_SECONDS_MAX = 30.0
 def run(
     uri,
     user_entry_point,
-    args,
+    args=None,
     env_vars=None,
     wait=True,
     capture_error=False,
@@ -36,12 +36,24 @@ def run(
 ):
     """Runs the entry point `user_entry_point` of the code at `uri` with these arguments.
 
+    Or, as the toolkit's guide calls it, run(user_entry_point, args, env_vars): the code is in the
+    code folder already. A Python script may be named without its ".py".
+
     `env_vars` are set in this process, and so reach the program. `extra_opts`: see runner.get.
     Returns the program's Popen; raises ExecuteUserScriptError if it fails, and with
     `capture_error` tells what it said. Other errors: files.download_and_extract, install.
     """
+    if isinstance(user_entry_point, (list, tuple)):
+        user_entry_point, args, env_vars = uri, list(user_entry_point), args
+        user_entry_point = _script(user_entry_point)
+        if not os.path.exists(os.path.join(environment.code_dir, user_entry_point)):
+            raise errors.ClientError(
+                "there is no entry point %r in %s" % (user_entry_point, environment.code_dir)
+            )
+    else:
+        files.download_and_extract(uri=uri, path=environment.code_dir)
+        user_entry_point = _script(user_entry_point)
     env_vars = dict(env_vars or {})
-    files.download_and_extract(uri=uri, path=environment.code_dir)
     install(name=user_entry_point, path=environment.code_dir, capture_error=capture_error)
     environment.write_env_vars(env_vars)
     if os.environ.get("SM_STUDIO_LOCAL_MODE", "False").lower() != "true":
@@ -66,6 +78,13 @@ def install(name, path=environment.code_dir, capture_error=False):
         os.chmod(_entry_point_path(path, name), 0o777)
     elif modules.has_requirements(path):
         modules.install_requirements(path, capture_error)
+
+
+def _script(name):
+    """The entry point's file; `name` may be that of the module, as Environment.module_name is."""
+    process.validate_entry_point(name)
+    path = os.path.join(environment.code_dir, name)
+    return name + ".py" if os.path.isfile(path + ".py") and not os.path.exists(path) else name
 
 
 def _entry_point_path(path, name):

@@ -256,12 +256,14 @@ class Environment(mapping.MappingMixin):
         """Where in S3 the job's output goes, or None."""
         return self._sagemaker_s3_output
 
-    def to_cmd_args(self):
-        """The hyperparameters as command-line arguments."""
-        return mapping.to_cmd_args(self.hyperparameters)
+    def to_cmd_args(self, hyperparameters=None):
+        """The hyperparameters, or those given, as command-line arguments."""
+        return mapping.to_cmd_args(
+            self.hyperparameters if hyperparameters is None else hyperparameters
+        )
 
     def to_env_vars(self):
-        """The SM_* variables, as a dictionary of the caller's own."""
+        """The variables SM_*, and the elder names of some, as a dictionary of the caller's own."""
         values = {name: self[name] for name in _VARIABLES}
         values.update(_renamed(self))
         if self.topology:
@@ -270,7 +272,9 @@ class Environment(mapping.MappingMixin):
             values["channel_%s" % name] = path
         for name, value in self.hyperparameters.items():
             values["hp_%s" % name] = value
-        return mapping.to_env_vars(values)
+        variables = mapping.to_env_vars(values)
+        variables.update(_elder_variables(self))
+        return variables
 
     # Questions that the properties answer as well; the reference has them as methods.
 
@@ -335,8 +339,24 @@ def _renamed(env):
     }
 
 
+def _elder_variables(env):
+    """The names that variables had before they began with SM_; the toolkit's guide shows them."""
+    variables = {
+        "SAGEMAKER_CHANNELS": ",".join(sorted(env.channel_input_dirs)),
+        "SAGEMAKER_MODEL_DIR": env.model_dir,
+        "MODEL_DIR": os.environ.get("MODEL_DIR", env.model_dir),  # An image may have its own.
+    }
+    for name, path in env.channel_input_dirs.items():
+        variables["SAGEMAKER_CHANNEL_%s" % name.upper()] = path
+    return variables
+
+
+# The elder package's names.
+TrainingEnv = Environment
+
+
 def training_env(resource_config=None, input_data_config=None, hyperparameters=None):
-    """An Environment; the elder package's name for it."""
+    """An Environment."""
     return Environment(resource_config, input_data_config, hyperparameters)
 
 

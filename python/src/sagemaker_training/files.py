@@ -15,8 +15,9 @@ logger = logging_config.get_logger()
 
 
 def write_success_file():
-    """The empty file `success`: the job is done."""
-    write_file(os.path.join(environment.output_dir, "success"), "")
+    """The empty files `success`, where the reference and where its guide say: the job is done."""
+    for folder in (environment.output_dir, environment.base_dir):
+        write_file(os.path.join(folder, "success"), "")
 
 
 def write_failure_file(failure_msg):

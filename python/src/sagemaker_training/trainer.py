@@ -5,6 +5,7 @@ An image's `train` is muster's own program, which runs a framework's module by m
 """
 
 import importlib
+import inspect
 import os
 import sys
 import traceback
@@ -27,16 +28,31 @@ SUCCESS_CODE = 0
 DEFAULT_FAILURE_CODE = 1
 
 
-def run_framework(framework_module, log_level):
-    """Imports "module:function" and calls the function.
+def run_framework(framework_module, env):
+    """Imports "module:function" and calls the function; with `env`, if it has one parameter.
 
     Logging is set up after the import, so that a framework may do so itself.
     """
     module_name, function_name = framework_module.split(":")
     module = importlib.import_module(module_name)
-    logging_config.configure_logger(log_level)
+    logging_config.configure_logger(env.log_level)
     logger.info("Imported framework %s", module_name)
-    getattr(module, function_name)()
+    function = getattr(module, function_name)
+    if _takes_one(function):
+        function(env)
+    else:
+        function()
+
+
+def _takes_one(function):
+    """Whether the function must be given one argument, by position."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # Python cannot say, as of some functions written in C.
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [each for each in parameters if each.default is each.empty]
+    return len([each for each in needed if each.kind in positional]) == 1
 
 
 def report_failure(error):
@@ -88,7 +104,7 @@ def train():
             endpoint_url=os.environ.get(params.S3_ENDPOINT_URL),
         )
         if env.framework_module:
-            run_framework(env.framework_module, env.log_level)
+            run_framework(env.framework_module, env)
         else:
             _run_script(env)
         logger.info("Reporting training SUCCESS")

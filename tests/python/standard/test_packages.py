@@ -2,22 +2,19 @@
 
 import json
 import os
-import shutil
 import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import unittest
 
-_BASE = tempfile.mkdtemp(prefix="muster-python-")
-os.environ["SAGEMAKER_BASE_DIR"] = _BASE
+from standard.job import BASE, Captured, JobTest  # Before the packages.
 
-import gethostname  # noqa: E402
-from muster import binary, memory  # noqa: E402
-import sagemaker_containers.beta.framework as elder  # noqa: E402
-import sagemaker_training.beta.framework as younger  # noqa: E402
-from sagemaker_training import (  # noqa: E402
+import gethostname
+from muster import binary, memory
+import sagemaker_containers.beta.framework as elder
+import sagemaker_training.beta.framework as younger
+from sagemaker_training import (
     entry_point,
     environment,
     errors,
@@ -30,70 +27,6 @@ from sagemaker_training import (  # noqa: E402
     timeout,
     trainer,
 )
-
-
-def tearDownModule():
-    shutil.rmtree(_BASE)
-
-
-class Captured(object):
-    """Our own stdout and stderr as files, so that programs that inherit them write there too."""
-
-    def __enter__(self):
-        self.out = self.err = ""
-        self._files = [tempfile.TemporaryFile(), tempfile.TemporaryFile()]
-        self._saved = []
-        for fd, file in zip((1, 2), self._files):
-            (sys.stdout, sys.stderr)[fd - 1].flush()
-            self._saved.append(os.dup(fd))
-            os.dup2(file.fileno(), fd)
-        return self
-
-    def __exit__(self, *_):
-        for fd, file in zip((1, 2), self._files):
-            (sys.stdout, sys.stderr)[fd - 1].flush()
-            os.dup2(self._saved[fd - 1], fd)
-            os.close(self._saved[fd - 1])
-            file.seek(0)
-            text = file.read().decode("utf-8", "replace")
-            file.close()
-            self.out, self.err = (text, self.err) if fd == 1 else (self.out, text)
-
-
-class JobTest(unittest.TestCase):
-    """A job of one host in SAGEMAKER_BASE_DIR."""
-
-    def setUp(self):
-        self.saved = dict(os.environ), list(sys.path), set(sys.modules)
-        for name in os.listdir(_BASE):
-            path = os.path.join(_BASE, name)
-            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-        for folder in ("code", "model", "input/config", "output/data"):
-            os.makedirs(os.path.join(_BASE, folder))
-        self.resources = {"current_host": "localhost", "hosts": ["localhost"]}
-        self.give("resourceconfig.json", self.resources)
-        self.give("inputdataconfig.json", {"train": {}})
-        self.give("hyperparameters.json", {"lr": "0.1", "api_key": '"sesame-open"'})
-
-    def tearDown(self):
-        environ, path, loaded = self.saved
-        os.environ.clear()
-        os.environ.update(environ)
-        sys.path[:] = path
-        for name in set(sys.modules) - loaded:
-            del sys.modules[name]
-
-    def give(self, name, value):
-        with open(os.path.join(_BASE, "input/config", name), "w") as file:
-            json.dump(value, file)
-
-    def script(self, name, text, folder="code"):
-        with open(os.path.join(_BASE, folder, name), "w") as file:
-            file.write(text)
-
-    def output(self, name):
-        path = os.path.join(_BASE, "output", name)
-        return files.read_file(path) if os.path.exists(path) else None
 
 
 class EnvironmentTest(JobTest):
@@ -129,7 +62,7 @@ class EnvironmentTest(JobTest):
     def test_the_region_comes_from_the_parameter_the_variable_or_the_profile(self):
         for name in ("AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
             os.environ.pop(name, None)
-        config = os.path.join(_BASE, "aws")
+        config = os.path.join(BASE, "aws")
         files.write_file(config, "[default]\nregion = eu-1\n[profile p]\nregion = eu-2\n")
         self.addCleanup(os.remove, config)
         os.environ["AWS_CONFIG_FILE"] = config
@@ -342,7 +275,7 @@ class FakeProgramTest(JobTest):
     """What the packages make of the program's answers."""
 
     def program(self, text):
-        path = os.path.join(_BASE, "sm")
+        path = os.path.join(BASE, "sm")
         files.write_file(path, "#!%s\n%s" % (sys.executable, text))
         os.chmod(path, 0o755)
         self.addCleanup(os.remove, path)
@@ -357,7 +290,7 @@ class FakeProgramTest(JobTest):
         self.program("sys.stderr.write('note\\nsm toolkit: no such key\\n'); sys.exit(1)")
         with self.assertRaises(errors.ClientError) as caught:
             with Captured():
-                files.download_and_extract("s3://b/k", os.path.join(_BASE, "elsewhere"))
+                files.download_and_extract("s3://b/k", os.path.join(BASE, "elsewhere"))
         self.assertEqual(str(caught.exception), "sm toolkit: no such key")
 
     def test_a_call_s_report_becomes_the_exception(self):
@@ -386,7 +319,7 @@ class FakeProgramTest(JobTest):
         self.assertEqual(str(caught.exception), "no mpirun")
 
     def test_intermediate_output_ends_with_its_stdin(self):
-        log = os.path.join(_BASE, "log")
+        log = os.path.join(BASE, "log")
         self.program(
             "os.makedirs(%r)\nprint('ready', flush=True)\n"
             "sys.stdin.read()\n"
@@ -444,7 +377,7 @@ class TrainTest(JobTest):
         self.assertTrue(self.output("failure").startswith("ExecuteUserScriptError:\nExitCode 42\n"))
 
     def test_a_framework_that_succeeds(self):
-        made = os.path.join(_BASE, "model", "done")
+        made = os.path.join(BASE, "model", "done")
         variables = self.framework("def main(): open(%r, 'w').close()" % made)
         self.assertEqual(self.train(**variables), 0)
         self.assertTrue(os.path.exists(made))
@@ -495,7 +428,7 @@ class TrainTest(JobTest):
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=_BASE,
+            cwd=BASE,
         )
         self.assertEqual(done.returncode, 7, done.stderr)
         folder = os.path.dirname(binary.program())
@@ -576,7 +509,7 @@ class SmallerTest(JobTest):
     def test_importing_makes_a_job_where_there_is_none(self):
         if os.path.exists("/opt/ml"):
             self.skipTest("this machine has /opt/ml")
-        env = dict(os.environ, HOME=_BASE)
+        env = dict(os.environ, HOME=BASE)
         del env["SAGEMAKER_BASE_DIR"]
         text = "from sagemaker_training import environment as e; print(e.Environment().hosts)"
         done = subprocess.run(

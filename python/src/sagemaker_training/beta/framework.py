@@ -4,6 +4,7 @@ from sagemaker_training import (
     content_types,
     encoders,
     entry_point,
+    environment,
     environment as env,
     errors,
     files,
