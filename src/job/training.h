@@ -95,8 +95,12 @@ Env to_env_vars(const Training& training);
 /// `Environment.to_cmd_args()`, then `script_args`: also texts that no argument can carry.
 Args to_cmd_args(const Training& training);
 
-/// Every SM_* variable, and those without prefix that the reference sets for the script
-/// (CURRENT_HOST, SAGEMAKER_JOB_NAME, SAGEMAKER_REGION).
+/// The names that some variables had before they began with SM_ (SAGEMAKER_CHANNELS, MODEL_DIR …).
+/// Source: the usage example of sagemaker-training's README, which is older than 5.1.4.
+Env elder_variables(const Training& training);
+
+/// Every SM_* variable, those without prefix that the reference sets for the script
+/// (CURRENT_HOST, SAGEMAKER_JOB_NAME, SAGEMAKER_REGION), and elder_variables().
 Env sm_variables(const Training& training);
 
 /// The script's arguments: `to_cmd_args`, sorted by name, `--name value`, `-n value` for one

@@ -108,8 +108,23 @@ Env to_env_vars(const Training& training) {
   return env;
 }
 
+Env elder_variables(const Training& training) {
+  const Facts& facts = training.facts;
+  const std::string model = facts.base_dir + "/model";
+  std::vector<std::string> channels = training.channels;
+  std::sort(channels.begin(), channels.end());
+  Env env = {{"SAGEMAKER_CHANNELS", join(channels, ",")}, {"SAGEMAKER_MODEL_DIR", model}};
+  // A name that an image may well use for its own ends.
+  const Env::const_iterator own = facts.env.find("MODEL_DIR");
+  env["MODEL_DIR"] = own == facts.env.end() ? model : own->second;
+  for (const std::string& channel : channels)
+    env["SAGEMAKER_CHANNEL_" + python_upper(channel)] = facts.base_dir + "/input/data/" + channel;
+  return env;
+}
+
 Env sm_variables(const Training& training) {
   Env env = to_env_vars(training);
+  env.merge(elder_variables(training));
   env["CURRENT_HOST"] = training.current_host;
   env["SAGEMAKER_JOB_NAME"] = training.declared_job_name;
   env["SAGEMAKER_REGION"] = training.region;

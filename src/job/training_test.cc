@@ -108,6 +108,22 @@ TEST_CASE("training: parameters of the platform stay out of the user's") {
   CHECK(*processes_per_host(job) == 2);
 }
 
+TEST_CASE("training: variables have their elder names beside those of today") {
+  ConfigFiles files{"{}", three_hosts, R"({"training": {}, "eval-1": {}})"};
+  Facts facts;
+  facts.base_dir = "/opt/ml";
+  const Env env = sm_variables(*training_from(files, facts));
+  CHECK(env.at("SAGEMAKER_CHANNELS") == "eval-1,training");
+  CHECK(env.at("SAGEMAKER_CHANNEL_TRAINING") == "/opt/ml/input/data/training");
+  CHECK(env.at("SAGEMAKER_CHANNEL_EVAL-1") == "/opt/ml/input/data/eval-1");
+  CHECK(env.at("SAGEMAKER_MODEL_DIR") == "/opt/ml/model");
+  CHECK(env.at("MODEL_DIR") == "/opt/ml/model");
+  CHECK(to_env_vars(*training_from(files, facts)).count("MODEL_DIR") == 0);
+
+  facts.env["MODEL_DIR"] = "/mine";
+  CHECK(sm_variables(*training_from(files, facts)).at("MODEL_DIR") == "/mine");
+}
+
 TEST_CASE("training: the leader is the first host of the distribution") {
   CHECK(training("{}").leader == "algo-1");
   CHECK(training("{}", two_groups).leader == "algo-1");

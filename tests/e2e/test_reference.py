@@ -85,10 +85,18 @@ def muster(env: dict[str, str], case: Case) -> dict:
             "properties": ask("--properties"),
             "env": variables,
             "args": json.loads(ask("--to-cmd-args")),
-            "side": {name: text for name, text in side.items() if name not in variables},
+            "side": {
+                name: text
+                for name, text in side.items()
+                if name not in variables and not ELDER.fullmatch(name)
+            },
         }
     except ValueError as error:
         return {"error": str(error)}
+
+
+# The names that variables had before SM_, as docs/protocols/environment.md lists them.
+ELDER = re.compile(r"SAGEMAKER_CHANNELS|SAGEMAKER_CHANNEL_.*|SAGEMAKER_MODEL_DIR|MODEL_DIR", re.S)
 
 
 def differences(reference: dict, ours: dict, case: Case) -> set[str]:
@@ -233,7 +241,9 @@ def run_to_end(end: End, side: str, folder: pathlib.Path) -> dict:
         given = json.loads(report.read_text())
         found["argv"] = given["argv"]
         found["variables"] = {
-            name: value for name, value in given["variables"].items() if name not in OWN_VARIABLES
+            name: value
+            for name, value in given["variables"].items()
+            if name not in OWN_VARIABLES and not (side == "muster" and ELDER.fullmatch(name))
         }
     return found
 
