@@ -88,7 +88,7 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 	-bench/compare-history
 
 .PHONY: wheel
-wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs
+wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs; stubs of sagemaker-training …
 	tools/build-wheel $(SM) build/dist
 
 .PHONY: man
