@@ -96,6 +96,19 @@ function(muster_engine_contract_test)
   muster_test(engine_contract_test muster_local ${sources})
 endfunction()
 
+# The Python packages as one archive, which muster_container carries
+# (src/container/python_packages.cc) and interpreters import from.
+function(muster_python_packages)
+  set(archive ${CMAKE_BINARY_DIR}/python.zip)
+  set(folder ${CMAKE_SOURCE_DIR}/python/src)
+  file(GLOB_RECURSE sources RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.py)
+  list(TRANSFORM sources PREPEND ${folder}/ OUTPUT_VARIABLE depends)
+  add_custom_command(OUTPUT ${archive} DEPENDS ${depends} VERBATIM WORKING_DIRECTORY ${folder}
+    COMMAND ${CMAKE_COMMAND} -E tar cf ${archive} --format=zip --mtime=2020-01-01 -- ${sources})
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/container/python_packages.cc PROPERTIES
+    OBJECT_DEPENDS ${archive} COMPILE_DEFINITIONS MUSTER_PYTHON_PACKAGES="${archive}")
+endfunction()
+
 # libmuster-hostname.so, which muster_ranks carries (src/ranks/hostname_library.cc). It goes into
 # other people's processes: it takes neither our flags nor a sanitizer, and no C library.
 function(muster_hostname_library)

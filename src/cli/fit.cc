@@ -86,6 +86,7 @@ class Fit {
  private:
   loop::Task<> sweep();
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
+  loop::Task<bool> needs_packages(const std::optional<platform::Interpreter>& python);
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
   loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report,
@@ -155,9 +156,17 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
   co_return fail(Errc::invalid_input, "--python: " + found.error().text);
 }
 
+/// Whether the hosts' Python, that of PATH where the script is none of Python's, has no packages.
+loop::Task<bool> Fit::needs_packages(const std::optional<platform::Interpreter>& python) {
+  if (python) co_return !python->has_packages;
+  const Result<platform::Interpreter> found = co_await machine_.interpreter("python3", cwd_);
+  co_return found && !found->has_packages;
+}
+
 loop::Task<Result<job::Spec>> Fit::specify() {
   const Result<std::optional<platform::Interpreter>> python = co_await interpreter();
   if (!python) co_return python.error();
+  const bool packages = co_await needs_packages(*python);
   const std::string name =
       !options_.name.empty()
           ? options_.name
@@ -166,6 +175,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   Result<job::Spec> spec =
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
+  if (packages) platform::add_packages(spec->environment);
   if (spec->output_folder.empty()) spec->output_folder = absolute(name, cwd_);
   platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;

@@ -11,6 +11,7 @@
 #include "container/rootfs.h"
 #include "container/seccomp.h"
 #include "job/host_settings.h"
+#include "job/packages.h"
 
 namespace muster::container {
 namespace {
@@ -207,6 +208,7 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
     all.push_back({ml + "/checkpoints", spec.spec.checkpoint_path, false});
   for (const char* path : {sm_path, train_path}) all.push_back({facts.program, path});
   all.push_back({spec.key_file, key_path});
+  all.push_back({etc + "/python.zip", job::packages_path});
   if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
   return all;
 }

@@ -172,7 +172,7 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
         "/state/jobs/demo/algo-2/ml/input/data/train");
   CHECK(has(mount_at(json, "/opt/ml")["options"], "rw"));
   for (const char* path : {"/usr/local/bin/sm", "/usr/local/bin/train", "/tmp/venv", "/etc/hosts",
-                           "/run/muster/job.key"}) {
+                           "/run/muster/job.key", "/run/muster/python.zip"}) {
     CAPTURE(path);
     CHECK(mount_at(json, path)["type"] == "bind");
     CHECK(has(mount_at(json, path)["options"], "ro"));

@@ -23,6 +23,7 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   JobPlaces places;
   places.python = interpreter->program;
   places.interpreter = interpreter->places;
+  places.packages = !interpreter->has_packages;
   places.hidden = options_.hidden;
   const Env::const_iterator path = options_.env.find("PATH");
   places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platform/interpreter.h"
+
 namespace muster::jobs {
 namespace {
 
@@ -61,6 +63,7 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.memory_bytes = memory_of(spec.instance_type);
   for (job::HostGroup& group : spec.groups) group.memory_bytes = memory_of(group.type);
   for (const auto& [name, value] : places.environment) spec.environment.try_emplace(name, value);
+  if (places.packages) platform::add_packages(spec.environment);
   TRY(job::check(spec));
   return spec;
 }

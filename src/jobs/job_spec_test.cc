@@ -53,6 +53,10 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   places.hidden = {"/data"};
   const Result<job::Spec> spec = job_spec(spec_of(request()), config, places);
   REQUIRE(spec);
+  CHECK(!spec->environment.contains("PYTHONPATH"));
+  places.packages = true;
+  CHECK(job_spec(spec_of(request()), config, places)->environment.at("PYTHONPATH") ==
+        "/run/muster/python.zip");
   CHECK(spec->name == "demo");
   CHECK(spec->instance_count == 3);
   CHECK(spec->instance_type == "ml.c5.xlarge");

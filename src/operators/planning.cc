@@ -90,6 +90,8 @@ Command framework_command(const std::string& module, const Env& env) {
   command.argv = {python_for(env), "-m", "muster.framework", module};
   command.env = env::user_environment(env);
   command.env.try_emplace("PYTHONUNBUFFERED", "1");
+  if (const auto program = env.find("MUSTER_SM"); program != env.end())
+    command.env.insert(*program);  // The module's Python packages look for `sm` there.
   return command;
 }
 

@@ -11,6 +11,7 @@
 #include "base/clean_tree.h"
 #include "container/bundle.h"
 #include "container/machine.h"
+#include "container/python_packages.h"
 #include "container/rootfs.h"
 #include "steward/bring.h"
 
@@ -58,6 +59,8 @@ Result<void> make_host_files(const job::HostSpec& spec) {
   TRY(make_folders(container::bundle_folder(spec)));
   for (const auto& [name, text] : container::etc_files(spec))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
+  const std::string packages(container::python_packages());
+  TRY(write_file(container::bundle_folder(spec) + "/python.zip", packages));
   return write_file(container::bundle_folder(spec) + "/settings", container::host_settings(spec),
                     0600);
 }

@@ -6,15 +6,11 @@
 
 
 def __getattr__(name):
-    """`__version__`: what the wheel's metadata say, which is what the `sm` in it says."""
+    """`__version__`: that of `sm`, with which the packages come."""
     if name == "__version__":
-        try:
-            from importlib import metadata
-        except ImportError:  # Python 3.7.
-            import pkg_resources
+        from muster import binary
 
-            return pkg_resources.get_distribution("muster").version
-        return metadata.version("muster")
+        return binary.ask("--version").split()[-1]
     raise AttributeError("module 'muster' has no attribute %r" % name)
 
 
