@@ -56,9 +56,7 @@ class WorkerRunner(_MpiRunner):
         self._launcher_options = {}
 
     def _options(self):
-        options = dict(self._launcher_options)
-        options[params.MPI_PROCESSES_PER_HOST] = self._processes_per_host
-        return options
+        return dict(self._launcher_options, **super(WorkerRunner, self)._options())
 
     def join(self, runner, options):
         """Takes part in a launch of this runner's, with the options that the leader has."""
@@ -96,8 +94,7 @@ class MasterRunner(_MpiRunner):
         self.timeout_in_seconds = timeout_in_seconds
 
     def _options(self):
-        return {
-            params.MPI_PROCESSES_PER_HOST: self._processes_per_host,
-            params.MPI_NUM_PROCESSES: self._num_processes,
-            params.MPI_CUSTOM_OPTIONS: self._custom_mpi_options or None,
-        }
+        options = super(MasterRunner, self)._options()
+        options[params.MPI_NUM_PROCESSES] = self._num_processes
+        options[params.MPI_CUSTOM_OPTIONS] = self._custom_mpi_options or None
+        return options

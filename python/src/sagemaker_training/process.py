@@ -17,6 +17,7 @@ from sagemaker_training import (
     environment,
     errors,
     logging_config,
+    params,
     SM_TRAINING_COMPILER_PATHS,
 )
 
@@ -296,22 +297,25 @@ class ProcessRunner(object):
         return self._create_command()
 
 
-class CollectiveRunner(ProcessRunner):
-    """Runs the entry point over all hosts of the distribution: each host calls, `sm` launches."""
+class LaunchedRunner(ProcessRunner):
+    """Runs the entry point by a launcher that `sm` has, and that is told hyperparameters."""
 
-    _runner = None  # The runner's name to `sm toolkit run`.
+    _runner = None  # The launcher's name to `sm toolkit run`.
 
     def _options(self):
-        return {}
+        return {params.MPI_PROCESSES_PER_HOST: self._processes_per_host}
+
+    def _launch(self):
+        name = validate_entry_point(self._user_entry_point)
+        head, tail = binary.run_command(self._runner, self._options(), name, self._args)
+        return head + tail
+
+
+class CollectiveRunner(LaunchedRunner):
+    """Runs the entry point over all hosts of the distribution: each host calls, `sm` launches."""
 
     def _create_command(self):
-        head, tail = binary.run_command(
-            self._runner,
-            self._options(),
-            validate_entry_point(self._user_entry_point),
-            self._args,
-        )
-        return head + tail
+        return self._launch()
 
     def run(self, wait=True, capture_error=False):
         """Takes part in the run. Raises ExecuteUserScriptError on every host if it fails."""

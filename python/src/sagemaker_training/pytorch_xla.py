@@ -2,23 +2,17 @@
 
 import importlib.util
 
-from muster import binary
-from sagemaker_training import (
-    _entry_point_type,
-    environment,
-    errors,
-    logging_config,
-    params,
-    process,
-)
+from sagemaker_training import _entry_point_type, environment, errors, logging_config, process
 
 logger = logging_config.get_logger()
 
 _IMAGES = "https://github.com/aws/deep-learning-containers/blob/master/available_images.md"
 
 
-class PyTorchXLARunner(process.ProcessRunner):
+class PyTorchXLARunner(process.LaunchedRunner):
     """Runs the entry point, a Python script, under torch_xla's spawner."""
+
+    _runner = "pytorch_xla"
 
     MESH_SERVICE_PORT = 53957
     WORKER_PORT = 43857
@@ -64,11 +58,6 @@ class PyTorchXLARunner(process.ProcessRunner):
         command = self._python_command() + ["-m", "torch_xla.distributed.xla_spawn"]
         command += ["--num_gpus", str(self._num_gpus)]
         return command + [process.validate_entry_point(self._user_entry_point)] + self._args
-
-    def _launch(self):
-        options = {params.MPI_PROCESSES_PER_HOST: self._processes_per_host}
-        head, tail = binary.run_command("pytorch_xla", options, self._user_entry_point, self._args)
-        return head + tail
 
 
 def _installed(module):

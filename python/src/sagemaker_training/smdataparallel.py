@@ -51,10 +51,9 @@ class SMDataParallelRunner(process.CollectiveRunner):
         self.timeout_in_seconds = timeout_in_seconds
 
     def _options(self):
-        return {
-            params.MPI_PROCESSES_PER_HOST: self._processes_per_host,
-            params.SMDATAPARALLEL_CUSTOM_MPI_OPTIONS: self._custom_mpi_options or None,
-        }
+        options = super(SMDataParallelRunner, self)._options()
+        options[params.SMDATAPARALLEL_CUSTOM_MPI_OPTIONS] = self._custom_mpi_options or None
+        return options
 
     def _error_classes(self):
         return process.get_debugger_exception_classes() + get_dataparallel_exception_classes()

@@ -2,15 +2,7 @@
 
 import os
 
-from muster import binary
-from sagemaker_training import (
-    _entry_point_type,
-    environment,
-    errors,
-    logging_config,
-    params,
-    process,
-)
+from sagemaker_training import _entry_point_type, environment, errors, logging_config, process
 
 TORCH_DISTRIBUTED_MODULE = "torchrun"
 MASTER_PORT = "7777"
@@ -18,8 +10,10 @@ MASTER_PORT = "7777"
 logger = logging_config.get_logger()
 
 
-class TorchDistributedRunner(process.ProcessRunner):
+class TorchDistributedRunner(process.LaunchedRunner):
     """Runs torchrun with the entry point, a Python script."""
+
+    _runner = "torch_distributed"
 
     def __init__(
         self,
@@ -58,13 +52,6 @@ class TorchDistributedRunner(process.ProcessRunner):
         if os.environ.get("RUN_NEURON_PARALLEL_COMPILE") == "1":
             command.insert(0, "neuron_parallel_compile")
         return command + [process.validate_entry_point(str(self._user_entry_point))] + self._args
-
-    def _launch(self):
-        options = {params.MPI_PROCESSES_PER_HOST: self._processes_per_host}
-        head, tail = binary.run_command(
-            "torch_distributed", options, str(self._user_entry_point), self._args
-        )
-        return head + tail
 
     def _error_classes(self):
         return errors.ExecuteUserScriptError
