@@ -17,6 +17,7 @@ class Programs(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = TAG
         build_data["shared_scripts"] = {
-            str(binary): "sm",
-            os.path.join(self.root, "scripts", "train"): "train",
+            str(binary): "muster-sm",
+            # Scripts, because images say ENTRYPOINT ["bash", "sm", ...], and bash runs no binary.
+            **{os.path.join(self.root, "scripts", name): name for name in ("sm", "train")},
         }

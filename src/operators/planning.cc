@@ -32,9 +32,11 @@ std::string first_line(const std::string& path) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// The program that ranks are started by: `sm` beside this one, or this one itself.
+/// The program that ranks are started by: this one, or the `sm` beside it where this one is called
+/// `train`, which would take a rank's words for a job's.
 Result<std::string> rank_program() {
-  const std::string own = TRY(own_program());
+  std::string own = TRY(own_program());
+  if (!own.ends_with("/train")) return own;
   const std::string beside = own.substr(0, own.rfind('/') + 1) + "sm";
   return ::access(beside.c_str(), X_OK) == 0 ? beside : own;
 }

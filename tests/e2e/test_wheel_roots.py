@@ -142,8 +142,10 @@ def test_the_wheel_installs_and_runs_jobs(lab, wheel, name):
     both = [Root(host, made, wheel) for host in lab.hosts(2)]
 
     for program in ("sm", "train"):
-        process = both[0].start("sh", "-c", f"command -v {program}")
-        assert process.wait(GUARD_SECONDS) == 0, f"{program}: {process.text}"
+        for words in ((program, "--version"), ("bash", program, "--version")):
+            process = both[0].start(*words)
+            assert process.wait(GUARD_SECONDS) == 0, f"{words}: {process.text}"
+            assert process.out.startswith(b"muster "), f"{words}: {process.text}"
 
     give_job(both[0].host, ["algo-1"])
     alone = both[0].start("train")

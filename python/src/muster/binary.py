@@ -27,9 +27,10 @@ def program():
     if "posix_user" in sysconfig.get_scheme_names():
         folders.append(sysconfig.get_path("scripts", "posix_user"))
     for folder in folders:
-        path = os.path.join(folder, "sm")
-        if folder and os.access(path, os.X_OK):
-            return path
+        for name in ("muster-sm", "sm"):  # The wheel's `sm` is a script that starts the first.
+            path = os.path.join(folder, name)
+            if folder and os.access(path, os.X_OK):
+                return path
     found = shutil.which("sm")
     if found is None:
         raise ToolkitError(
