@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <filesystem>
+#include <string>
 
 #include "job/lines.h"
 #include "loop/testing.h"
@@ -60,6 +62,86 @@ TEST_CASE("journal file: beyond its limit it drops lines, says so once, and keep
   CHECK(kept < 100);
   CHECK(logs == 1);
   CHECK(phases == 1);
+  CHECK(remove_tree(folder));
+}
+
+/// The texts of muster's own lines in a journal.
+std::string log_texts(const std::string& path) {
+  job::JournalReader reader;
+  reader.feed(*read_file(path));
+  std::string texts;
+  while (const std::optional<job::Record> record = *reader.next())
+    if (record->kind == job::Message::log) texts += job::log_from(record->payload)->text + ";";
+  return texts;
+}
+
+TEST_CASE("journal file: the disk's first error is what every later call gives") {
+  enum class Call { write, sync };
+  for (const Call failing : {Call::write, Call::sync}) {
+    CAPTURE(static_cast<int>(failing));
+    int failures = 0;
+    bool broken = false;
+    const auto fails = [&](Call call) {
+      if (!broken || call != failing) return false;
+      errno = ++failures == 1 ? EIO : EBADF;  // What comes second is not the reason.
+      return true;
+    };
+    JournalDisk disk;
+    disk.write = [&](int fd, const void* bytes, std::size_t count) {
+      return fails(Call::write) ? -1 : ::write(fd, bytes, count);
+    };
+    disk.sync = [&](int fd) { return fails(Call::sync) ? -1 : ::fdatasync(fd); };
+    const std::string folder = *make_private_folder("/tmp", "muster-journal-");
+    const std::string path = folder + "/journal";
+    JournalFile journal = *JournalFile::open(path, 1 << 20, disk);
+    journal.append(job::LogLine{"info", "one"});
+    REQUIRE(journal.flush());
+    broken = true;
+    journal.append(job::LogLine{"info", "two"});
+    const Result<void> flushed = journal.flush();
+    CHECK(flushed.has_value() == (failing == Call::sync));
+    const Result<void> finished = journal.finish();
+    REQUIRE_FALSE(finished);
+    CHECK(finished.error().text.starts_with(path + ": "));
+    CHECK(finished.error().text.ends_with("Input/output error"));
+    CHECK((flushed || flushed.error().text == finished.error().text));
+
+    broken = false;
+    journal.append(job::LogLine{"info", "the end"});
+    for (const Result<void>& later : {journal.flush(), journal.finish(), journal.flush()}) {
+      REQUIRE_FALSE(later);
+      CHECK(later.error().text == finished.error().text);
+    }
+    CHECK(failures > 0);
+    // Readers see whole records, and the end where the disk takes one.
+    CHECK(log_texts(path) == (failing == Call::write ? "one;the end;" : "one;two;the end;"));
+    CHECK(remove_tree(folder));
+  }
+}
+
+TEST_CASE("journal file: a full disk's error is given until finish() makes room") {
+  bool full = true;
+  JournalDisk disk;
+  disk.write = [&](int fd, const void* bytes, std::size_t count) {
+    if (!full) return ::write(fd, bytes, count);
+    if (count > 10) return ::write(fd, bytes, 10);  // A part fits.
+    errno = ENOSPC;
+    return ssize_t{-1};
+  };
+  const std::string folder = *make_private_folder("/tmp", "muster-journal-");
+  const std::string path = folder + "/journal";
+  JournalFile journal = *JournalFile::open(path, 1 << 20, disk);
+  journal.append(job::LogLine{"info", "lost"});
+  const Result<void> flushed = journal.flush();
+  REQUIRE_FALSE(flushed);
+  CHECK(flushed.error().text.ends_with("No space left on device"));
+  full = false;
+  journal.append(job::LogLine{"info", "why it ended"});
+  const Result<void> later = journal.flush();
+  REQUIRE_FALSE(later);
+  CHECK(later.error().text == flushed.error().text);
+  CHECK(journal.finish());
+  CHECK(log_texts(path) == "why it ended;");
   CHECK(remove_tree(folder));
 }
 

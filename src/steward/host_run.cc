@@ -496,7 +496,12 @@ void HostRun::finish(job::Outcome outcome, bool out_of_memory) {
                            : end.stopped         ? job::Phase::stopped
                                                  : job::Phase::failed;
   journal_.append(job::PhaseChange{phase, message});
-  if (!journal_.finish()) done_ = false;
+  if (const Result<void> kept = journal_.finish(); !kept) untold_ = kept.error();
+}
+
+Result<bool> HostRun::done() const {
+  if (untold_) return *untold_;
+  return done_;
 }
 
 void HostRun::forget() {

@@ -38,8 +38,9 @@ class HostRun {
 
   /// Does everything, then stops the loop.
   loop::Task<> run();
-  /// True if all was done that had to be; known after run().
-  bool done() const { return done_; }
+  /// True if all was done that had to be; known after run(). Error: the disk's, which the journal
+  /// has not on it for good: nobody else has told it.
+  Result<bool> done() const;
 
  private:
   // What others want of us.
@@ -112,8 +113,9 @@ class HostRun {
   std::optional<container::Process> copy_;
   std::shared_ptr<s3client::S3Client> s3_;  ///< For a job that has anything there.
   std::unique_ptr<CheckpointSync> checkpoints_;
-  std::optional<Error> journal_error_;
-  std::optional<Error> store_error_;  ///< Checkpoints that are not in S3.
+  std::optional<Error> journal_error_;  ///< Ended the host; its outcome says so.
+  std::optional<Error> untold_;         ///< The journal's end is not on disk.
+  std::optional<Error> store_error_;    ///< Checkpoints that are not in S3.
   HostWord word_;
   bool doubted_ = false;      ///< The host said what it may not, and that was told.
   bool has_verdict_ = false;  ///< `train` told how the job ended.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/time.h"
 
@@ -30,21 +31,22 @@ Result<void> make_reserve(const std::string& path) {
 }
 
 /// Where space is scarce it is taken first, all or nothing: readers follow the file, and would take
-/// the half of a record for the beginning of what comes in its place.
-Result<void> take_scarce_space(int fd, std::uint64_t at, std::size_t bytes) {
+/// the half of a record for the beginning of what comes in its place. False, with errno: none left.
+bool has_space(int fd, std::uint64_t at, std::size_t bytes) {
   struct statvfs disk {};
-  if (::fstatvfs(fd, &disk) != 0 || disk.f_bavail * disk.f_bsize > scarce_bytes) return {};
+  if (::fstatvfs(fd, &disk) != 0 || disk.f_bavail * disk.f_bsize > scarce_bytes) return true;
   const int taken =
       ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes));
-  return taken != 0 && errno == ENOSPC ? fail_errno("write") : Result<void>();
+  return taken == 0 || errno != ENOSPC;
 }
 
 }  // namespace
 
-Result<JournalFile> JournalFile::open(const std::string& path, std::uint64_t bytes_max) {
+Result<JournalFile> JournalFile::open(const std::string& path, std::uint64_t bytes_max,
+                                      JournalDisk disk) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return fail_errno(path);
-  JournalFile journal(std::move(fd), path);
+  JournalFile journal(std::move(fd), path, std::move(disk));
   journal.bytes_max_ = bytes_max;
   TRY(journal.read_to_end());
   TRY(make_reserve(reserve_of(path)));
@@ -87,23 +89,42 @@ void JournalFile::append(job::Message kind, std::string_view payload) {
   if (pending_.size() > pending_bytes_max) static_cast<void>(flush());  // Told by the next.
 }
 
+/// The disk's first error is kept, and given from here on.
+Result<void> JournalFile::keep(Result<void> done) {
+  if (!done && !broken_) {
+    broken_ = done.error().in(path_);
+    full_ = true;
+  }
+  if (broken_) return *broken_;
+  return done;
+}
+
+Result<void> JournalFile::put(std::string_view bytes) {
+  bool fits = has_space(fd_.get(), written_bytes_, bytes.size());
+  while (fits && !bytes.empty()) {
+    const ssize_t count = disk_.write(fd_.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    fits = count >= 0;
+    if (fits) bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (fits) return {};
+  room_failed_ = errno == ENOSPC || errno == EDQUOT;
+  return fail_errno("write");
+}
+
 Result<void> JournalFile::write_out() {
-  Result<void> written = take_scarce_space(fd_.get(), written_bytes_, pending_.size());
-  if (written) written = write_all(fd_.get(), pending_);
+  const Result<void> written = put(pending_);
   if (written) {
     written_bytes_ += pending_.size();
     written_seq_ = pending_seq_;
   } else {
-    broken_ = written.error().in(path_);
-    full_ = true;
     // Readers never see half a record that will not be finished.
     if (::ftruncate(fd_.get(), static_cast<off_t>(written_bytes_)) == 0)
       ::lseek(fd_.get(), 0, SEEK_END);
     pending_seq_ = written_seq_;
   }
   pending_.clear();
-  if (broken_) return *broken_;
-  return {};
+  return keep(written);
 }
 
 Result<void> JournalFile::flush() {
@@ -113,10 +134,9 @@ Result<void> JournalFile::flush() {
 
 Result<void> JournalFile::finish() {
   ::unlink(reserve_of(path_).c_str());
-  broken_.reset();
-  TRY(flush());
-  if (::fdatasync(fd_.get()) != 0) return fail_errno(path_);
-  return {};
+  if (std::exchange(reserved_, false) && room_failed_) broken_.reset();
+  static_cast<void>(write_out());  // An error is kept.
+  return keep(disk_.sync(fd_.get()) == 0 ? Result<void>() : fail_errno("sync"));
 }
 
 }  // namespace muster::steward

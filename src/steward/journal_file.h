@@ -1,6 +1,10 @@
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,39 +14,55 @@
 
 namespace muster::steward {
 
+/// What a journal asks of the disk: as the system calls, errno and all.
+struct JournalDisk {
+  std::function<ssize_t(int, const void*, std::size_t)> write = ::write;
+  std::function<int(int)> sync = ::fdatasync;
+};
+
 /// Writes one host's journal. Records gather in memory until flush(), which costs one write; only
 /// finish() waits for the disk. A reserve of disk space is held back, so that the end can still
 /// be told when a job has filled the disk.
+///
+/// The first error of the disk is what every later call gives; a full disk's alone is forgiven, by
+/// finish(), which makes room.
 class JournalFile {
  public:
   /// Opens or makes `path`, cuts a torn tail and goes on behind the last record. `bytes_max`: what
   /// its lines may take; lines beyond that are dropped, and the journal says so once.
-  static Result<JournalFile> open(const std::string& path, std::uint64_t bytes_max);
+  static Result<JournalFile> open(const std::string& path, std::uint64_t bytes_max,
+                                  JournalDisk disk = {});
 
   void append(job::Message kind, std::string_view payload);
   void append(const job::PhaseChange& change) { append(job::Message::phase, encode(change)); }
   void append(const job::LogLine& line) { append(job::Message::log, encode(line)); }
-  /// Error: `system` when the disk is full. The file then ends with a whole record, what was not
-  /// written is lost, and this and later calls give the error; what is no line and comes after it
-  /// is kept for finish().
+  /// Error: `system`, the disk's first. The file then ends with a whole record, what was not
+  /// written is lost; what is no line and comes after it is kept for finish().
   Result<void> flush();
-  /// Gives the reserve free and writes what is there to the disk for good.
+  /// Gives the reserve free, writes what is there, after a write that failed too (it says why the
+  /// host ended), and waits for the disk. Error: the disk's first, unless it was full.
   Result<void> finish();
 
  private:
-  JournalFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  JournalFile(Fd fd, std::string path, JournalDisk disk)
+      : fd_(std::move(fd)), path_(std::move(path)), disk_(std::move(disk)) {}
   Result<void> read_to_end();
+  Result<void> put(std::string_view bytes);
   Result<void> write_out();
+  Result<void> keep(Result<void> done);
 
   Fd fd_;
   std::string path_;
+  JournalDisk disk_;
   std::string pending_;
   std::uint64_t pending_seq_ = 0;  ///< Number of the last record in pending_.
   std::uint64_t written_seq_ = 0;
   std::uint64_t written_bytes_ = 0;
   std::uint64_t bytes_max_ = 0;
   bool full_ = false;            ///< Takes no more lines.
-  std::optional<Error> broken_;  ///< Why the file takes no more, until the reserve is free.
+  bool reserved_ = true;         ///< finish() has not made room yet.
+  bool room_failed_ = false;     ///< The disk was full when it failed.
+  std::optional<Error> broken_;  ///< The disk's first error.
 };
 
 }  // namespace muster::steward
