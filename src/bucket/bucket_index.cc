@@ -71,7 +71,7 @@ Result<void> BucketIndex::fill(
   filling_ = false;
   std::vector<std::pair<std::string, std::optional<Entry>>> changes;
   changes.swap(changes_);
-  if (!scanned) return scanned;
+  if (!scanned) return scanned.error();
   for (auto& [key, entry] : changes) {
     if (entry)
       found.insert_or_assign(std::move(key), *std::move(entry));

@@ -249,7 +249,8 @@ TEST_CASE("snapshot: a file of many pieces is copied whole") {
   Loop loop;
   const Folder folder;
   REQUIRE(make_folders(folder.output()));
-  std::string bytes(20'000'000, 'x');
+  std::string bytes;
+  bytes.resize(20'000'000, 'x');
   bytes[8u << 20] = 'y';
   write(folder.output() + "/a", bytes);
   const auto test = [](Loop& on, std::string root, std::string want) -> Task<void> {

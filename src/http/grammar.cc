@@ -10,6 +10,7 @@ namespace muster::http {
 namespace {
 
 constexpr std::size_t headers_max = 256;
+constexpr std::size_t scheme_bytes_max = 5;  // "https"
 constexpr std::size_t chunk_line_bytes_max = 1024;
 constexpr std::size_t trailers_bytes_max = 16 << 10;
 
@@ -141,7 +142,7 @@ Result<void, BadHead> read_request_line(std::string_view line, ParsedRequest& he
 Result<void, BadHead> strip_origin(std::string_view& target, std::string_view& authority) {
   if (target.front() == '/' || target == "*") return {};
   const std::size_t scheme = target.find("://");
-  if (scheme == std::string_view::npos || scheme > 5) return bad("bad target");
+  if (scheme > scheme_bytes_max) return bad("bad target");  // Also where there is none.
   const std::size_t slash = target.find('/', scheme + 3);
   if (slash == std::string_view::npos) return bad("bad target");
   authority = target.substr(scheme + 3, slash - scheme - 3);

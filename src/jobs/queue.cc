@@ -26,7 +26,7 @@ void Queue::take_up(Demand demand) {
 }
 
 std::vector<std::string> Queue::start() {
-  const std::vector<std::string> names = startable(capacity_, running_, waiting_);
+  std::vector<std::string> names = startable(capacity_, running_, waiting_);
   for (const std::string& name : names) {
     const auto found = find(waiting_, name);
     running_.push_back(*found);

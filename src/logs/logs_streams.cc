@@ -16,7 +16,7 @@ std::string group_arn(const api::Realm& realm) {
 }
 
 std::string group_of(const Json& input) {
-  const std::string name = api::text_of(input, "logGroupName");
+  std::string name = api::text_of(input, "logGroupName");
   if (!name.empty()) return name;
   std::string identifier = api::text_of(input, "logGroupIdentifier");
   constexpr std::string_view kind = ":log-group:";

@@ -35,11 +35,8 @@ unsigned placed_mode(unsigned mode) {
 
 std::string shown(std::string_view name) {
   constexpr std::size_t most = 160;
-  if (name.size() > most) {
-    const std::string text =
-        shown(name.substr(0, most / 2)) + "…" + shown(name.substr(name.size() - most / 2));
-    return text;
-  }
+  if (name.size() > most)
+    return shown(name.substr(0, most / 2)) + "…" + shown(name.substr(name.size() - most / 2));
   std::string out = "'";
   for (std::size_t i = 0; i < name.size();) {
     std::size_t length = 1;  // Bytes of the character that starts here.

@@ -164,7 +164,7 @@ Result<void> Transfer::take(std::string_view bytes) {
   const Result<void> written = file_->write(bytes_, bytes);
   if (!written) {
     refused_ = written.error();
-    return written;
+    return *refused_;
   }
   if (digest_) digest_->add(bytes);
   bytes_ += bytes.size();
@@ -175,8 +175,10 @@ Result<void> Transfer::restart() {
   begun_ = false;
   if (bytes_ > 0) {
     const Result<void> emptied = file_->restart();
-    if (!emptied) refused_ = emptied.error();
-    if (!emptied) return emptied;
+    if (!emptied) {
+      refused_ = emptied.error();
+      return *refused_;
+    }
   }
   bytes_ = 0;
   etag_.clear();
