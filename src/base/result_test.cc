@@ -18,11 +18,11 @@ Result<int> quarter(int number) {
 }
 
 /// What a protocol answers with; an Error of any kind becomes one.
-struct Refusal {
+struct Denial {
   int status = 0;
   std::string why;
-  Refusal(int number, std::string text) : status(number), why(std::move(text)) {}
-  Refusal(const Error& error) : status(500), why(error.text) {}
+  Denial(int number, std::string text) : status(number), why(std::move(text)) {}
+  Denial(const Error& error) : status(500), why(error.text) {}
 };
 
 /// What has no way from an Error but by name.
@@ -30,12 +30,12 @@ struct Code {
   int number = 0;
 };
 
-Result<void, Refusal> allow(int number) {
-  if (number > 100) return Refusal(413, "too much");
+Result<void, Denial> allow(int number) {
+  if (number > 100) return Denial(413, "too much");
   return {};
 }
 
-Result<std::string, Refusal> answer(int number) {
+Result<std::string, Denial> answer(int number) {
   TRY(allow(number));
   return std::to_string(TRY(half(number)));
 }
@@ -44,7 +44,7 @@ Result<std::unique_ptr<int>, Code> coded(int number) {
   const auto code_of = [](const Error& error) {
     return Code{error.code == Errc::invalid_input ? 22 : 5};
   };
-  TRY(allow(number).transform_error([](const Refusal& refusal) { return Code{refusal.status}; }));
+  TRY(allow(number).transform_error([](const Denial& denial) { return Code{denial.status}; }));
   return std::make_unique<int>(TRY(half(number).transform_error(code_of)));
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("result: an error that has no constructor for another is made by name"
   CHECK(coded(102).error().number == 413);
 }
 
-static_assert(std::is_convertible_v<Error, Result<int, Refusal>>);
+static_assert(std::is_convertible_v<Error, Result<int, Denial>>);
 static_assert(!std::is_convertible_v<Error, Result<int, Code>>);
 static_assert(!std::is_convertible_v<Code, Result<int>>);
 static_assert(!std::is_convertible_v<Error, Result<void, Code>>);

@@ -13,47 +13,47 @@ namespace {
 
 using Kind = MpirunOption::Kind;
 
-struct Refusal {
+struct RefusedParameter {
   std::string_view name;  ///< Ends with '*': every parameter that begins so.
   const char* why;
 };
 
-constexpr std::array refusals = {
-    Refusal{"plm_base_verbose", nullptr},
-    Refusal{"plm_rsh_verbose", nullptr},
-    Refusal{"plm_ssh_verbose", nullptr},
-    Refusal{"plm", daemons_are_ours},
-    Refusal{"plm_*", daemons_are_ours},
-    Refusal{"pls_*", daemons_are_ours},
-    Refusal{"ras", hosts_are_ours},
-    Refusal{"ras_*", hosts_are_ours},
-    Refusal{"ess", daemons_are_ours},
-    Refusal{"ess_*", daemons_are_ours},
-    Refusal{"rmaps_base_no_schedule_local", hosts_are_ours},
-    Refusal{"orte_launch_agent", daemons_are_ours},
-    Refusal{"orte_rsh_agent", daemons_are_ours},
-    Refusal{"orte_leave_session_attached", daemons_are_ours},
-    Refusal{"orte_daemonize", daemons_are_ours},
-    Refusal{"orte_parent_uri", daemons_are_ours},
-    Refusal{"orte_hnp_uri", daemons_are_ours},
-    Refusal{"orte_local_daemon_uri", daemons_are_ours},
-    Refusal{"orte_ess_*", daemons_are_ours},
-    Refusal{"orte_node_regex", hosts_are_ours},
-    Refusal{"orte_default_hostfile", hosts_are_ours},
-    Refusal{"orte_max_vm_size", hosts_are_ours},
-    Refusal{"orte_fork_agent", wraps_ranks},
-    Refusal{"orte_xterm", wraps_ranks},
-    Refusal{"orte_do_not_launch", starts_nothing},
-    Refusal{"prte_launch_agent", daemons_are_ours},
-    Refusal{"prte_ssh_agent", daemons_are_ours},
-    Refusal{"prte_hnp_uri", daemons_are_ours},
-    Refusal{"prte_parent_uri", daemons_are_ours},
-    Refusal{"prte_ess_*", daemons_are_ours},
-    Refusal{"prte_default_hostfile", hosts_are_ours},
-    Refusal{"prte_default_dash_host", hosts_are_ours},
-    Refusal{"prte_max_vm_size", hosts_are_ours},
-    Refusal{"prte_fwd_environment", variables_are_hosts},
-    Refusal{"mca_base_env_list", "mpirun refuses it beside -x; use -x"},
+constexpr std::array refused_parameters = {
+    RefusedParameter{"plm_base_verbose", nullptr},
+    RefusedParameter{"plm_rsh_verbose", nullptr},
+    RefusedParameter{"plm_ssh_verbose", nullptr},
+    RefusedParameter{"plm", daemons_are_ours},
+    RefusedParameter{"plm_*", daemons_are_ours},
+    RefusedParameter{"pls_*", daemons_are_ours},
+    RefusedParameter{"ras", hosts_are_ours},
+    RefusedParameter{"ras_*", hosts_are_ours},
+    RefusedParameter{"ess", daemons_are_ours},
+    RefusedParameter{"ess_*", daemons_are_ours},
+    RefusedParameter{"rmaps_base_no_schedule_local", hosts_are_ours},
+    RefusedParameter{"orte_launch_agent", daemons_are_ours},
+    RefusedParameter{"orte_rsh_agent", daemons_are_ours},
+    RefusedParameter{"orte_leave_session_attached", daemons_are_ours},
+    RefusedParameter{"orte_daemonize", daemons_are_ours},
+    RefusedParameter{"orte_parent_uri", daemons_are_ours},
+    RefusedParameter{"orte_hnp_uri", daemons_are_ours},
+    RefusedParameter{"orte_local_daemon_uri", daemons_are_ours},
+    RefusedParameter{"orte_ess_*", daemons_are_ours},
+    RefusedParameter{"orte_node_regex", hosts_are_ours},
+    RefusedParameter{"orte_default_hostfile", hosts_are_ours},
+    RefusedParameter{"orte_max_vm_size", hosts_are_ours},
+    RefusedParameter{"orte_fork_agent", wraps_ranks},
+    RefusedParameter{"orte_xterm", wraps_ranks},
+    RefusedParameter{"orte_do_not_launch", starts_nothing},
+    RefusedParameter{"prte_launch_agent", daemons_are_ours},
+    RefusedParameter{"prte_ssh_agent", daemons_are_ours},
+    RefusedParameter{"prte_hnp_uri", daemons_are_ours},
+    RefusedParameter{"prte_parent_uri", daemons_are_ours},
+    RefusedParameter{"prte_ess_*", daemons_are_ours},
+    RefusedParameter{"prte_default_hostfile", hosts_are_ours},
+    RefusedParameter{"prte_default_dash_host", hosts_are_ours},
+    RefusedParameter{"prte_max_vm_size", hosts_are_ours},
+    RefusedParameter{"prte_fwd_environment", variables_are_hosts},
+    RefusedParameter{"mca_base_env_list", "mpirun refuses it beside -x; use -x"},
 };
 
 Error bad(const std::string& what) {
@@ -151,7 +151,7 @@ class Reader {
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     if (name.empty() || name.find_first_not_of(plain) != std::string::npos)
       return bad("-mca \"" + to_utf8(name) + "\": no name of an MCA parameter");
-    const char* why = mca_refusal(name);
+    const char* why = why_mca_refused(name);
     const bool as_ours = name == "orte_leave_session_attached" && value == "1";
     if (why != nullptr && !as_ours) return refused("-mca " + name, why);
     // mpirun hands values to its daemons as "VALUE" and escapes nothing in it.
@@ -200,11 +200,11 @@ class Reader {
 
 }  // namespace
 
-const char* mca_refusal(std::string_view name) {
-  for (const Refusal& refusal : refusals) {
-    const bool prefix = refusal.name.ends_with('*');
-    const std::string_view stem = refusal.name.substr(0, refusal.name.size() - (prefix ? 1 : 0));
-    if (prefix ? name.starts_with(stem) : name == stem) return refusal.why;
+const char* why_mca_refused(std::string_view name) {
+  for (const RefusedParameter& refused : refused_parameters) {
+    const bool prefix = refused.name.ends_with('*');
+    const std::string_view stem = refused.name.substr(0, refused.name.size() - (prefix ? 1 : 0));
+    if (prefix ? name.starts_with(stem) : name == stem) return refused.why;
   }
   return nullptr;
 }

@@ -39,6 +39,6 @@ Result<CustomOptions> parse_custom_options(std::string_view text, const MpiFlavo
 Result<Args> split_quoted(std::string_view text);
 
 /// Why a user may not set the MCA parameter `name`, in a few words; nullptr if they may.
-const char* mca_refusal(std::string_view name);
+const char* why_mca_refused(std::string_view name);
 
 }  // namespace muster::launch

@@ -24,7 +24,7 @@ bool begins_with_any(const std::string& name, const Names& prefixes) {
 bool sets_refused_mca(const std::string& variable) {
   for (const std::string_view prefix : {"OMPI_MCA_", "PRTE_MCA_"})
     if (variable.starts_with(prefix))
-      return mca_refusal(std::string_view(variable).substr(prefix.size())) != nullptr;
+      return why_mca_refused(std::string_view(variable).substr(prefix.size())) != nullptr;
   return false;
 }
 
