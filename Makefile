@@ -66,7 +66,7 @@ test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.don
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
 FUZZ_SECONDS ?= 60
-FUZZERS := hyperparameters resource_config archive messages api_call create_job authorization \
+FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
   aws_chunked s3_request cbor gunzip journal terminal
 .PHONY: fuzz
 fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=10: CI's); what it finds is kept in fuzz/found

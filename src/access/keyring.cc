@@ -140,7 +140,7 @@ View view_of(const AccessKey& key, s3wire::S3Op op, std::string_view bucket,
   return view == View::all ? view : View::nothing;
 }
 
-bool allowed_call(const AccessKey& key, std::string_view service, std::string_view operation) {
+bool allowed_operation(const AccessKey& key, std::string_view service, std::string_view operation) {
   return !key.policy.limited || (service == "sts" && operation == "GetCallerIdentity");
 }
 

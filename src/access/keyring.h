@@ -80,7 +80,7 @@ View view_of(const AccessKey& key, s3wire::S3Op op, std::string_view bucket,
 /// True if `key` may call an operation of a service other than S3; `service` by its name in
 /// credential scopes: "sagemaker", "ListTrainingJobs". A limited key may ask STS who it is, no
 /// more.
-bool allowed_call(const AccessKey& key, std::string_view service, std::string_view operation);
+bool allowed_operation(const AccessKey& key, std::string_view service, std::string_view operation);
 
 class KeyRing {
  public:

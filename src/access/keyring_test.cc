@@ -153,8 +153,8 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
   for (const auto& c : calls) {
     CAPTURE(c.service);
     CAPTURE(c.operation);
-    CHECK(allowed_call(job, c.service, c.operation) == c.may);
-    CHECK(allowed_call(whole, c.service, c.operation));
+    CHECK(allowed_operation(job, c.service, c.operation) == c.may);
+    CHECK(allowed_operation(whole, c.service, c.operation));
   }
 }
 

@@ -41,26 +41,27 @@ TEST_CASE("protocol: what botocore sends for each operation is read as what it w
   int count = 0;
   for (const Json& line : lines("api_requests.jsonl")) {
     CAPTURE(to_text(line));
-    const ApiRequest request{.method = "POST",
-                             .path = line.at("path"),
-                             .target = line.at("target"),
-                             .content_type = line.at("content_type"),
-                             .smithy_protocol = line.at("smithy_protocol"),
-                             .query_mode = line.at("query_mode"),
-                             .scope_service = line.at("service"),
-                             .access_key = "AK"};
+    const ApiHead head{.method = "POST",
+                       .path = line.at("path"),
+                       .target = line.at("target"),
+                       .content_type = line.at("content_type"),
+                       .smithy_protocol = line.at("smithy_protocol"),
+                       .query_mode = line.at("query_mode"),
+                       .scope_service = line.at("service"),
+                       .access_key = "AK"};
     const std::string text = line.at("body");
     const std::string body = is_cbor(line) ? from_hex(text).value_or("") : text;
-    CHECK(is_api_request(request));
-    const ApiCall read = read_call(request, body, "id");
+    CHECK(is_of_an_api(head));
+    const RequestRead read = read_request(head, body, "id");
     CHECK(read.reply.protocol == protocol_of(line));
     CHECK(read.reply.query_errors == (line.at("query_mode") == "true"));
-    REQUIRE(read.call);
-    const Call& call = *read.call;
-    CHECK(call.service == line.at("service").get<std::string>());
-    CHECK(call.operation == line.at("operation").get<std::string>());
-    CHECK(call.input == line.at("input"));
-    const Result<void, aws::Refusal> checked = validate(call.service, call.operation, call.input);
+    REQUIRE(read.request);
+    const Request& request = *read.request;
+    CHECK(request.service == line.at("service").get<std::string>());
+    CHECK(request.operation == line.at("operation").get<std::string>());
+    CHECK(request.input == line.at("input"));
+    const Result<void, aws::Refusal> checked =
+        validate(request.service, request.operation, request.input);
     CHECK_MESSAGE(checked, (checked ? "" : checked.error().message));
     ++count;
   }

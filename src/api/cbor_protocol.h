@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/call.h"
 #include "api/model.h"
+#include "api/request.h"
 
 namespace muster::api {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/call.h"
+#include "api/request.h"
 #include "base/json.h"
 #include "base/time.h"
 

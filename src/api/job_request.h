@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/call.h"
+#include "api/request.h"
 #include "base/result.h"
 #include "job/spec.h"
 

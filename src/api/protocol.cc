@@ -19,16 +19,16 @@ bool is_json(Protocol protocol) {
   return protocol == Protocol::json_1_0 || protocol == Protocol::json_1_1;
 }
 
-bool is_form(const ApiRequest& request) {
-  return request.content_type.starts_with("application/x-www-form-urlencoded");
+bool is_form(const ApiHead& head) {
+  return head.content_type.starts_with("application/x-www-form-urlencoded");
 }
 
 bool is_query(Protocol protocol) {
   return protocol == Protocol::query || protocol == Protocol::ec2;
 }
 
-std::string_view target_prefix(const ApiRequest& request) {
-  const std::string_view target = request.target;
+std::string_view target_prefix(const ApiHead& head) {
+  const std::string_view target = head.target;
   return target.substr(0, std::min(target.rfind('.'), target.size()));
 }
 
@@ -40,30 +40,30 @@ std::string_view cbor_service(std::string_view path) {
   return path.substr(0, path.find('/'));
 }
 
-Protocol protocol_of(const ApiRequest& request) {
-  if (request.smithy_protocol == rpc_v2_cbor) return Protocol::cbor;
-  const Service* service = find_service(request.scope_service);
-  if (!request.target.empty() || request.content_type.starts_with("application/x-amz-json"))
-    return request.content_type.starts_with("application/x-amz-json-1.0") ? Protocol::json_1_0
-                                                                          : Protocol::json_1_1;
+Protocol protocol_of(const ApiHead& head) {
+  if (head.smithy_protocol == rpc_v2_cbor) return Protocol::cbor;
+  const Service* service = find_service(head.scope_service);
+  if (!head.target.empty() || head.content_type.starts_with("application/x-amz-json"))
+    return head.content_type.starts_with("application/x-amz-json-1.0") ? Protocol::json_1_0
+                                                                       : Protocol::json_1_1;
   if (service != nullptr && service->style == Style::ec2) return Protocol::ec2;
   if (service != nullptr && service->style == Style::query) return Protocol::query;
-  return is_form(request) || request.method == "GET" ? Protocol::query : Protocol::json_1_1;
+  return is_form(head) || head.method == "GET" ? Protocol::query : Protocol::json_1_1;
 }
 
 /// The service whose operation is asked for; null if none that muster serves.
-const Service* service_of(const ApiRequest& request, Protocol protocol) {
-  if (is_json(protocol)) return find_target(target_prefix(request));
+const Service* service_of(const ApiHead& head, Protocol protocol) {
+  if (is_json(protocol)) return find_target(target_prefix(head));
   if (protocol == Protocol::cbor)
-    if (const Service* service = find_target(cbor_service(request.path))) return service;
-  return find_service(request.scope_service);
+    if (const Service* service = find_target(cbor_service(head.path))) return service;
+  return find_service(head.scope_service);
 }
 
-std::string operation_of(const ApiRequest& request, Protocol protocol, std::string_view form) {
+std::string operation_of(const ApiHead& head, Protocol protocol, std::string_view form) {
   if (is_query(protocol)) return query_action(form);
-  if (protocol == Protocol::cbor) return std::string(cbor_operation(request.path));
-  const std::size_t dot = request.target.rfind('.');
-  return dot == std::string::npos ? request.target : request.target.substr(dot + 1);
+  if (protocol == Protocol::cbor) return std::string(cbor_operation(head.path));
+  const std::size_t dot = head.target.rfind('.');
+  return dot == std::string::npos ? head.target : head.target.substr(dot + 1);
 }
 
 aws::Refusal unknown_operation(Protocol protocol, const std::string& operation) {
@@ -147,7 +147,7 @@ aws::Refusal body_too_large() {
           "The body is larger than " + std::to_string(api_body_bytes_max) + " bytes.", 413};
 }
 
-ApiRequest api_request(const aws::RequestHead& head) {
+ApiHead api_head(const aws::RequestHead& head) {
   const auto text = [&](std::string_view name) {
     return std::string(head.header(name).value_or(std::string_view()));
   };
@@ -161,42 +161,42 @@ ApiRequest api_request(const aws::RequestHead& head) {
           .invocation = text("amz-sdk-invocation-id")};
 }
 
-bool is_api_request(const ApiRequest& request) {
-  if (!request.scope_service.empty()) return !request.scope_service.starts_with("s3");
-  return !request.target.empty() || request.smithy_protocol == rpc_v2_cbor ||
-         request.content_type.starts_with("application/x-amz-json") ||
-         (is_form(request) && request.method == "POST" && request.path == "/");
+bool is_of_an_api(const ApiHead& head) {
+  if (!head.scope_service.empty()) return !head.scope_service.starts_with("s3");
+  return !head.target.empty() || head.smithy_protocol == rpc_v2_cbor ||
+         head.content_type.starts_with("application/x-amz-json") ||
+         (is_form(head) && head.method == "POST" && head.path == "/");
 }
 
-Reply reply_for(const ApiRequest& request, std::string request_id) {
-  Reply reply{.protocol = protocol_of(request), .request_id = std::move(request_id)};
-  if (const Service* service = service_of(request, reply.protocol))
+Reply reply_for(const ApiHead& head, std::string request_id) {
+  Reply reply{.protocol = protocol_of(head), .request_id = std::move(request_id)};
+  if (const Service* service = service_of(head, reply.protocol))
     reply.service = std::string(service->name);
-  reply.query_errors = request.query_mode == "true" && !is_query(reply.protocol);
+  reply.query_errors = head.query_mode == "true" && !is_query(reply.protocol);
   return reply;
 }
 
-ApiCall read_call(const ApiRequest& request, std::string_view body, std::string request_id) {
-  Reply reply = reply_for(request, std::move(request_id));
+RequestRead read_request(const ApiHead& head, std::string_view body, std::string request_id) {
+  Reply reply = reply_for(head, std::move(request_id));
   const Protocol protocol = reply.protocol;
-  const std::string_view form = request.method == "GET" ? std::string_view(request.query) : body;
-  const std::string name = operation_of(request, protocol, form);
-  const Service* service = service_of(request, protocol);
+  const std::string_view form = head.method == "GET" ? std::string_view(head.query) : body;
+  const std::string name = operation_of(head, protocol, form);
+  const Service* service = service_of(head, protocol);
   const Operation* operation = service ? find_operation(*service, name) : nullptr;
   if (operation == nullptr) return {std::move(reply), unknown_operation(protocol, name)};
   reply.operation = name;
-  if (request.scope_service != service->name)
+  if (head.scope_service != service->name)
     return {std::move(reply), wrong_scope(protocol, *service)};
   Result<Json, aws::Refusal> input = read_input(protocol, *service, *operation, form);
   if (!input) return {std::move(reply), input.error()};
-  Call call{.service = std::string(service->name),
-            .operation = name,
-            .input = *std::move(input),
-            .access_key = request.access_key,
-            .invocation = request.invocation};
+  Request request{.service = std::string(service->name),
+                  .operation = name,
+                  .input = *std::move(input),
+                  .access_key = head.access_key,
+                  .invocation = head.invocation};
   if (operation->input != no_shape)
-    drop_nulls(*service, service->shapes[operation->input], call.input);
-  return {std::move(reply), std::move(call)};
+    drop_nulls(*service, service->shapes[operation->input], request.input);
+  return {std::move(reply), std::move(request)};
 }
 
 ApiAnswer write_answer(const Reply& reply, const Answer& answer) {

@@ -6,24 +6,24 @@
 #include <utility>
 #include <vector>
 
-#include "api/call.h"
+#include "api/request.h"
 #include "aws/request_head.h"
 
 namespace muster::api {
 
-/// From HTTP requests to calls of an API, and from answers to HTTP, for every protocol that AWS's
+/// From HTTP to requests of an API, and from answers to HTTP, for every protocol that AWS's
 /// clients speak with the services here.
 ///
 /// Pure: the caller has read the whole body, bounded it by api_body_bytes_max, and checked the
 /// signature.
-/// Within a Call's input and an Answer's Json all protocols agree: a timestamp is epoch seconds (a
-/// number; Logs' own longs are milliseconds) and numbers are numbers.
-/// Source: smithy.io (awsJson 1.0 and 1.1, awsQuery, ec2Query, rpcv2Cbor, awsQueryCompatible).
+/// Within a Request's input and an Answer's Json all protocols agree: a timestamp is epoch seconds
+/// (a number; Logs' own longs are milliseconds) and numbers are numbers. Source: smithy.io
+/// (awsJson 1.0 and 1.1, awsQuery, ec2Query, rpcv2Cbor, awsQueryCompatible).
 
 enum class Protocol : std::uint8_t { json_1_0, json_1_1, query, ec2, cbor };
 
-/// What the protocols read of a request. Empty where the request has no such header.
-struct ApiRequest {
+/// What the protocols read of an HTTP request's head. Empty where it has no such header.
+struct ApiHead {
   std::string method = {};
   std::string path = {};             ///< Without query; "/".
   std::string query = {};            ///< Behind '?'; Query's fields with GET.
@@ -36,16 +36,16 @@ struct ApiRequest {
   std::string access_key = {};       ///< The signer's.
 };
 
-/// More than any call within the model's bounds needs, each character escaped as it may be.
+/// More than any request within the model's bounds needs, each character escaped as it may be.
 constexpr std::size_t api_body_bytes_max = 4u << 20;
 /// For a body beyond it. Status 413.
 aws::Refusal body_too_large();
 
 /// What is in the head; the scope's service and the key are for who checks the signature to fill
 /// in.
-ApiRequest api_request(const aws::RequestHead& head);
+ApiHead api_head(const aws::RequestHead& head);
 
-/// How an answer must look, whatever it is; kept beside the call until it is answered.
+/// How an answer must look, whatever it is; kept beside the request until it is answered.
 struct Reply {
   Protocol protocol = Protocol::json_1_1;
   std::string service = {};    ///< Empty if none could be read.
@@ -62,23 +62,23 @@ struct ApiAnswer {
 
 /// True if it is for an API and not S3's: by the scope's service, else by the headers; a form that
 /// is posted to "/" is one of Query's.
-bool is_api_request(const ApiRequest& request);
+bool is_of_an_api(const ApiHead& head);
 
-/// How to answer `request` before its body is read; never fails, so that what is refused for its
+/// How to answer `head` before its body is read; never fails, so that what is refused for its
 /// size or its signature is answered in its protocol too.
-Reply reply_for(const ApiRequest& request, std::string request_id);
+Reply reply_for(const ApiHead& head, std::string request_id);
 
-/// A request's call, or why it is none; the reply knows the operation where one could be read.
-struct ApiCall {
+/// A request, or why it is none; the reply knows the operation where one could be read.
+struct RequestRead {
   Reply reply;
-  Result<Call, aws::Refusal> call;
+  Result<Request, aws::Refusal> request;
 };
 
 /// Codes: UnknownOperationException (InvalidAction in Query), SerializationException
 /// (MalformedInput in Query), InvalidSignatureException (SignatureDoesNotMatch) where the scope is
 /// of another service than the operation, or there is none. Members of structures that are null are
 /// taken out of the input; its values are not checked otherwise: validate() it.
-ApiCall read_call(const ApiRequest& request, std::string_view body, std::string request_id);
+RequestRead read_request(const ApiHead& head, std::string_view body, std::string request_id);
 
 /// Never fails: in XML what does not fit the model is left out.
 ApiAnswer write_answer(const Reply& reply, const Answer& answer);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view form_type = "application/x-www-form-urlencoded; charset=utf-8";
 
-ApiRequest json_request(std::string target, std::string scope = "sagemaker") {
+ApiHead json_head(std::string target, std::string scope = "sagemaker") {
   return {.method = "POST",
           .path = "/",
           .target = std::move(target),
@@ -21,7 +21,7 @@ ApiRequest json_request(std::string target, std::string scope = "sagemaker") {
           .scope_service = std::move(scope)};
 }
 
-ApiRequest form_request(std::string service) {
+ApiHead form_head(std::string service) {
   return {.method = "POST",
           .path = "/",
           .content_type = std::string(form_type),
@@ -29,16 +29,16 @@ ApiRequest form_request(std::string service) {
           .access_key = "AK"};
 }
 
-Call call_of(const ApiRequest& request, std::string_view body) {
-  ApiCall read = read_call(request, body, "id");
-  REQUIRE_MESSAGE(read.call, (read.call ? "" : read.call.error().message));
-  return *std::move(read.call);
+Request request_of(const ApiHead& head, std::string_view body) {
+  RequestRead read = read_request(head, body, "id");
+  REQUIRE_MESSAGE(read.request, (read.request ? "" : read.request.error().message));
+  return *std::move(read.request);
 }
 
-aws::Refusal refusal_of(const ApiRequest& request, std::string_view body) {
-  const ApiCall read = read_call(request, body, "id");
-  REQUIRE_FALSE(read.call);
-  return read.call.error();
+aws::Refusal refusal_of(const ApiHead& head, std::string_view body) {
+  const RequestRead read = read_request(head, body, "id");
+  REQUIRE_FALSE(read.request);
+  return read.request.error();
 }
 
 std::string header(const ApiAnswer& answer, std::string_view name) {
@@ -49,21 +49,21 @@ std::string header(const ApiAnswer& answer, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("protocol: a JSON call is its target and its body, nulls taken out where AWS has none") {
-  ApiRequest request = json_request("SageMaker.CreateTrainingJob");
-  request.access_key = "AK";
-  request.invocation = "5f1c";
-  const Call call = call_of(request, R"({"TrainingJobName":"a","RoleArn":null,
+TEST_CASE("protocol: JSON is a target and a body, nulls taken out where AWS has none") {
+  ApiHead head = json_head("SageMaker.CreateTrainingJob");
+  head.access_key = "AK";
+  head.invocation = "5f1c";
+  const Request request = request_of(head, R"({"TrainingJobName":"a","RoleArn":null,
     "Unknown":{"x":null},"Tags":[{"Key":"k","Value":null}],"HyperParameters":{"h":null}})");
-  CHECK(call.service == "sagemaker");
-  CHECK(call.operation == "CreateTrainingJob");
-  CHECK(call.access_key == "AK");
-  CHECK(call.invocation == "5f1c");
-  CHECK(to_text(call.input) == R"({"HyperParameters":{"h":null},"Tags":[{"Key":"k"}],)"
-                               R"("TrainingJobName":"a","Unknown":{"x":null}})");
-  CHECK(call_of(json_request("Logs_20140328.DescribeLogGroups", "logs"), "").input ==
+  CHECK(request.service == "sagemaker");
+  CHECK(request.operation == "CreateTrainingJob");
+  CHECK(request.access_key == "AK");
+  CHECK(request.invocation == "5f1c");
+  CHECK(to_text(request.input) == R"({"HyperParameters":{"h":null},"Tags":[{"Key":"k"}],)"
+                                  R"("TrainingJobName":"a","Unknown":{"x":null}})");
+  CHECK(request_of(json_head("Logs_20140328.DescribeLogGroups", "logs"), "").input ==
         Json::object());
-  CHECK(call_of(json_request("GraniteServiceVersion20100801.ListMetrics", "monitoring"), "{}")
+  CHECK(request_of(json_head("GraniteServiceVersion20100801.ListMetrics", "monitoring"), "{}")
             .service == "monitoring");
 }
 
@@ -73,16 +73,16 @@ TEST_CASE("protocol: what the protocols read of a request's head") {
       {"Smithy-Protocol", "rpc-v2-cbor"},     {"X-Amzn-Query-Mode", "true"},
       {"Amz-Sdk-Invocation-Id", "5f1c"},
   };
-  const ApiRequest request = api_request({"POST", "/a?b=c&d", headers});
-  CHECK(request.method == "POST");
-  CHECK(request.path == "/a");
-  CHECK(request.query == "b=c&d");
-  CHECK(request.target == "SageMaker.ListTags");
-  CHECK(request.content_type == "application/x-amz-json-1.1");
-  CHECK(request.smithy_protocol == "rpc-v2-cbor");
-  CHECK(request.query_mode == "true");
-  CHECK(request.invocation == "5f1c");
-  CHECK(request.scope_service.empty());
+  const ApiHead head = api_head({"POST", "/a?b=c&d", headers});
+  CHECK(head.method == "POST");
+  CHECK(head.path == "/a");
+  CHECK(head.query == "b=c&d");
+  CHECK(head.target == "SageMaker.ListTags");
+  CHECK(head.content_type == "application/x-amz-json-1.1");
+  CHECK(head.smithy_protocol == "rpc-v2-cbor");
+  CHECK(head.query_mode == "true");
+  CHECK(head.invocation == "5f1c");
+  CHECK(head.scope_service.empty());
   CHECK(body_too_large().status == 413);
 }
 
@@ -96,71 +96,73 @@ TEST_CASE("protocol: JSON that is none, or no structure, is refused before it co
   for (const std::string& body : cases) {
     CAPTURE(body.substr(0, 20));
     if (body == "{}") continue;
-    const aws::Refusal refusal = refusal_of(json_request("SageMaker.ListTrainingJobs"), body);
+    const aws::Refusal refusal = refusal_of(json_head("SageMaker.ListTrainingJobs"), body);
     CHECK(refusal.code == "SerializationException");
     CHECK(refusal.status == 400);
   }
-  CHECK(call_of(json_request("SageMaker.ListTrainingJobs"), deep_in_text).input.size() == 1);
+  CHECK(request_of(json_head("SageMaker.ListTrainingJobs"), deep_in_text).input.size() == 1);
 }
 
 TEST_CASE("protocol: an operation that is not served is refused by its name") {
-  CHECK(refusal_of(json_request("SageMaker.CreateModel"), "{}") ==
+  CHECK(refusal_of(json_head("SageMaker.CreateModel"), "{}") ==
         aws::Refusal{"UnknownOperationException", "The operation CreateModel is not known."});
-  CHECK(refusal_of(json_request("DynamoDB_20120810.ListTables"), "{").code ==
+  CHECK(refusal_of(json_head("DynamoDB_20120810.ListTables"), "{").code ==
         "UnknownOperationException");
-  CHECK(refusal_of(json_request(""), "{}").message == "No operation is named.");
-  CHECK(refusal_of(form_request("sts"), "Action=AssumeRole&Version=2011-06-15") ==
+  CHECK(refusal_of(json_head(""), "{}").message == "No operation is named.");
+  CHECK(refusal_of(form_head("sts"), "Action=AssumeRole&Version=2011-06-15") ==
         aws::Refusal{"InvalidAction", "The action AssumeRole is not one of this service."});
-  CHECK(refusal_of(form_request("lambda"), "Action=GetRole").code == "InvalidAction");
-  CHECK(refusal_of(form_request("ec2"), "").code == "InvalidAction");
+  CHECK(refusal_of(form_head("lambda"), "Action=GetRole").code == "InvalidAction");
+  CHECK(refusal_of(form_head("ec2"), "").code == "InvalidAction");
 }
 
 TEST_CASE("protocol: a signature for another service does not do") {
   for (const char* scope : {"logs", "sts", "sagemake", "SageMaker", ""}) {
     CAPTURE(scope);
-    CHECK(refusal_of(json_request("SageMaker.ListTrainingJobs", scope), "{}") ==
+    CHECK(refusal_of(json_head("SageMaker.ListTrainingJobs", scope), "{}") ==
           aws::Refusal{"InvalidSignatureException",
                        "Credential should be scoped to correct service: 'sagemaker'."});
   }
 }
 
 TEST_CASE("protocol: S3's requests are told from an API's") {
-  CHECK(!is_api_request({.method = "GET", .path = "/bucket/key"}));
-  CHECK(!is_api_request({.method = "PUT", .path = "/b/k", .scope_service = "s3"}));
-  CHECK(!is_api_request({.method = "PUT", .target = "SageMaker.X", .scope_service = "s3"}));
+  CHECK(!is_of_an_api({.method = "GET", .path = "/bucket/key"}));
+  CHECK(!is_of_an_api({.method = "PUT", .path = "/b/k", .scope_service = "s3"}));
+  CHECK(!is_of_an_api({.method = "PUT", .target = "SageMaker.X", .scope_service = "s3"}));
   const std::string form(form_type);
-  CHECK(!is_api_request({.method = "POST", .path = "/bucket", .content_type = form}));
-  CHECK(is_api_request({.method = "POST", .path = "/", .content_type = form}));
-  CHECK(is_api_request(json_request("SageMaker.X")));
-  CHECK(is_api_request(json_request("SageMaker.X", "")));
-  CHECK(is_api_request(form_request("sts")));
-  CHECK(is_api_request({.method = "POST", .smithy_protocol = "rpc-v2-cbor"}));
-  CHECK(is_api_request({.method = "GET", .path = "/", .scope_service = "lambda"}));
+  CHECK(!is_of_an_api({.method = "POST", .path = "/bucket", .content_type = form}));
+  CHECK(is_of_an_api({.method = "POST", .path = "/", .content_type = form}));
+  CHECK(is_of_an_api(json_head("SageMaker.X")));
+  CHECK(is_of_an_api(json_head("SageMaker.X", "")));
+  CHECK(is_of_an_api(form_head("sts")));
+  CHECK(is_of_an_api({.method = "POST", .smithy_protocol = "rpc-v2-cbor"}));
+  CHECK(is_of_an_api({.method = "GET", .path = "/", .scope_service = "lambda"}));
 }
 
 TEST_CASE("protocol: Query's fields become lists, maps and numbers by the model") {
-  const Call call = call_of(form_request("iam"),
-                            "Action=SimulatePrincipalPolicy&Version=2010-05-08&PolicySourceArn="
-                            "arn%3Aaws%3Aiam%3A%3A0%3Arole%2Fx+y&ActionNames.member.2=b&"
-                            "ActionNames.member.1=a&ActionNames.member.10=c&MaxItems=7&"
-                            "ContextEntries.member.1.ContextKeyValues.member.1=v&ResourceArns=&"
-                            "New.Thing=1&Other=x");
-  CHECK(to_text(call.input) ==
+  const Request request =
+      request_of(form_head("iam"),
+                 "Action=SimulatePrincipalPolicy&Version=2010-05-08&PolicySourceArn="
+                 "arn%3Aaws%3Aiam%3A%3A0%3Arole%2Fx+y&ActionNames.member.2=b&"
+                 "ActionNames.member.1=a&ActionNames.member.10=c&MaxItems=7&"
+                 "ContextEntries.member.1.ContextKeyValues.member.1=v&ResourceArns=&"
+                 "New.Thing=1&Other=x");
+  CHECK(to_text(request.input) ==
         R"({"ActionNames":["a","b","c"],"ContextEntries":[{"ContextKeyValues":["v"]}],)"
         R"("MaxItems":7,"New":{"Thing":"1"},"Other":"x",)"
         R"("PolicySourceArn":"arn:aws:iam::0:role/x y","ResourceArns":[]})");
-  const Call subnets = call_of(form_request("ec2"),
-                               "Action=DescribeSubnets&SubnetId.1=a&SubnetId.2=b&Filter.1.Name=n&"
-                               "Filter.1.Value.1=v&DryRun=true&MaxResults=5");
+  const Request subnets =
+      request_of(form_head("ec2"),
+                 "Action=DescribeSubnets&SubnetId.1=a&SubnetId.2=b&Filter.1.Name=n&"
+                 "Filter.1.Value.1=v&DryRun=true&MaxResults=5");
   CHECK(to_text(subnets.input) ==
         R"({"DryRun":true,"Filters":[{"Name":"n","Values":["v"]}],"MaxResults":5,)"
         R"("SubnetIds":["a","b"]})");
-  ApiRequest get = form_request("monitoring");
+  ApiHead get = form_head("monitoring");
   get.method = "GET";
   get.query =
       "Action=GetMetricStatistics&StartTime=2026-11-21T13:00:00Z&EndTime=1795266000.5&Period=60&"
       "Dimensions.member.1.Name=n&Dimensions.member.1.Value=v";
-  CHECK(to_text(call_of(get, "").input) ==
+  CHECK(to_text(request_of(get, "").input) ==
         R"({"Dimensions":[{"Name":"n","Value":"v"}],"EndTime":1795266000.5,"Period":60,)"
         R"("StartTime":1795266000.0})");
 }
@@ -188,7 +190,7 @@ TEST_CASE("protocol: fields that cannot be what they are called are refused") {
   };
   for (const std::string& body : cases) {
     CAPTURE(body.substr(0, 60));
-    CHECK(refusal_of(form_request("iam"), body).code == "MalformedInput");
+    CHECK(refusal_of(form_head("iam"), body).code == "MalformedInput");
   }
 }
 
@@ -216,7 +218,7 @@ TEST_CASE("protocol: Query's answers are XML that any name can stand in") {
         "</DescribeSubnetsResponse>\n");
 }
 
-TEST_CASE("protocol: a refusal is told in the protocol of the call") {
+TEST_CASE("protocol: a refusal is told in the protocol of the request") {
   const aws::Refusal refusal{"Code", "why <so>", 400};
   const Reply json{Protocol::json_1_1, "sagemaker", "ListTags", "id"};
   CHECK(write_answer(json, refusal).body == R"({"__type":"Code","message":"why <so>"})");
@@ -240,17 +242,17 @@ TEST_CASE("protocol: a refusal is told in the protocol of the call") {
 }
 
 TEST_CASE("protocol: what is refused before its body was read is refused in its protocol too") {
-  CHECK(reply_for(json_request("SageMaker.X"), "i").protocol == Protocol::json_1_1);
-  CHECK(reply_for(form_request("sts"), "i").protocol == Protocol::query);
-  CHECK(reply_for(form_request("ec2"), "i").protocol == Protocol::ec2);
-  CHECK(reply_for(form_request("monitoring"), "i").protocol == Protocol::query);
+  CHECK(reply_for(json_head("SageMaker.X"), "i").protocol == Protocol::json_1_1);
+  CHECK(reply_for(form_head("sts"), "i").protocol == Protocol::query);
+  CHECK(reply_for(form_head("ec2"), "i").protocol == Protocol::ec2);
+  CHECK(reply_for(form_head("monitoring"), "i").protocol == Protocol::query);
   CHECK(reply_for({.method = "POST", .scope_service = "logs"}, "i").protocol == Protocol::json_1_1);
-  ApiRequest cbor{.method = "POST",
-                  .path = "/service/GraniteServiceVersion20100801/operation/ListMetrics",
-                  .smithy_protocol = "rpc-v2-cbor"};
+  ApiHead cbor{.method = "POST",
+               .path = "/service/GraniteServiceVersion20100801/operation/ListMetrics",
+               .smithy_protocol = "rpc-v2-cbor"};
   CHECK(reply_for(cbor, "i").protocol == Protocol::cbor);
   CHECK(reply_for(cbor, "i").service == "monitoring");
-  ApiRequest old = json_request("GraniteServiceVersion20100801.ListMetrics");
+  ApiHead old = json_head("GraniteServiceVersion20100801.ListMetrics");
   old.content_type = "application/x-amz-json-1.0";
   old.query_mode = "true";
   CHECK(reply_for(old, "i").protocol == Protocol::json_1_0);

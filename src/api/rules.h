@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/call.h"
+#include "api/request.h"
 
 namespace muster::api {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/call.h"
+#include "api/request.h"
 
 namespace muster::api {
 
@@ -15,7 +15,7 @@ namespace muster::api {
 /// Pure. Members that the model does not know are let through, a null is a member left out, and
 /// any name is an instance type. The message shows the caller's values: an answer, not for a log.
 /// Timestamps are epoch seconds (see protocol.h). A service or operation that is not in the model
-/// is let through: read_call() refuses those.
+/// is let through: read_request() refuses those.
 /// Source: botocore's service models, and the messages that the services are seen to answer with.
 Result<void, aws::Refusal> validate(std::string_view service, std::string_view operation,
                                     const Json& input);

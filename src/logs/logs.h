@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "api/call.h"
 #include "api/realm.h"
+#include "api/request.h"
 #include "logs/log_stream.h"
 #include "store/store.h"
 

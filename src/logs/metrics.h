@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/call.h"
 #include "api/job_request.h"
+#include "api/request.h"
 #include "logs/logs.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"

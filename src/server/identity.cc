@@ -39,26 +39,26 @@ Json simulated(const Json& input) {
   return {{"EvaluationResults", std::move(results)}, {"IsTruncated", false}};
 }
 
-api::Answer of_sts(const api::Call& call, const api::Realm& realm) {
-  if (call.operation == "GetCallerIdentity")
-    return Json{{"UserId", call.access_key.empty() ? realm.account : call.access_key},
+api::Answer of_sts(const api::Request& request, const api::Realm& realm) {
+  if (request.operation == "GetCallerIdentity")
+    return Json{{"UserId", request.access_key.empty() ? realm.account : request.access_key},
                 {"Account", realm.account},
                 {"Arn", "arn:aws:iam::" + realm.account + ":user/muster"}};
-  return aws::Refusal{"InvalidAction", "muster does not serve sts:" + call.operation};
+  return aws::Refusal{"InvalidAction", "muster does not serve sts:" + request.operation};
 }
 
-api::Answer of_iam(const api::Call& call, const api::Realm& realm) {
-  if (call.operation == "GetRole")
-    return Json{{"Role", role(api::text_of(call.input, "RoleName"), realm)}};
-  if (call.operation == "SimulatePrincipalPolicy") return simulated(call.input);
-  return aws::Refusal{"InvalidAction", "muster does not serve iam:" + call.operation};
+api::Answer of_iam(const api::Request& request, const api::Realm& realm) {
+  if (request.operation == "GetRole")
+    return Json{{"Role", role(api::text_of(request.input, "RoleName"), realm)}};
+  if (request.operation == "SimulatePrincipalPolicy") return simulated(request.input);
+  return aws::Refusal{"InvalidAction", "muster does not serve iam:" + request.operation};
 }
 
 /// Jobs have networks of their own here: the names that users bring are all right.
-api::Answer of_ec2(const api::Call& call, const api::Realm& realm) {
-  if (call.operation == "DescribeSubnets") {
+api::Answer of_ec2(const api::Request& request, const api::Realm& realm) {
+  if (request.operation == "DescribeSubnets") {
     Json subnets = Json::array();
-    for (const std::string& id : api::texts_of(call.input, "SubnetIds"))
+    for (const std::string& id : api::texts_of(request.input, "SubnetIds"))
       subnets.push_back({{"SubnetId", id},
                          {"VpcId", "vpc-00000000"},
                          {"State", "available"},
@@ -66,9 +66,9 @@ api::Answer of_ec2(const api::Call& call, const api::Realm& realm) {
                          {"OwnerId", realm.account}});
     return Json{{"Subnets", std::move(subnets)}};
   }
-  if (call.operation == "DescribeSecurityGroups") {
+  if (request.operation == "DescribeSecurityGroups") {
     Json groups = Json::array();
-    for (const std::string& id : api::texts_of(call.input, "GroupIds"))
+    for (const std::string& id : api::texts_of(request.input, "GroupIds"))
       groups.push_back({{"GroupId", id},
                         {"GroupName", id},
                         {"Description", "muster does not use it"},
@@ -76,11 +76,11 @@ api::Answer of_ec2(const api::Call& call, const api::Realm& realm) {
                         {"OwnerId", realm.account}});
     return Json{{"SecurityGroups", std::move(groups)}};
   }
-  return aws::Refusal{"InvalidAction", "muster does not serve ec2:" + call.operation};
+  return aws::Refusal{"InvalidAction", "muster does not serve ec2:" + request.operation};
 }
 
-api::Answer of_ecr(const api::Call& call, const api::Realm& realm, UnixMillis now) {
-  if (call.operation == "GetAuthorizationToken") {
+api::Answer of_ecr(const api::Request& request, const api::Realm& realm, UnixMillis now) {
+  if (request.operation == "GetAuthorizationToken") {
     // "AWS:none", in base64: no registry of ours asks for it.
     const Json token{{"authorizationToken", "QVdTOm5vbmU="},
                      {"expiresAt", api::seconds(now + std::chrono::hours(12))},
@@ -88,22 +88,24 @@ api::Answer of_ecr(const api::Call& call, const api::Realm& realm, UnixMillis no
                       "https://" + realm.account + ".dkr.ecr." + realm.region + ".amazonaws.com"}};
     return Json{{"authorizationData", Json::array({token})}};
   }
-  if (call.operation == "DescribeImages")
+  if (request.operation == "DescribeImages")
     return aws::Refusal{"RepositoryNotFoundException",
-                        "The repository with name '" + api::text_of(call.input, "repositoryName") +
+                        "The repository with name '" +
+                            api::text_of(request.input, "repositoryName") +
                             "' does not exist in the registry with id '" + realm.account + "'"};
-  return aws::Refusal{"UnknownOperationException", "muster does not serve ecr:" + call.operation};
+  return aws::Refusal{"UnknownOperationException",
+                      "muster does not serve ecr:" + request.operation};
 }
 
 }  // namespace
 
-api::Answer identify(const api::Call& call, const api::Realm& realm, UnixMillis now) {
-  if (call.service == "sts") return of_sts(call, realm);
-  if (call.service == "iam") return of_iam(call, realm);
-  if (call.service == "ec2") return of_ec2(call, realm);
-  if (call.service == "ecr") return of_ecr(call, realm, now);
+api::Answer identify(const api::Request& request, const api::Realm& realm, UnixMillis now) {
+  if (request.service == "sts") return of_sts(request, realm);
+  if (request.service == "iam") return of_iam(request, realm);
+  if (request.service == "ec2") return of_ec2(request, realm);
+  if (request.service == "ecr") return of_ecr(request, realm, now);
   return aws::Refusal{"UnknownOperationException",
-                      "muster does not serve " + call.service + ":" + call.operation};
+                      "muster does not serve " + request.service + ":" + request.operation};
 }
 
 }  // namespace muster::server

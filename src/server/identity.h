@@ -1,7 +1,7 @@
 #pragma once
 
-#include "api/call.h"
 #include "api/realm.h"
+#include "api/request.h"
 #include "base/time.h"
 
 namespace muster::server {
@@ -9,7 +9,7 @@ namespace muster::server {
 /// Services whose answers need no state: STS's GetCallerIdentity, IAM's GetRole (every role exists)
 /// and SimulatePrincipalPolicy (everything is allowed: keys decide here), EC2's subnets and
 /// security groups (those that are asked for exist), ECR's token and images (there are none). Pure.
-/// `call` was validated against the service's model.
-api::Answer identify(const api::Call& call, const api::Realm& realm, UnixMillis now);
+/// `request` was validated against the service's model.
+api::Answer identify(const api::Request& request, const api::Realm& realm, UnixMillis now);
 
 }  // namespace muster::server

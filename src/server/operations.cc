@@ -27,8 +27,8 @@ aws::Refusal in_status(store::Status status) {
 }
 
 /// Some operations take the job's ARN for its name.
-std::string job_name_of(const api::Call& call) {
-  const std::string name = api::text_of(call.input, "TrainingJobName");
+std::string job_name_of(const api::Request& request) {
+  const std::string name = api::text_of(request.input, "TrainingJobName");
   const std::string named = api::job_of_arn(name);
   return named.empty() ? name : named;
 }
@@ -94,10 +94,10 @@ Operations::Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs,
                        logs::Metrics& metrics, Options options)
     : store_(store), jobs_(jobs), logs_(logs), metrics_(metrics), options_(std::move(options)) {}
 
-api::Answer Operations::operate(const api::Call& call) {
-  if (call.service == "logs") return logs_.operate(call.operation, call.input);
-  if (call.service == "monitoring") return metrics_.operate(call.operation, call.input);
-  if (call.service != "sagemaker") return identify(call, options_.realm, options_.now());
+api::Answer Operations::operate(const api::Request& request) {
+  if (request.service == "logs") return logs_.operate(request.operation, request.input);
+  if (request.service == "monitoring") return metrics_.operate(request.operation, request.input);
+  if (request.service != "sagemaker") return identify(request, options_.realm, options_.now());
   static const std::map<std::string, Handler> handlers = {
       {"CreateTrainingJob", &Operations::create}, {"DescribeTrainingJob", &Operations::describe},
       {"ListTrainingJobs", &Operations::list},    {"StopTrainingJob", &Operations::stop},
@@ -105,31 +105,31 @@ api::Answer Operations::operate(const api::Call& call) {
       {"AddTags", &Operations::add_tags},         {"ListTags", &Operations::list_tags},
       {"DeleteTags", &Operations::delete_tags},   {"Search", &Operations::search},
   };
-  const auto handler = handlers.find(call.operation);
+  const auto handler = handlers.find(request.operation);
   if (handler == handlers.end())
     return aws::Refusal{"UnknownOperationException",
-                        "muster does not serve sagemaker:" + call.operation};
-  return (this->*handler->second)(call);
+                        "muster does not serve sagemaker:" + request.operation};
+  return (this->*handler->second)(request);
 }
 
-api::Answer Operations::create(const api::Call& call) {
-  const std::optional<store::Tags> tags = tags_of(call.input);
+api::Answer Operations::create(const api::Request& request) {
+  const std::optional<store::Tags> tags = tags_of(request.input);
   if (!tags) return double_tag();
   if (tags->size() > tags_max) return too_many_tags();
-  Json request = call.input;
-  request.erase("Tags");
-  api::JobRequest asked = TRY(api::job_request(request));
+  Json untagged = request.input;
+  untagged.erase("Tags");
+  api::JobRequest asked = TRY(api::job_request(untagged));
   const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked.metrics);
   if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
   TRY(jobs_.check(asked));
-  const std::string name = job_name_of(call);
+  const std::string name = job_name_of(request);
   const std::string arn = api::job_arn(options_.realm, name);
   const Result<store::Submitted> submitted = store_.submit({.name = name,
                                                             .arn = arn,
-                                                            .request = to_text(request),
+                                                            .request = to_text(untagged),
                                                             .tags = *tags,
                                                             .now = options_.now(),
-                                                            .invocation = call.invocation});
+                                                            .invocation = request.invocation});
   if (!submitted) return api::internal_failure(submitted.error());
   if (*submitted == store::Submitted::taken)
     return aws::Refusal{"ResourceInUse",
@@ -140,8 +140,8 @@ api::Answer Operations::create(const api::Call& call) {
   return Json{{"TrainingJobArn", arn}};
 }
 
-api::Answer Operations::describe(const api::Call& call) {
-  const Result<std::optional<store::Job>> job = store_.job(job_name_of(call));
+api::Answer Operations::describe(const api::Request& request) {
+  const Result<std::optional<store::Job>> job = store_.job(job_name_of(request));
   if (!job) return api::internal_failure(job.error());
   if (!*job) return no_such_job();
   const Result<std::vector<store::MetricSample>> metrics = store_.final_metrics((*job)->name);
@@ -149,13 +149,13 @@ api::Answer Operations::describe(const api::Call& call) {
   return describe_job(**job, *metrics);
 }
 
-api::Answer Operations::list(const api::Call& call) {
-  store::JobQuery query = TRY(query_of(call.input));
+api::Answer Operations::list(const api::Request& request) {
+  store::JobQuery query = TRY(query_of(request.input));
   const std::size_t limit = query.limit++;  // One more tells whether there is a next page.
   Json answer{{"TrainingJobSummaries", Json::array()}};
   // No job here has a warm pool or a training plan.
-  if (!api::text_of(call.input, "WarmPoolStatusEquals").empty() ||
-      !api::text_of(call.input, "TrainingPlanArnEquals").empty())
+  if (!api::text_of(request.input, "WarmPoolStatusEquals").empty() ||
+      !api::text_of(request.input, "TrainingPlanArnEquals").empty())
     return answer;
   const Result<std::vector<store::JobSummary>> jobs = store_.list(query);
   if (!jobs) return api::internal_failure(jobs.error());
@@ -171,8 +171,8 @@ api::Answer Operations::list(const api::Call& call) {
   return answer;
 }
 
-api::Answer Operations::stop(const api::Call& call) {
-  const Result<std::optional<store::Job>> job = store_.job(job_name_of(call));
+api::Answer Operations::stop(const api::Request& request) {
+  const Result<std::optional<store::Job>> job = store_.job(job_name_of(request));
   if (!job) return api::internal_failure(job.error());
   if (!*job) return no_such_job();
   const store::Status status = (*job)->state.status;
@@ -188,23 +188,23 @@ api::Answer Operations::stop(const api::Call& call) {
   return Json::object();
 }
 
-api::Answer Operations::update(const api::Call& call) {
-  const Result<std::optional<store::Job>> job = store_.job(job_name_of(call));
+api::Answer Operations::update(const api::Request& request) {
+  const Result<std::optional<store::Job>> job = store_.job(job_name_of(request));
   if (!job) return api::internal_failure(job.error());
   if (!*job) return no_such_job();
   if (store::is_terminal((*job)->state.status)) return in_status((*job)->state.status);
-  Result<Json> request = parse_json((*job)->request);
-  if (!request) return api::internal_failure(request.error());
-  Json update = api::only_known(call.service, call.operation, call.input);
+  Result<Json> stored = parse_json((*job)->request);
+  if (!stored) return api::internal_failure(stored.error());
+  Json update = api::only_known(request.service, request.operation, request.input);
   update.erase("TrainingJobName");
-  request->merge_patch(update);
-  const Result<bool> set = store_.set_request((*job)->name, to_text(*request), options_.now());
+  stored->merge_patch(update);
+  const Result<bool> set = store_.set_request((*job)->name, to_text(*stored), options_.now());
   if (!set) return api::internal_failure(set.error());
   return Json{{"TrainingJobArn", (*job)->arn}};
 }
 
-api::Answer Operations::remove(const api::Call& call) {
-  const Result<std::optional<store::Job>> job = store_.job(job_name_of(call));
+api::Answer Operations::remove(const api::Request& request) {
+  const Result<std::optional<store::Job>> job = store_.job(job_name_of(request));
   if (!job) return api::internal_failure(job.error());
   if (!*job) return no_such_job();
   if (!store::is_terminal((*job)->state.status))
@@ -216,36 +216,36 @@ api::Answer Operations::remove(const api::Call& call) {
   return Json::object();
 }
 
-Result<std::string, aws::Refusal> Operations::tagged(const api::Call& call) {
+Result<std::string, aws::Refusal> Operations::tagged(const api::Request& request) {
   const Result<std::optional<store::Job>> job =
-      store_.job(api::job_of_arn(api::text_of(call.input, "ResourceArn")));
+      store_.job(api::job_of_arn(api::text_of(request.input, "ResourceArn")));
   if (!job) return api::internal_failure(job.error());
   if (!*job) return no_such_job();
   return (*job)->arn;
 }
 
-api::Answer Operations::add_tags(const api::Call& call) {
-  const std::optional<store::Tags> tags = tags_of(call.input);
+api::Answer Operations::add_tags(const api::Request& request) {
+  const std::optional<store::Tags> tags = tags_of(request.input);
   if (!tags) return double_tag();
-  const std::string arn = TRY(tagged(call));
+  const std::string arn = TRY(tagged(request));
   const Result<bool> added = store_.add_tags(arn, *tags, tags_max);
   if (!added) return api::internal_failure(added.error());
   if (!*added) return too_many_tags();
-  return list_tags(call);
+  return list_tags(request);
 }
 
-api::Answer Operations::list_tags(const api::Call& call) {
-  const std::string arn = TRY(tagged(call));
-  if (!api::text_of(call.input, "NextToken").empty())
+api::Answer Operations::list_tags(const api::Request& request) {
+  const std::string arn = TRY(tagged(request));
+  if (!api::text_of(request.input, "NextToken").empty())
     return aws::Refusal{"ValidationException", "The NextToken is not one of this request's."};
   const Result<store::Tags> tags = store_.tags(arn);
   if (!tags) return api::internal_failure(tags.error());
   return Json{{"Tags", to_json(*tags)}};  // All of them: they are fewer than a page.
 }
 
-api::Answer Operations::delete_tags(const api::Call& call) {
-  const std::string arn = TRY(tagged(call));
-  const Result<void> removed = store_.remove_tags(arn, api::texts_of(call.input, "TagKeys"));
+api::Answer Operations::delete_tags(const api::Request& request) {
+  const std::string arn = TRY(tagged(request));
+  const Result<void> removed = store_.remove_tags(arn, api::texts_of(request.input, "TagKeys"));
   if (!removed) return api::internal_failure(removed.error());
   return Json::object();
 }

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "api/call.h"
 #include "api/realm.h"
+#include "api/request.h"
 #include "jobs/jobs.h"
 #include "logs/logs.h"
 #include "logs/metrics.h"
@@ -13,7 +13,7 @@
 
 namespace muster::server {
 
-/// Every call of the API that has passed validation, from its input to its answer: sagemaker's
+/// Every request of the API that has passed validation, from its input to its answer: sagemaker's
 /// training jobs, tags and search here, logs, monitoring and identities next door. What the model
 /// says is checked already (api/validate.h); here it is what the state says.
 ///
@@ -29,22 +29,22 @@ class Operations {
 
   /// Unknown operations: `UnknownOperationException` with the name. What the store could not do:
   /// `InternalFailure`, status 500.
-  api::Answer operate(const api::Call& call);
+  api::Answer operate(const api::Request& request);
 
  private:
-  using Handler = api::Answer (Operations::*)(const api::Call& call);
-  api::Answer create(const api::Call& call);
-  api::Answer describe(const api::Call& call);
-  api::Answer list(const api::Call& call);
-  api::Answer stop(const api::Call& call);
-  api::Answer update(const api::Call& call);
-  api::Answer remove(const api::Call& call);
-  api::Answer add_tags(const api::Call& call);
-  api::Answer list_tags(const api::Call& call);
-  api::Answer delete_tags(const api::Call& call);
-  api::Answer search(const api::Call& call);
-  /// The ARN of the job whose tags the call is about.
-  Result<std::string, aws::Refusal> tagged(const api::Call& call);
+  using Handler = api::Answer (Operations::*)(const api::Request& request);
+  api::Answer create(const api::Request& request);
+  api::Answer describe(const api::Request& request);
+  api::Answer list(const api::Request& request);
+  api::Answer stop(const api::Request& request);
+  api::Answer update(const api::Request& request);
+  api::Answer remove(const api::Request& request);
+  api::Answer add_tags(const api::Request& request);
+  api::Answer list_tags(const api::Request& request);
+  api::Answer delete_tags(const api::Request& request);
+  api::Answer search(const api::Request& request);
+  /// The ARN of the job whose tags the request is about.
+  Result<std::string, aws::Refusal> tagged(const api::Request& request);
 
   store::Store& store_;
   jobs::Jobs& jobs_;

@@ -45,11 +45,11 @@ Result<std::vector<std::string>> matching(store::Store& store, const Json& input
 
 }  // namespace
 
-api::Answer Operations::search(const api::Call& call) {
-  const std::string resource = api::text_of(call.input, "Resource");
+api::Answer Operations::search(const api::Request& request) {
+  const std::string resource = api::text_of(request.input, "Resource");
   if (resource != "TrainingJob") return Json{{"Results", Json::array()}};
   std::size_t at = 0;
-  if (const std::string token = api::text_of(call.input, "NextToken"); !token.empty()) {
+  if (const std::string token = api::text_of(request.input, "NextToken"); !token.empty()) {
     const std::optional<Json> place = api::place_of(token);
     const std::optional<std::int64_t> from = place ? api::integer_of(*place, "from") : std::nullopt;
     if (!from || *from < 0)
@@ -57,8 +57,8 @@ api::Answer Operations::search(const api::Call& call) {
     at = static_cast<std::size_t>(*from);
   }
   const std::size_t limit = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(api::integer_of(call.input, "MaxResults").value_or(10), 1, 100));
-  const Result<std::vector<std::string>> names = matching(store_, call.input);
+      std::clamp<std::int64_t>(api::integer_of(request.input, "MaxResults").value_or(10), 1, 100));
+  const Result<std::vector<std::string>> names = matching(store_, request.input);
   if (!names) return api::internal_failure(names.error());
   Json answer{{"Results", Json::array()},
               {"TotalHits", {{"Value", names->size()}, {"Relation", "EqualTo"}}}};

@@ -313,7 +313,8 @@ Result<void> open(Server& server, const Env& env) {
       .calls = server.calls,
       .s3 = std::move(s3),
       .verifier = *server.verifier,
-      .api = [&server](api::Call call) { return server.service->operate(std::move(call)); },
+      .api =
+          [&server](api::Request request) { return server.service->operate(std::move(request)); },
       .now = wall_time});
   TRY(open_http(server));
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs));

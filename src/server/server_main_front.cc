@@ -44,19 +44,19 @@ aws::Refusal refusal_of(const access::AuthRefusal& refused, const api::Reply& re
 
 /// The service whose operation is asked for, whatever the signature says. What is no operation of
 /// any service here is answered as such to whom the scope fits, whatever it is.
-std::string wanted_service(const api::ApiRequest& request, const api::Reply& reply) {
-  return reply.service.empty() ? request.scope_service : reply.service;
+std::string wanted_service(const api::ApiHead& head, const api::Reply& reply) {
+  return reply.service.empty() ? head.scope_service : reply.service;
 }
 
-/// A call that its key may make and whose input is what AWS takes, or why it is none.
-Result<api::Call, aws::Refusal> allowed_and_valid(Result<api::Call, aws::Refusal> read,
-                                                  const api::Reply& reply,
-                                                  const access::AccessKey& key) {
+/// A request that its key may make and whose input is what AWS takes, or why it is none.
+Result<api::Request, aws::Refusal> allowed_and_valid(Result<api::Request, aws::Refusal> read,
+                                                     const api::Reply& reply,
+                                                     const access::AccessKey& key) {
   if (!read) return read;
-  const api::Call& call = *read;
-  if (!access::allowed_call(key, call.service, call.operation))
+  const api::Request& request = *read;
+  if (!access::allowed_operation(key, request.service, request.operation))
     return refusal_of({access::AuthFailure::denied, {}, {}}, reply);
-  TRY(api::validate(call.service, call.operation, call.input));
+  TRY(api::validate(request.service, request.operation, request.input));
   return read;
 }
 
@@ -66,23 +66,23 @@ Task<void> Front::answer(http::Exchange& exchange) {
   const http::Incoming& incoming = exchange.request();
   const RequestHead head{incoming.method, incoming.target, incoming.headers};
   const std::string service = access::claimed_service(head);
-  api::ApiRequest request;
+  api::ApiHead api_head;
   if (service != "s3") {
-    request = api::api_request(head);
-    request.scope_service = service;
+    api_head = api::api_head(head);
+    api_head.scope_service = service;
   }
-  if (service != "s3" && api::is_api_request(request))
-    co_await answer_api(exchange, std::move(request));
+  if (service != "s3" && api::is_of_an_api(api_head))
+    co_await answer_api(exchange, std::move(api_head));
   else
     co_await options_.s3(exchange);
 }
 
-Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) {
+Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
   const http::Incoming& incoming = exchange.request();
   const RequestHead head{incoming.method, incoming.target, incoming.headers};
   std::string id = fresh_request_id();
-  api::Reply reply = api::reply_for(request, id);
-  const std::string service = wanted_service(request, reply);
+  api::Reply reply = api::reply_for(api_head, id);
+  const std::string service = wanted_service(api_head, reply);
   Result<access::CheckedHead, access::AuthRefusal> checked =
       options_.verifier.check_head(head, options_.now(), service);
   if (!checked) {
@@ -114,18 +114,18 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiRequest request) 
     co_await send(exchange, std::move(reply), std::move(refusal), true);
     co_return;
   }
-  request.scope_service = caller.service;
-  request.access_key = caller.key->id;
-  api::ApiCall read = api::read_call(request, *body, std::move(id));
-  Result<api::Call, aws::Refusal> call =
-      allowed_and_valid(std::move(read.call), read.reply, *caller.key);
-  if (!call) {
-    api::Answer answer = call.error();
+  api_head.scope_service = caller.service;
+  api_head.access_key = caller.key->id;
+  api::RequestRead read = api::read_request(api_head, *body, std::move(id));
+  Result<api::Request, aws::Refusal> request =
+      allowed_and_valid(std::move(read.request), read.reply, *caller.key);
+  if (!request) {
+    api::Answer answer = request.error();
     co_await send(exchange, std::move(read.reply), std::move(answer));
     co_return;
   }
-  std::function<Task<api::Answer>()> work = [this, call = *std::move(call)] {
-    return options_.api(call);
+  std::function<Task<api::Answer>()> work = [this, request = *std::move(request)] {
+    return options_.api(request);
   };
   api::Answer answer = co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
   co_await send(exchange, std::move(read.reply), std::move(answer));

@@ -3,15 +3,15 @@
 #include <functional>
 
 #include "access/verify.h"
-#include "api/call.h"
 #include "api/protocol.h"
+#include "api/request.h"
 #include "http/server.h"
 #include "loop/tasks.h"
 
 namespace muster::server {
 
-/// Answers a call that is signed, allowed and valid. Runs on the main loop, several at once.
-using ApiHandler = std::function<loop::Task<api::Answer>(api::Call call)>;
+/// Answers a request that is signed, allowed and valid. Runs on the main loop, several at once.
+using ApiHandler = std::function<loop::Task<api::Answer>(api::Request request)>;
 
 /// The one port: finds out for which service a request is, checks its signature, and has S3's or
 /// the API's handler answer it. On the loops of connections; the API's handler alone is on the main
@@ -30,7 +30,7 @@ class Front {
   loop::Task<void> answer(http::Exchange& exchange);
 
  private:
-  loop::Task<void> answer_api(http::Exchange& exchange, api::ApiRequest request);
+  loop::Task<void> answer_api(http::Exchange& exchange, api::ApiHead api_head);
 
   Options options_;
 };

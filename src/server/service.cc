@@ -19,12 +19,12 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
       runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
       operations_(store, runner_, logs_, metrics_, {options.realm, options.runner.now}) {}
 
-loop::Task<api::Answer> Service::operate(api::Call call) {
-  if (call.service == "monitoring") {
-    const Result<void> caught_up = co_await metrics_.catch_up(call.input);
+loop::Task<api::Answer> Service::operate(api::Request request) {
+  if (request.service == "monitoring") {
+    const Result<void> caught_up = co_await metrics_.catch_up(request.input);
     if (!caught_up) co_return api::internal_failure(caught_up.error());
   }
-  co_return operations_.operate(call);
+  co_return operations_.operate(request);
 }
 
 }  // namespace muster::server

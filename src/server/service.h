@@ -23,7 +23,7 @@ class Service {
 
   /// Takes up the jobs of an earlier server.
   Result<void> start() { return runner_.start(); }
-  loop::Task<api::Answer> operate(api::Call call);
+  loop::Task<api::Answer> operate(api::Request request);
 
  private:
   logs::Logs logs_;

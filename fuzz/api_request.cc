@@ -1,4 +1,5 @@
-// Bodies of API calls. The first byte says in which protocol, the second of which operation.
+// Bodies of requests of an API. The first byte says in which protocol, the second of which
+// operation.
 #include <nlohmann/json.hpp>
 #include <string_view>
 

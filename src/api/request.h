@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>  // Call holds one by value.
+#include <nlohmann/json.hpp>  // Request holds one by value.
 #include <string>
 
 #include "aws/refusal.h"
@@ -9,13 +9,13 @@
 
 namespace muster::api {
 
-/// One call of an AWS API, whatever protocol it came in.
-struct Call {
+/// One request of an AWS API, whatever protocol it came in.
+struct Request {
   std::string service;     ///< As in the credential scope: "sagemaker", "logs", "monitoring", ...
   std::string operation;   ///< "CreateTrainingJob"
   Json input;              ///< An object; times in epoch seconds, whatever the protocol.
   std::string access_key;  ///< The caller's; checked already.
-  /// Header amz-sdk-invocation-id: the same on every attempt of one call; empty where not sent.
+  /// Header amz-sdk-invocation-id: the same on every attempt of one request; empty where not sent.
   std::string invocation = {};
 };
 
