@@ -78,6 +78,7 @@ JobLimits job_limits(const MachineSize& machine) {
 
 HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
                        std::int64_t memory_bytes) {
+  CHECK_THAT(hosts >= 1, "a job has a host");
   std::int64_t share = job.memory_bytes / hosts;
   if (memory_bytes > 0) share = std::min(share, memory_bytes);
   const auto part = [share](std::int64_t divisor) {

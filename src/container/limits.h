@@ -34,8 +34,8 @@ struct HostLimits {
   std::int64_t run_bytes = 0;
   std::int64_t shm_bytes = 0;
 };
-/// `shm_bytes` is what the job asks for /dev/shm; `memory_bytes` a limit of the host's own, 0:
-/// none.
+/// `hosts` >= 1. `shm_bytes` is what the job asks for /dev/shm; `memory_bytes` a limit of the
+/// host's own, 0: none.
 HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
                        std::int64_t memory_bytes);
 

@@ -47,6 +47,7 @@ bool overlap(const Subnet& a, const Subnet& b) {
 }
 
 std::string address_in(const Subnet& subnet, std::uint32_t number) {
+  CHECK_THAT((number & mask_of(subnet.prefix_length)) == 0, "an address lies in its network");
   const std::uint32_t address = subnet.address + number;
   std::string text;
   for (int shift = 24; shift >= 0; shift -= 8)

@@ -21,7 +21,7 @@ bool overlap(const Subnet& a, const Subnet& b);
 /// "10.177.3.0/24", and back. Error: `invalid_input`.
 std::string cidr(const Subnet& subnet);
 Result<Subnet> subnet_from(std::string_view text);
-/// "10.177.3.7" for `number` 7.
+/// "10.177.3.7" for `number` 7, which the network has room for.
 std::string address_in(const Subnet& subnet, std::uint32_t number);
 
 /// The networks that /proc/net/route lists, without the default route. Lines that are not

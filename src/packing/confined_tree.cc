@@ -129,6 +129,7 @@ Result<Tree::Walked> Tree::walk(Parts from, std::deque<std::string> names, bool 
 }
 
 Result<const Tree::Walked*> Tree::parent_of(const Parts& path) {
+  CHECK_THAT(!path.empty(), "the root itself is no member");
   const Parts above(path.begin(), path.end() - 1);
   if (!has_parent_ || cached_ != above) {
     has_parent_ = false;

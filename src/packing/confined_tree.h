@@ -29,7 +29,7 @@ class Tree {
   Tree(int root, std::string place, std::size_t depth_max);
 
   /// A new empty file (0600), open for writing; what had its name, unless a folder, is replaced.
-  /// The descriptor is empty where it is refused.
+  /// The descriptor is empty where it is refused. Here and below `path` has one name at least.
   Result<std::pair<Fd, LeftOut>> make_file(const Parts& path);
   Result<LeftOut> make_folder(const Parts& path);
   Result<LeftOut> make_link(const Parts& path, const std::string& target);

@@ -128,6 +128,7 @@ std::string tar_header(const TreeEntry& entry) {
 TarPlan::TarPlan(std::vector<TreeEntry> entries, std::vector<std::string> roots)
     : entries_(std::move(entries)), roots_(std::move(roots)) {
   for (const TreeEntry& entry : entries_) {
+    CHECK_THAT(entry.root < roots_.size(), "an entry comes from one of the roots");
     starts_.push_back(bytes_);
     bytes_ += tar_header(entry).size() + padded(entry.bytes);
   }

@@ -27,7 +27,10 @@ class PackBuffer {
 
   std::span<char> space() const { return space_; }
   /// The first `bytes` of the space count.
-  void fill(std::size_t bytes) { blob_.bytes = bytes; }
+  void fill(std::size_t bytes) {
+    CHECK_THAT(bytes <= space_.size(), "what counts of a buffer is in it");
+    blob_.bytes = bytes;
+  }
   std::string_view view() const { return {space_.data(), blob_.bytes}; }
   /// The bytes of view() as a file, which is exactly as long and stands at its start. Error:
   /// `system`.

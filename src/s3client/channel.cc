@@ -61,6 +61,7 @@ std::size_t folder_bytes(std::string_view prefix) {
 
 Result<std::vector<FetchItem>> plan_fetch(const std::vector<S3Object>& objects, std::size_t cut,
                                           const FetchRules& rules) {
+  CHECK_THAT(rules.share < rules.shares, "a host's share is one of the shares");
   std::vector<FetchItem> items;
   std::size_t number = 0;
   for (const S3Object& object : objects) {

@@ -26,9 +26,9 @@ struct FetchItem {
 };
 
 struct FetchRules {
-  std::size_t share = 0;  ///< The host's own, from 0; objects are dealt by key, one to each share.
-  std::size_t shares = 1;
-  bool gzip = false;  ///< Objects named *.gz are unpacked and lose the ".gz".
+  std::size_t share = 0;   ///< The host's own, from 0; objects are dealt by key, one to each share.
+  std::size_t shares = 1;  ///< More than `share`.
+  bool gzip = false;       ///< Objects named *.gz are unpacked and lose the ".gz".
 };
 
 /// How many bytes of each key `prefix` takes away: up to and including its last '/'.

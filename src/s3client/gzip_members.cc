@@ -107,6 +107,7 @@ bool is_dense(std::string_view bytes) {
 
 Result<void> gzip_members(PackBuffer& buffer, PackBuffer& into) {
   std::string_view bytes = buffer.view();
+  CHECK_THAT(into.space().size() >= gzip_bytes_max(bytes.size()), "what is packed has room");
   const Packer fast = make_packer(fastest);
   const Packer plain = make_packer(stored);
   std::size_t size = 0;

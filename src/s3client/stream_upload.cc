@@ -130,8 +130,8 @@ loop::Task<> StreamUpload::State::send(std::size_t number, Blob blob) {
   Result<StoredPart> stored = co_await put(std::move(blob), std::move(query));
   if (stored && stored->etag.empty())
     stored = fail(Errc::protocol, s3wire::text_of(to) + ": the server gave a part no ETag");
-  if (stored) parts[number] = *std::move(stored);
   if (!stored && !failed) failed = stored.error();
+  if (stored) parts[number] = *std::move(stored);
   sent.notify();
 }
 
@@ -180,6 +180,7 @@ loop::Task<Result<void>> StreamUpload::finish() {
     if (!stored) co_return stored.error();
     co_return Result<void>();
   }
+  CHECK_THAT(!state.parts.empty(), "an object has a part before it is stored");
   co_await state.sending.join();
   if (state.failed) co_return *state.failed;
   Result<void> ended = co_await end_multipart(state.s3, state.to, state.id, state.parts);

@@ -217,6 +217,7 @@ Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
 
 loop::Task<Result<void>> CheckpointSync::finish() {
   State& state = *state_;
+  CHECK_THAT(state.watch, "checkpoints are finished once");
   state.watch->take();
   while (!state.going.empty()) co_await state.changed.wait();
   state.failures.clear();

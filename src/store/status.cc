@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/result.h"
+
 namespace muster::store {
 namespace {
 
@@ -35,6 +37,7 @@ JobState first_state(UnixMillis now) {
 }
 
 std::optional<JobState> changed(const JobState& state, const StatusChange& change) {
+  CHECK_THAT(!state.transitions.empty(), "a job is in a state from its first moment");
   if (is_terminal(state.status)) return std::nullopt;
   JobState next = state;
   if (!is_terminal(change.status) && state.status == Status::stopping &&
