@@ -47,9 +47,4 @@ Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> 
   return inputs;
 }
 
-Result<HostPlan> plan(const job::Training& training, const Options& options) {
-  const Inputs inputs = TRY(inputs_from(training, options.runner));
-  return plan(inputs, options);
-}
-
 }  // namespace muster::launch

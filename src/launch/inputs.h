@@ -32,7 +32,9 @@ struct Inputs {
 /// Error: `invalid_input` for a value that is no number where one is expected.
 Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> runner);
 
-/// As plan(), from the planners' own input.
+/// Decides what this host runs. Pure.
+/// Error: `invalid_input` naming the hyperparameter or option and what was expected.
+/// Source: sagemaker-training 5.1.4, mpi.py and process.py; mpirun(1), Open MPI 4.1.
 Result<HostPlan> plan(const Inputs& inputs, const Options& options);
 
 /// Source: sagemaker-training 5.1.4, _entry_point_type.py.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/text.h"
@@ -84,24 +83,6 @@ Env added(const Env& env, const Env& base) {
   return result;
 }
 
-Json command_json(const Command& command) {
-  return {{"argv", shown(command.argv)},
-          {"env", shown(command.env)},
-          {"sm_variables", count_sm(command.env)},
-          {"cwd", command.cwd}};
-}
-
-Json program_json(const HostProgram& program, const Command& given) {
-  Json json = {
-      {"name", program.name},        {"rank", program.rank},
-      {"decides", program.decides},  {"argv", shown(program.command.argv)},
-      {"cwd", program.command.cwd},  {"env_added", shown(added(program.command.env, given.env))},
-      {"env_removed", Json::array()}};
-  for (const auto& [name, value] : added(given.env, program.command.env))
-    if (!program.command.env.contains(name)) json["env_removed"].push_back(name);
-  return json;
-}
-
 /// The programs of a host that starts its share itself, with what the plan changes for each.
 std::string programs_text(const HostPlan& plan) {
   std::string text;
@@ -163,20 +144,6 @@ std::string plan_text(const HostPlan& plan) {
   for (const auto& [name, value] : shown(plan.rank.env))
     text += "  " + name + "=" + shell_quoted({value}) + "\n";
   return text;
-}
-
-Json plan_json(const HostPlan& plan) {
-  Json json = {{"launcher", name_of(plan.launcher)}, {"rank", command_json(plan.rank)},
-               {"kept_names", plan.kept_names},      {"ranks_here", plan.ranks_here},
-               {"ranks_total", plan.ranks_total},    {"roll_call", plan.roll_call},
-               {"launcher_command", nullptr}};
-  if (plan.launcher == Launcher::direct) {
-    json["programs"] = Json::array();
-    for (const HostProgram& program : plan.programs)
-      json["programs"].push_back(program_json(program, plan.rank));
-  }
-  if (plan.launcher_command) json["launcher_command"] = command_json(*plan.launcher_command);
-  return json;
 }
 
 }  // namespace muster::launch

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/command.h"
-#include "base/json.h"
 #include "base/result.h"
 
 namespace muster::job {
@@ -104,11 +103,6 @@ struct HostPlan {
   Args hosts;              ///< Hosts that take part in the distribution; the first one leads.
 };
 
-/// Decides what this host runs. Pure.
-/// Error: `invalid_input` naming the hyperparameter or option and what was expected.
-/// Source: sagemaker-training 5.1.4, mpi.py and process.py; mpirun(1), Open MPI 4.1.
-Result<HostPlan> plan(const job::Training& training, const Options& options);
-
 /// The environment for mpirun and its daemons: `base` without what another launcher or batch
 /// system left there (mpirun under SLURM_* ignores our host list) and without MCA parameters that
 /// would undo ours.
@@ -117,6 +111,5 @@ Env launcher_environment(const Env& base);
 /// For --print-plan. Values of variables whose names speak of keys, secrets, tokens, passwords or
 /// credentials are masked; SM_* are counted, not listed.
 std::string plan_text(const HostPlan& plan);
-Json plan_json(const HostPlan& plan);
 
 }  // namespace muster::launch

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "launch/launchers.h"
 #include "launch/operators.h"

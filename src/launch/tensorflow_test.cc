@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "launch/operators_testing.h"
 

@@ -2,6 +2,7 @@
 
 #include "job/training.h"
 #include "launch/inputs.h"
+#include "launch/plan_testing.h"
 
 namespace muster::launch {
 namespace {
