@@ -18,8 +18,6 @@ namespace muster::calls {
 namespace {
 
 constexpr Duration flush_wait = std::chrono::seconds(30);
-/// For what is left of intermediate output when the job has ended.
-constexpr Duration upload_wait = std::chrono::minutes(30);
 
 struct Running {
   loop::Loop& loop;

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
 #include "base/command.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "loop/loop.h"
 #include "s3client/store.h"
 
 namespace muster::calls {
+
+/// For what is left of intermediate output when the job has ended.
+inline constexpr Duration upload_wait = std::chrono::minutes(30);
 
 /// Intermediate output: what a program writes below a folder while it runs goes to S3.
 ///

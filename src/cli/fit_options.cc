@@ -9,12 +9,11 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "job/limits.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
 namespace {
-
-constexpr int grace_seconds_max = 86400;
 
 /// The line as it is typed.
 struct FitWords {
@@ -53,16 +52,16 @@ Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& t
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   const bool good = error == std::errc() && end == text.data() + text.size() && value >= 0 &&
-                    value <= grace_seconds_max;
+                    value <= static_cast<double>(job::stop_grace_max.count());
   if (!good) return wrong_value(flag, "seconds from 0 to 86400", text);
   return std::chrono::milliseconds(std::llround(value * 1000));
 }
 
 Result<FitOptions> options_from(FitWords words, Args arguments) {
   FitOptions options;
-  options.hosts = TRY(whole_number("--hosts", words.hosts, hosts_max, 1));
-  options.processes_per_host =
-      TRY(whole_number("--processes-per-host", words.processes_per_host, processes_max, 1));
+  options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
+  options.processes_per_host = TRY(whole_number("--processes-per-host", words.processes_per_host,
+                                                job::processes_per_host_max, 1));
   options.custom_mpi_options = words.custom_mpi_options;
   const bool many =
       !words.processes_per_host.empty() && options.hosts * options.processes_per_host > 1;
@@ -75,8 +74,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     const Result<void> named = platform::check_job_name(words.name);
     if (!named) return named.error().in("--name");
   }
-  options.timeout =
-      std::chrono::seconds(TRY(whole_number("--timeout", words.timeout, seconds_max, 86400)));
+  options.timeout = std::chrono::seconds(
+      TRY(whole_number("--timeout", words.timeout, timeout_seconds_max, 86400)));
   options.grace = TRY(seconds("--grace", words.grace, options.grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))

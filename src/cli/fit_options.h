@@ -9,6 +9,7 @@
 #include "base/command.h"
 #include "cli/values.h"
 #include "command/line.h"
+#include "job/limits.h"
 
 namespace muster::cli {
 
@@ -27,7 +28,7 @@ struct FitOptions {
   std::string name;    ///< Empty: made from the script's name and the time.
   std::string python;  ///< Empty: `python3` of PATH.
   std::chrono::seconds timeout{86400};
-  std::chrono::milliseconds grace{30000};
+  std::chrono::milliseconds grace = job::stop_grace_default;
   bool keep = false;
   bool json = false;
   bool raw = false;

@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "job/ml_paths.h"
 
 namespace muster::cli {
 namespace {
 
 /// Where every host sees the source folder.
-constexpr const char* code_folder = "/opt/ml/code";
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   for (const auto& [key, value] : options.hyperparameters)
     spec.hyperparameters[key] = encoded_hyperparameter(value);
   send("sagemaker_program", places.script);
-  send("sagemaker_submit_directory", code_folder);
+  send("sagemaker_submit_directory", job::code_path);
   send("sagemaker_job_name", name);
   if (options.mpi) {
     send("sagemaker_mpi_enabled", true);

@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/render.h"
 #include "job/last_words.h"
+#include "job/limits.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -248,7 +249,8 @@ int processes_per_host_of(const Json& job) {
   const Json& parameters = member(job, "HyperParameters");
   if (member_text(parameters, "sagemaker_mpi_enabled") != "true") return 0;
   const std::string text = member_text(parameters, "sagemaker_mpi_num_of_processes_per_host");
-  return static_cast<int>(std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, 1024));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, job::processes_per_host_max));
 }
 
 std::string end_text(const Json& job, bool colour) {

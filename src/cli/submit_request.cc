@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/fit_options.h"
 #include "cli/job_view.h"
+#include "job/limits.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -86,9 +87,9 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   options.source_folder = words.source_folder;
   if (!words.image.empty()) options.image = words.image;
   if (!words.instance_type.empty()) options.instance_type = words.instance_type;
-  options.hosts = TRY(whole_number("--hosts", words.hosts, hosts_max, 1));
-  options.processes_per_host =
-      TRY(whole_number("--processes-per-host", words.processes_per_host, processes_max, 1));
+  options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
+  options.processes_per_host = TRY(whole_number("--processes-per-host", words.processes_per_host,
+                                                job::processes_per_host_max, 1));
   options.custom_mpi_options = words.custom_mpi_options;
   const bool many =
       !words.processes_per_host.empty() && options.hosts * options.processes_per_host > 1;
@@ -100,7 +101,8 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   if (!words.output.empty() && !is_s3(words.output))
     return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
   options.output = words.output;
-  options.timeout_seconds = TRY(whole_number("--timeout", words.timeout, seconds_max, 86400));
+  options.timeout_seconds =
+      TRY(whole_number("--timeout", words.timeout, timeout_seconds_max, 86400));
   TRY(check_script(options));
   return options;
 }

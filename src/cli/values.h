@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "job/limits.h"
 
 namespace muster::cli {
 
@@ -12,9 +13,7 @@ namespace muster::cli {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-constexpr int hosts_max = 250;
-constexpr int processes_max = 1024;
-constexpr int seconds_max = 28 * 86400;  // SageMaker's limit of MaxRuntimeInSeconds.
+inline constexpr int timeout_seconds_max = static_cast<int>(job::training_time_max.count());
 
 /// "--hosts: expected a number, got "x"".
 Error wrong_value(const std::string& flag, const std::string& expected, const std::string& got);

@@ -11,6 +11,7 @@
 #include "container/rootfs.h"
 #include "container/seccomp.h"
 #include "job/host_settings.h"
+#include "job/ml_paths.h"
 #include "job/packages.h"
 
 namespace muster::container {
@@ -114,7 +115,7 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
       {"terminal", false},
       {"user", {{"uid", 0}, {"gid", 0}}},
       {"args", args},
-      {"cwd", "/opt/ml/code"},
+      {"cwd", job::code_path},
       {"env", env},
       {"capabilities", {{"bounding", held}, {"effective", held}, {"permitted", held}}},
       {"noNewPrivileges", true},
@@ -201,9 +202,9 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   for (const char* name : {"/hosts", "/hostname", "/resolv.conf"})
     all.push_back({etc + name, std::string("/etc") + name});
   const std::string ml = ml_folder(spec);
-  all.push_back({ml, "/opt/ml", false});
+  all.push_back({ml, job::ml_path, false});
   for (const std::string& name : facts.staged)
-    all.push_back({ml + name, "/opt/ml" + name, false, false});
+    all.push_back({ml + name, job::ml_path + name, false, false});
   if (!spec.spec.checkpoint_url.empty() && spec.spec.checkpoint_path != job::checkpoints_path)
     all.push_back({ml + "/checkpoints", spec.spec.checkpoint_path, false});
   for (const char* path : {sm_path, train_path}) all.push_back({facts.program, path});

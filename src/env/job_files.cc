@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "env/accelerators.h"
+#include "job/ml_paths.h"
 #include "supervise/spawn.h"
 
 namespace muster::env {
@@ -34,7 +35,7 @@ bool installed(const std::string& program, const Env& env) {
 
 job::Facts facts_of(const Env& env) {
   job::Facts facts;
-  facts.base_dir = value_or(env, "SAGEMAKER_BASE_DIR", "/opt/ml");
+  facts.base_dir = value_or(env, "SAGEMAKER_BASE_DIR", job::ml_path);
   facts.host_name = host_name();
   facts.num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   facts.num_gpus = count_gpus(env);

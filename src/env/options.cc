@@ -5,8 +5,10 @@
 #include <iterator>
 
 #include "base/fd.h"
+#include "base/port.h"
 #include "base/text.h"
 #include "job/host_settings.h"
+#include "job/limits.h"
 
 namespace muster::env {
 namespace {
@@ -42,17 +44,17 @@ const DurationSetting duration_settings[] = {
      std::chrono::milliseconds(10)},
     {"MUSTER_LOST_AFTER", "--lost-after", &TrainOptions::lost_after, std::chrono::seconds(5),
      std::chrono::milliseconds(20)},
-    {"MUSTER_STOP_DEADLINE", "--grace", &TrainOptions::stop_grace, std::chrono::seconds(30),
+    {"MUSTER_STOP_DEADLINE", "--grace", &TrainOptions::stop_grace, job::stop_grace_default,
      no_least},
     {"MUSTER_FAILURE_GRACE", "--failure-grace", &TrainOptions::failure_grace,
      std::chrono::seconds(1), no_least},
 };
 
 Result<void> set_port(TrainOptions& options, const std::string& name, const std::string& text) {
-  const std::optional<std::int64_t> port = parse_integer(text);
-  if (!port || *port < 1 || *port > 65535)
+  const std::optional<std::uint16_t> port = parse_port(text);
+  if (!port)
     return fail(Errc::invalid_input, name + " is \"" + text + "\", expected a port, 1 to 65535");
-  options.port = static_cast<std::uint16_t>(*port);
+  options.port = *port;
   return {};
 }
 

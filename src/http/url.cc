@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/port.h"
 #include "base/text.h"
 #include "http/client.h"
 
@@ -33,11 +34,10 @@ Result<void> read_authority(std::string_view text, Origin& origin) {
   std::string_view rest =
       host_end == std::string_view::npos ? "" : text.substr(host_end + (bracketed ? 1 : 0));
   if (rest.empty()) return {};
-  const std::optional<std::int64_t> port =
-      rest.starts_with(':') ? parse_integer(rest.substr(1)) : std::nullopt;
-  if (!port || *port < 1 || *port > 65535)
-    return fail(Errc::invalid_input, "not a URL: the port is no number from 1 to 65535");
-  origin.port = static_cast<std::uint16_t>(*port);
+  const std::optional<std::uint16_t> port =
+      rest.starts_with(':') ? parse_port(rest.substr(1)) : std::nullopt;
+  if (!port) return fail(Errc::invalid_input, "not a URL: the port is no number from 1 to 65535");
+  origin.port = *port;
   return {};
 }
 

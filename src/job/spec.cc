@@ -12,9 +12,6 @@
 namespace muster::job {
 namespace {
 
-constexpr int hosts_max = 999;
-constexpr std::int64_t days_28_seconds = 28 * 86400;
-
 bool is_channel_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && only_has(name, ".-_") && name != "." && name != "..";
 }
@@ -128,16 +125,16 @@ Result<void> check(const Spec& spec) {
     return wrong("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
   TRY(check_text("ResourceConfig.InstanceType", spec.instance_type));
   TRY(check_groups(spec));
-  if (spec.run_time_max.count() < 1 || spec.run_time_max.count() > days_28_seconds)
+  if (spec.run_time_max.count() < 1 || spec.run_time_max > training_time_max)
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
   TRY(check_path("Muster.Python", spec.python, true));
   TRY(check_text("Muster.Path", spec.path));
   TRY(check_path("Muster.OutputFolder", spec.output_folder, true));
-  if (spec.grace.count() < 0 || spec.grace.count() > 86400 * 1000)
+  if (spec.grace.count() < 0 || spec.grace > stop_grace_max)
     return wrong("Muster.GraceMs", "0 to 86400000 (a day)");
   if (spec.shm_bytes < 65536) return wrong("Muster.ShmBytes", "at least 65536");
-  if (spec.memory_bytes != 0 && spec.memory_bytes < (8 << 20))
+  if (spec.memory_bytes != 0 && spec.memory_bytes < memory_bytes_min)
     return wrong("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
   for (const std::string& path : spec.read_only_binds)
     TRY(check_path("Muster.ReadOnlyBinds", path, false));

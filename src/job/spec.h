@@ -9,6 +9,8 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "job/limits.h"
+#include "job/ml_paths.h"
 
 namespace muster::job {
 
@@ -54,8 +56,6 @@ struct HostGroup {
   bool operator==(const HostGroup&) const = default;
 };
 
-inline constexpr const char* checkpoints_path = "/opt/ml/checkpoints";
-
 /// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
 ///
 /// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part stands in JSON
@@ -67,7 +67,7 @@ struct Spec {
       hyperparameters;  ///< Values as the SDK sends them (JSON text).
   std::vector<InputChannel> input;
   Env environment;         ///< Given to the container as it is.
-  int instance_count = 1;  ///< Hosts, 1 to 999.
+  int instance_count = 1;  ///< Hosts, 1 to hosts_max.
   std::string instance_type = "local";
   /// algo-1 and those after it are of the first, and so on: as many as `instance_count` altogether.
   /// None: all hosts are alike.
@@ -84,7 +84,7 @@ struct Spec {
   std::string source_folder;  ///< The user's code, absolute; empty: none is staged.
   std::string python;  ///< The interpreter that `path` leads to, absolute: hosts must see it.
   std::string path;    ///< The submitter's PATH.
-  std::chrono::milliseconds grace{30000};    ///< Between SIGTERM and SIGKILL of a stop request.
+  std::chrono::milliseconds grace = stop_grace_default;
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
   std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
@@ -117,7 +117,7 @@ Json to_json(const Spec& spec);
 /// CreateTrainingJob that muster does not use are passed over; unknown ones in muster's own part
 /// are refused. Error: `invalid_input`, naming the field.
 Result<Spec> spec_from(const Json& json);
-/// From the input of an API call, which anybody may have sent: the fields of CreateTrainingJob that
+/// From the input of a request, which anybody may have sent: the fields of CreateTrainingJob that
 /// muster runs, from S3 only, and no others, whatever they are called. Muster's own part is as in a
 /// fresh Spec, for the caller to set. Errors as spec_from().
 Result<Spec> spec_asked_for(const Json& request);

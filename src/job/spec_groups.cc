@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::size_t groups_max = 5;  // The API's limit, as the next one.
 constexpr std::size_t name_bytes_max = 64;
-constexpr std::int64_t memory_bytes_min = 8 << 20;
 
 /// K of "algo-K"; 0 for other names.
 std::int64_t number_of(const std::string& host) {

@@ -28,14 +28,14 @@ Result<void> check_arguments(const std::string& field, const Args& args) {
 
 /// What the job may not put its checkpoints over.
 bool is_taken(std::string_view path) {
-  for (const std::string_view folder : {"/", "/opt", "/opt/ml", "/proc", "/sys", "/dev", "/etc",
+  for (const std::string_view folder : {"/", "/opt", ml_path, "/proc", "/sys", "/dev", "/etc",
                                         "/usr", "/bin", "/sbin", "/lib", "/lib64", "/run", "/tmp"})
     if (path == folder) return true;
-  for (const std::string_view folder :
-       {"/proc/", "/sys/", "/dev/", "/etc/", "/opt/ml/input/", "/run/muster/"})
+  for (const std::string_view folder : {"/proc/", "/sys/", "/dev/", "/etc/", "/run/muster/"})
     if (path.starts_with(folder)) return true;
-  return path == "/opt/ml/input" || path == "/opt/ml/model" || path == "/opt/ml/output" ||
-         path == "/opt/ml/code" || path == "/run/muster";
+  for (const char* folder : {input_path, model_path, output_path, code_path, "/run/muster"})
+    if (path == folder) return true;
+  return path.starts_with(std::string(input_path) + "/");
 }
 
 bool has_dots(std::string_view path) {

@@ -170,7 +170,7 @@ TEST_CASE("spec: what is wrong is named") {
       {R"({"TrainingJobName": "j", "Muster": {"S3": {"Secret": "x"}}})",
        "Muster.S3.Secret: expected no such field"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 0}})",
-       "ResourceConfig.InstanceCount: expected 1 to 999"},
+       "ResourceConfig.InstanceCount: expected 1 to 250"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 1e3}})",
        "ResourceConfig.InstanceCount: expected an integer"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 4294967297}})",
@@ -179,7 +179,7 @@ TEST_CASE("spec: what is wrong is named") {
        "ResourceConfig.InstanceGroups[0].InstanceGroupName: expected it to be there"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [
           {"InstanceGroupName": "a", "InstanceType": "x"}]}})",
-       "ResourceConfig.InstanceCount: expected 1 to 999"},
+       "ResourceConfig.InstanceCount: expected 1 to 250"},
       {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceGroups": [
           {"InstanceGroupName": "a", "InstanceType": "x", "InstanceCount": 2},
           {"InstanceGroupName": "b", "InstanceType": "x", "InstanceCount": -1}]}})",

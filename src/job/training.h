@@ -6,6 +6,7 @@
 
 #include "base/command.h"
 #include "base/result.h"
+#include "job/ml_paths.h"
 #include "job/outcome.h"
 #include "job/python_json.h"
 
@@ -30,9 +31,13 @@ struct GivenConfig {
 /// From the JSON text of one object with these members, each optional. Error: `invalid_input`.
 Result<GivenConfig> given_config(const std::string& text);
 
+/// Where rank 0 of PyTorch waits for the others. Source: sagemaker-training, torch_distributed.py;
+/// the drivers that SageMaker's SDK sends ask for it, too.
+inline constexpr const char* master_port = "7777";
+
 /// What the machine and the process know of themselves.
 struct Facts {
-  std::string base_dir = "/opt/ml";
+  std::string base_dir = ml_path;
   std::string host_name;  ///< The machine's; the only host where no resourceconfig.json says more.
   int num_cpus = 1;
   int num_gpus = 0;

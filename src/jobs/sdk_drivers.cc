@@ -6,6 +6,7 @@
 #include "api/inputs.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "job/training.h"
 
 namespace muster::jobs {
 namespace {
@@ -63,7 +64,7 @@ bool take_over(job::Spec& spec, std::string_view sourcecode, std::string_view di
   set("sagemaker_submit_directory", code_folder);
   for (const auto& [name, value] : launcher.items()) set(name, value);
   spec.environment.try_emplace("SM_MASTER_ADDR", "algo-1");
-  spec.environment.try_emplace("SM_MASTER_PORT", "7777");
+  spec.environment.try_emplace("SM_MASTER_PORT", job::master_port);
   spec.environment.try_emplace("SM_HOST_COUNT", std::to_string(spec.instance_count));
   spec.environment.try_emplace("SM_ENTRY_SCRIPT", script);
   spec.environment.try_emplace("SM_SOURCE_DIR", code_folder);

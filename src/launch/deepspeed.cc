@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/base64.h"
+#include "base/port.h"
 #include "base/text.h"
 #include "launch/efa.h"
 #include "launch/launchers.h"
@@ -22,7 +23,6 @@ constexpr const char* node_launcher = "deepspeed.launcher.launch";
 /// TORCH_DISTRIBUTED_DEFAULT_PORT of deepspeed/constants.py.
 constexpr const char* default_port = "29500";
 constexpr const char* processes_flag = "--num_gpus";
-constexpr int port_max = 65535;
 
 /// Where the ranks of a job are, and where they meet.
 struct World {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/limits.h"
 #include "launch/efa.h"
 #include "launch/inputs.h"
 #include "launch/mpi_flavour.h"
@@ -9,8 +10,6 @@
 
 namespace muster::launch {
 namespace {
-
-constexpr int processes_max = 1 << 20;
 
 int ranks_total(const Inputs& inputs) {
   return inputs.processes.value_or(static_cast<int>(inputs.hosts.size()) *
@@ -29,13 +28,14 @@ int ranks_here(const Inputs& inputs, Mapping mapping) {
 
 Result<void> check_counts(const Inputs& inputs, const CustomOptions& custom) {
   const int slots = inputs.processes_per_host;
-  if (slots < 1 || slots > processes_max)
+  if (slots < 1 || slots > job::processes_per_host_max)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_of_processes_per_host is " +
-                                         std::to_string(slots) + ", want 1 or more");
+                                         std::to_string(slots) + ", want 1 to " +
+                                         std::to_string(job::processes_per_host_max));
   const int total = ranks_total(inputs);
-  if (total < 1 || total > processes_max)
-    return fail(Errc::invalid_input,
-                "sagemaker_mpi_num_processes is " + std::to_string(total) + ", want 1 or more");
+  if (total < 1 || total > job::ranks_max)
+    return fail(Errc::invalid_input, "sagemaker_mpi_num_processes is " + std::to_string(total) +
+                                         ", want 1 to " + std::to_string(job::ranks_max));
   const std::size_t all = inputs.hosts.size() * static_cast<std::size_t>(slots);
   if (static_cast<std::size_t>(total) > all && !custom.oversubscribes)
     return fail(Errc::invalid_input, "sagemaker_mpi_num_processes is " + std::to_string(total) +

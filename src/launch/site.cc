@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "job/limits.h"
 
 namespace muster::launch {
 
@@ -36,7 +37,7 @@ Result<std::string> port_of(const Site& site, std::size_t host, std::size_t n,
 }
 
 Result<void> check_count(const std::string& flag, int number, std::size_t hosts) {
-  const std::size_t most = hosts * static_cast<std::size_t>(programs_per_host_max);
+  const std::size_t most = hosts * static_cast<std::size_t>(job::processes_per_host_max);
   if (number >= 1 && static_cast<std::size_t>(number) <= most) return {};
   return fail(Errc::invalid_input,
               flag + " is " + std::to_string(number) + ", want 1 to " + std::to_string(most));

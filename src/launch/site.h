@@ -11,9 +11,6 @@ namespace muster::launch {
 
 // What the planners of operators share. Pure.
 
-/// More on one host is a slip of the finger.
-constexpr int programs_per_host_max = 1024;
-
 /// Where `site.self` stands among the hosts. Error: `invalid_input`: it is not there, no host is,
 /// or one is there twice.
 Result<int> place_of_self(const Site& site);

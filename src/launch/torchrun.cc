@@ -1,13 +1,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/training.h"
 #include "launch/efa.h"
 #include "launch/inputs.h"
 
 namespace muster::launch {
 namespace {
-
-constexpr const char* master_port = "7777";
 
 /// `program` is the script as program_command() starts it: interpreter, script, arguments.
 Args torchrun_line(const Inputs& inputs, const Command& program) {
@@ -19,8 +18,9 @@ Args torchrun_line(const Inputs& inputs, const Command& program) {
                              "--nproc_per_node", std::to_string(inputs.processes_per_host)});
   if (inputs.hosts.size() > 1) {
     const auto at = std::find(inputs.hosts.begin(), inputs.hosts.end(), inputs.host);
-    words.insert(words.end(), {"--master_addr", inputs.hosts.front(), "--master_port", master_port,
-                               "--node_rank", std::to_string(at - inputs.hosts.begin())});
+    words.insert(words.end(),
+                 {"--master_addr", inputs.hosts.front(), "--master_port", job::master_port,
+                  "--node_rank", std::to_string(at - inputs.hosts.begin())});
   }
   words.insert(words.end(), program.argv.begin() + 1, program.argv.end());
   return words;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "job/limits.h"
 #include "launch/launchers.h"
 #include "launch/operators.h"
 #include "launch/site.h"
@@ -43,9 +44,11 @@ std::string_view owner_of(const std::string& name) {
 
 Result<int> process_count(const std::string& text) {
   const std::optional<std::int64_t> number = parse_integer(text);
-  if (number && *number >= 1 && *number <= programs_per_host_max) return static_cast<int>(*number);
+  if (number && *number >= 1 && *number <= job::processes_per_host_max)
+    return static_cast<int>(*number);
   return fail(Errc::invalid_input, std::string(processes_flag) + " is \"" + to_utf8(text) +
-                                       "\", want 1 to " + std::to_string(programs_per_host_max));
+                                       "\", want 1 to " +
+                                       std::to_string(job::processes_per_host_max));
 }
 
 /// An option of muster's that was given all the same. What a job of one host is anyway is no error.

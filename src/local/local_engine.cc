@@ -15,7 +15,7 @@
 namespace muster::local {
 namespace {
 
-constexpr std::uint32_t hosts_max = 253;  ///< What a /24 has room for, with an address to spare.
+static_assert(job::hosts_max < 254, "hosts have the addresses .1 to .253 of a /24");
 constexpr std::chrono::seconds sweep_limit{60};
 
 /// 3 for "algo-3".
@@ -73,9 +73,6 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::attach(std::string
 }
 
 Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spec) {
-  if (spec.instance_count > static_cast<int>(hosts_max))
-    return fail(Errc::invalid_input, "a job on one machine has at most 253 hosts, not " +
-                                         std::to_string(spec.instance_count));
   TRY(job::check(spec));
   // Before anything is made: also what a steward would refuse, such as too long a path.
   for (const job::HostSpec& host : host_specs(spec, options_.state, jobs_folder() + "/" + spec.name,

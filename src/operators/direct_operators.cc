@@ -10,6 +10,7 @@
 #include "command/exit_codes.h"
 #include "command/line.h"
 #include "env/options.h"
+#include "job/limits.h"
 #include "launch/launchers.h"
 #include "operators/operator.h"
 #include "operators/operators.h"
@@ -45,14 +46,11 @@ struct Value {
   std::optional<std::string> text;  ///< For all other values.
 };
 
-/// More than any job has.
-constexpr int count_max = 1 << 20;
-
 void bind(command::Line& line, Value& value) {
   if (!value.flag.takes_value())
     line.flag(value.flag.name, value.given);
   else if (value.flag.value == "N")
-    line.number(value.flag.name, value.number, 1, count_max);
+    line.number(value.flag.name, value.number, 1, job::ranks_max);
   else
     line.text(value.flag.name, value.text);
 }

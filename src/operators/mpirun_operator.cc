@@ -6,6 +6,7 @@
 #include "command/exit_codes.h"
 #include "command/line.h"
 #include "env/job_files.h"
+#include "job/limits.h"
 #include "launch/mpirun_options_table.h"
 #include "launch/site.h"
 #include "operators/operator.h"
@@ -52,7 +53,7 @@ void share_out(const job::Training& training, MpirunFlags& flags) {
   const std::optional<std::int64_t> all = parse_integer(flags.num_processes);
   const auto hosts = static_cast<std::int64_t>(training.hosts.size());
   if (!flags.process_per_hosts.empty() || !all || *all < 1 ||
-      *all > hosts * launch::programs_per_host_max)
+      *all > hosts * job::processes_per_host_max)
     return;
   flags.process_per_hosts = std::to_string((*all - 1) / hosts + 1);
 }

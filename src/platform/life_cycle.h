@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "job/journal.h"
+#include "job/limits.h"
 #include "platform/verdict.h"
 
 namespace muster::platform {
@@ -61,10 +62,10 @@ class LifeCycle {
     Duration failure_window = std::chrono::seconds(2);
     /// As failure_window, once the leader has told success.
     Duration success_window = std::chrono::seconds(30);
-    std::chrono::milliseconds grace{30000};                  ///< What a stop grants.
-    Duration stop_margin = std::chrono::seconds(3);          ///< For a steward to do it within.
-    Duration kill_margin = std::chrono::milliseconds(1500);  ///< For a steward to kill within.
-    Duration upload_margin = std::chrono::seconds(10);       ///< For results after the user's kill.
+    std::chrono::milliseconds grace = job::stop_grace_default;  ///< What a stop grants.
+    Duration stop_margin = std::chrono::seconds(3);             ///< For a steward to do it within.
+    Duration kill_margin = std::chrono::milliseconds(1500);     ///< For a steward to kill within.
+    Duration upload_margin = std::chrono::seconds(10);  ///< For results after the user's kill.
   };
   LifeCycle(Options options, TimePoint now);
 

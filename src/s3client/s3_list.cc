@@ -5,11 +5,10 @@
 
 #include "base/text.h"
 #include "s3client/s3_call.h"
+#include "s3wire/s3_key.h"
 
 namespace muster::s3client {
 namespace {
-
-constexpr std::size_t key_bytes_max = 1024;
 
 /// Text that came by encoding-type=url, decoded: a space may come as '+'.
 std::string url_decoded(std::string_view text) {
@@ -41,7 +40,7 @@ Result<S3Page> parse_listing(std::string_view xml) {
     const std::string_view name = node.child_value("Key");
     S3Object object{encoded ? url_decoded(name) : std::string(name), 0, node.child_value("ETag")};
     const std::optional<std::int64_t> bytes = parse_integer(node.child_value("Size"));
-    if (object.key.empty() || object.key.size() > key_bytes_max || !bytes || *bytes < 0)
+    if (object.key.empty() || object.key.size() > s3wire::key_bytes_max || !bytes || *bytes < 0)
       return fail(Errc::protocol, "the server lists an object without a key or a size");
     object.bytes = static_cast<std::uint64_t>(*bytes);
     page.objects.push_back(std::move(object));

@@ -9,13 +9,13 @@
 #include "base/dates.h"
 #include "base/text.h"
 #include "s3wire/s3_answer.h"
+#include "s3wire/s3_key.h"
 
 namespace muster::s3wire {
 namespace {
 
 constexpr std::size_t deletes_max = 1000;
 constexpr int parts_max = 10000;
-constexpr std::size_t key_bytes_max = 1024;
 constexpr std::size_t tags_max = 10;
 constexpr std::size_t tag_key_characters_max = 128;
 constexpr std::size_t tag_value_characters_max = 256;

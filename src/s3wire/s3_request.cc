@@ -6,11 +6,10 @@
 
 #include "base/text.h"
 #include "s3wire/s3_fields.h"
+#include "s3wire/s3_key.h"
 
 namespace muster::s3wire {
 namespace {
-
-constexpr std::size_t key_bytes_max = 1024;
 
 /// What a request is about, before its fields are read.
 struct Place {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "s3wire/s3_key.h"
+
 namespace muster::s3wire {
 namespace {
 
 constexpr std::string_view scheme = "s3://";
-constexpr std::size_t key_bytes_max = 1024;  // S3's own limit.
 
 bool is_bucket_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||

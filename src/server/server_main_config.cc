@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/port.h"
 #include "base/text.h"
 #include "command/line.h"
 #include "http/client.h"
@@ -15,15 +16,15 @@ Error wrong(const std::string& text) {
 
 Result<void> set_listen(ServerConfig& config, const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
-  const std::optional<std::int64_t> port =
-      colon == std::string::npos ? std::nullopt : parse_integer(listen.substr(colon + 1));
-  if (!port || *port < 0 || *port > 65535)
-    return wrong("listen: \"" + listen + "\": expected ADDRESS:PORT, say 127.0.0.1:7700");
+  const std::string port_text = colon == std::string::npos ? "" : listen.substr(colon + 1);
+  const std::optional<std::uint16_t> port =
+      port_text == "0" ? std::optional<std::uint16_t>(0) : parse_port(port_text);
+  if (!port) return wrong("listen: \"" + listen + "\": expected ADDRESS:PORT, say 127.0.0.1:7700");
   config.host = listen.substr(0, colon);
   if (config.host.size() > 2 && config.host.front() == '[' && config.host.back() == ']')
     config.host = config.host.substr(1, config.host.size() - 2);
   if (config.host == "localhost") config.host = "127.0.0.1";
-  config.port = static_cast<std::uint16_t>(*port);
+  config.port = *port;
   return {};
 }
 

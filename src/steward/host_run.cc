@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "container/cgroup.h"
 #include "container/rootfs.h"
+#include "job/ml_paths.h"
 #include "steward/bring.h"
 #include "steward/failure_file.h"
 #include "steward/folders.h"
@@ -301,7 +302,7 @@ container::Facts HostRun::facts() const {
   const std::string ml = container::ml_folder(spec_);
   for (const Staged& staged : to_stage(spec_)) {
     if (container::is_in(staged.from, spec_.job_folder)) continue;  // Fetched for this very job.
-    const std::string in_host = "/opt/ml" + staged.target.substr(ml.size());
+    const std::string in_host = job::ml_path + staged.target.substr(ml.size());
     for (std::string& mask : container::inside(machine_.muster_folders, staged.from, in_host))
       facts.masks.push_back(std::move(mask));
   }

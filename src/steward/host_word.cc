@@ -4,15 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "job/limits.h"
 #include "job/lines.h"
 #include "job/message.h"
 
 namespace muster::steward {
 namespace {
 
-/// More than the largest job has (250 hosts with 1024 processes each): who follows the job keeps
-/// something for each rank that has a line.
-constexpr int ranks_max = 256'000;
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t text_bytes_max = 8u << 10;
 constexpr std::size_t command_bytes_max = 64u << 10;
@@ -36,8 +34,9 @@ void bound(job::Verdict& verdict) {
 Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
   switch (static_cast<job::Message>(frame.type)) {
     case job::Message::lines:
-      if (TRY(job::lines_from(frame.payload)).rank >= ranks_max)
-        return fail(Errc::protocol, "lines of a rank beyond " + std::to_string(ranks_max));
+      // Who follows the job keeps something for each rank that has a line.
+      if (TRY(job::lines_from(frame.payload)).rank >= job::ranks_max)
+        return fail(Errc::protocol, "lines of a rank beyond " + std::to_string(job::ranks_max));
       return std::optional(frame.payload);
     case job::Message::outcome:
       return word(frame, false);

@@ -13,6 +13,7 @@
 #include "container/machine.h"
 #include "container/python_packages.h"
 #include "container/rootfs.h"
+#include "job/ml_paths.h"
 #include "steward/bring.h"
 
 namespace muster::steward {
@@ -116,7 +117,7 @@ Result<std::vector<std::string>> collect_results(const job::HostSpec& spec) {
   TRY(make_folders(result, 0700));
   std::vector<std::string> warnings;
   for (const char* name : {"/model", "/output"}) {
-    const std::string shown = std::string("/opt/ml") + name;
+    const std::string shown = std::string(job::ml_path) + name;
     struct stat info {};
     if (::lstat((ml + name).c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
       warnings.push_back(shown + " is no folder any more; nothing of it is kept");

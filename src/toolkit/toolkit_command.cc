@@ -22,7 +22,6 @@ namespace muster::toolkit {
 namespace {
 
 constexpr int exit_failure = 1;
-constexpr Duration upload_wait = std::chrono::minutes(30);
 
 struct Request {
   loop::Loop& loop;
@@ -90,7 +89,7 @@ loop::Task<Result<void>> sync(Request request) {
     if (!readable) break;
     count = ::read(STDIN_FILENO, &byte, 1);
   }
-  const TimePoint deadline = Clock::now() + upload_wait;
+  const TimePoint deadline = Clock::now() + calls::upload_wait;
   co_await (*intermediate)->finish(deadline);
   co_return Result<void>();
 }

@@ -6,6 +6,7 @@
 #include "base/terminal.h"
 #include "calls/conduct_job.h"
 #include "env/job_files.h"
+#include "job/ml_paths.h"
 #include "operators/planning.h"
 #include "toolkit/prepare.h"
 #include "toolkit/report.h"
@@ -31,7 +32,7 @@ Result<calls::JobStart> prepare(const env::TrainOptions& options, const Env& env
 
 std::string base_of(const Env& env) {
   const Env::const_iterator found = env.find("SAGEMAKER_BASE_DIR");
-  return found == env.end() ? "/opt/ml" : found->second;
+  return found == env.end() ? job::ml_path : found->second;
 }
 
 int fail_with(const Env& env, const Error& error, const Log& log) {

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace muster {
+
+inline constexpr int port_max = 65535;
+
+/// "7700", from 1 to port_max.
+std::optional<std::uint16_t> parse_port(std::string_view text);
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace muster::job {
+
+// What a job may ask for. Pure.
+
+inline constexpr int hosts_max = 250;
+inline constexpr int processes_per_host_max = 1024;  ///< More is a slip of the finger.
+inline constexpr int ranks_max = hosts_max * processes_per_host_max;
+
+/// Source: StoppingCondition of the CreateTrainingJob API, MaxRuntimeInSeconds.
+inline constexpr std::chrono::seconds training_time_max{28 * 86400};
+
+/// Between SIGTERM and SIGKILL of a stop request.
+inline constexpr std::chrono::seconds stop_grace_default{30};
+inline constexpr std::chrono::seconds stop_grace_max{86400};
+
+/// A host's limit, where it has one: less is a slip of the finger, too.
+inline constexpr std::int64_t memory_bytes_min = 8 << 20;
+
+}  // namespace muster::job
