@@ -37,9 +37,9 @@ struct Said {
   Fd file{::memfd_create("said", MFD_CLOEXEC)};
   Log log() const { return Log(file.get(), "test", Log::Level::info); }
   bool has(std::string_view words) const {
-    char text[4096];
-    const ssize_t count = ::pread(file.get(), text, sizeof(text), 0);
-    return std::string_view(text, static_cast<std::size_t>(count)).find(words) !=
+    std::string text(1u << 16, '\0');
+    const ssize_t count = ::pread(file.get(), text.data(), text.size(), 0);
+    return std::string_view(text).substr(0, static_cast<std::size_t>(count)).find(words) !=
            std::string_view::npos;
   }
 };
@@ -424,4 +424,82 @@ TEST_CASE("link: a job of one host gathers at once") {
   auto leader = *Leader::open(loop, leader_options({"algo-1"}), quiet());
   const auto test = [&]() -> Task<void> { CHECK(co_await leader->gather()); };
   run_task(loop, test());
+}
+
+TEST_CASE("link: a leader that closes before the start ends its wait, and members try again") {
+  Loop loop;
+  const Said said;
+  auto leader = *Leader::open(loop, leader_options(), quiet());
+  auto member = *Member::open(loop, member_options(*leader, "algo-2"), said.log());
+  const auto test = [&]() -> Task<void> {
+    Joining joining(loop, *member);
+    co_await until(loop, [&] { return said.has("joined algo-1"); });
+    leader->close();
+    leader->close();
+    const Result<void> gathered = co_await leader->gather();
+    CHECK(gathered.error().code == Errc::closed);
+    co_await until(loop, [&] { return said.has("trying again"); });
+    CHECK_FALSE(joining.result);
+  };
+  run_task(loop, test());
+}
+
+TEST_CASE("link: a leader that goes after it said the end is not lost") {
+  Loop loop;
+  auto leader = *Leader::open(loop, leader_options({"algo-1", "algo-2"}), quiet());
+  auto member = make_member(loop, *leader, "algo-2");
+  Told told;
+  listen_to(*member, told);
+  const auto test = [&]() -> Task<void> {
+    Joining joining(loop, *member);
+    REQUIRE(co_await leader->gather());
+    co_await until(loop, [&] { return joining.result.has_value(); });
+    member->expect_end();
+    leader.reset();
+    loop::Timer pause(loop);
+    Result<void> there;
+    while (there) {
+      there = co_await member->room();
+      co_await pause.after(1ms);
+    }
+    CHECK(there.error().code == Errc::closed);
+  };
+  run_task(loop, test());
+  CHECK(told.lost.empty());
+}
+
+TEST_CASE("link: without a session nothing is sent, and whoever waits for that is told") {
+  Loop loop;
+  auto leader = *Leader::open(loop, leader_options(), quiet());
+  auto member = make_member(loop, *leader, "algo-2");
+  const auto test = [&]() -> Task<void> {
+    member->post(type_of(Message::lines), "dropped");
+    CHECK((co_await member->room()).error().code == Errc::closed);
+    CHECK((co_await member->flushed(Clock::now() + 20s)).error().code == Errc::closed);
+    leader->post("algo-2", type_of(Message::lines), "dropped");
+    leader->hold("algo-2", true);
+    member->close();
+    CHECK((co_await member->join()).error().code == Errc::closed);
+  };
+  run_task(loop, test());
+}
+
+TEST_CASE("link: strangers are logged with their reason, up to a limit that is said") {
+  Loop loop;
+  const Said said;
+  auto leader = *Leader::open(loop, leader_options({"algo-1", "algo-2"}), said.log());
+  const auto test = [&]() -> Task<void> {
+    const std::string other_key(32, 'w');
+    for (int i = 0; i < 52; ++i) {
+      const Result<loop::TlsPeer> peer = co_await loop::tls_connect(
+          loop, "127.0.0.1", leader->port(), "other/algo-2", other_key, Clock::now() + 20s);
+      CHECK_FALSE(peer);
+    }
+    co_await until(loop, [&] { return said.has("further refusals are not logged"); });
+    auto member = make_member(loop, *leader, "algo-2");
+    Joining joining(loop, *member);
+    CHECK(co_await leader->gather());
+  };
+  run_task(loop, test());
+  CHECK(said.has("refused 127.0.0.1"));
 }

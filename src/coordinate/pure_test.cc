@@ -387,3 +387,133 @@ TEST_CASE("member: after the start a closed or silent session is the leader lost
     CHECK_FALSE(call.next_deadline());
   }
 }
+
+TEST_CASE("member: once the end was announced the leader may go") {
+  MemberCall call = member_call();
+  call.begin(start);
+  call.connected(start);
+  call.frame({type_of(Message::welcome), encode(Welcome{.wait = 1min})}, start);
+  call.frame({type_of(Message::start), "{}"}, start);
+  call.expect_end();
+  call.take_actions();
+  call.closed("bye", start + 1s);
+  CHECK(call.take_actions().empty());
+  CHECK_FALSE(call.next_deadline());
+}
+
+TEST_CASE("member: a refusal after the start is the leader lost, whatever it says") {
+  for (const char* payload : {R"({"why":"go"})", "nonsense"}) {
+    CAPTURE(payload);
+    MemberCall call = member_call();
+    call.begin(start);
+    call.connected(start);
+    call.frame({type_of(Message::welcome), encode(Welcome{.wait = 1min})}, start);
+    call.frame({type_of(Message::start), "{}"}, start);
+    call.take_actions();
+    CHECK_FALSE(call.frame({type_of(Message::refuse), payload}, start + 1s));
+    const auto actions = call.take_actions();
+    CHECK(text_of(actions, MemberKind::close).empty());
+    CHECK(text_of(actions, MemberKind::lost) != "none");
+    CHECK(text_of(actions, MemberKind::fail) == "none");
+  }
+}
+
+TEST_CASE("member: what comes for a session that is over is passed over") {
+  MemberCall call = member_call();
+  call.step(start);  // Nobody has asked it to begin.
+  CHECK(call.take_actions().empty());
+  CHECK_FALSE(call.next_deadline());
+  call.begin(start);
+  call.begin(start);
+  CHECK(call.take_actions().size() == 1);
+  CHECK_FALSE(call.frame({type_of(Message::start), "{}"}, start));
+  call.closed("reset", start);
+  CHECK(call.take_actions().empty());
+  call.connected(start);
+  call.take_actions();
+  call.connected(start);
+  call.not_connected(fail(Errc::system, "late"), start);
+  CHECK(call.take_actions().empty());
+}
+
+TEST_CASE(
+    "member: a leader that welcomed it and then went is told apart from one that never came") {
+  MemberCall call = member_call();
+  call.begin(start);
+  call.connected(start);
+  call.frame({type_of(Message::welcome), encode(Welcome{.wait = 1min})}, start);
+  call.take_actions();
+  call.closed("reset", start + 1s);
+  CHECK(text_of(call.take_actions(), MemberKind::say) ==
+        "algo-1 at 10.0.0.1:9730: its session ended: reset; trying again");
+  call.step(start + 15min);
+  const auto actions = call.take_actions();
+  REQUIRE(actions.size() == 1);
+  CHECK(actions[0].error.code == Errc::timeout);
+  CHECK(actions[0].error.text ==
+        "algo-1 at 10.0.0.1:9730 did not start the job within 15 min: its session ended: reset");
+}
+
+TEST_CASE("leader: what a peer says once it was refused or is gone is passed over") {
+  LeaderCall call(three_hosts(), start);
+  call.opened(1, "algo-9", "10.0.0.9", start);
+  call.frame(1, join_frame("algo-9"), start);
+  call.take_actions();
+  CHECK_FALSE(call.frame(1, join_frame("algo-9"), start));
+  CHECK_FALSE(call.frame(7, join_frame("algo-2"), start));
+  call.closed(1, "bye", start);
+  call.closed(7, "bye", start);
+  CHECK(call.take_actions().empty());
+  CHECK(call.missing().size() == 2);
+}
+
+TEST_CASE("leader: refusals are said once for each guest, and for a limited number of them") {
+  LeaderCall call(three_hosts(), start);
+  LeaderCall::Session session = 0;
+  const auto said_of = [&](const std::string& host) {
+    call.opened(++session, host, "10.0.0.9", start);
+    call.frame(session, join_frame(host), start);
+    call.closed(session, "bye", start);
+    return text_of(call.take_actions(), LeaderKind::say);
+  };
+  CHECK(said_of("stranger").starts_with("stranger (10.0.0.9) was refused: "));
+  CHECK(said_of("stranger") == "none");
+  int said = 1;
+  for (int i = 0; i < 200; ++i) said += said_of("x" + std::to_string(i)) == "none" ? 0 : 1;
+  CHECK(said == 64);
+  CHECK(said_of("stranger") == "none");
+}
+
+TEST_CASE("leader: several that came are all named to those that waited in vain") {
+  LeaderCall::Options options = three_hosts();
+  options.hosts.push_back("algo-4");
+  LeaderCall call(std::move(options), start);
+  for (LeaderCall::Session session : {1, 2}) {
+    const std::string host = "algo-" + std::to_string(session + 1);
+    call.opened(session, host, "10.0.0.2", start);
+    call.frame(session, join_frame(host), start);
+  }
+  call.step(start + 15min);
+  CHECK(text_of(call.take_actions(), LeaderKind::give_up) ==
+        "algo-4 did not come within 15 min; algo-2, algo-3 are here");
+  call.cancel("too late", start + 15min);
+  CHECK(call.take_actions().empty());
+}
+
+TEST_CASE("leader: while a host is held no silence is blamed on the leader's own network") {
+  LeaderCall call = with_all_joined();
+  call.hold("algo-2", true, start);
+  call.hold("algo-7", true, start);  // Nobody knows it.
+  for (int i = 1; i <= 5; ++i) call.step(start + i * 1s);
+  const auto actions = call.take_actions();
+  CHECK(text_of(actions, LeaderKind::lost) == "no heartbeat for 5 s");
+  CHECK(call.session_of("algo-2"));
+  CHECK_FALSE(call.session_of("algo-3"));
+}
+
+TEST_CASE("protocol: a refusal says that a later try may succeed only by a plain true") {
+  CHECK(refuse_from(R"({"why":"no","retry":true})")->retry);
+  for (const char* text : {R"({"why":"no"})", R"({"why":"no","retry":false})",
+                           R"({"why":"no","retry":1})", R"({"why":"no","retry":"true"})"})
+    CHECK_FALSE(refuse_from(text)->retry);
+}
