@@ -1,6 +1,7 @@
 #include "jobs/journals.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -53,6 +54,29 @@ TEST_CASE("journals: what cannot be kept is named, what is forgotten is gone") {
   REQUIRE(place.journals.forget("a"));
   CHECK(place.journals.file("a", "algo-1") == place.folder + "/a-algo-1");
   CHECK(place.journals.forget("never was"));
+}
+
+TEST_CASE("journals: on another disk what is kept is a copy, and a reader of it goes on") {
+  Place place;
+  const Result<std::string> other = make_private_folder("/dev/shm", "muster-journals-");
+  struct stat here {
+  }, there{};
+  if (!other || ::stat(place.folder.c_str(), &here) != 0 || ::stat(other->c_str(), &there) != 0 ||
+      here.st_dev == there.st_dev) {
+    MESSAGE("skipped: /dev/shm is no file system of its own here");
+    return;
+  }
+  const Journals journals(*other, [&](const std::string& job, const std::string& host) {
+    return place.folder + "/" + job + "-" + host;
+  });
+  REQUIRE(write_file(place.folder + "/a-algo-1", "records"));
+  REQUIRE(journals.keep("a", {"algo-1", "algo-2"}));
+  REQUIRE(journals.keep("a", {"algo-1", "algo-2"}));
+  ::unlink((place.folder + "/a-algo-1").c_str());
+  CHECK(*read_file(journals.file("a", "algo-1")) == "records");
+  REQUIRE(make_folders(place.folder + "/b-algo-1"));
+  CHECK(journals.keep("b", {"algo-1"}).error().text.find("/b/algo-1/journal") != std::string::npos);
+  static_cast<void>(remove_tree(*other));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct World {
     metrics.emplace(loop, store, journal_of);
     Runner::Options options;
     options.data = folder;
-    options.now = [] { return wall_time(); };
+    options.now = [this] { return wall_time() + ahead; };
     options.fresh_key = [this] {
       store::AccessKey key;
       key.id = "JOBKEY" + std::to_string(++keys_made);
@@ -119,6 +119,7 @@ struct World {
   std::optional<logs::Metrics> metrics;
   std::optional<Runner> runner;
   int keys_made = 0;
+  std::chrono::milliseconds ahead{0};  ///< The clock of the server that starts next.
   bool no_python = false;
 };
 
@@ -361,6 +362,85 @@ TEST_CASE("runner: a key of an ended job goes at the next start, whatever the en
     co_await w.until([&file] { return ::access(file.c_str(), F_OK) != 0; });
   };
   world.run(after(world, left));
+}
+
+TEST_CASE("runner: a stop reaches a job that waits for its namesake to be cleared away") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.job("a").host("algo-1").phase(Phase::training);
+    w.submit("a");
+    co_await w.until_begun("a");
+    w.job("a").host("algo-1").verdict({}).outcome(Outcome::exited(0)).ends();
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+    REQUIRE(w.store.remove("a"));
+    w.runner->deleted("a");
+    w.submit("a");
+    w.stop("a");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::stopped);
+  CHECK(world.keys_made == 1);  // The second one never began.
+}
+
+TEST_CASE("runner: a stop that an earlier server took in holds for the one that goes on") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    engine::FakeHost& host = w.job("a").host("algo-1");
+    host.manner = engine::FakeHost::Manner::deaf;
+    host.phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+    w.stop("a");
+    co_await w.until([&w] { return !w.job("a").asked.empty(); });
+  };
+  world.run(before(world));
+  world.serve();
+  world.job("a").host("algo-1").manner = engine::FakeHost::Manner::obeys;
+  REQUIRE(world.runner->start());
+  const auto after = [](World& w) -> loop::Task<> { co_await w.until_ended("a"); };
+  world.run(after(world));
+  CHECK(world.stored("a").state.status == store::Status::stopped);
+}
+
+TEST_CASE("runner: a job's time limit counts what it ran under an earlier server") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    w.job("a").host("algo-1").phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+  };
+  world.run(before(world));
+  world.ahead = std::chrono::hours(24);  // As long as a job may run that says nothing of it.
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto after = [](World& w) -> loop::Task<> { co_await w.until_ended("a"); };
+  world.run(after(world));
+  CHECK(world.secondary("a") == "MaxRuntimeExceeded");
+}
+
+TEST_CASE("runner: what could not be uploaded is kept, also when a server starts again") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    complete(w.job("a"));
+    w.job("a").upload_error = fail(Errc::denied, "s3://b/out/a: access denied");
+    complete(w.job("b"));
+    w.job("b").release_error = fail(Errc::system, "busy");
+    w.submit("a");
+    w.submit("b");
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+    co_await w.until([&w] { return ::access((w.folder + "/keys/b").c_str(), F_OK) != 0; });
+  };
+  world.run(before(world));
+  CHECK(world.stored("a").failure_reason == "ClientError: s3://b/out/a: access denied");
+  world.cluster.job("b").release_error.reset();
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto after = [](World& w) -> loop::Task<> {
+    co_await w.until([&w] { return !w.cluster.has("b"); });
+  };
+  world.run(after(world));
+  CHECK(world.cluster.has("a"));
 }
 
 TEST_CASE("until stored: work is done again until it succeeds, at once where the reserve helps") {
