@@ -268,3 +268,39 @@ TEST_CASE("snapshot: a file of many pieces is copied whole") {
   };
   loop::run_task(loop, test(loop, folder.output(), bytes));
 }
+
+TEST_CASE("snapshot: a file on another file system is copied by hand") {
+  Loop loop;
+  const Folder folder;
+  REQUIRE(make_folders(folder.output()));
+  const Result<std::string> other = make_private_folder("/dev/shm", "muster-snapshot-");
+  if (!other) {
+    MESSAGE("skipped: there is no /dev/shm");
+    return;
+  }
+  std::string bytes(3'000'000, 'x');
+  bytes[2'500'000] = 'y';
+  write(*other + "/a", bytes);
+  const auto test = [](Loop& on, std::string from, std::string to) -> Task<void> {
+    CHECK(co_await calls::snapshot(on, from, to));
+  };
+  loop::run_task(loop, test(loop, *other + "/a", folder.output() + "/b"));
+  const bool same = read_file(folder.output() + "/b").value_or("") == bytes;
+  CHECK(same);
+  std::filesystem::remove_all(*other);
+}
+
+TEST_CASE("snapshot: a stamp tells a file that was written again, links followed, and no folder") {
+  const Folder folder;
+  REQUIRE(make_folders(folder.output()));
+  const std::string file = folder.output() + "/a";
+  write(file, "one");
+  const std::optional<calls::Stamp> before = calls::stamp_of(file);
+  std::filesystem::create_symlink(file, folder.output() + "/link");
+  CHECK(calls::stamp_of(folder.output() + "/link") == before);
+  write(file, "longer");
+  CHECK(calls::stamp_of(file) != before);
+  CHECK(!calls::stamp_of(folder.output()));
+  CHECK(calls::entries_of(folder.output()).size() == 2);
+  CHECK(calls::entries_of(folder.output() + "/none").empty());
+}

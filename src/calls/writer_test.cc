@@ -1,6 +1,8 @@
 #include "calls/writer.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -80,6 +82,37 @@ TEST_CASE("writer: one that goes while nobody reads drops the rest, and nothing 
   loop::run_task(loop, read_all(loop, pipe.read.get(), text));
   CHECK(!text.empty());
   CHECK(text.size() < 3000000);
+}
+
+TEST_CASE("writer: a socket, which cannot be opened anew, is written to as it is") {
+  loop::Loop loop;
+  int ends[2] = {-1, -1};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  Pipe pair{Fd(ends[0]), Fd(ends[1])};
+  std::string text;
+  std::size_t posted = 0;
+  loop::Tasks tasks(loop);
+  tasks.start(read_all(loop, pair.read.get(), text));
+  tasks.start(fill(loop, pair.write.get(), pair, posted));
+  loop.run();
+  CHECK(posted == 3000000);
+  CHECK(text.size() == posted);
+}
+
+TEST_CASE("writer: nothing is kept for a descriptor that is none, and a device takes all") {
+  loop::Loop loop;
+  Writer none(loop, 1'000'000);
+  none.post(std::string(3'000'000, 'x'));
+  CHECK(!none.behind());
+  CHECK(!none.is_terminal());
+  Writer device(loop, Fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)));
+  device.post(std::string(3'000'000, 'x'));
+  CHECK(device.behind());
+  const auto test = [](Writer& to) -> loop::Task<> {
+    co_await to.flushed(Clock::now() + seconds(20));
+  };
+  loop::run_task(loop, test(device));
+  CHECK(!device.behind());
 }
 
 }  // namespace
