@@ -216,15 +216,8 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
 
 Result<void> check_output_folder(const std::string& path) {
   const std::optional<Status> status = status_of(path);
-  if (!status && errno == ENOENT) {
-    const std::string::size_type slash = path.rfind('/');
-    const std::string parent = slash == 0 ? "/" : path.substr(0, slash);
-    Status above{};
-    // What lies further up is made as well; only a file in the way is an error.
-    if (::stat(parent.c_str(), &above) == 0 && !S_ISDIR(above.st_mode))
-      return fail(Errc::invalid_input, "output: " + parent + " is not a folder");
-    return {};
-  }
+  // What lies further up is made as well; a file among it is another error.
+  if (!status && errno == ENOENT) return {};
   if (!status) return fail_errno("output: " + path);
   Status real{};
   if (::stat(path.c_str(), &real) != 0 || !S_ISDIR(real.st_mode))

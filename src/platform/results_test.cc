@@ -111,6 +111,8 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   }
   bench.other = *other;
   bench.put("algo-1/model/run.sh", std::string(3 << 20, 'x'));
+  bench.put("algo-1/model/sub/deep/file", "deep");
+  REQUIRE(::chmod((bench.path + "/algo-1/model/sub").c_str(), 0710) == 0);
   REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 04750) == 0);
   REQUIRE(::symlink("run.sh", (bench.path + "/algo-1/model/link").c_str()) == 0);
   const std::string out = *other + "/deep/out";
@@ -121,6 +123,9 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   CHECK(status.st_size == 3 << 20);
   REQUIRE(::lstat((out + "/model/link").c_str(), &status) == 0);
   CHECK(S_ISLNK(status.st_mode));
+  REQUIRE(::lstat((out + "/model/sub").c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0710);
+  CHECK(read_file(out + "/model/sub/deep/file").value_or("") == "deep");
 }
 
 TEST_CASE("results: they are whose they shall be, with the folders that were made for them") {
@@ -209,6 +214,59 @@ TEST_CASE(
   bench.put("file", "");
   CHECK(!check_output_folder(bench.path + "/file"));
   CHECK(!check_output_folder(bench.path + "/file/below"));
+}
+
+TEST_CASE("results: where one part cannot be put in place, no part stays; the path is a person's") {
+  Bench bench;
+  bench.put("algo-1/model/a", "1");
+  bench.put("algo-1/output/data/x", "1");
+  bench.put("out/output/other", "was there before");
+  const Result<Merged> merged = bench.merge({"algo-1"});
+  REQUIRE_FALSE(merged);
+  CHECK(merged.error().code == Errc::system);
+  CHECK(merged.error().text == "output: " + bench.path + "/out/output: Directory not empty");
+  CHECK(!bench.has("out/model"));
+  CHECK(bench.text("output/other") == "was there before");
+  CHECK(std::distance(std::filesystem::directory_iterator(bench.path + "/out"), {}) == 1);
+}
+
+TEST_CASE("results: a failed job without a mark has no failure; a mark that is no file is none") {
+  Bench bench;
+  bench.put("algo-1/output/failure/inside", "a folder");
+  bench.put("algo-2/output/data/x", "2");
+  const Result<Merged> merged = bench.merge({"algo-1", "algo-2"}, true);
+  REQUIRE(merged);
+  CHECK(merged->failure_files.empty());
+  CHECK(!bench.has("out/failure"));
+  CHECK(!bench.has("out/output/failure"));
+}
+
+TEST_CASE("results: of a job that only left why it failed that is kept") {
+  Bench bench;
+  bench.put("algo-1/output/failure", "why");
+  const Result<Merged> merged = bench.merge({"algo-1"}, true, true);
+  REQUIRE(merged);
+  CHECK(merged->written);
+  CHECK(bench.text("failure/algo-1") == "why");
+}
+
+TEST_CASE("results: an output folder that cannot be is named, and nothing is taken apart") {
+  Bench bench;
+  bench.put("file", "");
+  bench.put("algo-1/model/a", "1");
+  const std::vector<engine::HostResult> hosts{{"algo-1", bench.path + "/algo-1"}};
+  for (const char* place : {"/file", "/file/below"}) {
+    CAPTURE(place);
+    const Result<Merged> merged = merge_results(hosts, bench.path + place, false, false);
+    REQUIRE_FALSE(merged);
+    CHECK(merged.error().text.find(bench.path + "/file") != std::string::npos);
+  }
+  CHECK(bench.has("algo-1/model/a"));
+  REQUIRE(::symlink("/none", (bench.path + "/dangling").c_str()) == 0);
+  CHECK(check_output_folder(bench.path + "/dangling").error().text ==
+        "output: " + bench.path + "/dangling is not a folder");
+  CHECK(check_output_folder(bench.path + "/file/below").error().text ==
+        "output: " + bench.path + "/file/below: Not a directory");
 }
 
 }  // namespace
