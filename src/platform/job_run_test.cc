@@ -364,5 +364,45 @@ TEST_CASE("job run: of a job whose start was cut short nothing stays, and it may
   CHECK(bench.engine.list().empty());
 }
 
+TEST_CASE("job run: what a steward logs is told, and the last error explains a failed end") {
+  Bench bench(1);
+  engine::FakeHost& host = bench.host("algo-1").phase(Phase::training);
+  host.record(job::Message::log, encode(job::LogLine{"warning", "the disk is slow"}));
+  host.record(job::Message::log, encode(job::LogLine{"error", "result: no space left"}));
+  host.record(job::Message::log, "nonsense");
+  host.record(job::Message::lines, "");
+  host.verdict({}).outcome(Outcome::exited(0)).ends(Outcome::exited(1));
+  bench.run();
+  CHECK(bench.sink.text.find("algo-1 logs the disk is slow;") != std::string::npos);
+  CHECK(bench.report.end.status == JobEnd::Status::failed);
+  CHECK(bench.report.end.reason == "steward on algo-1: result: no space left");
+}
+
+TEST_CASE("job run: a node that is well again is no news") {
+  Bench bench(1);
+  bench.run([&]() -> loop::Task<> {
+    co_await bench.sink.until("Starting;");
+    bench.host("algo-1").ails("node-1: 3 ECC errors");
+    co_await bench.sink.until("3 ECC errors;");
+    bench.host("algo-1").ails("");
+    bench.host("algo-1").outcome(Outcome::exited(0)).ends();
+  });
+  const std::string& text = bench.sink.text;
+  CHECK(text.find("logs") == text.rfind("logs"));
+}
+
+TEST_CASE("job run: a steward that does not answer a kill is killed itself") {
+  Bench bench(1);
+  bench.options.times.kill_margin = 10ms;
+  bench.options.keep = true;
+  bench.host("algo-1").phase(Phase::training).manner = engine::FakeHost::Manner::deaf;
+  bench.run([&]() -> loop::Task<> {
+    co_await bench.sink.until("Training;");
+    bench.requests.kill();
+  });
+  CHECK(bench.job().asked == "algo-1 0;destroy algo-1;");
+  CHECK(bench.report.end.status == JobEnd::Status::stopped);
+}
+
 }  // namespace
 }  // namespace muster::platform

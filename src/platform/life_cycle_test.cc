@@ -281,5 +281,83 @@ TEST_CASE("life cycle: records that are not understood change nothing") {
   CHECK(!job.cycle.failed());
 }
 
+TEST_CASE(
+    "life cycle: a stop after the leader's success, or a kill after a failure, changes no end") {
+  Story good(1);
+  good.phase("algo-1", Phase::training);
+  good.word("algo-1", {});
+  good.stop();
+  good.ends("algo-1", Outcome::exited(0), true);
+  good.steward("algo-1");
+  CHECK(good.cycle.end(0ms).status == JobEnd::Status::completed);
+  Story bad(1);
+  bad.phase("algo-1", Phase::training);
+  bad.word("algo-1", rank_failed());
+  CHECK(bad.kill() == "kill algo-1; ");
+  bad.ends("algo-1", Outcome::signaled(9));
+  bad.steward("algo-1");
+  CHECK(bad.cycle.end(0ms).status == JobEnd::Status::failed);
+  Story late(1);
+  late.phase("algo-1", Phase::training);
+  late.word("algo-1", {});
+  late.kill();
+  late.ends("algo-1", Outcome::signaled(9));
+  late.steward("algo-1");
+  CHECK(late.cycle.end(0ms).reason == "host algo-1: killed: it did not end by itself");
+}
+
+TEST_CASE("life cycle: hosts that are over are asked for nothing more") {
+  Story job(2);
+  job.all(Phase::training);
+  job.ends("algo-2", Outcome::exited(0));
+  job.steward("algo-2");
+  CHECK(job.stop() == "Stopping; stop algo-1 30000; ");
+  CHECK(job.kill() == "kill algo-1; ");
+}
+
+TEST_CASE("life cycle: hosts that upload when the leader tells success are given the time") {
+  Story job(3);
+  job.all(Phase::training);
+  job.phase("algo-2", Phase::uploading);
+  job.ends("algo-3", Outcome::exited(0));
+  job.steward("algo-3");
+  job.word("algo-1", {});
+  CHECK(job.until(30s) == "kill algo-1; ");
+}
+
+TEST_CASE("life cycle: a member's success is no end of the job") {
+  Story job(2);
+  job.all(Phase::training);
+  job.word("algo-2", {});
+  CHECK(job.until(3600s) == "");
+}
+
+TEST_CASE("life cycle: a journal that breaks after the host's word leaves the word") {
+  Story job(1);
+  job.phase("algo-1", Phase::training);
+  job.word("algo-1", rank_failed());
+  static_cast<void>(
+      job.cycle.on_journal_error("algo-1", fail(Errc::protocol, "wrong checksum"), job.now));
+  job.steward("algo-1");
+  CHECK(job.cycle.end(0ms).reason == "rank 3 on algo-2: exit code 3");
+}
+
+TEST_CASE("life cycle: a host that fails while others wait for their start fails the job") {
+  Story job(2);
+  static_cast<void>(job.cycle.on_queued("algo-1", "Resources", 0ms));
+  static_cast<void>(job.cycle.on_queued("algo-2", "Resources", 0ms));
+  job.steward("algo-1", Outcome::failed("node n1 is gone"));
+  CHECK(job.until(2s) == "kill algo-2; ");
+  job.steward("algo-2");
+  CHECK(job.cycle.end(0ms).status == JobEnd::Status::failed);
+  CHECK(job.cycle.end(0ms).training_time == 0s);
+}
+
+TEST_CASE("life cycle: statuses have SageMaker's names") {
+  CHECK(status_name(JobEnd::Status::completed) == "Completed");
+  CHECK(status_name(JobEnd::Status::failed) == "Failed");
+  CHECK(status_name(JobEnd::Status::stopped) == "Stopped");
+}
+
 }  // namespace
 }  // namespace muster::platform

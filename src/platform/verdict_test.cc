@@ -165,6 +165,19 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
       {"results that could not be kept",
        {good(1), good(2).steward_ends(Outcome::exited(1)).troubled("result: no space left")},
        "steward on algo-2: result: no space left"},
+      {"a steward that ended without a word of its host's end, which had said its own",
+       {algo(1).steward_ends(Outcome::exited(0)).says(segv())},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"no leader's word: a later one does not come before",
+       {algo(1).by_us().ends(Outcome::signaled(9)), algo(2).says(segv(), 50),
+        algo(3).says(about("algo-3", "rank 5", Outcome::exited(1)), 60)},
+       "rank 3 on algo-2: killed by SIGSEGV"},
+      {"a host that the engine lost when its end was written, a success",
+       {good(1), good(2).is_gone(Outcome::lost("node n2 does not answer"), 9000)},
+       "host algo-2: lost: node n2 does not answer"},
+      {"a steward that was killed while it kept the results",
+       {good(1), good(2).steward_ends(Outcome::signaled(9))},
+       "steward on algo-2: killed by SIGKILL"},
       {"stopped, and the program obeyed",
        {good(1), algo(2).ends(Outcome::exited(143), 9, true)},
        "host algo-2: exit code 143"},
@@ -185,6 +198,12 @@ TEST_CASE("verdict: memory that ran out stands in the reason") {
                                         algo(2).ends(Outcome::exited(1), 200, true, true)};
   CHECK(reason_of(verdict_over(other), other) ==
         "rank 0 on algo-1: exit code 1; algo-2 ran out of memory");
+  // The host's own failure, of another kind than the kernel's kill.
+  const std::vector<HostFacts> own = {algo(1)
+                                          .says(about("algo-1", "rank 0", Outcome::signaled(11), 0))
+                                          .ends(Outcome::exited(1), 200, false, true)};
+  CHECK(reason_of(verdict_over(own), own) ==
+        "rank 0 on algo-1: killed by SIGSEGV; algo-1 ran out of memory");
 }
 
 }  // namespace
