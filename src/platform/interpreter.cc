@@ -10,8 +10,10 @@
 namespace muster::platform {
 namespace {
 
+/// `path` is absolute.
 std::string parent_of(const std::string& path) {
-  return path.substr(0, path.rfind('/'));
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 bool is_in(const std::string& path, const std::string& folder) {

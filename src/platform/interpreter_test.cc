@@ -31,5 +31,12 @@ TEST_CASE("interpreter: the packages that sm carries come last on PYTHONPATH") {
   CHECK(environment["PYTHONPATH"] == "/mine:/run/muster/python.zip");
 }
 
+TEST_CASE("interpreter: one that lies in the root folder needs that folder, and no empty path") {
+  const Result<Interpreter> got = interpreter_from(R"([false, "/python3", "/usr/lib"])");
+  REQUIRE(got);
+  CHECK(*got == Interpreter{"/python3", {"/"}, false});
+  CHECK(path_with(*got, "/bin:/") == "/:/bin");
+}
+
 }  // namespace
 }  // namespace muster::platform
