@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
 using namespace muster;
 using namespace muster::launch;
 
@@ -112,4 +116,49 @@ TEST_CASE("call: nonsense is refused") {
   REQUIRE(got);
   CHECK(got->verdict == result.verdict);
   CHECK(got->data == result.data);
+}
+
+TEST_CASE("call: a plan becomes the call that carries it out, direct or by mpirun, by ssh or not") {
+  HostPlan plan;
+  plan.hosts = {"algo-1", "algo-2"};
+  plan.rank.argv = {"python3", "train.py"};
+  plan.kept_names = {"OMPI_MCA_x"};
+  plan.launcher_command = Command{{"mpirun"}, {}, "/"};
+  plan.launcher = Launcher::mpi;
+  Call call = call_from(plan, "mpirun train.py", "digest");
+  CHECK(call.kind == Call::Kind::mpi);
+  CHECK(call.name == "mpirun train.py");
+  CHECK(call.digest == "digest");
+  CHECK(call.hosts == plan.hosts);
+  CHECK(call.rank.command.argv == plan.rank.argv);
+  CHECK(call.rank.kept == plan.kept_names);
+  CHECK(call.launcher->argv == Args{"mpirun"});
+  CHECK(!call.by_ssh);
+  plan.transport = Transport::ssh;
+  CHECK(call_from(plan, "", "").by_ssh);
+  plan.launcher = Launcher::direct;
+  plan.programs.push_back({"worker 1", 1, Command{{"python3"}, {}, "/"}, true});
+  call = call_from(plan, "", "");
+  CHECK(call.kind == Call::Kind::direct);
+  CHECK(!call.by_ssh);
+  CHECK(call.programs.size() == 1);
+}
+
+TEST_CASE("call: what a host or the leader tells of a call is read field by field") {
+  for (const char* bad : {"", "1", "{}", R"({"name": "a"})", R"({"name": "a", "digest": 1})"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(host_call_from(bad));
+  }
+  CHECK(host_call_from(R"({"name": "a", "digest": "d"})")->data.empty());
+  CHECK(host_call_from(R"({"name": "a", "digest": "d", "data": 1})")->data.empty());
+  for (const char* bad : {"", "[]", R"({"verdict": 1})"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(call_result_from(bad));
+  }
+  Json result = *parse_json(call_result_text({}));
+  result["data"] = 1;
+  CHECK(call_result_from(to_text(result))->data.empty());
+  result["data"] = {{"algo-1", 1}, {"algo-2", "two"}};
+  CHECK(call_result_from(to_text(result))->data ==
+        std::map<std::string, std::string>{{"algo-2", "two"}});
 }

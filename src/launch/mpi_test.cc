@@ -361,5 +361,14 @@ TEST_CASE("mpi: what cannot run is one clear line") {
   }
 }
 
+TEST_CASE("mpi: beyond 128 hosts all daemons are started at once") {
+  Inputs inputs = three_by_two();
+  for (int i = 4; i <= 128; ++i) inputs.hosts.push_back("algo-" + std::to_string(i));
+  const std::string words = "-mca plm_rsh_num_concurrent";
+  CHECK(!has(join(mpirun_of(inputs, on_machine()), " ") + " ", words + " 128"));
+  inputs.hosts.push_back("algo-129");
+  CHECK(has(join(mpirun_of(inputs, on_machine()), " ") + " ", words + " 129"));
+}
+
 }  // namespace
 }  // namespace muster::launch
