@@ -277,7 +277,11 @@ TEST_CASE("life cycle: records that are not understood change nothing") {
   Story job(1);
   CHECK(job.record("algo-1", job::Message::phase, "{}") == "");
   CHECK(job.record("algo-1", job::Message::verdict, "nonsense") == "");
+  CHECK(job.record("algo-1", job::Message::verdict, "[]") == "");
   CHECK(job.record("algo-1", job::Message::outcome, "[]") == "");
+  CHECK(job.record("algo-1", job::Message::outcome, "nonsense") == "");
+  CHECK(job.record("algo-1", job::Message::outcome, "{}") == "");
+  CHECK(job.record("algo-1", job::Message::log, "nonsense") == "");
   CHECK(!job.cycle.failed());
 }
 

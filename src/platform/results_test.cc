@@ -1,6 +1,7 @@
 #include "platform/results.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -267,6 +268,27 @@ TEST_CASE("results: an output folder that cannot be is named, and nothing is tak
         "output: " + bench.path + "/dangling is not a folder");
   CHECK(check_output_folder(bench.path + "/file/below").error().text ==
         "output: " + bench.path + "/file/below: Not a directory");
+}
+
+/// Folders in each other, more than any path can name.
+void make_deep(const std::string& folder) {
+  REQUIRE(make_folders(folder));
+  const std::string name(200, 'd');
+  Fd at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int depth = 0; depth < 25; ++depth) {
+    REQUIRE(::mkdirat(at.get(), name.c_str(), 0700) == 0);
+    at = Fd(::openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+}
+
+TEST_CASE("results: two trees that are too deep to be merged are an error, and nothing stays") {
+  Bench bench;
+  for (const char* host : {"/algo-1", "/algo-2"}) make_deep(bench.path + host + "/model");
+  const Result<Merged> merged = bench.merge({"algo-1", "algo-2"});
+  REQUIRE_FALSE(merged);
+  CHECK(merged.error().text.starts_with("output: "));
+  CHECK(merged.error().text.ends_with("File name too long"));
+  CHECK(std::filesystem::is_empty(bench.path + "/out"));
 }
 
 }  // namespace
