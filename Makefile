@@ -104,7 +104,7 @@ release-notes:  ## CHANGELOG's section for the version in CMakeLists.txt; TAG=v0
 	@tools/release.py notes $(TAG)
 
 .PHONY: coverage
-coverage: packages-demo packages-coverage build/coverage/build.ninja build/sigv4-vectors/.done  ## lines and branches that the unit and sim tests run, by room
+coverage: packages-demo build/coverage/build.ninja build/sigv4-vectors/.done  ## lines and branches that the unit and sim tests run, by room
 	cmake --build build/coverage -j$(JOBS)
 	python3 tools/coverage.py build/coverage $(COVERAGE_FLOORS)
 

@@ -1,34 +1,109 @@
 #!/usr/bin/env python3
 """Runs the unit and simulation tests of a coverage build and shows what of each room they run.
 
-usage: tools/coverage.py BUILD_FOLDER [--floors]
+usage: tools/coverage.py BUILD_FOLDER [--floors | --missing ROOM]
 
-Lines and branches of src/, tests left out; branches without those that only exceptions take and
-those that the compiler says nobody reaches. With --floors rooms that decide must not fall below
-what FLOORS says. End-to-end tests are not counted: programs that are killed write no counts.
+Lines and branches of src/, tests left out, as gcov counts them. With --floors rooms that decide
+must not fall below what FLOORS says; --missing names the lines of a room that are not run, or not
+with all their branches, as the last run left them. End-to-end tests are not counted: programs that
+are killed write no counts.
+
+A branch is one way that a decision of ours can go. What the compiler adds is left out:
+
+- Both ways on from a call: to the next instruction, or to wherever an exception is caught. That is
+  gcov's fallthrough before a throw, always in this order. We throw nothing.
+- Branches of a line that only closes something, or is a constructor's empty body: destructors, on
+  ways out that other lines have decided.
+- Those of CHECK_THAT: what would be a defect ends the process, and no test brings it about.
+
+What is left in though it is the compiler's: destructors for when half of a braced list, or of a
+text that is put together, throws. Nothing tells which of a line's branches these are.
+
+Bodies of coroutines are not measured at all, neither lines nor branches: GCC 12 makes no counts for
+them. What they decide is worth a function of its own, which is measured.
 """
 
+import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Rooms that decide, and the branches that their tests must run, in percent: a little less than was
-# measured. Only launch was, 89.5 %; coordinate, calls, platform and jobs are to come.
-FLOORS = {"launch": 85}
+# Rooms that decide, and the branches that their tests must run, in percent: a little less than
+# their own tests and the simulations were measured to run (85.8, 89.9, 86.1, 86.5, 86.1).
+FLOORS = {"calls": 85, "coordinate": 88, "jobs": 85, "launch": 85, "platform": 85}
 
+# Lines whose branches are none of ours.
+NO_DECISION = re.compile(r"^\s*[\])};,]+$|^\s*\w+\([\w.]*\) \{\}$|\bCHECK_THAT\(")
+
+# The runs of each branch of a line, and of the line, by the function that it is part of: a template
+# or a lambda makes several of one line.
+Lines = dict[int, dict[str, tuple[int, list[int]]]]
 Counts = dict[str, int]
 
 
-def by_room(files: list[Counts]) -> dict[str, Counts]:
-    """gcovr's summary of files, added up by room; rooms sorted by name."""
+def decisions(branches: list[dict]) -> list[int]:
+    """The runs of a line's branches, calls left out."""
+    following = [*branches[1:], {"throw": False}]
+    return [
+        branch["count"]
+        for branch, after in zip(branches, following)
+        if not branch["throw"] and not after["throw"]
+    ]
+
+
+def is_ours(path: pathlib.Path) -> bool:
+    """Code of a room, and no test's."""
+    if not path.is_relative_to(ROOT / "src"):
+        return False
+    return not path.stem.endswith(("_test", "testing"))
+
+
+def add(files: dict[pathlib.Path, Lines], report: dict) -> None:
+    """One object's counts, added to what other objects counted of the same headers."""
+    folder = pathlib.Path(report["current_working_directory"])
+    for file in report["files"]:
+        path = pathlib.Path(os.path.normpath(folder / file["file"]))
+        if not is_ours(path):
+            continue
+        lines = files.setdefault(path, {})
+        text = path.read_text().splitlines()
+        for line in file["lines"]:
+            number = line["line_number"]
+            decides = not any(NO_DECISION.search(each) for each in text[number - 1 : number])
+            ways = decisions(line["branches"]) if decides else []
+            functions = lines.setdefault(number, {})
+            name = line.get("function_name", "")
+            runs, before = functions.get(name, (0, []))
+            both = [sum(pair) for pair in itertools.zip_longest(before, ways, fillvalue=0)]
+            functions[name] = (runs + line["count"], both)
+
+
+def counts_of(lines: Lines) -> Counts:
+    ways = [way for functions in lines.values() for _, each in functions.values() for way in each]
+    return {
+        "line_covered": sum(any(runs for runs, _ in each.values()) for each in lines.values()),
+        "line_total": len(lines),
+        "branch_covered": sum(way > 0 for way in ways),
+        "branch_total": len(ways),
+    }
+
+
+def room_of(path: pathlib.Path) -> str:
+    return path.relative_to(ROOT / "src").parts[0]
+
+
+def by_room(files: dict[pathlib.Path, Lines]) -> dict[str, Counts]:
+    """The counts of files, added up by room; rooms sorted by name."""
     rooms: dict[str, Counts] = {}
-    for file in files:
-        room = rooms.setdefault(pathlib.PurePosixPath(file["filename"]).parts[1], {})
-        for name in ("line_covered", "line_total", "branch_covered", "branch_total"):
-            room[name] = room.get(name, 0) + file[name]
+    for path, lines in files.items():
+        room = rooms.setdefault(room_of(path), {})
+        for name, count in counts_of(lines).items():
+            room[name] = room.get(name, 0) + count
     return dict(sorted(rooms.items()))
 
 
@@ -61,30 +136,60 @@ def below(rooms: dict[str, Counts], floors: dict[str, int]) -> list[str]:
     return found
 
 
-def measure(build: pathlib.Path) -> list[Counts]:
+def missing(path: pathlib.Path, lines: Lines) -> list[str]:
+    """The file's lines that are not run, or not with all their branches."""
+    found = []
+    text = path.read_text().splitlines()
+    for number, functions in sorted(lines.items()):
+        ways = [way for _, each in functions.values() for way in each]
+        is_run = sum(way > 0 for way in ways)
+        if is_run == len(ways) and any(runs for runs, _ in functions.values()):
+            continue
+        place = f"{path.relative_to(ROOT)}:{number}"
+        found.append(f"{place}: {is_run} of {len(ways)}: {text[number - 1].strip()}")
+    return found
+
+
+def run_tests(build: pathlib.Path) -> None:
     for counts in build.rglob("*.gcda"):
         counts.unlink()
     tests = ["ctest", "--test-dir", build, "--output-on-failure", "-E", "^tidy$"]
     subprocess.run([*tests, f"-j{os.cpu_count()}", "-Q"], check=True)
-    summary = build / "coverage.json"
-    flags = ["--exclude-throw-branches", "--exclude-unreachable-branches"]
-    only = ["--filter", "src/", "--exclude", r".*_test\.(cc|h)$", "--exclude", r".*/testing\.h$"]
-    only += ["--exclude-directories", ".*CompilerIdCXX"]
-    where = ["--root", ROOT, "--object-directory", build, "-j", str(os.cpu_count())]
-    argv = ["gcovr", "--json-summary", summary, *flags, *only, *where, build]
-    subprocess.run(argv, check=True, cwd=ROOT)
-    return json.loads(summary.read_text())["files"]
+
+
+def report_of(counts: pathlib.Path) -> dict:
+    argv = ["gcov", "--json-format", "--stdout", "--branch-probabilities", counts]
+    done = subprocess.run(argv, check=True, stdout=subprocess.PIPE, cwd=counts.parent)
+    return json.loads(done.stdout)
+
+
+def read(build: pathlib.Path) -> dict[pathlib.Path, Lines]:
+    """What the build's programs have counted."""
+    files: dict[pathlib.Path, Lines] = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for report in pool.map(report_of, sorted(build.rglob("*.gcda"))):
+            add(files, report)
+    return dict(sorted(files.items()))
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[1:] not in ([], ["--floors"]):
+    wanted = arguments[1:]
+    is_missing = wanted[:1] == ["--missing"] and len(wanted) == 2
+    if not arguments or (wanted not in ([], ["--floors"]) and not is_missing):
         print(__doc__, file=sys.stderr)
         return 2
-    rooms = by_room(measure(pathlib.Path(arguments[0]).resolve()))
+    build = pathlib.Path(arguments[0]).resolve()
+    if is_missing:
+        for path, lines in read(build).items():
+            if room_of(path) == wanted[1]:
+                print("\n".join(missing(path, lines)))
+        return 0
+    run_tests(build)
+    rooms = by_room(read(build))
     print(table(rooms))
-    found = below(rooms, FLOORS) if arguments[1:] else []
+    found = below(rooms, FLOORS) if wanted else []
     for line in found:
-        print(f"coverage: {line}", file=sys.stderr)
+        print(f"coverage: {line}; tools/coverage.py {arguments[0]} --missing ROOM says what")
     return 1 if found else 0
 
 

@@ -1,4 +1,4 @@
-"""What tools/coverage.py makes of gcovr's numbers."""
+"""What tools/coverage.py makes of gcov's reports."""
 
 import pathlib
 import sys
@@ -9,24 +9,25 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import coverage  # noqa: E402
 
 
-def file(name: str, lines: tuple[int, int], branches: tuple[int, int]) -> dict:
-    return {
-        "filename": name,
-        "line_covered": lines[0],
-        "line_total": lines[1],
-        "branch_covered": branches[0],
-        "branch_total": branches[1],
-    }
+def branch(count: int, throw: bool = False) -> dict:
+    return {"count": count, "throw": throw, "fallthrough": not throw}
+
+
+def lines(run: int, of: int, ways: list[int]) -> coverage.Lines:
+    """`of` lines, of which `run` are run; the first has all branches."""
+    counts = {number: {"f": (1 if number <= run else 0, [])} for number in range(1, of + 1)}
+    return {**counts, 1: {"f": (1, ways)}} if of else {}
 
 
 class Coverage(unittest.TestCase):
     def setUp(self):
+        src = coverage.ROOT / "src"
         self.rooms = coverage.by_room(
-            [
-                file("src/launch/b.cc", (5, 10), (1, 4)),
-                file("src/launch/a.cc", (10, 10), (3, 4)),
-                file("src/base/x.h", (0, 0), (0, 0)),
-            ]
+            {
+                src / "launch" / "b.cc": lines(5, 10, [1, 0, 0, 0]),
+                src / "launch" / "a.cc": lines(10, 10, [1, 2, 3, 0]),
+                src / "base" / "x.h": {},
+            }
         )
 
     def test_files_add_up_to_rooms(self):
@@ -44,6 +45,49 @@ class Coverage(unittest.TestCase):
         found = coverage.below(self.rooms, {"launch": 51, "calls": 1})
         self.assertEqual(found[0], "launch: 50.0 % of the branches, at least 51")
         self.assertIn("calls: there is no such room", found[1])
+
+    def test_a_call_is_no_decision_run_or_not(self):
+        call = [branch(3), branch(0, throw=True)]
+        never = [branch(0), branch(0, throw=True)]
+        decision = [branch(2), branch(1)]
+        self.assertEqual(coverage.decisions([*call, *decision, *never]), [2, 1])
+        self.assertEqual(coverage.decisions(call), [])
+
+    def test_tests_and_what_is_not_ours_are_left_out(self):
+        src = coverage.ROOT / "src"
+        self.assertTrue(coverage.is_ours(src / "calls" / "lead.cc"))
+        for name in ("calls/lead_test.cc", "calls/testing.h", "launch/operators_testing.h"):
+            self.assertFalse(coverage.is_ours(src / name))
+        self.assertFalse(coverage.is_ours(pathlib.Path("/usr/include/c++/12/vector")))
+
+    def test_objects_that_counted_the_same_lines_add_up(self):
+        path = coverage.ROOT / "src" / "coordinate" / "backoff.h"
+        number = path.read_text().splitlines().index("  Duration next(double chance) {") + 1
+        line = {
+            "line_number": number,
+            "function_name": "next",
+            "count": 1,
+            "branches": [branch(1), branch(0)],
+        }
+        report = {
+            "current_working_directory": str(coverage.ROOT / "build"),
+            "files": [{"file": "../src/coordinate/backoff.h", "lines": [line]}],
+        }
+        files: dict[pathlib.Path, coverage.Lines] = {}
+        coverage.add(files, report)
+        coverage.add(files, report)
+        self.assertEqual(files, {path: {number: {"next": (2, [2, 0])}}})
+        found = coverage.missing(path, files[path])
+        self.assertEqual(
+            found,
+            [f"src/coordinate/backoff.h:{number}: 1 of 2: Duration next(double chance) {{"],
+        )
+
+    def test_lines_that_decide_nothing_are_known(self):
+        for text in ("}", "  };", "      });", "        tasks(on) {}", "CHECK_THAT(a, b);"):
+            self.assertTrue(coverage.NO_DECISION.search(text), text)
+        for text in ("if (a) {", "} else if (b) {", "  return a ? b : c;", "void f(int) { g(); }"):
+            self.assertFalse(coverage.NO_DECISION.search(text), text)
 
 
 if __name__ == "__main__":
