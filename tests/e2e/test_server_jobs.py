@@ -385,3 +385,15 @@ def test_requests_that_cannot_be_are_refused(server):
     assert code_of(api.create_training_job, ResourceConfig=resources, **request) == "ResourceInUse"
     assert code_of(api.describe_training_job, TrainingJobName="nobody") == "ValidationException"
     job.at_end()
+
+
+def test_hosts_have_the_python_packages_though_nothing_is_installed(server):
+    script = """
+from sagemaker_containers.beta import framework
+print("packages of", framework.training_env().current_host, framework.__file__, flush=True)
+"""
+    job = Job(server, script)
+    assert job.at_end()["TrainingJobStatus"] == "Completed", job.log()
+    lines = [line for each in job.log().values() for line in each]
+    where = "/run/muster/python.zip/sagemaker_containers/beta/framework/__init__.py"
+    assert any(f"packages of algo-1 {where}" in line for line in lines), lines
