@@ -30,7 +30,9 @@ Result<void> Runner::start() {
     const std::optional<store::Job> job = TRY(store_.job(name));
     if (!job) continue;
     if (std::binary_search(begun.begin(), begun.end(), name)) {
-      TRY(take_up(*job));
+      const Result<void> taken = take_up(*job);
+      if (!taken && taken.error().code == Errc::system) return taken.error();
+      if (!taken) tasks_.start(end_unreadable(name, taken.error()));
       continue;
     }
     if (job->state.status == store::Status::stopping) {
@@ -76,6 +78,23 @@ Result<void> Runner::take_up(const store::Job& job) {
   log_.info(job.name + ": taken up, its hosts were started by an earlier server");
   tasks_.start(carry(job.name, true));
   return {};
+}
+
+/// A job that runs, and of whose stored request nobody can make sense any more (an earlier version
+/// took it in): its hosts are ended, since nothing could be told of them.
+loop::Task<> Runner::end_unreadable(std::string name, Error why) {
+  log_.error(name + ": runs, cannot be taken up, and is ended: " + why.text);
+  Result<std::unique_ptr<engine::Run>> run = co_await engine_.attach(name);
+  if (run) {
+    for (const std::string& host : (*run)->hosts()) (*run)->destroy(host);
+    while ((*run)->whole()) {
+      const Result<engine::Event> event = co_await (*run)->next_event();
+      if (!event) break;
+    }
+    const Result<std::string> released = co_await (*run)->release(false);
+    if (!released) log_.error(name + ": " + released.error().text);
+  }
+  co_await finish(name, failure(why));
 }
 
 Result<void, aws::Refusal> Runner::check(const api::JobRequest& request) const {

@@ -62,6 +62,7 @@ class Runner final : public Jobs {
   };
 
   Result<void> take_up(const store::Job& job);
+  loop::Task<> end_unreadable(std::string name, Error why);
   loop::Task<> clean_up();
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);

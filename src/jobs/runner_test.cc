@@ -305,6 +305,26 @@ TEST_CASE("runner: a request that cannot be read any more fails its job alone") 
   CHECK(world.stored("a").failure_reason.starts_with("ClientError: "));
 }
 
+TEST_CASE("runner: a job that runs and cannot be read any more is ended, and the server starts") {
+  World world;
+  const auto before = [](World& w) -> loop::Task<> {
+    w.job("a").host("algo-1").phase(Phase::downloading).phase(Phase::training);
+    w.submit("a");
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+  };
+  world.run(before(world));
+  REQUIRE(world.store.remove("a"));
+  REQUIRE(world.store.submit({"a", "arn:a", "{}", {}, wall_time(), ""}));
+  world.serve();
+  REQUIRE(world.runner->start());
+  const auto after = [](World& w) -> loop::Task<> {
+    co_await w.until([&w] { return store::is_terminal(w.stored("a").state.status); });
+  };
+  world.run(after(world));
+  CHECK(world.stored("a").failure_reason.starts_with("ClientError: "));
+  CHECK(!world.cluster.has("a"));
+}
+
 TEST_CASE("runner: a name that comes again while its job is cleared away waits for that") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
