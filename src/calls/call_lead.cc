@@ -12,6 +12,9 @@ namespace muster::calls {
 
 using job::Message;
 
+/// How long an mpirun that does not read keeps the end of its agent waiting.
+constexpr Duration last_words_wait = std::chrono::seconds(1);
+
 /// A launcher's daemon on some host, and the agent of mpirun that waits for its end.
 struct CallLead::Daemon {
   Number number = 0;  ///< The call's.
@@ -241,9 +244,18 @@ void CallLead::member_daemon_ended(const std::string& host, const Frame& frame) 
   const auto daemon = daemons_.find(end->id);
   if (daemon == daemons_.end()) return;
   job::Verdict verdict = verdict_of(end->outcome, host, daemon->second->name);
-  daemon->second->call.reply(job::exit_code(end->outcome), end->outcome.text);
+  tasks_.start(let_go(std::move(daemon->second), job::exit_code(end->outcome), end->outcome.text));
   daemons_.erase(daemon);
   ended(std::move(verdict));
+}
+
+/// A daemon's last words reach mpirun before its agent ends, which mpirun takes for the daemon's
+/// end; they often came with it.
+loop::Task<> CallLead::let_go(std::shared_ptr<Daemon> daemon, int code, std::string why) {
+  const TimePoint deadline = Clock::now() + last_words_wait;
+  co_await daemon->out->flushed(deadline);
+  co_await daemon->err->flushed(deadline);
+  daemon->call.reply(code, why);
 }
 
 }  // namespace muster::calls

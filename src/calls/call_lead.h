@@ -65,6 +65,7 @@ class CallLead {
   loop::Task<> drain(Duration grace);
   void answer(const Action& action);
   loop::Task<> keep_time();
+  static loop::Task<> let_go(std::shared_ptr<Daemon> daemon, int code, std::string why);
   Result<void> start_daemon(const std::shared_ptr<Daemon>& daemon, ranks::HostRun::Program program);
   void post_members(const Args& hosts, job::Message type, std::string_view payload);
   const std::string& self() const;

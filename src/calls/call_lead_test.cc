@@ -202,6 +202,7 @@ TEST_CASE_FIXTURE(Launch,
   calls.member_daemon_ended("algo-2", end(9, job::Outcome::exited(1)));
   calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(0)));
   calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(1)));  // Told once.
+  until([&] { return !replies.empty(); });
   CHECK(replies == std::vector<std::string>{"0 "});
   REQUIRE(write_file(folder + "/go", ""));
   until([&] { return posted("algo-2:32:" + ranks::grace_text({})); });  // call_drain
@@ -209,6 +210,16 @@ TEST_CASE_FIXTURE(Launch,
   until([&] { return result.has_value(); });
   CHECK(result->verdict.success());
   CHECK(posts.back().starts_with("algo-2:34:"));  // call_end
+}
+
+TEST_CASE_FIXTURE(Launch,
+                  "call: a daemon's last words come before its end, also in one go with it") {
+  ask_daemon("algo-2", "orted 0");
+  calls.member_output(output(1, job::Stream::err, "no route to algo-1\n"));
+  calls.member_daemon_ended("algo-2", end(1, job::Outcome::exited(4)));
+  until([&] { return !replies.empty(); });
+  CHECK(replies == std::vector<std::string>{"4 "});
+  CHECK(text_in(err) == "no route to algo-1\n");
 }
 
 TEST_CASE_FIXTURE(Launch,
