@@ -127,7 +127,7 @@ def test_the_first_rank_to_fail_is_named(training):
 def test_what_cannot_be_is_one_clear_line(training, line, want):
     job = deepspeed_job(training, line, TELLS, env={}, hosts=1).start()
     assert set(job.wait().values()) == {1}, job.story()
-    told = [one for one in job.leader.text.splitlines() if "sm deepspeed: error: " in one]
+    told = [one for one in job.leader.text.splitlines() if one.startswith("sm deepspeed: error: ")]
     assert len(told) == 1 and want in told[0], job.story()
     assert not ranks_of(job)
 
