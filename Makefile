@@ -91,6 +91,10 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs; stubs of sagemaker-training …
 	tools/build-wheel $(SM) build/dist
 
+.PHONY: packages
+packages: packages-demo sm  ## build/packages: a Debian package, a tar archive, what is linked into them, their sums
+	tools/packages.py $(SM) build/packages
+
 .PHONY: man
 man: sm  ## build/man/man1: a manual page for each command
 	$(SM) man --write build/man/man1

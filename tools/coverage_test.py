@@ -61,7 +61,7 @@ class Coverage(unittest.TestCase):
         self.assertFalse(coverage.is_ours(pathlib.Path("/usr/include/c++/12/vector")))
 
     def test_objects_that_counted_the_same_lines_add_up(self):
-        path = coverage.ROOT / "src" / "coordinate" / "backoff.h"
+        path = coverage.ROOT / "src" / "base" / "backoff.h"
         number = path.read_text().splitlines().index("  Duration next(double chance) {") + 1
         line = {
             "line_number": number,
@@ -71,7 +71,7 @@ class Coverage(unittest.TestCase):
         }
         report = {
             "current_working_directory": str(coverage.ROOT / "build"),
-            "files": [{"file": "../src/coordinate/backoff.h", "lines": [line]}],
+            "files": [{"file": "../src/base/backoff.h", "lines": [line]}],
         }
         files: dict[pathlib.Path, coverage.Lines] = {}
         coverage.add(files, report)
@@ -80,7 +80,7 @@ class Coverage(unittest.TestCase):
         found = coverage.missing(path, files[path])
         self.assertEqual(
             found,
-            [f"src/coordinate/backoff.h:{number}: 1 of 2: Duration next(double chance) {{"],
+            [f"src/base/backoff.h:{number}: 1 of 2: Duration next(double chance) {{"],
         )
 
     def test_lines_that_decide_nothing_are_known(self):

@@ -233,6 +233,7 @@ def test_a_reason_of_several_lines_is_shown_as_such(sm):
     write(sm.folder, FAILS, "fails.py")
     failed = sm("submit", "reasons", "--script", "fails.py", "--wait", code=1).stderr
     reason = failed[failed.index("Failed: ") :].splitlines()
-    assert reason[0] == "Failed: AlgorithmError: fails.py on algo-1: exit code 1: ValueError: no luck"
+    headline = "fails.py on algo-1: exit code 1: ValueError: no luck"
+    assert reason[0] == f"Failed: AlgorithmError: {headline}"
     assert reason[-1] == "    ValueError: no luck"
     assert re.search(r"^ {10,}ValueError: no luck$", sm("describe", "reasons").stdout, re.M)
