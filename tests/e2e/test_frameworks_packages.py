@@ -297,7 +297,7 @@ def test_train_starts_no_interpreter_of_its_own(job):
     script = "import os\nprint('parent', open('/proc/%d/comm' % os.getppid()).read(), flush=True)\n"
     one = job("pytorch", 1, script, env={"SAGEMAKER_TRAINING_MODULE": ""}).start()
     assert one["algo-1"].wait(GUARD_SECONDS) == 0, one.story()
-    assert "parent sm" in one.leader.text or "parent train" in one.leader.text, one.story()
+    assert "parent muster-sm" in one.leader.text, one.story()
 
 
 def test_train_works_through_a_link_and_by_any_path(lab, venv):
