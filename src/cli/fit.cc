@@ -86,7 +86,6 @@ class Fit {
  private:
   loop::Task<> sweep();
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
-  loop::Task<bool> needs_packages(const std::optional<platform::Interpreter>& python);
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
   loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report,
@@ -145,28 +144,21 @@ loop::Task<> Fit::sweep() {
 loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
   using Found = std::optional<platform::Interpreter>;
   const bool is_python = places_.script.ends_with(".py");
-  if (options_.python.empty() && !is_python) co_return Found();
   const bool named = options_.python.find('/') != std::string::npos;
   std::string python = options_.python.empty() ? "python3" : options_.python;
   if (named) python = absolute(python, cwd_);
   Result<platform::Interpreter> found = co_await machine_.interpreter(python, cwd_);
   if (found) co_return Found(*std::move(found));
+  // A shell script may call Python or may not: what PATH has comes along, if it has one.
+  if (options_.python.empty() && !is_python) co_return Found();
   if (options_.python.empty())
     co_return fail(Errc::system, found.error().text + "; --python PATH names another interpreter");
   co_return fail(Errc::invalid_input, "--python: " + found.error().text);
 }
 
-/// Whether the hosts' Python, that of PATH where the script is none of Python's, has no packages.
-loop::Task<bool> Fit::needs_packages(const std::optional<platform::Interpreter>& python) {
-  if (python) co_return !python->has_packages;
-  const Result<platform::Interpreter> found = co_await machine_.interpreter("python3", cwd_);
-  co_return found && !found->has_packages;
-}
-
 loop::Task<Result<job::Spec>> Fit::specify() {
   const Result<std::optional<platform::Interpreter>> python = co_await interpreter();
   if (!python) co_return python.error();
-  const bool packages = co_await needs_packages(*python);
   const std::string name =
       !options_.name.empty()
           ? options_.name
@@ -175,7 +167,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   Result<job::Spec> spec =
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
-  if (packages) platform::add_packages(spec->environment);
+  if (*python && !(*python)->has_packages) platform::add_packages(spec->environment);
   if (spec->output_folder.empty()) spec->output_folder = absolute(name, cwd_);
   platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
