@@ -246,7 +246,7 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
   SubmitWords typed = words();
   typed.name = "j";
   typed.hosts = "3";
-  typed.processes_per_host = "2";
+  typed.launch.processes_per_host = "2";
   typed.hyperparameters = {"epochs=2", "text=a b"};
   typed.environment = {"A=b"};
   const Result<SubmitOptions> options = submit_options(typed);
@@ -291,7 +291,8 @@ TEST_CASE("submit: wrong flags are refused by name") {
        "is set by sm submit from its own flags"},
       {[](SubmitWords& w) { w.json_file = "f"; }, "--json-file: the file is the whole job"},
       {[](SubmitWords& w) { w.script.clear(), w.source_folder = "d"; }, "--script is missing"},
-      {[](SubmitWords& w) { w.script.clear(), w.image = "x", w.mpi = true; }, "need a --script"},
+      {[](SubmitWords& w) { w.script.clear(), w.image = "x", w.launch.launchers["--mpi"] = true; },
+       "need a --script"},
   };
   for (const auto& one : cases) {
     SubmitWords typed = words();

@@ -177,13 +177,12 @@ std::unique_ptr<Render> Fit::make_render() {
   if (options_.json) return std::make_unique<JsonRender>(out_.text());
   const bool terminal = out_.is_terminal();
   return std::make_unique<PlainRender>(
-      out_.text(),
-      RenderOptions{.colour = terminal && colour_,
-                    .live = terminal,
-                    .raw = options_.raw || !terminal,
-                    .verbose = options_.verbose,
-                    .hosts = options_.hosts,
-                    .ranks = options_.mpi ? options_.hosts * options_.processes_per_host : 1});
+      out_.text(), RenderOptions{.colour = terminal && colour_,
+                                 .live = terminal,
+                                 .raw = options_.raw || !terminal,
+                                 .verbose = options_.verbose,
+                                 .hosts = options_.hosts,
+                                 .ranks = options_.launch.ranks(options_.hosts)});
 }
 
 loop::Task<int> Fit::run_to_the_end() {
@@ -199,6 +198,9 @@ loop::Task<int> Fit::run_to_the_end() {
     co_await out_.flush();
     co_return exit_success;
   }
+  const std::string note =
+      apart_note(options_.launch, options_.hosts, options_.hyperparameters, options_.environment);
+  if (!note.empty()) complain(note);
   running_ = true;
   Screen screen(out_, make_render());
   platform::JobRunOptions options;
@@ -255,7 +257,7 @@ int fit_main(const Args& args, const Env& env) {
   Result<Places> places = find_places(options, *cwd);
   if (!places) return stop_with(exit_usage, places.error().text);
   if (!options.print_plan) {
-    const std::string lack = first_lack(machine_facts(env), options.mpi);
+    const std::string lack = first_lack(machine_facts(env), options.launch.mpi);
     if (!lack.empty()) return stop_with(exit_platform, lack);
   }
   loop::Loop loop;

@@ -17,19 +17,18 @@ namespace {
 
 /// The line as it is typed.
 struct FitWords {
-  std::string script, source_folder, hosts, processes_per_host, custom_mpi_options;
+  std::string script, source_folder, hosts;
+  LaunchWords launch;
   std::string output, name, python, timeout, grace;
   std::vector<std::string> inputs, hyperparameters, environment;
-  bool mpi = false, keep = false, json = false, raw = false, verbose = false, print_plan = false;
+  bool keep = false, json = false, raw = false, verbose = false, print_plan = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
   line.text("SCRIPT", words.script);
   line.text("--source-dir", words.source_folder);
   line.text("--hosts", words.hosts);
-  line.text("--processes-per-host", words.processes_per_host);
-  line.flag("--mpi", words.mpi);
-  line.text("--custom-mpi-options", words.custom_mpi_options);
+  bind(line, words.launch);
   line.texts("--input", words.inputs);
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--env", words.environment);
@@ -60,12 +59,7 @@ Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& t
 Result<FitOptions> options_from(FitWords words, Args arguments) {
   FitOptions options;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
-  options.processes_per_host = TRY(whole_number("--processes-per-host", words.processes_per_host,
-                                                job::processes_per_host_max, 1));
-  options.custom_mpi_options = words.custom_mpi_options;
-  const bool many =
-      !words.processes_per_host.empty() && options.hosts * options.processes_per_host > 1;
-  options.mpi = words.mpi || many || !words.custom_mpi_options.empty();
+  options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR", words.inputs));
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters, "sm fit"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "cli/launch_choice.h"
 #include "cli/values.h"
 #include "command/line.h"
 #include "job/limits.h"
@@ -18,9 +19,7 @@ struct FitOptions {
   std::string script;
   std::string source_folder;  ///< Empty: the script's own.
   int hosts = 1;
-  int processes_per_host = 1;
-  bool mpi = false;  ///< Asked for, or needed for more than one process.
-  std::string custom_mpi_options;
+  LaunchChoice launch;
   Pairs inputs;           ///< Channel, folder.
   Pairs hyperparameters;  ///< In the order given.
   Pairs environment;

@@ -6,12 +6,6 @@
 #include "job/ml_paths.h"
 
 namespace muster::cli {
-namespace {
-
-/// Where every host sees the source folder.
-
-}  // namespace
-
 Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
                            const std::optional<platform::Interpreter>& interpreter,
                            const std::string& name, const std::string& path) {
@@ -37,12 +31,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   send("sagemaker_program", places.script);
   send("sagemaker_submit_directory", job::code_path);
   send("sagemaker_job_name", name);
-  if (options.mpi) {
-    send("sagemaker_mpi_enabled", true);
-    send("sagemaker_mpi_num_of_processes_per_host", options.processes_per_host);
-  }
-  if (!options.custom_mpi_options.empty())
-    send("sagemaker_mpi_custom_mpi_options", options.custom_mpi_options);
+  for (const auto& [key, value] : parameters_of(options.launch)) send(key.c_str(), value);
 
   // What is started and how it ends is ours to say; --env MUSTER_TRAINING_LOG=1 shows the lines
   // that a container logs of it.

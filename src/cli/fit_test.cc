@@ -57,8 +57,8 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.script == "train.py");
   CHECK(options.source_folder == "code");
   CHECK(options.hosts == 3);
-  CHECK(options.processes_per_host == 2);
-  CHECK(options.mpi);
+  CHECK(options.launch.processes_per_host == 2);
+  CHECK(options.launch.mpi);
   CHECK(options.inputs == Pairs{{"train", "data"}, {"test", "more=data"}});
   CHECK(options.hyperparameters == Pairs{{"epochs", "2"}});
   CHECK(options.environment == Pairs{{"A", "b c"}});
@@ -82,17 +82,17 @@ TEST_CASE("fit: values reach muster untouched, whatever they look like") {
                                          {"d", "[1, 2]"},
                                          {"e", "--x"},
                                          {"f", "a,b"}});
-  CHECK(options.custom_mpi_options == "-x A --mca b c");
-  CHECK(options.mpi);
+  CHECK(options.launch.custom_mpi_options == "-x A --mca b c");
+  CHECK(options.launch.mpi);
 }
 
 TEST_CASE("fit: MPI runs only for more than one process, or when it is asked for") {
-  CHECK(!good({"t.py"}).mpi);
-  CHECK(!good({"t.py", "--processes-per-host", "1"}).mpi);
-  CHECK(!good({"t.py", "--hosts", "3"}).mpi);
-  CHECK(good({"t.py", "--hosts", "3", "--processes-per-host", "1"}).mpi);
-  CHECK(good({"t.py", "--processes-per-host", "2"}).mpi);
-  CHECK(good({"t.py", "--mpi"}).mpi);
+  CHECK(!good({"t.py"}).launch.mpi);
+  CHECK(!good({"t.py", "--processes-per-host", "1"}).launch.mpi);
+  CHECK(!good({"t.py", "--hosts", "3"}).launch.mpi);
+  CHECK(good({"t.py", "--hosts", "3", "--processes-per-host", "1"}).launch.mpi);
+  CHECK(good({"t.py", "--processes-per-host", "2"}).launch.mpi);
+  CHECK(good({"t.py", "--mpi"}).launch.mpi);
 }
 
 TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {

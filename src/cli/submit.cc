@@ -75,6 +75,12 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
   const bool wait = submission.options.wait;
   const bool json = submission.options.json;
   const bool raw = submission.options.raw;
+  const SubmitOptions& given = submission.options;
+  const std::string note =
+      given.script.empty()
+          ? std::string()
+          : apart_note(given.launch, given.hosts, given.hyperparameters, given.environment);
+  if (!note.empty()) client.complain(note);
   Result<Json> request = co_await request_for(client, std::move(submission));
   if (!request) co_return request.error();
   std::string target = "SageMaker.CreateTrainingJob";
@@ -101,9 +107,7 @@ void bind(command::Line& line, SubmitWords& words) {
   line.text("--image", words.image);
   line.text("--instance-type", words.instance_type);
   line.text("--hosts", words.hosts);
-  line.text("--processes-per-host", words.processes_per_host);
-  line.flag("--mpi", words.mpi);
-  line.text("--custom-mpi-options", words.custom_mpi_options);
+  bind(line, words.launch);
   line.texts("--input", words.inputs);
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--env", words.environment);

@@ -14,10 +14,9 @@ namespace {
 /// With --json-file the job is the file's: a flag that says otherwise would be lost.
 Result<void> check_file_alone(const SubmitWords& words) {
   const bool more = !words.script.empty() || !words.source_folder.empty() || !words.image.empty() ||
-                    !words.instance_type.empty() || !words.hosts.empty() ||
-                    !words.processes_per_host.empty() || !words.custom_mpi_options.empty() ||
+                    !words.instance_type.empty() || !words.hosts.empty() || words.launch.any() ||
                     !words.output.empty() || !words.timeout.empty() || !words.inputs.empty() ||
-                    !words.hyperparameters.empty() || !words.environment.empty() || words.mpi;
+                    !words.hyperparameters.empty() || !words.environment.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
@@ -28,9 +27,9 @@ Result<void> check_script(const SubmitOptions& options) {
   if (!options.script.empty()) return {};
   if (!options.source_folder.empty())
     return fail(Errc::invalid_input, "--source-dir: --script is missing: which file of it?");
-  if (options.mpi)
+  if (!options.launch.hyperparameter.empty())
     return fail(Errc::invalid_input,
-                "--mpi, --processes-per-host and --custom-mpi-options need a --script");
+                "flags of launchers (--mpi, --torchrun, --processes-per-host, …) need a --script");
   if (options.image == "host")
     return fail(Errc::invalid_input,
                 "want --script FILE, --image NAME for an image with a program of its own, or "
@@ -53,12 +52,7 @@ Json hyperparameters_of(const SubmitOptions& options, const SubmitPlaces& places
   send("sagemaker_program", places.script);
   send("sagemaker_submit_directory", places.code);
   send("sagemaker_job_name", options.name);
-  if (options.mpi) {
-    send("sagemaker_mpi_enabled", true);
-    send("sagemaker_mpi_num_of_processes_per_host", options.processes_per_host);
-  }
-  if (!options.custom_mpi_options.empty())
-    send("sagemaker_mpi_custom_mpi_options", options.custom_mpi_options);
+  for (const auto& [name, value] : parameters_of(options.launch)) send(name.c_str(), value);
   return all;
 }
 
@@ -88,12 +82,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   if (!words.image.empty()) options.image = words.image;
   if (!words.instance_type.empty()) options.instance_type = words.instance_type;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
-  options.processes_per_host = TRY(whole_number("--processes-per-host", words.processes_per_host,
-                                                job::processes_per_host_max, 1));
-  options.custom_mpi_options = words.custom_mpi_options;
-  const bool many =
-      !words.processes_per_host.empty() && options.hosts * options.processes_per_host > 1;
-  options.mpi = words.mpi || many || !words.custom_mpi_options.empty();
+  options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR or NAME=s3://…", words.inputs));
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters, "sm submit"));

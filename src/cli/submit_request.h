@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/launch_choice.h"
 #include "cli/values.h"
 
 namespace muster::cli {
@@ -11,9 +12,10 @@ namespace muster::cli {
 /// `sm submit` as it is typed.
 struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
-  std::string hosts, processes_per_host, custom_mpi_options, output, timeout;
+  std::string hosts, output, timeout;
+  LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, environment;
-  bool mpi = false, wait = false, json = false, raw = false;
+  bool wait = false, json = false, raw = false;
 };
 
 /// What `sm submit` was told. Paths as they were given. Pure: values only.
@@ -25,9 +27,7 @@ struct SubmitOptions {
   std::string image = "host";
   std::string instance_type = "local";
   int hosts = 1;
-  int processes_per_host = 1;
-  bool mpi = false;  ///< Asked for, or needed for more than one process.
-  std::string custom_mpi_options;
+  LaunchChoice launch;
   Pairs inputs;  ///< Channel, folder or s3://…
   Pairs hyperparameters;
   Pairs environment;

@@ -3,6 +3,40 @@
 namespace muster::command {
 namespace {
 
+std::vector<Flag> fit_flags() {
+  return {
+      {"--source-dir", "DIR", "folder with the code (default: the script's own); never written to"},
+      {"--hosts", "N", "number of hosts, 1 to 250 (default 1)"},
+      {"--processes-per-host", "N",
+       "processes on each host, under MPI (also without --mpi) or torchrun (there by default "
+       "one for each GPU)"},
+      {"--mpi", "", "run under MPI also with one process"},
+      {"--torchrun", "", "start PyTorch's torchrun on each host, told who leads"},
+      {"--tf", "", "run under TensorFlow's MultiWorkerMirroredStrategy: TF_CONFIG names all hosts"},
+      {"--mxnet", "", "run with MXNet's scheduler and parameter servers"},
+      {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
+      {"--input", "NAME=DIR", "an input channel: a folder, seen below /opt/ml/input/data", "",
+       true},
+      {"--hyperparameter", "NAME=VALUE",
+       "given to the script as --NAME VALUE; JSON values keep their type, all else is text", "",
+       true},
+      {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+      {"--output", "DIR",
+       "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
+       "as the job, made only if the job leaves files)"},
+      {"--name", "NAME", "the job's name (default: the script's name and the time)"},
+      {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
+      {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
+      {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
+      {"--keep", "",
+       "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
+       "removes it"},
+      {"--raw", "", raw_help},
+      {"--json", "", "one JSON object a line instead of text"},
+      {"--verbose", "", "also tell what muster itself does"},
+      {"--print-plan", "", "print the job's specification and exit"}};
+}
+
 Page fit() {
   return {
       .name = "fit",
@@ -13,34 +47,7 @@ Page fit() {
                     "FILE"}},
       .rest = Rest::behind_dashes,
       .rest_optional = true,
-      .flags =
-          {{"--source-dir", "DIR",
-            "folder with the code (default: the script's own); never written to"},
-           {"--hosts", "N", "number of hosts, 1 to 250 (default 1)"},
-           {"--processes-per-host", "N",
-            "MPI processes on each host; more than one in all runs the script under MPI"},
-           {"--mpi", "", "run under MPI also with one process"},
-           {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
-           {"--input", "NAME=DIR", "an input channel: a folder, seen below /opt/ml/input/data", "",
-            true},
-           {"--hyperparameter", "NAME=VALUE",
-            "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
-            "", true},
-           {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
-           {"--output", "DIR",
-            "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
-            "as the job, made only if the job leaves files)"},
-           {"--name", "NAME", "the job's name (default: the script's name and the time)"},
-           {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
-           {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
-           {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
-           {"--keep", "",
-            "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
-            "removes it"},
-           {"--raw", "", raw_help},
-           {"--json", "", "one JSON object a line instead of text"},
-           {"--verbose", "", "also tell what muster itself does"},
-           {"--print-plan", "", "print the job's specification and exit"}},
+      .flags = fit_flags(),
       .examples =
           {{"sm fit train.py", "run train.py of this folder on one host"},
            {"sm fit train.py --source-dir code --hosts 3 --processes-per-host 2 --output out",

@@ -35,8 +35,12 @@ std::vector<Flag> submit_flags() {
       {"--instance-type", "TYPE", "what each host gets (default: local)"},
       {"--hosts", "N", "number of hosts, 1 to 250 (default 1)"},
       {"--processes-per-host", "N",
-       "MPI processes on each host; more than one in all runs the script under MPI"},
+       "processes on each host, under MPI (also without --mpi) or torchrun (there by default one "
+       "for each GPU)"},
       {"--mpi", "", "run under MPI also with one process"},
+      {"--torchrun", "", "start PyTorch's torchrun on each host, told who leads"},
+      {"--tf", "", "run under TensorFlow's MultiWorkerMirroredStrategy: TF_CONFIG names all hosts"},
+      {"--mxnet", "", "run with MXNet's scheduler and parameter servers"},
       {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
       {"--input", "NAME=DIR", "an input channel: s3://… or a folder, which is uploaded", "", true},
       {"--hyperparameter", "NAME=VALUE",

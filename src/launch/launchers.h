@@ -69,6 +69,13 @@ struct LauncherRow {
   std::string_view hyperparameter{};
   std::string_view custom_options{};  ///< The hyperparameter with options for mpirun; may be empty.
   Needs needs{};
+  /// The flag of `sm fit` and `sm submit` that asks for it, on both commands' pages, and the
+  /// hyperparameter that it sends as true; empty: there is none.
+  struct Asked {
+    std::string_view flag{};
+    std::string_view hyperparameter{};
+  };
+  Asked asked{};
   /// What a job's host runs where the launcher is the job's own; none: it has operators only.
   Result<HostPlan> (*plan)(const Inputs& inputs, const Options& options) = nullptr;
   std::vector<Operator> operators{};

@@ -40,6 +40,20 @@ TEST_CASE("launchers: a hyperparameter that asks for one makes a job distributed
   CHECK(asked >= 2);
 }
 
+TEST_CASE("launchers: a flag sends a hyperparameter that makes a job distributed") {
+  const std::vector<std::string_view>& known = job::distribution_parameters();
+  std::set<std::string_view> flags;
+  for (const LauncherRow& row : launchers()) {
+    CAPTURE(std::string(row.name));
+    CHECK(row.asked.flag.empty() == row.asked.hyperparameter.empty());
+    if (row.asked.flag.empty()) continue;
+    CHECK(flags.insert(row.asked.flag).second);
+    CHECK(std::find(known.begin(), known.end(), row.asked.hyperparameter) != known.end());
+    CHECK((row.hyperparameter.empty() || row.hyperparameter == row.asked.hyperparameter));
+  }
+  CHECK(flags == std::set<std::string_view>{"--mpi", "--torchrun", "--tf", "--mxnet"});
+}
+
 TEST_CASE("launchers: a runner is one with a plan, by its name") {
   CHECK(*runner_named("mpi") == Runner::mpi);
   CHECK(*runner_named("pytorch_xla") == Runner::pytorch_xla);

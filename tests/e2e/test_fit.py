@@ -17,6 +17,12 @@ def succeed(process):
     return process
 
 
+def script_file(machine, text: str):
+    path = machine.source / "script.py"
+    path.write_text(text)
+    return path
+
+
 MODEL = """
 import os, sys
 host = os.environ["SM_CURRENT_HOST"]
@@ -255,6 +261,44 @@ def test_a_host_that_dies_is_named(machine):
     os.kill(min(inits), signal.SIGKILL)
     assert process.wait(GUARD_SECONDS) not in (0, -9), process.text
     assert re.search(r"algo-2.*(SIGKILL|lost)", process.text), process.text
+
+
+def test_hosts_that_nothing_connects_are_told_of_before_they_start(machine):
+    note = r"sm fit: 2 hosts, 1 process each, not connected: add --mpi, --torchrun or --processes"
+    process = succeed(machine.sm("fit", script_file(machine, "print('ran')"), "--hosts", 2))
+    assert re.match(note, process.err.decode()), process.text
+    assert process.out.count(b"| ran") == 2, process.text
+    process = succeed(machine.fit("print('ran')", hosts=2))
+    assert "not connected" not in process.text
+
+
+TORCHRUN = """#!/bin/sh
+echo "torchrun $*"
+"""
+
+
+def test_launchers_are_asked_for_by_their_flags(machine):
+    program = machine.source / "bin" / "torchrun"
+    program.parent.mkdir()
+    program.write_text(TORCHRUN)
+    program.chmod(0o755)
+    script = script_file(machine, "import os; print('role', os.environ.get('DMLC_ROLE'))")
+    path = "PATH=/opt/ml/code/bin:/usr/bin:/bin"
+    words = ("--hosts", 2, "--processes-per-host", 3, "--env", path)
+    process = succeed(machine.sm("fit", script, "--torchrun", *words))
+    line = r"torchrun --nnodes 2 --nproc_per_node 3 .*--node_rank ([01]) script.py"
+    assert sorted(re.findall(line, process.out.decode())) == ["0", "1"], process.text
+    frameworks = machine.source / "frameworks"
+    frameworks.mkdir()
+    (frameworks / "mxnet.py").write_text("")
+    words = ("--hosts", 2, "--env", "PYTHONPATH=/opt/ml/code/frameworks")
+    process = succeed(machine.sm("fit", script, "--mxnet", *words))
+    assert re.findall(r"role (\w+)", process.out.decode()).count("worker") == 2, process.text
+    (frameworks / "mxnet.py").rename(frameworks / "tensorflow.py")
+    script_file(machine, "import os; print('config', os.environ.get('TF_CONFIG'))")
+    process = succeed(machine.sm("fit", script, "--tf", *words))
+    configs = [json.loads(text) for text in re.findall(r"config (\{.*\})", process.out.decode())]
+    assert [len(config["cluster"]["worker"]) for config in configs] == [2, 2], process.text
 
 
 def test_json_is_one_object_a_line(machine):

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "cli/values.h"
+#include "command/line.h"
+
+namespace muster::cli {
+
+// How the processes of a job's hosts are started and connected, as `sm fit` and `sm submit` are
+// told it. The flags of launchers are those of the table in launch/launchers.h. Pure.
+
+/// The flags as they are typed.
+struct LaunchWords {
+  std::string processes_per_host, custom_mpi_options;
+  std::map<std::string, bool> launchers;  ///< "--torchrun": whether it is given.
+
+  bool any() const;
+};
+/// Says where the flags' values go.
+void bind(command::Line& line, LaunchWords& words);
+
+struct LaunchChoice {
+  bool mpi = false;            ///< Asked for, or needed for more than one process.
+  std::string hyperparameter;  ///< What asks for the launcher; empty: each host runs the script.
+  std::optional<int> processes_per_host;
+  std::string custom_mpi_options;
+
+  /// How many ranks tell who they are in a job of so many hosts.
+  int ranks(int hosts) const { return mpi ? hosts * processes_per_host.value_or(1) : 1; }
+};
+/// Error: `invalid_input`, naming the flag: values out of range, two launchers, a flag that the
+/// launcher has no use for.
+Result<LaunchChoice> launch_choice(const LaunchWords& words, int hosts);
+
+/// The hyperparameters that say so, by name, with their values as JSON.
+std::map<std::string, Json> parameters_of(const LaunchChoice& choice);
+
+/// What to know before the job of a script starts whose hosts would each run it for itself; empty
+/// if they would not. `hyperparameters` and `environment` as they were given: a launcher may be
+/// asked for there, too.
+std::string apart_note(const LaunchChoice& choice, int hosts, const Pairs& hyperparameters,
+                       const Pairs& environment);
+
+}  // namespace muster::cli
