@@ -32,6 +32,14 @@ void complain(const std::string& text) {
   static_cast<void>(say_line(STDERR_FILENO, "sm fit", text));
 }
 
+std::string conflicts_text(const platform::Conflicts& conflicts, const std::string& out) {
+  std::string names = join(conflicts.names, ", ");
+  if (conflicts.count > conflicts.names.size())
+    names += " and " + std::to_string(conflicts.count - conflicts.names.size()) + " more";
+  return "warning: more than one host wrote, and not alike: " + names +
+         "; the last host's stands there, the others' in " + out + "/conflicts";
+}
+
 /// Shows a job on standard output.
 class Screen final : public platform::Sink {
  public:
@@ -237,6 +245,8 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
   co_await out_.flush();
   const bool colour = colour_ && ::isatty(STDERR_FILENO) == 1;
   static_cast<void>(write_all(STDERR_FILENO, verdict_text(*report, last, colour)));
+  if (report->results.conflicts.count > 0)
+    complain(conflicts_text(report->results.conflicts, spec.output_folder));
   if (!report->trouble.empty()) complain("warning: " + report->trouble);
   co_return code;
 }

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/clean_tree.h"
 #include "base/fd.h"
@@ -26,6 +28,8 @@ using Status = struct stat;
 
 constexpr std::string_view partial_prefix = ".muster-partial-";
 constexpr std::size_t copy_bytes = 64u << 20;
+constexpr std::size_t compare_bytes = 1u << 20;
+constexpr const char* conflicts_folder = "/conflicts";
 
 std::optional<Status> status_of(const std::string& path) {
   Status status{};
@@ -80,57 +84,113 @@ Result<void> copy_link(const std::string& from, const std::string& to) {
   return {};
 }
 
-Result<void> merge(const std::string& from, const std::string& to);
-
-Result<void> merge_entries(const std::string& from, const std::string& to) {
-  for (const std::string& name : TRY(names_in(from)))
-    TRY(merge(from + "/" + name, to + "/" + name));
-  return {};
-}
-
-Result<void> copy_folder(const std::string& from, const Status& status, const std::string& to) {
+/// A file, a link, or a folder with such in it, to where nothing is.
+Result<void> move(const std::string& from, const Status& status, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  if (errno != EXDEV) return fail_errno(to);
+  if (S_ISLNK(status.st_mode)) return copy_link(from, to);
+  if (S_ISREG(status.st_mode)) return copy_file(from, status, to);
+  if (!S_ISDIR(status.st_mode)) return {};
   if (::mkdir(to.c_str(), 0700) != 0) return fail_errno(to);
-  TRY(merge_entries(from, to));
+  for (const std::string& name : TRY(names_in(from))) {
+    const std::string path = from + "/" + name;
+    const std::optional<Status> inner = status_of(path);
+    if (!inner) return fail_errno(path);
+    TRY(move(path, *inner, to + "/" + name));
+  }
   const Fd made(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (made) dress(made.get(), status);
   return {};
 }
 
-/// Moves `from` to `to`, into what is there already. Of two that are not both folders the moved
-/// one stays.
-Result<void> merge(const std::string& from, const std::string& to) {
-  const std::optional<Status> status = status_of(from);
-  if (!status) return fail_errno(from);
-  const std::optional<Status> there = status_of(to);
-  if (there && S_ISDIR(there->st_mode) && S_ISDIR(status->st_mode)) return merge_entries(from, to);
-  if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
-    return {};
-  if (there) TRY(remove_tree(to));
-  if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  if (errno != EXDEV) return fail_errno(to);
-  if (S_ISDIR(status->st_mode)) return copy_folder(from, *status, to);
-  if (S_ISLNK(status->st_mode)) return copy_link(from, to);
-  return copy_file(from, *status, to);
+/// Two links that lead to one place, two files with the same bytes.
+bool are_alike(const std::string& a, const Status& a_status, const std::string& b,
+               const Status& b_status) {
+  if ((a_status.st_mode & S_IFMT) != (b_status.st_mode & S_IFMT)) return false;
+  if (a_status.st_size != b_status.st_size) return false;
+  if (S_ISLNK(a_status.st_mode)) {
+    std::error_code a_code, b_code;
+    return std::filesystem::read_symlink(a, a_code) == std::filesystem::read_symlink(b, b_code) &&
+           !a_code && !b_code;
+  }
+  const Fd one(::open(a.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const Fd other(::open(b.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::string left(compare_bytes, '\0'), right(compare_bytes, '\0');
+  for (off_t at = 0; one && other;) {
+    const ssize_t count = ::pread(one.get(), left.data(), left.size(), at);
+    if (count <= 0) return count == 0;
+    const std::size_t length = static_cast<std::size_t>(count);
+    if (::pread(other.get(), right.data(), length, at) != count) return false;
+    if (left.compare(0, length, right, 0, length) != 0) return false;
+    at += count;
+  }
+  return false;
 }
+
+/// Puts hosts' folders together in `into`, the last host's first: what is there already stays, and
+/// what another host has under the same name goes to conflicts/<host>/, unless it is alike.
+class Gathering {
+ public:
+  Gathering(std::string into, Conflicts& conflicts)
+      : into_(std::move(into)), conflicts_(conflicts) {}
+
+  Result<void> add(const engine::HostResult& host, const std::string& name) {
+    host_ = host.host;
+    return merge_entries(host.path + name, into_ + name);
+  }
+
+ private:
+  Result<void> merge_entries(const std::string& from, const std::string& to) {
+    for (const std::string& name : TRY(names_in(from)))
+      TRY(merge(from + "/" + name, to + "/" + name));
+    return {};
+  }
+
+  Result<void> merge(const std::string& from, const std::string& to) {
+    const std::optional<Status> status = status_of(from);
+    if (!status) return fail_errno(from);
+    if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode) && !S_ISLNK(status->st_mode))
+      return {};
+    const std::optional<Status> there = status_of(to);
+    if (!there) return move(from, *status, to);
+    if (S_ISDIR(there->st_mode) && S_ISDIR(status->st_mode)) return merge_entries(from, to);
+    if (are_alike(from, *status, to, *there)) return {};
+    return set_aside(from, *status, to.substr(into_.size()));
+  }
+
+  /// `name`: "/model/file".
+  Result<void> set_aside(const std::string& from, const Status& status, const std::string& name) {
+    if (conflicts_.count++ < Conflicts::names_max) conflicts_.names.push_back(name.substr(1));
+    const std::string to = into_ + conflicts_folder + "/" + host_ + name;
+    TRY(make_folders(to.substr(0, to.rfind('/'))));
+    return move(from, status, to);
+  }
+
+  std::string into_;
+  std::string host_;
+  Conflicts& conflicts_;
+};
 
 int number_of(const std::string& host) {
   return static_cast<int>(parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
 }
 
+/// `hosts` by their number.
 Result<void> gather(const std::vector<engine::HostResult>& hosts, const std::string& into,
-                    bool failed) {
+                    bool failed, Conflicts& conflicts) {
   for (const char* name : {"/model", "/output"}) TRY(make_folders(into + name));
-  for (const engine::HostResult& host : hosts) {
-    const std::string output = host.path + "/output";
+  Gathering gathering(into, conflicts);
+  for (auto host = hosts.rbegin(); host != hosts.rend(); ++host) {
+    const std::string output = host->path + "/output";
     const std::optional<Status> failure = status_of(output + "/failure");
     if (failed && failure && S_ISREG(failure->st_mode)) {
       TRY(make_folders(into + "/failure"));
-      TRY(merge(output + "/failure", into + "/failure/" + host.host));
+      TRY(move(output + "/failure", *failure, into + "/failure/" + host->host));
     }
     // With these gone the whole folder can be renamed at once.
     for (const char* mark : {"/failure", "/success"}) TRY(remove_tree(output + mark));
     for (const char* name : {"/model", "/output"})
-      if (is_folder(host.path + name)) TRY(merge_entries(host.path + name, into + name));
+      if (is_folder(host->path + name)) TRY(gathering.add(*host, name));
   }
   return {};
 }
@@ -194,7 +254,7 @@ Error named(Error error, const std::string& held, const std::string& path) {
 }
 
 Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std::string& out,
-                        bool failed, const std::optional<Owner>& owner) {
+                        bool failed, const std::optional<Owner>& owner, Conflicts& conflicts) {
   for (const std::string& name : TRY(names_in(out)))  // A killed run's.
     if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
       TRY(remove_tree(out + "/" + name));
@@ -204,7 +264,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
   if (status.st_uid != ::geteuid())
     return fail(Errc::denied, partial + ": somebody else put another folder there");
-  Result<void> done = gather(hosts, path_of(own), failed);
+  Result<void> done = gather(hosts, path_of(own), failed, conflicts);
   if (done && owner) done = hand_over(path_of(own), *owner);
   if (done) done = publish(path_of(own), out);
   static_cast<void>(remove_tree(partial));
@@ -247,7 +307,7 @@ Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::s
   const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!place) return fail_errno("output: " + out);
   const std::string held = path_of(place);
-  Result<void> done = merge_into(hosts, held, failed, owner);
+  Result<void> done = merge_into(hosts, held, failed, owner, merged.conflicts);
   if (!done) return named(done.error(), held, out).in("output");
   merged.written = true;
   if (failed && is_folder(out + "/failure"))

@@ -13,19 +13,27 @@ namespace muster::platform {
 /// Error: `invalid_input` unless `path` is an empty folder, or does not exist and can be made.
 Result<void> check_output_folder(const std::string& path);
 
+/// What several hosts wrote under one name, and not alike.
+struct Conflicts {
+  static constexpr std::size_t names_max = 5;
+  std::size_t count = 0;
+  std::vector<std::string> names;  ///< The first of them: "model/weights.npz".
+};
+
 struct Merged {
   bool written = false;                    ///< `out` holds results.
   std::vector<std::string> failure_files;  ///< Absolute paths, by host.
+  Conflicts conflicts{};
 };
 
 /// Puts the hosts' results, which it takes apart, together under `out`, which check_output_folder()
 /// accepted: `model/`, `output/` (without the success and failure marks) and, if `failed`,
-/// `failure/algo-K`. Of files with equal names the one of the later host stays; hosts are taken by
-/// their number. Links are moved as links; sockets and devices are left out. Everything is made in
-/// a hidden folder and then renamed: what stands under these names is whole. With `only_if_any` a
-/// job without any file makes no folder. With an `owner` everything there is that user's, new
-/// folders above `out` too. Blocks. Errors: `denied`, `system` with the path; then nothing of it
-/// stays in `out`.
+/// `failure/algo-K`. Of files with equal names the one of the later host, by its number, stays; the
+/// others go to `conflicts/algo-K/`, but for such as are alike. Links are moved as links; sockets
+/// and devices are left out. Everything is made in a hidden folder and then renamed: what stands
+/// under these names is whole. With `only_if_any` a job without any file makes no folder. With an
+/// `owner` everything there is that user's, new folders above `out` too. Blocks. Errors: `denied`,
+/// `system` with the path; then nothing of it stays in `out`.
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
                              bool failed, bool only_if_any, std::optional<Owner> owner = {});
 

@@ -64,6 +64,32 @@ TEST_CASE("results: hosts are merged, the later one wins, by number and not by t
   CHECK(!bench.has("out/failure"));
 }
 
+TEST_CASE("results: what two hosts wrote under one name is kept twice, unless it is alike") {
+  Bench bench;
+  for (const char* host : {"1", "2", "10"}) {
+    const std::string folder = std::string("algo-") + host;
+    bench.put(folder + "/model/deep/er/w", host);
+    bench.put(folder + "/model/alike", std::string(3 << 20, 'x'));
+    bench.put(folder + "/model/nearly", std::string(3 << 20, 'x') + host);
+    REQUIRE(::symlink("alike", (bench.path + "/" + folder + "/model/link").c_str()) == 0);
+  }
+  bench.put("algo-1/output/data/log", "1");
+  bench.put("algo-2/output/data/log/inside", "2");
+  const Result<Merged> merged = bench.merge({"algo-2", "algo-1", "algo-10"});
+  REQUIRE(merged);
+  CHECK(bench.text("model/deep/er/w") == "10");
+  CHECK(bench.text("conflicts/algo-2/model/deep/er/w") == "2");
+  CHECK(bench.text("conflicts/algo-1/model/deep/er/w") == "1");
+  CHECK(bench.text("conflicts/algo-2/model/nearly").ends_with("x2"));
+  CHECK(bench.text("output/data/log/inside") == "2");
+  CHECK(bench.text("conflicts/algo-1/output/data/log") == "1");
+  CHECK(!bench.has("out/conflicts/algo-1/model/alike"));
+  CHECK(!bench.has("out/conflicts/algo-1/model/link"));
+  CHECK(!bench.has("out/conflicts/algo-10"));
+  CHECK(merged->conflicts.count == 5);
+  CHECK(merged->conflicts.names.size() == 5);
+}
+
 TEST_CASE("results: marks are left out, failures kept by host when the job failed") {
   Bench bench;
   bench.put("algo-1/output/success", "");

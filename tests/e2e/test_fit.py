@@ -51,6 +51,9 @@ def test_inputs_arguments_and_merged_outputs(machine):
     assert (model / "algo-1.txt").read_text() == "algo-1"
     assert (model / "algo-2.txt").read_text() == "algo-2"
     assert (model / "same.txt").read_text() == "algo-2", "the later host wins"
+    other = machine.output / "conflicts/algo-1/model/same.txt"
+    assert other.read_text() == "algo-1", "and the other one's is kept"
+    assert "more than one host wrote, and not alike: model/same.txt; " in process.text
     assert sorted(path.name for path in (model / "deep/er").iterdir()) == ["algo-1", "algo-2"]
     found = {path.name for path in (machine.output / "output").rglob("notes-*")}
     assert found == {"notes-algo-1", "notes-algo-2"}
