@@ -101,8 +101,11 @@ std::string shown(const Flag& flag) {
   std::string text(flag.name);
   if (!flag.letter.empty()) text = std::string(flag.letter) + ", " + text;
   if (flag.takes_value()) text += " " + std::string(flag.value);
-  if (flag.many) text += " ...";
   return text;
+}
+
+std::string described(const Flag& flag) {
+  return std::string(flag.help) + (flag.many ? " (given once for each)" : "");
 }
 
 std::string help_of(const Page& page, const std::string& more) {
@@ -116,7 +119,7 @@ std::string help_of(const Page& page, const std::string& more) {
     operands.push_back({std::string(operand.name), std::string(operand.help)});
   text += section("arguments", operands);
   std::vector<Row> flags;
-  for (const Flag& flag : page.flags) flags.push_back({shown(flag), std::string(flag.help)});
+  for (const Flag& flag : page.flags) flags.push_back({shown(flag), described(flag)});
   flags.push_back({shown(help_flag()), std::string(help_flag().help)});
   text += section("flags", flags) + examples_of(page);
   for (const std::string_view note : page.notes) text += "\n" + wrapped(note, 0, columns);

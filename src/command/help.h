@@ -12,6 +12,8 @@ namespace muster::command {
 std::vector<std::string> synopsis(const Page& page);
 /// "--hosts N", "--follow, -f": as help and man pages show a flag.
 std::string shown(const Flag& flag);
+/// What it does, and whether it may be given again.
+std::string described(const Flag& flag);
 /// What `sm COMMAND --help` prints; `more` stands above the exit codes.
 std::string help_of(const Page& page, const std::string& more = {});
 /// What `sm --help` prints.

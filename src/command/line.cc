@@ -221,7 +221,14 @@ Error Line::unexpected(const Args& words) const {
   std::vector<std::string_view> known = {help_flag().name};
   for (const Flag& flag : page_.flags) known.push_back(flag.name);
   const std::string name = word.substr(0, word.find('='));
-  return fail(Errc::invalid_input, "unknown flag \"" + to_utf8(name) + "\"" + hint(name, known));
+  std::string text = "unknown flag \"" + to_utf8(name) + "\"" + hint(name, known);
+  if (page_.rest == Rest::behind_dashes &&
+      page_.rest_optional)  // A program's own are meant, often.
+    text += std::string(text.ends_with('?') ? " What" : "; what") + " is for " +
+            std::string(page_.operands.front().name) +
+            " itself stands behind --: " + std::string(page_.operands.front().name) + " -- " +
+            to_utf8(word);
+  return fail(Errc::invalid_input, text);
 }
 
 Result<void> Line::store(const Bound& bound) const {

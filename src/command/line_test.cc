@@ -145,6 +145,28 @@ TEST_CASE("line: words behind -- are the rest") {
   CHECK(read(page, {"word", "--", "x"}).wrong() == "unexpected argument \"word\"");
 }
 
+TEST_CASE("line: an unknown flag where a program's own stand behind -- says so") {
+  Page page = page_with(Rest::behind_dashes);
+  page.operands = {{"SCRIPT", "a"}};
+  page.rest_optional = true;
+  page.flags = {{.name = "--hosts", .value = "N", .help = "number", .letter = "-H"}};
+  const auto wrong = [&](const Args& args) {
+    std::string script, hosts;
+    Line line(page);
+    line.text("SCRIPT", script);
+    line.text("--hosts", hosts);
+    const std::optional<Stop> stop = line.parse(args);
+    return stop ? stop->text : "hosts: " + hosts;
+  };
+  CHECK(wrong({"t.py", "--lr=0.1"}) ==
+        "unknown flag \"--lr\"; what is for SCRIPT itself stands behind --: SCRIPT -- --lr=0.1");
+  CHECK(wrong({"t.py", "--host", "3"}) ==
+        "unknown flag \"--host\"; did you mean --hosts? What is for SCRIPT itself stands behind "
+        "--: SCRIPT -- --host");
+  CHECK(wrong({"t.py", "-H", "3"}) == "hosts: 3");
+  CHECK(wrong({"t.py", "-H3", "--", "--lr", "1"}) == "hosts: 3");
+}
+
 TEST_CASE("line: help is the page's, and wins over what else is wrong") {
   for (const Args& args : {Args{"--help"}, Args{"-h"}, Args{"--frobnicate", "--help"}}) {
     const Read got = read(page_with(Rest::none), args);

@@ -135,7 +135,7 @@ std::string man_page(const Page& page) {
   if (!page.operands.empty()) text += section("ARGUMENTS");
   for (const Operand& operand : page.operands) text += entry(operand.name, operand.help);
   text += section("OPTIONS");
-  for (const Flag& flag : page.flags) text += entry(shown(flag), flag.help);
+  for (const Flag& flag : page.flags) text += entry(shown(flag), described(flag));
   text += entry(shown(help_flag()), "print help");
   text += section("EXIT STATUS");
   for (const Exit& exit : page.exits) text += entry(exit.code, exit.meaning);

@@ -3,27 +3,43 @@
 namespace muster::command {
 namespace {
 
+/// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
+/// -o as most programs do, -p for a parameter since -h is help. `sm submit` has the same.
 std::vector<Flag> fit_flags() {
   return {
       {"--source-dir", "DIR", "folder with the code (default: the script's own); never written to"},
-      {"--hosts", "N", "number of hosts, 1 to 250 (default 1)"},
-      {"--processes-per-host", "N",
-       "processes on each host, under MPI (also without --mpi) or torchrun (there by default "
-       "one for each GPU)"},
+      {.name = "--hosts",
+       .value = "N",
+       .help = "number of hosts, 1 to 250 (default 1)",
+       .letter = "-H"},
+      {.name = "--processes-per-host",
+       .value = "N",
+       .help =
+           "processes on each host, under MPI (also without --mpi) or torchrun (there by default "
+           "one for each GPU)",
+       .letter = "-n"},
       {"--mpi", "", "run under MPI also with one process"},
       {"--torchrun", "", "start PyTorch's torchrun on each host, told who leads"},
       {"--tf", "", "run under TensorFlow's MultiWorkerMirroredStrategy: TF_CONFIG names all hosts"},
       {"--mxnet", "", "run with MXNet's scheduler and parameter servers"},
       {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
-      {"--input", "NAME=DIR", "an input channel: a folder, seen below /opt/ml/input/data", "",
-       true},
-      {"--hyperparameter", "NAME=VALUE",
-       "given to the script as --NAME VALUE; JSON values keep their type, all else is text", "",
-       true},
+      {.name = "--input",
+       .value = "NAME=DIR",
+       .help = "an input channel: a folder, seen below /opt/ml/input/data",
+       .many = true,
+       .letter = "-i"},
+      {.name = "--hyperparameter",
+       .value = "NAME=VALUE",
+       .help = "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
+       .many = true,
+       .letter = "-p"},
       {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
-      {"--output", "DIR",
-       "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
-       "as the job, made only if the job leaves files)"},
+      {.name = "--output",
+       .value = "DIR",
+       .help =
+           "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
+           "as the job, made only if the job leaves files)",
+       .letter = "-o"},
       {"--name", "NAME", "the job's name (default: the script's name and the time)"},
       {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
       {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
