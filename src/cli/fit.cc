@@ -176,7 +176,12 @@ loop::Task<Result<job::Spec>> Fit::specify() {
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
   if (*python && !(*python)->has_packages) platform::add_packages(spec->environment);
-  if (spec->output_folder.empty()) spec->output_folder = absolute(name, cwd_);
+  if (spec->output_folder.empty()) {
+    spec->output_folder = absolute(name, cwd_);
+    const Result<void> usable =
+        platform::check_output_folder(spec->output_folder, options_.overwrite);
+    if (!usable) co_return fail(Errc::invalid_input, usable.error().text);
+  }
   platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
 }

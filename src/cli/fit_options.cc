@@ -21,7 +21,8 @@ struct FitWords {
   LaunchWords launch;
   std::string output, name, python, timeout, grace;
   std::vector<std::string> inputs, hyperparameters, environment;
-  bool keep = false, json = false, raw = false, verbose = false, print_plan = false;
+  bool overwrite = false, keep = false, json = false, raw = false, verbose = false,
+       print_plan = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -33,6 +34,7 @@ void bind(command::Line& line, FitWords& words) {
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--env", words.environment);
   line.text("--output", words.output);
+  line.flag("--overwrite", words.overwrite);
   line.text("--name", words.name);
   line.text("--python", words.python);
   line.text("--timeout", words.timeout);
@@ -79,6 +81,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.output = std::move(words.output);
   options.name = std::move(words.name);
   options.python = std::move(words.python);
+  options.overwrite = words.overwrite;
   options.keep = words.keep;
   options.json = words.json;
   options.raw = words.raw;

@@ -28,6 +28,7 @@ struct FitOptions {
   std::string python;  ///< Empty: `python3` of PATH.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds grace = job::stop_grace_default;
+  bool overwrite = false;
   bool keep = false;
   bool json = false;
   bool raw = false;

@@ -107,7 +107,7 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
   }
   if (!options.output.empty()) {
     places.output = absolute(options.output, cwd);
-    const Result<void> usable = platform::check_output_folder(places.output);
+    const Result<void> usable = platform::check_output_folder(places.output, options.overwrite);
     if (!usable) return fail(Errc::invalid_input, usable.error().text);
   }
   return places;

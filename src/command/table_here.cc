@@ -40,6 +40,7 @@ std::vector<Flag> fit_flags() {
            "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
            "as the job, made only if the job leaves files)",
        .letter = "-o"},
+      {"--overwrite", "", "replace an earlier job's results in the output folder"},
       {"--name", "NAME", "the job's name (default: the script's name and the time)"},
       {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
       {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},

@@ -203,10 +203,10 @@ loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
   if (!results) co_return results.error();
   const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
-  const std::function<Result<void>()> work = [merged, hosts = *results, out, failed,
-                                              only_if_any = options.only_if_any,
-                                              owner = options.owner]() -> Result<void> {
-    *merged = TRY(merge_results(hosts, out, failed, only_if_any, owner));
+  const MergeOptions how{failed, options.only_if_any, options.owner};
+  const std::function<Result<void>()> work = [merged, hosts = *results, out,
+                                              how]() -> Result<void> {
+    *merged = TRY(merge_results(hosts, out, how));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(loop, work);

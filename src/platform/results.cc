@@ -30,11 +30,18 @@ constexpr std::string_view partial_prefix = ".muster-partial-";
 constexpr std::size_t copy_bytes = 64u << 20;
 constexpr std::size_t compare_bytes = 1u << 20;
 constexpr const char* conflicts_folder = "/conflicts";
+/// What a job's output folder holds.
+constexpr std::string_view result_names[] = {"model", "output", "failure", "conflicts"};
 
 std::optional<Status> status_of(const std::string& path) {
   Status status{};
   if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
   return status;
+}
+
+bool is_link(const std::string& path) {
+  const std::optional<Status> status = status_of(path);
+  return status && S_ISLNK(status->st_mode);
 }
 
 bool is_folder(const std::string& path) {
@@ -218,27 +225,40 @@ Result<void> make_output_folder(const std::string& out, const std::optional<Owne
   return {};
 }
 
-/// The content of `partial`, which itself stays ours: nobody else may change it before it is
+/// The content of `folder`, which itself stays ours: nobody else may change it before it is
 /// published.
-Result<void> hand_over(const std::string& partial, const Owner& owner) {
-  for (const std::string& name : TRY(names_in(partial)))
-    TRY(clean_tree(partial + "/" + name, owner));
+Result<void> hand_over(const std::string& folder, const Owner& owner) {
+  for (const std::string& name : TRY(names_in(folder))) TRY(clean_tree(folder + "/" + name, owner));
   return {};
 }
 
-/// Renames what lies in `partial` into `out`; takes it back if one cannot be.
-Result<void> publish(const std::string& partial, const std::string& out) {
+/// Renames `names` from one folder to another: all, or none where one cannot be.
+Result<void> move_all(const std::vector<std::string>& names, const std::string& from,
+                      const std::string& to) {
   std::vector<std::string> done;
-  for (const std::string& name : TRY(names_in(partial))) {
-    if (::rename((partial + "/" + name).c_str(), (out + "/" + name).c_str()) == 0) {
+  for (const std::string& name : names) {
+    if (::rename((from + "/" + name).c_str(), (to + "/" + name).c_str()) == 0) {
       done.push_back(name);
       continue;
     }
-    const Error error = fail_errno(out + "/" + name);
-    for (const std::string& each : done) static_cast<void>(remove_tree(out + "/" + each));
+    const Error error = fail_errno(to + "/" + name);
+    for (const std::string& each : done)
+      static_cast<void>(::rename((to + "/" + each).c_str(), (from + "/" + each).c_str()));
     return error;
   }
   return {};
+}
+
+/// Renames what lies in `made` into `out`. What an earlier job left there under the names of
+/// results goes to `old` before, and comes back if something cannot be renamed.
+Result<void> publish(const std::string& made, const std::string& out, const std::string& old) {
+  std::vector<std::string> replaced;
+  for (const std::string_view name : result_names)
+    if (status_of(out + "/" + std::string(name))) replaced.emplace_back(name);
+  TRY(move_all(replaced, out, old));
+  const Result<void> done = move_all(TRY(names_in(made)), made, out);
+  if (!done) static_cast<void>(move_all(replaced, old, out));
+  return done;
 }
 
 /// A path that leads to an open folder, wherever it is by now.
@@ -254,7 +274,7 @@ Error named(Error error, const std::string& held, const std::string& path) {
 }
 
 Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std::string& out,
-                        bool failed, const std::optional<Owner>& owner, Conflicts& conflicts) {
+                        const MergeOptions& options, Conflicts& conflicts) {
   for (const std::string& name : TRY(names_in(out)))  // A killed run's.
     if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
       TRY(remove_tree(out + "/" + name));
@@ -264,9 +284,12 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
   if (status.st_uid != ::geteuid())
     return fail(Errc::denied, partial + ": somebody else put another folder there");
-  Result<void> done = gather(hosts, path_of(own), failed, conflicts);
-  if (done && owner) done = hand_over(path_of(own), *owner);
-  if (done) done = publish(path_of(own), out);
+  const std::string made = path_of(own) + "/new", old = path_of(own) + "/old";
+  TRY(make_folders(made));
+  TRY(make_folders(old));
+  Result<void> done = gather(hosts, made, options.failed, conflicts);
+  if (done && options.owner) done = hand_over(made, *options.owner);
+  if (done) done = publish(made, out, old);
   static_cast<void>(remove_tree(partial));
   if (!done) return named(done.error(), path_of(own), out);
   return {};
@@ -274,43 +297,64 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
 
 }  // namespace
 
-Result<void> check_output_folder(const std::string& path) {
-  const std::optional<Status> status = status_of(path);
-  // What lies further up is made as well; a file among it is another error.
-  if (!status && errno == ENOENT) return {};
-  if (!status) return fail_errno("output: " + path);
-  Status real{};
-  if (::stat(path.c_str(), &real) != 0 || !S_ISDIR(real.st_mode))
-    return fail(Errc::invalid_input, "output: " + path + " is not a folder");
-  for (const std::string& name : TRY(names_in(path)))
-    if (name.compare(0, partial_prefix.size(), partial_prefix) != 0)
-      return fail(Errc::invalid_input,
-                  "output: " + path + " is not empty; give an empty or a new folder");
-  return {};
+Result<void> check_output_folder(const std::string& path, bool overwrite) {
+  const auto wrong = [&](const std::string& why) {
+    return fail(Errc::invalid_input, "output: " + why);
+  };
+  std::string there = path;  // Or the nearest folder above, in which the others will be made.
+  Status status{};
+  while (::stat(there.c_str(), &status) != 0) {
+    if ((errno != ENOENT && errno != ENOTDIR) || is_link(there) || there.size() < 2)
+      return fail_errno("output: " + there);
+    there.resize(std::max<std::size_t>(there.rfind('/'), 1));
+  }
+  if (!S_ISDIR(status.st_mode)) return wrong(there + " is not a folder");
+  // Only a try tells of read-only mounts, of NFS that does not trust root, of /proc.
+  const Result<std::string> tried = make_private_folder(there, std::string(partial_prefix));
+  if (!tried) return wrong(errno_text("nothing can be made in " + there));
+  ::rmdir(tried->c_str());
+  if (there != path) return {};
+  bool is_empty = true;
+  std::string foreign;
+  for (const std::string& name : TRY(names_in(path))) {
+    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0) continue;
+    is_empty = false;
+    if (std::find(std::begin(result_names), std::end(result_names), name) == std::end(result_names))
+      foreign = name;
+  }
+  if (is_empty || (overwrite && foreign.empty())) return {};
+  if (foreign.empty())
+    return wrong(path +
+                 " holds an earlier job's results; --overwrite replaces them, or give an "
+                 "empty or a new folder");
+  if (overwrite)
+    return wrong(path + " holds " + foreign + ", which is no job's result; --overwrite is for " +
+                 "folders of results alone");
+  return wrong(path + " is not empty; give an empty or a new folder");
 }
 
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
-                             bool failed, bool only_if_any, std::optional<Owner> owner) {
+                             const MergeOptions& options) {
   std::stable_sort(hosts.begin(), hosts.end(),
                    [](const engine::HostResult& a, const engine::HostResult& b) {
                      return number_of(a.host) < number_of(b.host);
                    });
   const bool any = std::any_of(hosts.begin(), hosts.end(), [&](const engine::HostResult& host) {
-    const bool marks = failed && status_of(host.path + "/output/failure");
+    const bool marks = options.failed && status_of(host.path + "/output/failure");
     return marks || has_file(host.path + "/model") || has_file(host.path + "/output/data");
   });
   Merged merged;
-  if (only_if_any && !any) return merged;
-  TRY(make_output_folder(out, owner));
+  if (options.only_if_any && !any) return merged;
+  TRY(make_output_folder(out, options.owner));
   // Whoever owns the folder around it can put links in the way of every path: from here on the
   // folders are held, and reached by their descriptors.
   const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!place) return fail_errno("output: " + out);
   const std::string held = path_of(place);
-  Result<void> done = merge_into(hosts, held, failed, owner, merged.conflicts);
+  Result<void> done = merge_into(hosts, held, options, merged.conflicts);
   if (!done) return named(done.error(), held, out).in("output");
   merged.written = true;
-  if (failed && is_folder(out + "/failure"))
+  if (options.failed && is_folder(out + "/failure"))
     for (const std::string& name : TRY(names_in(out + "/failure")))
       merged.failure_files.push_back(out + "/failure/" + name);
   return merged;

@@ -10,8 +10,10 @@
 
 namespace muster::platform {
 
-/// Error: `invalid_input` unless `path` is an empty folder, or does not exist and can be made.
-Result<void> check_output_folder(const std::string& path);
+/// Error: `invalid_input` unless `path`, absolute, is an empty folder or, with `overwrite`, one
+/// that holds results and nothing else, or can be made; `denied`, `system` where that cannot be
+/// seen.
+Result<void> check_output_folder(const std::string& path, bool overwrite);
 
 /// What several hosts wrote under one name, and not alike.
 struct Conflicts {
@@ -26,15 +28,20 @@ struct Merged {
   Conflicts conflicts{};
 };
 
+struct MergeOptions {
+  bool failed = false;           ///< The job's; then there is `failure/algo-K`, too.
+  bool only_if_any = false;      ///< A job without any file makes no folder.
+  std::optional<Owner> owner{};  ///< Everything is that user's, new folders above `out` too.
+};
+
 /// Puts the hosts' results, which it takes apart, together under `out`, which check_output_folder()
-/// accepted: `model/`, `output/` (without the success and failure marks) and, if `failed`,
-/// `failure/algo-K`. Of files with equal names the one of the later host, by its number, stays; the
-/// others go to `conflicts/algo-K/`, but for such as are alike. Links are moved as links; sockets
-/// and devices are left out. Everything is made in a hidden folder and then renamed: what stands
-/// under these names is whole. With `only_if_any` a job without any file makes no folder. With an
-/// `owner` everything there is that user's, new folders above `out` too. Blocks. Errors: `denied`,
-/// `system` with the path; then nothing of it stays in `out`.
+/// accepted: `model/`, `output/` (without the success and failure marks) and `failure/algo-K`. Of
+/// files with equal names the one of the later host, by its number, stays; the others go to
+/// `conflicts/algo-K/`, but for such as are alike. Links are moved as links; sockets and devices
+/// are left out. Everything is made in a hidden folder and then renamed: what stands under these
+/// names is whole. Folders of these names that are there already are replaced, all of them. Blocks.
+/// Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
-                             bool failed, bool only_if_any, std::optional<Owner> owner = {});
+                             const MergeOptions& options);
 
 }  // namespace muster::platform

@@ -40,7 +40,7 @@ struct Bench {
   Result<Merged> merge(std::vector<std::string> hosts, bool failed = false, bool if_any = false) {
     std::vector<engine::HostResult> results;
     for (const std::string& host : hosts) results.push_back({host, path + "/" + host});
-    return merge_results(results, path + "/out", failed, if_any);
+    return merge_results(results, path + "/out", {failed, if_any, {}});
   }
   std::string path;
   std::string other;
@@ -143,7 +143,7 @@ TEST_CASE("results: another file system gets copies with modes and links") {
   REQUIRE(::chmod((bench.path + "/algo-1/model/run.sh").c_str(), 04750) == 0);
   REQUIRE(::symlink("run.sh", (bench.path + "/algo-1/model/link").c_str()) == 0);
   const std::string out = *other + "/deep/out";
-  REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false));
+  REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, {}));
   struct stat status {};
   REQUIRE(::lstat((out + "/model/run.sh").c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0750);
@@ -166,8 +166,7 @@ TEST_CASE("results: they are whose they shall be, with the folders that were mad
   REQUIRE(::symlink("/etc/passwd", (bench.path + "/algo-1/model/link").c_str()) == 0);
   REQUIRE(make_folders(bench.path + "/mine"));
   const std::string out = bench.path + "/mine/new/out";
-  REQUIRE(
-      merge_results({{"algo-1", bench.path + "/algo-1"}}, out, false, false, Owner{1234, 5678}));
+  REQUIRE(merge_results({{"algo-1", bench.path + "/algo-1"}}, out, {.owner = Owner{1234, 5678}}));
   struct stat status {};
   for (const char* name :
        {"/..", "", "/model", "/model/sub", "/model/sub/file", "/model/link", "/output/data/x"}) {
@@ -227,20 +226,62 @@ TEST_CASE("results: a job without any file makes no folder unless one was asked 
 TEST_CASE(
     "results: the output folder must be new or empty; what a killed run left does not count") {
   Bench bench;
-  CHECK(check_output_folder(bench.path + "/new/folder"));
+  CHECK(check_output_folder(bench.path + "/new/folder", false));
   REQUIRE(make_folders(bench.path + "/out/.muster-partial-abc123"));
-  CHECK(check_output_folder(bench.path + "/out"));
+  CHECK(check_output_folder(bench.path + "/out", false));
   bench.put("algo-1/model/a", "1");
   REQUIRE(bench.merge({"algo-1"}));
   CHECK(!bench.has("out/.muster-partial-abc123"));
-  const Result<void> full = check_output_folder(bench.path + "/out");
+  const Result<void> full = check_output_folder(bench.path + "/out", false);
   REQUIRE(!full);
   CHECK(full.error().code == Errc::invalid_input);
   CHECK(full.error().text ==
-        "output: " + bench.path + "/out is not empty; give an empty or a new folder");
+        "output: " + bench.path +
+            "/out holds an earlier job's results; --overwrite replaces them, or give an empty or a "
+            "new folder");
   bench.put("file", "");
-  CHECK(!check_output_folder(bench.path + "/file"));
-  CHECK(!check_output_folder(bench.path + "/file/below"));
+  CHECK(!check_output_folder(bench.path + "/file", false));
+  CHECK(!check_output_folder(bench.path + "/file/below", true));
+}
+
+TEST_CASE("results: an earlier job's are replaced whole, where that was asked for") {
+  Bench bench;
+  bench.put("algo-1/model/a", "1");
+  bench.put("algo-1/output/failure", "why");
+  bench.put("algo-1/model/same", "1");
+  bench.put("algo-2/model/same", "2");
+  REQUIRE(bench.merge({"algo-1", "algo-2"}, true));
+  CHECK(bench.has("out/failure"));
+  CHECK(bench.has("out/conflicts"));
+  CHECK(check_output_folder(bench.path + "/out", true));
+  bench.put("algo-1/model/b", "new");
+  REQUIRE(bench.merge({"algo-1"}));
+  CHECK(bench.text("model/b") == "new");
+  for (const char* gone : {"out/model/a", "out/failure", "out/conflicts"}) {
+    CAPTURE(gone);
+    CHECK(!bench.has(gone));
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(bench.path + "/out"), {}) == 2);
+  bench.put("out/mine.txt", "");
+  const Result<void> foreign = check_output_folder(bench.path + "/out", true);
+  REQUIRE(!foreign);
+  CHECK(foreign.error().text.find("/out holds mine.txt, which is no job's result") !=
+        std::string::npos);
+  CHECK(check_output_folder(bench.path + "/out", false)
+            .error()
+            .text.ends_with("is not empty; give an empty or a new folder"));
+}
+
+TEST_CASE("results: a folder that cannot be made or written to is refused before the job") {
+  Bench bench;
+  REQUIRE(::symlink("nowhere", (bench.path + "/dangling").c_str()) == 0);
+  for (const std::string& path :
+       {std::string("/proc/muster/out"), std::string("/sys/muster"), bench.path + "/dangling"}) {
+    CAPTURE(path);
+    const Result<void> refused = check_output_folder(path, false);
+    REQUIRE(!refused);
+    CHECK(refused.error().text.starts_with("output: "));
+  }
 }
 
 TEST_CASE("results: where one part cannot be put in place, no part stays; the path is a person's") {

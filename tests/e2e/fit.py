@@ -33,8 +33,10 @@ class Machine:
             "PATH": f"{VENV}/bin:{os.environ['PATH']}",
         }
 
-    def sm(self, *words) -> Process:
-        process = Process([SM, *words], env=self.environment(), own_session=True)
+    def sm(self, *words, environment: dict[str, str] | None = None) -> Process:
+        """Runs `sm`, with more variables in its environment."""
+        variables = {**self.environment(), **(environment or {})}
+        process = Process([SM, *words], env=variables, own_session=True)
         self.processes.append(process)
         return process
 

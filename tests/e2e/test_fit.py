@@ -61,6 +61,30 @@ def test_inputs_arguments_and_merged_outputs(machine):
     assert not machine.jobs()
 
 
+def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
+    """What sudo tells is what counts: SUDO_UID and SUDO_GID."""
+    script = script_file(machine, "open('/opt/ml/model/' + SM_NAME, 'w').write('x')")
+    script.write_text(script.read_text().replace("SM_NAME", "__import__('sys').argv[1]"))
+    words = ["fit", script, "--output", machine.folder / "new" / "out", "--overwrite"]
+    environment = {"SUDO_UID": "12345", "SUDO_GID": "23456"}
+    succeed(machine.sm(*words, "--", "first", environment=environment))
+    for path in (machine.folder / "new").rglob("*"):
+        assert (path.stat().st_uid, path.stat().st_gid) == (12345, 23456), path
+    assert (machine.folder / "new").stat().st_uid == 12345
+    again = machine.sm(*words[:-1], "--", "second")
+    assert again.wait(GUARD_SECONDS) == 2, again.text
+    assert "holds an earlier job's results; --overwrite replaces them" in again.text, again.text
+    succeed(machine.sm(*words, "--", "second"))
+    model = machine.folder / "new" / "out" / "model"
+    assert [path.name for path in model.iterdir()] == ["second"]
+    (model.parent / "own.txt").write_text("precious")
+    again = machine.sm(*words, "--", "third")
+    assert again.wait(GUARD_SECONDS) == 2 and "holds own.txt" in again.text, again.text
+    nowhere = machine.sm("fit", script, "--output", "/proc/out", "--", "never")
+    assert nowhere.wait(GUARD_SECONDS) == 2, nowhere.text
+    assert nowhere.text.startswith("sm fit: output: nothing can be made in /proc: "), nowhere.text
+
+
 LOOK = """
 import json, os, socket, subprocess
 def attempt(path):
