@@ -19,7 +19,7 @@ namespace {
 struct FitWords {
   std::string script, source_folder, hosts;
   LaunchWords launch;
-  std::string output, name, python, timeout, grace;
+  std::string output, name, python, timeout, grace, memory, cpus, shm_size;
   std::vector<std::string> inputs, hyperparameters, environment;
   bool overwrite = false, keep = false, json = false, raw = false, verbose = false,
        print_plan = false;
@@ -37,6 +37,9 @@ void bind(command::Line& line, FitWords& words) {
   line.flag("--overwrite", words.overwrite);
   line.text("--name", words.name);
   line.text("--python", words.python);
+  line.text("--memory", words.memory);
+  line.text("--cpus", words.cpus);
+  line.text("--shm-size", words.shm_size);
   line.text("--timeout", words.timeout);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
@@ -72,6 +75,11 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   }
   options.timeout = std::chrono::seconds(
       TRY(whole_number("--timeout", words.timeout, timeout_seconds_max, 86400)));
+  options.memory_bytes = TRY(byte_count("--memory", words.memory, job::memory_bytes_min, 0));
+  options.cpu_millis =
+      TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
+  options.shm_bytes =
+      TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, job::shm_bytes_default));
   options.grace = TRY(seconds("--grace", words.grace, options.grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))

@@ -28,6 +28,9 @@ struct FitOptions {
   std::string python;  ///< Empty: `python3` of PATH.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds grace = job::stop_grace_default;
+  std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.
+  std::int64_t cpu_millis = 0;    ///< Each host's; 0: no limit.
+  std::int64_t shm_bytes = job::shm_bytes_default;
   bool overwrite = false;
   bool keep = false;
   bool json = false;

@@ -17,6 +17,9 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.output_folder = places.output;
   spec.run_time_max = options.timeout;
   spec.grace = options.grace;
+  spec.memory_bytes = options.memory_bytes;
+  spec.cpu_millis = options.cpu_millis;
+  spec.shm_bytes = options.shm_bytes;
   spec.path = interpreter ? platform::path_with(*interpreter, path) : path;
   if (interpreter) {
     spec.python = interpreter->program;

@@ -86,6 +86,24 @@ TEST_CASE("fit: values reach muster untouched, whatever they look like") {
   CHECK(options.launch.mpi);
 }
 
+TEST_CASE("fit: hosts' limits are read as Docker's") {
+  struct {
+    const char* text;
+    std::int64_t want;
+  } const cases[] = {{"8388608", 8 << 20}, {"512m", 512 << 20},           {"2g", 2ll << 30},
+                     {"2G", 2ll << 30},    {"1.5GiB", 3ll << 29},         {"64MB", 64 << 20},
+                     {"10000k", 10240000}, {"1t", std::int64_t{1} << 40}, {"9000000b", 9000000}};
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    CHECK(good({"t.py", "--memory", c.text}).memory_bytes == c.want);
+    CHECK(good({"t.py", "--shm-size", c.text}).shm_bytes == c.want);
+  }
+  CHECK(good({"t.py", "--cpus", "2"}).cpu_millis == 2000);
+  CHECK(good({"t.py", "--cpus", "0.25"}).cpu_millis == 250);
+  CHECK(good({"t.py"}).cpu_millis == 0);
+  CHECK(good({"t.py"}).shm_bytes == 1 << 30);
+}
+
 TEST_CASE("fit: MPI runs only for more than one process, or when it is asked for") {
   CHECK(!good({"t.py"}).launch.mpi);
   CHECK(!good({"t.py", "--processes-per-host", "1"}).launch.mpi);
@@ -116,6 +134,13 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--hyperparameter", "a=\xff"}, "--hyperparameter: a: expected UTF-8"},
       {{"t.py", "--name", "a_b"}, "--name: \"a_b\" is no job name"},
       {{"t.py", "--timeout", "0"}, "--timeout: expected a whole number"},
+      {{"t.py", "--memory", "2x"}, "--memory: expected a size of at least 8388608 bytes, as 512m"},
+      {{"t.py", "--memory", "1m"}, "--memory: expected a size"},
+      {{"t.py", "--memory", "-2g"}, "got \"-2g\""},
+      {{"t.py", "--memory", "nan"}, "got \"nan\""},
+      {{"t.py", "--shm-size", "1e9"}, "--shm-size: expected a size"},
+      {{"t.py", "--cpus", "0"}, "--cpus: expected a number from 0.01 to 1000, got \"0\""},
+      {{"t.py", "--cpus", "2x"}, "got \"2x\""},
       {{"t.py", "--grace", "-1"}, "--grace: expected seconds"},
       {{"t.py", "--grace", "1e9"}, "--grace: expected seconds"},
       {{"t.py", "--no-such-flag"}, "--no-such-flag"},

@@ -1,6 +1,9 @@
 #include "cli/values.h"
 
+#include <charconv>
+#include <cmath>
 #include <optional>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -16,6 +19,59 @@ Result<int> whole_number(const char* flag, const std::string& text, int most, in
   const std::optional<std::int64_t> number = parse_integer(text);
   if (number && *number >= 1 && *number <= most) return static_cast<int>(*number);
   return wrong_value(flag, "a whole number from 1 to " + std::to_string(most), text);
+}
+
+namespace {
+
+/// A number that is not negative, without a sign or an exponent, and what stands behind it.
+struct Decimal {
+  double value = 0;
+  std::string unit;
+};
+std::optional<Decimal> decimal(const std::string& text) {
+  Decimal read;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] =
+      std::from_chars(text.data(), end, read.value, std::chars_format::fixed);
+  if (error != std::errc() || text[0] == '-' || !std::isfinite(read.value)) return std::nullopt;
+  read.unit.assign(rest, end);
+  return read;
+}
+
+/// 1024 for "k", "KB" or "KiB"; 0 for what is no unit.
+double unit_bytes(std::string unit) {
+  for (char& c : unit)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  if (unit.empty() || unit == "b") return 1;
+  const std::size_t power = std::string_view("kmgt").find(unit[0]);
+  const std::string rest = unit.substr(1);
+  if (power == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib")) return 0;
+  return std::pow(1024.0, static_cast<double>(power) + 1);
+}
+
+}  // namespace
+
+Result<std::int64_t> byte_count(const char* flag, const std::string& text, std::int64_t least,
+                                std::int64_t otherwise) {
+  if (text.empty()) return otherwise;
+  constexpr double most = 1e18;
+  const std::optional<Decimal> read = decimal(text);
+  const double bytes = read ? read->value * unit_bytes(read->unit) : 0;
+  if (bytes >= static_cast<double>(least) && bytes <= most) return std::llround(bytes);
+  return wrong_value(flag, "a size of at least " + std::to_string(least) + " bytes, as 512m or 2g",
+                     text);
+}
+
+Result<std::int64_t> thousandths(const char* flag, const std::string& text, std::int64_t least,
+                                 std::int64_t most, std::int64_t otherwise) {
+  if (text.empty()) return otherwise;
+  const std::optional<Decimal> read = decimal(text);
+  const bool whole = read && read->unit.empty() && read->value <= static_cast<double>(most) / 1000;
+  const std::int64_t value = whole ? std::llround(read->value * 1000) : -1;
+  if (value >= least) return value;
+  std::string from = std::to_string(static_cast<double>(least) / 1000);
+  from.resize(from.find_last_not_of('0') + 1);
+  return wrong_value(flag, "a number from " + from + " to " + std::to_string(most / 1000), text);
 }
 
 Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::string>& texts) {

@@ -22,6 +22,8 @@ constexpr const char* train_path = "/usr/local/bin/train";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
 constexpr std::uint64_t open_files_soft_max = 65536;
+/// Source: sched-bwc of the kernel; its own default, and Docker's.
+constexpr std::int64_t cpu_period_us = 100000;
 /// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
 constexpr int oom_score = 500;
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -131,6 +133,9 @@ Json resources(const job::HostSpec& spec, const Facts& facts) {
             {"pids", {{"limit", facts.limits.processes}}}};
   const std::int64_t memory = memory_of(spec);
   if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
+  if (spec.spec.cpu_millis > 0)
+    json["cpu"] = {{"quota", spec.spec.cpu_millis * cpu_period_us / 1000},
+                   {"period", cpu_period_us}};
   return json;
 }
 
@@ -281,6 +286,8 @@ Env host_environment(const job::HostSpec& spec) {
       {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
+  if (spec.spec.cpu_millis > 0)
+    env["MUSTER_NUM_CPUS"] = std::to_string((spec.spec.cpu_millis + 999) / 1000);
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;
   env["HOSTNAME"] = spec.host;

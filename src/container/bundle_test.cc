@@ -102,6 +102,10 @@ TEST_CASE("bundle: the host's own namespaces, name, root and control group") {
   CHECK(!json["linux"]["resources"].contains("memory"));
   job::HostSpec limited = two_hosts();
   limited.spec.memory_bytes = 1 << 30;
+  limited.spec.cpu_millis = 1500;
+  CHECK((*parse_json(bundle_config(limited, facts())))["linux"]["resources"]["cpu"] ==
+        Json{{"quota", 150000}, {"period", 100000}});
+  CHECK(host_environment(limited)["MUSTER_NUM_CPUS"] == "2");
   CHECK((*parse_json(bundle_config(limited, facts())))["linux"]["resources"]["memory"]["limit"] ==
         1 << 30);
 }

@@ -33,11 +33,19 @@ bool installed(const std::string& program, const Env& env) {
   return supervise::find_program(program, env, "").has_value();
 }
 
+/// The machine's processors, or as many as a limit of processor time leaves of them: programs that
+/// start a thread for each would only wait for each other.
+int count_cpus(const Env& env) {
+  const int online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const std::optional<std::int64_t> limit = parse_integer(value_or(env, "MUSTER_NUM_CPUS", ""));
+  return limit && *limit >= 1 && *limit < online ? static_cast<int>(*limit) : online;
+}
+
 job::Facts facts_of(const Env& env) {
   job::Facts facts;
   facts.base_dir = value_or(env, "SAGEMAKER_BASE_DIR", job::ml_path);
   facts.host_name = host_name();
-  facts.num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  facts.num_cpus = count_cpus(env);
   facts.num_gpus = count_gpus(env);
   facts.num_neurons = count_neurons(env);
   facts.smddprun_installed = installed("smddprun", env);

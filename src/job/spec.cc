@@ -52,6 +52,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.text("OutputFolder", spec.output_folder);
   own.integer("ShmBytes", spec.shm_bytes);
   own.integer("MemoryBytes", spec.memory_bytes);
+  own.integer("CpuMillis", spec.cpu_millis);
   if (const Json* const limits = own.array("GroupMemoryBytes"))
     read_group_limits(*limits, spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
@@ -133,9 +134,12 @@ Result<void> check(const Spec& spec) {
   TRY(check_path("Muster.OutputFolder", spec.output_folder, true));
   if (spec.grace.count() < 0 || spec.grace > stop_grace_max)
     return wrong("Muster.GraceMs", "0 to 86400000 (a day)");
-  if (spec.shm_bytes < 65536) return wrong("Muster.ShmBytes", "at least 65536");
+  if (spec.shm_bytes < shm_bytes_min) return wrong("Muster.ShmBytes", "at least 65536");
   if (spec.memory_bytes != 0 && spec.memory_bytes < memory_bytes_min)
     return wrong("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
+  if (spec.cpu_millis != 0 &&
+      (spec.cpu_millis < cpu_millis_min || spec.cpu_millis > cpu_millis_max))
+    return wrong("Muster.CpuMillis", "0 (no limit), or 10 to 1000000");
   for (const std::string& path : spec.read_only_binds)
     TRY(check_path("Muster.ReadOnlyBinds", path, false));
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
@@ -165,6 +169,7 @@ Json to_json(const Spec& spec) {
               {"Hidden", spec.hidden},
               {"ShmBytes", spec.shm_bytes},
               {"MemoryBytes", spec.memory_bytes},
+              {"CpuMillis", spec.cpu_millis},
               {"S3", access_json(spec.s3)}}}};
   if (!spec.groups.empty()) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);

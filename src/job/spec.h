@@ -88,8 +88,9 @@ struct Spec {
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
   std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
-  std::int64_t shm_bytes = std::int64_t{1} << 30;  ///< Size limit of each host's /dev/shm.
-  std::int64_t memory_bytes = 0;                   ///< Limit per host; 0: none. Groups have theirs.
+  std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.
+  std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
+  std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
   S3Access s3;
 
   bool operator==(const Spec&) const = default;

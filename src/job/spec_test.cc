@@ -27,6 +27,7 @@ Spec whole_spec() {
   spec.hidden = {"/srv/muster"};
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
+  spec.cpu_millis = 1500;
   InputChannel remote{"remote", ""};
   remote.s3 = {"s3://bucket/in", true, true, true, {"gpu"}};
   remote.content_type = "text/csv";

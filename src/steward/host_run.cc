@@ -336,6 +336,11 @@ Result<void> HostRun::limit() {
 
 loop::Task<Result<void>> HostRun::start_container() {
   const container::Facts found = facts();
+  if (spec_.spec.shm_bytes > job::shm_bytes_default &&
+      found.limits.shm_bytes < spec_.spec.shm_bytes)
+    log("warning", "/dev/shm has " + std::to_string(found.limits.shm_bytes >> 20) +
+                       " MiB, not the " + std::to_string(spec_.spec.shm_bytes >> 20) +
+                       " MiB that were asked for: at most a quarter of the host's part of memory");
   if (Result<void> shown = show(found); !shown) co_return shown.error();
   Result<void> written = write_file(container::bundle_folder(spec_) + "/config.json",
                                     container::bundle_config(spec_, found), 0600);

@@ -85,6 +85,29 @@ def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     assert nowhere.text.startswith("sm fit: output: nothing can be made in /proc: "), nowhere.text
 
 
+LIMITED = """
+import multiprocessing, os, time
+def spin(seconds=2):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+    return time.process_time()
+with multiprocessing.Pool(2) as pool:
+    used = sum(pool.map(spin, [2, 2]))
+shm = os.statvfs("/dev/shm")
+print("limits", os.environ["SM_NUM_CPUS"], shm.f_blocks * shm.f_frsize, used < 3, flush=True)
+held = bytearray(400 << 20)
+"""
+
+
+def test_a_hosts_memory_processors_and_shared_memory_are_what_was_asked_for(machine):
+    limits = ("--memory", "256m", "--cpus", "1", "--shm-size", "32m")
+    process = machine.sm("fit", script_file(machine, LIMITED), *limits)
+    assert process.wait(GUARD_SECONDS) == 1, process.text
+    assert f"limits 1 {32 << 20} True" in process.text, process.text
+    assert "memory" in process.err.decode(), process.text
+
+
 LOOK = """
 import json, os, socket, subprocess
 def attempt(path):
