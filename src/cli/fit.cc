@@ -167,6 +167,12 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
 loop::Task<Result<job::Spec>> Fit::specify() {
   const Result<std::optional<platform::Interpreter>> python = co_await interpreter();
   if (!python) co_return python.error();
+  if (options_.python.empty() && *python) {
+    const std::string venv = lost_venv(env_, (*python)->program, places_, cwd_);
+    if (!venv.empty())
+      complain("runs under " + (*python)->program + ", not in " + venv +
+               ": sudo sets a PATH of its own; --python " + venv + "/bin/python names the other");
+  }
   const std::string name =
       !options_.name.empty()
           ? options_.name

@@ -276,6 +276,39 @@ TEST_CASE("places: results belong to whoever called sudo") {
   CHECK(!submitter({}));
 }
 
+TEST_CASE("places: a virtual environment that sudo's PATH leaves out is found") {
+  Folder folder;
+  const auto venv = [&](const std::string& path) {
+    REQUIRE(make_folders(folder.path + path + "/bin"));
+    for (const char* file : {"/pyvenv.cfg", "/bin/python"})
+      REQUIRE(write_file(folder.path + path + file, ""));
+  };
+  venv("/code/.venv");
+  venv("/here/venv");
+  venv("/active");
+  REQUIRE(make_folders(folder.path + "/none"));
+  const Env sudo{{"SUDO_UID", "1000"}};
+  const Env active{{"VIRTUAL_ENV", folder.path + "/active"}};
+  struct {
+    Env env;
+    std::string program, source, cwd, want;
+  } const cases[] = {
+      {sudo, "/usr/bin/python3", "/code", "/here", "/code/.venv"},
+      {sudo, "/usr/bin/python3", "/none", "/here", "/here/venv"},
+      {sudo, "/usr/bin/python3", "/none", "/none", ""},
+      {sudo, folder.path + "/here/venv/bin/python3", "/code", "/here", ""},
+      {{}, "/usr/bin/python3", "/code", "/here", ""},
+      {active, "/usr/bin/python3", "/code", "/here", "/active"},
+      {active, folder.path + "/active/bin/python", "/code", "/here", ""},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.want);
+    const Places places{folder.path + c.source, "train.py", {}, ""};
+    const std::string found = lost_venv(c.env, c.program, places, folder.path + c.cwd);
+    CHECK(found == (c.want.empty() ? "" : folder.path + c.want));
+  }
+}
+
 TEST_CASE("places: what is missing is named in one line") {
   Folder folder;
   REQUIRE(make_folders(folder.path + "/code"));

@@ -57,6 +57,24 @@ Result<std::string> real_folder(const std::string& what, const std::string& path
   return std::string(resolved);
 }
 
+std::string lost_venv(const Env& env, const std::string& program, const Places& places,
+                      const std::string& cwd) {
+  std::vector<std::string> meant;
+  const Env::const_iterator active = env.find("VIRTUAL_ENV");
+  if (active != env.end() && active->second.starts_with("/")) {
+    meant = {active->second};
+  } else if (env.contains("SUDO_UID")) {
+    const std::string script = places.source_folder + "/" + places.script;
+    for (const std::string& folder : {script.substr(0, script.rfind('/')), cwd})
+      for (const char* name : {"/.venv", "/venv"}) meant.push_back(folder + name);
+  }
+  for (const std::string& venv : meant)
+    if (!leaves(below(program, venv))) return {};
+  for (const std::string& venv : meant)
+    if (is_file(venv + "/pyvenv.cfg") && is_file(venv + "/bin/python")) return venv;
+  return {};
+}
+
 std::optional<Owner> submitter(const Env& env) {
   const auto number = [&](const char* name) -> std::optional<std::uint32_t> {
     const Env::const_iterator at = env.find(name);

@@ -28,6 +28,13 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd);
 /// that may not be read.
 Result<std::string> real_folder(const std::string& what, const std::string& path);
 
+/// The virtual environment that somebody meant whose script runs under `program`, which is not of
+/// it: the one that VIRTUAL_ENV names or, through sudo, which drops that name, `.venv` or `venv`
+/// beside the script or in `cwd`. Empty if there is none, or `program` is its own. Looks at the
+/// disk.
+std::string lost_venv(const Env& env, const std::string& program, const Places& places,
+                      const std::string& cwd);
+
 /// Who runs `sm fit` through sudo, to whom its results belong; none: whoever runs it directly.
 /// Pure. Source: sudo(8), SUDO_UID and SUDO_GID.
 std::optional<Owner> submitter(const Env& env);

@@ -85,6 +85,18 @@ def test_results_are_the_submitters_and_replace_only_an_earlier_jobs(machine):
     assert nowhere.text.startswith("sm fit: output: nothing can be made in /proc: "), nowhere.text
 
 
+def test_a_virtual_environment_that_sudo_left_out_is_named(machine):
+    script = script_file(machine, "print('ran')")
+    made = ["/usr/bin/python3", "-m", "venv", "--without-pip", script.parent / ".venv"]
+    subprocess.run(made, check=True)
+    sudo = {"SUDO_UID": "0", "SUDO_GID": "0", "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    process = succeed(machine.sm("fit", script, environment=sudo))
+    python = script.parent / ".venv" / "bin" / "python"
+    assert f"--python {python} names the other" in process.err.decode(), process.text
+    process = succeed(machine.sm("fit", script, "--python", python, environment=sudo))
+    assert "names the other" not in process.text
+
+
 LIMITED = """
 import multiprocessing, os, time
 def spin(seconds=2):
