@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
@@ -118,6 +120,34 @@ def test_a_hosts_memory_processors_and_shared_memory_are_what_was_asked_for(mach
     assert process.wait(GUARD_SECONDS) == 1, process.text
     assert f"limits 1 {32 << 20} True" in process.text, process.text
     assert "memory" in process.err.decode(), process.text
+
+
+def test_inputs_and_source_on_other_file_systems_are_brought(machine):
+    """Also what is mounted inside of a folder: no view of the folder alone shows that."""
+    here = os.stat(machine.folder).st_dev
+    memory = tempfile.mkdtemp(prefix="mu-", dir="/dev/shm")
+    data = machine.folder / "data"
+    (data / "inner").mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "muster-test", data / "inner"], check=True)
+    try:
+        assert os.stat(memory).st_dev != here != os.stat(data / "inner").st_dev
+        (data / "inner" / "deep.txt").write_text("deep")
+        script = os.path.join(memory, "script.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(
+                "import os; root = '/opt/ml/input/data/'\n"
+                "print(os.listdir(root + 'memory'), open(root + 'disk/inner/deep.txt').read())\n"
+                "open(root + 'memory/new', 'w').close()\n"
+                "open(root + 'disk/inner/new', 'w').close()\n"
+            )
+        inputs = ("--input", f"memory={memory}", "--input", f"disk={data}")
+        process = succeed(machine.sm("fit", script, *inputs))
+        assert "['script.py'] deep" in process.out.decode(), process.text
+        assert os.listdir(memory) == ["script.py"]
+        assert os.listdir(data / "inner") == ["deep.txt"]
+    finally:
+        subprocess.run(["umount", data / "inner"], check=True)
+        shutil.rmtree(memory)
 
 
 LOOK = """
