@@ -265,6 +265,19 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
   CHECK(request["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] == "s3://b/d");
 }
 
+TEST_CASE("submit: flags of launchers send what asks for them") {
+  SubmitWords typed = words();
+  typed.hosts = "2";
+  typed.launch.processes_per_host = "4";
+  typed.launch.launchers["--torchrun"] = true;
+  const Result<SubmitOptions> options = submit_options(typed);
+  REQUIRE(options);
+  const Json sent = create_request(*options, {}, "000000000000")["HyperParameters"];
+  CHECK(sent["sagemaker_torch_distributed_enabled"] == "true");
+  CHECK(sent["sagemaker_mpi_num_of_processes_per_host"] == "4");
+  CHECK(!sent.contains("sagemaker_mpi_enabled"));
+}
+
 TEST_CASE("submit: an image's own program gets its hyperparameters as they are") {
   SubmitWords typed;
   typed.image = "mine";
