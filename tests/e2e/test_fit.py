@@ -115,7 +115,7 @@ held = bytearray(400 << 20)
 
 
 def test_a_hosts_memory_processors_and_shared_memory_are_what_was_asked_for(machine):
-    limits = ("--memory", "256m", "--cpus", "1", "--shm-size", "32m")
+    limits = ("--memory", "256m", "--cpus", 1, "--shm-size", "32m", "--output", machine.output)
     process = machine.sm("fit", script_file(machine, LIMITED), *limits)
     assert process.wait(GUARD_SECONDS) == 1, process.text
     assert f"limits 1 {32 << 20} True" in process.text, process.text
