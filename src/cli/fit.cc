@@ -248,7 +248,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
     out_.text() += end_object(*report, spec.name, spec.output_folder, options_.hosts, code);
   } else {
     out_.text() +=
-        "Training seconds: " + std::to_string(end.training_time.count() * options_.hosts) + "\n";
+        seconds_text(end.training_time.count(), end.training_time.count(), options_.hosts);
     if (report->results.written)
       out_.text() += "Results: " + visible_line(spec.output_folder) + "\n";
     if (options_.keep && !report->kept.empty()) out_.text() += "Kept: " + report->kept + "\n";

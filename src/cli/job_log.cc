@@ -55,6 +55,7 @@ class JobLog {
   LogMerge merge_;
   const std::size_t statuses_;  ///< The source of status lines.
   std::size_t statuses_seen_ = 0;
+  std::string last_message_;  ///< The last status seen came with it.
   std::vector<Stream> streams_;
   std::unique_ptr<Render> render_;
   ApiClient::Patience patience_ = ApiClient::Patience::none;
@@ -78,8 +79,13 @@ void JobLog::make_render(const Json& job) {
 void JobLog::take_statuses(const Json& job) {
   const auto changes = job.find("SecondaryStatusTransitions");
   if (changes == job.end() || !changes->is_array()) return;
+  // The status that the job is in may have got another message since.
+  const bool again = statuses_seen_ > 0 && statuses_seen_ <= changes->size() &&
+                     member_text((*changes)[statuses_seen_ - 1], "StatusMessage") != last_message_;
+  if (again) --statuses_seen_;
   for (; statuses_seen_ < changes->size(); ++statuses_seen_) {
     const Json& change = (*changes)[statuses_seen_];
+    last_message_ = member_text(change, "StatusMessage");
     merge_.add(statuses_, {.kind = LogEntry::Kind::status,
                            .time = member_time(change, "StartTime").value_or(UnixMillis(0)),
                            .name = member_text(change, "Status"),
@@ -184,10 +190,11 @@ Result<int> JobLog::end(const Json& job) {
     return exit_code_of_job(job);
   }
   const auto seconds = job.find("TrainingTimeInSeconds");
-  if (seconds != job.end() && seconds->is_number_integer())
-    client_.out.text() +=
-        "Training seconds: " + std::to_string(seconds->get<std::int64_t>() * hosts_of_job(job)) +
-        "\n";
+  const auto billable = job.find("BillableTimeInSeconds");
+  if (seconds != job.end() && seconds->is_number_integer() && billable != job.end() &&
+      billable->is_number_integer())
+    client_.out.text() += seconds_text(seconds->get<std::int64_t>(), billable->get<std::int64_t>(),
+                                       hosts_of_job(job));
   const auto artifacts = job.find("ModelArtifacts");
   if (artifacts != job.end()) {
     const std::string model = member_text(*artifacts, "S3ModelArtifacts");

@@ -172,4 +172,11 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   return text;
 }
 
+std::string seconds_text(std::int64_t training, std::int64_t billable, int hosts) {
+  return "Training seconds: " + std::to_string(training * hosts) +
+         "\nBillable seconds: " + std::to_string(billable * hosts) + " (" +
+         std::to_string(billable) + " s for each of " + std::to_string(hosts) +
+         (hosts == 1 ? " host" : " hosts") + ", rounded up)\n";
+}
+
 }  // namespace muster::cli

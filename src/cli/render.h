@@ -84,6 +84,9 @@ void append_json_string(std::string& out, std::string_view text);
 /// The end of a failed, stopped or timed out job for a person; empty for a completed one. `last`:
 /// told of one that ran out of time.
 std::string verdict_text(const platform::JobReport& report, const LastLines& last, bool colour);
+/// "Training seconds" and "Billable seconds" as SageMaker's SDK prints them: of all hosts, from
+/// whole seconds of one.
+std::string seconds_text(std::int64_t training, std::int64_t billable, int hosts);
 /// The last object of --json.
 std::string end_object(const platform::JobReport& report, const std::string& job,
                        const std::string& output, int hosts, int exit_code);

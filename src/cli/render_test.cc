@@ -39,6 +39,13 @@ TEST_CASE("render: a job as a person reads it") {
                             "algo-1 muster: warning: slow\n"));
 }
 
+TEST_CASE("render: seconds are of all hosts, and say how they are rounded") {
+  CHECK(seconds_text(4, 4, 2) ==
+        "Training seconds: 8\nBillable seconds: 8 (4 s for each of 2 hosts, rounded up)\n");
+  CHECK(seconds_text(1, 1, 1) ==
+        "Training seconds: 1\nBillable seconds: 1 (1 s for each of 1 host, rounded up)\n");
+}
+
 TEST_CASE("render: colours are by host, and only when asked for") {
   std::string text;
   PlainRender render(text, {.colour = true, .verbose = true, .hosts = 2, .ranks = 2});

@@ -60,7 +60,7 @@ Watch::Watch(WatchContext context, std::string job, std::string_view secondary, 
 
 void Watch::status(const platform::StatusLine& line) {
   const int place = place_of(line.status);
-  if (place != 0 && place <= told_) return;  // An earlier server told it.
+  if (place != 0 && place < told_) return;  // An earlier server told it.
   told_ = std::max(told_, place);
   store::StatusChange change;
   change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;

@@ -149,7 +149,7 @@ void JobRun::take(const engine::Event& event) {
     case Kind::queued:
       return act(cycle_.on_queued(event.host, event.text, event.time));
     case Kind::started:
-      return cycle_.on_started(event.host, Clock::now());
+      return act(cycle_.on_started(event.host, event.time, Clock::now()));
     case Kind::health:
       if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
       return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.h"
 
@@ -18,7 +19,7 @@ constexpr std::string_view message_of(Phase phase) {
     case Phase::downloading:
       return "Downloading input data";
     case Phase::training:
-      return "Training in progress";
+      return "Training image download completed. Training in progress.";
     case Phase::uploading:
       return "Uploading generated training model";
     case Phase::completed:
@@ -33,6 +34,10 @@ constexpr std::string_view message_of(Phase phase) {
 
 StatusLine line_of(Phase phase, UnixMillis time) {
   return {std::string(job::phase_name(phase)), std::string(message_of(phase)), time};
+}
+
+StatusLine starting_line(std::string message, UnixMillis time) {
+  return {std::string(job::phase_name(Phase::starting)), std::move(message), time};
 }
 
 Action say(StatusLine line) {
@@ -63,7 +68,8 @@ LifeCycle::Host& LifeCycle::host(const std::string& name) {
 }
 
 Actions LifeCycle::begin(UnixMillis time) const {
-  return {say(line_of(Phase::starting, time))};
+  return {say(line_of(Phase::starting, time)),
+          say(starting_line("Launching requested ML instances", time))};
 }
 
 bool LifeCycle::is_queued() const {
@@ -79,15 +85,24 @@ Actions LifeCycle::on_queued(const std::string& name, const std::string& reason,
   host(name).queued = true;
   if (reason == waited_for_) return {};
   waited_for_ = reason;
-  StatusLine line = line_of(Phase::starting, time);
-  line.message = "Waiting to be started: " + reason;
-  return {say(std::move(line))};
+  return {say(starting_line("Waiting to be started: " + reason, time))};
 }
 
-void LifeCycle::on_started(const std::string& name, TimePoint now) {
+Actions LifeCycle::on_started(const std::string& name, UnixMillis time, TimePoint now) {
   const bool waited = is_queued();
   host(name).queued = false;
+  host(name).started = true;
   if (waited && !is_queued()) times_out_at_ = now + options_.run_time_max;
+  const bool all = std::all_of(hosts_.begin(), hosts_.end(),
+                               [](const Host& each) { return each.started && !each.over(); });
+  if (!all || failed_ || stopped_ || timed_out_) return {};
+  return say_preparing(time);
+}
+
+/// Once: a journal may tell what follows before the engine tells of the start.
+Actions LifeCycle::say_preparing(UnixMillis time) {
+  if (std::exchange(said_preparing_, true)) return {};
+  return {say(starting_line("Preparing the instances for training", time))};
 }
 
 Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {
@@ -149,6 +164,7 @@ Actions LifeCycle::say_progress(UnixMillis time) {
   for (const Host& each : hosts_)
     if (!each.over()) least = std::min(least, each.phase);
   Actions actions;
+  if (said_ < least) actions = say_preparing(time);
   while (said_ < least) {
     said_ = static_cast<Phase>(static_cast<int>(said_) + 1);
     actions.push_back(say(line_of(said_, time)));

@@ -12,7 +12,8 @@
 
 namespace muster::platform {
 
-/// A line of SageMaker's SecondaryStatusTransitions: "Training", "Training in progress".
+/// A line of SageMaker's SecondaryStatusTransitions: "Starting", "Launching requested ML
+/// instances". Of one status the last message stands.
 struct StatusLine {
   std::string status;
   std::string message;
@@ -69,11 +70,11 @@ class LifeCycle {
   };
   LifeCycle(Options options, TimePoint now);
 
-  /// The first actions: the job's first line.
+  /// The first actions: the job's first lines.
   Actions begin(UnixMillis time) const;
   /// The host waits to be started, for `reason`. The job's time limit does not run meanwhile.
   Actions on_queued(const std::string& host, const std::string& reason, UnixMillis time);
-  void on_started(const std::string& host, TimePoint now);
+  Actions on_started(const std::string& host, UnixMillis time, TimePoint now);
   /// A record of the host's journal; `lines` may be left out.
   Actions on_record(const std::string& host, const job::Record& record, TimePoint now);
   /// The host's journal cannot be read on.
@@ -103,6 +104,7 @@ class LifeCycle {
     HostFacts facts;
     job::Phase phase = job::Phase::starting;
     bool queued = false;
+    bool started = false;
     std::optional<TimePoint> kill_at;
     std::optional<TimePoint> destroy_at;
     bool over() const { return facts.steward.has_value(); }
@@ -113,6 +115,7 @@ class LifeCycle {
   void on_failure(TimePoint now);
   void on_success(TimePoint now);
   Actions say_progress(UnixMillis time);
+  Actions say_preparing(UnixMillis time);
   Actions stop_all(StatusLine line, TimePoint now);
   Actions due(TimePoint now);
   bool is_queued() const;
@@ -122,6 +125,7 @@ class LifeCycle {
   std::vector<Host> hosts_;
   TimePoint times_out_at_;
   job::Phase said_ = job::Phase::starting;
+  bool said_preparing_ = false;
   std::string waited_for_;  ///< The reason that was told last.
   std::optional<UnixMillis> began_;
   bool failed_ = false;

@@ -42,6 +42,7 @@ struct Story {
   std::string steward(const char* host, Outcome outcome = Outcome::exited(0)) {
     return text(cycle.on_steward_end(host, std::move(outcome), wall(), now));
   }
+  std::string started(const char* host) { return text(cycle.on_started(host, wall(), now)); }
   std::string stop() { return text(cycle.on_stop(wall(), now)); }
   std::string kill() { return text(cycle.on_kill(now)); }
   /// Lets time pass up to `at` as a driver would.
@@ -88,7 +89,9 @@ job::Verdict rank_failed() {
 
 TEST_CASE("life cycle: a job is as far as its slowest host, and every status is told once") {
   Story job(2);
-  CHECK(Story::text(job.cycle.begin(0ms)) == "Starting; ");
+  CHECK(Story::text(job.cycle.begin(0ms)) == "Starting; Starting; ");
+  CHECK(job.started("algo-1") == "");
+  CHECK(job.started("algo-2") == "Starting; ");
   CHECK(job.phase("algo-1", Phase::downloading) == "");
   CHECK(job.phase("algo-2", Phase::downloading) == "Downloading; ");
   CHECK(job.phase("algo-2", Phase::training) == "");
@@ -110,9 +113,32 @@ TEST_CASE("life cycle: a job is as far as its slowest host, and every status is 
   CHECK(end.last.status == "Completed");
 }
 
+TEST_CASE("life cycle: statuses carry SageMaker's messages") {
+  Story job(1);
+  Actions actions = job.cycle.begin(0ms);
+  const auto add = [&actions](const Actions& more) {
+    actions.insert(actions.end(), more.begin(), more.end());
+  };
+  add(job.cycle.on_started("algo-1", 0ms, job.now));
+  for (const Phase phase : {Phase::downloading, Phase::training, Phase::uploading})
+    add(job.cycle.on_record(
+        "algo-1", {1, 0ms, job::Message::phase, encode(job::PhaseChange{phase, ""})}, job.now));
+  std::string told;
+  for (const Action& action : actions)
+    told += action.line.status + " - " + action.line.message + "\n";
+  CHECK(told ==
+        "Starting - Starting the training job\n"
+        "Starting - Launching requested ML instances\n"
+        "Starting - Preparing the instances for training\n"
+        "Downloading - Downloading input data\n"
+        "Training - Training image download completed. Training in progress.\n"
+        "Uploading - Uploading generated training model\n");
+}
+
 TEST_CASE("life cycle: a phase that was passed over is told on the way") {
   Story job(1);
-  CHECK(job.phase("algo-1", Phase::training) == "Downloading; Training; ");
+  CHECK(job.phase("algo-1", Phase::training) == "Starting; Downloading; Training; ");
+  CHECK(job.started("algo-1") == "");
 }
 
 TEST_CASE("life cycle: after a failure hosts end by themselves; what has not is killed") {
@@ -227,10 +253,10 @@ TEST_CASE("life cycle: time in a queue is none of the job's, and a reason is tol
   CHECK(queued("algo-2", "Resources") == "");
   CHECK(queued("algo-2", "Priority") == "Starting; ");
   CHECK(job.until(600s) == "");
-  job.cycle.on_started("algo-1", job.now);
+  job.started("algo-1");
   CHECK(!job.cycle.next_deadline());
   job.until(700s);
-  job.cycle.on_started("algo-2", job.now);
+  job.started("algo-2");
   CHECK(job.until(759s) == "");
   CHECK(job.until(760s) == "Stopping; stop algo-1 1000; stop algo-2 1000; ");
 }
