@@ -154,7 +154,10 @@ void Follow::on_exec(const Frame& frame) {
   Result<Command> command = launch::agent_command(request->text, own_call_->rank.command.env);
   if (!command) return send_end(id, job::Outcome::failed(command.error().text));
   ranks::HostRun::Program program = launcher_program(context_, *std::move(command));
-  program.sink = [this, id](job::Lines lines) -> loop::Task<> {
+  // Each orted repeats the map that mpirun shows there; what else it says is on standard error.
+  const bool repeats = program.name == "orted";
+  program.sink = [this, id, repeats](job::Lines lines) -> loop::Task<> {
+    if (repeats && lines.stream == job::Stream::out) co_return;
     lines.rank = id;
     member_->post(type_of(Message::exec_output), job::encode(lines));
     static_cast<void>(co_await member_->room());

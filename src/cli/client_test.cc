@@ -260,7 +260,7 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
       "sagemaker_job_name": "\"j\"", "sagemaker_mpi_enabled": "true",
       "sagemaker_mpi_num_of_processes_per_host": "2"})"));
   CHECK(request["ResourceConfig"]["InstanceCount"] == 3);
-  CHECK(request["Environment"] == json(R"({"A": "b", "MUSTER_TRAINING_LOG": "0"})"));
+  CHECK(request["Environment"] == json(R"({"A": "b"})"));
   CHECK(request["RoleArn"] == "arn:aws:iam::000000000000:role/muster");
   CHECK(request["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] == "s3://b/d");
 }

@@ -36,9 +36,9 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   send("sagemaker_job_name", name);
   for (const auto& [key, value] : parameters_of(options.launch)) send(key.c_str(), value);
 
-  // What is started and how it ends is ours to say; --env MUSTER_TRAINING_LOG=1 shows the lines
-  // that a container logs of it.
-  spec.environment.insert_or_assign("MUSTER_TRAINING_LOG", std::string("0"));
+  // What is started and how it ends is ours to say; --verbose shows the lines that a container logs
+  // of it, --env MUSTER_TRAINING_LOG=1 with the job's environment.
+  if (!options.verbose) spec.environment.insert_or_assign("MUSTER_TRAINING_LOG", std::string("0"));
   for (const auto& [key, value] : options.environment) spec.environment[key] = value;
   // docs/protocols/environment.md: `train` appends these to the script's arguments.
   if (!options.arguments.empty())

@@ -222,6 +222,10 @@ TEST_CASE("fit: the specification is what SageMaker's SDK would send") {
   CHECK(spec->instance_count == 2);
   CHECK(spec->output_folder == "/out");
   CHECK(!fit_spec(options, {"/code", "t.py", {{"a/b", "/data"}}, ""}, {}, "demo", ""));
+  const FitOptions verbose = good({"train.py", "--verbose"});
+  const Result<job::Spec> told = fit_spec(verbose, {"/code", "train.py", {}, "/out"}, {}, "d", "");
+  REQUIRE(told);
+  CHECK(told->environment.empty());
 }
 
 struct Folder {

@@ -110,8 +110,6 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
       {"OutputDataConfig", {{"S3OutputPath", places.output}}},
       {"HyperParameters", hyperparameters_of(options, places)}};
   Json environment = map_of(options.environment);
-  // As sm fit: --env MUSTER_TRAINING_LOG=1 shows what a container logs of its start.
-  if (!options.script.empty()) environment.emplace("MUSTER_TRAINING_LOG", "0");
   if (!environment.empty()) request["Environment"] = std::move(environment);
   for (const auto& [name, url] : places.inputs)
     request["InputDataConfig"].push_back({{"ChannelName", name},

@@ -53,7 +53,7 @@ std::vector<Flag> fit_flags() {
        "removes it"},
       {"--raw", "", raw_help},
       {"--json", "", "one JSON object a line instead of text"},
-      {"--verbose", "", "also tell what muster itself does"},
+      {"--verbose", "", "also tell what muster and train do"},
       {"--print-plan", "", "print the job's specification and exit"}};
 }
 

@@ -75,7 +75,8 @@ Result<std::string> invocation(const Env& env) {
     names[member.first] = member.second.text;
   Args words;
   for (const job::PyValue& word : command->items) words.push_back(word.text);
-  return job::invocation_text(TRY(read_training(env)), names, words);
+  return job::invocation_text(TRY(read_training(env)),
+                              {.variables = std::move(names), .command = std::move(words)});
 }
 
 /// What a line asks for.

@@ -97,6 +97,19 @@ Env masked_variables(const Env& variables, const Training& training, const Train
   return result;
 }
 
+std::string unfolded(const PyValue& properties, const Env& variables) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  return "Training Env:\n\n" + python_dumps_plain(properties, 4) +
+         "\n\nEnvironment variables:\n\n" + join(lines, "\n");
+}
+
+std::string folded(const PyValue& properties, const Env& variables) {
+  return "Training Env: " + std::to_string(properties.members.size()) +
+         " values, environment variables: " + std::to_string(variables.size()) +
+         " (MUSTER_TRAINING_LOG=1 in the job's environment shows them)";
+}
+
 }  // namespace
 
 bool is_secret(std::string_view name, const PyValue& value) {
@@ -116,7 +129,7 @@ bool is_secret(std::string_view name, const PyValue& value) {
   return !is_number(value);
 }
 
-std::string invocation_text(const Training& training, const Env& variables, const Args& command) {
+std::string invocation_text(const Training& training, const Invocation& invocation) {
   std::set<std::string> secrets;
   Training shown = training;
   for (PyValue* part : {&shown.hyperparameters, &shown.framework_parameters, &shown.resource_config,
@@ -126,14 +139,15 @@ std::string invocation_text(const Training& training, const Env& variables, cons
   for (std::size_t i = 0; i < script_args.size(); ++i)
     if (script_args[i] == masked_value) secrets.insert(training.script_args[i]);
   shown.script_args = script_args;
-  const Env clean = masked_variables(variables, training, shown, secrets);
+  const Env clean = masked_variables(invocation.variables, training, shown, secrets);
 
-  std::string text = "Invoking user script\n\nTraining Env:\n\n" +
-                     python_dumps_plain(properties(shown), 4) + "\n\nEnvironment variables:\n\n";
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : clean) lines.push_back(name + "=" + value);
-  text += join(lines, "\n") + "\n\nInvoking script with the following command:\n\n" +
-          join(masked_command(command), " ") + "\n\n";
+  std::string text = "Invoking user script\n\n" +
+                     (invocation.is_folded ? folded(properties(shown), clean)
+                                           : unfolded(properties(shown), clean)) +
+                     "\n\nInvoking script with the following command:\n\n" +
+                     join(masked_command(invocation.command), " ") + "\n\n";
+  if (!invocation.rank_command.empty())
+    text += "each rank runs: " + join(masked_command(invocation.rank_command), " ") + "\n\n";
   for (const std::string& secret : secrets)
     if (secret.size() >= searched_bytes_min) replace_all(text, secret);
   return text;

@@ -20,10 +20,18 @@ constexpr const char* masked_value = "******";
 /// `max_tokens` are shown.
 bool is_secret(std::string_view name, const PyValue& value);
 
+/// What is about to run.
+struct Invocation {
+  Env variables;           ///< What the job adds to the environment.
+  Args command;            ///< What the host starts.
+  Args rank_command{};     ///< Where that is a launcher: what each rank runs.
+  bool is_folded = false;  ///< The properties and variables are counted, not shown.
+};
+
 /// "Invoking user script", the properties of the job (json.dumps, indent=4), the variables that it
 /// adds, and the command, with secrets masked by name in all of them; a masked value of six bytes
-/// or more also wherever else it stands.
-std::string invocation_text(const Training& training, const Env& variables, const Args& command);
+/// or more also wherever else it stands. What each rank runs follows as a line of its own.
+std::string invocation_text(const Training& training, const Invocation& invocation);
 
 /// One record as `logging` writes it with "%(asctime)s %(name)-12s %(levelname)-8s %(message)s":
 /// "2024-02-29 12:00:00,123 sagemaker-training-toolkit INFO     text", without a newline. `level`

@@ -22,7 +22,7 @@ bool holds(const std::string& text, const std::string& part) {
 TEST_CASE("invocation: the reference's sections, one after the other") {
   const Training job = training(R"({"lr": "0.1", "sagemaker_program": "t.py"})");
   const std::string text =
-      invocation_text(job, sm_variables(job), {"python3", "t.py", "--lr", "1"});
+      invocation_text(job, {sm_variables(job), {"python3", "t.py", "--lr", "1"}});
   CHECK(
       text.starts_with("Invoking user script\n\nTraining Env:\n\n{\n"
                        "    \"additional_framework_parameters\": {},\n"
@@ -47,7 +47,8 @@ TEST_CASE("invocation: a secret is shown nowhere") {
   const Args args = to_cmd_args(job);
   all.insert(all.end(), args.begin(), args.end());
   for (const Args& words : {all, Args{"/bin/sh", "-c", "./t.sh --hf_token 'hunter2-hunter2'"}}) {
-    const std::string text = invocation_text(job, variables, words);
+    const std::string text = invocation_text(job, {variables, {"mpirun", "sm", "rank"}, words}) +
+                             invocation_text(job, {variables, words});
     CAPTURE(text);
     for (const char* secret :
          {"hunter2", "12345678", "abcdefgh", "framework-value", "from-outside", "sw0rdfish"})
@@ -57,6 +58,19 @@ TEST_CASE("invocation: a secret is shown nowhere") {
     CHECK(holds(text, "SM_HP_LR=0.1\n"));
     CHECK(holds(text, "--epochs=3"));
   }
+}
+
+TEST_CASE("invocation: folded, the environment is counted and what runs is shown") {
+  const Training job = training(R"({"lr": "0.1", "sagemaker_program": "t.py"})");
+  const Invocation invocation{.variables = {{"A", "b"}, {"SM_HP_LR", "0.1"}},
+                              .command = {"mpirun", "sm", "rank"},
+                              .rank_command = {"python3", "-m", "mpi4py", "t.py", "--key", "abc"},
+                              .is_folded = true};
+  CHECK(invocation_text(job, invocation) ==
+        "Invoking user script\n\nTraining Env: " + std::to_string(properties(job).members.size()) +
+            " values, environment variables: 2 (MUSTER_TRAINING_LOG=1 in the job's environment "
+            "shows them)\n\nInvoking script with the following command:\n\nmpirun sm rank\n\n"
+            "each rank runs: python3 -m mpi4py t.py --key ******\n\n");
 }
 
 TEST_CASE("invocation: names of secrets, and names that only look so") {

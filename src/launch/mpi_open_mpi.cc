@@ -37,7 +37,7 @@ class OpenMpiLine {
     // mpirun warns of a variable that is not there.
     for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
       if (line_.launcher_env.contains(name) && !custom.exported.contains(name)) add({"-x", name});
-    if (custom.verbose) {
+    if (custom.verbose || line_.options.display_map) {
       if (prrte_)
         add({"--display", "map"});
       else

@@ -60,6 +60,7 @@ struct Options {
   bool entry_exists = true;      ///< The entry point is a file in code_dir.
   bool entry_executable = true;  ///< ... and has an x bit.
   std::string entry_first_line;  ///< ... and begins so; matters for shell scripts, may be cut.
+  bool display_map = false;      ///< mpirun says which rank goes where, if it is Open MPI's.
   Env env;  ///< What user processes start from: without MUSTER_*, see env/options.h.
   std::optional<PortRange> daemon_ports;   ///< For orted's TCP; none: any port.
   std::optional<PortRange> message_ports;  ///< For the ranks' TCP (btl); none: any port.

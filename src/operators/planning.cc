@@ -131,6 +131,7 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   const job::Training training = wished(job, wish);
   launch::Options options;
   options.runner = wish.runner;
+  options.display_map = wish.display_map;
   options.python = wish.python.empty() ? python_for(env) : wish.python;
   options.sm = TRY(rank_program());
   options.agent = options.sm;  // Told apart by MUSTER_AGENT: mpirun's agent is one word.

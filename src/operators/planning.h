@@ -25,6 +25,7 @@ struct Wish {
   std::string folder;
   /// The caller's environment is the program's as it is, without the job's SM_* laid over it.
   bool own_environment = false;
+  bool display_map = false;  ///< mpirun says which rank goes where.
 };
 
 /// What this host runs. The program's environment is `env` without MUSTER_*, the SM_* variables,

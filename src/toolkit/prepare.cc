@@ -9,6 +9,7 @@
 #include "code/install.h"
 #include "env/options.h"
 #include "launch/inputs.h"
+#include "launch/mpi_log.h"
 #include "launch/operators.h"
 #include "operators/planning.h"
 #include "ranks/host_run.h"
@@ -122,14 +123,30 @@ loop::Task<Result<std::string>> Preparation::package_index(calls::Workshop& work
   co_return index;
 }
 
-calls::Prepared Preparation::plan_work() const {
-  Result<launch::HostPlan> plan = operators::plan_host(training_, env_);
+/// As the reference does; hosts that only take part in a launch of the leader's show no command.
+void Preparation::tell_plan(const launch::HostPlan& plan) const {
+  if (training_.facts.num_gpus == 0)
+    training_log_.info("No GPUs detected (normal if no gpus installed)");
+  if (plan.launcher == launch::Launcher::mpi) {
+    const Result<launch::Inputs> inputs = launch::inputs_from(training_, std::nullopt);
+    CHECK_THAT(inputs, "there is a plan of them");
+    for (const std::string& line : launch::mpi_log(*inputs, plan)) training_log_.info(line);
+  }
+  if (plan.launcher == launch::Launcher::process || plan.launcher_command)
+    training_log_.invocation(training_, plan);
+}
+
+void Preparation::tell_end() const {
+  if (waits_for_mpi_) training_log_.info("MPI process finished.");
+}
+
+calls::Prepared Preparation::plan_work() {
+  operators::Wish wish;
+  wish.display_map = training_log_.shows_info();
+  Result<launch::HostPlan> plan = operators::plan_host(training_, env_, wish);
   if (!plan) return failed(plan.error());
-  // As in the reference, the hosts that only take part in a launch of the leader's say nothing.
-  if (plan->launcher == launch::Launcher::process)
-    training_log_.invocation(training_, plan->rank);
-  else if (plan->launcher_command)
-    training_log_.invocation(training_, *plan->launcher_command);
+  tell_plan(*plan);
+  waits_for_mpi_ = plan->launcher == launch::Launcher::mpi && !plan->launcher_command;
   calls::Work work = work_of(training_, *std::move(plan));
   if (!work.program || !launch::wants_operator(training_)) return work;
   Result<Command> program = operators::under_operator(training_, *std::move(work.program), log_);

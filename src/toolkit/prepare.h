@@ -17,18 +17,22 @@ class Preparation {
               const TrainingLog& training_log)
       : training_(training), env_(env), log_(log), training_log_(training_log) {}
   loop::Task<calls::Prepared> run(calls::Workshop& workshop);
+  /// The job has ended: says so where this host took part in a launch of the leader's.
+  void tell_end() const;
 
  private:
   loop::Task<std::optional<job::Verdict>> bring_code(calls::Workshop& workshop);
   loop::Task<std::optional<job::Verdict>> install(calls::Workshop& workshop);
   loop::Task<Result<std::string>> package_index(calls::Workshop& workshop);
-  calls::Prepared plan_work() const;
+  calls::Prepared plan_work();
+  void tell_plan(const launch::HostPlan& plan) const;
   job::Verdict failed(const Error& error) const;
 
   const job::Training& training_;
   const Env& env_;
   const Log& log_;
   const TrainingLog& training_log_;
+  bool waits_for_mpi_ = false;  ///< The launch is another host's.
 };
 
 }  // namespace muster::toolkit

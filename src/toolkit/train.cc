@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/terminal.h"
 #include "calls/conduct_job.h"
 #include "env/job_files.h"
@@ -61,11 +62,25 @@ int failure_code(const calls::JobStart& start, const calls::JobEnd& end) {
   return job::exit_code(end.own->outcome);
 }
 
+std::string model_folder(const job::Training& training) {
+  return training.facts.base_dir + "/model";
+}
+
+/// Whether there is a model, as far as this host knows: the others may have theirs, and a
+/// framework's module says so itself.
+bool has_model(const job::Training& training) {
+  if (operators::has_framework(training) || training.current_host != training.leader) return true;
+  const Result<std::vector<std::string>> names = names_in(model_folder(training));
+  return names && !names->empty();
+}
+
 /// Writes the outcome files; the exit status.
 int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& env, const Log& log,
            const TrainingLog& training_log) {
   const job::Verdict& verdict = end.verdict;
   if (verdict.success()) {
+    if (!has_model(start.training))
+      training_log.warning("No model artifact is saved under path " + model_folder(start.training));
     training_log.info("Reporting training SUCCESS");
     const Result<void> written = report_success(base_of(env));
     if (!written) return fail_with(env, written.error(), log);
@@ -110,6 +125,7 @@ int train_main(const Args& args, const Env& own_env) {
   Preparation preparation(start->training, env, log, *training_log);
   const calls::JobEnd end = calls::conduct_job(
       *start, [&preparation](calls::Workshop& workshop) { return preparation.run(workshop); }, log);
+  preparation.tell_end();
   return report(*start, end, env, log, *training_log);
 }
 

@@ -9,24 +9,44 @@
 namespace muster::toolkit {
 namespace {
 constexpr int level_info = 20;
+constexpr int level_warning = 30;
 constexpr int level_error = 40;
 constexpr int level_off = 1000;
 }  // namespace
 
 Result<TrainingLog> TrainingLog::open(const job::Training& training, const Env& env) {
   const Env::const_iterator found = env.find("MUSTER_TRAINING_LOG");
-  const bool off = found != env.end() && found->second == "0";
+  const std::string wish = found == env.end() ? "" : found->second;
   const int level = TRY(job::log_level(training));
-  return TrainingLog(off ? level_off : level);
+  return TrainingLog(wish == "0" ? level_off : level, wish != "1");
 }
 
-void TrainingLog::invocation(const job::Training& training, const Command& command) const {
-  if (level_ <= level_info)
-    info(job::invocation_text(training, job::to_env_vars(training), command.argv));
+void TrainingLog::invocation(const job::Training& training, const launch::HostPlan& plan) const {
+  if (!shows_info()) return;
+  job::Invocation invocation;
+  invocation.variables = job::to_env_vars(training);
+  // The only one that the plan decides and a guide's log shows.
+  if (const auto path = plan.rank.env.find("PYTHONPATH"); path != plan.rank.env.end())
+    invocation.variables.insert(*path);
+  invocation.command = plan.rank.argv;
+  if (plan.launcher_command) {
+    invocation.rank_command = std::move(invocation.command);
+    invocation.command = plan.launcher_command->argv;
+  }
+  invocation.is_folded = is_folded_;
+  info(job::invocation_text(training, invocation));
+}
+
+bool TrainingLog::shows_info() const {
+  return level_ <= level_info;
 }
 
 void TrainingLog::info(std::string_view text) const {
   write(level_info, text);
+}
+
+void TrainingLog::warning(std::string_view text) const {
+  write(level_warning, text);
 }
 
 bool TrainingLog::error(std::string_view text) const {
