@@ -55,6 +55,20 @@ SplitParameters split_parameters(const PyValue& all) {
   return result;
 }
 
+/// Hyperparameters that ask for MPI.
+struct MpiParameters {
+  std::string_view enabled;
+  std::string_view processes_per_host;
+  std::string_view processes;
+  std::string_view options;
+};
+constexpr MpiParameters mpi = {"sagemaker_mpi_enabled", "sagemaker_mpi_num_of_processes_per_host",
+                               "sagemaker_mpi_num_processes", "sagemaker_mpi_custom_mpi_options"};
+/// The Chainer estimator's. Source: SageMaker's SDK 2.257.7, chainer/estimator.py.
+constexpr MpiParameters chainer_mpi = {"sagemaker_use_mpi", "sagemaker_process_slots_per_host",
+                                       "sagemaker_num_processes",
+                                       "sagemaker_additional_mpi_options"};
+
 bool enabled(const PyValue& framework, std::string_view name) {
   const PyValue* value = framework.find(name);
   return value != nullptr && value->truthy();
@@ -219,49 +233,61 @@ const std::vector<std::string_view>& distribution_parameters() {
       "sagemaker_multi_worker_mirrored_strategy_enabled",
       "sagemaker_torch_distributed_enabled",
       "sagemaker_deepspeed_enabled",  // muster's own.
+      chainer_mpi.enabled,
   };
   return names;
 }
 
 bool asks_for(const Training& training, std::string_view hyperparameter) {
-  return enabled(training.framework_parameters, hyperparameter) &&
+  const PyValue& framework = training.framework_parameters;
+  const bool by_chainer = hyperparameter == mpi.enabled && enabled(framework, chainer_mpi.enabled);
+  return (by_chainer || enabled(framework, hyperparameter)) &&
          holds_text(training.distribution_instance_groups, training.instance_group);
 }
 
 bool mpi_enabled(const Training& training) {
-  return asks_for(training, "sagemaker_mpi_enabled");
+  return asks_for(training, mpi.enabled);
 }
 
 namespace {
 
 /// A framework parameter that is a count; none where it is not set, or null as the SDK sends it.
-Result<std::optional<int>> count_of(const Training& training, const char* name) {
+Result<std::optional<int>> count_of(const Training& training, std::string_view name) {
   const PyValue* value = training.framework_parameters.find(name);
   if (value == nullptr || !value->truthy()) return std::optional<int>();
   // The SDK sends numbers; a quoted one is what people write by hand.
   const bool digits = value->kind == PyValue::Kind::integer || value->is_text();
   const std::optional<std::int64_t> number = digits ? parse_integer(value->text) : std::nullopt;
   if (!number || *number < 1 || *number > 1000000)
-    return fail(Errc::invalid_input, std::string("hyperparameter ") + name + " is " +
+    return fail(Errc::invalid_input, "hyperparameter " + std::string(name) + " is " +
                                          python_dumps(*value) + ", expected a whole number >= 1");
   return std::optional<int>(static_cast<int>(*number));
+}
+
+/// The names by which a job asks for MPI: Chainer's where only its own enables it.
+const MpiParameters& mpi_parameters(const Training& training) {
+  const PyValue& framework = training.framework_parameters;
+  const bool by_chainer =
+      enabled(framework, chainer_mpi.enabled) && !enabled(framework, mpi.enabled);
+  return by_chainer ? chainer_mpi : mpi;
 }
 
 }  // namespace
 
 Result<int> processes_per_host(const Training& training) {
   const std::optional<int> count =
-      TRY(count_of(training, "sagemaker_mpi_num_of_processes_per_host"));
+      TRY(count_of(training, mpi_parameters(training).processes_per_host));
   if (count) return *count;
   if (training.facts.num_gpus > 0) return training.facts.num_gpus;
   return std::max(training.facts.num_neurons, 1);
 }
 
 Result<std::optional<int>> num_processes(const Training& training) {
-  return count_of(training, "sagemaker_mpi_num_processes");
+  return count_of(training, mpi_parameters(training).processes);
 }
 
 Result<std::string> custom_mpi_options(const Training& training, std::string_view name) {
+  if (name == mpi.options) name = mpi_parameters(training).options;
   const PyValue* value = training.framework_parameters.find(name);
   if (value == nullptr || value->is_null()) return std::string();
   if (value->is_text()) return value->text;

@@ -195,6 +195,27 @@ TEST_CASE("training: counts of processes are whole numbers") {
   }
 }
 
+TEST_CASE("training: Chainer's names for MPI count where only they enable it") {
+  const std::string chainer =
+      R"("sagemaker_use_mpi": "true", "sagemaker_num_processes": "3",
+         "sagemaker_process_slots_per_host": "2", "sagemaker_additional_mpi_options": "\"-x A\"")";
+  const std::string options = "sagemaker_mpi_custom_mpi_options";
+  const Training job = training("{" + chainer + "}");
+  CHECK(mpi_enabled(job));
+  CHECK(*processes_per_host(job) == 2);
+  CHECK(**num_processes(job) == 3);
+  CHECK(*custom_mpi_options(job, options) == "-x A");
+  const Training both = training("{" + chainer + R"(, "sagemaker_mpi_enabled": "true"})");
+  CHECK(*processes_per_host(both) == 1);
+  CHECK(!*num_processes(both));
+  CHECK(*custom_mpi_options(both, options) == "");
+  CHECK(!mpi_enabled(training(R"({"sagemaker_use_mpi": "false"})")));
+  CHECK(processes_per_host(training(R"({"sagemaker_use_mpi": "true",
+      "sagemaker_process_slots_per_host": "many"})"))
+            .error()
+            .text.find("sagemaker_process_slots_per_host") != std::string::npos);
+}
+
 TEST_CASE("entry point: a plain path inside the source folder, as the reference demands") {
   for (const char* good : {"train.py", "bin/train.sh", "a.b-c_d+e", "_x"})
     CHECK(check_entry_point(good));

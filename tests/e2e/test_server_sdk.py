@@ -152,6 +152,22 @@ def test_a_job_that_nobody_waits_for_is_seen_and_stopped_in_good_order(server):
     assert "the training job is in status Stopped." in found["again"]
 
 
+def test_chainers_estimator_runs_on_two_hosts_by_its_own_names_for_mpi(server):
+    found = Case(server, "v2.py", "chainer", "sdk-venv").found()
+    for rank in range(3):
+        assert found["logs"].count(f"rank {rank} of 3 sums 3") == 1
+    assert "Hosts: ['algo-1:2', 'algo-2:2'] process_per_hosts: 2 num_processes: 3" in found["logs"]
+    assert "NCCL_DEBUG=WARN" in found["logs"]
+    assert found["total"] == 3
+
+
+def test_scikit_learns_estimator_runs_its_script(server):
+    found = Case(server, "v2.py", "sklearn", "sdk-venv").found()
+    assert found["channels"] == {"train": ["train.txt"]}
+    assert [word for word in found["arguments"] if "model" not in word] == ARGUMENTS
+    assert "alone on algo-1" in found["logs"]
+
+
 V3 = {
     "basic": {"channels": {"train": ["train.txt"]}},
     "mpi": {"total": 6},
@@ -203,6 +219,7 @@ def test_train_of_muster_takes_the_horovod_labs_call(server):
     found = _muster(server, "lab")
     assert found["total"] == sum(range(12))
     assert found["status"] == "Completed" and found["hosts"] == 12
+    assert found["arguments"] == ["--epochs", "1"]
 
 
 def test_train_of_muster_names_what_failed_and_stops(server):

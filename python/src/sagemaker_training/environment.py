@@ -326,6 +326,7 @@ _DISTRIBUTIONS = (
     params.MULTI_WORKER_MIRRORED_STRATEGY_ENABLED,
     "sagemaker_torch_distributed_enabled",
     "sagemaker_deepspeed_enabled",  # muster's own.
+    "sagemaker_use_mpi",  # The Chainer estimator's.
 )
 
 

@@ -14,7 +14,9 @@ import threading
 import sagemaker
 from botocore.exceptions import ClientError
 from sagemaker.analytics import TrainingJobAnalytics
+from sagemaker.chainer import Chainer
 from sagemaker.pytorch import PyTorch
+from sagemaker.sklearn import SKLearn
 from sagemaker.tensorflow import TensorFlow
 
 import muster
@@ -105,6 +107,49 @@ def pytorch(folder):
         "logs": logs_of(session, job),
         **found_in(estimator, session, folder),
     }
+
+
+def fitted(estimator, session, folder):
+    """A fit that spares the SDK's pauses: started, then looked at until its end."""
+    estimator.fit(uploaded(session, folder), wait=False)
+    name = estimator.latest_training_job.name
+    ends = ("Completed", "Failed", "Stopped")
+    until(lambda: session.describe_training_job(name)["TrainingJobStatus"] in ends)
+    logs = logs_of(session, name)
+    return {"logs": logs, **found_in(estimator, session, folder)}
+
+
+def chainer(folder):
+    """ChainerMN's own names for MPI, on two hosts."""
+    session = muster.session()
+    estimator = Chainer(
+        entry_point="train.py",
+        role=ROLE,
+        framework_version="5.0.0",
+        py_version="py3",
+        instance_type="ml.c5.xlarge",
+        use_mpi=True,
+        num_processes=3,
+        process_slots_per_host=2,
+        additional_mpi_options="-x NCCL_DEBUG=WARN",
+        sagemaker_session=session,
+        **{**COMMON, "instance_count": 2},
+    )
+    return fitted(estimator, session, folder)
+
+
+def sklearn(folder):
+    """One host and no distribution, as scikit-learn's guide has it."""
+    session = muster.session()
+    estimator = SKLearn(
+        entry_point="alone.py",
+        role=sagemaker.get_execution_role(session),
+        framework_version="1.0-1",
+        instance_type="ml.c5.xlarge",
+        sagemaker_session=session,
+        **{**COMMON, "instance_count": 1},
+    )
+    return fitted(estimator, session, folder)
 
 
 def patient(session):
