@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "env/accelerators.h"
+#include "env/cpus.h"
 #include "job/ml_paths.h"
 #include "supervise/spawn.h"
 
@@ -33,12 +34,13 @@ bool installed(const std::string& program, const Env& env) {
   return supervise::find_program(program, env, "").has_value();
 }
 
-/// The machine's processors, or as many as a limit of processor time leaves of them: programs that
-/// start a thread for each would only wait for each other.
+/// The processors that this host may use, or as many as `sm fit --cpus` leaves of them, which a
+/// cgroup of version 1 does not show: programs that start a thread for each would only wait for each
+/// other.
 int count_cpus(const Env& env) {
-  const int online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const int usable = usable_cpus();
   const std::optional<std::int64_t> limit = parse_integer(value_or(env, "MUSTER_NUM_CPUS", ""));
-  return limit && *limit >= 1 && *limit < online ? static_cast<int>(*limit) : online;
+  return limit && *limit >= 1 && *limit < usable ? static_cast<int>(*limit) : usable;
 }
 
 job::Facts facts_of(const Env& env) {
