@@ -31,12 +31,20 @@ def arguments():
 
 
 def read(folder):
-    """The pictures of a channel, [count, 28, 28, 1] of 0 to 1, and their digits."""
+    """The pictures of a channel, [count, 28, 28, 1] of 0 to 1, and their digits.
+
+    Keys are x and y as make_data.py writes them, or the MNIST guide's data and labels, whose
+    pictures may have their channel and be of 0 to 1 already.
+    """
     files = [np.load(path) for path in sorted(pathlib.Path(folder).glob("*.npz"))]
     if not files:
         raise SystemExit(f"no .npz file in {folder}: make_data.py makes one")
-    pictures = np.concatenate([file["x"] for file in files])[..., np.newaxis]
-    return pictures.astype(np.float32) / 255, np.concatenate([file["y"] for file in files])
+    keys = [("data", "labels") if "data" in file else ("x", "y") for file in files]
+    pictures = np.concatenate([file[x] for file, (x, _) in zip(files, keys)])
+    digits = np.concatenate([file[y].reshape(-1) for file, (_, y) in zip(files, keys)])
+    whole = np.issubdtype(pictures.dtype, np.integer)
+    pictures = pictures.reshape(-1, 28, 28, 1).astype(np.float32)
+    return (pictures / 255 if whole else pictures), digits
 
 
 def newest(*folders):

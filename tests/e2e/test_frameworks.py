@@ -1,8 +1,10 @@
 """The real frameworks train on several hosts: the examples under `train` and the operators."""
 
+import subprocess
+
 import pytest
 
-from frameworks import assert_close, example_job, make_data, trained
+from frameworks import assert_close, example_job, interpreter, make_data, trained
 
 pytestmark = pytest.mark.framework
 more = pytest.mark.more
@@ -60,6 +62,24 @@ def test_two_hosts_learn_what_one_with_twice_the_processes_does(
     two = trained(example(framework, entry, hosts=2, processes=1, **enabled), 2, model)
     one = trained(example(framework, entry, hosts=1, processes=2, **enabled), 2, model)
     assert_close(framework, two, one)
+
+
+# The guide's files: other keys, pictures of 0 to 1 with their channel.
+AS_IN_THE_GUIDE = """
+import pathlib, sys
+import numpy as np
+for path in pathlib.Path(sys.argv[1]).glob("*/*.npz"):
+    file = np.load(path)
+    data = file["x"].astype(np.float32)[..., np.newaxis] / 255
+    np.savez(path, data=data, labels=file["y"])
+"""
+
+
+@more
+def test_the_mnist_guides_files_are_read_by_the_example(example, folder):
+    data = make_data(folder)
+    subprocess.run([interpreter("tf"), "-c", AS_IN_THE_GUIDE, data], check=True)
+    trained(example("tf", "horovod-mnist/mnist_hvd.py", channels=data, epochs="4"), 2, "model.h5")
 
 
 @more

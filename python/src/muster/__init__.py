@@ -21,8 +21,8 @@ def session(**options):
     return sdk_session.session(**options)
 
 
-def train(script, **options):
+def train(script=None, *places, **options):
     """Trains on the server; a muster.training.Job. muster.training.train tells more."""
     from muster import training
 
-    return training.train(script, **options)
+    return training.train(script, *places, **options)

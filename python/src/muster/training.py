@@ -145,7 +145,7 @@ class _Logs:
 
 
 def train(
-    script,
+    script=None,
     instance_count=1,
     num_of_processes_per_host=1,
     hyperparameters=None,
@@ -161,6 +161,8 @@ def train(
     max_run=86400,
     name=None,
     logs=True,
+    horovod_train_script=None,
+    horovod_hyperparameters=None,
 ):
     """Runs `script` on `instance_count` hosts with MPI; a Job.
 
@@ -169,8 +171,16 @@ def train(
     in there. `hyperparameters` become the script's arguments. `inputs` (name: s3://… or a local
     file or folder, which is uploaded) are its channels; one alone is called training. `output` is
     an s3:// prefix. With `wait` the log is shown, and a job that does not complete raises
-    TrainingFailed. Raises server.ClientError in one line if there is no server to speak to.
+    TrainingFailed. `horovod_train_script` and `horovod_hyperparameters` are the Horovod lab's names
+    of the script and its hyperparameters. Raises server.ClientError in one line if there is no
+    server to speak to.
     """
+    script = _either("script", script, "horovod_train_script", horovod_train_script)
+    if script is None:
+        raise TypeError("train() needs a script: muster.train(script='train.py')")
+    hyperparameters = _either(
+        "hyperparameters", hyperparameters, "horovod_hyperparameters", horovod_hyperparameters
+    )
     boto = server.boto_session()
     name = name or _fresh_name(script)
     bucket = server.default_bucket(boto)
@@ -204,6 +214,13 @@ def train(
     job = Job(name, boto)
     job.create({key: value for key, value in request.items() if value})
     return job.wait(logs=logs) if wait else job
+
+
+def _either(name, value, other, others):
+    """What was given under one of two names."""
+    if value is not None and others is not None:
+        raise TypeError("train() takes %s or %s, not both" % (name, other))
+    return value if others is None else others
 
 
 def _resources(instance_type, instance_count):

@@ -41,11 +41,11 @@ def trained(folder):
 def lab(folder):
     """The Horovod lab's call."""
     job = muster.train(
-        script="train.py",
+        horovod_train_script="train.py",
         source_dir=SOURCE,
         instance_count=12,
         num_of_processes_per_host=1,
-        hyperparameters={"epochs": 1},
+        horovod_hyperparameters={"epochs": 1},
         inputs={"train": SOURCE / "train.py"},
         logs=False,
     )

@@ -75,6 +75,17 @@ class ServerTest(unittest.TestCase):
             with tarfile.open(fileobj=archive) as tar:
                 self.assertEqual(tar.getnames(), ["a.py", "lib", "lib/b.py"])
 
+    def test_the_horovod_labs_names_are_taken(self):
+        for name in _NAMES:
+            os.environ.pop(name, None)
+        lab = {"horovod_train_script": "train_hvd.py", "horovod_hyperparameters": {"epochs": 2}}
+        self.assertIn("is not set", self.refusal(muster.train, instance_count=12, **lab))
+        for both in ({"script": "a.py"}, {"hyperparameters": {"epochs": 1}}):
+            with self.assertRaisesRegex(TypeError, "not both"):
+                muster.train(**dict(lab, **both))
+        with self.assertRaisesRegex(TypeError, "script='train.py'"):
+            muster.train()
+
     def test_a_fresh_name_is_one_that_the_api_takes(self):
         for script in ("train.py", "a b/ü__x.py", "-.py", "x" * 200 + ".py"):
             name = training._fresh_name(script)
