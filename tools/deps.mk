@@ -59,6 +59,15 @@ build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done: build/%-venv/.
 	$(@D)/bin/python $(PIP) $(BINARY) -r $<
 	@touch $@
 
+# SDK 1.72.1 wants Python 3.8, which few machines have: no other rule asks for this one.
+PYTHON38 ?= python3.8
+build/sdk1-venv/.done: requirements-sdk1.txt
+	@echo "installing $(@D): $<"
+	rm -rf $(@D)
+	$(PYTHON38) -m venv $(@D)
+	$(@D)/bin/python $(PIP) --no-build-isolation $(BINARY) --no-binary sagemaker,protobuf3-to-dict -r $<
+	@touch $@
+
 build/sdk-venv/.notebooks-done: requirements-notebooks.txt build/sdk-venv/.done
 	@echo "installing $(@D): $<"
 	build/sdk-venv/bin/python $(PIP) $(BINARY) -r $<

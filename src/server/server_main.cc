@@ -360,11 +360,14 @@ int server_main(const Args& args, const Env& env) {
   const Result<std::string> client_config = write_client_config(server.config);
   if (!client_config) return fail_with(client_config.error());
   if (server.made_key)
-    hello += "\nA key was made. These lines make AWS's clients use this server:\n\n" +
-             export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
-             "\nSageMaker's SDKs want one more, and the file that it names:\n\n"
-             "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +
-             shell_quoted({*client_config}) + "\n\n";
+    hello +=
+        "\nA key was made. These lines make AWS's clients use this server:\n\n" +
+        export_lines(*server.made_key, client_settings(server.config, server.http->port())) +
+        "\nSageMaker's SDKs want one more, and the file that it names:\n\n"
+        "export SAGEMAKER_USER_CONFIG_OVERRIDE=" +
+        shell_quoted({*client_config}) +
+        "\n\nA notebook that calls get_execution_role() without a session wants, once, as root:\n\n"
+        "sm env --client --notebook\n\n";
   static_cast<void>(say(STDOUT_FILENO, hello));
   server.control->serve([&server](const Json& request) { return told(server, request); });
   // What an earlier server left half removed may be large: first those who wait for this one.

@@ -1,6 +1,6 @@
-"""`sm server` under the clients that users have: SageMaker's SDKs 2 and 3, and the AWS CLI.
+"""`sm server` under the clients that users have: SageMaker's SDKs 1 to 3, and the AWS CLI.
 
-Each case is a program of its own (sdk/v2.py, sdk/v3.py) in the clients' virtual environment; its
+Each case is a program of its own (sdk/v1.py, v2.py, v3.py) in the clients' virtual environment; its
 last line is what it found. `make test-sdk` makes the environments.
 """
 
@@ -166,6 +166,18 @@ def test_scikit_learns_estimator_runs_its_script(server):
     assert found["channels"] == {"train": ["train.txt"]}
     assert [word for word in found["arguments"] if "model" not in word] == ARGUMENTS
     assert "alone on algo-1" in found["logs"]
+
+
+def test_the_first_start_says_what_a_notebooks_first_cell_wants(server):
+    assert server.said("sm env --client --notebook") == "sm env --client --notebook"
+
+
+def test_sdk_1_trains_by_the_names_of_its_time(server):
+    found = Case(server, "v1.py", "mpi", "sdk1-venv").found()
+    assert found["status"] == "Completed", found
+    assert found["bucket"] == BUCKET
+    assert found["total"] == 6
+    assert found["channels"] == {"train": ["train.txt"]}
 
 
 V3 = {

@@ -6,7 +6,7 @@ from muster import server
 
 
 def session(default_bucket=None):
-    """A session of SageMaker's SDK (2.x; 3.x where that is what is installed).
+    """A session of SageMaker's SDK that is installed: 1.x, 2.x or 3.x.
 
     The AWS_* variables that `sm server` printed name the server. `default_bucket` is made when it
     is first needed; without one it is sagemaker-REGION-ACCOUNT. Telemetry is off, and
@@ -15,9 +15,11 @@ def session(default_bucket=None):
     """
     boto = server.boto_session()
     bucket = default_bucket or server.default_bucket(boto)
-    return _session_class()(
-        boto_session=boto, default_bucket=bucket, sagemaker_config=_config(bucket)
-    )
+    base = _session_class()
+    options = {"boto_session": boto, "default_bucket": bucket, "sagemaker_config": _config(bucket)}
+    # SDK 1.x has no configuration, and before 1.51 no bucket of one's own.
+    known = inspect.signature(base.__init__).parameters
+    return base(**{name: value for name, value in options.items() if name in known})
 
 
 def _session_class():

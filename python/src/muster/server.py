@@ -44,16 +44,24 @@ def boto_session():
         )
     boto3 = module("boto3")
     address = os.environ["AWS_ENDPOINT_URL"]
+    elder = _is_elder(getattr(boto3, "__version__", ""))
 
     class Session(boto3.session.Session):
         """boto3's, with one address for all services."""
 
         def client(self, service_name, *args, **options):
-            if service_name == "sts":
-                options["endpoint_url"] = os.environ.get("AWS_ENDPOINT_URL_STS") or address
+            if service_name == "sts" or elder and not options.get("endpoint_url"):
+                variable = "AWS_ENDPOINT_URL_" + service_name.upper().replace("-", "_")
+                options["endpoint_url"] = os.environ.get(variable) or address
             return super().client(service_name, *args, **options)
 
     return Session(region_name=region())
+
+
+def _is_elder(version):
+    """Whether that boto3 does not read AWS_ENDPOINT_URL: before 1.28, as beside SDK 1.x."""
+    numbers = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return bool(numbers) and numbers < [1, 28]
 
 
 def account(session):

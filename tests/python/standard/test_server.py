@@ -62,6 +62,45 @@ class ServerTest(unittest.TestCase):
         self.assertEqual(boto.region_name, "eu-west-1")
         self.assertEqual(made, [("sts", {"endpoint_url": "http://127.0.0.1:9"}), ("s3", {})])
 
+    def test_a_boto3_that_reads_no_address_of_its_own_is_given_it(self):
+        made = []
+
+        class Session(object):
+            def __init__(self, region_name):
+                pass
+
+            def client(self, service, **options):
+                made.append(options.get("endpoint_url"))
+
+        fake = types.SimpleNamespace(session=types.SimpleNamespace(Session=Session))
+        sys.modules["boto3"] = fake
+        os.environ["AWS_ENDPOINT_URL_S3"] = "http://127.0.0.1:8"
+        for version in ("1.17.112", "1.28.0"):
+            fake.__version__ = version
+            boto = server.boto_session()
+            boto.client("s3")
+            boto.client("sagemaker", endpoint_url=None)
+            boto.client("logs", endpoint_url="http://127.0.0.1:7")
+        elder = ["http://127.0.0.1:8", "http://127.0.0.1:9", "http://127.0.0.1:7"]
+        self.assertEqual(made, elder + [None, None, "http://127.0.0.1:7"])
+
+    def test_a_session_gets_only_what_its_sdk_knows(self):
+        from muster import sdk_session
+
+        class Elder(object):
+            """SDK 1.72.1's, which has no configuration."""
+
+            def __init__(self, boto_session=None, sagemaker_client=None, default_bucket=None):
+                self.given = (boto_session, default_bucket)
+
+        boto = object()
+        saved = sdk_session._session_class, server.boto_session
+        try:
+            sdk_session._session_class, server.boto_session = lambda: Elder, lambda: boto
+            self.assertEqual(muster.session(default_bucket="mine").given, (boto, "mine"))
+        finally:
+            sdk_session._session_class, server.boto_session = saved
+
     def test_code_goes_along_without_caches(self):
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as archive:
             os.makedirs(os.path.join(folder, "lib", "__pycache__"))
