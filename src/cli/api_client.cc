@@ -121,8 +121,8 @@ Result<http::Url> endpoint_of(const Env& env, const Service& service) {
   const std::string setting = aws::endpoint_setting(env, service.setting);
   if (setting.empty())
     return fail(Errc::invalid_input,
-                "AWS_ENDPOINT_URL is not set: which server? `sm server` prints the lines to use at "
-                "its first start");
+                "AWS_ENDPOINT_URL is not set: which server? On its machine `sm key create` prints "
+                "the lines to use");
   Result<http::Url> url = http::parse_url(setting);
   if (!url) return url.error().in("AWS_ENDPOINT_URL");
   return url;
@@ -165,7 +165,7 @@ loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, s
     Result<aws::Credentials> keys = co_await credentials.get();
     if (!keys)
       co_return fail(keys.error().code,
-                     keys.error().text + "; `sm server` prints a key at its first start");
+                     keys.error().text + "; on the server's machine `sm key create` makes one");
     aws::AwsRequest out = request;
     std::string scope = service.scope;
     Result<aws::AwsAnswer> answer = co_await aws::aws_exchange(

@@ -53,7 +53,7 @@ Page server() {
       .exits = {{"0", "SIGTERM or SIGINT ended it; --check: the config is fine"},
                 {"2", "a flag or the config is wrong"},
                 {"3",
-                 "the machine lacks something: the port is taken, another server has the "
+                 "the machine lacks something: root, the port is taken, another server has the "
                  "folder"}},
   };
 }
@@ -73,7 +73,8 @@ std::vector<Page> pages_server() {
                  {"--comment", "TEXT", "what it is for: sm key list shows it"},
                  {"--json", "", "print it as a JSON object"}},
        .examples = {{"sm key create --comment \"the lab's notebook\"",
-                     "make a key, and print it as lines for a shell"}},
+                     "make a key, and print it as lines for a shell"},
+                    {"sm key create > k && . ./k", "make a key, and use it in this shell"}},
        .exits = key_exits()},
       {.name = "key list",
        .group = Group::server,

@@ -95,6 +95,14 @@ Json to_json(const store::AccessKey& key) {
               {"Comment", key.comment}};
 }
 
+/// On standard error: the lines themselves are for a shell.
+void explain_key(bool server_runs) {
+  static_cast<void>(say_line(STDERR_FILENO, "sm key",
+                             std::string("a key was made, and is shown this once; these lines "
+                                         "make AWS's clients use ") +
+                                 (server_runs ? "the server" : "the server once it runs")));
+}
+
 Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   TRY(check_comment(flags.comment));
   store::Store store = TRY(open_store(config.data, true));
@@ -104,10 +112,10 @@ Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
   const Json told = TRY(tell_of_change(config.data));
   const ClientSettings settings{api::text_of(told, "endpoint"), config.realm.region,
                                 api::text_of(told, "ca_bundle"), api::text_of(told, "s3_endpoint")};
-  if (!flags.json)
-    return "A key was made. These lines make AWS's clients use " +
-           std::string(told.is_null() ? "the server once it runs" : "the server") + ":\n\n" +
-           export_lines(key, settings) + "\n";
+  if (!flags.json) {
+    explain_key(!told.is_null());
+    return export_lines(key, settings);
+  }
   Json json = to_json(key);
   json["SecretAccessKey"] = key.secret;
   json["Region"] = settings.region;

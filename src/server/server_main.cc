@@ -176,7 +176,11 @@ Result<void> load_keys(Server& server) {
   const std::vector<store::AccessKey> of_config = TRY(read_keys(server.config.keys));
   server.user_keys.emplace(*server.store, server.keys);
   TRY(server.user_keys->add(of_config));
-  TRY(server.user_keys->reload());
+  return server.user_keys->reload();
+}
+
+/// Last of all that a start does: a key that is made and never shown would be lost.
+Result<void> make_first_key(Server& server) {
   if (!server.user_keys->empty()) return {};
   server.made_key = fresh_key(wall_time());
   TRY(server.store->add_key(*server.made_key));
@@ -249,7 +253,9 @@ Result<void> open_http(Server& server) {
   const TimePoint deadline = Clock::now() + port_limit;
   while (true) {
     Result<void> opened = open_http_once(server);
-    if (opened || opened.error().code != Errc::system || Clock::now() > deadline) return opened;
+    if (opened || opened.error().code != Errc::system) return opened;
+    if (Clock::now() > deadline)
+      return fail(Errc::system, opened.error().text + "; --listen ADDRESS:PORT names another");
     loop::Loop waiting;
     loop::Tasks tasks(waiting);
     tasks.start(pause(waiting));
@@ -348,6 +354,11 @@ int server_main(const Args& args, const Env& env) {
   Result<ServerConfig> config = load(flags, env);
   if (!config) return fail_with(config.error());
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
+  if (::geteuid() != 0) {
+    static_cast<void>(say_line(STDERR_FILENO, "sm server",
+                               "needs root, which makes the hosts of jobs: run it with sudo"));
+    return exit_platform;
+  }
   give_memory_back();
   Server server;
   server.open_files_max = raise_open_files();
@@ -355,10 +366,12 @@ int server_main(const Args& args, const Env& env) {
   make_absolute(server.config);
   const Result<void> opened = open(server, env);
   if (!opened) return fail_with(opened.error());
-  const std::string url = url_of(server.config, server.http->port());
-  std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
   const Result<std::string> client_config = write_client_config(server.config);
   if (!client_config) return fail_with(client_config.error());
+  const Result<void> has_key = make_first_key(server);
+  if (!has_key) return fail_with(has_key.error());
+  const std::string url = url_of(server.config, server.http->port());
+  std::string hello = "muster listens on " + url + ", data in " + server.config.data + "\n";
   if (server.made_key)
     hello +=
         "\nA key was made. These lines make AWS's clients use this server:\n\n" +

@@ -206,7 +206,7 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
         (["submit", "--image", "x"], {"AWS_SECRET_ACCESS_KEY": "odd"}, 2, "refuses the signature"),
         (["jobs"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, 3, "does not answer: "),
         (["jobs"], {"AWS_ENDPOINT_URL": ""}, 2, "AWS_ENDPOINT_URL is not set"),
-        (["jobs"], {**NO_KEY, "HOME": "/none"}, 2, "prints a key at its first start"),
+        (["jobs"], {**NO_KEY, "HOME": "/none"}, 2, "`sm key create` makes one"),
         (["jobs"], {"AWS_ENDPOINT_URL": "odd"}, 2, "AWS_ENDPOINT_URL: not a URL"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 import subprocess
 
@@ -128,3 +129,32 @@ def test_wrong_words_are_named(tmp_path, words, want):
     server = SmServer(tmp_path)
     assert want in key(server, *words, code=2, folder=bool(words) and words[0] != "make")
     assert not server.data.exists()
+
+
+def test_a_start_on_a_taken_port_makes_no_key(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        words = [SM, "server", "--data", tmp_path / "data", "--listen", listen]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and "--listen ADDRESS:PORT names another" in done.stderr
+    server = SmServer(tmp_path)
+    assert key(server, "list") == ""
+    with server:
+        assert "A key was made" in server.output
+
+
+def test_the_lines_of_a_new_key_are_a_script(tmp_path):
+    with SmServer(tmp_path) as server:
+        script = f'"{SM}" key create --data "{server.data}" >k 2>said; . ./k; "{SM}" jobs'
+        done = subprocess.run(["sh", "-ec", script], cwd=tmp_path, capture_output=True, text=True,
+                              timeout=60, env={"PATH": os.environ["PATH"]})  # fmt: skip
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        assert "is shown this once" in (tmp_path / "said").read_text()
+
+
+def test_an_ordinary_user_is_told_at_once_what_a_server_needs():
+    done = subprocess.run([SM, "server"], user=65534, group=65534, extra_groups=[],
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 3 and "needs root" in done.stderr, done.stderr

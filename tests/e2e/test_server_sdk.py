@@ -240,7 +240,8 @@ def test_train_of_muster_names_what_failed_and_stops(server):
     assert "exit code 7" in found["failed"] and found["failed"].count("\n") <= 8
     assert found["stopped"] == "Stopped"
     assert found["no server"] == (
-        "muster: AWS_ENDPOINT_URL is not set; `sm server` prints the lines at its first start"
+        "muster: AWS_ENDPOINT_URL is not set; "
+        "`sm key create` on the server's machine prints the lines"
     )
     assert found["no sagemaker"] == "muster: no module sagemaker; pip install sagemaker"
 

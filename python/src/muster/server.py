@@ -40,7 +40,8 @@ def boto_session():
     ]
     if missing:
         raise ClientError(
-            "muster: %s is not set; `sm server` prints the lines at its first start" % missing[0]
+            "muster: %s is not set; `sm key create` on the server's machine prints the lines"
+            % missing[0]
         )
     boto3 = module("boto3")
     address = os.environ["AWS_ENDPOINT_URL"]
