@@ -6,6 +6,7 @@
 #include "api/cbor_protocol.h"
 #include "api/json_protocol.h"
 #include "api/model.h"
+#include "api/model_table.h"
 #include "api/query_protocol.h"
 
 namespace muster::api {
@@ -66,8 +67,28 @@ std::string operation_of(const ApiHead& head, Protocol protocol, std::string_vie
   return dot == std::string::npos ? head.target : head.target.substr(dot + 1);
 }
 
-aws::Refusal unknown_operation(Protocol protocol, const std::string& operation) {
+/// SageMaker's operations about models that answer: hosting and batch transform.
+bool is_hosting(std::string_view operation) {
+  for (const char* what : {"Endpoint", "Transform", "Inference"})
+    if (operation.find(what) != std::string_view::npos) return true;
+  return operation.ends_with("Model") || operation.ends_with("Models");
+}
+
+aws::Refusal no_hosting(const std::string& operation) {
+  return {"UnknownOperationException",
+          operation +
+              ": muster trains; hosting models (CreateModel, endpoints, batch transform) is "
+              "not muster's: take the model from S3 to where it shall answer."};
+}
+
+aws::Refusal unknown_operation(const ApiHead& head, Protocol protocol,
+                               const std::string& operation) {
   const std::string name = operation.substr(0, name_bytes_max);
+  const Service* service = service_of(head, protocol);
+  if (service == &sagemaker_model && is_hosting(name)) return no_hosting(name);
+  // InvokeEndpoint is sagemaker-runtime's, whose requests name no operation.
+  if (head.scope_service == sagemaker_model.name && head.path.ends_with("/invocations"))
+    return no_hosting("InvokeEndpoint");
   if (is_query(protocol))
     return {"InvalidAction", name.empty() ? "No Action is given."
                                           : "The action " + name + " is not one of this service."};
@@ -183,7 +204,7 @@ RequestRead read_request(const ApiHead& head, std::string_view body, std::string
   const std::string name = operation_of(head, protocol, form);
   const Service* service = service_of(head, protocol);
   const Operation* operation = service ? find_operation(*service, name) : nullptr;
-  if (operation == nullptr) return {std::move(reply), unknown_operation(protocol, name)};
+  if (operation == nullptr) return {std::move(reply), unknown_operation(head, protocol, name)};
   reply.operation = name;
   if (head.scope_service != service->name)
     return {std::move(reply), wrong_scope(protocol, *service)};

@@ -103,9 +103,22 @@ TEST_CASE("protocol: JSON that is none, or no structure, is refused before it co
   CHECK(request_of(json_head("SageMaker.ListTrainingJobs"), deep_in_text).input.size() == 1);
 }
 
+TEST_CASE("protocol: who wants a model hosted is told that this is not muster's") {
+  for (const char* name : {"CreateModel", "ListModels", "CreateEndpointConfig", "CreateEndpoint",
+                           "DescribeEndpoint", "CreateTransformJob", "CreateInferenceComponent"}) {
+    const aws::Refusal refusal = refusal_of(json_head("SageMaker." + std::string(name)), "{}");
+    CHECK(refusal.code == "UnknownOperationException");
+    CHECK(refusal.message.starts_with(std::string(name) + ": muster trains; hosting models"));
+  }
+  ApiHead head = json_head("");
+  head.path = "/endpoints/mine/invocations";
+  head.scope_service = "sagemaker";
+  CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster trains"));
+}
+
 TEST_CASE("protocol: an operation that is not served is refused by its name") {
-  CHECK(refusal_of(json_head("SageMaker.CreateModel"), "{}") ==
-        aws::Refusal{"UnknownOperationException", "The operation CreateModel is not known."});
+  CHECK(refusal_of(json_head("SageMaker.CreatePipeline"), "{}") ==
+        aws::Refusal{"UnknownOperationException", "The operation CreatePipeline is not known."});
   CHECK(refusal_of(json_head("DynamoDB_20120810.ListTables"), "{").code ==
         "UnknownOperationException");
   CHECK(refusal_of(json_head(""), "{}").message == "No operation is named.");
