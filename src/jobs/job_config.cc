@@ -71,7 +71,8 @@ Result<std::vector<JobConfig::Image>> images_at(const Json& json) {
 }
 
 Result<Amounts> capacity_at(const Json& json) {
-  if (!json.is_object()) return wrong("capacity", "an object of cpus, memory_gib, gpus and types");
+  if (!json.is_object())
+    return wrong("capacity", "an object of cpus, memory_gib, gpus, hosts and types");
   Amounts capacity;
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, "capacity." + name));
@@ -142,7 +143,7 @@ std::optional<std::string> JobConfig::python_of(const std::string& image) const 
   return std::nullopt;
 }
 
-Result<JobConfig> job_config_from(const Json& json) {
+Result<JobConfig> job_config_from(const Json& json, int processors) {
   JobConfig config = without_file();
   if (!json.is_object()) return fail(Errc::invalid_input, "jobs: expected an object");
   for (const auto& [key, value] : json.items()) {
@@ -174,6 +175,8 @@ Result<JobConfig> job_config_from(const Json& json) {
   }
   most_exact_first(config.instances);
   most_exact_first(config.images);
+  config.larger_alone = processors > 0 && !json.contains("capacity");
+  if (config.larger_alone) config.capacity["hosts"] = std::int64_t{2} * processors;
   return config;
 }
 

@@ -39,7 +39,8 @@ struct JobConfig {
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
   std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
-  Amounts capacity;  ///< "cpu" in thousandths, "memory" in bytes, "gpu", instance types in hosts.
+  Amounts capacity;                           ///< As jobs/schedule.h names them.
+  bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.
 
   /// None if the config does not know it.
   std::optional<Instance> instance(const std::string& type) const;
@@ -47,10 +48,11 @@ struct JobConfig {
   std::optional<std::string> python_of(const std::string& image) const;
 };
 
-/// Without a config: any instance type without limits, `host` and AWS's own framework images, and
-/// jobs start at once.
+/// Without a config: any instance type without limits, `host` and AWS's own framework images.
+/// Without a capacity in it as many hosts at a time as twice the machine's `processors` (0: any
+/// number), a larger job alone.
 /// Error: `invalid_input`, naming the key and what was expected; unknown keys too.
-Result<JobConfig> job_config_from(const Json& json);
+Result<JobConfig> job_config_from(const Json& json, int processors = 0);
 
 /// True if `text` is what `pattern` says.
 bool matches(std::string_view pattern, std::string_view text);

@@ -1,5 +1,6 @@
 #include "jobs/job_spec.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "platform/interpreter.h"
@@ -77,9 +78,12 @@ Amounts needs_of(const job::Spec& spec, const JobConfig& config) {
         {{"cpu", static_cast<std::int64_t>(instance.cpus * 1000)},
          {"memory", instance.memory_bytes},
          {"gpu", instance.gpus},
+         {"hosts", 1},
          {group.type, 1}},
         group.count);
   }
+  if (config.larger_alone)
+    for (const auto& [name, most] : config.capacity) needs[name] = std::min(needs[name], most);
   return needs;
 }
 

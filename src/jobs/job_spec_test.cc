@@ -146,6 +146,9 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
       {"more hosts than there will ever be", R"({"capacity": {"ml.c5.xlarge": 2}})", "{}",
        "can never start"},
       {"as many as there are", R"({"capacity": {"ml.c5.xlarge": 3}})", "{}", ""},
+      {"a size that the machine will never have",
+       R"({"instance_types": {"ml.*": {"memory_gib": 16}}, "capacity": {"memory_gib": 40}})", "{}",
+       "memory_gib: 48 wanted, 40 there"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -168,6 +171,20 @@ TEST_CASE("job spec: hosts need what their type has") {
   CHECK(needs.at("cpu") == 1500);
   CHECK(needs.at("gpu") == 3);
   CHECK(needs.at("ml.c5.xlarge") == 3);
+}
+
+TEST_CASE("job spec: without a capacity a job larger than the machine runs, alone") {
+  const JobConfig config = *job_config_from(Json::object(), 1);
+  CHECK(config.capacity == Amounts{{"hosts", 2}});
+  CHECK(taken(request(), config));
+  CHECK(needs_of(spec_of(request()), config).at("hosts") == 2);
+  Json small = request();
+  small["ResourceConfig"]["InstanceCount"] = 1;
+  CHECK(needs_of(spec_of(small), config).at("hosts") == 1);
+  const JobConfig named = *job_config_from(Json{{"capacity", {{"hosts", 2}}}}, 1);
+  CHECK(taken(request(), named).error().message.find("hosts: 3 wanted, 2 there") !=
+        std::string::npos);
+  CHECK(job_config_from(Json{{"capacity", Json::object()}}, 1)->capacity.empty());
 }
 
 TEST_CASE("job spec: groups have their own types, limits and needs") {

@@ -19,6 +19,8 @@ class Jobs {
   /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
   /// comes.
   virtual void submitted(const std::string& name, api::JobRequest request) = 0;
+  /// Why the job has not started, for a person; empty if it does not wait for its turn.
+  virtual std::string why_waiting(const std::string& name) const = 0;
   /// The job stands in the store as "Stopping". It may not have started yet.
   virtual void stop(const std::string& name) = 0;
   /// The job, which had ended, is no longer in the store: its journals may go.

@@ -48,6 +48,10 @@ void Queue::end(const std::string& job) {
   running_.erase(found);
 }
 
+std::string Queue::why_waiting(const std::string& job) const {
+  return jobs::why_waiting(capacity_, running_, waiting_, job);
+}
+
 bool Queue::runs(const std::string& job) const {
   return find(running_, job) != running_.end();
 }

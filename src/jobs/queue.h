@@ -26,6 +26,8 @@ class Queue {
   /// A job that ran has ended: what it held is free.
   void end(const std::string& job);
 
+  /// See why_waiting() of jobs/schedule.h.
+  std::string why_waiting(const std::string& job) const;
   bool runs(const std::string& job) const;
   bool waits(const std::string& job) const;
 

@@ -113,6 +113,11 @@ void Runner::submitted(const std::string& name, api::JobRequest request) {
   loop_.post([this] { schedule(); });
 }
 
+std::string Runner::why_waiting(const std::string& name) const {
+  const std::string why = queue_.why_waiting(name);
+  return why.empty() ? why : "Waiting for free hosts: " + why;
+}
+
 void Runner::stop(const std::string& name) {
   const bool is_behind = after_.erase(name) > 0;
   if (!is_behind && queue_.runs(name)) {

@@ -45,6 +45,7 @@ class Runner final : public Jobs {
 
   Result<void, aws::Refusal> check(const api::JobRequest& request) const override;
   void submitted(const std::string& name, api::JobRequest request) override;
+  std::string why_waiting(const std::string& name) const override;
   void stop(const std::string& name) override;
   void deleted(const std::string& name) override;
 

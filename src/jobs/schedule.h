@@ -8,7 +8,7 @@
 namespace muster::jobs {
 
 /// Amounts by name. Names are the config's: "cpu" (thousandths), "memory" (bytes), "gpu",
-/// "ml.c5.xlarge" (hosts of that instance type at a time).
+/// "ml.c5.xlarge" (hosts of that instance type at a time), "hosts" (of whatever type).
 using Amounts = std::map<std::string, std::int64_t>;
 
 /// `count` times what one host needs, added to `amounts`.
@@ -27,8 +27,13 @@ struct Demand {
 std::vector<std::string> startable(const Amounts& capacity, const std::vector<Demand>& running,
                                    const std::vector<Demand>& waiting);
 
-/// What of `needs` goes beyond the whole of `capacity`: one line each, "gpu: 8 wanted, 4 there".
-/// Empty for a job that can run. Pure.
+/// What of `needs` goes beyond the whole of `capacity`: one line each, in the config's words,
+/// "gpus: 8 wanted, 4 there". Empty for a job that can run. Pure.
 std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs);
+
+/// The place of `job` among those that wait, and what it waits for: "place 2 of 3; gpus: 4 wanted,
+/// 1 of 8 free", or, where there is room, behind whom it waits. Empty if it does not wait. Pure.
+std::string why_waiting(const Amounts& capacity, const std::vector<Demand>& running,
+                        const std::vector<Demand>& waiting, const std::string& job);
 
 }  // namespace muster::jobs

@@ -53,8 +53,25 @@ TEST_CASE("schedule: first in, first out, a gang starts whole or not at all") {
 TEST_CASE("schedule: what can never run is known by what it lacks") {
   Amounts needs;
   add(needs, {{"gpu", 4}, {"cpu", 8}}, 2);
-  CHECK(beyond({{"gpu", 4}, {"cpu", 16}}, needs) == Names{"gpu: 8 wanted, 4 there"});
+  CHECK(beyond({{"gpu", 4}, {"cpu", 16}}, needs) == Names{"gpus: 8 wanted, 4 there"});
   CHECK(beyond({{"gpu", 8}}, needs).empty());
+  CHECK(beyond({{"cpu", 1500}, {"memory", std::int64_t{3} << 30}},
+               {{"cpu", 4000}, {"memory", std::int64_t{4} << 30}}) ==
+        Names{"cpus: 4 wanted, 1.5 there", "memory_gib: 4 wanted, 3 there"});
+}
+
+TEST_CASE("schedule: a job that waits knows its place and what it waits for") {
+  const Amounts capacity{{"gpu", 8}, {"cpu", 16000}};
+  const std::vector<Demand> running{{"r", {{"gpu", 7}, {"cpu", 1000}}}};
+  const std::vector<Demand> waiting{
+      {"a", {{"gpu", 4}, {"cpu", 4000}}}, {"b", {{"gpu", 1}}}, {"c", {{"cpu", 1000}}}};
+  const auto why = [&](const char* job) { return why_waiting(capacity, running, waiting, job); };
+  CHECK(why("a") == "place 1 of 3; gpus: 4 wanted, 1 of 8 free");
+  CHECK(why("b") == "place 2 of 3, behind a");
+  CHECK(why("c") == "place 3 of 3, behind a");
+  CHECK(why("r").empty());
+  CHECK(why_waiting({{"hosts", 4}}, {{"r", {{"hosts", 9}}}}, {{"a", {{"hosts", 4}}}}, "a") ==
+        "place 1 of 1; hosts: 4 wanted, 0 of 4 free");
 }
 
 }  // namespace

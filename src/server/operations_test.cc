@@ -18,7 +18,9 @@ UnixMillis at(std::int64_t ms) {
 
 struct FakeJobs final : jobs::Jobs {
   std::string calls;
+  std::string why;
   Result<void, aws::Refusal> checked;
+  std::string why_waiting(const std::string&) const override { return why; }
   Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
   void submitted(const std::string& name, api::JobRequest) override {
     calls += "submitted " + name + "; ";
@@ -150,6 +152,20 @@ TEST_CASE("operations: what a creation is refused for") {
   CHECK(world.code("CreateTrainingJob", job_input("j")) == "ResourceLimitExceeded");
   CHECK(world.code("DescribeTrainingJob", named("j")) == "ValidationException");
   CHECK(world.jobs.calls.empty());
+}
+
+TEST_CASE("operations: a job that waits is described with why") {
+  World w;
+  w.ask("CreateTrainingJob", job_input("a"));
+  const auto message = [&w] {
+    return w.ask("DescribeTrainingJob", {{"TrainingJobName", "a"}})
+        .at("SecondaryStatusTransitions")
+        .back()
+        .at("StatusMessage");
+  };
+  CHECK(message() == "Waiting for free hosts");
+  w.jobs.why = "Waiting for free hosts: place 1 of 1";
+  CHECK(message() == w.jobs.why);
 }
 
 TEST_CASE("operations: a stop is stored, told once, and refused after the end") {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "api/inputs.h"
 #include "base/fd.h"
@@ -323,7 +324,8 @@ Result<void> open(Server& server, const Env& env) {
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
       .now = wall_time});
   TRY(open_http(server));
-  jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs));
+  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
   open_machine(server, config, env);
   jobs::Runner::Options jobs;
   jobs.preparation = TRY(preparation_options(server, std::move(config), env));

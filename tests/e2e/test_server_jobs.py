@@ -282,6 +282,10 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
         first.in_status("Training")
         assert second.describe()["SecondaryStatus"] == "Pending"
         assert third.describe()["SecondaryStatus"] == "Pending"  # Behind the second.
+        why = [job.describe()["SecondaryStatusTransitions"][-1]["StatusMessage"]
+               for job in (second, third)]
+        assert why == ["Waiting for free hosts: place 1 of 2; ml.c5.xlarge: 2 wanted, 1 of 2 free",
+                       f"Waiting for free hosts: place 2 of 2, behind {second.name}"]
         first.api.stop_training_job(TrainingJobName=first.name)
         assert first.at_end()["TrainingJobStatus"] == "Stopped"
         assert second.at_end()["TrainingJobStatus"] == "Completed"
