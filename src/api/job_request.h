@@ -24,13 +24,15 @@ struct JobRequest {
   job::Spec spec;     ///< What hosts run; muster's own part is a fresh Spec's.
   std::string image;  ///< TrainingImage; empty: an algorithm by name.
   std::vector<Metric> metrics;
+  std::string without_effect;  ///< See api/without_effect.h.
 
   /// "algo-1" ... "algo-N", in the order of their numbers.
   std::vector<std::string> hosts() const;
 };
 
 /// `input` passed validation against the service's model. Refuses what no server of muster's runs:
-/// Pipe mode, data that is not in S3, and what job::spec_asked_for() refuses.
+/// Pipe mode, data that is not in S3, encryption between hosts, and what job::spec_asked_for()
+/// refuses.
 Result<JobRequest, aws::Refusal> job_request(const Json& input);
 
 /// What the store keeps of a request. Error: `invalid_input`.

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/without_effect.h"
+
 namespace muster::api {
 namespace {
 
@@ -84,6 +86,30 @@ TEST_CASE("job request: what the store kept is read again, and damage is an erro
   CHECK(kept->spec.instance_count == 11);
   CHECK(job_request_from("{").error().code == Errc::invalid_input);
   CHECK(job_request_from("{}").error().code == Errc::invalid_input);
+}
+
+TEST_CASE("job request: members without effect are named once, with what holds instead") {
+  struct {
+    const char* patch;
+    const char* want;
+  } const cases[] = {
+      {"{}", ""},
+      {R"({"EnableManagedSpotTraining": false, "OutputDataConfig": {"KmsKeyId": ""},
+           "VpcConfig": null, "DebugHookConfig": {"S3OutputPath": "s3://b/d"}})",
+       ""},
+      {R"({"RetryStrategy": {"MaximumRetryAttempts": 3}})",
+       "taken without effect: RetryStrategy (a job runs once)"},
+      {R"({"AlgorithmSpecification": {"TrainingInputMode": "FastFile"},
+           "ResourceConfig": {"KeepAlivePeriodInSeconds": 60}})",
+       "taken without effect: FastFile (as File: all data is there before the job starts), "
+       "ResourceConfig.KeepAlivePeriodInSeconds (no host is kept when its job has ended)"},
+      {R"({"InputDataConfig": [{"ChannelName": "a", "InputMode": "FastFile"}]})",
+       "taken without effect: FastFile (as File: all data is there before the job starts)"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.patch);
+    CHECK(without_effect(Json::parse(c.patch)) == c.want);
+  }
 }
 
 }  // namespace

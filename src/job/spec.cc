@@ -60,6 +60,8 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
   if (const Json* const hidden = own.array("Hidden"))
     for (const Json& path : *hidden) spec.hidden.push_back(path.is_string() ? path : "");
+  if (const Json* const notes = own.array("Notes"))
+    for (const Json& note : *notes) spec.notes.push_back(note.is_string() ? note : "");
   own.no_others();
   spec.grace = std::chrono::milliseconds(grace_ms);
   outer.take(own);
@@ -175,6 +177,7 @@ Json to_json(const Spec& spec) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);
     json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
   }
+  if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;
   add_outputs(spec, json);
   return json;
 }

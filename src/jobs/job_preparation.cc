@@ -33,6 +33,7 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_REGION"] = places.s3.region;
   places.environment["AWS_DEFAULT_REGION"] = places.s3.region;
+  if (!request.without_effect.empty()) request.spec.notes.push_back(request.without_effect);
   Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
   if (spec && !options_.config.native_drivers) co_await replace_drivers(*spec);
   if (spec)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "jobs/until_stored.h"
 
 namespace muster::jobs {
@@ -167,6 +168,9 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   Active& active = *active_.at(name);
   Result<job::Spec> spec = co_await preparation_.prepare(**job, active.request);
   if (!spec) co_return spec.error();
+  const Result<void> noted =
+      spec->notes.empty() ? Result<void>() : store_.put_notes(name, join(spec->notes, "\n"));
+  if (!noted) co_return noted.error();
   const store::JobState& state = (*job)->state;
   if (resumed && state.training_start) {
     const auto ran =

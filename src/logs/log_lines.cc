@@ -13,6 +13,10 @@ constexpr const char* own_mark = " muster: ";
 /// What a writer of an unfinished line costs besides its bytes, roughly.
 constexpr std::size_t writer_bytes = 64;
 
+bool is_for_users(const std::string& level) {
+  return level == "error" || level == "warning" || level == "note";
+}
+
 bool is_like_own(std::string_view line, const std::string& host) {
   return line.starts_with(host) && line.substr(host.size()).starts_with(own_mark);
 }
@@ -43,7 +47,7 @@ void LogLines::take(const job::Record& record, std::vector<LogEvent>& events) {
   }
   if (record.kind == job::Message::log) {
     const Result<job::LogLine> line = job::log_from(record.payload);
-    if (!line || (line->level != "error" && line->level != "warning")) return;
+    if (!line || !is_for_users(line->level)) return;
     last_ = std::max(last_, record.time);
     return emit_own(*line, events);
   }
@@ -87,7 +91,8 @@ std::string LogLines::take_waiting(const Writer& writer) {
 void LogLines::emit_own(const job::LogLine& line, std::vector<LogEvent>& events) const {
   LogEvent& event = events.emplace_back();
   event.time = last_;
-  event.message = host_ + own_mark + line.level + ": " + visible_line(line.text);
+  const std::string level = line.level == "note" ? "" : line.level + ": ";
+  event.message = host_ + own_mark + level + visible_line(line.text);
   event.message.resize(cut_at(event.message, message_bytes_max));
 }
 

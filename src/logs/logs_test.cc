@@ -98,6 +98,8 @@ TEST_CASE("logs: a journal becomes lines as train prints them by itself") {
   journal.lines(11, {.rank = 3, .stream = job::Stream::err, .part = false, .bytes = "oh\n"});
   journal.out(12, -1, "not a rank's\n");
   journal.out(13, 3, "\n10%\r\n");
+  journal.log(14, "info", "not for users");
+  journal.log(14, "note", "runs as this machine");
   journal.log(14, "warning", "slow disk");
   journal.log(15, "info", "not shown");
   journal.out(16, 3, "a\xff\n");
@@ -105,7 +107,8 @@ TEST_CASE("logs: a journal becomes lines as train prints them by itself") {
         "10 [1,mpirank:3,algo-2]<stdout>:one\n10 [1,mpirank:3,algo-2]<stdout>:two\n"
         "11 [1,mpirank:3,algo-2]<stderr>:oh\n12 not a rank's\n"
         "13 [1,mpirank:3,algo-2]<stdout>:\n13 [1,mpirank:3,algo-2]<stdout>:10%\n"
-        "14 algo-2 muster: warning: slow disk\n16 [1,mpirank:3,algo-2]<stdout>:a\xef\xbf\xbd\n");
+        "14 algo-2 muster: runs as this machine\n14 algo-2 muster: warning: slow disk\n16 "
+        "[1,mpirank:3,algo-2]<stdout>:a\xef\xbf\xbd\n");
 }
 
 TEST_CASE("logs: pieces of a line are one line, times never go back") {

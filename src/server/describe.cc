@@ -5,15 +5,17 @@
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
+#include "base/text.h"
 
 namespace muster::server {
 namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds", "FailureReason",  "FinalMetricDataList",
-    "ModelArtifacts",        "Tags",           "TrainingEndTime",
-    "TrainingStartTime",     "WarmPoolStatus", "TrainingTimeInSeconds",
+    "BillableTimeInSeconds", "MusterNotes",       "FailureReason",
+    "FinalMetricDataList",   "ModelArtifacts",    "Tags",
+    "TrainingEndTime",       "TrainingStartTime", "WarmPoolStatus",
+    "TrainingTimeInSeconds",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {
@@ -80,6 +82,7 @@ Json describe_job(const store::Job& job, const std::vector<store::MetricSample>&
     answer["TrainingTimeInSeconds"] = spent;
     answer["BillableTimeInSeconds"] = spent;
   }
+  if (!job.notes.empty()) answer["MusterNotes"] = split(job.notes, '\n');
   if (!job.failure_reason.empty()) answer["FailureReason"] = job.failure_reason;
   if (!job.model_artifacts.empty())
     answer["ModelArtifacts"] = {{"S3ModelArtifacts", job.model_artifacts}};

@@ -182,6 +182,8 @@ loop::Task<Result<void>> HostRun::prepare() {
   Result<container::Runtime> runtime = container::Runtime::find(env_);
   if (!runtime) co_return runtime.error();
   runtime_ = *std::move(runtime);
+  if (spec_.host == job::host_names(spec_.spec.instance_count).front())
+    for (const std::string& note : spec_.spec.notes) log("note", note);
   if (Result<void> made = make_host_files(spec_); !made) co_return made.error();
   if (Result<void> done = mount_and_connect(); !done) co_return done.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();

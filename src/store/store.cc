@@ -144,7 +144,7 @@ Result<Submitted> Store::submit(const NewJob& job) {
 Result<std::optional<Job>> Store::job(const std::string& name) {
   Statement row = database_->statement(
       "SELECT number, name, arn, status, created, modified, training_start, training_end, streams, "
-      "failure_reason, model_artifacts, note, request FROM jobs WHERE name = ?");
+      "failure_reason, model_artifacts, note, notes, request FROM jobs WHERE name = ?");
   const bool found = TRY(row.bind(name).step());
   if (!found) return std::optional<Job>();
   Job job;
@@ -160,7 +160,8 @@ Result<std::optional<Job>> Store::job(const std::string& name) {
   job.failure_reason = row.text(9);
   job.model_artifacts = row.text(10);
   job.note = row.text(11);
-  job.request = row.text(12);
+  job.notes = row.text(12);
+  job.request = row.text(13);
   job.state.transitions = TRY(transitions_of(*database_, job.number));
   return std::optional<Job>(std::move(job));
 }
@@ -238,6 +239,15 @@ Result<bool> Store::set_request(const std::string& name, const std::string& requ
 Result<void> Store::put_note(const std::string& name, const std::string& note) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
   TRY(database_->statement("UPDATE jobs SET note = ? WHERE name = ?").bind(note).bind(name).run());
+  return transaction->commit();
+}
+
+Result<void> Store::put_notes(const std::string& name, const std::string& notes) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
+  TRY(database_->statement("UPDATE jobs SET notes = ? WHERE name = ?")
+          .bind(notes)
+          .bind(name)
+          .run());
   return transaction->commit();
 }
 

@@ -29,6 +29,7 @@ struct Job {
   UnixMillis modified{0};
   std::string failure_reason;
   std::string model_artifacts;  ///< S3 URI; empty: none.
+  std::string notes;            ///< For people: lines about how it runs; may be empty.
   std::string note;             ///< The runner's own, as it was put: JSON text or empty.
 };
 
@@ -124,8 +125,9 @@ struct MetricSecond {
 
 /// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
 /// every call is one transaction, blocks for as long as that takes, and has reached the disk when
-/// it returns (put_metrics and put_note alone may be lost by a power cut, never by a crash). All
-/// errors are `system` with SQLite's text (a full disk, a damaged file), unless said otherwise.
+/// it returns (put_metrics, put_note and put_notes alone may be lost by a power cut, never by a
+/// crash). All errors are `system` with SQLite's text (a full disk, a damaged file), unless said
+/// otherwise.
 class Store {
  public:
   /// Opens or makes `path` (0600). Error: `invalid_input` when a newer muster made it.
@@ -146,6 +148,7 @@ class Store {
   Result<bool> finish(const std::string& name, const JobFinish& finish);
   Result<bool> set_request(const std::string& name, const std::string& request, UnixMillis now);
   Result<void> put_note(const std::string& name, const std::string& note);
+  Result<void> put_notes(const std::string& name, const std::string& notes);
   /// With its tags, metrics and keys. False if there is none.
   Result<bool> remove(const std::string& name);
 

@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 2> steps = {R"sql(
+constexpr std::array<const char*, 3> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -76,6 +76,9 @@ CREATE INDEX access_keys_job ON access_keys (job);
 )sql",
                                               R"sql(
 ALTER TABLE access_keys ADD COLUMN comment TEXT not null DEFAULT '';
+)sql",
+                                              R"sql(
+ALTER TABLE jobs ADD COLUMN notes TEXT not null DEFAULT '';
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

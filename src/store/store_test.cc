@@ -178,6 +178,8 @@ TEST_CASE("store: what is removed leaves nothing to the next job of its name") {
   REQUIRE(store.put_metrics("one", "algo-1", {{"loss", at(10), 3}}, 7));
   REQUIRE(store.put_note("one", "{\"pid\":1}"));
   CHECK((*store.job("one"))->note == "{\"pid\":1}");
+  REQUIRE(store.put_notes("one", "a\nb"));
+  CHECK((*store.job("one"))->notes == "a\nb");
   CHECK(*store.remove("one"));
   CHECK(!*store.remove("one"));
   CHECK(store.tags("arn:one")->empty());

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import tarfile
 import tempfile
 import time
@@ -12,7 +13,7 @@ import time
 import pytest
 from botocore.exceptions import ClientError
 
-from lab import VENV
+from lab import SM, VENV
 from process import wait_until
 from sm_server import SmServer
 
@@ -295,6 +296,18 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
         assert second.describe()["TrainingEndTime"] <= waited["EndTime"]
         with pytest.raises(ClientError, match="can never start"):
             Job(server, "print()", hosts=4)
+
+
+def test_what_is_taken_without_effect_is_named_and_what_promises_safety_refused(server):
+    job = Job(server, "print('hello')", hosts=2, RetryStrategy={"MaximumRetryAttempts": 2})
+    assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
+    line = "taken without effect: RetryStrategy (a job runs once)"
+    assert job.text().count(f"algo-1 muster: {line}") == job.text().count(line) == 1
+    done = subprocess.run([SM, "describe", job.name], env=server.env(), capture_output=True,
+                          text=True, check=True, timeout=60)  # fmt: skip
+    assert line in done.stdout
+    with pytest.raises(ClientError, match="is not encrypted here"):
+        Job(server, "print()", EnableInterContainerTrafficEncryption=True)
 
 
 # --- ends that are not good ---
