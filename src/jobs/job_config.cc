@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "job/host_spec.h"
+#include "jobs/aws_image.h"
 
 namespace muster::jobs {
 namespace {
@@ -101,7 +102,8 @@ void most_exact_first(std::vector<T>& named) {
 JobConfig without_file() {
   JobConfig config;
   config.instances = {{"*", {}}};
-  config.images = {{"host", {}}, {"*.dkr.ecr.*.amazonaws.com*/*", {}}};
+  config.images = {{"host", {}}};
+  config.aws_images = true;
   return config;
 }
 
@@ -140,6 +142,7 @@ std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) 
 std::optional<std::string> JobConfig::python_of(const std::string& image) const {
   for (const Image& known : images)
     if (matches(known.pattern, image)) return known.python.empty() ? python : known.python;
+  if (aws_images && aws_image(image)) return python;
   return std::nullopt;
 }
 
@@ -158,6 +161,7 @@ Result<JobConfig> job_config_from(const Json& json, int processors) {
       config.first_user_id = TRY(user_id_at(value, key));
     } else if (key == "images") {
       config.images = TRY(images_at(value));
+      config.aws_images = false;
     } else if (key == "capacity") {
       config.capacity = TRY(capacity_at(value));
     } else if (key == "instance_types") {

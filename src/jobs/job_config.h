@@ -35,6 +35,7 @@ struct JobConfig {
   };
   std::vector<Named> instances;  ///< The first that fits counts; most exact ones come first.
   std::vector<Image> images;     ///< Likewise.
+  bool aws_images = false;       ///< AWS's own framework images are served by `python`, too.
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.

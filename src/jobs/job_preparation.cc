@@ -2,11 +2,14 @@
 
 #include <thread>
 
+#include "jobs/aws_image.h"
 #include "jobs/sdk_drivers.h"
 #include "platform/crowded.h"
 
 namespace muster::jobs {
 namespace {
+
+constexpr std::string_view lack_mark = "warning: ";
 
 void add_keys(Env& environment, const aws::Credentials& keys) {
   environment["AWS_ACCESS_KEY_ID"] = keys.access_key;
@@ -14,12 +17,30 @@ void add_keys(Env& environment, const aws::Credentials& keys) {
   if (!keys.session_token.empty()) environment["AWS_SESSION_TOKEN"] = keys.session_token;
 }
 
+/// What a user would not expect of the request's job, for its log.
+void add_notes(api::JobRequest& request, const platform::Interpreter& interpreter) {
+  std::vector<std::string>& notes = request.spec.notes;
+  if (const std::optional<AwsImage> image = aws_image(request.image)) {
+    notes.push_back(runs_as(interpreter.program, interpreter.versions));
+    const std::string lack = lack_of(*image, interpreter.versions);
+    if (!lack.empty()) notes.push_back(std::string(lack_mark) + lack);
+  }
+  if (!request.without_effect.empty()) notes.push_back(request.without_effect);
+}
+
 }  // namespace
+
+std::string lack_in(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes)
+    if (note.starts_with(lack_mark)) return note.substr(lack_mark.size());
+  return {};
+}
 
 loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRequest request) {
   std::string python = options_.config.python_of(request.image).value_or(options_.config.python);
   Result<platform::Interpreter> interpreter = co_await options_.interpreter(std::move(python));
   if (!interpreter) co_return interpreter.error().in("the image " + request.image);
+  add_notes(request, *interpreter);
   JobPlaces places;
   places.python = interpreter->program;
   places.interpreter = interpreter->places;
@@ -33,7 +54,6 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_REGION"] = places.s3.region;
   places.environment["AWS_DEFAULT_REGION"] = places.s3.region;
-  if (!request.without_effect.empty()) request.spec.notes.push_back(request.without_effect);
   Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
   if (spec && !options_.config.native_drivers) co_await replace_drivers(*spec);
   if (spec)

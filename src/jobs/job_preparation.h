@@ -15,6 +15,9 @@
 
 namespace muster::jobs {
 
+/// What of its image the machine does not have, out of a prepared job's notes; empty: nothing.
+std::string lack_in(const std::vector<std::string>& notes);
+
 /// From a stored job to what the engine runs: the interpreter of its image, its way to S3, its key.
 class JobPreparation {
  public:

@@ -34,9 +34,9 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
         "by name");
   if (!config.python_of(request.image))
-    return bad("TrainingImage " + request.image +
-               ": this server runs the image `host` and those that `jobs.images` of its config "
-               "names");
+    return bad("TrainingImage " + request.image + ": this server pulls no images; it runs " +
+               (config.aws_images ? "`host` and AWS's own framework images, both as this machine"
+                                  : "those that `jobs.images` of its config names"));
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return bad("InstanceType " + group.type + ": `jobs.instance_types` of the config has none");

@@ -134,6 +134,14 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
        ""},
       {"another image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": "mine:1"}})",
        "TrainingImage mine:1"},
+      {"somebody's own image in ECR", "{}",
+       R"({"AlgorithmSpecification": {"TrainingImage":
+           "123456789012.dkr.ecr.us-east-1.amazonaws.com/my-container:1"}})",
+       "pulls no images"},
+      {"AWS's image beside a list without it", R"({"images": {"host": {}}})",
+       R"({"AlgorithmSpecification": {"TrainingImage":
+           "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310"}})",
+       "`jobs.images` of its config"},
       {"no image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": null}})",
        "no algorithms by name"},
       {"an unknown type", R"({"instance_types": {"local": {}}})", "{}", "InstanceType ml.c5"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "jobs/aws_image.h"
 #include "jobs/until_stored.h"
 
 namespace muster::jobs {
@@ -182,7 +183,11 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   at_end.keep_journals = [this, name, hosts = active.request.hosts()] {
     return journals_.keep(name, hosts);
   };
-  at_end.finish = [this, name](store::JobFinish end) { return finish(name, std::move(end)); };
+  at_end.finish = [this, name, lack = lack_in(spec->notes)](store::JobFinish end) {
+    const std::string reason = with_lack(end.failure_reason, lack);
+    end.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
+    return finish(name, std::move(end));
+  };
   WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_};
   Watch watch(context, name, state.transitions.back().status, std::move(at_end));
   platform::JobRunOptions options;

@@ -10,7 +10,6 @@
 namespace muster::jobs {
 namespace {
 
-constexpr std::size_t reason_bytes_max = 1024;  // FailureReason's limit. Source: the API's model.
 constexpr Duration scrape_pause = std::chrono::seconds(1);
 
 /// The order in which a job gets through them; 0 for those that stand outside of it.

@@ -13,7 +13,7 @@ using platform::Interpreter;
 
 TEST_CASE("interpreter: a shim is asked, what is none is refused") {
   const std::string folder = *make_private_folder("/tmp", "muster-python-");
-  const std::string answer = R"([false, "/real/bin/python3"])";
+  const std::string answer = R"([false, {}, "/real/bin/python3"])";
   REQUIRE(write_file(folder + "/python3", "#!/bin/sh\necho '" + answer + "'\n", 0755));
   REQUIRE(write_file(folder + "/broken", "#!/bin/sh\necho no >&2; exit 1\n", 0755));
   loop::Loop loop;

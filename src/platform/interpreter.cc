@@ -25,7 +25,21 @@ bool is_in(const std::string& path, const std::string& folder) {
 const char* const interpreter_question =
     "import importlib.util, json, os, sys\n"
     "assert sys.version_info >= (3,)\n"
-    "print(json.dumps([importlib.util.find_spec('sagemaker_training') is not None,"
+    "def version(name):\n"
+    "    for kind in (name, name + '-cpu'):\n"
+    "        try:\n"
+    "            from importlib import metadata\n"  // Python 3.8.
+    "            return metadata.version(kind)\n"
+    "        except Exception:\n"
+    "            pass\n"
+    "    return ''\n"
+    "names = {name: name for name in ('torch', 'tensorflow', 'mxnet', 'chainer', 'horovod',"
+    " 'mpi4py', 'numpy', 'xgboost', 'transformers', 'autogluon', 'deepspeed')}\n"
+    "names['sklearn'] = 'scikit-learn'\n"
+    "versions = {name: version(names[name]) for name in names"
+    " if importlib.util.find_spec(name) is not None}\n"
+    "versions['python'] = '%d.%d.%d' % sys.version_info[:3]\n"
+    "print(json.dumps([importlib.util.find_spec('sagemaker_training') is not None, versions,"
     " sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix,"
     " os.path.dirname(os.path.realpath(sys.executable))] +"
     // Packages that are installed for editing lie elsewhere: *.pth files lead to them.
@@ -34,14 +48,20 @@ const char* const interpreter_question =
 Result<Interpreter> interpreter_from(std::string_view printed) {
   const Error wrong = fail(Errc::invalid_input, "did not answer as Python 3 does");
   const Result<Json> json = parse_json(printed);
-  if (!json || !json->is_array() || json->size() < 2 || !json->front().is_boolean()) return wrong;
+  if (!json || !json->is_array() || json->size() < 3 || !json->front().is_boolean()) return wrong;
+  if (!(*json)[1].is_object()) return wrong;
+  std::map<std::string, std::string> versions;
+  for (const auto& [name, version] : (*json)[1].items()) {
+    if (!version.is_string()) return wrong;
+    versions[name] = version.get<std::string>();
+  }
   std::vector<std::string> paths;
-  for (std::size_t i = 1; i < json->size(); ++i) {
+  for (std::size_t i = 2; i < json->size(); ++i) {
     const Json& item = (*json)[i];
     if (!item.is_string() || item.get<std::string>().substr(0, 1) != "/") return wrong;
     paths.push_back(item);
   }
-  Interpreter interpreter{paths.front(), {}, json->front().get<bool>()};
+  Interpreter interpreter{paths.front(), {}, json->front().get<bool>(), std::move(versions)};
   paths.front() = parent_of(paths.front());
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@ struct Interpreter {
   std::vector<std::string>
       places;                 ///< Folders it needs (prefixes, sys.path); sorted, none in another.
   bool has_packages = false;  ///< sagemaker_training, muster's or another's, is installed for it.
+  /// Versions of "python" itself and of the frameworks' modules that it has; empty: not known.
+  std::map<std::string, std::string> versions{};
 
   bool operator==(const Interpreter&) const = default;
 };

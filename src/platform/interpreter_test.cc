@@ -7,16 +7,19 @@ namespace {
 
 TEST_CASE("interpreter: its own word is taken, places inside others left out") {
   const Result<Interpreter> got = interpreter_from(
-      R"([true, "/w/venv/bin/python3", "/w/venv", "/w/venv", "/usr", "/usr", "/usr/bin"])"
+      R"([true, {"python": "3.11.2", "torch": ""}, "/w/venv/bin/python3", "/w/venv", "/w/venv",)"
+      R"( "/usr", "/usr", "/usr/bin"])"
       "\n");
   REQUIRE(got);
   CHECK(got->program == "/w/venv/bin/python3");
   CHECK(got->has_packages);
-  CHECK(!interpreter_from(R"([false, "/usr/bin/python3"])")->has_packages);
+  CHECK(got->versions == std::map<std::string, std::string>{{"python", "3.11.2"}, {"torch", ""}});
+  CHECK(!interpreter_from(R"([false, {}, "/usr/bin/python3"])")->has_packages);
   CHECK(got->places == std::vector<std::string>{"/usr", "/w/venv"});
   CHECK(path_with(*got, "/usr/bin:/w/venv/bin:/bin") == "/w/venv/bin:/usr/bin:/bin");
-  for (const char* bad : {"", "3", "[]", "[false]", "[false, \"python3\"]",
-                          "[\"/usr/bin/python3\", \"/usr\"]", "[true, 1]", "Python 2.7"}) {
+  for (const char* bad : {"", "3", "[]", "[false]", "[false, {}]", "[false, {}, \"python3\"]",
+                          "[false, \"/usr/bin/python3\", \"/usr\"]", "[false, {\"a\": 1}, \"/p\"]",
+                          "[\"/usr/bin/python3\", \"/usr\"]", "[true, {}, 1]", "Python 2.7"}) {
     CAPTURE(bad);
     CHECK(!interpreter_from(bad));
   }

@@ -310,6 +310,29 @@ def test_what_is_taken_without_effect_is_named_and_what_promises_safety_refused(
         Job(server, "print()", EnableInterContainerTrafficEncryption=True)
 
 
+def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
+    registry = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
+    aws = f"{registry}/autogluon-training:1.1-cpu-py311"
+    with SmServer(tmp_path) as server:
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        algorithm = {"TrainingImage": aws, "TrainingInputMode": "File"}
+        fine = Job(server, "print('hello')", AlgorithmSpecification=algorithm)
+        assert fine.at_end()["TrainingJobStatus"] == "Completed", fine.text()
+        lack = "the image has autogluon 1.1, this machine's Python has none"
+        assert "algo-1 muster: runs as this machine: python /" in fine.text()
+        assert fine.text().count(lack) == 1
+        done = subprocess.run([SM, "describe", fine.name], env=server.env(), capture_output=True,
+                              text=True, check=True, timeout=60)  # fmt: skip
+        assert "runs as this machine" in done.stdout and lack in done.stdout
+        bad = Job(server, "import autogluon", AlgorithmSpecification=algorithm)
+        assert lack in bad.at_end()["FailureReason"]
+        mine = {**algorithm, "TrainingImage": aws.replace("763104351884", "123456789012")}
+        with pytest.raises(ClientError, match="pulls no images"):
+            Job(server, "print()", AlgorithmSpecification=mine)
+
+
 # --- ends that are not good ---
 
 
