@@ -51,7 +51,7 @@ ROOMS = {
     "logs": "base loop job aws api store",
     "jobs": "base loop http job aws s3wire s3client access api store logs engine platform",
     "server": "base command loop http job aws s3wire s3client access s3server bucket api "
-    "store logs jobs engine platform machine",
+    "env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws s3wire s3client packing env platform machine",
     "programs": "base command loop http job launch supervise coordinate packing aws s3wire "
     "s3client access bucket s3server code container env ranks calls operators "

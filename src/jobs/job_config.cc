@@ -184,4 +184,24 @@ Result<JobConfig> job_config_from(const Json& json, int processors) {
   return config;
 }
 
+Result<void> check_gpus(const JobConfig& config, const std::function<int()>& count) {
+  std::string key;
+  std::int64_t most = 0;
+  const auto look = [&](const std::string& where, std::int64_t gpus) {
+    if (gpus <= most) return;
+    key = where + ".gpus";
+    most = gpus;
+  };
+  for (const JobConfig::Named& named : config.instances)
+    look("instance_types." + named.pattern, named.instance.gpus);
+  const auto capacity = config.capacity.find("gpu");
+  if (capacity != config.capacity.end()) look("capacity", capacity->second);
+  if (most == 0) return {};
+  const int there = count();
+  if (most <= there) return {};
+  return wrong(key, (there == 0 ? "0, since this machine has no GPU that can be opened"
+                                : "at most " + std::to_string(there) + ", this machine's GPUs") +
+                        ", got " + std::to_string(most));
+}
+
 }  // namespace muster::jobs

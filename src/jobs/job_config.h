@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +55,10 @@ struct JobConfig {
 /// number), a larger job alone.
 /// Error: `invalid_input`, naming the key and what was expected; unknown keys too.
 Result<JobConfig> job_config_from(const Json& json, int processors = 0);
+
+/// Error: `invalid_input`, where the config gives jobs more GPUs than there are (`count` counts
+/// them, and is asked only if it gives any).
+Result<void> check_gpus(const JobConfig& config, const std::function<int()>& count);
 
 /// True if `text` is what `pattern` says.
 bool matches(std::string_view pattern, std::string_view text);

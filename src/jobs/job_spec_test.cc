@@ -305,6 +305,31 @@ TEST_CASE("job config: a stop's grace is SageMaker's, or as long as the config s
   CHECK(config_of(R"({"first_user_id": 300000000})").first_user_id == 300'000'000);
 }
 
+TEST_CASE("job config: no job is promised GPUs that are not there") {
+  struct {
+    const char* text;
+    int there;
+    const char* want;
+  } const cases[] = {
+      {"{}", -1, ""},
+      {R"({"capacity": {"gpus": 0}})", -1, ""},
+      {R"({"capacity": {"gpus": 2}})", 2, ""},
+      {R"({"capacity": {"gpus": 4}})", 2,
+       "jobs.capacity.gpus: expected at most 2, this machine's GPUs, got 4"},
+      {R"({"instance_types": {"a": {"cpus": 1}, "ml.p3": {"gpus": 1}}})", 0,
+       "jobs.instance_types.ml.p3.gpus: expected 0, since this machine has no GPU that can be "
+       "opened, got 1"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const Result<void> got = check_gpus(config_of(c.text), [&c] {
+      REQUIRE(c.there >= 0);  // Asked in vain: it may take a second.
+      return c.there;
+    });
+    CHECK((got ? "" : got.error().text) == c.want);
+  }
+}
+
 TEST_CASE("job config: patterns") {
   struct {
     const char* pattern;

@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "bucket/bucket_store.h"
 #include "command/exit_codes.h"
+#include "env/accelerators.h"
 #include "job/client_config.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -65,7 +66,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   Result<ServerConfig> config = config_of(flags, file, env);
   if (config) {
     const Result<jobs::JobConfig> jobs = jobs::job_config_from(config->jobs);
-    if (!jobs) config = jobs.error();
+    const Result<void> gpus =
+        jobs ? jobs::check_gpus(*jobs, [&env] { return env::count_gpus(env); }) : jobs.error();
+    if (!gpus) config = gpus.error();
   }
   if (config) {
     const Result<std::vector<store::AccessKey>> keys = read_keys(config->keys);

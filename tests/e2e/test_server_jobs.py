@@ -333,6 +333,14 @@ def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
             Job(server, "print()", AlgorithmSpecification=mine)
 
 
+def test_a_config_that_promises_too_many_gpus_is_refused(tmp_path):
+    path = tmp_path / "server.json"
+    path.write_text(json.dumps({"jobs": {"instance_types": {"ml.p5": {"gpus": 1000}}}}))
+    done = subprocess.run([SM, "server", "--config", path, "--check"], capture_output=True,
+                          text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 2 and "instance_types.ml.p5.gpus: expected" in done.stderr
+
+
 # --- ends that are not good ---
 
 
