@@ -197,12 +197,18 @@ Reply reply_for(const ApiHead& head, std::string request_id) {
   return reply;
 }
 
+/// An operation of muster's own: CreateTrainingJob by a client that has data to upload before, and
+/// wants to know first. An operation, not a flag of that one's: who does not know it makes no job.
+constexpr std::string_view check_operation = "CheckTrainingJob";
+
 RequestRead read_request(const ApiHead& head, std::string_view body, std::string request_id) {
   Reply reply = reply_for(head, std::move(request_id));
   const Protocol protocol = reply.protocol;
   const std::string_view form = head.method == "GET" ? std::string_view(head.query) : body;
-  const std::string name = operation_of(head, protocol, form);
+  std::string name = operation_of(head, protocol, form);
   const Service* service = service_of(head, protocol);
+  const bool only_checks = service == &sagemaker_model && name == check_operation;
+  if (only_checks) name = "CreateTrainingJob";
   const Operation* operation = service ? find_operation(*service, name) : nullptr;
   if (operation == nullptr) return {std::move(reply), unknown_operation(head, protocol, name)};
   reply.operation = name;
@@ -214,7 +220,8 @@ RequestRead read_request(const ApiHead& head, std::string_view body, std::string
                   .operation = name,
                   .input = *std::move(input),
                   .access_key = head.access_key,
-                  .invocation = head.invocation};
+                  .invocation = head.invocation,
+                  .only_checks = only_checks};
   if (operation->input != no_shape)
     drop_nulls(*service, service->shapes[operation->input], request.input);
   return {std::move(reply), std::move(request)};

@@ -103,6 +103,13 @@ TEST_CASE("protocol: JSON that is none, or no structure, is refused before it co
   CHECK(request_of(json_head("SageMaker.ListTrainingJobs"), deep_in_text).input.size() == 1);
 }
 
+TEST_CASE("protocol: CheckTrainingJob is CreateTrainingJob that stops short") {
+  const Request check = request_of(json_head("SageMaker.CheckTrainingJob"), "{}");
+  CHECK(check.operation == "CreateTrainingJob");
+  CHECK(check.only_checks);
+  CHECK(!request_of(json_head("SageMaker.CreateTrainingJob"), "{}").only_checks);
+}
+
 TEST_CASE("protocol: who wants a model hosted is told that this is not muster's") {
   for (const char* name : {"CreateModel", "ListModels", "CreateEndpointConfig", "CreateEndpoint",
                            "DescribeEndpoint", "CreateTransformJob", "CreateInferenceComponent"}) {

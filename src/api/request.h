@@ -17,6 +17,8 @@ struct Request {
   std::string access_key;  ///< The caller's; checked already.
   /// Header amz-sdk-invocation-id: the same on every attempt of one request; empty where not sent.
   std::string invocation = {};
+  /// CreateTrainingJob, up to where the job would be stored. Sent as CheckTrainingJob.
+  bool only_checks = false;
 };
 
 using Answer = Result<Json, aws::Refusal>;

@@ -50,6 +50,16 @@ Result<Submission> prepare(const SubmitWords& words) {
   return submission;
 }
 
+/// Whether the server would take the job. One that cannot say is asked when all is uploaded.
+loop::Task<Result<void>> ask_first(Client& client, Json request) {
+  std::string target = "SageMaker.CheckTrainingJob";
+  const Result<Json> taken =
+      co_await client.api.call(std::move(target), std::move(request), ApiClient::Patience::none);
+  if (taken || taken.error().text.starts_with("UnknownOperationException"))
+    co_return Result<void>();
+  co_return taken.error();
+}
+
 /// The request, with what it needs uploaded.
 loop::Task<Result<Json>> request_for(Client& client, Submission submission) {
   if (!submission.request.is_null()) co_return submission.request;
@@ -63,11 +73,15 @@ loop::Task<Result<Json>> request_for(Client& client, Submission submission) {
     if (!made) co_return made.error();
     bucket = *std::move(made);
   }
-  SubmitOptions options = submission.options;
-  const Result<SubmitPlaces> places =
-      co_await upload(client, std::move(options), std::move(submission.files), std::move(bucket));
-  if (!places) co_return places.error();
-  co_return create_request(submission.options, *places, *account);
+  SubmitPlaces places = places_for(submission.options, submission.files, bucket);
+  Json request = create_request(submission.options, places, *account);
+  Json asked = request;
+  const Result<void> taken = co_await ask_first(client, std::move(asked));
+  if (!taken) co_return taken.error();
+  const Result<void> stored =
+      co_await upload(client, std::move(submission.files), std::move(places));
+  if (!stored) co_return stored.error();
+  co_return request;
 }
 
 loop::Task<Result<int>> submit(Client& client, Submission submission) {

@@ -142,29 +142,36 @@ Result<SubmitFiles> find_files(const SubmitOptions& options, const std::string& 
   return files;
 }
 
-loop::Task<Result<SubmitPlaces>> upload(Client& client, SubmitOptions options, SubmitFiles files,
-                                        std::string bucket) {
+SubmitPlaces places_for(const SubmitOptions& options, const SubmitFiles& files,
+                        const std::string& bucket) {
+  const std::string own = "s3://" + bucket + "/";
   SubmitPlaces places;
   places.script = files.script;
-  places.code = options.source_folder;
-  places.output = options.output.empty() ? "s3://" + bucket + "/" : options.output;
+  places.code = files.folder.empty() ? options.source_folder
+                                     : own + options.name + "/source/sourcedir.tar.gz";
+  places.output = options.output.empty() ? own : options.output;
+  for (const auto& [name, place] : files.inputs)
+    places.inputs.emplace_back(name,
+                               is_s3(place) ? place : own + options.name + "/input/" + name + "/");
+  return places;
+}
+
+loop::Task<Result<void>> upload(Client& client, SubmitFiles files, SubmitPlaces places) {
   if (!files.folder.empty()) {
-    s3wire::S3Url to{bucket, options.name + "/source/sourcedir.tar.gz"};
-    places.code = s3wire::text_of(to);
-    const Result<void> stored = co_await upload_code(client, files, std::move(to));
+    Result<s3wire::S3Url> to = s3wire::parse_s3_url(places.code);
+    if (!to) co_return to.error();
+    const Result<void> stored = co_await upload_code(client, files, *std::move(to));
     if (!stored) co_return stored.error();
   }
-  for (const auto& [name, place] : files.inputs) {
-    if (is_s3(place)) {
-      places.inputs.emplace_back(name, place);
-      continue;
-    }
-    s3wire::S3Url to{bucket, options.name + "/input/" + name + "/"};
-    places.inputs.emplace_back(name, s3wire::text_of(to));
-    const Result<void> stored = co_await upload_folder(client, name, place, std::move(to));
+  for (std::size_t i = 0; i < files.inputs.size(); ++i) {
+    const auto& [name, place] = files.inputs[i];
+    if (is_s3(place)) continue;
+    Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(places.inputs[i].second);
+    if (!to) co_return to.error();
+    const Result<void> stored = co_await upload_folder(client, name, place, *std::move(to));
     if (!stored) co_return stored.error();
   }
-  co_return places;
+  co_return Result<void>();
 }
 
 }  // namespace muster::cli

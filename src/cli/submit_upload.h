@@ -17,10 +17,14 @@ struct SubmitFiles {
 /// Looks at the disk. Error: `invalid_input`, as find_places() has it.
 Result<SubmitFiles> find_files(const SubmitOptions& options, const std::string& cwd);
 
-/// Stores code and inputs below s3://<bucket>/<job>/ as the SageMaker SDK does: the code as
-/// source/sourcedir.tar.gz, the files of a channel below input/<channel>/. On a terminal standard
-/// error shows how far it is. Errors: of the files, with the path; of S3, with the URL.
-loop::Task<Result<SubmitPlaces>> upload(Client& client, SubmitOptions options, SubmitFiles files,
-                                        std::string bucket);
+/// Where code and inputs go that are not in S3 yet: below s3://<bucket>/<job>/ as the SageMaker SDK
+/// has it, the code as source/sourcedir.tar.gz, the files of a channel below input/<channel>/.
+/// Pure.
+SubmitPlaces places_for(const SubmitOptions& options, const SubmitFiles& files,
+                        const std::string& bucket);
+
+/// Stores them there. On a terminal standard error shows how far it is. Errors: of the files, with
+/// the path; of S3, with the URL.
+loop::Task<Result<void>> upload(Client& client, SubmitFiles files, SubmitPlaces places);
 
 }  // namespace muster::cli

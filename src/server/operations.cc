@@ -26,6 +26,13 @@ aws::Refusal in_status(store::Status status) {
                                      std::string(store::status_name(status)) + "."};
 }
 
+aws::Refusal name_taken(const std::string& arn) {
+  return {"ResourceInUse",
+          "Training job names must be unique within an AWS account and region, and a training job "
+          "with this name already exists (" +
+              arn + ")"};
+}
+
 /// Some operations take the job's ARN for its name.
 std::string job_name_of(const api::Request& request) {
   const std::string name = api::text_of(request.input, "TrainingJobName");
@@ -124,6 +131,12 @@ api::Answer Operations::create(const api::Request& request) {
   TRY(jobs_.check(asked));
   const std::string name = job_name_of(request);
   const std::string arn = api::job_arn(options_.realm, name);
+  if (request.only_checks) {
+    const Result<std::optional<store::Job>> namesake = store_.job(name);
+    if (!namesake) return api::internal_failure(namesake.error());
+    if (*namesake) return name_taken(arn);
+    return Json::object();
+  }
   const Result<store::Submitted> submitted = store_.submit({.name = name,
                                                             .arn = arn,
                                                             .request = to_text(untagged),
@@ -131,11 +144,7 @@ api::Answer Operations::create(const api::Request& request) {
                                                             .now = options_.now(),
                                                             .invocation = request.invocation});
   if (!submitted) return api::internal_failure(submitted.error());
-  if (*submitted == store::Submitted::taken)
-    return aws::Refusal{"ResourceInUse",
-                        "Training job names must be unique within an AWS account and region, and a "
-                        "training job with this name already exists (" +
-                            arn + ")"};
+  if (*submitted == store::Submitted::taken) return name_taken(arn);
   if (*submitted == store::Submitted::made) jobs_.submitted(name, std::move(asked));
   return Json{{"TrainingJobArn", arn}};
 }

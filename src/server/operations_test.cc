@@ -168,6 +168,23 @@ TEST_CASE("operations: a job that waits is described with why") {
   CHECK(message() == w.jobs.why);
 }
 
+TEST_CASE("operations: a job that is only checked is refused as it would be, and not made") {
+  World w;
+  const auto check = [&w](const char* name) {
+    api::Request request{"sagemaker", "CreateTrainingJob", job_input(name), "AK"};
+    request.only_checks = true;
+    return w.operations.operate(request);
+  };
+  CHECK(*check("a") == Json::object());
+  CHECK(w.jobs.calls.empty());
+  CHECK(!*w.store.job("a"));
+  w.jobs.checked = aws::Refusal{"ValidationException", "no such image"};
+  CHECK(check("a").error().message == "no such image");
+  w.jobs.checked = {};
+  w.ask("CreateTrainingJob", job_input("a"));
+  CHECK(check("a").error().code == "ResourceInUse");
+}
+
 TEST_CASE("operations: a stop is stored, told once, and refused after the end") {
   World world;
   world.ask("CreateTrainingJob", job_input("j"));

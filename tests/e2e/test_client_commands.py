@@ -217,6 +217,15 @@ def test_each_failure_is_one_clear_line(sm, words, env, code, text):
     assert len(lines) == 1 and done.stdout == "", done.stderr
 
 
+def test_a_job_that_is_refused_uploads_nothing(sm, server):
+    write(sm.folder, HELLO)
+    words = ["submit", "in-vain", "--script", "train.py", "--image", "odd"]
+    assert "pulls no images" in sm(*words, code=2).stderr
+    s3 = server.client("s3")
+    for bucket in s3.list_buckets()["Buckets"]:
+        assert s3.list_objects_v2(Bucket=bucket["Name"], Prefix="in-vain/")["KeyCount"] == 0
+
+
 def test_a_name_that_is_taken_is_refused(sm):
     write(sm.folder, HELLO)
     sm("submit", "taken", "--script", "train.py", "--wait")
