@@ -226,6 +226,16 @@ TEST_CASE("client: a job's end is the exit code of who followed it") {
   }
 }
 
+TEST_CASE("client: a job's results are in a folder of its own below its output") {
+  const auto of = [](const char* path) {
+    return output_place({{"TrainingJobName", "j"}, {"OutputDataConfig", {{"S3OutputPath", path}}}});
+  };
+  CHECK(of("s3://b") == "s3://b/j/output/");
+  CHECK(of("s3://b/some/where//") == "s3://b/some/where/j/output/");
+  CHECK(output_place(json("{}")).empty());
+  CHECK(output_place(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"}})")).empty());
+}
+
 TEST_CASE("client: MPI's processes are read from the hyperparameters") {
   const auto of = [](const char* text) { return processes_per_host_of(json(text)); };
   CHECK(of("{}") == 0);

@@ -255,6 +255,14 @@ int processes_per_host_of(const Json& job) {
       std::clamp<std::int64_t>(parse_integer(text).value_or(1), 1, job::processes_per_host_max));
 }
 
+std::string output_place(const Json& job) {
+  std::string place = member_text(member(job, "OutputDataConfig"), "S3OutputPath");
+  const std::string name = member_text(job, "TrainingJobName");
+  if (place.empty() || name.empty()) return {};
+  while (place.ends_with('/')) place.pop_back();
+  return place + "/" + name + "/output/";
+}
+
 std::string end_text(const Json& job, bool colour) {
   const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
   if (!has_ended(job) || status == "Completed") return {};

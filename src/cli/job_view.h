@@ -29,6 +29,10 @@ int hosts_of_job(const Json& job);
 /// MPI's processes on each host; 0: the hyperparameters ask for no MPI.
 int processes_per_host_of(const Json& job);
 
+/// "s3://bucket/folder/JOB/output/", where its results are; empty if the description lacks it.
+/// Source: OutputDataConfig of the CreateTrainingJob API.
+std::string output_place(const Json& job);
+
 /// "Failed: why" for a job that did not complete; else empty.
 std::string end_text(const Json& job, bool colour);
 /// The last object of --json, with its newline: docs/protocols/fit-json.md.

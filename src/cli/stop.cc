@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration poll_every = std::chrono::seconds(1);
 
-loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait) {
+loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait, bool json) {
   // First: AWS's answer to a stop does not tell a job that ended from one that never was.
   const Result<Json> before = co_await describe(client, job, ApiClient::Patience::none);
   if (!before) co_return before.error();
@@ -40,7 +40,9 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait) {
     const bool due = co_await timer.after(poll_every);
     if (!due) break;
   }
-  client.out.text() += visible_line(job) + ": " + visible_line(status) + "\n";
+  const Json told{{"TrainingJobName", job}, {"TrainingJobStatus", status}};
+  client.out.text() += json ? visible_json(to_text(told)) + "\n"
+                            : visible_line(job) + ": " + visible_line(status) + "\n";
   co_return exit_success;
 }
 
@@ -49,11 +51,13 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait) {
 int stop_main(const Args& args, const Env& env) {
   command::Line line(command::page_of("stop"));
   std::string job;
-  bool wait = false;
+  bool wait = false, json = false;
   line.text("JOB", job);
   line.flag("--wait", wait);
+  line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  return run_client("sm stop", env, [&](Client& client) { return stop_job(client, job, wait); });
+  return run_client("sm stop", env,
+                    [&](Client& client) { return stop_job(client, job, wait, json); });
 }
 
 }  // namespace muster::cli

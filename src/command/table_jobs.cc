@@ -158,7 +158,8 @@ Page stop() {
           "Stops a job of the server that AWS_ENDPOINT_URL names: SIGTERM to its processes, "
           "two minutes to end, and what they have written by then is kept.",
       .operands = {job},
-      .flags = {{"--wait", "", "return when the job has ended"}},
+      .flags = {{"--wait", "", "return when the job has ended"},
+                {"--json", "", "print one JSON object: the job's name and its status"}},
       .examples = {{"sm stop JOB"}, {"sm stop JOB --wait", "returns when the job has ended"}},
       .notes = {endpoint_note},
       .exits = exits_of("asked; with --wait: the job has ended, however",
@@ -166,10 +167,28 @@ Page stop() {
   };
 }
 
+Page delete_page() {
+  return {
+      .name = "delete",
+      .group = Group::server,
+      .brief = "delete an ended job of a server, with its log",
+      .about =
+          "Deletes a job that has ended from the server that AWS_ENDPOINT_URL names: its "
+          "description, its metrics and its log. What it wrote to S3, the model too, stays.",
+      .operands = {job},
+      .flags = {{"--json", "", "print one JSON object: the job's name and its status"}},
+      .examples = {{"sm delete JOB"},
+                   {"sm stop --wait JOB && sm delete JOB", "a job that still runs"}},
+      .notes = {endpoint_note},
+      .exits =
+          exits_of("deleted", "what was given is wrong: a job that does not exist or still runs"),
+  };
+}
+
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(), stop()};
+  return {submit(), jobs(), describe(), logs(), stop(), delete_page()};
 }
 
 }  // namespace muster::command

@@ -1,4 +1,4 @@
-"""`sm submit`, `jobs`, `describe`, `logs` and `stop` against a real `sm server`."""
+"""`sm submit`, `jobs`, `describe`, `logs`, `stop` and `delete` against a real `sm server`."""
 
 import json
 import re
@@ -143,8 +143,30 @@ def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     assert sm("stop", "waits", "--wait").stdout == "waits: Stopped\n"
     assert logs.wait(GUARD_SECONDS) == 1
     assert b"Stopped: as asked" in logs.err
-    again = sm("stop", "waits", code=2)
+    again = sm("stop", "waits", "--json", code=2)
     assert again.stderr == "sm stop: waits has ended already: Stopped\n"
+
+
+def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, follow):
+    write(sm.folder, HELLO + "import signal; print('waits', flush=True); signal.pause()")
+    sm("submit", "goes", "--script", "train.py")
+    runs = sm("delete", "goes", code=2)
+    assert "goes is InProgress: sm stop --wait goes first, then delete it" in runs.stderr
+    logs = follow("logs", "-f", "goes")
+    wait_until("the job's line", lambda: b"waits\n" in logs.out, GUARD_SECONDS)
+    stopped = json.loads(sm("stop", "goes", "--wait", "--json").stdout)
+    assert stopped == {"TrainingJobName": "goes", "TrainingJobStatus": "Stopped"}
+    described = json.loads(sm("describe", "goes", "--json").stdout)
+    model = described["ModelArtifacts"]["S3ModelArtifacts"]
+    first, second = sm("delete", "goes").stdout.splitlines()
+    assert first == "goes: deleted, with its log"
+    kept = second.removeprefix("what it wrote to S3 stays: ")
+    assert kept + "model.tar.gz" == model
+    bucket, key = model.removeprefix("s3://").split("/", 1)
+    assert server.client("s3").head_object(Bucket=bucket, Key=key)["ContentLength"] > 0
+    assert sm("jobs", "--name", "goes").stdout == "no jobs\n"
+    for command in ("describe", "logs", "delete"):
+        assert "there is no job goes" in sm(command, "goes", code=2).stderr
 
 
 def test_a_signal_ends_the_client_and_not_the_job(sm, follow):
@@ -232,7 +254,7 @@ def test_a_name_that_is_taken_is_refused(sm):
     assert "ResourceInUse" in sm("submit", "taken", "--script", "train.py", code=2).stderr
 
 
-@pytest.mark.parametrize("command", ["submit", "jobs", "describe", "logs", "stop"])
+@pytest.mark.parametrize("command", ["submit", "jobs", "describe", "logs", "stop", "delete"])
 def test_help_has_examples_and_exit_codes(sm, command):
     text = sm(command, "--help").stdout
     assert "examples:" in text and "exit codes:" in text
@@ -242,7 +264,7 @@ def test_a_reason_of_several_lines_is_shown_as_such(sm):
     write(sm.folder, FAILS, "fails.py")
     failed = sm("submit", "reasons", "--script", "fails.py", "--wait", code=1).stderr
     reason = failed[failed.index("Failed: ") :].splitlines()
-    headline = "fails.py on algo-1: exit code 1: ValueError: no luck"
-    assert reason[0] == f"Failed: AlgorithmError: {headline}"
+    headline = "AlgorithmError: fails.py on algo-1: exit code 1: ValueError: no luck"
+    assert reason[0] == f"Failed: {headline}"
     assert reason[-1] == "    ValueError: no luck"
     assert re.search(r"^ {10,}ValueError: no luck$", sm("describe", "reasons").stdout, re.M)
