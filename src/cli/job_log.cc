@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/job_view.h"
 #include "cli/log_merge.h"
@@ -28,7 +29,11 @@ constexpr int empty_pages_max = 20;
 class JobLog {
  public:
   JobLog(Client& client, std::string job, JobLogOptions options)
-      : client_(client), job_(std::move(job)), options_(options), statuses_(merge_.add_source()) {}
+      : client_(client),
+        job_(std::move(job)),
+        options_(std::move(options)),
+        tail_(options_.filter.tail),
+        statuses_(merge_.add_source()) {}
 
   loop::Task<Result<int>> run();
 
@@ -45,13 +50,20 @@ class JobLog {
   loop::Task<Result<void>> find_streams(const Json& job);
   loop::Task<Result<void>> read_page(Stream& stream);
   void take_statuses(const Json& job);
+  Result<void> check_host(const Json& job) const;
   void make_render(const Json& job);
+  Json first_page_of(const Stream& stream) const;
+  void take(LogEntry entry);
   void show(const LogEntry& entry);
+  void say_if_nothing() const;
   Result<int> end(const Json& job);
 
   Client& client_;
   const std::string job_;
   const JobLogOptions options_;
+  LogTail tail_;  ///< What the first look shows in the end.
+  bool first_look_ = true;
+  bool shown_ = false;  ///< Anything.
   LogMerge merge_;
   const std::size_t statuses_;  ///< The source of status lines.
   std::size_t statuses_seen_ = 0;
@@ -60,6 +72,16 @@ class JobLog {
   std::unique_ptr<Render> render_;
   ApiClient::Patience patience_ = ApiClient::Patience::none;
 };
+
+Result<void> JobLog::check_host(const Json& job) const {
+  const std::string& host = options_.filter.host;
+  const int hosts = hosts_of_job(job);
+  if (host.empty()) return {};
+  for (int number = 1; number <= hosts; ++number)
+    if (host == "algo-" + std::to_string(number)) return {};
+  const std::string last = hosts == 1 ? "" : " to algo-" + std::to_string(hosts);
+  return fail(Errc::invalid_input, job_ + " has no host " + to_utf8(host) + ", only algo-1" + last);
+}
 
 void JobLog::make_render(const Json& job) {
   std::string& out = client_.out.text();
@@ -95,7 +117,8 @@ void JobLog::take_statuses(const Json& job) {
 
 /// Streams appear as hosts start, so they are asked for until there is one for each.
 loop::Task<Result<void>> JobLog::find_streams(const Json& job) {
-  if (streams_.size() >= static_cast<std::size_t>(hosts_of_job(job))) co_return Result<void>();
+  const int wanted = options_.filter.host.empty() ? hosts_of_job(job) : 1;
+  if (streams_.size() >= static_cast<std::size_t>(wanted)) co_return Result<void>();
   std::string token;
   std::set<std::string> known;
   for (const Stream& stream : streams_) known.insert(stream.name);
@@ -113,6 +136,7 @@ loop::Task<Result<void>> JobLog::find_streams(const Json& job) {
       std::string name = member_text(each, "logStreamName");
       if (name.empty() || !known.insert(name).second) continue;
       std::string host = host_of_stream(name);
+      if (!options_.filter.host.empty() && host != options_.filter.host) continue;
       streams_.push_back({std::move(name), std::move(host), "", merge_.add_source()});
     }
     token = list->empty() ? std::string() : member_text(*page, "nextToken");
@@ -120,14 +144,28 @@ loop::Task<Result<void>> JobLog::find_streams(const Json& job) {
   co_return Result<void>();
 }
 
-loop::Task<Result<void>> JobLog::read_page(Stream& stream) {
+/// GetLogEvents' input for a stream of which nothing has been read.
+Json JobLog::first_page_of(const Stream& stream) const {
+  const LogFilter& filter = options_.filter;
   const std::size_t limit =
       std::clamp(events_page_max * 4 / streams_.size(), events_page_min, events_page_max);
+  // No stream has more lines in the tail than the tail has. Which of them are a rank's is not known
+  // before they are here.
+  const bool at_end = first_look_ && filter.tail > 0 && filter.tail <= limit && !filter.rank;
   Json input{{"logGroupName", log_group},
              {"logStreamName", stream.name},
-             {"startFromHead", true},
-             {"limit", limit}};
-  if (!stream.token.empty()) input["nextToken"] = stream.token;
+             {"startFromHead", !at_end},
+             {"limit", at_end ? filter.tail : limit}};
+  if (filter.since) input["startTime"] = std::max<std::int64_t>(filter.since->count(), 0);
+  return input;
+}
+
+loop::Task<Result<void>> JobLog::read_page(Stream& stream) {
+  Json input = first_page_of(stream);
+  if (!stream.token.empty()) {
+    input["nextToken"] = stream.token;
+    input["startFromHead"] = true;  // AWS wants it beside a forward token.
+  }
   std::string target = "Logs_20140328.GetLogEvents";
   const Result<Json> page =
       co_await client_.api.call(std::move(target), std::move(input), patience_);
@@ -150,7 +188,15 @@ loop::Task<Result<void>> JobLog::read_page(Stream& stream) {
   co_return Result<void>();
 }
 
+/// Shows what was asked for, or keeps it while the end of the log is not known.
+void JobLog::take(LogEntry entry) {
+  if (!options_.filter.takes(entry)) return;
+  if (first_look_ && options_.filter.tail > 0) return tail_.add(std::move(entry));
+  show(entry);
+}
+
 void JobLog::show(const LogEntry& entry) {
+  shown_ = true;
   if (entry.kind == LogEntry::Kind::status)
     return render_->status({entry.name, entry.text, entry.time});
   if (entry.kind == LogEntry::Kind::own)
@@ -175,10 +221,12 @@ loop::Task<Result<void>> JobLog::round(const Json& job) {
       const Result<void> read = co_await read_page(stream);
       if (!read) co_return read;
     }
-    while (const std::optional<LogEntry> entry = merge_.next()) show(*entry);
+    while (std::optional<LogEntry> entry = merge_.next()) take(*std::move(entry));
     co_await client_.out.flush();
   }
-  while (const std::optional<LogEntry> entry = merge_.next()) show(*entry);
+  while (std::optional<LogEntry> entry = merge_.next()) take(*std::move(entry));
+  for (const LogEntry& entry : tail_.take()) show(entry);
+  first_look_ = false;
   co_await client_.out.flush();
   co_return Result<void>();
 }
@@ -203,15 +251,27 @@ Result<int> JobLog::end(const Json& job) {
   return exit_code_of_job(job);
 }
 
+/// Nothing at all is what a rank shows that the log does not know, too.
+void JobLog::say_if_nothing() const {
+  if (shown_ || !options_.filter.rank) return;
+  client_.complain(job_ + "'s log has no line of rank " + std::to_string(*options_.filter.rank) +
+                   "; a host's only program has no rank: --host shows its lines");
+}
+
 loop::Task<Result<int>> JobLog::run() {
   loop::Timer timer(client_.loop);
   while (true) {
     // A description that tells the end comes before the last look at the log.
     const Result<Json> job = co_await describe(client_, job_, patience_);
     if (!job) co_return job.error();
-    if (!render_) make_render(*job);
+    if (!render_) {
+      const Result<void> known = check_host(*job);
+      if (!known) co_return known.error();
+      make_render(*job);
+    }
     const Result<void> shown = co_await round(*job);
     if (!shown) co_return shown.error();
+    if (!options_.follow || has_ended(*job)) say_if_nothing();
     if (!options_.follow) co_return exit_success;
     if (has_ended(*job)) {
       const Result<int> code = end(*job);
@@ -230,7 +290,7 @@ loop::Task<Result<int>> JobLog::run() {
 }  // namespace
 
 loop::Task<Result<int>> show_log(Client& client, std::string job, JobLogOptions options) {
-  JobLog log(client, std::move(job), options);
+  JobLog log(client, std::move(job), std::move(options));
   const Result<int> code = co_await log.run();
   co_return code;
 }

@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from lab import SM
+from lab import SM, VENV
 from process import Process, wait_until
 from sm_server import SmServer
 
@@ -29,7 +29,8 @@ WAITS = "import signal\nprint('waits', flush=True)\nsignal.pause()\n"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with SmServer(tmp_path_factory.mktemp("clients")) as server:
+    jobs = {"python": str(VENV / "bin" / "python")}  # mpi4py is in it.
+    with SmServer(tmp_path_factory.mktemp("clients"), jobs=jobs) as server:
         yield server
 
 
@@ -133,6 +134,34 @@ def test_jobs_describe_and_logs_tell_of_ended_jobs(sm):
     assert json.loads(ended[-1])["type"] == "end"
 
 
+def test_parts_of_a_log_are_shown_alone(sm):
+    text = "import os\nrank = os.environ['OMPI_COMM_WORLD_RANK']\n"
+    write(sm.folder, text + "for i in range(40): print('line', i, 'of rank', rank, flush=True)\n")
+    sm("submit", "parts", "--script", "train.py", "--hosts", "2", "--mpi", "--wait")
+
+    def shown(*words, host=""):
+        return re.findall(rf"^{host}.*\| (line .*)$", sm("logs", "parts", *words).stdout, re.M)
+
+    assert len(shown()) == 80
+    one = [f"line {i} of rank 1" for i in range(40)]
+    assert shown("--rank", "1") == one and shown("--rank", "1", "--tail", "3") == one[-3:]
+    assert {line[-1] for line in shown("--host", "algo-2")} == {"1"}
+    of_host = sm("logs", "parts", "--host", "algo-2").stdout.splitlines()
+    assert all(line.startswith("algo-2 ") for line in of_host)
+    whole = sm("logs", "parts").stdout.splitlines()
+    assert sm("logs", "parts", "--tail", "5").stdout.splitlines() == whole[-5:]
+    assert sm("logs", "parts", "--tail", "99999").stdout.splitlines() == whole
+    followed = sm("logs", "-f", "parts", "--tail", "5").stdout.splitlines()
+    assert followed[:5] == whole[-5:] and followed[5].startswith("Training seconds: ")
+    assert shown("--since", "1h") == shown() and sm("logs", "parts", "--since", "0s").stdout == ""
+    first = json.loads(sm("logs", "parts", "--json").stdout.splitlines()[0])["time"]
+    assert shown("--since", first) == shown() and shown("--since", first[:10]) == shown()
+    none = sm("logs", "parts", "--rank", "2")
+    assert none.stdout == "" and "parts's log has no line of rank 2; " in none.stderr
+    away = sm("logs", "parts", "--host", "algo-3", code=2).stderr
+    assert away == "sm logs: parts has no host algo-3, only algo-1 to algo-2\n"
+
+
 def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     write(sm.folder, WAITS)
     told = json.loads(sm("submit", "waits", "--script", "train.py", "--json").stdout)
@@ -219,6 +248,9 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
         (["stop", "nobody"], {}, 2, "sm stop: there is no job nobody on the server"),
         (["jobs", "--status", "odd"], {}, 2, "sm jobs: --status: expected one of InProgress"),
         (["jobs", "--limit", "0"], {}, 2, "sm jobs: --limit: expected a whole number"),
+        (["logs", "x", "--tail", "0"], {}, 2, "sm logs: --tail: expected a whole number"),
+        (["logs", "x", "--rank", "-1"], {}, 2, "sm logs: --rank: expected a rank, from 0 on"),
+        (["logs", "x", "--since", "odd"], {}, 2, "sm logs: --since: expected a span (30s, 10m"),
         (["submit"], {}, 2, "sm submit: want --script FILE"),
         (["submit", "--script", "none.py"], {}, 2, "sm submit: none.py: no such file"),
         (["submit", "--image", "odd"], {}, 2, "sm submit: TrainingImage odd"),
