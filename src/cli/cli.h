@@ -15,6 +15,7 @@ int jobs_main(const Args& args, const Env& env);
 int describe_main(const Args& args, const Env& env);
 int logs_main(const Args& args, const Env& env);
 int stop_main(const Args& args, const Env& env);
+int download_main(const Args& args, const Env& env);
 int delete_main(const Args& args, const Env& env);
 
 }  // namespace muster::cli

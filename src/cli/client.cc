@@ -5,6 +5,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
+#include "base/remove_tree.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
@@ -27,6 +29,7 @@ loop::Task<> run(Client& client, const Work& work, int& code) {
 loop::Task<> watch_signals(Client& client, loop::Signals& signals) {
   const Result<int> signal = co_await signals.next();
   if (!signal) co_return;
+  if (!client.unfinished.empty()) static_cast<void>(remove_tree(client.unfinished));
   if (!client.farewell.empty()) client.complain(client.farewell);
   ::_exit(exit_signal_base + *signal);
 }
@@ -35,6 +38,11 @@ loop::Task<> watch_signals(Client& client, loop::Signals& signals) {
 
 void Client::complain(const std::string& text) const {
   static_cast<void>(say_line(STDERR_FILENO, name, text));
+}
+
+void show_progress(const std::string& text) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  static_cast<void>(write_all(STDERR_FILENO, "\r" + visible_line(text) + "\x1b[K"));
 }
 
 int exit_code_of_client(const Error& error) {

@@ -18,9 +18,15 @@ struct Client {
   std::string name;  ///< "sm jobs"
   /// Said when a signal ends the command: what goes on without it. Empty: nothing.
   std::string farewell{};
+  /// A folder that goes when a signal ends the command; empty: none.
+  std::string unfinished{};
 
   void complain(const std::string& text) const;
 };
+
+/// One line of standard error that the next one is written over, on a terminal only; an empty one
+/// goes.
+void show_progress(const std::string& text);
 
 /// Runs `work` to its end, which is the exit code: its own, or that of its Error, which is told.
 /// SIGINT, SIGTERM and SIGHUP end the command at once; nothing on the server changes by that.

@@ -233,6 +233,9 @@ TEST_CASE("client: a job's results are in a folder of its own below its output")
   CHECK(of("s3://b") == "s3://b/j/output/");
   CHECK(of("s3://b/some/where//") == "s3://b/some/where/j/output/");
   CHECK(output_place(json("{}")).empty());
+  CHECK(!is_unpacked(json("{}")));
+  CHECK(!is_unpacked(json(R"({"OutputDataConfig": {"CompressionType": "GZIP"}})")));
+  CHECK(is_unpacked(json(R"({"OutputDataConfig": {"CompressionType": "NONE"}})")));
   CHECK(output_place(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"}})")).empty());
 }
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/job_view.h"
+#include "cli/log_folder.h"
 #include "cli/log_merge.h"
 #include "loop/wait.h"
 
@@ -50,6 +51,7 @@ class JobLog {
   loop::Task<Result<void>> find_streams(const Json& job);
   loop::Task<Result<void>> read_page(Stream& stream);
   void take_statuses(const Json& job);
+  loop::Task<Result<void>> flush();
   Result<void> check_host(const Json& job) const;
   void make_render(const Json& job);
   Json first_page_of(const Stream& stream) const;
@@ -70,6 +72,7 @@ class JobLog {
   std::string last_message_;  ///< The last status seen came with it.
   std::vector<Stream> streams_;
   std::unique_ptr<Render> render_;
+  LogFolder* folder_ = nullptr;  ///< Where that is what renders.
   ApiClient::Patience patience_ = ApiClient::Patience::none;
 };
 
@@ -85,17 +88,31 @@ Result<void> JobLog::check_host(const Json& job) const {
 
 void JobLog::make_render(const Json& job) {
   std::string& out = client_.out.text();
+  const int hosts = hosts_of_job(job);
+  const int ranks = hosts * processes_per_host_of(job);
+  if (!options_.folder.empty()) {
+    auto files =
+        std::make_unique<LogFolder>(options_.folder, RenderOptions{.hosts = hosts, .ranks = ranks});
+    folder_ = files.get();
+    render_ = std::move(files);
+    return;
+  }
   if (options_.json) {
     render_ = std::make_unique<JsonRender>(out);
     return;
   }
-  const int hosts = hosts_of_job(job);
   render_ = std::make_unique<PlainRender>(
       out, RenderOptions{.colour = client_.colour,
                          .live = true,
                          .raw = options_.raw || !client_.out.is_terminal(),
                          .hosts = hosts,
-                         .ranks = hosts * processes_per_host_of(job)});
+                         .ranks = ranks});
+}
+
+loop::Task<Result<void>> JobLog::flush() {
+  if (folder_ != nullptr) co_return folder_->flush();
+  co_await client_.out.flush();
+  co_return Result<void>();
 }
 
 void JobLog::take_statuses(const Json& job) {
@@ -222,13 +239,14 @@ loop::Task<Result<void>> JobLog::round(const Json& job) {
       if (!read) co_return read;
     }
     while (std::optional<LogEntry> entry = merge_.next()) take(*std::move(entry));
-    co_await client_.out.flush();
+    const Result<void> flushed = co_await flush();
+    if (!flushed) co_return flushed;
   }
   while (std::optional<LogEntry> entry = merge_.next()) take(*std::move(entry));
   for (const LogEntry& entry : tail_.take()) show(entry);
   first_look_ = false;
-  co_await client_.out.flush();
-  co_return Result<void>();
+  const Result<void> flushed = co_await flush();
+  co_return flushed;
 }
 
 Result<int> JobLog::end(const Json& job) {

@@ -11,6 +11,7 @@ struct JobLogOptions {
   bool json = false;    ///< Lines as docs/protocols/fit-json.md has them; else text.
   bool raw = false;     ///< Lines reach a terminal as they are (RenderOptions::raw).
   LogFilter filter{};
+  std::string folder{};  ///< Files get it all instead of client.out: a LogFolder's. Empty: none do.
 };
 
 /// Shows a job's statuses and all hosts' lines on client.out, in order of time; lines that come

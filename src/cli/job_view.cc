@@ -263,6 +263,10 @@ std::string output_place(const Json& job) {
   return place + "/" + name + "/output/";
 }
 
+bool is_unpacked(const Json& job) {
+  return member_text(member(job, "OutputDataConfig"), "CompressionType") == "NONE";
+}
+
 std::string end_text(const Json& job, bool colour) {
   const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
   if (!has_ended(job) || status == "Completed") return {};

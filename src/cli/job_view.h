@@ -33,6 +33,9 @@ int processes_per_host_of(const Json& job);
 /// Source: OutputDataConfig of the CreateTrainingJob API.
 std::string output_place(const Json& job);
 
+/// Results are there file by file, else as archives. Source: CompressionType, likewise.
+bool is_unpacked(const Json& job);
+
 /// "Failed: why" for a job that did not complete; else empty.
 std::string end_text(const Json& job, bool colour);
 /// The last object of --json, with its newline: docs/protocols/fit-json.md.

@@ -1,12 +1,10 @@
 #include "cli/submit_upload.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <memory>
 
 #include "base/fd.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/places.h"
 #include "loop/tasks.h"
@@ -30,12 +28,6 @@ struct Batch {
   std::size_t stored = 0;
   Result<void> failed{};
 };
-
-/// One line that is written over, on a terminal only.
-void show_progress(const std::string& text) {
-  if (::isatty(STDERR_FILENO) != 1) return;
-  static_cast<void>(write_all(STDERR_FILENO, "\r" + visible_line(text) + "\x1b[K"));
-}
 
 loop::Task<> work(Batch& batch) {
   while (batch.failed && batch.next < batch.files.size()) {

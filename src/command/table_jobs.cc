@@ -175,6 +175,31 @@ Page stop() {
   };
 }
 
+Page download() {
+  return {
+      .name = "download",
+      .group = Group::server,
+      .brief = "bring a job's model, output and log here",
+      .about =
+          "Brings what a job of the server that AWS_ENDPOINT_URL names has left: its model "
+          "(/opt/ml/model of its hosts) into DIR/model, its output (/opt/ml/output/data) into "
+          "DIR/output, both unpacked, its log into DIR/log: all.log, and a file for each host.",
+      .operands = {job, {"DIR", "where to (default: a folder of the job's name)", false, "DIR"}},
+      .flags = {{"--model", "", "the model alone, or with what else is named"},
+                {"--output", "", "the output alone, likewise"},
+                {"--logs", "", "the log alone, likewise"},
+                {"--json", "", "print one JSON object: what was put where"}},
+      .examples = {{"sm download JOB"}, {"sm download JOB results --model"}},
+      .notes = {"What is there already is not written over. A part stands under its name once it "
+                "is whole. All three are asked for if none is named, and what there is not is told "
+                "as none.",
+                endpoint_note},
+      .exits = exits_of("what there is was brought",
+                        "what was given is wrong: a job that does not exist, a part that was named "
+                        "and is not there, a folder in use, a key"),
+  };
+}
+
 Page delete_page() {
   return {
       .name = "delete",
@@ -196,7 +221,7 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(), stop(), delete_page()};
+  return {submit(), jobs(), describe(), logs(), stop(), download(), delete_page()};
 }
 
 }  // namespace muster::command

@@ -41,6 +41,7 @@ const Entry entries[] = {
     {"describe", cli::describe_main},
     {"logs", cli::logs_main},
     {"stop", cli::stop_main},
+    {"download", cli::download_main},
     {"delete", cli::delete_main},
     {"train", toolkit::train_main},
     {"mpirun", operators::mpirun_main},

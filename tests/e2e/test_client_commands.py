@@ -1,4 +1,4 @@
-"""`sm submit`, `jobs`, `describe`, `logs`, `stop` and `delete` against a real `sm server`."""
+"""The clients of a server, from `sm submit` to `sm delete`, against a real `sm server`."""
 
 import json
 import re
@@ -162,6 +162,72 @@ def test_parts_of_a_log_are_shown_alone(sm):
     assert away == "sm logs: parts has no host algo-3, only algo-1 to algo-2\n"
 
 
+OUTPUT = """
+open(os.path.join(os.environ["SM_OUTPUT_DATA_DIR"], "figures"), "w").write("1 2 3")
+"""
+
+
+def files_below(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_what_a_job_left_is_downloaded(sm):
+    write(sm.folder, HELLO + OUTPUT)
+    sm("submit", "leaves", "--script", "train.py", "--hosts", "2", "--wait")
+    told = sm("download", "leaves").stdout
+    assert told == "model: leaves/model\noutput: leaves/output\nlog: leaves/log\n"
+    logs = ["log/algo-1.log", "log/algo-2.log", "log/all.log"]
+    files = [*logs, "model/algo-1", "model/algo-2", "output/figures"]
+    assert files_below(sm.folder / "leaves") == files, "and nothing hidden"
+    assert (sm.folder / "leaves/output/figures").read_text() == "1 2 3"
+    log = sm.folder / "leaves" / "log"
+    assert (log / "all.log").read_text() == sm("logs", "leaves").stdout
+    of_host = (log / "algo-2.log").read_text().splitlines()
+    assert all(line.startswith("algo-2 ") for line in of_host)
+    assert "hello from algo-2 []" in of_host[-1]
+    again = sm("download", "leaves", code=2).stderr
+    assert again.startswith("sm download: leaves/model is there already: name another folder")
+    some = sm("download", "leaves", "other/place", "--model", "--logs", "--json").stdout
+    places = {"model": "other/place/model", "log": "other/place/log"}
+    assert json.loads(some) == {"TrainingJobName": "leaves", **places}
+    assert files_below(sm.folder / "other/place") == [*logs, "model/algo-1", "model/algo-2"]
+
+
+def test_what_a_job_did_not_leave_is_none_or_refused(sm):
+    write(sm.folder, FAILS)
+    sm("submit", "leaves-none", "--script", "train.py", "--wait", code=1)
+    lacks = sm("download", "leaves-none", "--output", code=2).stderr
+    assert lacks == "sm download: leaves-none left no output\n"
+    assert not (sm.folder / "leaves-none").exists()
+    told = sm("download", "leaves-none").stdout
+    assert told == "model: none\noutput: none\nlog: leaves-none/log\n"
+    assert "ValueError: no luck" in (sm.folder / "leaves-none/log/all.log").read_text()
+
+
+def test_a_model_that_nothing_packed_is_downloaded(sm, server):
+    write(sm.folder, HELLO)
+    sm("submit", "packs", "--script", "train.py", "--wait")
+    request = json.loads(sm("describe", "packs", "--json").stdout)
+    members = ("RoleArn", "AlgorithmSpecification", "ResourceConfig", "StoppingCondition")
+    job = {name: request[name] for name in (*members, "HyperParameters", "OutputDataConfig")}
+    job["OutputDataConfig"]["CompressionType"] = "NONE"
+    (sm.folder / "job.json").write_text(json.dumps(job))
+    sm("submit", "packs-not", "--json-file", "job.json", "--wait")
+    sm("download", "packs-not", "here", "--model")
+    assert files_below(sm.folder / "here") == ["model/algo-1"]
+
+
+def test_a_download_that_a_signal_ends_leaves_nothing(sm, server, follow):
+    write(sm.folder, "import os\nwith open(os.environ['SM_MODEL_DIR'] + '/big', 'wb') as file:\n"
+          "    for _ in range(400): file.write(os.urandom(1 << 20))\n")  # fmt: skip
+    sm("submit", "big", "--script", "train.py", "--wait")
+    client = follow("download", "big", "--model")
+    wait_until("bytes", lambda: list((sm.folder / "big").glob(".partial-*/*")), GUARD_SECONDS)
+    client.signal(signal.SIGINT)
+    assert client.wait(GUARD_SECONDS) == 128 + signal.SIGINT
+    assert files_below(sm.folder / "big") == []
+
+
 def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     write(sm.folder, WAITS)
     told = json.loads(sm("submit", "waits", "--script", "train.py", "--json").stdout)
@@ -286,7 +352,10 @@ def test_a_name_that_is_taken_is_refused(sm):
     assert "ResourceInUse" in sm("submit", "taken", "--script", "train.py", code=2).stderr
 
 
-@pytest.mark.parametrize("command", ["submit", "jobs", "describe", "logs", "stop", "delete"])
+CLIENTS = ["submit", "jobs", "describe", "logs", "stop", "download", "delete"]
+
+
+@pytest.mark.parametrize("command", CLIENTS)
 def test_help_has_examples_and_exit_codes(sm, command):
     text = sm(command, "--help").stdout
     assert "examples:" in text and "exit codes:" in text
