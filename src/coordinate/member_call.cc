@@ -21,6 +21,7 @@ MemberCall::MemberCall(Options options, TimePoint now)
       deadline_(now + options_.join_deadline),
       opened_at_(now),
       last_step_(now),
+      next_say_(now + options_.say_trouble_after),
       backoff_(options_.backoff),
       chance_(options_.seed) {}
 
@@ -95,6 +96,7 @@ void MemberCall::on_welcome(const Frame& frame, TimePoint now) {
   backoff_.reset();
   // The leader's deadline is the one that counts: it can say who is missing.
   deadline_ = std::max(deadline_, now + welcome->wait + verdict_wait);
+  next_say_ = now + options_.say_waiting_every;
   actions_.push_back({.kind = Action::Kind::say,
                       .text = "joined " + leader_text() + ", waiting for the other hosts"});
 }
@@ -120,14 +122,23 @@ void MemberCall::hang_up(const std::string& how, TimePoint now) {
 
 void MemberCall::try_again(const std::string& how, TimePoint now) {
   last_reason_ = how;
-  if (said_ != how) {
-    said_ = how;
-    actions_.push_back(
-        {.kind = Action::Kind::say, .text = leader_text() + ": " + how + "; trying again"});
-  }
+  if (stage_ == Stage::welcomed) next_say_ = now + options_.say_trouble_after;
   constexpr double span = static_cast<double>(std::minstd_rand::max()) + 1.0;
   stage_ = Stage::pausing;
   resume_ = now + backoff_.next(static_cast<double>(chance_()) / span);
+}
+
+/// What it waits for, and how long it has by now.
+void MemberCall::say_waiting(TimePoint now) {
+  next_say_ = now + options_.say_waiting_every;
+  const bool here = stage_ == Stage::welcomed;
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - opened_at_);
+  const std::string what =
+      here ? "waiting for " + leader_text() + ", which waits for the other hosts"
+           : leader_text() + ": " + last_reason_ + "; trying again";
+  actions_.push_back(
+      {.kind = Action::Kind::say,
+       .text = what + " (" + spell(waited) + " of " + spell(deadline_ - opened_at_) + ")"});
 }
 
 void MemberCall::give_up(Errc code, const std::string& why) {
@@ -152,6 +163,7 @@ void MemberCall::step(TimePoint now) {
                                       : leader_text() + " (the leader) did not answer within " +
                                             waited + ": " + last_reason_);
   }
+  if (waits() && now >= next_say_) say_waiting(now);
   if (stage_ == Stage::pausing && now >= resume_) return connect(now);
   if (!in_session()) return;
   if (now - heard_ >= options_.lost_after) {
@@ -165,10 +177,10 @@ void MemberCall::step(TimePoint now) {
 
 std::optional<TimePoint> MemberCall::next_deadline() const {
   if (stage_ == Stage::idle || stage_ == Stage::over) return std::nullopt;
-  if (stage_ == Stage::connecting) return deadline_;
-  if (stage_ == Stage::pausing) return std::min(deadline_, resume_);
+  if (stage_ == Stage::connecting) return std::min(deadline_, next_say_);
+  if (stage_ == Stage::pausing) return std::min({deadline_, resume_, next_say_});
   TimePoint first = std::min(next_beat_, heard_ + options_.lost_after);
-  if (stage_ != Stage::started) first = std::min(first, deadline_);
+  if (stage_ != Stage::started) first = std::min({first, deadline_, next_say_});
   return first;
 }
 

@@ -27,6 +27,9 @@ class MemberCall {
     Duration join_deadline = std::chrono::minutes(15);
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);
+    /// Hosts of a job do not start at one moment: what heals so soon is not worth a line.
+    Duration say_trouble_after = std::chrono::seconds(2);
+    Duration say_waiting_every = std::chrono::seconds(10);
     Backoff::Options backoff = {};
     std::uint32_t seed = 1;  ///< Seed of the chance in the pauses.
   };
@@ -78,6 +81,8 @@ class MemberCall {
   void on_refuse(const Frame& frame, TimePoint now);
   void hang_up(const std::string& how, TimePoint now);
   void try_again(const std::string& how, TimePoint now);
+  bool waits() const { return stage_ != Stage::idle && !started() && stage_ != Stage::over; }
+  void say_waiting(TimePoint now);
   void connect(TimePoint now);
   void give_up(Errc code, const std::string& why);
   void close();
@@ -95,7 +100,7 @@ class MemberCall {
   bool was_welcome_ = false;
   bool end_expected_ = false;
   std::string last_reason_ = "no answer yet";
-  std::string said_;  ///< The last reason that was said, so as not to repeat it.
+  TimePoint next_say_;  ///< While it waits.
   Backoff backoff_;
   std::minstd_rand chance_;
   std::vector<Action> actions_;

@@ -286,10 +286,12 @@ TEST_CASE("member: it tries again with pauses until its deadline and says what i
   call.begin(start);
   TimePoint now = start;
   int tries = 0;
+  std::vector<std::pair<TimePoint, std::string>> said;
   std::string failure;
   while (failure.empty()) {
     for (const auto& action : call.take_actions()) {
       if (action.kind == MemberKind::fail) failure = action.error.text;
+      if (action.kind == MemberKind::say) said.emplace_back(now, action.text);
       if (action.kind != MemberKind::connect) continue;
       ++tries;
       call.not_connected(fail(Errc::system, "Connection refused"), now);
@@ -304,6 +306,55 @@ TEST_CASE("member: it tries again with pauses until its deadline and says what i
   CHECK(tries < 1900);
   CHECK(failure ==
         "algo-1 at 10.0.0.1:9730 (the leader) did not answer within 15 min: Connection refused");
+  // At 2 s, when it is no healthy start any more, then every 10 s.
+  REQUIRE(said.size() == 90);
+  CHECK(said[0].first == start + 2s);
+  CHECK(said[0].second ==
+        "algo-1 at 10.0.0.1:9730: Connection refused; trying again (2 s of 15 min)");
+  CHECK(said[1].first == start + 12s);
+  CHECK(said[89].first == start + 892s);
+}
+
+TEST_CASE("member: a start that heals within two seconds says nothing but that it joined") {
+  MemberCall call = member_call();
+  call.begin(start);
+  std::vector<std::string> said;
+  const auto hear = [&] {
+    for (const auto& action : call.take_actions())
+      if (action.kind == MemberKind::say) said.push_back(action.text);
+  };
+  call.not_connected(fail(Errc::system, "Connection refused"), start);
+  call.step(start + 1999ms);
+  call.connected(start + 1999ms);
+  call.frame({type_of(Message::welcome), encode(Welcome{.wait = 15min})}, start + 1999ms);
+  hear();
+  const std::string joined = "joined algo-1 at 10.0.0.1:9730, waiting for the other hosts";
+  CHECK(said == std::vector<std::string>{joined});
+  const auto beat = [&](TimePoint now) {
+    call.frame({type_of(Message::heartbeat), "{}"}, now);
+    call.step(now);
+    hear();
+  };
+  for (TimePoint now = start + 2s; now <= start + 22s; now += 1s) beat(now);
+  REQUIRE(said.size() == 3);  // Then every 10 s.
+  CHECK(
+      said[1].starts_with("waiting for algo-1 at 10.0.0.1:9730, which waits for the other hosts"));
+  CHECK(said[1].find(" (12 s of ") != std::string::npos);
+  // A session that ends is made again within two seconds: nothing but the joining is said.
+  call.closed("reset", start + 23s);
+  call.step(start + 24s);
+  call.connected(start + 24s);
+  call.frame({type_of(Message::welcome), encode(Welcome{.wait = 15min})}, start + 24s);
+  hear();
+  REQUIRE(said.size() == 4);
+  CHECK(said[3] == joined);
+  call.closed("reset", start + 25s);
+  call.step(start + 26s);
+  call.step(start + 27s);
+  hear();
+  REQUIRE(said.size() == 5);
+  CHECK(said[4].starts_with(
+      "algo-1 at 10.0.0.1:9730: its session ended: reset; trying again (27 s of "));
 }
 
 TEST_CASE("member: what cannot heal ends it at once, what can is tried again") {

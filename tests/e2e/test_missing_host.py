@@ -22,7 +22,8 @@ def test_the_error_at_the_deadline_names_the_missing_host_everywhere(training, m
 def test_the_leader_says_who_is_missing_while_it_waits(training):
     job = training(3, 1, SCRIPT)
     job.start(*job.hosts[:2])
-    job.leader.wait_for_output(b"algo-3", 50)  # Said every 10 s.
+    job.leader.wait_for_output(b"waiting for algo-3", 50)  # Said every 10 s.
+    job["algo-2"].wait_for_output(b"waiting for algo-1 at ", 50)  # Likewise.
     assert job.leader.running()
     job.start(job.hosts[2])
     job.succeed()

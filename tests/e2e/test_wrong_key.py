@@ -27,7 +27,9 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     environment = host_environment(secrets.token_hex(32), {"MUSTER_JOIN_DEADLINE": "20"})
     stranger = stranger_host.start([train_program()], env=environment)
     assert stranger.wait(GUARD_SECONDS) != 0
-    assert "key" in stranger.text, stranger.text
+    assert "the other side refused our key" in stranger.text, stranger.text
+    assert "refused our key" in (stranger_host.base / "output/failure").read_text()
+    assert "roll call: refused " in job.leader.text, job.story()
     assert job.leader.running(), job.story()
 
     job.start(job.hosts[1])
