@@ -2,9 +2,24 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/fd.h"
 
 namespace muster::toolkit {
+
+Result<void> forget_end(const std::string& base) {
+  for (const char* mark : {"/output/failure", "/output/success", "/success"}) {
+    const std::string path = base + mark;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) return fail_errno(path);
+  }
+  return {};
+}
+
+Result<void> make_result_folders(const std::string& base) {
+  TRY(make_folders(base + "/model"));
+  return make_folders(base + "/output/data");
+}
 
 Result<void> report_success(const std::string& base) {
   TRY(make_folders(base + "/output"));

@@ -7,6 +7,11 @@
 
 namespace muster::toolkit {
 
+/// Removes what an earlier run said of its end. Error: as unlink(2), with the path.
+Result<void> forget_end(const std::string& base);
+/// Makes `<base>/model` and `<base>/output/data`, where programs are told to write.
+Result<void> make_result_folders(const std::string& base);
+
 /// Leaves the job's end as files, as sagemaker-training and its guide do: on success an empty
 /// `<base>/output/success` and `<base>/success`; on failure `<base>/output/failure` with `text`,
 /// unless the program wrote one itself. Source: docs/protocols/outcome.md.

@@ -103,7 +103,10 @@ int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& en
 int train_main(const Args& args, const Env& own_env) {
   const Log log(STDERR_FILENO, "train", Log::Level::info);
   const Result<Env> full = env::full_environment(own_env);
-  if (!full) return fail_with(own_env, full.error(), log);
+  if (!full) {
+    static_cast<void>(forget_end(base_of(own_env)));  // What is wrong already is said below.
+    return fail_with(own_env, full.error(), log);
+  }
   const Env& env = *full;
   Result<env::TrainOptions> options = env::train_options(env);
   if (!options) {
@@ -112,6 +115,10 @@ int train_main(const Args& args, const Env& own_env) {
   }
   if (const std::optional<command::Stop> stop = env::read_train_flags(args, *options))
     return tell(*stop, log);
+  if (!options->print_plan) {
+    const Result<void> forgotten = forget_end(base_of(env));
+    if (!forgotten) return fail_with(env, forgotten.error(), log);
+  }
   const Result<calls::JobStart> start = prepare(*options, env, log);
   if (!start && options->print_plan) {
     log.error(start.error().text);
@@ -120,6 +127,8 @@ int train_main(const Args& args, const Env& own_env) {
   if (!start) return fail_with(env, start.error(), log);
   if (options->print_plan) return print_plan(*start, env, log);
 
+  const Result<void> made = make_result_folders(base_of(env));
+  if (!made) return fail_with(env, made.error(), log);
   const Result<TrainingLog> training_log = TrainingLog::open(start->training, env);
   if (!training_log) return fail_with(env, training_log.error(), log);
   Preparation preparation(start->training, env, log, *training_log);

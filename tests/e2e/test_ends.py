@@ -103,3 +103,30 @@ sys.exit(1)
     job = training(1, 1, script, {"sagemaker_mpi_enabled": "false"}).start()
     failing(job)
     assert job.failure("algo-1") == words
+
+
+def test_a_run_by_hand_makes_its_folders_and_forgets_what_an_earlier_one_left(training):
+    program = "import os\nopen(os.environ['SM_OUTPUT_DATA_DIR'] + '/kept', 'w')\n"
+    job = training(1, 1, program + "raise ValueError('first')", {"sagemaker_mpi_enabled": "false"})
+    (host,) = job.hosts
+    script, config = host.base / "code/script.py", host.base / "input/config"
+    for folder in ("model", "output/data", "output"):
+        (host.base / folder).rmdir()
+    failing(job.start())
+    assert "ValueError: first" in job.failure("algo-1"), job.story()
+    assert (host.base / "model").is_dir() and (host.base / "output/data/kept").exists()
+
+    script.write_text("raise ValueError('second')")
+    failing(job.start())
+    assert "second" in job.failure("algo-1") and "first" not in job.failure("algo-1")
+
+    script.write_text("")
+    job.start(args=("--print-plan",)).succeed()
+    assert "second" in job.failure("algo-1"), "a look at the plan changes nothing"
+    job.start().succeed()
+    assert job.failure("algo-1") == "" and (host.base / "success").exists()
+
+    (config / "hyperparameters.json").write_text("{")
+    assert job.start().wait() == {"algo-1": 1}
+    assert job.failure("algo-1").startswith("Framework Error: ")
+    assert not (host.base / "success").exists() and not (host.base / "output/success").exists()
