@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "job/message.h"
+#include "launch/rsh_agent.h"
 
 namespace muster::calls {
 
@@ -43,6 +44,10 @@ loop::Task<> Output::lines(std::string host, job::Lines lines) {
 loop::Task<> Output::launcher_lines(job::Lines lines) {
   lines.rank = -1;
   lines.stream = job::Stream::err;
+  if (!lines.part) {
+    lines.bytes = launch::without_group_warning(lines.bytes);
+    if (lines.bytes.empty()) co_return;
+  }
   if (steward_) {
     std::string frame;
     append_frame(frame, job::type_of(job::Message::lines), job::encode(lines));

@@ -67,7 +67,7 @@ PlainRender::Writer& PlainRender::writer(const std::string& host, int rank, job:
     return writer;
   }
   writer.tag = host_colours[number_of(host) % host_colours.size()] + name;
-  writer.tag += error ? std::string(red) + " ! " + plain : std::string(" | ") + plain;
+  writer.tag += std::string(error ? " ! " : " | ") + plain;
   return writer;
 }
 

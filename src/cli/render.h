@@ -33,9 +33,10 @@ struct RenderOptions {
   int ranks = 1;
 };
 
-/// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error; statuses as the
-/// SageMaker SDK prints them. Every line of a host carries its tag, and what muster says of its own
-/// is one line without control characters: no host's bytes can look like it.
+/// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error, which is not red:
+/// much that goes there is no trouble; statuses as the SageMaker SDK prints them. Every line of a
+/// host carries its tag, and what muster says of its own is one line without control characters: no
+/// host's bytes can look like it.
 class PlainRender final : public Render {
  public:
   PlainRender(std::string& out, RenderOptions options);

@@ -53,7 +53,7 @@ TEST_CASE("render: colours are by host, and only when asked for") {
   render.lines("algo-2", noon, {1, Stream::err, false, "b\n"});
   render.log("algo-1", noon, {"error", "bad"});
   CHECK(text == std::string("\x1b[33malgo-1 rank 0 | \x1b[0ma\n"
-                            "\x1b[32malgo-2 rank 1\x1b[31m ! \x1b[0mb\n"
+                            "\x1b[32malgo-2 rank 1 ! \x1b[0mb\n"
                             "\x1b[31malgo-1 muster: error: bad\x1b[0m\n"));
 }
 

@@ -48,6 +48,11 @@ inline constexpr std::string_view raw_help =
     "pass hosts' lines to a terminal as they are; else what would order it about (colours too) is "
     "written out";
 
+/// How the lines of hosts look: a note of the same commands.
+inline constexpr std::string_view lines_note =
+    "A line begins with its host and rank. Before standard output stands |, before standard error "
+    "!, which is no sign of a failure: progress bars and logs of Python go there.";
+
 /// What stands behind a command's own words.
 enum class Rest {
   none,

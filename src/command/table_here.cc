@@ -79,7 +79,7 @@ Page fit() {
       .notes =
           {"The script finds the job as on SageMaker: SM_* variables, files under /opt/ml. What it "
            "writes to /opt/ml/model and /opt/ml/output comes to the output folder.",
-           "Ctrl-C stops the job, a second one kills it."},
+           lines_note, "Ctrl-C stops the job, a second one kills it."},
       .exits = {{"0", "the job completed"},
                 {"1",
                  "the job failed: standard error names the rank or host, how it ended, and its "

@@ -88,7 +88,7 @@ Page submit() {
                     "the file holds CreateTrainingJob's input, as for the AWS CLI"}},
       .notes = {"It prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as "
                 "the SageMaker SDK's. Ctrl-C leaves a submitted job alone.",
-                endpoint_note},
+                lines_note, endpoint_note},
       .exits = exits_of_followed(
           "submitted; with --wait: the job completed",
           "what was given is wrong: a flag, a file, a key, a request that the server refuses"),
@@ -151,7 +151,7 @@ Page logs() {
                    {"sm logs -f JOB", "goes on to the job's end; Ctrl-C leaves the job alone"},
                    {"sm logs --tail 20 --host algo-2 JOB"},
                    {"sm logs --rank 3 --since 10m JOB"}},
-      .notes = {endpoint_note},
+      .notes = {lines_note, endpoint_note},
       .exits = exits_of_followed("printed; with -f: the job completed",
                                  "what was given is wrong: a job that does not exist, a key"),
   };

@@ -164,4 +164,20 @@ Result<Command> agent_command(std::string_view text, const Env& base) {
   return command;
 }
 
+std::string without_group_warning(std::string_view lines) {
+  const auto warns = [](std::string_view line) {
+    return line.starts_with('[') &&
+           (line.find("] plm:rsh: Warning: setpgid(") != std::string_view::npos ||
+            line.find("] plm:ssh: Warning: setpgid(") != std::string_view::npos);
+  };
+  std::string kept;
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    const std::size_t size = end == std::string_view::npos ? lines.size() : end + 1;
+    if (!warns(lines.substr(0, size))) kept += lines.substr(0, size);
+    lines.remove_prefix(size);
+  }
+  return kept;
+}
+
 }  // namespace muster::launch

@@ -204,5 +204,17 @@ TEST_CASE("agent request: hydra's options for ssh stand before the host") {
   }
 }
 
+TEST_CASE("agent: mpirun's warning that the agent has a group already is left out, alone") {
+  const std::string warning =
+      "[algo-1:00023] plm:rsh: Warning: setpgid(24,24) failed in parent with "
+      "errno=Permission denied(13)\n";
+  const std::string newer = "[algo-1:00023] plm:ssh: Warning: setpgid(1,1) failed in parent\n";
+  const std::string other = "[algo-1:00023] plm:rsh: Error: setpgid(0,0) failed in child\n";
+  CHECK(without_group_warning(warning).empty());
+  CHECK(without_group_warning("a\n" + warning + newer + other + "b\n") == "a\n" + other + "b\n");
+  CHECK(without_group_warning("says [x] plm:rsh: Warning: setpgid(1\n").starts_with("says"));
+  CHECK(without_group_warning("").empty());
+}
+
 }  // namespace
 }  // namespace muster::launch

@@ -181,6 +181,7 @@ def test_raw_passes_lines_on_and_so_does_a_pipe(machine):
 def test_raw_is_told_of(command):
     told = subprocess.run([SM, command, "--help"], capture_output=True, text=True, check=True)
     assert "--raw" in told.stdout
+    assert "before standard error !, which is no" in " ".join(told.stdout.split())
     script = subprocess.run([SM, "completion", "bash"], capture_output=True, text=True, check=True)
     assert re.search(rf"^ +{command}\) flags='.*--raw", script.stdout, re.M)
 
