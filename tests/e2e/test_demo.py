@@ -37,5 +37,7 @@ def test_the_demo_prints_the_mean_for_each_of_six_ranks(machine):
         )
     ]
     assert -1 not in phases and phases == sorted(phases), process.text
+    for alarm in ("trying again", "setpgid", "warning", "error"):
+        assert alarm not in process.text, "a healthy start alarms nobody"
     assert (machine.output / "model").is_dir() and (machine.output / "output").is_dir()
     assert not machine.jobs()
