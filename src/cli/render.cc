@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/dates.h"
 #include "base/terminal.h"
@@ -73,8 +74,12 @@ PlainRender::Writer& PlainRender::writer(const std::string& host, int rank, job:
 
 /// Goes to where the writer's next bytes belong: on with its line, or to a new one.
 void PlainRender::begin_line(Writer& writer) {
-  if (at_ == &writer) return;
-  break_line();
+  if (at_ == &writer && !writer.rewinds) return;
+  if (at_ == &writer)
+    out_ += "\r\x1b[K";
+  else
+    break_line();
+  writer.rewinds = false;
   out_ += writer.tag;
   if (writer.open) out_ += "... ";  // Somebody else's line broke into this one.
 }
@@ -95,7 +100,71 @@ void PlainRender::append_waiting(Writer& writer) {
   writer.waiting.shrink_to_fit();
 }
 
-void PlainRender::part(Writer& writer, std::string_view bytes) {
+/// `text` as it fits behind a tag.
+std::string PlainRender::fitting(std::string_view text) const {
+  const std::size_t taken = tag_width_ + 4;
+  const std::size_t most = static_cast<std::size_t>(std::max(options_.columns, 0));
+  std::string shown = visible_line(text);
+  std::size_t at = 0;
+  for (std::size_t left = most > taken ? most - taken : 1; left > 0 && at < shown.size(); --left)
+    at += std::max<std::size_t>(utf8_length(std::string_view(shown).substr(at)), 1);
+  shown.resize(std::min(at, shown.size()));
+  return shown;
+}
+
+void PlainRender::show_state(Writer& writer, UnixMillis time, std::string text) {
+  if (text.empty()) return;
+  if (options_.live && at_ == &writer) {
+    static_cast<void>(writer.steps.take_held());
+    writer.rewinds = true;
+  } else {
+    std::optional<std::string> due = writer.steps.take(std::move(text), time);
+    if (!due) return;
+    text = *std::move(due);
+  }
+  writer.open = false;
+  begin_line(writer);
+  if (options_.live) {
+    out_ += fitting(text);
+    at_ = &writer;
+    writer.rewinds = true;
+    return;
+  }
+  append(text);
+  out_ += '\n';
+}
+
+/// The last state, which another line follows.
+void PlainRender::show_held(Writer& writer) {
+  const std::string text = writer.steps.take_held();
+  if (text.empty()) return;
+  begin_line(writer);
+  append(text);
+  out_ += '\n';
+  at_ = nullptr;
+}
+
+void PlainRender::steps(Writer& writer, UnixMillis time, std::string_view bytes) {
+  const bool shown = at_ == &writer && writer.open;  // The line begins in `out` already.
+  writer.progress = true;
+  if (shown && std::count(bytes.begin(), bytes.end(), '\n') == 1) {
+    append(job::last_step(bytes));
+    writer.open = false;
+    writer.rewinds = true;
+    return;
+  }
+  const std::string all = writer.waiting + std::string(bytes);
+  waiting_bytes_ -= writer.waiting.size();
+  writer.waiting.clear();
+  show_state(writer, time, std::string(job::last_step(all)));
+}
+
+void PlainRender::part(Writer& writer, UnixMillis time, std::string_view bytes) {
+  if (options_.live && writer.progress && waiting_bytes_ + bytes.size() <= waiting_bytes_max) {
+    writer.waiting += bytes;
+    waiting_bytes_ += bytes.size();
+    return show_state(writer, time, writer.waiting);
+  }
   if (!options_.live && waiting_bytes_ + bytes.size() <= waiting_bytes_max) {
     writer.waiting += bytes;
     waiting_bytes_ += bytes.size();
@@ -108,11 +177,13 @@ void PlainRender::part(Writer& writer, std::string_view bytes) {
   at_ = &writer;
 }
 
-void PlainRender::lines(const std::string& host, UnixMillis, const job::Lines& lines) {
+void PlainRender::lines(const std::string& host, UnixMillis time, const job::Lines& lines) {
   Writer& from = writer(host, lines.rank, lines.stream);
-  if (lines.part) return part(from, lines.bytes);
+  if (lines.part) return part(from, time, lines.bytes);
   std::string_view rest = lines.bytes;
   if (rest.empty()) return;
+  if (lines.steps) return steps(from, time, rest);
+  show_held(from);
   begin_line(from);
   append_waiting(from);
   from.open = false;
@@ -140,6 +211,7 @@ void PlainRender::log(const std::string& host, UnixMillis, const job::LogLine& l
 
 void PlainRender::finish() {
   for (auto& [key, writer] : writers_) {
+    if (writer.waiting.empty()) show_held(writer);
     if (writer.waiting.empty()) continue;
     begin_line(writer);
     append_waiting(writer);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/last_lines.h"
+#include "job/steps.h"
 #include "platform/job_run.h"
 
 namespace muster::cli {
@@ -31,12 +32,16 @@ struct RenderOptions {
   bool verbose = false;  ///< Muster's own lines below warnings too.
   int hosts = 1;         ///< For the width of tags.
   int ranks = 1;
+  int columns = 80;  ///< When live: a progress bar that wraps could not be written over.
 };
 
 /// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error, which is not red:
 /// much that goes there is no trouble; statuses as the SageMaker SDK prints them. Every line of a
 /// host carries its tag, and what muster says of its own is one line without control characters: no
 /// host's bytes can look like it.
+///
+/// A progress bar's states are one live line as long as nothing else is told, else one line a
+/// second and the last.
 class PlainRender final : public Render {
  public:
   PlainRender(std::string& out, RenderOptions options);
@@ -48,11 +53,18 @@ class PlainRender final : public Render {
  private:
   struct Writer {
     std::string tag;
-    std::string waiting;  ///< The beginning of a line whose rest has not come.
-    bool open = false;    ///< A line of it stands unfinished in `out`.
+    std::string waiting;    ///< The beginning of a line whose rest has not come.
+    bool open = false;      ///< A line of it stands unfinished in `out`.
+    bool progress = false;  ///< Shows the states of a progress bar.
+    bool rewinds = false;   ///< What stands in `out` is such a state, to be written over.
+    job::Steps steps{};
   };
   Writer& writer(const std::string& host, int rank, job::Stream stream);
-  void part(Writer& writer, std::string_view bytes);
+  void part(Writer& writer, UnixMillis time, std::string_view bytes);
+  void steps(Writer& writer, UnixMillis time, std::string_view bytes);
+  void show_state(Writer& writer, UnixMillis time, std::string text);
+  void show_held(Writer& writer);
+  std::string fitting(std::string_view text) const;
   void append(std::string_view bytes);
   void append_waiting(Writer& writer);
   void begin_line(Writer& writer);
@@ -75,7 +87,7 @@ class JsonRender final : public Render {
   void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
 
  private:
-  void line(std::string_view text, std::string_view head, bool part);
+  void line(std::string_view text, std::string_view head, const job::Lines& of);
   std::string& out_;
 };
 

@@ -79,7 +79,8 @@ void JsonRender::log(const std::string& host, UnixMillis time, const job::LogLin
   out_ += "}\n";
 }
 
-void JsonRender::line(std::string_view text, std::string_view head, bool part) {
+void JsonRender::line(std::string_view text, std::string_view head, const job::Lines& of) {
+  if (of.steps && text.ends_with('\r')) text.remove_suffix(1);
   out_ += head;
   const bool readable = is_utf8(text);
   if (readable) {
@@ -88,7 +89,9 @@ void JsonRender::line(std::string_view text, std::string_view head, bool part) {
     append_json_string(out_, to_utf8(text));
     append_field(out_, "base64", base64(text));
   }
-  out_ += part ? ",\"part\":true}\n" : "}\n";
+  if (of.part) out_ += ",\"part\":true";
+  if (of.steps) out_ += ",\"step\":true";
+  out_ += "}\n";
 }
 
 void JsonRender::lines(const std::string& host, UnixMillis time, const job::Lines& lines) {
@@ -99,10 +102,10 @@ void JsonRender::lines(const std::string& host, UnixMillis time, const job::Line
   append_field(head, "stream", lines.stream == job::Stream::err ? "stderr" : "stdout");
   head += ",\"text\":";
   std::string_view rest = lines.bytes;
-  if (lines.part) return line(rest, head, true);
+  if (lines.part) return line(rest, head, lines);
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    line(rest.substr(0, end), head, false);
+    line(rest.substr(0, end), head, lines);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
 }

@@ -93,6 +93,63 @@ TEST_CASE("render: on a terminal pieces are shown at once, and marked where they
                             "2026-01-31 12:00:00 Uploading - x\n"));
 }
 
+Lines steps(int rank, std::string bytes) {
+  Lines lines = out(rank, std::move(bytes));
+  lines.steps = true;
+  return lines;
+}
+
+TEST_CASE("render: of a progress bar a file gets one state a second and the last") {
+  std::string text;
+  PlainRender render(text, {});
+  render.lines("algo-1", noon, steps(0, "\r\n"));
+  render.lines("algo-1", noon, steps(0, "1%\r\n2%\r\n"));
+  render.lines("algo-1", noon + UnixMillis(500), steps(0, "3%\r\n"));
+  render.lines("algo-1", noon + UnixMillis(600), out(1, "other\n"));
+  render.lines("algo-1", noon + UnixMillis(900), part(0, "4"));
+  render.lines("algo-1", noon + UnixMillis(1000), steps(0, "%\r\n"));
+  render.lines("algo-1", noon + UnixMillis(1100), steps(0, "99%\r\n"));
+  render.lines("algo-1", noon + UnixMillis(1200), out(0, "done\n"));
+  render.lines("algo-1", noon + UnixMillis(1300), steps(0, "next\r\n"));
+  render.finish();
+  CHECK(text ==
+        "algo-1 rank 0 | 2%\nalgo-1 rank 1 | other\nalgo-1 rank 0 | 4%\nalgo-1 rank 0 | 99%\n"
+        "algo-1 rank 0 | done\nalgo-1 rank 0 | next\n");
+}
+
+TEST_CASE("render: on a terminal a progress bar is one live line until another writer comes") {
+  std::string text;
+  PlainRender render(text, {.live = true, .columns = 30});
+  render.lines("algo-1", noon, part(0, "1"));
+  render.lines("algo-1", noon, steps(0, "%\r\n"));
+  render.lines("algo-1", noon, steps(0, "2%\r\n"));
+  render.lines("algo-1", noon, part(0, "3% of very many\x1b[A"));
+  CHECK(text ==
+        "algo-1 rank 0 | 1%\r\x1b[Kalgo-1 rank 0 | 2%\r\x1b[Kalgo-1 rank 0 | 3% of very ma");
+  text.clear();
+  render.lines("algo-1", noon, out(1, "other\n"));
+  render.lines("algo-1", noon + UnixMillis(10), steps(0, "\r\n"));
+  CHECK(text == "\nalgo-1 rank 1 | other\nalgo-1 rank 0 | 3% of very ma");
+  text.clear();
+  render.lines("algo-1", noon + UnixMillis(20), out(1, "more\n"));
+  render.lines("algo-1", noon + UnixMillis(30), steps(0, "4%\r\n"));  // Too soon for a new line.
+  CHECK(text == "\nalgo-1 rank 1 | more\n");
+  text.clear();
+  render.lines("algo-1", noon + UnixMillis(2000), steps(0, "5%\r\n"));
+  render.lines("algo-1", noon + UnixMillis(2001), out(0, "done\n"));
+  CHECK(text == "algo-1 rank 0 | 5%\r\x1b[Kalgo-1 rank 0 | done\n");
+}
+
+TEST_CASE("render: JSON has every state of a progress bar, marked as one") {
+  std::string text;
+  JsonRender render(text);
+  render.lines("algo-1", noon, steps(0, "1%\r\n2%\r\n"));
+  const std::string head =
+      R"({"type":"line","time":"2026-01-31T12:00:00.123Z","host":"algo-1","rank":0,)"
+      R"("stream":"stdout","text":)";
+  CHECK(text == head + R"("1%","step":true})" + "\n" + head + R"("2%","step":true})" + "\n");
+}
+
 TEST_CASE("render: raw, bytes of a line are passed on as they are") {
   std::string text;
   PlainRender render(text, {.raw = true});

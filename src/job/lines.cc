@@ -7,6 +7,7 @@ namespace {
 constexpr std::size_t header_bytes = 6;
 constexpr int flag_part = 1;
 constexpr int flag_alone = 2;
+constexpr int flag_steps = 4;
 }  // namespace
 
 std::string encode(const Lines& lines) {
@@ -15,7 +16,8 @@ std::string encode(const Lines& lines) {
   payload.reserve(header_bytes + lines.bytes.size());
   append_number(payload, static_cast<std::uint32_t>(lines.rank), 4);
   payload += static_cast<char>(lines.stream);
-  payload += static_cast<char>((lines.part ? flag_part : 0) | (lines.alone ? flag_alone : 0));
+  payload += static_cast<char>((lines.part ? flag_part : 0) | (lines.alone ? flag_alone : 0) |
+                               (lines.steps ? flag_steps : 0));
   payload += lines.bytes;
   return payload;
 }
@@ -29,10 +31,12 @@ Result<Lines> lines_from(std::string_view payload) {
     return fail(Errc::protocol, "lines of an unknown stream");
   lines.stream = static_cast<Stream>(payload[4]);
   const int flags = payload[5];
-  if ((flags & ~(flag_part | flag_alone)) != 0)
+  if ((flags & ~(flag_part | flag_alone | flag_steps)) != 0)
     return fail(Errc::protocol, "lines with unknown flags");
   lines.part = (flags & flag_part) != 0;
   lines.alone = (flags & flag_alone) != 0;
+  lines.steps = (flags & flag_steps) != 0;
+  if (lines.part && lines.steps) return fail(Errc::protocol, "a piece of a line with its end");
   lines.bytes = payload.substr(header_bytes);
   if (lines.rank < -1) return fail(Errc::protocol, "lines of a rank below 0");
   // Who shows lines puts a tag before each: one that is hidden in a piece would get none.

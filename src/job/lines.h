@@ -24,11 +24,13 @@ struct Lines {
   bool part = false;
   std::string bytes;   ///< At most `line_bytes_max`; any bytes.
   bool alone = false;  ///< The rank is its host's only program: logs of the host need no tag.
+  bool steps = false;  ///< Each line ended with a lone '\r', as a progress bar's states do.
 
   bool operator==(const Lines&) const = default;
 };
 
-/// Payload of a `lines` frame: i32 LE rank, u8 stream, u8 flags (1 = part, 2 = alone), bytes.
+/// Payload of a `lines` frame: i32 LE rank, u8 stream, u8 flags (1 = part, 2 = alone, 4 = steps),
+/// bytes.
 std::string encode(const Lines& lines);
 Result<Lines> lines_from(std::string_view payload);
 

@@ -1,6 +1,7 @@
 #include "logs/log_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/terminal.h"
 #include "base/text.h"
@@ -56,7 +57,9 @@ void LogLines::take(const job::Record& record, std::vector<LogEvent>& events) {
   if (!lines) return;
   last_ = std::max(last_, record.time);
   const Writer writer{lines->alone ? -1 : lines->rank, lines->stream};
+  if (lines->steps) return take_steps(writer, lines->bytes, events);
   std::string_view rest = lines->bytes;
+  if (rest.find('\n') != std::string_view::npos) emit_held(writer, events);
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) return add(writer, rest, events);
@@ -76,6 +79,28 @@ void LogLines::add(const Writer& writer, std::string_view bytes, std::vector<Log
   waiting_bytes_ += bytes.size() + (is_new ? writer_bytes : 0);
   if (found->second.size() >= message_bytes_max) emit(writer, take_waiting(writer), events);
   if (waiting_bytes_ > waiting_bytes_max) finish(events);
+}
+
+void LogLines::take_steps(const Writer& writer, std::string_view bytes,
+                          std::vector<LogEvent>& events) {
+  const std::string all = take_waiting(writer) + std::string(bytes);
+  std::string text(job::last_step(all));
+  if (text.empty()) return;
+  const auto [found, is_new] = steps_.try_emplace(writer);
+  waiting_bytes_ += is_new ? writer_bytes : 0;
+  waiting_bytes_ -= found->second.held_bytes();
+  const std::optional<std::string> due = found->second.take(std::move(text), last_);
+  waiting_bytes_ += found->second.held_bytes();
+  if (due) emit(writer, *due, events);
+  if (waiting_bytes_ > waiting_bytes_max) finish(events);
+}
+
+/// The last state of the writer's progress, which another line follows.
+void LogLines::emit_held(const Writer& writer, std::vector<LogEvent>& events) {
+  const auto found = steps_.find(writer);
+  if (found == steps_.end() || found->second.held_bytes() == 0) return;
+  waiting_bytes_ -= found->second.held_bytes();
+  emit(writer, found->second.take_held(), events);
 }
 
 /// The beginning of the writer's line, which waits no more; empty if there is none.
@@ -114,9 +139,11 @@ void LogLines::emit(const Writer& writer, std::string_view line, std::vector<Log
 }
 
 void LogLines::finish(std::vector<LogEvent>& events) {
-  const std::map<Writer, std::string> waiting = std::move(waiting_);
-  waiting_.clear();
+  const std::map<Writer, std::string> waiting = std::exchange(waiting_, {});
+  std::map<Writer, job::Steps> steps = std::exchange(steps_, {});
   waiting_bytes_ = 0;
+  for (auto& [writer, progress] : steps)
+    if (progress.held_bytes() > 0) emit(writer, progress.take_held(), events);
   for (const auto& [writer, line] : waiting) emit(writer, line, events);
 }
 

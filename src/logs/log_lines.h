@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "job/journal.h"
 #include "job/lines.h"
+#include "job/steps.h"
 
 namespace muster::logs {
 
@@ -28,9 +29,10 @@ struct LogEvent {
 
 /// Makes the lines of a host's log out of its journal: lines of ranks (but one that is alone on its
 /// host) carry the tag that `train` itself gives them where it has no steward, pieces of a line
-/// become one line, what muster warns of becomes a line, `HOST muster: LEVEL: TEXT`; a host's own
-/// line that begins so gets a space in front. Times never go back. The same records
-/// always give the same events, so that an event's number is a place that can be told to a client.
+/// become one line, of a progress bar's states (job::Steps) one a second and the last, what muster
+/// warns of becomes a line, `HOST muster: LEVEL: TEXT`; a host's own line that begins so gets a
+/// space in front. Times never go back. The same records always give the same events, so that an
+/// event's number is a place that can be told to a client.
 ///
 /// Pure; a copy goes on by itself from the same place.
 class LogLines {
@@ -48,11 +50,14 @@ class LogLines {
   using Writer = std::pair<int, job::Stream>;
   void add(const Writer& writer, std::string_view bytes, std::vector<LogEvent>& events);
   std::string take_waiting(const Writer& writer);
+  void take_steps(const Writer& writer, std::string_view bytes, std::vector<LogEvent>& events);
+  void emit_held(const Writer& writer, std::vector<LogEvent>& events);
   void emit_own(const job::LogLine& line, std::vector<LogEvent>& events) const;
   void emit(const Writer& writer, std::string_view line, std::vector<LogEvent>& events);
 
   std::string host_;
   std::map<Writer, std::string> waiting_;  ///< Unfinished lines.
+  std::map<Writer, job::Steps> steps_;     ///< Writers that show progress.
   std::size_t waiting_bytes_ = 0;
   UnixMillis last_{0};
 };

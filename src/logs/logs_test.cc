@@ -111,6 +111,27 @@ TEST_CASE("logs: a journal becomes lines as train prints them by itself") {
         "[1,mpirank:3,algo-2]<stdout>:a\xef\xbf\xbd\n");
 }
 
+TEST_CASE(
+    "logs: of a progress bar there is one state a second and the last, line ends stay lines") {
+  Journal journal;
+  const auto step = [&](int time, const char* bytes) {
+    journal.lines(time, {.rank = -1, .bytes = bytes, .steps = true});
+  };
+  journal.out(1000, -1, "a\r\nb\r\n");
+  step(1000, "\r\n1%\r\n");
+  step(1300, "2%\r\n");
+  journal.out(1900, -1, "3", true);
+  step(1999, "0%\r\n");
+  journal.out(1999, 1, "other\n");
+  step(2000, "40%\r\n");
+  step(2100, "99%\r\n");
+  journal.out(2200, -1, "done\n");
+  step(2300, "100%\r\n");
+  CHECK(made(journal) ==
+        "1000 a\n1000 b\n1000 1%\n1999 [1,mpirank:1,algo-2]<stdout>:other\n2000 40%\n"
+        "2200 99%\n2200 done\n");
+}
+
 TEST_CASE("logs: pieces of a line are one line, times never go back") {
   Journal journal;
   journal.out(10, 0, "one, ", true);

@@ -2,24 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace muster::supervise {
 namespace {
 
-/// Puts '\n' behind each '\r' that has none. `bytes` ends with a line's end.
-std::string with_newlines(std::string_view bytes) {
-  std::string result;
-  result.reserve(bytes.size() + 16);
-  std::size_t from = 0;
-  for (std::size_t at = bytes.find('\r'); at != std::string_view::npos;
-       at = bytes.find('\r', at + 1)) {
-    if (at + 1 < bytes.size() && bytes[at + 1] == '\n') continue;
-    result += bytes.substr(from, at + 1 - from);
-    result += '\n';
-    from = at + 1;
-  }
-  result += bytes.substr(from);
-  return result;
+/// One past the end of the first line of `bytes`, which end with a line's end; and whether that is
+/// a lone '\r'.
+std::pair<std::size_t, bool> first_end(std::string_view bytes) {
+  const std::size_t at = bytes.find_first_of("\r\n");
+  if (at == std::string_view::npos) return {bytes.size(), false};
+  if (bytes[at] == '\n') return {at + 1, false};
+  if (at + 1 < bytes.size() && bytes[at + 1] == '\n') return {at + 2, false};
+  return {at + 1, true};
 }
 
 /// One past the last `wanted` in `bytes`, 0 if there is none. (string_view::rfind goes byte by
@@ -54,7 +49,7 @@ void LineSplitter::feed(std::string_view bytes, const Emit& emit) {
   }
   pending_.append(bytes.substr(end));
   while (pending_.size() > job::line_bytes_max) {
-    emit(pending_.substr(0, job::line_bytes_max), true);
+    emit(pending_.substr(0, job::line_bytes_max), Kind::part);
     pending_.erase(0, job::line_bytes_max);
     in_part_ = true;
   }
@@ -66,24 +61,40 @@ std::string LineSplitter::take_pending() {
   return taken;
 }
 
-void LineSplitter::give_whole(std::string bytes, const Emit& emit) {
-  if (bytes.find('\r') != std::string_view::npos) bytes = with_newlines(bytes);
-  std::string_view rest = bytes;
+void LineSplitter::give_whole(std::string_view bytes, const Emit& emit) {
+  in_part_ = false;
+  if (bytes.find('\r') == std::string_view::npos)
+    return give_run(std::string(bytes), Kind::whole, emit);
+  std::string run;
+  Kind kind = Kind::whole;
+  while (!bytes.empty()) {
+    const auto [end, step] = first_end(bytes);
+    const Kind now = step ? Kind::steps : Kind::whole;
+    if (now != kind && !run.empty()) give_run(std::exchange(run, {}), kind, emit);
+    kind = now;
+    run += bytes.substr(0, end);
+    if (step) run += '\n';
+    bytes.remove_prefix(end);
+  }
+  give_run(std::move(run), kind, emit);
+}
+
+void LineSplitter::give_run(std::string run, Kind kind, const Emit& emit) {
+  std::string_view rest = run;
   while (rest.size() > job::line_bytes_max) {
     const std::size_t newline = rest.rfind('\n', job::line_bytes_max - 1);
     const bool part = newline == std::string_view::npos;
     const std::size_t count = part ? job::line_bytes_max : newline + 1;
-    emit(std::string(rest.substr(0, count)), part);
+    emit(std::string(rest.substr(0, count)), part ? Kind::part : kind);
     rest.remove_prefix(count);
   }
-  emit(rest.size() == bytes.size() ? std::move(bytes) : std::string(rest), false);
-  in_part_ = false;
+  emit(rest.size() == run.size() ? std::move(run) : std::string(rest), kind);
 }
 
 void LineSplitter::flush_quiet(const Emit& emit) {
   if (pending_.empty()) return;
   if (pending_.back() == '\r') return give_whole(take_pending(), emit);
-  emit(take_pending(), true);
+  emit(take_pending(), Kind::part);
   in_part_ = true;
 }
 

@@ -15,7 +15,9 @@ namespace muster::supervise {
 /// `job::line_bytes_max` comes in parts of that size. All other bytes are kept as they are.
 class LineSplitter {
  public:
-  using Emit = std::function<void(std::string bytes, bool part)>;
+  enum class Kind { whole, steps, part };
+  /// Lines of a chunk are all steps of a progress bar (job::Lines::steps), or none is.
+  using Emit = std::function<void(std::string bytes, Kind kind)>;
 
   void feed(std::string_view bytes, const Emit& emit);
   /// Nothing came for a while: what there is of an unfinished line is given as a part.
@@ -26,7 +28,8 @@ class LineSplitter {
 
  private:
   std::string take_pending();
-  void give_whole(std::string bytes, const Emit& emit);
+  void give_whole(std::string_view bytes, const Emit& emit);
+  static void give_run(std::string run, Kind kind, const Emit& emit);
 
   std::string pending_;
   bool in_part_ = false;  ///< A part was given and its line has not ended.

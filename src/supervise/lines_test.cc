@@ -10,16 +10,17 @@ using namespace muster::supervise;
 
 namespace {
 
-using Chunk = std::pair<std::string, bool>;
+using Kind = LineSplitter::Kind;
+using Chunk = std::pair<std::string, Kind>;
 
 struct Taken {
   std::vector<Chunk> chunks;
-  LineSplitter::Emit emit = [this](std::string bytes, bool part) {
-    chunks.emplace_back(std::move(bytes), part);
+  LineSplitter::Emit emit = [this](std::string bytes, Kind kind) {
+    chunks.emplace_back(std::move(bytes), kind);
   };
   std::string text() const {
     std::string all;
-    for (const auto& [bytes, part] : chunks) all += bytes;
+    for (const auto& [bytes, kind] : chunks) all += bytes;
     return all;
   }
 };
@@ -37,10 +38,10 @@ std::string naive(const std::string& bytes) {
 }
 
 void check_chunks(const std::vector<Chunk>& chunks) {
-  for (const auto& [bytes, part] : chunks) {
+  for (const auto& [bytes, kind] : chunks) {
     CHECK_FALSE(bytes.empty());
     CHECK(bytes.size() <= job::line_bytes_max);
-    if (part)
+    if (kind == Kind::part)
       CHECK(bytes.find('\n') == std::string::npos);
     else
       CHECK(bytes.back() == '\n');
@@ -57,24 +58,27 @@ TEST_CASE("lines: a stream is cut into chunks of whole lines, as they came") {
     std::vector<Chunk> rest;  // What finish() adds.
   } const cases[] = {
       {"nothing", {}, {}, {}},
-      {"one line", {"a\n"}, {{"a\n", false}}, {}},
-      {"many at once are one chunk", {"a\nb\n\nc\n"}, {{"a\nb\n\nc\n", false}}, {}},
-      {"in pieces", {"a", "b", "c\nd"}, {{"abc\n", false}}, {{"d\n", false}}},
-      {"empty lines", {"\n", "\n"}, {{"\n", false}, {"\n", false}}, {}},
-      {"carriage return and newline end one line", {"a\r\nb\r\n"}, {{"a\r\nb\r\n", false}}, {}},
-      {"those two apart", {"a\r", "\nb\n"}, {{"a\r\n", false}, {"b\n", false}}, {}},
+      {"one line", {"a\n"}, {{"a\n", Kind::whole}}, {}},
+      {"many at once are one chunk", {"a\nb\n\nc\n"}, {{"a\nb\n\nc\n", Kind::whole}}, {}},
+      {"in pieces", {"a", "b", "c\nd"}, {{"abc\n", Kind::whole}}, {{"d\n", Kind::whole}}},
+      {"empty lines", {"\n", "\n"}, {{"\n", Kind::whole}, {"\n", Kind::whole}}, {}},
+      {"carriage return and newline end one line",
+       {"a\r\nb\r\n"},
+       {{"a\r\nb\r\n", Kind::whole}},
+       {}},
+      {"those two apart", {"a\r", "\nb\n"}, {{"a\r\n", Kind::whole}, {"b\n", Kind::whole}}, {}},
       {"a lone carriage return ends a line",
        {"1%\r2%\r3%"},
-       {{"1%\r\n2%\r\n", false}},
-       {{"3%\n", false}}},
+       {{"1%\r\n2%\r\n", Kind::steps}},
+       {{"3%\n", Kind::whole}}},
       {"also when what follows comes later",
        {"1%\r", "2%\r", "3%"},
-       {{"1%\r\n", false}, {"2%\r\n", false}},
-       {{"3%\n", false}}},
-      {"a carriage return at the very end", {"1%\r"}, {}, {{"1%\r\n", false}}},
+       {{"1%\r\n", Kind::steps}, {"2%\r\n", Kind::steps}},
+       {{"3%\n", Kind::whole}}},
+      {"a carriage return at the very end", {"1%\r"}, {}, {{"1%\r\n", Kind::steps}}},
       {"bytes that are no text",
        {std::string("\0\xff\xfe\n", 4)},
-       {{std::string("\0\xff\xfe\n", 4), false}},
+       {{std::string("\0\xff\xfe\n", 4), Kind::whole}},
        {}},
   };
   for (const auto& c : cases) {
@@ -85,7 +89,7 @@ TEST_CASE("lines: a stream is cut into chunks of whole lines, as they came") {
     if (std::string(c.name) != "those two apart") CHECK(taken.chunks == c.want);
     CHECK(taken.text() == [&] {
       std::string all;
-      for (const auto& [bytes, part] : c.want) all += bytes;
+      for (const auto& [bytes, kind] : c.want) all += bytes;
       return all;
     }());
     taken.chunks.clear();
@@ -103,15 +107,16 @@ TEST_CASE("lines: an unfinished line is given as a part after quiet, and goes on
   CHECK_FALSE(splitter.unfinished());
   splitter.flush_quiet(taken.emit);  // Nothing new: nothing is given.
   splitter.feed("Ann\nnext\n", taken.emit);
-  CHECK(taken.chunks ==
-        std::vector<Chunk>{{"done\n", false}, {"Name: ", true}, {"Ann\nnext\n", false}});
+  CHECK(taken.chunks == std::vector<Chunk>{{"done\n", Kind::whole},
+                                           {"Name: ", Kind::part},
+                                           {"Ann\nnext\n", Kind::whole}});
 
   SUBCASE("a stream that ends behind a part ends its line") {
     taken.chunks.clear();
     splitter.feed("half", taken.emit);
     splitter.flush_quiet(taken.emit);
     splitter.finish(taken.emit);
-    CHECK(taken.chunks == std::vector<Chunk>{{"half", true}, {"\n", false}});
+    CHECK(taken.chunks == std::vector<Chunk>{{"half", Kind::part}, {"\n", Kind::whole}});
   }
   SUBCASE("a stream that ends behind a whole line adds nothing") {
     taken.chunks.clear();
@@ -123,7 +128,7 @@ TEST_CASE("lines: an unfinished line is given as a part after quiet, and goes on
     splitter.feed(" 10%\r", taken.emit);
     splitter.flush_quiet(taken.emit);
     splitter.feed("\n", taken.emit);  // "\r" was not alone after all: an empty line too many.
-    CHECK(taken.chunks == std::vector<Chunk>{{" 10%\r\n", false}, {"\n", false}});
+    CHECK(taken.chunks == std::vector<Chunk>{{" 10%\r\n", Kind::steps}, {"\n", Kind::whole}});
   }
 }
 
@@ -132,16 +137,16 @@ TEST_CASE("lines: up to 1 MiB a line stays whole, a longer one comes in parts of
   struct {
     const char* name;
     std::string line;
-    std::vector<std::pair<std::size_t, bool>> want;
+    std::vector<std::pair<std::size_t, Kind>> want;
   } const cases[] = {
-      {"just fits", std::string(most - 1, 'x') + '\n', {{most, false}}},
-      {"one too long", std::string(most, 'x') + '\n', {{most, true}, {1, false}}},
+      {"just fits", std::string(most - 1, 'x') + '\n', {{most, Kind::whole}}},
+      {"one too long", std::string(most, 'x') + '\n', {{most, Kind::part}, {1, Kind::whole}}},
       {"two and a half",
        std::string(5 * most / 2, 'x') + '\n',
-       {{most, true}, {most, true}, {most / 2 + 1, false}}},
+       {{most, Kind::part}, {most, Kind::part}, {most / 2 + 1, Kind::whole}}},
       {"others before and behind",
        "a\n" + std::string(most, 'x') + "\nb\n",
-       {{2, false}, {most, true}, {3, false}}},
+       {{2, Kind::whole}, {most, Kind::part}, {3, Kind::whole}}},
   };
   for (const auto& c : cases) {
     for (const std::size_t step : {std::size_t{1} << 17, std::size_t{99991}, c.line.size()}) {
@@ -154,8 +159,8 @@ TEST_CASE("lines: up to 1 MiB a line stays whole, a longer one comes in parts of
       splitter.finish(taken.emit);
       check_chunks(taken.chunks);
       CHECK(taken.text() == c.line);
-      std::vector<std::pair<std::size_t, bool>> sizes;
-      for (const auto& [bytes, part] : taken.chunks) sizes.emplace_back(bytes.size(), part);
+      std::vector<std::pair<std::size_t, Kind>> sizes;
+      for (const auto& [bytes, kind] : taken.chunks) sizes.emplace_back(bytes.size(), kind);
       CHECK(sizes == c.want);
     }
   }
@@ -186,7 +191,7 @@ TEST_CASE("lines: however a stream is chopped up, the same lines come out") {
     CHECK(taken.text() == naive(bytes));
     check_chunks(taken.chunks);
     if (parts == 0)
-      for (const auto& [chunk, part] : taken.chunks) CHECK_FALSE(part);
+      for (const auto& [chunk, kind] : taken.chunks) CHECK(kind != Kind::part);
   }
 }
 

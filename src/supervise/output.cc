@@ -17,8 +17,11 @@ OutputReader::OutputReader(loop::Loop& loop, Fd pipe, int rank, job::Stream stre
 loop::Task<> OutputReader::run(Sink sink, LastWords& words) {
   std::string buffer(read_bytes, '\0');
   std::vector<job::Lines> chunks;
-  const LineSplitter::Emit emit = [&](std::string bytes, bool part) {
-    chunks.push_back({rank_, stream_, part, std::move(bytes)});
+  using Kind = LineSplitter::Kind;
+  const LineSplitter::Emit emit = [&](std::string bytes, Kind kind) {
+    job::Lines lines{rank_, stream_, kind == Kind::part, std::move(bytes)};
+    lines.steps = kind == Kind::steps;
+    chunks.push_back(std::move(lines));
   };
   bool ended = false;
   while (!ended) {
