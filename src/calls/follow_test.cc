@@ -317,7 +317,10 @@ TEST_CASE_FIXTURE(Bench,
     b.post(Message::exec, ranks::exec_text({1, "orted one"}));
     b.post(Message::exec, ranks::exec_text({2, "rm -rf /"}));
     b.post(Message::exec, ranks::exec_text({3, "/none/orted"}));
-    co_await b.until([&b] { return payloads(b.heard, Message::exec_end).size() == 3; });
+    co_await b.until([&b] {
+      return payloads(b.heard, Message::exec_end).size() == 3 &&
+             !payloads(b.heard, Message::exec_output).empty();
+    });
     b.end(Outcome::exited(0));
   };
   run(follow, story(*this));

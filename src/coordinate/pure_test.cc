@@ -495,6 +495,8 @@ TEST_CASE(
   call.frame({type_of(Message::welcome), encode(Welcome{.wait = 1min})}, start);
   call.take_actions();
   call.closed("reset", start + 1s);
+  CHECK(text_of(call.take_actions(), MemberKind::say) == "none");
+  call.step(start + 3s);
   CHECK(text_of(call.take_actions(), MemberKind::say) ==
         "algo-1 at 10.0.0.1:9730: its session ended: reset; trying again");
   call.step(start + 15min);

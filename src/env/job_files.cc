@@ -35,8 +35,8 @@ bool installed(const std::string& program, const Env& env) {
 }
 
 /// The processors that this host may use, or as many as `sm fit --cpus` leaves of them, which a
-/// cgroup of version 1 does not show: programs that start a thread for each would only wait for each
-/// other.
+/// cgroup of version 1 does not show. Programs that start a thread for each would otherwise only
+/// wait for each other.
 int count_cpus(const Env& env) {
   const int usable = usable_cpus();
   const std::optional<std::int64_t> limit = parse_integer(value_or(env, "MUSTER_NUM_CPUS", ""));

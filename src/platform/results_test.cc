@@ -325,16 +325,16 @@ TEST_CASE("results: an output folder that cannot be is named, and nothing is tak
   const std::vector<engine::HostResult> hosts{{"algo-1", bench.path + "/algo-1"}};
   for (const char* place : {"/file", "/file/below"}) {
     CAPTURE(place);
-    const Result<Merged> merged = merge_results(hosts, bench.path + place, false, false);
+    const Result<Merged> merged = merge_results(hosts, bench.path + place, {});
     REQUIRE_FALSE(merged);
     CHECK(merged.error().text.find(bench.path + "/file") != std::string::npos);
   }
   CHECK(bench.has("algo-1/model/a"));
   REQUIRE(::symlink("/none", (bench.path + "/dangling").c_str()) == 0);
-  CHECK(check_output_folder(bench.path + "/dangling").error().text ==
-        "output: " + bench.path + "/dangling is not a folder");
-  CHECK(check_output_folder(bench.path + "/file/below").error().text ==
-        "output: " + bench.path + "/file/below: Not a directory");
+  CHECK(check_output_folder(bench.path + "/dangling", false).error().text ==
+        "output: " + bench.path + "/dangling: No such file or directory");
+  CHECK(check_output_folder(bench.path + "/file/below", false).error().text ==
+        "output: " + bench.path + "/file is not a folder");
 }
 
 /// Folders in each other, more than any path can name.
