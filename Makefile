@@ -95,6 +95,10 @@ wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training im
 packages: packages-demo sm  ## build/packages: a Debian package, a tar archive, what is linked into them, their sums
 	tools/packages.py $(SM) build/packages
 
+.PHONY: docs
+docs: build/docs-venv/.done  ## build/site: the users' pages (docs/users) as a site
+	build/docs-venv/bin/mkdocs build -q --strict
+
 .PHONY: man
 man: sm  ## build/man/man1: a manual page for each command
 	$(SM) man --write build/man/man1

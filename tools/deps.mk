@@ -51,8 +51,9 @@ build/reference-venv/.done: requirements-reference.txt requirements-reference-bu
 	  --no-binary inotify_simple,sagemaker_training -r $<
 	@touch $@
 
-# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours.
-build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done: build/%-venv/.done: requirements-%.txt
+# What users have: SageMaker's SDK 2 with the AWS CLI, and its SDK 3; an S3 that is not ours. And
+# mkdocs, for `make docs`.
+build/sdk-venv/.done build/sdk3-venv/.done build/moto-venv/.done build/docs-venv/.done: build/%-venv/.done: requirements-%.txt
 	@echo "installing $(@D): $<"
 	rm -rf $(@D)
 	python3 -m venv $(@D)

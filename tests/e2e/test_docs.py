@@ -1,0 +1,72 @@
+"""The users' pages: each command block runs as it is printed, and says what the page says it does.
+
+A block ```sh is run; a block ```text behind it holds lines of its output, in their order, each as a
+part of a line. Blocks of one page share a shell and a folder. A block that needs what not every
+machine has says so behind the language (```sh needs a GPU) and is not run.
+"""
+
+import os
+import pathlib
+import re
+
+import pytest
+
+from fit import GUARD_SECONDS
+from lab import REPOSITORY, SM, VENV
+from process import Process
+
+PAGES = sorted((REPOSITORY / "docs/users").glob("*.md"))
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+MARK = "@@@ block %d ends"
+
+
+def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
+    """(commands, lines that they print) of each block that is run."""
+    found: list[tuple[str, list[str]]] = []
+    runs = False
+    for language, more, text in BLOCK.findall(page.read_text()):
+        assert language in ("sh", "text"), f"{page.name}: a block of {language}"
+        if language == "sh":
+            runs = "needs" not in more
+            if runs:
+                found.append((text, []))
+        elif runs:
+            found[-1][1].extend(text.splitlines())
+    return found
+
+
+def check_lines(wanted: list[str], said: str) -> None:
+    at = 0
+    for line in wanted:
+        found = said.find(line, at)
+        assert found >= 0, f"{line!r} is not printed, or not in this place:\n{said}"
+        at = found + len(line) if not re.match(r"algo-\d rank", line) else at  # Ranks race.
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
+def test_the_page_does_what_it_says(machine, page):
+    wanted = blocks(page)
+    lines = ["set -e"]
+    for number, (commands, _) in enumerate(wanted):
+        lines += [commands, f"echo '{MARK % number}'"]
+    environment = {
+        **machine.environment(),
+        "PATH": os.pathsep.join([str(SM.parent), str(VENV / "bin"), os.environ["PATH"]]),
+    }
+    script = machine.folder / "page.sh"
+    script.write_text("\n".join(lines))
+    words = ["env", "-C", machine.folder, "bash", script]
+    process = Process(words, env=environment, own_session=True)
+    machine.processes.append(process)
+    assert process.wait(3 * GUARD_SECONDS) == 0, process.text
+    said = process.out.decode()
+    for number, (_, parts) in enumerate(wanted):
+        block, mark, said = said.partition(MARK % number)
+        assert mark, process.text
+        check_lines(parts, block)
+
+
+def test_links_between_the_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
