@@ -291,7 +291,8 @@ TEST_CASE_FIXTURE(Bench, "follow: an answer that cannot be read fails the call")
 /// The daemon of a launcher, for tests: a script of its name.
 struct Daemons {
   Daemons() {
-    REQUIRE(write_file(folder + "/orted", "#!/bin/sh\necho \"daemon $1\"\nexit 3\n", 0700));
+    REQUIRE(write_file(folder + "/orted", "#!/bin/sh\necho map\necho \"daemon $1\" >&2\nexit 3\n",
+                       0700));
   }
   Daemons(const Daemons&) = delete;
   Daemons& operator=(const Daemons&) = delete;

@@ -225,6 +225,7 @@ loop::Task<int> Fit::run_to_the_end() {
   platform::JobRunOptions options;
   options.keep = options_.keep;
   options.only_if_any = options_.output.empty();
+  options.overwrite = options_.overwrite;
   options.owner = submitter(env_);
   Result<platform::JobReport> done =
       co_await platform::run_job(loop_, machine_.engine(), *spec, options, screen, requests_);

@@ -498,7 +498,7 @@ TEST_CASE(
   CHECK(text_of(call.take_actions(), MemberKind::say) == "none");
   call.step(start + 3s);
   CHECK(text_of(call.take_actions(), MemberKind::say) ==
-        "algo-1 at 10.0.0.1:9730: its session ended: reset; trying again");
+        "algo-1 at 10.0.0.1:9730: its session ended: reset; trying again (3 s of 15 min)");
   call.step(start + 15min);
   const auto actions = call.take_actions();
   REQUIRE(actions.size() == 1);

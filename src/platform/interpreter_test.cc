@@ -35,9 +35,9 @@ TEST_CASE("interpreter: the packages that sm carries come last on PYTHONPATH") {
 }
 
 TEST_CASE("interpreter: one that lies in the root folder needs that folder, and no empty path") {
-  const Result<Interpreter> got = interpreter_from(R"([false, "/python3", "/usr/lib"])");
+  const Result<Interpreter> got = interpreter_from(R"([false, {}, "/python3", "/usr/lib"])");
   REQUIRE(got);
-  CHECK(*got == Interpreter{"/python3", {"/"}, false});
+  CHECK(*got == Interpreter{"/python3", {"/"}, false, {}});
   CHECK(path_with(*got, "/bin:/") == "/:/bin");
 }
 

@@ -203,7 +203,7 @@ loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
   if (!results) co_return results.error();
   const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
-  const MergeOptions how{failed, options.only_if_any, options.owner};
+  const MergeOptions how{failed, options.only_if_any, options.overwrite, options.owner};
   const std::function<Result<void>()> work = [merged, hosts = *results, out,
                                               how]() -> Result<void> {
     *merged = TRY(merge_results(hosts, out, how));

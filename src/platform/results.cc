@@ -249,10 +249,12 @@ Result<void> move_all(const std::vector<std::string>& names, const std::string& 
   return {};
 }
 
-/// Renames what lies in `made` into `out`. What an earlier job left there under the names of
-/// results goes to `old` before, and comes back if something cannot be renamed.
-Result<void> publish(const std::string& made, const std::string& out, const std::string& old) {
+/// Renames what lies in `made` into `out`. To overwrite, what an earlier job left there under the
+/// names of results goes to `old` before, and comes back if something cannot be renamed.
+Result<void> publish(const std::string& made, const std::string& out, const std::string& old,
+                     bool overwrite) {
   std::vector<std::string> replaced;
+  if (!overwrite) return move_all(TRY(names_in(made)), made, out);
   for (const std::string_view name : result_names)
     if (status_of(out + "/" + std::string(name))) replaced.emplace_back(name);
   TRY(move_all(replaced, out, old));
@@ -289,7 +291,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   TRY(make_folders(old));
   Result<void> done = gather(hosts, made, options.failed, conflicts);
   if (done && options.owner) done = hand_over(made, *options.owner);
-  if (done) done = publish(made, out, old);
+  if (done) done = publish(made, out, old, options.overwrite);
   static_cast<void>(remove_tree(partial));
   if (!done) return named(done.error(), path_of(own), out);
   return {};

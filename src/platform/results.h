@@ -31,6 +31,7 @@ struct Merged {
 struct MergeOptions {
   bool failed = false;           ///< The job's; then there is `failure/algo-K`, too.
   bool only_if_any = false;      ///< A job without any file makes no folder.
+  bool overwrite = false;        ///< An earlier job's results make way; else they are an error.
   std::optional<Owner> owner{};  ///< Everything is that user's, new folders above `out` too.
 };
 
@@ -39,7 +40,7 @@ struct MergeOptions {
 /// files with equal names the one of the later host, by its number, stays; the others go to
 /// `conflicts/algo-K/`, but for such as are alike. Links are moved as links; sockets and devices
 /// are left out. Everything is made in a hidden folder and then renamed: what stands under these
-/// names is whole. Folders of these names that are there already are replaced, all of them. Blocks.
+/// names is whole. Blocks.
 /// Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
                              const MergeOptions& options);

@@ -37,10 +37,11 @@ struct Bench {
     struct stat status {};
     return ::lstat((path + "/" + file).c_str(), &status) == 0;
   }
-  Result<Merged> merge(std::vector<std::string> hosts, bool failed = false, bool if_any = false) {
+  Result<Merged> merge(std::vector<std::string> hosts, bool failed = false, bool if_any = false,
+                       bool overwrite = false) {
     std::vector<engine::HostResult> results;
     for (const std::string& host : hosts) results.push_back({host, path + "/" + host});
-    return merge_results(results, path + "/out", {failed, if_any, {}});
+    return merge_results(results, path + "/out", {failed, if_any, overwrite, {}});
   }
   std::string path;
   std::string other;
@@ -255,7 +256,7 @@ TEST_CASE("results: an earlier job's are replaced whole, where that was asked fo
   CHECK(bench.has("out/conflicts"));
   CHECK(check_output_folder(bench.path + "/out", true));
   bench.put("algo-1/model/b", "new");
-  REQUIRE(bench.merge({"algo-1"}));
+  REQUIRE(bench.merge({"algo-1"}, false, false, true));
   CHECK(bench.text("model/b") == "new");
   for (const char* gone : {"out/model/a", "out/failure", "out/conflicts"}) {
     CAPTURE(gone);
