@@ -175,6 +175,19 @@ def check_code(path: str, text: str) -> list[str]:
     return found + check_functions(path, lines) + tidy_coroutines.check(path, text)
 
 
+def check_room_table(path: str, lines: list[str]) -> list[str]:
+    """Rows of the table of rooms in docs/ARCHITECTURE.md that do not say what ROOMS says."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        room = cells[0]
+        if not line.startswith("| ") or len(cells) != 3 or room not in ROOMS:
+            continue
+        if cells[2] != ROOMS[room] and cells[2] not in ("nothing", "nothing of ours", "all"):
+            found.append(f"{path}:{number}: {room} may include: {ROOMS[room] or 'nothing'}")
+    return found
+
+
 def check_file(
     path: str, data: bytes, exists: Callable[[str], bool] = lambda name: True
 ) -> list[str]:
@@ -203,6 +216,8 @@ def check_file(
             found.append(f"{path}:{number}: {len(line)} columns, at most {COLUMNS_MAX}")
     if path.endswith((*CODE, ".py")):
         found += tidy_comments.check(path, text, exists)
+    if path == "docs/ARCHITECTURE.md":
+        found += check_room_table(path, lines)
     return found + (check_code(path, text) if path.endswith(CODE) else [])
 
 

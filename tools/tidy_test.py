@@ -18,6 +18,12 @@ class Rooms(unittest.TestCase):
         text = '#include "base/text.h"\n#include "job/spec.h"\n#include "launch/plan.h"\n'
         self.assertEqual(findings("src/launch/mpi.cc", text), "")
 
+    def test_the_table_of_rooms_says_what_is_checked(self):
+        good = f"| launch | plans | {tidy.ROOMS['launch']} |\n| word | another | table |\n"
+        self.assertEqual(findings("docs/ARCHITECTURE.md", good), "")
+        bad = findings("docs/ARCHITECTURE.md", "| launch | plans | base job loop |\n")
+        self.assertIn("launch may include: base job", bad)
+
     def test_a_room_beyond_its_row_is_found(self):
         self.assertIn(
             "launch may not include loop", findings("src/launch/mpi.cc", '#include "loop/loop.h"\n')
