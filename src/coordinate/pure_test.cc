@@ -541,7 +541,7 @@ TEST_CASE("leader: several that came are all named to those that waited in vain"
   LeaderCall::Options options = three_hosts();
   options.hosts.push_back("algo-4");
   LeaderCall call(std::move(options), start);
-  for (LeaderCall::Session session : {1, 2}) {
+  for (const LeaderCall::Session session : {1U, 2U}) {
     const std::string host = "algo-" + std::to_string(session + 1);
     call.opened(session, host, "10.0.0.2", start);
     call.frame(session, join_frame(host), start);

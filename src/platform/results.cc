@@ -258,7 +258,7 @@ Result<void> publish(const std::string& made, const std::string& out, const std:
   for (const std::string_view name : result_names)
     if (status_of(out + "/" + std::string(name))) replaced.emplace_back(name);
   TRY(move_all(replaced, out, old));
-  const Result<void> done = move_all(TRY(names_in(made)), made, out);
+  Result<void> done = move_all(TRY(names_in(made)), made, out);
   if (!done) static_cast<void>(move_all(replaced, old, out));
   return done;
 }

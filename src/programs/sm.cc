@@ -90,8 +90,9 @@ int run(const std::string& called_as, const Args& args) {
     return ranks::agent_main(args, env);
   // `train rank`, where the image has no `sm` beside it, is `sm rank`.
   const bool internal = !args.empty() && (args[0] == "rank" || args[0] == "init");
-  const bool asks_version = args == Args{"--version"};
-  if (name == "train" && !internal && !asks_version) return toolkit::train_main(args, env);
+  if (args == (name == "train" ? Args{"--version"} : Args{"train", "--version"}))
+    return command::version_main({}, env);
+  if (name == "train" && !internal) return toolkit::train_main(args, env);
   std::string command = args.empty() ? "" : args[0];
   if (command == "--help" || command == "-h") command = "help";
   if (command == "--version") command = "version";
