@@ -67,7 +67,8 @@ LifeCycle::Host& LifeCycle::host(const std::string& name) {
   return hosts_.front();
 }
 
-Actions LifeCycle::begin(UnixMillis time) const {
+Actions LifeCycle::begin(UnixMillis time) {
+  launched_ = time;
   return {say(line_of(Phase::starting, time)),
           say(starting_line("Launching requested ML instances", time))};
 }
@@ -102,7 +103,8 @@ Actions LifeCycle::on_started(const std::string& name, UnixMillis time, TimePoin
 /// Once: a journal may tell what follows before the engine tells of the start.
 Actions LifeCycle::say_preparing(UnixMillis time) {
   if (std::exchange(said_preparing_, true)) return {};
-  return {say(starting_line("Preparing the instances for training", time))};
+  // The engine's clock may lie a little behind ours: what comes later is told as later.
+  return {say(starting_line("Preparing the instances for training", std::max(time, launched_)))};
 }
 
 Actions LifeCycle::on_record(const std::string& name, const job::Record& record, TimePoint now) {

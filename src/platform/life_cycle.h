@@ -71,7 +71,7 @@ class LifeCycle {
   LifeCycle(Options options, TimePoint now);
 
   /// The first actions: the job's first lines.
-  Actions begin(UnixMillis time) const;
+  Actions begin(UnixMillis time);
   /// The host waits to be started, for `reason`. The job's time limit does not run meanwhile.
   Actions on_queued(const std::string& host, const std::string& reason, UnixMillis time);
   Actions on_started(const std::string& host, UnixMillis time, TimePoint now);
@@ -126,6 +126,7 @@ class LifeCycle {
   TimePoint times_out_at_;
   job::Phase said_ = job::Phase::starting;
   bool said_preparing_ = false;
+  UnixMillis launched_{0};  ///< When begin() was told.
   std::string waited_for_;  ///< The reason that was told last.
   std::optional<UnixMillis> began_;
   bool failed_ = false;

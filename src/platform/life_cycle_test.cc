@@ -135,6 +135,14 @@ TEST_CASE("life cycle: statuses carry SageMaker's messages") {
         "Uploading - Uploading generated training model\n");
 }
 
+TEST_CASE("life cycle: a status is not told as earlier than the one before it") {
+  Story job(1);
+  const Actions begun = job.cycle.begin(10ms);
+  const Actions started = job.cycle.on_started("algo-1", 9ms, job.now);  // By another's clock.
+  REQUIRE(started.size() == 1);
+  CHECK(started[0].line.time == begun.back().line.time);
+}
+
 TEST_CASE("life cycle: a phase that was passed over is told on the way") {
   Story job(1);
   CHECK(job.phase("algo-1", Phase::training) == "Starting; Downloading; Training; ");

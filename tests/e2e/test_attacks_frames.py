@@ -135,7 +135,8 @@ class Told:
         return [each for each in self.all if each["type"] == kind]
 
     def statuses(self) -> list[str]:
-        return [each["status"] for each in self.of("status")]
+        """Each once, though it may have several messages."""
+        return list(dict.fromkeys(each["status"] for each in self.of("status")))
 
 
 @pytest.fixture(scope="module")
