@@ -226,9 +226,11 @@ loop::Task<> HostRun::kill_at_deadline() {
 
 loop::Task<> HostRun::finish(Duration grace) {
   finishing_ = true;
-  if (users_ > 0) stop(grace > Duration() ? SIGTERM : SIGKILL, grace);
-  const TimePoint gone_by = kill_at_ + last_words_wait;
-  while (users_ > 0 && Clock::now() < gone_by) co_await moved_.wait_until(gone_by);
+  if (users_ > 0) {
+    stop(grace > Duration() ? SIGTERM : SIGKILL, grace);
+    const TimePoint gone_by = kill_at_ + last_words_wait;
+    while (users_ > 0 && Clock::now() < gone_by) co_await moved_.wait_until(gone_by);
+  }
   // Launchers last: mpirun kills its ranks a second after any signal of its own.
   co_await reaper_.kill_descendants(Clock::now() + output_wait);
   const TimePoint deadline = Clock::now() + output_wait;
