@@ -107,6 +107,10 @@ const Flag& help_flag();
 /// The title of a group in `sm --help`.
 std::string_view title_of(Group group);
 
+/// What `sm fit` and `sm submit` say alike of how many hosts and processes there are and what
+/// starts them, between the flags of one of them.
+std::vector<Flag> around_launch_flags(std::vector<Flag> before, const std::vector<Flag>& after);
+
 // The parts of pages(), each in a file of its own: table_*.cc.
 std::vector<Page> pages_here();
 std::vector<Page> pages_server();

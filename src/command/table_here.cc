@@ -6,55 +6,42 @@ namespace {
 /// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
 /// -o as most programs do, -p for a parameter since -h is help. `sm submit` has the same.
 std::vector<Flag> fit_flags() {
-  return {
-      {"--source-dir", "DIR", "folder with the code (default: the script's own); never written to"},
-      {.name = "--hosts",
-       .value = "N",
-       .help = "number of hosts, 1 to 250 (default 1)",
-       .letter = "-H"},
-      {.name = "--processes-per-host",
-       .value = "N",
-       .help =
-           "processes on each host, under MPI (also without --mpi) or torchrun (there by default "
-           "one for each GPU)",
-       .letter = "-n"},
-      {"--mpi", "", "run under MPI also with one process"},
-      {"--torchrun", "", "start PyTorch's torchrun on each host, told who leads"},
-      {"--tf", "", "run under TensorFlow's MultiWorkerMirroredStrategy: TF_CONFIG names all hosts"},
-      {"--mxnet", "", "run with MXNet's scheduler and parameter servers"},
-      {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"},
-      {.name = "--input",
-       .value = "NAME=DIR",
-       .help = "an input channel: a folder, seen below /opt/ml/input/data",
-       .many = true,
-       .letter = "-i"},
-      {.name = "--hyperparameter",
-       .value = "NAME=VALUE",
-       .help = "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
-       .many = true,
-       .letter = "-p"},
-      {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
-      {.name = "--output",
-       .value = "DIR",
-       .help =
-           "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
-           "as the job, made only if the job leaves files)",
-       .letter = "-o"},
-      {"--overwrite", "", "replace an earlier job's results in the output folder"},
-      {"--name", "NAME", "the job's name (default: the script's name and the time)"},
-      {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
-      {"--memory", "SIZE", "each host's limit, as 512m or 2g (default: all that jobs may have)"},
-      {"--cpus", "N", "processor time of each host, as 2 or 1.5 (default: all)"},
-      {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
-      {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
-      {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
-      {"--keep", "",
-       "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
-       "removes it"},
-      {"--raw", "", raw_help},
-      {"--json", "", "one JSON object a line instead of text"},
-      {"--verbose", "", "also tell what muster and train do"},
-      {"--print-plan", "", "print the job's specification and exit"}};
+  return around_launch_flags(
+      {{"--source-dir", "DIR",
+        "folder with the code (default: the script's own); never written to"}},
+      {{.name = "--input",
+        .value = "NAME=DIR",
+        .help = "an input channel: a folder, seen below /opt/ml/input/data",
+        .many = true,
+        .letter = "-i"},
+       {.name = "--hyperparameter",
+        .value = "NAME=VALUE",
+        .help =
+            "given to the script as --NAME VALUE; JSON values keep their type, all else is text",
+        .many = true,
+        .letter = "-p"},
+       {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+       {.name = "--output",
+        .value = "DIR",
+        .help =
+            "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
+            "as the job, made only if the job leaves files)",
+        .letter = "-o"},
+       {"--overwrite", "", "replace an earlier job's results in the output folder"},
+       {"--name", "NAME", "the job's name (default: the script's name and the time)"},
+       {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
+       {"--memory", "SIZE", "each host's limit, as 512m or 2g (default: all that jobs may have)"},
+       {"--cpus", "N", "processor time of each host, as 2 or 1.5 (default: all)"},
+       {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
+       {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
+       {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
+       {"--keep", "",
+        "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
+        "removes it"},
+       {"--raw", "", raw_help},
+       {"--json", "", "one JSON object a line instead of text"},
+       {"--verbose", "", "also tell what muster and train do"},
+       {"--print-plan", "", "print the job's specification and exit"}});
 }
 
 Page fit() {
@@ -98,6 +85,28 @@ Page fit() {
 }
 
 }  // namespace
+
+std::vector<Flag> around_launch_flags(std::vector<Flag> before, const std::vector<Flag>& after) {
+  const std::vector<Flag> launch = {
+      {.name = "--hosts",
+       .value = "N",
+       .help = "number of hosts, 1 to 250 (default 1)",
+       .letter = "-H"},
+      {.name = "--processes-per-host",
+       .value = "N",
+       .help =
+           "processes on each host, under MPI (also without --mpi) or torchrun (there by default "
+           "one for each GPU)",
+       .letter = "-n"},
+      {"--mpi", "", "run under MPI also with one process"},
+      {"--torchrun", "", "start PyTorch's torchrun on each host, told who leads"},
+      {"--tf", "", "run under TensorFlow's MultiWorkerMirroredStrategy: TF_CONFIG names all hosts"},
+      {"--mxnet", "", "run with MXNet's scheduler and parameter servers"},
+      {"--custom-mpi-options", "TEXT", "more options for mpirun, in one text"}};
+  before.insert(before.end(), launch.begin(), launch.end());
+  before.insert(before.end(), after.begin(), after.end());
+  return before;
+}
 
 std::vector<Page> pages_here() {
   return {
