@@ -60,7 +60,7 @@ struct Leader {
   env::TrainOptions options{};
   ranks::HostRun host_run{loop, reaper, "algo-1", log};
   Output output{loop, std::nullopt};
-  HostContext context{loop, training, options, "", host_run, output, log, {}, true, ""};
+  HostContext context{loop, training, options, "", host_run, output, log, {}, true, {}};
   std::vector<std::string> posts;  ///< "algo-2:31:{}"
   CallLead calls{
       context, [this](const std::string& to, job::Message type, std::string_view text) {

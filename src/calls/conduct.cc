@@ -52,7 +52,7 @@ Result<void> Conduct::start_program(const Work& work) {
   program.user = true;
   program.command = *work.program;
   if (context_.socket) program.command.env["MUSTER_SOCKET"] = context_.host_run.socket_path();
-  if (!context_.transport.empty()) program.command.env["MUSTER_MPI_TRANSPORT"] = context_.transport;
+  for (const auto& [name, value] : context_.for_operators) program.command.env[name] = value;
   program.sink = [this](job::Lines lines) {
     return context_.output.lines(host(), std::move(lines));
   };

@@ -36,8 +36,8 @@ struct HostContext {
   const Log& log;
   /// Brings the code and decides the work; called once, when all hosts are there.
   std::function<loop::Task<Prepared>()> prepare;
-  bool socket = true;     ///< Whether ranks or operators may come.
-  std::string transport;  ///< MUSTER_MPI_TRANSPORT, which operators need to know too.
+  bool socket = true;  ///< Whether ranks or operators may come.
+  Env for_operators;   ///< Variables of muster's own that an operator in the program needs, too.
 };
 
 /// The end of a host's `process`, with nothing more to tell.

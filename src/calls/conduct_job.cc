@@ -77,6 +77,17 @@ Intermediate::Options intermediate_options(const job::Training& training) {
   return options;
 }
 
+namespace {
+
+Env for_operators(const Env& env) {
+  Env result;
+  for (const char* name : {"MUSTER_MPI_TRANSPORT", "MUSTER_TRAINING_LOG"})
+    if (const Env::const_iterator found = env.find(name); found != env.end()) result.insert(*found);
+  return result;
+}
+
+}  // namespace
+
 JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log) {
   loop::Loop loop;
   supervise::Reaper reaper(loop);
@@ -84,12 +95,11 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
   Output output(loop, start.steward_fd);
   ranks::HostRun host_run(loop, reaper, start.training.current_host, log);
   Workshop workshop{loop, host_run, output};
-  const Env::const_iterator transport = start.env.find("MUSTER_MPI_TRANSPORT");
   HostContext context{loop,          start.training,
                       start.options, start.key,
                       host_run,      output,
                       log,           [&prepare, &workshop] { return prepare(workshop); },
-                      start.socket,  transport == start.env.end() ? "" : transport->second};
+                      start.socket,  for_operators(start.env)};
   std::unique_ptr<Conduct> part;
   if (start.training.current_host == start.training.leader)
     part = std::make_unique<Lead>(std::move(context));

@@ -104,10 +104,9 @@ TEST_CASE_FIXTURE(Alone, "lead: a job of one host ends as its program does, line
   CHECK(payloads(told(), Message::outcome).size() == 1);
 }
 
-TEST_CASE_FIXTURE(Alone,
-                  "lead: a program is told the socket and the transport, where there is one") {
+TEST_CASE_FIXTURE(Alone, "lead: a program is told the socket and what operators need") {
   socket = true;
-  transport = "ssh";
+  for_operators = {{"MUSTER_MPI_TRANSPORT", "ssh"}};
   work = program("test -S $MUSTER_SOCKET && echo $MUSTER_MPI_TRANSPORT");
   Lead lead(context());
   CHECK(run(lead).success());

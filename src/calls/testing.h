@@ -96,9 +96,9 @@ struct OneHost {
   OneHost& operator=(const OneHost&) = delete;
 
   HostContext context() {
-    return {loop,     training, options, key,
-            host_run, *output,  log,     [this] { return prepare(*this); },
-            socket,   transport};
+    return {loop,     training,     options, key,
+            host_run, *output,      log,     [this] { return prepare(*this); },
+            socket,   for_operators};
   }
   static loop::Task<Prepared> prepare(OneHost& self) {
     self.prepared = true;
@@ -148,7 +148,7 @@ struct OneHost {
   std::optional<Output> output{std::in_place, loop, steward.file.get()};
   ranks::HostRun host_run;
   bool socket = false;
-  std::string transport;
+  Env for_operators;
   Prepared work = program("true");
   bool hold_work = false;  ///< The work is not prepared until this is false.
   bool prepared = false;   ///< The work was asked for.

@@ -35,7 +35,8 @@ std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& op
 Result<Env> full_environment(const Env& env);
 
 /// Pure. The environment that user processes start from: `env` without MUSTER_* (what is muster's
-/// own never reaches a user's program, save MUSTER_SOCKET which is added where it is needed).
+/// own never reaches a user's program, save MUSTER_SOCKET and MUSTER_TRAINING_LOG, which are added
+/// where operators need them).
 Env user_environment(const Env& env);
 
 }  // namespace muster::env

@@ -144,12 +144,17 @@ std::string invocation_text(const Training& training, const Invocation& invocati
   std::string text = "Invoking user script\n\n" +
                      (invocation.is_folded ? folded(properties(shown), clean)
                                            : unfolded(properties(shown), clean)) +
-                     "\n\nInvoking script with the following command:\n\n" +
-                     join(masked_command(invocation.command), " ") + "\n\n";
-  if (!invocation.rank_command.empty())
-    text += "each rank runs: " + join(masked_command(invocation.rank_command), " ") + "\n\n";
+                     "\n\n" + command_text(invocation.command, invocation.rank_command);
   for (const std::string& secret : secrets)
     if (secret.size() >= searched_bytes_min) replace_all(text, secret);
+  return text;
+}
+
+std::string command_text(const Args& command, const Args& rank_command) {
+  std::string text = "Invoking script with the following command:\n\n" +
+                     join(masked_command(command), " ") + "\n\n";
+  if (!rank_command.empty())
+    text += "each rank runs: " + join(masked_command(rank_command), " ") + "\n\n";
   return text;
 }
 

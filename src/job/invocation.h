@@ -33,6 +33,10 @@ struct Invocation {
 /// or more also wherever else it stands. What each rank runs follows as a line of its own.
 std::string invocation_text(const Training& training, const Invocation& invocation);
 
+/// "Invoking script with the following command", `command`, and where that is a launcher what each
+/// rank runs (else empty); values of flags that speak of secrets are masked.
+std::string command_text(const Args& command, const Args& rank_command);
+
 /// One record as `logging` writes it with "%(asctime)s %(name)-12s %(levelname)-8s %(message)s":
 /// "2024-02-29 12:00:00,123 sagemaker-training-toolkit INFO     text", without a newline. `level`
 /// is a number of Python's: 20 is INFO. The time is UTC, `unix_ms` milliseconds since 1970.

@@ -117,5 +117,12 @@ TEST_CASE("log level: numbers and names") {
   }
 }
 
+TEST_CASE("command text: a launcher's line, then what each rank runs, secrets masked") {
+  CHECK(command_text({"mpirun", "-np", "2"}, {"python3", "a.py", "--api_key", "x1"}) ==
+        "Invoking script with the following command:\n\nmpirun -np 2\n\n"
+        "each rank runs: python3 a.py --api_key ******\n\n");
+  CHECK(command_text({"a"}, {}) == "Invoking script with the following command:\n\na\n\n");
+}
+
 }  // namespace
 }  // namespace muster::job

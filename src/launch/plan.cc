@@ -8,6 +8,7 @@
 #include "launch/inputs.h"
 #include "launch/launchers.h"
 #include "launch/mpi_flavour.h"
+#include "launch/mpi_log.h"
 #include "launch/mpirun_options.h"
 
 namespace muster::launch {
@@ -117,6 +118,7 @@ Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   result.roll_call = inputs.hosts_of_job > 1;
   result.hosts = inputs.hosts;
   result.transport = options.transport;
+  if (result.launcher == Launcher::mpi) result.log = mpi_log(inputs, result);
   return result;
 }
 

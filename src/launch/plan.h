@@ -102,6 +102,7 @@ struct HostPlan {
   int ranks_total = 1;     ///< In the whole job; for launcher process, on this host.
   bool roll_call = false;  ///< The job has more than one host: they gather first.
   Args hosts;              ///< Hosts that take part in the distribution; the first one leads.
+  Args log;                ///< What the reference's log says of an MPI launch: mpi_log().
 };
 
 /// The environment for mpirun and its daemons: `base` without what another launcher or batch

@@ -15,6 +15,7 @@
 #include "operators/operator.h"
 #include "operators/operators.h"
 #include "operators/planning.h"
+#include "operators/training_log.h"
 
 namespace muster::operators {
 namespace {
@@ -104,6 +105,7 @@ int run_direct(const Operate& operate, const launch::LauncherRow& launcher,
     if (operate.print_plan && !say(STDOUT_FILENO, launch::plan_text(plan)))
       return fail(Errc::closed, "standard output is closed");
     if (operate.print_plan) return launch::CallResult{};
+    TRY(TrainingLog::of_operator(training, env)).launch(plan);
     return make_call(training, launch::call_from(plan, shown, digest), env, log);
   };
   return run_operator(operate.name, operate.args, env, call);

@@ -12,6 +12,7 @@
 #include "operators/operator.h"
 #include "operators/operators.h"
 #include "operators/planning.h"
+#include "operators/training_log.h"
 
 namespace muster::operators {
 namespace {
@@ -59,8 +60,9 @@ void share_out(const job::Training& training, MpirunFlags& flags) {
 }
 
 Result<launch::HostPlan> plan_mpirun(const job::Training& training, const MpirunFlags& flags,
-                                     const Args& command, const Env& env) {
+                                     const Args& command, bool display_map, const Env& env) {
   Wish wish;
+  wish.display_map = display_map;
   wish.runner = launch::Runner::mpi;
   wish.command = command;
   wish.folder = TRY(working_folder());
@@ -86,8 +88,9 @@ int print_plan(MpirunFlags flags, const Args& command, const Env& env) {
   const Log log = log_of("mpirun");
   const Result<job::Training> training = env::read_site(env);
   if (training) share_out(*training, flags);
-  const Result<launch::HostPlan> plan = training ? plan_mpirun(*training, flags, command, env)
-                                                 : Result<launch::HostPlan>(training.error());
+  const Result<launch::HostPlan> plan = training
+                                            ? plan_mpirun(*training, flags, command, false, env)
+                                            : Result<launch::HostPlan>(training.error());
   if (plan) return say(STDOUT_FILENO, launch::plan_text(*plan)) ? 0 : exit_failed;
   log.error(plan.error().text);
   return plan.error().code == Errc::invalid_input ? exit_usage : exit_failed;
@@ -110,10 +113,15 @@ int mpirun_main(const Args& args, const Env& env) {
                         const Log& log) -> Result<launch::CallResult> {
     share_out(training, flags);
     TRY(count_by_gpus(training, flags, args, env, log));
-    const launch::HostPlan plan = TRY(plan_mpirun(training, flags, command, env));
-    return make_call(training,
-                     launch::call_from(plan, name_of_line("sm mpirun", args), digest_of_line(args)),
-                     env, log);
+    const TrainingLog training_log = TRY(TrainingLog::of_operator(training, env));
+    const launch::HostPlan plan =
+        TRY(plan_mpirun(training, flags, command, training_log.shows_info(), env));
+    training_log.launch(plan);
+    Result<launch::CallResult> result = make_call(
+        training, launch::call_from(plan, name_of_line("sm mpirun", args), digest_of_line(args)),
+        env, log);
+    training_log.launched(plan);
+    return result;
   };
   return run_operator("mpirun", args, env, call);
 }

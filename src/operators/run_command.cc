@@ -82,8 +82,8 @@ Json report_of(const job::Verdict& verdict) {
 Error become(const launch::HostPlan& plan, const Env& env) {
   Command command = plan.rank;
   // Operators inside the program talk to the same `train`.
-  if (const auto socket = env.find("MUSTER_SOCKET"); socket != env.end())
-    command.env.insert(*socket);
+  for (const char* name : {"MUSTER_SOCKET", "MUSTER_TRAINING_LOG"})
+    if (const auto found = env.find(name); found != env.end()) command.env.insert(*found);
   return supervise::replace_self(command);
 }
 

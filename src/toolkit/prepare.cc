@@ -9,7 +9,6 @@
 #include "code/install.h"
 #include "env/options.h"
 #include "launch/inputs.h"
-#include "launch/mpi_log.h"
 #include "launch/operators.h"
 #include "operators/planning.h"
 #include "ranks/host_run.h"
@@ -127,17 +126,13 @@ loop::Task<Result<std::string>> Preparation::package_index(calls::Workshop& work
 void Preparation::tell_plan(const launch::HostPlan& plan) const {
   if (training_.facts.num_gpus == 0)
     training_log_.info("No GPUs detected (normal if no gpus installed)");
-  if (plan.launcher == launch::Launcher::mpi) {
-    const Result<launch::Inputs> inputs = launch::inputs_from(training_, std::nullopt);
-    CHECK_THAT(inputs, "there is a plan of them");
-    for (const std::string& line : launch::mpi_log(*inputs, plan)) training_log_.info(line);
-  }
+  for (const std::string& line : plan.log) training_log_.info(line);
   if (plan.launcher == launch::Launcher::process || plan.launcher_command)
     training_log_.invocation(training_, plan);
 }
 
 void Preparation::tell_end() const {
-  if (waits_for_mpi_) training_log_.info("MPI process finished.");
+  if (plan_) training_log_.launched(*plan_);
 }
 
 calls::Prepared Preparation::plan_work() {
@@ -146,7 +141,7 @@ calls::Prepared Preparation::plan_work() {
   Result<launch::HostPlan> plan = operators::plan_host(training_, env_, wish);
   if (!plan) return failed(plan.error());
   tell_plan(*plan);
-  waits_for_mpi_ = plan->launcher == launch::Launcher::mpi && !plan->launcher_command;
+  plan_ = *plan;
   calls::Work work = work_of(training_, *std::move(plan));
   if (!work.program || !launch::wants_operator(training_)) return work;
   Result<Command> program = operators::under_operator(training_, *std::move(work.program), log_);

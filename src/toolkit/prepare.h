@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "calls/conduct_job.h"
 #include "job/training.h"
-#include "toolkit/training_log.h"
+#include "operators/training_log.h"
 
 namespace muster::toolkit {
 
@@ -14,7 +14,7 @@ class Preparation {
  public:
   /// All arguments outlive this.
   Preparation(const job::Training& training, const Env& env, const Log& log,
-              const TrainingLog& training_log)
+              const operators::TrainingLog& training_log)
       : training_(training), env_(env), log_(log), training_log_(training_log) {}
   loop::Task<calls::Prepared> run(calls::Workshop& workshop);
   /// The job has ended: says so where this host took part in a launch of the leader's.
@@ -31,8 +31,8 @@ class Preparation {
   const job::Training& training_;
   const Env& env_;
   const Log& log_;
-  const TrainingLog& training_log_;
-  bool waits_for_mpi_ = false;  ///< The launch is another host's.
+  const operators::TrainingLog& training_log_;
+  std::optional<launch::HostPlan> plan_;  ///< Once it stands.
 };
 
 }  // namespace muster::toolkit

@@ -22,6 +22,7 @@ Result<calls::JobStart> prepare(const env::TrainOptions& options, const Env& env
   calls::JobStart start;
   start.options = options;
   start.env = env;
+  start.env.try_emplace("MUSTER_TRAINING_LOG", "");  // Operators tell their launches in its log.
   start.steward_fd = TRY(calls::steward_stream(env));
   start.training = TRY(env::read_training(env));
   start.key = TRY(calls::key_for(start.training, env, log));
@@ -76,7 +77,7 @@ bool has_model(const job::Training& training) {
 
 /// Writes the outcome files; the exit status.
 int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& env, const Log& log,
-           const TrainingLog& training_log) {
+           const operators::TrainingLog& training_log) {
   const job::Verdict& verdict = end.verdict;
   if (verdict.success()) {
     if (!has_model(start.training))
@@ -129,7 +130,8 @@ int train_main(const Args& args, const Env& own_env) {
 
   const Result<void> made = make_result_folders(base_of(env));
   if (!made) return fail_with(env, made.error(), log);
-  const Result<TrainingLog> training_log = TrainingLog::open(start->training, env);
+  const Result<operators::TrainingLog> training_log =
+      operators::TrainingLog::open(start->training, env);
   if (!training_log) return fail_with(env, training_log.error(), log);
   Preparation preparation(start->training, env, log, *training_log);
   const calls::JobEnd end = calls::conduct_job(

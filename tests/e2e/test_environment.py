@@ -1,6 +1,7 @@
 """What stands in the environment of each kind of program that muster starts: nothing of muster's.
 
-But MUSTER_SOCKET, by which operators find their host's `train`.
+But MUSTER_SOCKET, by which operators find their host's `train`, and MUSTER_TRAINING_LOG, by which
+those in an entry point know whether to tell what they launch.
 """
 
 import json
@@ -33,7 +34,9 @@ line = " ".join(["sees", *sorted(own | shown), *map("the key of {}".format, know
 os.write(1, (line + "\\n").encode())
 """
 NOTHING = ["sees"]
+ALONE = ["sees MUSTER_TRAINING_LOG"]
 SOCKET = ["sees MUSTER_SOCKET"]
+ENTRY_POINT = ["sees MUSTER_SOCKET MUSTER_TRAINING_LOG"]
 
 CHANNEL = "/opt/ml/input/data/train"
 # What it opens takes the number that the steward's stream had.
@@ -57,7 +60,7 @@ def look_for(job: Training) -> None:
     job.env["LOOK_FOR"] = job.key[::-1]
 
 
-@pytest.mark.parametrize(("hosts", "processes", "want"), [(1, 0, NOTHING), (2, 0, SOCKET),
+@pytest.mark.parametrize(("hosts", "processes", "want"), [(1, 0, ALONE), (2, 0, ENTRY_POINT),
                                                           (2, 2, SOCKET)])
 def test_a_script_alone_on_two_hosts_and_as_ranks(training, hosts, processes, want):
     mpi = {"sagemaker_mpi_enabled": json.dumps(processes > 0)}
@@ -77,7 +80,7 @@ def test_an_operator_inside_train_and_what_it_starts(training, operator):
     look_for(job)
     job.start()
     assert set(job.wait().values()) == {0}, job.story()
-    assert seen(job) == SOCKET, job.story()
+    assert seen(job) == SOCKET + ENTRY_POINT, job.story()
     # MXNet's scheduler and servers may be ended with the workers, before they say it.
     assert 4 <= job.story().count("sees") <= (7 if "mxnet" in operator else 4)
 

@@ -3,6 +3,8 @@
 import json
 import re
 
+from lab import SM
+
 PRINT = "print('hello')"
 RECORD = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} sagemaker-training-toolkit "
 LOG = {"MUSTER_TRAINING_LOG": "1"}
@@ -79,6 +81,29 @@ def test_an_mpi_jobs_log_shows_hosts_counts_and_what_each_rank_runs(training):
         "INFO     MPI process finished.",
         "INFO     Reporting training SUCCESS",
     ]
+
+
+OPERATOR = """
+import subprocess, sys
+line = ["mpirun", "--process_per_hosts", "2", "--", "echo", "hello"]
+sys.exit(subprocess.run(["SM", *line]).returncode)
+"""
+
+
+def test_an_operators_launch_is_told_in_its_trains_log(training):
+    operator = OPERATOR.replace("SM", str(SM))
+    quiet = training(2, 1, operator, PLAIN).start().succeed()
+    assert "JOB MAP" not in quiet.leader.text and "each rank runs" not in quiet.leader.text
+    job = training(2, 1, operator, PLAIN, env=FOLDED).start().succeed()
+    lines = told(job.leader.text)
+    assert any(
+        line.startswith("INFO     Env Hosts: ['algo-1', 'algo-2'] Hosts: ['algo-1:2', 'algo-2:2']")
+        for line in lines
+    ), job.story()
+    assert any(line.startswith("mpirun --host algo-1:2,algo-2:2 -np 4 ") for line in lines)
+    assert lines.count("each rank runs: echo hello") == 1, job.story()
+    assert job.leader.text.count("JOB MAP") == 1, job.story()
+    assert "INFO     MPI process finished." in job.trains["algo-2"].text
 
 
 def test_the_log_tells_the_failure(training):

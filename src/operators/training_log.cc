@@ -1,4 +1,4 @@
-#include "toolkit/training_log.h"
+#include "operators/training_log.h"
 
 #include <unistd.h>
 
@@ -6,19 +6,37 @@
 #include "base/time.h"
 #include "job/invocation.h"
 
-namespace muster::toolkit {
+namespace muster::operators {
 namespace {
 constexpr int level_info = 20;
 constexpr int level_warning = 30;
 constexpr int level_error = 40;
 constexpr int level_off = 1000;
+constexpr const char* variable = "MUSTER_TRAINING_LOG";
 }  // namespace
 
 Result<TrainingLog> TrainingLog::open(const job::Training& training, const Env& env) {
-  const Env::const_iterator found = env.find("MUSTER_TRAINING_LOG");
+  const Env::const_iterator found = env.find(variable);
   const std::string wish = found == env.end() ? "" : found->second;
   const int level = TRY(job::log_level(training));
   return TrainingLog(wish == "0" ? level_off : level, wish != "1");
+}
+
+Result<TrainingLog> TrainingLog::of_operator(const job::Training& training, const Env& env) {
+  if (env.contains(variable)) return open(training, env);
+  return TrainingLog(level_off, true);
+}
+
+void TrainingLog::launch(const launch::HostPlan& plan) const {
+  for (const std::string& line : plan.log) info(line);
+  if (plan.launcher_command) info(job::command_text(plan.launcher_command->argv, plan.rank.argv));
+  for (const launch::HostProgram& program : plan.programs)
+    info(program.name + ": " + job::command_text(program.command.argv, {}));
+}
+
+void TrainingLog::launched(const launch::HostPlan& plan) const {
+  if (plan.launcher == launch::Launcher::mpi && !plan.launcher_command)
+    info("MPI process finished.");
 }
 
 void TrainingLog::invocation(const job::Training& training, const launch::HostPlan& plan) const {
@@ -59,4 +77,4 @@ bool TrainingLog::write(int level, std::string_view text) const {
   return say(STDERR_FILENO, line).has_value();
 }
 
-}  // namespace muster::toolkit
+}  // namespace muster::operators
