@@ -1,6 +1,7 @@
 #include "jobs/job_config.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -109,6 +110,16 @@ JobConfig without_file() {
 
 }  // namespace
 
+bool is_aws_type(std::string_view type) {
+  const std::vector<std::string> parts = split(type, '.');
+  if (parts.size() != 3 || parts[0] != "ml" || parts[1].empty()) return false;
+  const std::string_view size = parts[2];
+  constexpr std::array words = {"medium", "large", "xlarge", "metal"};
+  if (std::find(words.begin(), words.end(), size) != words.end()) return true;
+  const std::size_t digits = size.find_first_not_of("0123456789");
+  return digits != 0 && digits != std::string_view::npos && size.substr(digits) == "xlarge";
+}
+
 bool matches(std::string_view pattern, std::string_view text) {
   // The usual greedy walk: at a mismatch the last '*' takes one character more.
   std::size_t p = 0;
@@ -136,6 +147,7 @@ bool matches(std::string_view pattern, std::string_view text) {
 std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
   for (const Named& named : instances)
     if (matches(named.pattern, type)) return named.instance;
+  if (is_aws_type(type)) return Instance{};
   return std::nullopt;
 }
 

@@ -44,7 +44,7 @@ struct JobConfig {
   Amounts capacity;                           ///< As jobs/schedule.h names them.
   bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.
 
-  /// None if the config does not know it.
+  /// None if the config does not know it. A type of AWS's that it does not name has no limits.
   std::optional<Instance> instance(const std::string& type) const;
   /// The interpreter's name or path; none if the image is not served.
   std::optional<std::string> python_of(const std::string& image) const;
@@ -59,6 +59,10 @@ Result<JobConfig> job_config_from(const Json& json, int processors = 0);
 /// Error: `invalid_input`, where the config gives jobs more GPUs than there are (`count` counts
 /// them, and is asked only if it gives any).
 Result<void> check_gpus(const JobConfig& config, const std::function<int()>& count);
+
+/// True for a name of the form that AWS gives its instance types: "ml.p3.16xlarge". Source of the
+/// sizes: CreateTrainingJob's TrainingInstanceType.
+bool is_aws_type(std::string_view type);
 
 /// True if `text` is what `pattern` says.
 bool matches(std::string_view pattern, std::string_view text);

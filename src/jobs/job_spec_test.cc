@@ -144,7 +144,10 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
        "`jobs.images` of its config"},
       {"no image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": null}})",
        "no algorithms by name"},
-      {"an unknown type", R"({"instance_types": {"local": {}}})", "{}", "InstanceType ml.c5"},
+      {"an unknown type", R"({"instance_types": {"local": {}}})",
+       R"({"ResourceConfig": {"InstanceType": "ml.huge"}})", "InstanceType ml.huge"},
+      {"a type of AWS's that the config does not name", R"({"instance_types": {"local": {}}})",
+       "{}", ""},
       {"Pipe", "{}", R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "Pipe"},
       {"a promise that nobody keeps", "{}", R"({"EnableInterContainerTrafficEncryption": true})",
        "EnableInterContainerTrafficEncryption"},
@@ -283,6 +286,16 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
     asked["CheckpointConfig"]["S3Uri"] = whole;
     CHECK(taken(asked, config_of("{}")).error().message.find("whole bucket") != std::string::npos);
   }
+}
+
+TEST_CASE("job config: types of AWS's that it does not name run without limits, others do not") {
+  const JobConfig config = config_of(R"({"instance_types": {"ml.m5.large": {"cpus": 2}}})");
+  CHECK(config.instance("ml.m5.large")->cpus == 2);
+  for (const char* type : {"ml.m5.xlarge", "ml.p4d.24xlarge", "ml.g5.metal", "ml.t3.medium"})
+    CHECK(config.instance(type) == JobConfig::Instance{});
+  for (const char* type : {"ml.m5", "ml..large", "ml.m5.2", "ml.m5.x2large", "ml.m5.big", "local",
+                           "x.m5.large", "ml.m5.large.", ""})
+    CHECK(!config.instance(type));
 }
 
 TEST_CASE("job config: the most exact name counts, wherever it stands") {

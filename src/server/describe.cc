@@ -58,7 +58,8 @@ Json to_json(const store::Tags& tags) {
   return list;
 }
 
-Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics) {
+Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics,
+                  const std::string& waits_for) {
   const Result<Json> request = parse_json(job.request);
   Json answer = request && request->is_object() ? *request : Json::object();
   for (const char* name : answered_only) answer.erase(name);
@@ -67,7 +68,9 @@ Json describe_job(const store::Job& job, const std::vector<store::MetricSample>&
   answer["TrainingJobArn"] = job.arn;
   answer["TrainingJobStatus"] = store::status_name(job.state.status);
   answer["SecondaryStatus"] = job.state.transitions.back().status;
-  answer["SecondaryStatusTransitions"] = transitions_json(job.state.transitions);
+  Json& transitions = answer["SecondaryStatusTransitions"];
+  transitions = transitions_json(job.state.transitions);
+  if (!waits_for.empty()) transitions.back()["StatusMessage"] = waits_for;
   answer["CreationTime"] = api::seconds(job.created);
   answer["LastModifiedTime"] = api::seconds(job.modified);
   if (job.state.training_start)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -9,8 +10,11 @@ namespace muster::server {
 
 /// DescribeTrainingJob's answer: what was submitted, unknown members too, and where the job stands.
 /// Holds what clients index without asking, whether the request had it or not.
-/// Pure. Source: docs/protocols/api.md, "A job as it is described".
-Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics);
+/// `waits_for`: why it waits now, told with its last transition; that is in no store, since each
+/// job that ends changes it for all that wait. Empty: it does not wait. Pure. Source:
+/// docs/protocols/api.md, "A job as it is described".
+Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics,
+                  const std::string& waits_for);
 
 /// [{"Key", "Value"}].
 Json to_json(const store::Tags& tags);

@@ -155,11 +155,7 @@ api::Answer Operations::describe(const api::Request& request) {
   if (!*job) return no_such_job();
   const Result<std::vector<store::MetricSample>> metrics = store_.final_metrics((*job)->name);
   if (!metrics) return api::internal_failure(metrics.error());
-  Json answer = describe_job(**job, *metrics);
-  // As things stand now, so it is in no store: each job that ends changes it for all that wait.
-  if (const std::string why = jobs_.why_waiting((*job)->name); !why.empty())
-    answer["SecondaryStatusTransitions"].back()["StatusMessage"] = why;
-  return answer;
+  return describe_job(**job, *metrics, jobs_.why_waiting((*job)->name));
 }
 
 api::Answer Operations::list(const api::Request& request) {

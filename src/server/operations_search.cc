@@ -11,27 +11,28 @@
 namespace muster::server {
 namespace {
 
-Result<Json> record_of(store::Store& store, const std::string& name) {
+Result<Json> record_of(store::Store& store, const jobs::Jobs& jobs, const std::string& name) {
   const std::optional<store::Job> job = TRY(store.job(name));
   if (!job) return Json();
   const std::vector<store::MetricSample> metrics = TRY(store.final_metrics(name));
   const store::Tags tags = TRY(store.tags(job->arn));
-  Json record = describe_job(*job, metrics);
+  Json record = describe_job(*job, metrics, jobs.why_waiting(name));
   record["Tags"] = to_json(tags);
   return record;
 }
 
 /// The names of those that match, sorted. One record at a time is held.
-Result<std::vector<std::string>> matching(store::Store& store, const Json& input) {
+Result<std::vector<std::string>> matching(store::Store& store, const jobs::Jobs& jobs,
+                                          const Json& input) {
   const Json* expression = api::object_of(input, "SearchExpression");
   std::string sort_by = api::text_of(input, "SortBy");
   if (sort_by.empty()) sort_by = "LastModifiedTime";
   store::JobQuery query;
   query.limit = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  const std::vector<store::JobSummary> jobs = TRY(store.list(query));
+  const std::vector<store::JobSummary> all = TRY(store.list(query));
   std::vector<std::pair<Json, std::string>> found;
-  for (const store::JobSummary& each : jobs) {
-    const Json record = TRY(record_of(store, each.name));
+  for (const store::JobSummary& each : all) {
+    const Json record = TRY(record_of(store, jobs, each.name));
     if (record.is_null() || (expression != nullptr && !matches(record, *expression))) continue;
     found.emplace_back(property(record, sort_by), each.name);
   }
@@ -58,13 +59,13 @@ api::Answer Operations::search(const api::Request& request) {
   }
   const std::size_t limit = static_cast<std::size_t>(
       std::clamp<std::int64_t>(api::integer_of(request.input, "MaxResults").value_or(10), 1, 100));
-  const Result<std::vector<std::string>> names = matching(store_, request.input);
+  const Result<std::vector<std::string>> names = matching(store_, jobs_, request.input);
   if (!names) return api::internal_failure(names.error());
   Json answer{{"Results", Json::array()},
               {"TotalHits", {{"Value", names->size()}, {"Relation", "EqualTo"}}}};
   const std::size_t end = std::min(names->size(), at + limit);
   for (; at < end; ++at) {
-    Result<Json> record = record_of(store_, (*names)[at]);
+    Result<Json> record = record_of(store_, jobs_, (*names)[at]);
     if (!record) return api::internal_failure(record.error());
     answer["Results"].push_back({{"TrainingJob", *std::move(record)}});
   }

@@ -166,6 +166,9 @@ TEST_CASE("operations: a job that waits is described with why") {
   CHECK(message() == "Waiting for free hosts");
   w.jobs.why = "Waiting for free hosts: place 1 of 1";
   CHECK(message() == w.jobs.why);
+  const Json found = w.ask("Search", {{"Resource", "TrainingJob"}}).at("Results")[0];
+  CHECK(found.at("TrainingJob").at("SecondaryStatusTransitions").back().at("StatusMessage") ==
+        w.jobs.why);
 }
 
 TEST_CASE("operations: a job that is only checked is refused as it would be, and not made") {
