@@ -7,6 +7,8 @@
 namespace muster {
 
 inline constexpr int port_max = 65535;
+/// Where `sm server` listens, and clients look for it, unless told otherwise.
+inline constexpr std::uint16_t server_port = 7700;
 
 /// "7700", from 1 to port_max.
 std::optional<std::uint16_t> parse_port(std::string_view text);

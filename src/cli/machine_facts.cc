@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/port.h"
 #include "base/text.h"
 #include "cli/on_path.h"
 #include "env/accelerators.h"
@@ -17,9 +18,6 @@
 
 namespace muster::cli {
 namespace {
-
-/// Where `sm server` listens unless it is told otherwise.
-constexpr std::uint16_t server_port = 7700;
 
 std::string text_of(const char* path) {
   return read_file(path).value_or("");

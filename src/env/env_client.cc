@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/port.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "command/exit_codes.h"
@@ -14,7 +15,6 @@ namespace muster::env {
 namespace {
 
 // As `sm server` is without a config.
-constexpr const char* default_endpoint = "http://127.0.0.1:7700";
 constexpr const char* default_region = "us-east-1";
 constexpr const char* default_account = "000000000000";
 
@@ -45,7 +45,8 @@ std::string export_line(const std::string& name, const std::string& value) {
 
 ClientSettings client_settings(const Env& env, std::string bucket) {
   ClientSettings settings;
-  settings.endpoint = set_or(env, "AWS_ENDPOINT_URL", default_endpoint);
+  settings.endpoint =
+      set_or(env, "AWS_ENDPOINT_URL", "http://127.0.0.1:" + std::to_string(server_port));
   settings.s3_endpoint = set_or(env, "AWS_ENDPOINT_URL_S3", "");
   settings.ca_bundle = set_or(env, "AWS_CA_BUNDLE", "");
   settings.region = set_or(env, "AWS_REGION", set_or(env, "AWS_DEFAULT_REGION", default_region));

@@ -9,6 +9,7 @@
 #include "api/realm.h"
 #include "base/command.h"
 #include "base/json.h"
+#include "base/port.h"
 #include "command/line.h"
 #include "jobs/outside_s3.h"
 #include "server/keys.h"
@@ -19,7 +20,7 @@ namespace muster::server {
 /// Source: docs/protocols/server-config.md.
 struct ServerConfig {
   std::string host = "127.0.0.1";  ///< Numeric.
-  std::uint16_t port = 7700;
+  std::uint16_t port = server_port;
   std::string data;  ///< Absolute or as it was typed.
   std::string certificate;
   std::string key;
