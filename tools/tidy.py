@@ -29,6 +29,7 @@ ROOMS = {
     "coordinate": "base loop job",
     "packing": "base",
     "aws": "base loop http",
+    "image": "base loop http packing aws",
     "s3wire": "base aws",
     "s3client": "base loop http aws s3wire packing",
     "access": "base aws s3wire",
@@ -52,8 +53,9 @@ ROOMS = {
     "jobs": "base loop http job aws s3wire s3client access api store logs engine platform",
     "server": "base command loop http job aws s3wire s3client access s3server bucket api "
     "env store logs jobs engine platform machine",
-    "cli": "base command loop http job launch aws s3wire s3client packing env platform machine",
-    "programs": "base command loop http job launch supervise coordinate packing aws s3wire "
+    "cli": "base command loop http job launch aws image s3wire s3client packing env platform "
+    "machine",
+    "programs": "base command loop http job launch supervise coordinate packing aws image s3wire "
     "s3client access bucket s3server code container env ranks calls operators "
     "toolkit steward engine local platform machine api store logs jobs server cli",
 }
