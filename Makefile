@@ -166,7 +166,7 @@ test-e2e: $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done wh
 	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework and not sdk'
 
 .PHONY: test-python
-test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done sm
+test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done build/twine-venv/.done sm
 	$(PYTHON) -m pytest tests/python -q
 
 .PHONY: sm

@@ -4,7 +4,7 @@
 PIP = -m pip install -q --disable-pip-version-check --require-hashes
 BINARY = --only-binary :all:
 TEST_FOLDERS = $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done \
-  build/wheel-venv/.done build/sigv4-vectors/.done
+  build/wheel-venv/.done build/twine-venv/.done build/sigv4-vectors/.done
 SDK_FOLDERS = build/sdk-venv/.notebooks-done build/sdk3-venv/.done build/frameworks-venv/.done
 
 .PHONY: deps-demo deps-test
@@ -79,6 +79,13 @@ build/wheel-venv/.done: python/requirements-wheel.txt
 	rm -rf build/wheel-venv
 	python3 -m venv build/wheel-venv
 	build/wheel-venv/bin/python $(PIP) $(BINARY) -r $<
+	@touch $@
+
+build/twine-venv/.done: requirements-twine.txt
+	@echo "installing $(@D): $<"
+	rm -rf $(@D)
+	python3 -m venv $(@D)
+	$(@D)/bin/python $(PIP) $(BINARY) --no-deps -r $<
 	@touch $@
 
 build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt

@@ -8,6 +8,7 @@ import pytest
 
 from ours import REPOSITORY, SM, our_environment
 
+BUILDER = REPOSITORY / "build" / "wheel-venv" / "bin" / "python"
 REFERENCE = REPOSITORY / "build" / "reference-venv" / "bin" / "python"
 PROBE = pathlib.Path(__file__).with_name("probe.py")
 
@@ -18,6 +19,16 @@ collect_ignore = ["standard"]
 def pytest_sessionstart(session):
     if not SM.exists():
         pytest.exit(f"{SM} is missing: `make sm` builds it", returncode=2)
+
+
+@pytest.fixture(scope="session")
+def dist(tmp_path_factory):
+    """What `make wheel` fills."""
+    if not BUILDER.exists():
+        pytest.skip(f"the wheel's builder is not installed: make {BUILDER.parent.parent}/.done")
+    made = tmp_path_factory.mktemp("dist")
+    subprocess.run([REPOSITORY / "tools/build-wheel", SM, made], check=True, capture_output=True)
+    return made
 
 
 def _probe(ours: bool, question: str, given, **variables: str):

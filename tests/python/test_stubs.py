@@ -6,9 +6,7 @@ import zipfile
 
 import pytest
 
-from ours import REPOSITORY, SM
-
-BUILDER = REPOSITORY / "build" / "wheel-venv" / "bin" / "python"
+from ours import REPOSITORY
 
 # What released packages ask for, and what of PyPI's that takes.
 RANGES = [
@@ -22,16 +20,6 @@ RANGES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """What `make wheel` fills."""
-    if not BUILDER.exists():
-        pytest.skip(f"the wheel's builder is not installed: make {BUILDER.parent.parent}/.done")
-    made = tmp_path_factory.mktemp("dist")
-    subprocess.run([REPOSITORY / "tools/build-wheel", SM, made], check=True, capture_output=True)
-    return made
-
-
 def pip(python, *words) -> str:
     line = [python, "-m", "pip", "--disable-pip-version-check", *words]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -41,26 +29,26 @@ def pip(python, *words) -> str:
 
 @pytest.mark.parametrize(("wanted", "published", "version"), RANGES)
 def test_a_range_takes_the_stub_before_what_is_published(
-    folder, tmp_path, wanted, published, version
+    dist, tmp_path, wanted, published, version
 ):
     name = wanted.partition("<")[0].partition(">")[0]
-    own = folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    own = dist / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
     if published:  # PyPI's, as far as pip looks: a wheel's name and metadata.
         other = tmp_path / own.name.replace(version, published)
         with zipfile.ZipFile(own) as source, zipfile.ZipFile(other, "w") as made:
             for each in source.namelist():
                 text = source.read(each).decode().replace(version, published)
                 made.writestr(each.replace(version, published), text)
-    links = ["--find-links", folder, "--find-links", tmp_path]
+    links = ["--find-links", dist, "--find-links", tmp_path]
     taken = tmp_path / "taken"
     pip(sys.executable, "download", "-q", "--no-index", "--no-deps", *links, "-d", taken, wanted)
     assert [path.name for path in taken.iterdir()] == [own.name]
 
 
-def test_the_names_bring_the_packages(folder, tmp_path):
+def test_the_names_bring_the_packages(dist, tmp_path):
     python = tmp_path / "venv/bin/python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    links = ["--no-index", "--find-links", folder]
+    links = ["--no-index", "--find-links", dist]
     pip(python, "install", "-q", *links, "sagemaker-containers")
     words = [python, "-c", "import sagemaker_containers, muster; print(muster.__file__)"]
     done = subprocess.run(words, cwd="/", capture_output=True, text=True, check=True)
@@ -72,8 +60,8 @@ def test_the_names_bring_the_packages(folder, tmp_path):
     pip(python, "check")
 
 
-def test_the_stubs_are_the_same_twice(folder, tmp_path):
+def test_the_stubs_are_the_same_twice(dist, tmp_path):
     subprocess.run([REPOSITORY / "tools/build-stubs", tmp_path], check=True)
     made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert made == {path.name: path.read_bytes() for path in folder.glob("sagemaker_*.whl")}
+    assert made == {path.name: path.read_bytes() for path in dist.glob("sagemaker_*.whl")}
     assert len(made) == 4
