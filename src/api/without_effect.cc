@@ -2,47 +2,29 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <vector>
+#include <string_view>
 
+#include "api/field_table.h"
 #include "api/inputs.h"
+#include "base/text.h"
 
 namespace muster::api {
 namespace {
 
-struct Member {
-  std::vector<const char*> path;
-  const char* instead;
-};
-
-const std::vector<Member>& members() {
-  static const std::vector<Member> all = {
-      {{"ResourceConfig", "KeepAlivePeriodInSeconds"}, "no host is kept when its job has ended"},
-      {{"ResourceConfig", "InstancePlacementConfig"}, "hosts are where the server is"},
-      {{"ResourceConfig", "TrainingPlanArn"}, "nothing is reserved"},
-      {{"ResourceConfig", "VolumeKmsKeyId"}, "disks are as the machine has them"},
-      {{"OutputDataConfig", "KmsKeyId"}, "objects are stored as they are"},
-      {{"RetryStrategy"}, "a job runs once"},
-      {{"EnableManagedSpotTraining"}, "hosts are neither bought nor taken away"},
-      {{"EnableNetworkIsolation"}, "hosts always reach only each other and the job's S3"},
-      {{"VpcConfig"}, "hosts always reach only each other and the job's S3"},
-      {{"DebugRuleConfigurations"}, "there is no Debugger"},
-      {{"ProfilerRuleConfigurations"}, "there is no profiler"},
-      {{"TensorBoardOutputConfig"}, "write events to /opt/ml/output or the checkpoints"},
-      {{"ExperimentConfig"}, "there are no Experiments"},
-      {{"SessionChainingConfig"}, "a job has a key of its own"},
-  };
-  return all;
-}
-
-/// Whether the member says anything: `false`, "" and {} do not.
-bool is_said(const Json& input, const std::vector<const char*>& path) {
-  const Json* value = &input;
-  for (const char* name : path) {
-    if (!value->is_object() || !value->contains(name)) return false;
-    value = &value->at(name);
+/// Whether the member says anything, in any element of the lists on its way: `false`, "" and {} do
+/// not.
+bool is_said(const Json& value, std::string_view path) {
+  if (value.is_array() && !path.empty())
+    return std::any_of(value.begin(), value.end(),
+                       [&](const Json& each) { return is_said(each, path); });
+  if (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const auto found = value.is_object() ? value.find(path.substr(0, dot)) : value.end();
+    if (found == value.end()) return false;
+    return is_said(*found, dot == std::string_view::npos ? "" : path.substr(dot + 1));
   }
-  return !value->is_null() && *value != Json(false) && *value != Json("") &&
-         !(value->is_structured() && value->empty());
+  return !value.is_null() && value != Json(false) && value != Json("") &&
+         !(value.is_structured() && value.empty());
 }
 
 bool is_fast_file(const Json& input) {
@@ -57,15 +39,15 @@ bool is_fast_file(const Json& input) {
 
 std::string without_effect(const Json& input) {
   std::string text;
-  const auto add = [&text](const std::string& name, const std::string& instead) {
-    text += (text.empty() ? "taken without effect: " : ", ") + name + " (" + instead + ")";
+  const auto add = [&text](std::string_view name, std::string_view instead) {
+    text += text.empty() ? "taken without effect: " : ", ";
+    text.append(name).append(" (").append(instead).append(")");
   };
   if (is_fast_file(input)) add("FastFile", "as File: all data is there before the job starts");
-  for (const Member& member : members()) {
-    if (!is_said(input, member.path)) continue;
-    std::string name;
-    for (const char* each : member.path) name += (name.empty() ? "" : ".") + std::string(each);
-    add(name, member.instead);
+  for (const FieldRow& row : create_training_job_rows()) {
+    if (row.treatment != Treatment::without_effect) continue;
+    for (const std::string& path : split_words(row.paths))
+      if (is_said(input, path)) add(path, row.what);
   }
   return text;
 }

@@ -1,0 +1,117 @@
+#include "api/field_table.h"
+
+namespace muster::api {
+namespace {
+
+constexpr Treatment heeded = Treatment::heeded;
+constexpr Treatment echoed = Treatment::echoed;
+constexpr Treatment without_effect = Treatment::without_effect;
+constexpr Treatment refused = Treatment::refused;
+
+constexpr std::string_view one_page = "all are in one answer";
+constexpr std::string_view any_name = "any name is there, and looks alike";
+constexpr std::string_view allowed = "every action is allowed";
+
+struct OperationRow {
+  std::string_view operation;
+  FieldRow row;
+};
+
+constexpr OperationRow rows[] = {
+    {"AddTags", {"ResourceArn Tags", heeded}},
+    {"DeleteTags", {"ResourceArn TagKeys", heeded}},
+    {"DeleteTrainingJob", {"TrainingJobName", heeded}},
+    {"DescribeTrainingJob", {"TrainingJobName", heeded}},
+    {"ListTags", {"ResourceArn NextToken", heeded}},
+    {"ListTags", {"MaxResults", without_effect, one_page}},
+    {"ListTrainingJobs",
+     {"NextToken MaxResults CreationTimeAfter CreationTimeBefore LastModifiedTimeAfter "
+      "LastModifiedTimeBefore NameContains StatusEquals SortBy SortOrder",
+      heeded}},
+    {"ListTrainingJobs", {"WarmPoolStatusEquals TrainingPlanArnEquals", heeded, "no job has one"}},
+    {"Search", {"Resource", heeded, "TrainingJob; of others there are none"}},
+    {"Search",
+     {"SearchExpression.Filters SearchExpression.SubExpressions SearchExpression.Operator SortBy "
+      "SortOrder NextToken MaxResults",
+      heeded}},
+    {"Search", {"SearchExpression.NestedFilters", without_effect, "use Filters with dotted names"}},
+    {"Search",
+     {"CrossAccountFilterOption VisibilityConditions", without_effect, "there is one account"}},
+    {"StopTrainingJob", {"TrainingJobName", heeded}},
+    {"UpdateTrainingJob", {"TrainingJobName", heeded}},
+    {"UpdateTrainingJob",
+     {"ProfilerConfig ProfilerRuleConfigurations ResourceConfig RemoteDebugConfig", echoed}},
+
+    {"DescribeLogGroups",
+     {"logGroupNamePrefix logGroupNamePattern", heeded,
+      "the one group is /aws/sagemaker/TrainingJobs"}},
+    {"DescribeLogGroups",
+     {"accountIdentifiers nextToken limit includeLinkedAccounts logGroupClass logGroupIdentifiers",
+      without_effect, "there is one group"}},
+    {"DescribeLogStreams",
+     {"logGroupName logGroupIdentifier logStreamNamePrefix orderBy descending nextToken limit",
+      heeded, "the streams of one job come in one answer"}},
+    {"FilterLogEvents",
+     {"logGroupName logGroupIdentifier logStreamNames logStreamNamePrefix startTime endTime "
+      "filterPattern nextToken limit",
+      heeded}},
+    {"FilterLogEvents", {"startFromHead", without_effect, "events come oldest first"}},
+    {"FilterLogEvents", {"interleaved", without_effect, "events are always in order of time"}},
+    {"FilterLogEvents", {"unmask", without_effect, "nothing is masked"}},
+    {"GetLogEvents",
+     {"logGroupName logGroupIdentifier logStreamName startTime endTime nextToken limit "
+      "startFromHead",
+      heeded}},
+    {"GetLogEvents", {"unmask", without_effect, "nothing is masked"}},
+
+    {"GetMetricData",
+     {"MetricDataQueries.Id MetricDataQueries.MetricStat.Metric "
+      "MetricDataQueries.MetricStat.Period MetricDataQueries.Label StartTime EndTime ScanBy",
+      heeded}},
+    {"GetMetricData",
+     {"MetricDataQueries.MetricStat.Stat", heeded,
+      "Average, Sum, Minimum, Maximum, SampleCount; others are refused"}},
+    {"GetMetricData", {"MetricDataQueries.Expression", refused}},
+    {"GetMetricData",
+     {"MetricDataQueries.MetricStat.Unit MetricDataQueries.ReturnData MetricDataQueries.Period "
+      "MetricDataQueries.AccountId NextToken MaxDatapoints LabelOptions",
+      without_effect}},
+    {"GetMetricStatistics",
+     {"Namespace MetricName Dimensions StartTime EndTime Period Statistics", heeded}},
+    {"GetMetricStatistics", {"ExtendedStatistics", without_effect, "no percentiles are answered"}},
+    {"GetMetricStatistics", {"Unit", without_effect, "metrics have no unit"}},
+    {"ListMetrics",
+     {"Namespace MetricName Dimensions", heeded, "needs the dimension TrainingJobName"}},
+    {"ListMetrics", {"NextToken", without_effect, one_page}},
+    {"ListMetrics", {"RecentlyActive IncludeLinkedAccounts OwningAccount", without_effect}},
+
+    {"GetRole", {"RoleName", heeded, any_name}},
+    {"SimulatePrincipalPolicy", {"ActionNames ResourceArns", heeded, allowed}},
+    {"SimulatePrincipalPolicy",
+     {"PolicySourceArn PolicyInputList PermissionsBoundaryPolicyInputList PolicyExclusionList "
+      "ResourcePolicy ResourceOwner CallerArn ContextEntries ResourceHandlingOption MaxItems "
+      "Marker",
+      without_effect, allowed}},
+    {"DescribeSecurityGroups", {"GroupIds", heeded, any_name}},
+    {"DescribeSecurityGroups", {"GroupNames NextToken MaxResults DryRun Filters", without_effect}},
+    {"DescribeSubnets", {"SubnetIds", heeded, any_name}},
+    {"DescribeSubnets", {"Filters NextToken MaxResults DryRun", without_effect}},
+    {"DescribeImages", {"repositoryName", heeded, "no repository is there"}},
+    {"DescribeImages", {"registryId imageIds nextToken maxResults filter", without_effect}},
+    {"GetAuthorizationToken", {"registryIds", without_effect, "a token that no registry asks for"}},
+};
+
+}  // namespace
+
+std::vector<FieldRow> field_rows(std::string_view operation) {
+  if (operation == "CreateTrainingJob") {
+    const std::span<const FieldRow> all = create_training_job_rows();
+    return {all.begin(), all.end()};
+  }
+  std::vector<FieldRow> found;
+  for (const OperationRow& each : rows)
+    if (each.operation == operation) found.push_back(each.row);
+  return found;
+}
+
+}  // namespace muster::api

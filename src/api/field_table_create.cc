@@ -1,0 +1,97 @@
+#include "api/field_table.h"
+
+namespace muster::api {
+namespace {
+
+constexpr Treatment heeded = Treatment::heeded;
+constexpr Treatment echoed = Treatment::echoed;
+constexpr Treatment without_effect = Treatment::without_effect;
+constexpr Treatment refused = Treatment::refused;
+
+constexpr std::string_view kms = "objects are stored as they are";
+constexpr std::string_view own_network = "hosts always reach only each other and the job's S3";
+constexpr std::string_view s3_only = "channels come from S3";
+constexpr std::string_view modes =
+    "File; FastFile is read as File, and the job's log says so; Pipe is refused";
+
+constexpr FieldRow rows[] = {
+    {"TrainingJobName HyperParameters", heeded},
+    {"AlgorithmSpecification.TrainingImage", heeded,
+     "which Python of this machine runs the job; a name that is not served is refused"},
+    {"AlgorithmSpecification.AlgorithmName", refused, "there are no algorithms by name"},
+    {"AlgorithmSpecification.TrainingInputMode", heeded, modes},
+    {"AlgorithmSpecification.MetricDefinitions", heeded},
+    {"AlgorithmSpecification.EnableSageMakerMetricsTimeSeries", echoed,
+     "metrics are always kept as series"},
+    {"AlgorithmSpecification.ContainerEntrypoint AlgorithmSpecification.ContainerArguments",
+     heeded},
+    {"AlgorithmSpecification.TrainingImageConfig", without_effect, "no image is pulled"},
+    {"RoleArn", echoed, "keys say who may do what, not roles"},
+    {"InputDataConfig.ChannelName InputDataConfig.DataSource.S3DataSource.S3Uri "
+     "InputDataConfig.DataSource.S3DataSource.S3DataDistributionType "
+     "InputDataConfig.DataSource.S3DataSource.InstanceGroupNames",
+     heeded},
+    {"InputDataConfig.DataSource.S3DataSource.S3DataType", heeded,
+     "S3Prefix, ManifestFile; AugmentedManifestFile is refused, since it needs Pipe mode"},
+    {"InputDataConfig.DataSource.S3DataSource.AttributeNames", refused,
+     "for AugmentedManifestFile only"},
+    {"InputDataConfig.DataSource.S3DataSource.ModelAccessConfig", without_effect,
+     "nobody asks for a licence"},
+    {"InputDataConfig.DataSource.S3DataSource.HubAccessConfig", without_effect, "there is no hub"},
+    {"InputDataConfig.DataSource.FileSystemDataSource InputDataConfig.DataSource.DatasetSource",
+     refused, s3_only},
+    {"InputDataConfig.ContentType InputDataConfig.RecordWrapperType", heeded,
+     "told to the job; the data stay as they are"},
+    {"InputDataConfig.CompressionType", heeded, "Gzip: objects named *.gz are unpacked"},
+    {"InputDataConfig.InputMode", heeded, modes},
+    {"InputDataConfig.ShuffleConfig", without_effect, "files have no order to shuffle"},
+    {"OutputDataConfig.KmsKeyId", without_effect, kms},
+    {"OutputDataConfig.S3OutputPath OutputDataConfig.CompressionType", heeded},
+    {"ResourceConfig.InstanceType ResourceConfig.InstanceCount ResourceConfig.InstanceGroups",
+     heeded},
+    {"ResourceConfig.VolumeSizeInGB", echoed,
+     "hosts have the machine's disk; the SDKs send it unasked"},
+    {"ResourceConfig.VolumeKmsKeyId", without_effect, "disks are as the machine has them"},
+    {"ResourceConfig.KeepAlivePeriodInSeconds", without_effect,
+     "no host is kept when its job has ended"},
+    {"ResourceConfig.TrainingPlanArn", without_effect, "nothing is reserved"},
+    {"ResourceConfig.InstancePlacementConfig", without_effect, "hosts are where the server is"},
+    {"ResourceConfig.InstancePreferences", without_effect, "hosts are of InstanceType"},
+    {"ResourceConfig.SelectedInstanceType ResourceConfig.SelectedInstanceCount", without_effect,
+     "hosts are of InstanceType"},
+    {"VpcConfig", without_effect, own_network},
+    {"StoppingCondition.MaxRuntimeInSeconds", heeded},
+    {"StoppingCondition.MaxWaitTimeInSeconds", echoed,
+     "only with EnableManagedSpotTraining, and not below MaxRuntimeInSeconds"},
+    {"StoppingCondition.MaxPendingTimeInSeconds", without_effect,
+     "a job waits for its turn until it is stopped"},
+    {"Tags", heeded},
+    {"EnableNetworkIsolation", without_effect, own_network},
+    {"EnableInterContainerTrafficEncryption", refused,
+     "what ranks send each other is not encrypted"},
+    {"EnableManagedSpotTraining", without_effect, "hosts are neither bought nor taken away"},
+    {"CheckpointConfig", heeded},
+    {"DebugHookConfig", echoed, "there is no Debugger; the SDKs send it unasked"},
+    {"DebugRuleConfigurations", without_effect, "there is no Debugger"},
+    {"TensorBoardOutputConfig", without_effect,
+     "write events to /opt/ml/output or the checkpoints"},
+    {"ExperimentConfig", without_effect, "there are no Experiments"},
+    {"ProfilerConfig", echoed, "there is no profiler; the SDKs send it unasked"},
+    {"ProfilerRuleConfigurations", without_effect, "there is no profiler"},
+    {"Environment", heeded},
+    {"RetryStrategy", without_effect, "a job runs once"},
+    {"RemoteDebugConfig.EnableRemoteDebug", without_effect, "no shell leads into a host"},
+    {"InfraCheckConfig.EnableInfraCheck", without_effect, "sm doctor looks at the machine"},
+    {"SessionChainingConfig", without_effect, "a job has a key of its own"},
+    {"ServerlessJobConfig", without_effect, "a job runs what its image or its code starts"},
+    {"MlflowConfig", without_effect, "there is no MLflow server"},
+    {"ModelPackageConfig", without_effect, "there are no model packages"},
+};
+
+}  // namespace
+
+std::span<const FieldRow> create_training_job_rows() {
+  return rows;
+}
+
+}  // namespace muster::api
