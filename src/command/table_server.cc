@@ -41,6 +41,7 @@ Page server() {
                  "the folder that holds everything (default: ~/.local/share/muster)"},
                 {"--config", "FILE", "a JSON file: docs/protocols/server-config.md"},
                 {"--check", "", "check the config and end"},
+                {"--operations", "", "list the calls and fields that are heeded or not, and end"},
                 {"--insecure-http", "", "allow an address that others reach, without TLS"}},
       .examples = {{"sm server",
                     "serve this machine: http://127.0.0.1:7700, data in ~/.local/share/muster"},

@@ -29,6 +29,7 @@
 #include "s3server/s3_server.h"
 #include "server/control.h"
 #include "server/keys.h"
+#include "server/operations_page.h"
 #include "server/server_main_config.h"
 #include "server/server_main_front.h"
 #include "server/service.h"
@@ -356,6 +357,7 @@ loop::Task<void> until_told(Server& server) {
 int server_main(const Args& args, const Env& env) {
   ServerFlags flags;
   if (const std::optional<command::Stop> stop = parse_flags(args, flags)) return tell(*stop);
+  if (flags.operations) return write_all(STDOUT_FILENO, operations_page()) ? 0 : exit_platform;
   Result<ServerConfig> config = load(flags, env);
   if (!config) return fail_with(config.error());
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;

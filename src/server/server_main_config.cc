@@ -133,6 +133,7 @@ std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags) {
   line.text("--data", flags.data);
   line.text("--config", flags.config);
   line.flag("--check", flags.check);
+  line.flag("--operations", flags.operations);
   line.flag("--insecure-http", flags.insecure_http);
   return line.parse(args);
 }

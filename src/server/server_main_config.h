@@ -39,6 +39,7 @@ struct ServerFlags {
   std::string data;
   std::string config;
   bool check = false;
+  bool operations = false;
   bool insecure_http = false;
 };
 
