@@ -39,7 +39,7 @@ Page server() {
       .flags = {{"--listen", "ADDRESS:PORT", "where it listens (default 127.0.0.1:7700)"},
                 {"--data", "DIR",
                  "the folder that holds everything (default: ~/.local/share/muster)"},
-                {"--config", "FILE", "a JSON file: docs/protocols/server-config.md"},
+                {"--config", "FILE", "a JSON file: docs/users/configuration.md"},
                 {"--check", "", "check the config and end"},
                 {"--operations", "", "list the calls and fields that are heeded or not, and end"},
                 {"--insecure-http", "", "allow an address that others reach, without TLS"}},

@@ -108,6 +108,72 @@ JobConfig without_file() {
   return config;
 }
 
+Result<void> set_python(JobConfig& config, const Json& json) {
+  config.python = TRY(text_at(json, "python"));
+  return {};
+}
+
+Result<void> set_images(JobConfig& config, const Json& json) {
+  config.images = TRY(images_at(json));
+  config.aws_images = false;
+  return {};
+}
+
+Result<void> set_instance_types(JobConfig& config, const Json& json) {
+  if (!json.is_object()) return wrong("instance_types", "an object of instance types");
+  config.instances.clear();
+  for (const auto& [name, each] : json.items()) {
+    const JobConfig::Instance instance = TRY(instance_at(each, "instance_types." + name));
+    config.instances.push_back({name, instance});
+  }
+  return {};
+}
+
+Result<void> set_capacity(JobConfig& config, const Json& json) {
+  config.capacity = TRY(capacity_at(json));
+  return {};
+}
+
+Result<void> set_first_user_id(JobConfig& config, const Json& json) {
+  config.first_user_id = TRY(user_id_at(json, "first_user_id"));
+  return {};
+}
+
+Result<void> set_stop_grace(JobConfig& config, const Json& json) {
+  const double seconds = TRY(number_at(json, "stop_grace_seconds"));
+  config.stop_grace = std::chrono::seconds(std::llround(seconds));
+  return {};
+}
+
+Result<void> set_native_drivers(JobConfig& config, const Json& json) {
+  if (!json.is_boolean()) return wrong("native_drivers", "true or false");
+  config.native_drivers = json.get<bool>();
+  return {};
+}
+
+/// docs/users/configuration.md has a line for each.
+constexpr struct {
+  const char* name;
+  Result<void> (*set)(JobConfig& config, const Json& json);
+} keys[] = {
+    {"python", set_python},
+    {"images", set_images},
+    {"instance_types", set_instance_types},
+    {"capacity", set_capacity},
+    {"first_user_id", set_first_user_id},
+    {"stop_grace_seconds", set_stop_grace},
+    {"native_drivers", set_native_drivers},
+};
+
+Result<void> set_key(JobConfig& config, const std::string& name, const Json& json) {
+  std::vector<std::string> names;
+  for (const auto& key : keys) {
+    if (name == key.name) return key.set(config, json);
+    names.emplace_back(key.name);
+  }
+  return wrong(name, join(names, ", ") + " as its name");
+}
+
 }  // namespace
 
 bool is_aws_type(std::string_view type) {
@@ -161,34 +227,7 @@ std::optional<std::string> JobConfig::python_of(const std::string& image) const 
 Result<JobConfig> job_config_from(const Json& json, int processors) {
   JobConfig config = without_file();
   if (!json.is_object()) return fail(Errc::invalid_input, "jobs: expected an object");
-  for (const auto& [key, value] : json.items()) {
-    if (key == "python") {
-      config.python = TRY(text_at(value, key));
-    } else if (key == "native_drivers") {
-      if (!value.is_boolean()) return wrong(key, "true or false");
-      config.native_drivers = value.get<bool>();
-    } else if (key == "stop_grace_seconds") {
-      config.stop_grace = std::chrono::seconds(std::llround(TRY(number_at(value, key))));
-    } else if (key == "first_user_id") {
-      config.first_user_id = TRY(user_id_at(value, key));
-    } else if (key == "images") {
-      config.images = TRY(images_at(value));
-      config.aws_images = false;
-    } else if (key == "capacity") {
-      config.capacity = TRY(capacity_at(value));
-    } else if (key == "instance_types") {
-      if (!value.is_object()) return wrong(key, "an object of instance types");
-      config.instances.clear();
-      for (const auto& [name, each] : value.items()) {
-        const JobConfig::Instance instance = TRY(instance_at(each, key + "." + name));
-        config.instances.push_back({name, instance});
-      }
-    } else {
-      return wrong(key,
-                   "python, images, capacity, instance_types, native_drivers, first_user_id "
-                   "or stop_grace_seconds as its name");
-    }
-  }
+  for (const auto& [name, value] : json.items()) TRY(set_key(config, name, value));
   most_exact_first(config.instances);
   most_exact_first(config.images);
   config.larger_alone = processors > 0 && !json.contains("capacity");

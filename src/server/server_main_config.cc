@@ -73,32 +73,77 @@ Result<void> set_access_keys(ServerConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_listen_key(ServerConfig& config, const Json& json) {
+  std::string listen;
+  TRY(set_text(listen, json, "listen"));
+  return set_listen(config, listen);
+}
+
+Result<void> set_s3(ServerConfig& config, const Json& json) {
+  config.s3 = TRY(jobs::outside_s3_from(json));
+  return {};
+}
+
+Result<void> set_jobs(ServerConfig& config, const Json& json) {
+  if (!json.is_object()) return wrong("jobs: expected an object");
+  config.jobs = json;
+  return {};
+}
+
+/// A key of the file. docs/users/configuration.md has a line for each.
+struct Key {
+  const char* name;
+  std::string ServerConfig::*text;  ///< Or null, and:
+  Result<void> (*set)(ServerConfig& config, const Json& json);
+};
+
+constexpr Key keys[] = {
+    {"listen", nullptr, set_listen_key},
+    {"data", &ServerConfig::data, nullptr},
+    {"tls_certificate", &ServerConfig::certificate, nullptr},
+    {"tls_key", &ServerConfig::key, nullptr},
+    {"tls_ca", &ServerConfig::ca, nullptr},
+    {"name", nullptr, set_name},
+    {"insecure_http", nullptr,
+     [](ServerConfig& config, const Json& json) {
+       return set_flag(config.insecure_http, json, "insecure_http");
+     }},
+    {"s3", nullptr, set_s3},
+    {"s3_domain", &ServerConfig::s3_domain, nullptr},
+    {"keys", nullptr, set_access_keys},
+    {"region", nullptr,
+     [](ServerConfig& config, const Json& json) {
+       return set_text(config.realm.region, json, "region");
+     }},
+    {"account", nullptr, set_account},
+    {"jobs", nullptr, set_jobs},
+};
+
 Result<void> set_key(ServerConfig& config, const std::string& name, const Json& json) {
-  if (name == "listen") {
-    std::string listen;
-    TRY(set_text(listen, json, name));
-    return set_listen(config, listen);
+  std::vector<std::string> names;
+  for (const Key& key : keys) {
+    if (name == key.name)
+      return key.text != nullptr ? set_text(config.*key.text, json, name) : key.set(config, json);
+    names.emplace_back(key.name);
   }
-  if (name == "data") return set_text(config.data, json, name);
-  if (name == "tls_certificate") return set_text(config.certificate, json, name);
-  if (name == "tls_key") return set_text(config.key, json, name);
-  if (name == "tls_ca") return set_text(config.ca, json, name);
-  if (name == "name") return set_name(config, json);
-  if (name == "insecure_http") return set_flag(config.insecure_http, json, name);
-  if (name == "s3_domain") return set_text(config.s3_domain, json, name);
-  if (name == "region") return set_text(config.realm.region, json, name);
-  if (name == "account") return set_account(config, json);
-  if (name == "keys") return set_access_keys(config, json);
-  if (name == "s3") {
-    config.s3 = TRY(jobs::outside_s3_from(json));
-    return {};
+  return wrong("\"" + name + "\" is no key of the config; it has " + join(names, ", "));
+}
+
+/// The text with spaces for comments, from // to the end of a line: places in it stay what they
+/// are.
+std::string without_comments(std::string_view text) {
+  std::string plain(text);
+  bool in_text = false;
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    if (in_text && plain[at] == '\\') {
+      ++at;
+    } else if (plain[at] == '"') {
+      in_text = !in_text;
+    } else if (!in_text && text.substr(at).starts_with("//")) {
+      while (at < plain.size() && plain[at] != '\n') plain[at++] = ' ';
+    }
   }
-  if (name == "jobs") {
-    if (!json.is_object()) return wrong("jobs: expected an object");
-    config.jobs = json;
-    return {};
-  }
-  return wrong("\"" + name + "\" is no key of the config");
+  return plain;
 }
 
 bool is_loopback(const std::string& host) {
@@ -141,7 +186,7 @@ std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags) {
 Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env) {
   ServerConfig config;
   if (!file.empty()) {
-    const Json json = TRY(parse_json(file));
+    const Json json = TRY(parse_json(without_comments(file)));
     if (!json.is_object()) return wrong("expected a JSON object");
     for (const auto& [name, value] : json.items()) TRY(set_key(config, name, value));
   }
