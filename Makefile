@@ -96,8 +96,8 @@ packages: packages-demo sm  ## build/packages: a Debian package, a tar archive, 
 	tools/packages.py $(SM) build/packages
 
 .PHONY: docs
-docs: build/docs-venv/.done  ## build/site: the users' pages (docs/users) as a site
-	build/docs-venv/bin/mkdocs build -q --strict
+docs: build/docs-venv/.done  ## build/site: docs/ as a site, for users and for those who build it
+	build/docs-venv/bin/mkdocs build --strict
 
 .PHONY: man
 man: sm  ## build/man/man1: a manual page for each command

@@ -15,9 +15,9 @@ using api::FieldRow;
 using api::Treatment;
 
 constexpr std::string_view head =
-    R"(<!-- Written by `sm server --operations` from the server's own tables. Do not edit. -->
-# Operations and fields
+    R"(# Operations and fields
 
+<!-- Written by `sm server --operations` from the server's own tables. Do not edit. -->
 What `sm server` answers of AWS's services, and what becomes of each field of a call.
 `sm server --operations` prints this page for the version that you have.
 
