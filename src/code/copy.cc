@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/copy_bytes.h"
 #include "base/fd.h"
 #include "base/folder.h"
 
@@ -18,33 +17,11 @@ namespace muster::code {
 namespace {
 
 constexpr std::size_t depth_max = 128;
-constexpr std::size_t chunk_bytes = 1u << 20;
 
 using Identity = std::pair<dev_t, ino_t>;
 
 Identity identity(const struct stat& status) {
   return {status.st_dev, status.st_ino};
-}
-
-/// In the kernel where both file systems can, else by hand.
-Result<void> copy_bytes(int from, int to, const std::string& path) {
-  while (true) {
-    const ssize_t got = ::copy_file_range(from, nullptr, to, nullptr, chunk_bytes, 0);
-    if (got == 0) break;  // The end, or a file system that cannot: the loop below finds out.
-    if (got > 0 || errno == EINTR) continue;
-    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)
-      return fail_errno(path);
-    break;
-  }
-  std::string chunk(chunk_bytes, '\0');
-  while (true) {
-    const ssize_t got = ::read(from, chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_errno(path);
-    if (got == 0) return {};
-    Result<void> written = write_all(to, {chunk.data(), static_cast<std::size_t>(got)});
-    if (!written) return written.error().in(path);
-  }
 }
 
 Result<void> keep_looks(int to, const struct stat& status, const std::string& path) {

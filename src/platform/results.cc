@@ -1,8 +1,6 @@
 #include "platform/results.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,18 +14,18 @@
 #include <system_error>
 
 #include "base/clean_tree.h"
+#include "base/copy_bytes.h"
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
+#include "platform/submitter_folder.h"
 
 namespace muster::platform {
 namespace {
 
 using Status = struct stat;
 
-constexpr std::string_view partial_prefix = ".muster-partial-";
-constexpr std::size_t copy_bytes = 64u << 20;
 constexpr std::size_t compare_bytes = 1u << 20;
 constexpr const char* conflicts_folder = "/conflicts";
 /// What a job's output folder holds.
@@ -37,11 +35,6 @@ std::optional<Status> status_of(const std::string& path) {
   Status status{};
   if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
   return status;
-}
-
-bool is_link(const std::string& path) {
-  const std::optional<Status> status = status_of(path);
-  return status && S_ISLNK(status->st_mode);
 }
 
 bool is_folder(const std::string& path) {
@@ -56,28 +49,12 @@ void dress(int fd, const Status& status) {
   ::futimens(fd, times.data());
 }
 
-Result<void> copy_bytes_of(int from, int to, const std::string& path) {
-  if (::ioctl(to, FICLONE, from) == 0) return {};
-  while (true) {
-    ssize_t count = ::copy_file_range(from, nullptr, to, nullptr, copy_bytes, 0);
-    if (count == 0) return {};
-    if (count > 0 || errno == EINTR) continue;
-    if (errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
-      return fail_errno(path);
-    std::string buffer(1u << 20, '\0');
-    while ((count = ::read(from, buffer.data(), buffer.size())) > 0)
-      TRY(write_all(to, std::string_view(buffer.data(), static_cast<std::size_t>(count))));
-    if (count < 0) return fail_errno(path);
-    return {};
-  }
-}
-
 Result<void> copy_file(const std::string& from, const Status& status, const std::string& to) {
   const Fd source(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!source) return fail_errno(from);
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!target) return fail_errno(to);
-  TRY(copy_bytes_of(source.get(), target.get(), to));
+  TRY(copy_bytes(source.get(), target.get(), to));
   dress(target.get(), status);
   return {};
 }
@@ -211,20 +188,6 @@ bool has_file(const std::string& folder) {
   });
 }
 
-/// Makes `out` and the folders above it; those that are new are `owner`'s.
-Result<void> make_output_folder(const std::string& out, const std::optional<Owner>& owner) {
-  std::vector<std::string> made;
-  for (std::string folder = out; owner && !folder.empty() && !status_of(folder);
-       folder.resize(folder.rfind('/')))
-    made.push_back(folder);
-  TRY(make_folders(out));
-  for (const std::string& folder : made) {
-    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd || ::fchown(fd.get(), owner->user, owner->group) != 0) return fail_errno(folder);
-  }
-  return {};
-}
-
 /// The content of `folder`, which itself stays ours: nobody else may change it before it is
 /// published.
 Result<void> hand_over(const std::string& folder, const Owner& owner) {
@@ -278,9 +241,8 @@ Error named(Error error, const std::string& held, const std::string& path) {
 Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std::string& out,
                         const MergeOptions& options, Conflicts& conflicts) {
   for (const std::string& name : TRY(names_in(out)))  // A killed run's.
-    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0)
-      TRY(remove_tree(out + "/" + name));
-  const std::string partial = TRY(make_private_folder(out, std::string(partial_prefix)));
+    if (name.starts_with(partial_prefix)) TRY(remove_tree(out + "/" + name));
+  const std::string partial = TRY(make_private_folder(out, partial_prefix));
   const Fd own(::open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   Status status{};
   if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
@@ -303,23 +265,13 @@ Result<void> check_output_folder(const std::string& path, bool overwrite) {
   const auto wrong = [&](const std::string& why) {
     return fail(Errc::invalid_input, "output: " + why);
   };
-  std::string there = path;  // Or the nearest folder above, in which the others will be made.
-  Status status{};
-  while (::stat(there.c_str(), &status) != 0) {
-    if ((errno != ENOENT && errno != ENOTDIR) || is_link(there) || there.size() < 2)
-      return fail_errno("output: " + there);
-    there.resize(std::max<std::size_t>(there.rfind('/'), 1));
-  }
-  if (!S_ISDIR(status.st_mode)) return wrong(there + " is not a folder");
-  // Only a try tells of read-only mounts, of NFS that does not trust root, of /proc.
-  const Result<std::string> tried = make_private_folder(there, std::string(partial_prefix));
-  if (!tried) return wrong(errno_text("nothing can be made in " + there));
-  ::rmdir(tried->c_str());
-  if (there != path) return {};
+  const Result<bool> there = check_place("output", path);
+  if (!there) return there.error();
+  if (!*there) return {};
   bool is_empty = true;
   std::string foreign;
   for (const std::string& name : TRY(names_in(path))) {
-    if (name.compare(0, partial_prefix.size(), partial_prefix) == 0) continue;
+    if (name.starts_with(partial_prefix)) continue;
     is_empty = false;
     if (std::find(std::begin(result_names), std::end(result_names), name) == std::end(result_names))
       foreign = name;
@@ -347,7 +299,7 @@ Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::s
   });
   Merged merged;
   if (options.only_if_any && !any) return merged;
-  TRY(make_output_folder(out, options.owner));
+  TRY(make_folders_of(out, options.owner));
   // Whoever owns the folder around it can put links in the way of every path: from here on the
   // folders are held, and reached by their descriptors.
   const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
