@@ -13,6 +13,8 @@ namespace muster {
 struct Owner {
   uid_t user = 0;
   gid_t group = 0;
+
+  bool operator==(const Owner&) const = default;
 };
 
 /// What clean_tree() took away, for people.

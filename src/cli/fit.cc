@@ -24,6 +24,7 @@
 #include "machine/machine.h"
 #include "platform/crowded.h"
 #include "platform/job_name.h"
+#include "platform/submitter_folder.h"
 
 namespace muster::cli {
 namespace {
@@ -188,6 +189,12 @@ loop::Task<Result<job::Spec>> Fit::specify() {
         platform::check_output_folder(spec->output_folder, options_.overwrite);
     if (!usable) co_return fail(Errc::invalid_input, usable.error().text);
   }
+  if (!spec->checkpoint_folder.empty()) spec->checkpoint_owner = submitter(env_);
+  if (!spec->checkpoint_folder.empty() && !options_.print_plan) {
+    const Result<void> made =
+        platform::make_folders_of(spec->checkpoint_folder, spec->checkpoint_owner);
+    if (!made) co_return made.error().in("--checkpoints");
+  }
   platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
 }
@@ -252,6 +259,8 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
         seconds_text(end.training_time.count(), end.training_time.count(), options_.hosts);
     if (report->results.written)
       out_.text() += "Results: " + visible_line(spec.output_folder) + "\n";
+    if (!spec.checkpoint_folder.empty())
+      out_.text() += "Checkpoints: " + visible_line(spec.checkpoint_folder) + "\n";
     if (options_.keep && !report->kept.empty()) out_.text() += "Kept: " + report->kept + "\n";
   }
   co_await out_.flush();

@@ -19,7 +19,7 @@ namespace {
 struct FitWords {
   std::string script, source_folder, hosts;
   LaunchWords launch;
-  std::string output, name, python, timeout, grace, memory, cpus, shm_size;
+  std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size;
   std::vector<std::string> inputs, hyperparameters, environment;
   bool overwrite = false, keep = false, json = false, raw = false, verbose = false,
        print_plan = false;
@@ -35,6 +35,7 @@ void bind(command::Line& line, FitWords& words) {
   line.texts("--env", words.environment);
   line.text("--output", words.output);
   line.flag("--overwrite", words.overwrite);
+  line.text("--checkpoints", words.checkpoints);
   line.text("--name", words.name);
   line.text("--python", words.python);
   line.text("--memory", words.memory);
@@ -87,6 +88,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.script = std::move(words.script);
   options.source_folder = std::move(words.source_folder);
   options.output = std::move(words.output);
+  options.checkpoints = std::move(words.checkpoints);
   options.name = std::move(words.name);
   options.python = std::move(words.python);
   options.overwrite = words.overwrite;

@@ -23,9 +23,10 @@ struct FitOptions {
   Pairs inputs;           ///< Channel, folder.
   Pairs hyperparameters;  ///< In the order given.
   Pairs environment;
-  std::string output;  ///< Empty: a folder named as the job, if it leaves any file.
-  std::string name;    ///< Empty: made from the script's name and the time.
-  std::string python;  ///< Empty: `python3` of PATH.
+  std::string output;       ///< Empty: a folder named as the job, if it leaves any file.
+  std::string checkpoints;  ///< Empty: none are kept.
+  std::string name;         ///< Empty: made from the script's name and the time.
+  std::string python;       ///< Empty: `python3` of PATH.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds grace = job::stop_grace_default;
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.

@@ -37,6 +37,8 @@ TEST_CASE("fit: every flag is understood") {
                                    "epochs=2",
                                    "--output",
                                    "out",
+                                   "--checkpoints",
+                                   "ckpt",
                                    "--name",
                                    "my-job",
                                    "--python",
@@ -63,6 +65,7 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.hyperparameters == Pairs{{"epochs", "2"}});
   CHECK(options.environment == Pairs{{"A", "b c"}});
   CHECK(options.output == "out");
+  CHECK(options.checkpoints == "ckpt");
   CHECK(options.name == "my-job");
   CHECK(options.python == "venv/bin/python");
   CHECK(options.timeout == 90s);
@@ -335,6 +338,8 @@ TEST_CASE("places: what is missing is named in one line") {
       {{"code/train.py", "--input", "train=outside.py"}, "/outside.py: not a folder"},
       {{"code/train.py", "--output", "code"}, "output: " + folder.path + "/code is not empty"},
       {{"code/train.py", "--output", "outside.py"}, "/outside.py is not a folder"},
+      {{"code/train.py", "--checkpoints", "outside.py/x"},
+       "--checkpoints: " + folder.path + "/outside.py is not a folder"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "platform/results.h"
+#include "platform/submitter_folder.h"
 
 namespace muster::cli {
 namespace {
@@ -126,6 +127,11 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
   if (!options.output.empty()) {
     places.output = absolute(options.output, cwd);
     const Result<void> usable = platform::check_output_folder(places.output, options.overwrite);
+    if (!usable) return fail(Errc::invalid_input, usable.error().text);
+  }
+  if (!options.checkpoints.empty()) {
+    places.checkpoints = absolute(options.checkpoints, cwd);
+    const Result<bool> usable = platform::check_place("--checkpoints", places.checkpoints);
     if (!usable) return fail(Errc::invalid_input, usable.error().text);
   }
   return places;

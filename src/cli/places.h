@@ -17,7 +17,8 @@ struct Places {
   std::string source_folder;
   std::string script;  ///< Relative to it.
   std::vector<job::InputChannel> inputs;
-  std::string output;  ///< Empty: none was asked for.
+  std::string output;         ///< Empty: none was asked for.
+  std::string checkpoints{};  ///< Likewise; it may have to be made.
 };
 
 /// Looks at the disk. Relative paths are relative to `cwd`. Error: `invalid_input`, in one line

@@ -28,6 +28,9 @@ std::vector<Flag> fit_flags() {
             "as the job, made only if the job leaves files)",
         .letter = "-o"},
        {"--overwrite", "", "replace an earlier job's results in the output folder"},
+       {"--checkpoints", "DIR",
+        "what it holds is in /opt/ml/checkpoints at the start, what is written there comes back "
+        "while the job runs"},
        {"--name", "NAME", "the job's name (default: the script's name and the time)"},
        {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
        {"--memory", "SIZE", "each host's limit, as 512m or 2g (default: all that jobs may have)"},
@@ -61,6 +64,8 @@ Page fit() {
             "run it under MPI: 6 processes on 3 hosts"},
            {"sm fit train.py --input train=data/train --hyperparameter epochs=2 --env DEBUG=1",
             "data appears as /opt/ml/input/data/train, the script gets --epochs 2"},
+           {"sm fit train.py --checkpoints ckpt",
+            "a job that goes on from what an earlier one left in ckpt"},
            {"sm fit train.py -- --resume 'last run'",
             "what follows -- is given to the script as it is, behind the hyperparameters"}},
       .notes =

@@ -56,6 +56,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   if (const Json* const limits = own.array("GroupMemoryBytes"))
     read_group_limits(*limits, spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
+  if (const Json* const kept = own.object("Checkpoints")) read_checkpoints(*kept, spec, own);
   if (const Json* const binds = own.array("ReadOnlyBinds"))
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
   if (const Json* const hidden = own.array("Hidden"))
@@ -178,6 +179,7 @@ Json to_json(const Spec& spec) {
     json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
   }
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;
+  if (!spec.checkpoint_folder.empty()) json["Muster"]["Checkpoints"] = checkpoints_json(spec);
   add_outputs(spec, json);
   return json;
 }

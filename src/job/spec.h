@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clean_tree.h"
 #include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -88,6 +90,8 @@ struct Spec {
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
   std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
+  std::string checkpoint_folder;  ///< Absolute, in place of checkpoint_url: there they are kept.
+  std::optional<Owner> checkpoint_owner;       ///< Gets the files there; none: root.
   std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.
   std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
   std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
@@ -106,6 +110,9 @@ const HostGroup* group_of(const Spec& spec, const std::string& host);
 std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group);
 /// True if `host` gets the channel.
 bool has_channel(const Spec& spec, const std::string& host, const InputChannel& channel);
+
+/// True if what the job writes to checkpoint_path outlives it.
+bool keeps_checkpoints(const Spec& spec);
 
 /// Where the job's results go in S3: "<s3_output>/<job>/output". Empty if nowhere.
 std::string s3_results(const Spec& spec);

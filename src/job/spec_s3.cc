@@ -1,5 +1,7 @@
 #include "job/spec_s3.h"
 
+#include <limits>
+
 namespace muster::job {
 namespace {
 
@@ -62,6 +64,10 @@ void read_source(const Json& json, InputChannel& channel, Fields& outer, const s
 
 }  // namespace
 
+bool keeps_checkpoints(const Spec& spec) {
+  return !spec.checkpoint_url.empty() || !spec.checkpoint_folder.empty();
+}
+
 std::string s3_results(const Spec& spec) {
   if (spec.s3_output.empty()) return {};
   std::string url = spec.s3_output;
@@ -89,6 +95,9 @@ Result<void> check_outputs(const Spec& spec) {
   if (has_dots(spec.checkpoint_path) || is_taken(spec.checkpoint_path))
     return wrong("CheckpointConfig.LocalPath",
                  "a folder of its own, without . and .., got " + spec.checkpoint_path);
+  TRY(check_path("Muster.Checkpoints.Folder", spec.checkpoint_folder, true));
+  if (!spec.checkpoint_url.empty() && !spec.checkpoint_folder.empty())
+    return wrong("Muster.Checkpoints.Folder", "a folder or CheckpointConfig, not both");
   TRY(check_text("Muster.S3.Endpoint", spec.s3.endpoint));
   TRY(check_text("Muster.S3.Region", spec.s3.region));
   TRY(check_path("Muster.S3.CredentialsFile", spec.s3.credentials_file, true));
@@ -174,6 +183,30 @@ void read_outputs(Fields& outer, Spec& spec) {
       spec.checkpoint_path.pop_back();
     outer.take(fields);
   }
+}
+
+Json checkpoints_json(const Spec& spec) {
+  Json json{{"Folder", spec.checkpoint_folder}};
+  if (spec.checkpoint_owner) {
+    json["User"] = spec.checkpoint_owner->user;
+    json["Group"] = spec.checkpoint_owner->group;
+  }
+  return json;
+}
+
+void read_checkpoints(const Json& json, Spec& spec, Fields& outer) {
+  Fields fields(json, "Muster.Checkpoints");
+  std::int64_t user = -1, group = -1;
+  fields.text("Folder", spec.checkpoint_folder, true);
+  fields.integer("User", user);
+  fields.integer("Group", group);
+  constexpr std::int64_t id_max = std::numeric_limits<std::uint32_t>::max() - 1;
+  if (user >= 0 && group >= 0 && user <= id_max && group <= id_max)
+    spec.checkpoint_owner = {static_cast<uid_t>(user), static_cast<gid_t>(group)};
+  else if (user != -1 || group != -1)
+    fields.note(fields.path_of("User"), "a user's and a group's number, or neither");
+  fields.no_others();
+  outer.take(fields);
 }
 
 void read_access(const Json& json, S3Access& access, Fields& outer) {

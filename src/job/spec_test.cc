@@ -50,6 +50,20 @@ TEST_CASE("spec: what is written is read back") {
   CHECK(*read == spec);
 }
 
+TEST_CASE("spec: checkpoints in a folder are read back, with whose they are") {
+  Spec spec;
+  spec.name = "j";
+  spec.checkpoint_folder = "/home/a/ckpt";
+  for (const std::optional<Owner>& owner : {std::optional<Owner>{}, std::optional<Owner>{{7, 8}}}) {
+    spec.checkpoint_owner = owner;
+    const Result<Spec> read = spec_from(*parse_json(to_text(to_json(spec))));
+    REQUIRE(read);
+    CHECK(*read == spec);
+    CHECK(keeps_checkpoints(*read));
+  }
+  CHECK(!keeps_checkpoints({}));
+}
+
 TEST_CASE("spec: a request of CreateTrainingJob is enough, fields without use are passed over") {
   const Result<Spec> spec = spec_from(*parse_json(R"({
       "TrainingJobName": "j", "RoleArn": "arn:x", "OutputDataConfig": {"S3OutputPath": "s3://b"},
@@ -199,6 +213,13 @@ TEST_CASE("spec: what is wrong is named") {
       {R"({"TrainingJobName": "j", "Muster": {"GraceMs": -1}})", "Muster.GraceMs: expected 0 to"},
       {R"({"TrainingJobName": "j", "Muster": {"ReadOnlyBinds": [1]}})",
        "Muster.ReadOnlyBinds: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"Checkpoints": {"Folder": "x"}}})",
+       "Muster.Checkpoints.Folder: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"Checkpoints": {"Folder": "/x", "User": 1}}})",
+       "Muster.Checkpoints.User: expected a user's and a group's number, or neither"},
+      {R"({"TrainingJobName": "j", "CheckpointConfig": {"S3Uri": "s3://b/c"},
+           "Muster": {"Checkpoints": {"Folder": "/x"}}})",
+       "Muster.Checkpoints.Folder: expected a folder or CheckpointConfig, not both"},
       {R"({"TrainingJobName": "j", "Muster": {"Hidden": ["x"]}})",
        "Muster.Hidden: expected an absolute path"},
   };

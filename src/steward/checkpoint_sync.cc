@@ -64,12 +64,35 @@ OpenFile open_file(int root, const std::string& relative) {
   return file;
 }
 
+class S3Checkpoints final : public CheckpointPlace {
+ public:
+  S3Checkpoints(std::shared_ptr<s3client::ObjectStore> store, s3wire::S3Url to)
+      : store_(std::move(store)), to_(std::move(to)) {
+    if (!to_.key.empty() && !to_.key.ends_with('/')) to_.key += '/';
+  }
+  loop::Task<Result<void>> store(std::string path, std::string relative,
+                                 std::function<bool()>) override {
+    s3wire::S3Url to{to_.bucket, to_.key + relative};
+    Result<void> stored = co_await store_->upload(std::move(path), std::move(to));
+    co_return stored;
+  }
+
+ private:
+  std::shared_ptr<s3client::ObjectStore> store_;
+  s3wire::S3Url to_;
+};
+
 }  // namespace
 
+std::unique_ptr<CheckpointPlace> checkpoints_in_s3(std::shared_ptr<s3client::ObjectStore> store,
+                                                   s3wire::S3Url to) {
+  return std::make_unique<S3Checkpoints>(std::move(store), std::move(to));
+}
+
 struct CheckpointSync::State {
-  State(loop::Loop& on, std::shared_ptr<s3client::ObjectStore> to, Options given,
+  State(loop::Loop& on, std::unique_ptr<CheckpointPlace> to, Options given,
         std::function<void(const std::string&)> with)
-      : store(std::move(to)),
+      : place(std::move(to)),
         options(std::move(given)),
         tell(std::move(with)),
         changed(on),
@@ -80,15 +103,14 @@ struct CheckpointSync::State {
   void take_file(const std::string& relative, bool as_stored);
   void tell_deep(const std::string& relative);
   void note_failure(const std::string& relative, const Error& error);
-  s3wire::S3Url url_of(const std::string& relative) const;
   loop::Task<> uploading();
 
-  const std::shared_ptr<s3client::ObjectStore> store;
+  const std::unique_ptr<CheckpointPlace> place;
   const Options options;
   const std::function<void(const std::string&)> tell;
   Fd root;
   std::unique_ptr<loop::TreeWatch> watch;
-  std::map<std::string, Stamp> stored;  ///< What S3 has; by relative path.
+  std::map<std::string, Stamp> stored;  ///< What `place` has; by relative path.
   std::deque<std::string> queue;
   std::set<std::string> queued;  ///< What is in `queue`, to look up.
   std::set<std::string> going;   ///< Under way.
@@ -100,12 +122,6 @@ struct CheckpointSync::State {
   loop::Event changed;
   loop::Tasks tasks;
 };
-
-s3wire::S3Url CheckpointSync::State::url_of(const std::string& relative) const {
-  std::string key = options.to.key;
-  if (!key.empty() && !key.ends_with('/')) key += '/';
-  return {options.to.bucket, key + relative};
-}
 
 void CheckpointSync::State::watch_folder(const std::string& relative) {
   const Fd folder = open_below(root.get(), relative, O_PATH | O_DIRECTORY);
@@ -180,8 +196,11 @@ loop::Task<> CheckpointSync::State::uploading() {
     if (!file.fd) continue;  // Gone meanwhile.
     going.insert(relative);
     std::string path = "/proc/self/fd/" + std::to_string(file.fd.get());
-    s3wire::S3Url to = url_of(relative);
-    Result<void> sent = co_await store->upload(std::move(path), std::move(to));
+    std::function<bool()> is_current = [this, relative, stamp = file.stamp] {
+      return open_file(root.get(), relative).stamp == stamp;
+    };
+    const Result<void> sent =
+        co_await place->store(std::move(path), relative, std::move(is_current));
     going.erase(relative);
     if (sent) {
       ++files;
@@ -200,9 +219,9 @@ CheckpointSync::CheckpointSync(std::unique_ptr<State> state) : state_(std::move(
 CheckpointSync::~CheckpointSync() = default;
 
 Result<std::unique_ptr<CheckpointSync>> CheckpointSync::start(
-    loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, Options options,
+    loop::Loop& loop, std::unique_ptr<CheckpointPlace> place, Options options,
     std::function<void(const std::string& line)> tell) {
-  auto state = std::make_unique<State>(loop, std::move(store), std::move(options), std::move(tell));
+  auto state = std::make_unique<State>(loop, std::move(place), std::move(options), std::move(tell));
   const std::string& folder = state->options.folder;
   state->root = Fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!state->root) return fail_errno(folder);

@@ -9,31 +9,47 @@
 
 namespace muster::steward {
 
-/// Keeps a folder's files in S3 while a job writes them: each goes when whoever wrote it has closed
-/// it or moved it there, and once more at the end. Nothing is ever deleted from S3.
+/// Where a job's checkpoints outlive it.
+class CheckpointPlace {
+ public:
+  virtual ~CheckpointPlace() = default;
+  /// Stores the file that `path` opens under its path below the host's folder, whole or not at all;
+  /// of several hosts' files with one name the one that is stored last stays. Meanwhile the
+  /// descriptor behind `path` stays open, and `is_current`, from any thread, tells whether that
+  /// file still has its name and its bytes. Error: also where it has not; the text begins with
+  /// where to.
+  virtual loop::Task<Result<void>> store(std::string path, std::string relative,
+                                         std::function<bool()> is_current) = 0;
+};
+
+/// Below an S3 prefix: a file's key is `to`'s, a '/', and its path.
+std::unique_ptr<CheckpointPlace> checkpoints_in_s3(std::shared_ptr<s3client::ObjectStore> store,
+                                                   s3wire::S3Url to);
+
+/// Keeps a folder's files in another place while a job writes them: each goes when whoever wrote it
+/// has closed it or moved it there, and once more at the end. Nothing is ever deleted there.
 ///
 /// The folder is a container's: its links are not followed, for they may lead anywhere on the
-/// machine. A file that changes while it is uploaded goes again; no mixture of both is stored
-/// (s3client/, S3Client::upload). A failure while the job runs is told and tried again at the end.
-/// Source: CreateTrainingJob's CheckpointConfig.
+/// machine. A file that changes while it is stored goes again; no mixture of both is kept. A
+/// failure while the job runs is told and tried again at the end. Source: CreateTrainingJob's
+/// CheckpointConfig.
 class CheckpointSync {
  public:
   struct Options {
     std::string folder;  ///< Exists.
-    s3wire::S3Url to{};  ///< A file's key is this one's, a '/', and its path below the folder.
     int uploads = 2;     ///< At a time.
   };
   /// What is in the folder now is taken as stored already (it was restored). Error: `system`.
   static Result<std::unique_ptr<CheckpointSync>> start(
-      loop::Loop& loop, std::shared_ptr<s3client::ObjectStore> store, Options options,
+      loop::Loop& loop, std::unique_ptr<CheckpointPlace> place, Options options,
       std::function<void(const std::string& line)> tell);
   CheckpointSync(const CheckpointSync&) = delete;
   CheckpointSync& operator=(const CheckpointSync&) = delete;
-  /// Ends at once: what was not uploaded is not.
+  /// Ends at once: what was not stored is not.
   ~CheckpointSync();
 
-  /// Uploads what is new or changed and not yet in S3, when nobody writes any more; once. Error:
-  /// the first object that could not be stored, and how many others.
+  /// Stores what is new or changed since, when nobody writes any more; once. Error: the first file
+  /// that could not be stored, and how many others.
   loop::Task<Result<void>> finish();
 
   std::uint64_t files() const;  ///< How many were stored so far.

@@ -23,8 +23,9 @@ struct Bench {
   /// Runs a sync around what `host` does.
   void run(const std::function<void()>& host) {
     loop::Loop loop;
-    CheckpointSync::Options options{.folder = folder, .to = {"bucket", "key"}};
-    auto sync = *CheckpointSync::start(loop, store, std::move(options),
+    CheckpointSync::Options options{.folder = folder};
+    std::unique_ptr<CheckpointPlace> place = checkpoints_in_s3(store, {"bucket", "key"});
+    auto sync = *CheckpointSync::start(loop, std::move(place), std::move(options),
                                        [this](const std::string& line) { told.push_back(line); });
     host();
     loop::run_task(loop, finish(*sync));

@@ -13,6 +13,7 @@
 #include "container/rootfs.h"
 #include "job/ml_paths.h"
 #include "steward/bring.h"
+#include "steward/checkpoint_folder.h"
 #include "steward/failure_file.h"
 #include "steward/folders.h"
 #include "steward/s3_access.h"
@@ -190,7 +191,7 @@ loop::Task<Result<void>> HostRun::prepare() {
   enter(job::Phase::downloading);
   if (Result<void> brought = co_await bring_inputs(); !brought) co_return brought.error();
   if (Result<void> staged = co_await stage_inputs(); !staged) co_return staged.error();
-  if (Result<void> kept = keep_checkpoints(); !kept) co_return kept.error();
+  if (Result<void> kept = co_await keep_checkpoints(); !kept) co_return kept.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
   co_return co_await start_container();
 }
@@ -260,14 +261,46 @@ loop::Task<> HostRun::bring_all(s3client::FetchStop& stop, std::optional<Result<
   changed_.notify();
 }
 
-Result<void> HostRun::keep_checkpoints() {
-  if (spec_.spec.checkpoint_url.empty()) return {};
-  CheckpointSync::Options options;
-  options.folder = container::ml_folder(spec_) + "/checkpoints";
-  options.to = TRY(s3wire::parse_s3_prefix(spec_.spec.checkpoint_url));
-  checkpoints_ = TRY(CheckpointSync::start(
-      loop_, s3_, std::move(options), [this](const std::string& line) { log("warning", line); }));
-  return {};
+/// Checkpoints in a folder are brought here; those in S3 came with the inputs.
+loop::Task<Result<void>> HostRun::keep_checkpoints() {
+  if (!job::keeps_checkpoints(spec_.spec)) co_return Result<void>();
+  const std::string here = container::ml_folder(spec_) + "/checkpoints";
+  const std::string& folder = spec_.spec.checkpoint_folder;
+  std::unique_ptr<CheckpointPlace> place;
+  if (folder.empty()) {
+    const Result<s3wire::S3Url> to = s3wire::parse_s3_prefix(spec_.spec.checkpoint_url);
+    if (!to) co_return to.error();
+    place = checkpoints_in_s3(s3_, *to);
+  } else {
+    Result<std::unique_ptr<CheckpointPlace>> opened =
+        checkpoints_in_folder(loop_, folder, spec_.spec.checkpoint_owner);
+    if (!opened) co_return opened.error().in("checkpoints");
+    place = *std::move(opened);
+    const Staged kept{"checkpoints", folder, "", here};
+    const std::function<int()> restore = [folder, here] {
+      return restore_checkpoints(folder, here);
+    };
+    Result<Process> copy = start_copy(restore);
+    const Result<void> restored = co_await finish_copy(kept, std::move(copy));
+    if (!restored) co_return restored.error();
+  }
+  CheckpointSync::Options options{.folder = here};
+  Result<std::unique_ptr<CheckpointSync>> sync =
+      CheckpointSync::start(loop_, std::move(place), std::move(options),
+                            [this](const std::string& line) { log("warning", line); });
+  if (!sync) co_return sync.error();
+  checkpoints_ = *std::move(sync);
+  co_return Result<void>();
+}
+
+/// Waits for a copy, which a stop ends.
+loop::Task<Result<void>> HostRun::finish_copy(Staged staged, Result<Process> copy) {
+  if (!copy) co_return copy.error();
+  copy_ = *std::move(copy);
+  Result<void> done = co_await copied(loop_, staged, *copy_);
+  copy_.reset();
+  if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+  co_return done;
 }
 
 loop::Task<Result<void>> HostRun::stage_inputs() {
@@ -282,10 +315,8 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
       continue;
     }
     log("info", staged.what + ": copying " + staged.from + " (no overlay possible)");
-    copy_ = std::move(*copy);
-    Result<void> done = co_await copied(loop_, staged, *copy_);
-    copy_.reset();
-    if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+    Result<Process> begun(*std::move(*copy));
+    const Result<void> done = co_await finish_copy(staged, std::move(begun));
     if (!done) co_return done.error();
   }
   co_return Result<void>();
@@ -450,8 +481,7 @@ loop::Task<> HostRun::store_checkpoints() {
   if (store_error_) log("warning", store_error_->text);
   const std::uint64_t files = checkpoints_->files();
   if (files > 0)
-    log("info", "checkpoints: " + std::to_string(files) +
-                    (files == 1 ? " upload, " : " uploads, ") +
+    log("info", "checkpoints: " + std::to_string(files) + " stored, " +
                     std::to_string(checkpoints_->bytes()) + " bytes");
   checkpoints_.reset();
 }

@@ -23,6 +23,7 @@
 #include "steward/checkpoint_sync.h"
 #include "steward/host_word.h"
 #include "steward/journal_file.h"
+#include "steward/staging.h"
 #include "supervise/lines.h"
 
 namespace muster::steward {
@@ -61,7 +62,8 @@ class HostRun {
   loop::Task<Result<void>> bring_inputs();
   loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
   loop::Task<Result<void>> stage_inputs();
-  Result<void> keep_checkpoints();
+  loop::Task<Result<void>> keep_checkpoints();
+  loop::Task<Result<void>> finish_copy(Staged staged, Result<container::Process> copy);
   container::Facts facts() const;
   Result<void> show(const container::Facts& facts);
   Result<void> limit();
@@ -115,7 +117,7 @@ class HostRun {
   std::unique_ptr<CheckpointSync> checkpoints_;
   std::optional<Error> journal_error_;  ///< Ended the host; its outcome says so.
   std::optional<Error> untold_;         ///< The journal's end is not on disk.
-  std::optional<Error> store_error_;    ///< Checkpoints that are not in S3.
+  std::optional<Error> store_error_;    ///< Checkpoints that were not kept.
   HostWord word_;
   bool doubted_ = false;      ///< The host said what it may not, and that was told.
   bool has_verdict_ = false;  ///< `train` told how the job ended.

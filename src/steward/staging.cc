@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -29,22 +30,15 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/// Copies in a process of its own: a copy of gigabytes must not keep the steward from being told
-/// to stop. The steward has one thread, so the child may do as it likes.
-Result<container::Process> start_copy(const std::string& from, const std::string& target) {
-  const pid_t pid = ::fork();
-  if (pid < 0) return fail_errno("fork");
-  if (pid == 0) {
-    std::error_code code;
-    fs::copy(from, target,
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks |
-                 fs::copy_options::overwrite_existing,
-             code);
-    const bool known =
-        code.category() == std::system_category() || code.category() == std::generic_category();
-    ::_exit(!code ? 0 : known && code.value() < exit_other ? code.value() : exit_other);
-  }
-  return container::Process::open(pid);
+int copy_tree(const std::string& from, const std::string& target) {
+  std::error_code code;
+  fs::copy(from, target,
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks |
+               fs::copy_options::overwrite_existing,
+           code);
+  const bool known =
+      code.category() == std::system_category() || code.category() == std::generic_category();
+  return !code ? 0 : known ? code.value() : exit_other;
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ Result<void> make_host_files(const job::HostSpec& spec) {
     TRY(make_folders(ml + folder));
   for (const auto& [name, text] : container::config_files(spec))
     TRY(write_file(ml + "/input/config/" + name, text));
-  if (!spec.spec.checkpoint_url.empty()) TRY(make_folders(ml + "/checkpoints"));
+  if (job::keeps_checkpoints(spec.spec)) TRY(make_folders(ml + "/checkpoints"));
   TRY(make_folders(container::bundle_folder(spec)));
   for (const auto& [name, text] : container::etc_files(spec))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
@@ -96,8 +90,16 @@ Result<std::optional<container::Process>> stage(const Staged& staged,
   if (!container::has_mounts_inside(from.string(), mount_points) &&
       container::mount_overlay(from, staged.layer, staged.target, ids))
     return Copy();
-  container::Process copy = TRY(start_copy(from, staged.target));
+  container::Process copy =
+      TRY(start_copy([from, target = staged.target] { return copy_tree(from, target); }));
   return Copy(std::move(copy));
+}
+
+Result<container::Process> start_copy(const std::function<int()>& copy) {
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail_errno("fork");
+  if (pid == 0) ::_exit(std::min(copy(), exit_other));
+  return container::Process::open(pid);
 }
 
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy) {

@@ -34,7 +34,10 @@ std::vector<Staged> to_stage(const job::HostSpec& spec);
 Result<std::optional<container::Process>> stage(const Staged& staged,
                                                 const std::vector<std::string>& mount_points,
                                                 const container::IdMap& ids);
-/// Waits for a copy that stage() started. Error: `system`: the disk is full, a file unreadable.
+/// Copies in a process of its own: a copy of gigabytes must not keep the steward from being told to
+/// stop. The steward has one thread, so the child may do as it likes. `copy` returns 0 or an errno.
+Result<container::Process> start_copy(const std::function<int()>& copy);
+/// Waits for a copy that was started. Error: `system`: the disk is full, a file unreadable.
 loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, container::Process& copy);
 
 /// Moves /opt/ml/model and /opt/ml/output to result/ beside it, made harmless (base/clean_tree.h)
