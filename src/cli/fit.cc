@@ -202,13 +202,14 @@ loop::Task<Result<job::Spec>> Fit::specify() {
 std::unique_ptr<Render> Fit::make_render() {
   if (options_.json) return std::make_unique<JsonRender>(out_.text());
   const bool terminal = out_.is_terminal();
-  return std::make_unique<PlainRender>(
-      out_.text(), RenderOptions{.colour = terminal && colour_,
-                                 .live = terminal,
-                                 .raw = options_.raw || !terminal,
-                                 .verbose = options_.verbose,
-                                 .hosts = options_.hosts,
-                                 .ranks = options_.launch.ranks(options_.hosts)});
+  RenderOptions options{.colour = terminal && colour_,
+                        .live = terminal,
+                        .raw = options_.raw || !terminal,
+                        .verbose = options_.verbose,
+                        .hosts = options_.hosts,
+                        .ranks = options_.launch.ranks(options_.hosts),
+                        .columns = [this] { return out_.columns(); }};
+  return std::make_unique<PlainRender>(out_.text(), std::move(options));
 }
 
 loop::Task<int> Fit::run_to_the_end() {

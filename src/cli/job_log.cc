@@ -106,7 +106,8 @@ void JobLog::make_render(const Json& job) {
                          .live = true,
                          .raw = options_.raw || !client_.out.is_terminal(),
                          .hosts = hosts,
-                         .ranks = ranks});
+                         .ranks = ranks,
+                         .columns = [&to = client_.out] { return to.columns(); }});
 }
 
 loop::Task<Result<void>> JobLog::flush() {

@@ -1,6 +1,7 @@
 #include "cli/out.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,11 @@ Out::Out(loop::Loop& loop, int fd)
     : loop_(loop), fd_(fd), terminal_(::isatty(fd) == 1), own_(own_description(fd)) {}
 
 Out::~Out() = default;
+
+int Out::columns() const {
+  struct winsize size {};
+  return ::ioctl(fd_, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 Out::Wrote Out::write_some() {
   while (sent_ < sending_.size()) {

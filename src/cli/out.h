@@ -22,6 +22,8 @@ class Out {
   /// What is to be written; append to it at any time.
   std::string& text() { return text_; }
   bool is_terminal() const { return terminal_; }
+  /// The terminal's width at this moment; 0: none is known.
+  int columns() const;
   /// Waits until all of the text has been written. One at a time.
   loop::Task<> flush();
   /// From now on nothing waits for the reader: what it does not take at once is dropped.

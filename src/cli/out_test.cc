@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 
 #include "base/fd.h"
 #include "loop/testing.h"
@@ -85,6 +88,22 @@ TEST_CASE("out: a file is written in place") {
   CHECK(read_file(path).value_or("") == "before\nafter\n");
   ::unlink(path.c_str());
   ::rmdir(folder.c_str());
+}
+
+TEST_CASE("out: a terminal's width is the one that it has at the moment") {
+  const Fd ours(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  REQUIRE(::unlockpt(ours.get()) == 0);
+  const Fd theirs(::open(::ptsname(ours.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  loop::Loop loop;
+  const Out out(loop, theirs.get());
+  CHECK(out.is_terminal());
+  for (const std::uint16_t width : {std::uint16_t{120}, std::uint16_t{40}}) {
+    const struct winsize size { 24, width, 0, 0 };
+    REQUIRE(::ioctl(ours.get(), TIOCSWINSZ, &size) == 0);
+    CHECK(out.columns() == width);
+  }
+  const Pipe pipe = *make_pipe();
+  CHECK(Out(loop, pipe.write.get()).columns() == 0);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace {
 
 /// Lines without an end are not kept back beyond this, all together.
 constexpr std::size_t waiting_bytes_max = 64u << 20;
+/// Where a terminal does not say.
+constexpr int columns_default = 80;
 
 constexpr std::array<const char*, 6> host_colours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
                                                      "\x1b[35m", "\x1b[34m", "\x1b[96m"};
@@ -40,8 +42,8 @@ std::string indented(const std::string& text) {
 
 PlainRender::PlainRender(std::string& out, RenderOptions options)
     : out_(out),
-      options_(options),
-      tag_width_(name_of("algo-" + std::to_string(options.hosts), options.ranks - 1).size()) {}
+      options_(std::move(options)),
+      tag_width_(name_of("algo-" + std::to_string(options_.hosts), options_.ranks - 1).size()) {}
 
 void PlainRender::break_line() {
   if (at_ != nullptr) out_ += '\n';
@@ -103,7 +105,8 @@ void PlainRender::append_waiting(Writer& writer) {
 /// `text` as it fits behind a tag.
 std::string PlainRender::fitting(std::string_view text) const {
   const std::size_t taken = tag_width_ + 4;
-  const std::size_t most = static_cast<std::size_t>(std::max(options_.columns, 0));
+  const int columns = options_.columns ? options_.columns() : 0;
+  const std::size_t most = static_cast<std::size_t>(columns > 0 ? columns : columns_default);
   std::string shown = visible_line(text);
   std::size_t at = 0;
   for (std::size_t left = most > taken ? most - taken : 1; left > 0 && at < shown.size(); --left)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -32,7 +33,9 @@ struct RenderOptions {
   bool verbose = false;  ///< Muster's own lines below warnings too.
   int hosts = 1;         ///< For the width of tags.
   int ranks = 1;
-  int columns = 80;  ///< When live: a progress bar that wraps could not be written over.
+  /// When live, the terminal's width at the moment; 0 or none: not known. A progress bar that wraps
+  /// could not be written over.
+  std::function<int()> columns{};
 };
 
 /// For people: `algo-2 rank 3 | text`, `!` instead of `|` for standard error, which is not red:

@@ -113,6 +113,7 @@ void JsonRender::lines(const std::string& host, UnixMillis time, const job::Line
 std::string end_object(const platform::JobReport& report, const std::string& job,
                        const std::string& output, int hosts, int exit_code) {
   const platform::JobEnd& end = report.end;
+  const platform::Conflicts& conflicts = report.results.conflicts;
   Json json{{"type", "end"},
             {"time", iso_date(end.last.time)},
             {"job", job},
@@ -123,7 +124,11 @@ std::string end_object(const platform::JobReport& report, const std::string& job
             {"verdict", job::to_json(end.verdict)},
             {"training_seconds", end.training_time.count() * hosts},
             {"output", report.results.written ? Json(output) : Json()},
-            {"failure_files", report.results.failure_files}};
+            {"failure_files", report.results.failure_files},
+            {"conflicts",
+             {{"count", conflicts.count},
+              {"names", conflicts.names},
+              {"folder", conflicts.count > 0 ? Json(output + "/conflicts") : Json()}}}};
   if (!report.trouble.empty()) json["trouble"] = report.trouble;
   return visible_json(to_text(json)) + "\n";
 }

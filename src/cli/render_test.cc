@@ -119,7 +119,7 @@ TEST_CASE("render: of a progress bar a file gets one state a second and the last
 
 TEST_CASE("render: on a terminal a progress bar is one live line until another writer comes") {
   std::string text;
-  PlainRender render(text, {.live = true, .columns = 30});
+  PlainRender render(text, {.live = true, .columns = [] { return 30; }});
   render.lines("algo-1", noon, part(0, "1"));
   render.lines("algo-1", noon, steps(0, "%\r\n"));
   render.lines("algo-1", noon, steps(0, "2%\r\n"));
@@ -257,6 +257,11 @@ TEST_CASE("render: the last object tells the end") {
   CHECK(json["training_seconds"] == 6);
   CHECK(json["output"] == "/out");
   CHECK(json["verdict"].is_object());
+  CHECK(json["conflicts"] == Json{{"count", 0}, {"names", Json::array()}, {"folder", nullptr}});
+  platform::JobReport met = failed_report();
+  met.results.conflicts = {7, {"model/a", "model/b"}};
+  CHECK((*parse_json(end_object(met, "demo", "/out", 3, 1)))["conflicts"] ==
+        Json{{"count", 7}, {"names", {"model/a", "model/b"}}, {"folder", "/out/conflicts"}});
 }
 
 }  // namespace
