@@ -65,8 +65,9 @@ Json mount(const std::string& destination, const char* type, const char* source,
 }
 
 Json bind_mount(const Bind& bind, std::size_t number) {
-  return mount(bind.target, "bind", shown_place(number).c_str(),
-               {"bind", "rprivate", bind.read_only ? "ro" : "rw", "nosuid", "nodev"});
+  return mount(
+      bind.target, "bind", shown_place(number).c_str(),
+      {bind.bound ? "rbind" : "bind", "rprivate", bind.read_only ? "ro" : "rw", "nosuid", "nodev"});
 }
 
 /// True where a program of the user's is started in place of `train`.
@@ -139,6 +140,13 @@ Json resources(const job::HostSpec& spec, const Facts& facts) {
   return json;
 }
 
+/// Files that the host's root makes in a folder of the machine are somebody's there: one with a
+/// set-id bit would lend that one's rights to whoever runs it.
+bool may_set_ids(const job::HostSpec& spec) {
+  return std::none_of(spec.spec.bound.begin(), spec.spec.bound.end(),
+                      [](const job::BoundPath& bound) { return bound.writable; });
+}
+
 Json linux_part(const job::HostSpec& spec, const Facts& facts) {
   Json masked = list(masked_kernel_paths);
   for (const std::string& path : facts.masks) masked.push_back(path);
@@ -154,7 +162,7 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
              {"rootfsPropagation", "private"},
              {"maskedPaths", masked},
              {"readonlyPaths", list(readonly_kernel_paths)},
-             {"seccomp", seccomp_profile()}};
+             {"seccomp", seccomp_profile(may_set_ids(spec))}};
   if (facts.user_namespace.empty()) return linux;
   const Json ids = Json::array(
       {Json{{"containerID", 0}, {"hostID", facts.first_id}, {"size", job::ids_per_job}}});
@@ -216,6 +224,8 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   all.push_back({spec.key_file, key_path});
   all.push_back({etc + "/python.zip", job::packages_path});
   if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
+  for (const job::BoundPath& bound : spec.spec.bound)
+    all.push_back({bound.outside, bound.inside, !bound.writable, true, bound});
   return all;
 }
 

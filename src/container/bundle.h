@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Bind {
   std::string target;
   bool read_only = true;
   bool translated = true;  ///< See mount_bind(). False: owners are the host's already.
+  std::optional<job::BoundPath> bound{};  ///< The user's own: see mount_bound().
 
   bool operator==(const Bind&) const = default;
 };

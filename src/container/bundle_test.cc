@@ -11,6 +11,7 @@
 #include "container/network.h"
 #include "container/rootfs.h"
 #include "container/runtime.h"
+#include "container/seccomp.h"
 #include "job/host_settings.h"
 
 namespace muster::container {
@@ -210,6 +211,33 @@ TEST_CASE("bundle: what is shown stands where the steward mounts it, in order") 
     CHECK(has(mount["options"], "nodev"));
   }
   CHECK(has(json["linux"]["maskedPaths"], "/data/server"));
+}
+
+TEST_CASE("bundle: bound paths come last, with what is mounted in them") {
+  job::HostSpec spec = two_hosts();
+  spec.spec.bound = {{"/mnt/a", "/data"}, {"/home/a", "/home/a", true, 1000, 1000}};
+  const auto options = [&](const char* target) {
+    const Json json = *parse_json(bundle_config(spec, facts()));
+    for (const Json& mount : json["mounts"])
+      if (mount["destination"] == target) return mount["options"];
+    return Json();
+  };
+  CHECK(options("/data") == Json{"rbind", "rprivate", "ro", "nosuid", "nodev"});
+  CHECK(options("/home/a") == Json{"rbind", "rprivate", "rw", "nosuid", "nodev"});
+  CHECK(options("/opt/ml") == Json{"bind", "rprivate", "rw", "nosuid", "nodev"});
+  CHECK(binds(spec, facts()).back().source == "/home/a");
+}
+
+TEST_CASE("bundle: where hosts write to a folder of the machine no file gets a set-id bit") {
+  job::HostSpec spec = two_hosts();
+  spec.spec.bound = {{"/mnt/a", "/data"}};
+  const auto profile = [&] {
+    const Json json = *parse_json(bundle_config(spec, facts()));
+    return Json(json["linux"]["seccomp"]);
+  };
+  CHECK(profile() == seccomp_profile());
+  spec.spec.bound.push_back({"/mnt/b", "/out", true, 1000, 1000});
+  CHECK(profile() == seccomp_profile(false));
 }
 
 TEST_CASE("bundle: root of a host is nobody on the machine") {

@@ -92,4 +92,12 @@ Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first) {
   return made;
 }
 
+Result<Fd> open_owner_map(std::uint32_t user, std::uint32_t group, std::uint32_t first) {
+  const Holder holder = TRY(Holder::begin(CLONE_NEWUSER));
+  const std::string to = " " + std::to_string(first) + " 1\n";
+  TRY(holder.write("uid_map", std::to_string(user) + to));
+  TRY(holder.write("gid_map", std::to_string(group) + to));
+  return holder.open("ns/user");
+}
+
 }  // namespace muster::container

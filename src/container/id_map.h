@@ -34,4 +34,8 @@ struct HostNamespaces {
 /// Errors: `denied` without root; `system` where the kernel has no user namespaces.
 Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first);
 
+/// A user namespace by which a mount shows one owner alone of its files, `user` and `group`, as the
+/// machine's number `first`. Forks. Errors: as open_namespaces().
+Result<Fd> open_owner_map(std::uint32_t user, std::uint32_t group, std::uint32_t first);
+
 }  // namespace muster::container

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/fd.h"
+#include "base/mounts.h"
 #include "base/private_folders.h"
 #include "base/text.h"
 
@@ -18,21 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int links_max = 40;
-
-/// mountinfo writes space, tab, newline and backslash as \ooo.
-std::string decoded(std::string_view word) {
-  std::string text;
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    if (word[i] == '\\' && i + 3 < word.size()) {
-      const int value = (word[i + 1] - '0') * 64 + (word[i + 2] - '0') * 8 + (word[i + 3] - '0');
-      text += static_cast<char>(value);
-      i += 3;
-    } else {
-      text += word[i];
-    }
-  }
-  return text;
-}
 
 /// "home = /usr/bin" of a virtual environment; empty if there is none.
 std::string venv_home(const fs::path& prefix) {
@@ -118,10 +105,7 @@ std::vector<std::string> homes(const Env& env) {
 
 std::vector<std::string> mount_points(std::string_view mountinfo) {
   std::vector<std::string> points;
-  for (const std::string& line : split(mountinfo, '\n')) {
-    const std::vector<std::string> words = split_words(line);
-    if (words.size() > 4) points.push_back(decoded(words[4]));
-  }
+  for (MountPoint& mount : mounts_of(mountinfo)) points.push_back(std::move(mount.path));
   return points;
 }
 

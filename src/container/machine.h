@@ -13,7 +13,7 @@
 
 namespace muster::container {
 
-/// Mount points that a mountinfo file (proc(5)) lists, decoded, in its order. Pure.
+/// The paths of mounts_of(). Pure.
 std::vector<std::string> mount_points(std::string_view mountinfo);
 
 /// True if a mount point lies inside `folder` (not `folder` itself). Pure.

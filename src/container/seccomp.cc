@@ -1,8 +1,11 @@
 #include "container/seccomp.h"
 
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -420,9 +423,44 @@ void add_sockets(Json& rules) {
   refuse_other_families(rules, "socketpair", {AF_UNIX});
 }
 
+/// Calls that give a file its mode: where that stands, and where the flags of those that may make
+/// none.
+struct ModeCall {
+  const char* name;
+  int mode;
+  int flags = -1;
+};
+constexpr ModeCall mode_calls[] = {{"chmod", 1}, {"fchmod", 1},  {"fchmodat", 2}, {"creat", 1},
+                                   {"mknod", 1}, {"mknodat", 2}, {"open", 2, 1},  {"openat", 3, 2}};
+
+/// Takes these calls out of `allowed`, and lets them through without set-id bits.
+void refuse_set_ids(Json& allowed, Json& rules) {
+  constexpr std::uint64_t makes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+  const auto take_out = [&allowed](const std::string& name) {
+    allowed.erase(std::remove(allowed.begin(), allowed.end(), name), allowed.end());
+  };
+  for (const char* name : {"openat2", "fchmodat2"}) take_out(name);
+  for (const ModeCall& call : mode_calls) {
+    take_out(call.name);
+    rules.push_back(allow(call.name, Json::array({masked(call.mode, S_ISUID | S_ISGID, 0)})));
+    if (call.flags >= 0)  // What makes no file has no mode: anything may stand there.
+      rules.push_back(allow(call.name, Json::array({masked(call.flags, makes, 0)})));
+    for (const std::uint64_t bit : {S_ISUID, S_ISGID}) {
+      if (call.flags < 0) {
+        rules.push_back(refuse(call.name, EPERM, Json::array({masked(call.mode, bit, bit)})));
+        continue;
+      }
+      for (const std::uint64_t flag : {std::uint64_t{O_CREAT}, makes & ~std::uint64_t{O_CREAT}})
+        rules.push_back(
+            refuse(call.name, EPERM,
+                   Json::array({masked(call.mode, bit, bit), masked(call.flags, flag, flag)})));
+    }
+  }
+}
+
 }  // namespace
 
-Json seccomp_profile() {
+Json seccomp_profile(bool may_set_ids) {
   Json allowed = Json::array();
   add(allowed, files);
   add(allowed, memory);
@@ -433,6 +471,7 @@ Json seccomp_profile() {
   add(denied, refused);
 
   Json rules = Json::array();
+  if (!may_set_ids) refuse_set_ids(allowed, rules);
   rules.push_back({{"names", allowed}, {"action", "SCMP_ACT_ALLOW"}});
   rules.push_back({{"names", denied}, {"action", "SCMP_ACT_ERRNO"}, {"errnoRet", EPERM}});
   add_clone(rules);

@@ -13,6 +13,9 @@ namespace muster::container {
 /// looked at); one that is refused for good with EPERM. Sockets are unix, IP and routing netlink;
 /// other families fail with EAFNOSUPPORT. Calls of another architecture (int 0x80, x32) kill.
 /// ioctl is not looked at: of terminals, which TIOCSTI would type into, a host has its own only.
-Json seccomp_profile();
+///
+/// Without `may_set_ids` no file gets a setuid or setgid bit: EPERM from all calls that could give
+/// it one, and openat2, whose mode cannot be looked at, is not there.
+Json seccomp_profile(bool may_set_ids = true);
 
 }  // namespace muster::container

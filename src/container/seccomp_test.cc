@@ -1,6 +1,7 @@
 #include "container/seccomp.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -14,7 +15,7 @@
 namespace muster::container {
 namespace {
 
-using Call = std::array<std::uint64_t, 3>;
+using Call = std::array<std::uint64_t, 4>;
 
 bool matches(const Json& condition, const Call& call) {
   REQUIRE(condition["op"] == "SCMP_CMP_MASKED_EQ");
@@ -129,6 +130,31 @@ TEST_CASE("seccomp: a name stands in one list, and every comparison is masked") 
     CAPTURE(name);
     CHECK(!whole.contains(name));  // A rule without conditions would stand for all.
   }
+}
+
+TEST_CASE("seccomp: no file gets a set-id bit where that is asked for, whatever stands above it") {
+  const Json strict = seccomp_profile(false);
+  const Json usual = seccomp_profile();
+  constexpr std::uint64_t create = O_CREAT | O_WRONLY, unnamed = O_TMPFILE | O_RDWR;
+  for (const std::uint64_t high : high_halves)
+    for (const std::uint64_t mode : {0u, 0644u, 01777u, 02755u, 04755u, 06000u, 0104711u}) {
+      const std::uint64_t given = high << 32 | mode;
+      CAPTURE(given);
+      const int wanted = (mode & 06000) != 0 ? EPERM : 0;
+      for (const char* call : {"chmod", "fchmod", "creat", "mknod"})
+        CHECK(ruling(strict, call, {0, given, 0}) == wanted);
+      for (const char* call : {"fchmodat", "mknodat"})
+        CHECK(ruling(strict, call, {0, 0, given}) == wanted);
+      for (const std::uint64_t flags : {create, unnamed, std::uint64_t{O_RDONLY}}) {
+        const int opened = flags == O_RDONLY ? 0 : wanted;
+        CHECK(ruling(strict, "open", {0, flags, given}) == opened);
+        CHECK(ruling(strict, "openat", {0, 0, flags, given}) == opened);
+      }
+      for (const char* call : {"chmod", "openat", "openat2"})
+        CHECK(ruling(usual, call, {0, given, given, given}) == 0);
+    }
+  for (const char* call : {"openat2", "fchmodat2"})
+    CHECK(ruling(strict, call, {0, 0, 0}) == ENOSYS);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "job/bound_path.h"
 #include "job/spec_fields.h"
 #include "job/spec_groups.h"
 #include "job/spec_s3.h"
@@ -56,6 +57,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   if (const Json* const limits = own.array("GroupMemoryBytes"))
     read_group_limits(*limits, spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
+  if (const Json* const bound = own.array("Bound")) read_bound(*bound, spec, own);
   if (const Json* const kept = own.object("Checkpoints")) read_checkpoints(*kept, spec, own);
   if (const Json* const binds = own.array("ReadOnlyBinds"))
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
@@ -145,6 +147,10 @@ Result<void> check(const Spec& spec) {
     return wrong("Muster.CpuMillis", "0 (no limit), or 10 to 1000000");
   for (const std::string& path : spec.read_only_binds)
     TRY(check_path("Muster.ReadOnlyBinds", path, false));
+  for (const BoundPath& bound : spec.bound)
+    TRY(check_path("Muster.Bound.Outside", bound.outside, false));
+  if (const Result<void> free = check_inside(spec.bound); !free)
+    return free.error().in("Muster.Bound.Inside");
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
   return {};
 }
@@ -179,6 +185,7 @@ Json to_json(const Spec& spec) {
     json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
   }
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;
+  if (!spec.bound.empty()) json["Muster"]["Bound"] = bound_json(spec.bound);
   if (!spec.checkpoint_folder.empty()) json["Muster"]["Checkpoints"] = checkpoints_json(spec);
   add_outputs(spec, json);
   return json;

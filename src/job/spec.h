@@ -58,6 +58,17 @@ struct HostGroup {
   bool operator==(const HostGroup&) const = default;
 };
 
+/// A folder or file of the machine that every host sees: its own, no copy.
+struct BoundPath {
+  std::string outside{};   ///< Absolute, links resolved.
+  std::string inside{};    ///< Absolute.
+  bool writable = false;   ///< Else nothing in it can be changed from inside.
+  std::uint32_t user = 0;  ///< Writable: of the machine, whom a host's root is there.
+  std::uint32_t group = 0;
+
+  bool operator==(const BoundPath&) const = default;
+};
+
 /// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
 ///
 /// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part stands in JSON
@@ -89,6 +100,7 @@ struct Spec {
   std::chrono::milliseconds grace = stop_grace_default;
   std::string output_folder;                 ///< Where results go, absolute; made by the platform.
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
+  std::vector<BoundPath> bound;              ///< In the order that they are mounted in.
   std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
   std::string checkpoint_folder;  ///< Absolute, in place of checkpoint_url: there they are kept.
   std::optional<Owner> checkpoint_owner;       ///< Gets the files there; none: root.

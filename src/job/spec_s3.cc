@@ -209,6 +209,34 @@ void read_checkpoints(const Json& json, Spec& spec, Fields& outer) {
   outer.take(fields);
 }
 
+Json bound_json(const std::vector<BoundPath>& bound) {
+  Json all = Json::array();
+  for (const BoundPath& one : bound) {
+    all.push_back({{"Outside", one.outside}, {"Inside", one.inside}});
+    if (one.writable) all.back()["Writable"] = {{"User", one.user}, {"Group", one.group}};
+  }
+  return all;
+}
+
+void read_bound(const Json& json, Spec& spec, Fields& outer) {
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    Fields fields(json[i], "Muster.Bound[" + std::to_string(i) + "]");
+    BoundPath& one = spec.bound.emplace_back();
+    fields.text("Outside", one.outside, true);
+    fields.text("Inside", one.inside, true);
+    if (const Json* const writable = fields.object("Writable")) {
+      Fields owner(*writable, fields.path_of("Writable"));
+      one.writable = true;
+      owner.integer("User", one.user);
+      owner.integer("Group", one.group);
+      owner.no_others();
+      fields.take(owner);
+    }
+    fields.no_others();
+    outer.take(fields);
+  }
+}
+
 void read_access(const Json& json, S3Access& access, Fields& outer) {
   Fields fields(json, "Muster.S3");
   fields.text("Endpoint", access.endpoint);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside job/ only: what of a specification is about S3 and checkpoints, and how it stands in JSON.
+// Inside job/ only: what of a specification is about S3 and folders, and how it stands in JSON.
 
 #include "job/spec.h"
 #include "job/spec_fields.h"
@@ -15,6 +15,7 @@ Result<void> check_outputs(const Spec& spec);
 Json input_json(const std::vector<InputChannel>& input);
 Json access_json(const S3Access& access);
 Json checkpoints_json(const Spec& spec);
+Json bound_json(const std::vector<BoundPath>& bound);
 /// OutputDataConfig and CheckpointConfig, if there is anything to say.
 void add_outputs(const Spec& spec, Json& json);
 
@@ -22,6 +23,7 @@ void add_outputs(const Spec& spec, Json& json);
 void read_input(const Json& json, Spec& spec, Fields& outer, Writer writer);
 void read_outputs(Fields& outer, Spec& spec);
 void read_checkpoints(const Json& json, Spec& spec, Fields& outer);
+void read_bound(const Json& json, Spec& spec, Fields& outer);
 void read_access(const Json& json, S3Access& access, Fields& outer);
 
 }  // namespace muster::job

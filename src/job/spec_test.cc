@@ -64,6 +64,19 @@ TEST_CASE("spec: checkpoints in a folder are read back, with whose they are") {
   CHECK(!keeps_checkpoints({}));
 }
 
+TEST_CASE("spec: bound paths are read back; a request has none") {
+  Spec spec;
+  spec.name = "j";
+  spec.bound = {{"/mnt/data", "/data"}, {"/home/a/cache", "/cache", true, 1000, 100}};
+  const Json json = *parse_json(to_text(to_json(spec)));
+  const Result<Spec> read = spec_from(json);
+  REQUIRE(read);
+  CHECK(*read == spec);
+  const Result<Spec> asked = spec_asked_for(json);
+  REQUIRE(asked);
+  CHECK(asked->bound.empty());
+}
+
 TEST_CASE("spec: a request of CreateTrainingJob is enough, fields without use are passed over") {
   const Result<Spec> spec = spec_from(*parse_json(R"({
       "TrainingJobName": "j", "RoleArn": "arn:x", "OutputDataConfig": {"S3OutputPath": "s3://b"},
@@ -213,6 +226,12 @@ TEST_CASE("spec: what is wrong is named") {
       {R"({"TrainingJobName": "j", "Muster": {"GraceMs": -1}})", "Muster.GraceMs: expected 0 to"},
       {R"({"TrainingJobName": "j", "Muster": {"ReadOnlyBinds": [1]}})",
        "Muster.ReadOnlyBinds: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"Bound": [{"Outside": "x", "Inside": "/x"}]}})",
+       "Muster.Bound.Outside: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"Bound": [{"Outside": "/x", "Inside": "/proc"}]}})",
+       "Muster.Bound.Inside: /proc: hosts have /proc of their own"},
+      {R"({"TrainingJobName": "j", "Muster": {"Bound": [{"Outside": "/x"}]}})",
+       "Muster.Bound[0].Inside: expected"},
       {R"({"TrainingJobName": "j", "Muster": {"Checkpoints": {"Folder": "x"}}})",
        "Muster.Checkpoints.Folder: expected an absolute path"},
       {R"({"TrainingJobName": "j", "Muster": {"Checkpoints": {"Folder": "/x", "User": 1}}})",

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "container/bound_mount.h"
 #include "container/cgroup.h"
 #include "container/rootfs.h"
 #include "job/ml_paths.h"
@@ -339,6 +340,10 @@ container::Facts HostRun::facts() const {
     for (std::string& mask : container::inside(machine_.muster_folders, staged.from, in_host))
       facts.masks.push_back(std::move(mask));
   }
+  for (const job::BoundPath& bound : spec_.spec.bound)
+    for (std::string& mask :
+         container::inside(machine_.muster_folders, bound.outside, bound.inside))
+      facts.masks.push_back(std::move(mask));
   facts.staged = staged_;
   facts.limits =
       container::host_limits(container::job_limits(machine_.size), spec_.spec.instance_count,
@@ -352,10 +357,15 @@ Result<void> HostRun::show(const container::Facts& facts) {
   std::size_t number = 0;
   for (const container::Bind& bind : container::binds(spec_, facts)) {
     const std::string place = container::shown_place(number++);
-    if (bind.read_only)
+    if (bind.bound) {
+      const std::string note =
+          TRY(container::mount_bound(*bind.bound, place, ids_, machine_.muster_folders));
+      if (!note.empty()) log("warning", note);
+    } else if (bind.read_only) {
       TRY(container::mount_read_only(bind.source, place, ids_));
-    else
+    } else {
       TRY(container::mount_bind(bind.source, place, ids_, {false, bind.translated}));
+    }
   }
   return {};
 }

@@ -1,0 +1,104 @@
+#include "job/bound_path.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+#include "job/ml_paths.h"
+#include "job/spec_fields.h"
+
+namespace muster::job {
+namespace {
+
+/// Hosts have these of their own; also what holds one of them may not be covered.
+constexpr std::array<std::string_view, 12> own_places = {ml_path,
+                                                         "/proc",
+                                                         "/sys",
+                                                         "/dev",
+                                                         "/run",
+                                                         "/var/run",
+                                                         "/etc/hosts",
+                                                         "/etc/hostname",
+                                                         "/etc/mtab",
+                                                         "/etc/resolv.conf",
+                                                         "/usr/local/bin/sm",
+                                                         "/usr/local/bin/train"};
+/// And these, in which there may be others.
+constexpr std::array<std::string_view, 7> roots = {"/tmp",   "/bin",   "/sbin",  "/lib",
+                                                   "/lib32", "/lib64", "/libx32"};
+/// On the machine: nothing in these is shown.
+constexpr std::array<std::string_view, 4> kernel_places = {"/proc", "/sys", "/dev", "/run"};
+/// Too wide: secrets of the whole machine stand there beside what somebody may mean.
+constexpr std::array<std::string_view, 4> wide_places = {"/", "/etc", "/boot", "/var"};
+/// File systems that show or control the machine, not data.
+constexpr std::array<std::string_view, 18> kernel_types = {
+    "proc",   "sysfs",    "devtmpfs", "devpts",     "cgroup",      "cgroup2",
+    "mqueue", "debugfs",  "tracefs",  "securityfs", "bpf",         "pstore",
+    "nsfs",   "configfs", "efivarfs", "fusectl",    "binfmt_misc", "selinuxfs"};
+
+bool is_in(std::string_view path, std::string_view folder) {
+  return path == folder || folder == "/" ||
+         (path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/');
+}
+
+bool has_dots(const std::string& path) {
+  for (const std::string& name : split(path.substr(1), '/'))
+    if (name.empty() || name == "." || name == "..") return true;
+  return false;
+}
+
+Error refused(const std::string& text) {
+  return fail(Errc::invalid_input, text);
+}
+
+}  // namespace
+
+Result<void> check_inside(const std::string& path) {
+  if (!path.starts_with('/')) return refused(path + ": in hosts, a path begins with /");
+  if (path == "/") return refused("/: a host's root is its own; name a folder in it");
+  if (has_dots(path)) return refused(path + ": in hosts, a path without //, . and ..");
+  for (const std::string_view own : own_places)
+    if (is_in(path, own) || is_in(own, path))
+      return refused(path + ": hosts have " + std::string(own) +
+                     " of their own; name another path in hosts: PATH:/data");
+  if (std::find(roots.begin(), roots.end(), path) != roots.end())
+    return refused(path + ": hosts have one of their own; name a folder in it, or another path");
+  return {};
+}
+
+Result<void> check_inside(const std::vector<BoundPath>& bound) {
+  for (const BoundPath& one : bound) {
+    TRY(check_inside(one.inside));
+    for (const BoundPath& other : bound)
+      if (&other != &one && is_in(one.inside, other.inside))
+        return refused(one.inside + ": stands in " + other.inside +
+                       ", which is bound too; give each a place of its own");
+  }
+  return {};
+}
+
+Result<void> check_outside(const BoundPath& bound, const Surroundings& machine) {
+  const std::string& path = bound.outside;
+  if (std::find(wide_places.begin(), wide_places.end(), path) != wide_places.end())
+    return refused(path + ": holds far more than a job needs; name the folder in it");
+  for (const std::string_view kernel : kernel_places)
+    if (is_in(path, kernel)) return refused(path + ": the machine's own files are not shown");
+  for (const std::string& own : machine.private_folders) {
+    if (is_in(path, own)) return refused(path + ": lies in a folder of muster's, " + own);
+    if (bound.writable && is_in(own, path))
+      return refused(path + ": holds a folder of muster's, " + own + "; it can be bound :ro");
+  }
+  for (const MountPoint& mount : machine.mounts)
+    if (is_in(mount.path, path) &&
+        std::find(kernel_types.begin(), kernel_types.end(), mount.type) != kernel_types.end())
+      return refused(path + ": the kernel's files (" + mount.type + ") are mounted at " +
+                     mount.path);
+  for (const std::string& socket : machine.sockets)
+    if (is_in(socket, path))
+      return refused(path + ": a program of the machine listens there, at " + socket +
+                     "; a job could speak to it");
+  return {};
+}
+
+}  // namespace muster::job

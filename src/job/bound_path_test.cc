@@ -1,0 +1,103 @@
+#include "job/bound_path.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::job {
+namespace {
+
+std::string why(const Result<void>& result) {
+  if (result) return {};
+  CHECK(result.error().code == Errc::invalid_input);
+  return result.error().text;
+}
+
+TEST_CASE("bound path: in hosts nothing stands over what every host has") {
+  for (const char* path : {"/data", "/mnt/a b", "/opt/data", "/opt/mlflow", "/home/a/x", "/tmp/x",
+                           "/usr/share/x", "/etc/krb5.conf", "/devices", "/root", "/a...b"}) {
+    CAPTURE(path);
+    CHECK(why(check_inside(std::string(path))) == "");
+  }
+  struct {
+    const char* path;
+    const char* want;
+  } const cases[] = {
+      {"", "begins with /"},
+      {"data", "begins with /"},
+      {"/", "a host's root is its own"},
+      {"/a/../b", "without //, . and .."},
+      {"/a/.", "without //, . and .."},
+      {"/a//b", "without //, . and .."},
+      {"/a/", "without //, . and .."},
+      {"/opt/ml", "hosts have /opt/ml of their own"},
+      {"/opt/ml/input/data/x", "hosts have /opt/ml of their own"},
+      {"/opt", "hosts have /opt/ml of their own"},
+      {"/proc", "hosts have /proc of their own"},
+      {"/proc/sys", "hosts have /proc of their own"},
+      {"/sys", "hosts have /sys of their own"},
+      {"/dev/shm", "hosts have /dev of their own"},
+      {"/run/muster/job.key", "hosts have /run of their own"},
+      {"/var", "hosts have /var/run of their own"},
+      {"/etc", "hosts have /etc/hosts of their own"},
+      {"/etc/hosts", "hosts have /etc/hosts of their own"},
+      {"/usr", "hosts have /usr/local/bin/sm of their own"},
+      {"/usr/local/bin", "hosts have /usr/local/bin/sm of their own"},
+      {"/tmp", "hosts have one of their own"},
+      {"/lib64", "hosts have one of their own"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.path);
+    CHECK(why(check_inside(std::string(c.path))).find(c.want) != std::string::npos);
+  }
+}
+
+TEST_CASE("bound path: none stands in another one") {
+  CHECK(why(check_inside(std::vector<BoundPath>{{"/a", "/data"}, {"/b", "/data2"}})) == "");
+  for (const char* other : {"/data", "/data/b"})
+    CHECK(why(check_inside(std::vector<BoundPath>{{"/a", "/data"}, {"/b", other}}))
+              .find("stands in /data") != std::string::npos);
+}
+
+TEST_CASE("bound path: of the machine no more than was meant is shown") {
+  Surroundings machine;
+  machine.mounts = {{"/", "ext4"},
+                    {"/proc", "proc"},
+                    {"/srv/data", "ext4"},
+                    {"/srv/jail/proc", "proc"},
+                    {"/srv/data/inner", "nfs4"}};
+  machine.sockets = {"/srv/db/mysql.sock", "/run/docker.sock"};
+  machine.private_folders = {"/var/lib/muster", "/srv/state"};
+  const auto told = [&](const char* path, bool writable = false) {
+    return why(check_outside({path, "/data", writable}, machine));
+  };
+  for (const char* path : {"/srv/data", "/srv/data/inner", "/home/a", "/srv/db/tables", "/usr",
+                           "/procession", "/etc/krb5.conf", "/var/lib", "/srv/statements"}) {
+    CAPTURE(path);
+    CHECK(told(path) == "");
+  }
+  struct {
+    const char* path;
+    const char* want;
+  } const cases[] = {
+      {"/", "far more than a job needs"},
+      {"/etc", "far more than a job needs"},
+      {"/proc", "machine's own files"},
+      {"/proc/1/root/srv", "machine's own files"},
+      {"/sys/fs", "machine's own files"},
+      {"/dev/shm/x", "machine's own files"},
+      {"/run/user/1000", "machine's own files"},
+      {"/var/lib/muster", "lies in a folder of muster's, /var/lib/muster"},
+      {"/srv/state/jobs/x", "lies in a folder of muster's, /srv/state"},
+      {"/srv/jail", "the kernel's files (proc) are mounted at /srv/jail/proc"},
+      {"/srv/db", "listens there, at /srv/db/mysql.sock"},
+      {"/srv/db/mysql.sock", "listens there, at /srv/db/mysql.sock"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.path);
+    CHECK(told(c.path).find(c.want) != std::string::npos);
+  }
+  CHECK(told("/var/lib", true).find("holds a folder of muster's, /var/lib/muster") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::job
