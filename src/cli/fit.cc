@@ -286,7 +286,7 @@ int fit_main(const Args& args, const Env& env) {
   FitOptions options = std::get<FitOptions>(std::move(line));
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);
-  Result<Places> places = find_places(options, *cwd);
+  Result<Places> places = find_places(options, *cwd, submitter(env));
   if (!places) return stop_with(exit_usage, places.error().text);
   if (!options.print_plan) {
     const std::string lack = first_lack(machine_facts(env), options.launch.mpi);

@@ -20,7 +20,7 @@ struct FitWords {
   std::string script, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size;
-  std::vector<std::string> inputs, hyperparameters, environment;
+  std::vector<std::string> inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, json = false, raw = false, verbose = false,
        print_plan = false;
 };
@@ -31,6 +31,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--hosts", words.hosts);
   bind(line, words.launch);
   line.texts("--input", words.inputs);
+  line.texts("--bind", words.bound);
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--env", words.environment);
   line.text("--output", words.output);
@@ -62,11 +63,29 @@ Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& t
   return std::chrono::milliseconds(std::llround(value * 1000));
 }
 
+/// "PATH[:PATH][:ro|rw]".
+Result<BindWish> bind_wish(const std::string& text) {
+  std::vector<std::string> parts = split(text, ':');
+  BindWish wish;
+  if (parts.size() > 1 && (parts.back() == "ro" || parts.back() == "rw")) {
+    wish.writable = parts.back() == "rw";
+    parts.pop_back();
+  }
+  const bool good = parts.size() <= 2 && is_utf8(text) &&
+                    std::none_of(parts.begin(), parts.end(),
+                                 [](const std::string& part) { return part.empty(); });
+  if (!good) return wrong_value("--bind", "PATH[:PATH][:ro|rw]", text);
+  wish.outside = parts.front();
+  if (parts.size() == 2) wish.inside = parts.back();
+  return wish;
+}
+
 Result<FitOptions> options_from(FitWords words, Args arguments) {
   FitOptions options;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
   options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR", words.inputs));
+  for (const std::string& text : words.bound) options.bound.push_back(TRY(bind_wish(text)));
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters, "sm fit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));

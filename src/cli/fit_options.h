@@ -14,13 +14,23 @@
 
 namespace muster::cli {
 
+/// One `--bind`, as it was given.
+struct BindWish {
+  std::string outside;
+  std::string inside;  ///< Empty: as outside.
+  bool writable = false;
+
+  bool operator==(const BindWish&) const = default;
+};
+
 /// What `sm fit` was told. Paths as they were given.
 struct FitOptions {
   std::string script;
   std::string source_folder;  ///< Empty: the script's own.
   int hosts = 1;
   LaunchChoice launch;
-  Pairs inputs;           ///< Channel, folder.
+  Pairs inputs;  ///< Channel, folder.
+  std::vector<BindWish> bound;
   Pairs hyperparameters;  ///< In the order given.
   Pairs environment;
   std::string output;       ///< Empty: a folder named as the job, if it leaves any file.

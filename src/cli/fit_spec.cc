@@ -15,6 +15,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.input = places.inputs;
   spec.source_folder = places.source_folder;
   spec.output_folder = places.output;
+  spec.bound = places.bound;
   spec.checkpoint_folder = places.checkpoints;
   spec.run_time_max = options.timeout;
   spec.grace = options.grace;

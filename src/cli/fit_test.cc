@@ -231,6 +231,33 @@ TEST_CASE("fit: the specification is what SageMaker's SDK would send") {
   CHECK(told->environment.empty());
 }
 
+TEST_CASE("fit: --bind has one path or two, and ro or rw behind them") {
+  struct {
+    const char* text;
+    BindWish want;
+  } const cases[] = {
+      {"data", {"data", ""}},
+      {"data:ro", {"data", ""}},
+      {"data:rw", {"data", "", true}},
+      {"/mnt/a:/data", {"/mnt/a", "/data"}},
+      {"/mnt/a:/data:rw", {"/mnt/a", "/data", true}},
+      {"rw", {"rw", ""}},
+      {"./ro:rw", {"./ro", "", true}},
+      {"a:b:ro", {"a", "b"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    CHECK(good({"t.py", "--bind", c.text}).bound == std::vector<BindWish>{c.want});
+  }
+  for (const char* text : {"", ":", "a:", ":a", "a:b:c", "a::ro", "a:b:c:rw", ":rw"}) {
+    CAPTURE(text);
+    const FitLine line = fit_options({"t.py", "--bind", text});
+    REQUIRE(std::holds_alternative<command::Stop>(line));
+    CHECK(std::get<command::Stop>(line).text.find("--bind: expected PATH[:PATH][:ro|rw]") !=
+          std::string::npos);
+  }
+}
+
 struct Folder {
   Folder() : path(std::filesystem::canonical(*make_private_folder("/tmp", "muster-cli-"))) {}
   Folder(const Folder&) = delete;

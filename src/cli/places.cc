@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "cli/bound.h"
 #include "platform/results.h"
 #include "platform/submitter_folder.h"
 
@@ -103,7 +104,8 @@ std::string absolute(const std::string& path, const std::string& cwd) {
   return text;
 }
 
-Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
+Result<Places> find_places(const FitOptions& options, const std::string& cwd,
+                           const std::optional<Owner>& owner) {
   Places places;
   if (options.source_folder.empty()) {
     const std::string script = absolute(options.script, cwd);
@@ -124,6 +126,7 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd) {
     const std::string found = TRY(real_folder("--input " + name, absolute(folder, cwd)));
     places.inputs.push_back({name, found});
   }
+  places.bound = TRY(find_bound(options.bound, cwd, owner));
   if (!options.output.empty()) {
     places.output = absolute(options.output, cwd);
     const Result<void> usable = platform::check_output_folder(places.output, options.overwrite);

@@ -19,11 +19,13 @@ struct Places {
   std::vector<job::InputChannel> inputs;
   std::string output;         ///< Empty: none was asked for.
   std::string checkpoints{};  ///< Likewise; it may have to be made.
+  std::vector<job::BoundPath> bound{};
 };
 
-/// Looks at the disk. Relative paths are relative to `cwd`. Error: `invalid_input`, in one line
-/// that names the flag, the path and what was expected.
-Result<Places> find_places(const FitOptions& options, const std::string& cwd);
+/// Looks at the disk. Relative paths are relative to `cwd`; `owner` is submitter(). Error:
+/// `invalid_input`, in one line that names the flag, the path and what was expected.
+Result<Places> find_places(const FitOptions& options, const std::string& cwd,
+                           const std::optional<Owner>& owner = std::nullopt);
 
 /// The folder at `path`, links resolved. Error: `invalid_input`, after `what`: it is none, or one
 /// that may not be read.

@@ -14,6 +14,10 @@ std::vector<Flag> fit_flags() {
         .help = "an input channel: a folder, seen below /opt/ml/input/data",
         .many = true,
         .letter = "-i"},
+       {"--bind", "PATH[:PATH][:ro|rw]",
+        "show a folder or file of the machine in every host, as it is, at the second path "
+        "(default: the same); read-only unless :rw is behind it",
+        "", true},
        {.name = "--hyperparameter",
         .value = "NAME=VALUE",
         .help =
@@ -64,6 +68,8 @@ Page fit() {
             "run it under MPI: 6 processes on 3 hosts"},
            {"sm fit train.py --input train=data/train --hyperparameter epochs=2 --env DEBUG=1",
             "data appears as /opt/ml/input/data/train, the script gets --epochs 2"},
+           {"sm fit train.py --bind /mnt/data:/data --bind ~/cache:/cache:rw",
+            "a data disk as it is, read-only, and a folder that hosts may write to"},
            {"sm fit train.py --checkpoints ckpt",
             "a job that goes on from what an earlier one left in ckpt"},
            {"sm fit train.py -- --resume 'last run'",

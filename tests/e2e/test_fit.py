@@ -150,6 +150,18 @@ def test_inputs_and_source_on_other_file_systems_are_brought(machine):
         shutil.rmtree(memory)
 
 
+def test_what_is_mounted_in_the_source_folder_comes_along(machine):
+    disk = machine.source / "package"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "muster-test", disk], check=True)
+    try:
+        (disk / "__init__.py").write_text("NAME = 'from the disk'\n")
+        process = succeed(machine.fit("import package; print('package', package.NAME)"))
+        assert "package from the disk" in process.out.decode(), process.text
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
 LOOK = """
 import json, os, socket, subprocess
 def attempt(path):
