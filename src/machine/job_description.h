@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "job/spec.h"
+#include "platform/job_run.h"
+
+namespace muster::machine {
+
+/// A job of this machine in the form of DescribeTrainingJob's answer, so that it is shown as a
+/// server's is. Members that AWS does not have begin with "Muster" (docs/protocols/job-record.md).
+/// Pure.
+
+/// The job as it was asked for. Variables of its environment may be secrets, and are left out.
+Json description_of(const job::Spec& spec, UnixMillis now);
+
+/// What its status is now. Of one status the last message stands.
+void add_status(Json& description, const platform::StatusLine& line);
+
+/// How it ended. `exit_code`: that of `sm fit`.
+void add_end(Json& description, const platform::JobReport& report, int exit_code);
+
+/// Completed, Failed or Stopped.
+bool has_ended(const Json& description);
+
+/// The process that carried it was gone without a word by `time`, and its hosts with it.
+void add_loss(Json& description, UnixMillis time);
+
+/// What ListTrainingJobs tells of it.
+Json summary_of(const Json& description);
+
+}  // namespace muster::machine

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "loop/tasks.h"
+#include "loop/unix.h"
+#include "platform/job_run.h"
+
+namespace muster::machine {
+
+/// A job of `sm fit` as others find it while it runs and afterwards: `<state>/records/<job>`, mode
+/// 0700 (docs/protocols/job-record.md). This end is held by the process that carries the job, and
+/// tells that it lives by the lock on the record's `lock`.
+class JobRecord {
+ public:
+  /// Makes it under a name that nobody looks for; earlier jobs' records beyond the limits go.
+  /// `stop` is called when somebody asks for the job's stop. Error: `denied`, `system`.
+  static Result<std::unique_ptr<JobRecord>> prepare(loop::Loop& loop, const std::string& state,
+                                                    Json description, std::function<void()> stop);
+  JobRecord(const JobRecord&) = delete;
+  JobRecord& operator=(const JobRecord&) = delete;
+  ~JobRecord();
+
+  /// Gives it the job's name, which the engine has found to be free; the record of an ended job of
+  /// that name makes way. Without it nothing is left. Error: `system`.
+  Result<void> publish(const std::string& name);
+
+  // Errors here are told by nobody: the job goes on, and only its record is late.
+  void take(const platform::StatusLine& line);
+  /// Keeps the host's journal, which may not be there yet, also when the job's folder is gone.
+  void keep_journal(const std::string& host, const std::string& journal_file);
+  /// A log beyond what is kept of all jobs is not kept.
+  void end(const platform::JobReport& report, int exit_code);
+
+  /// For what the carrier itself says when it has no terminal.
+  std::string carrier_log() const { return path_ + "/carrier.log"; }
+  const Json& description() const { return description_; }
+
+ private:
+  JobRecord(loop::Loop& loop, std::string path, Fd lock, Json description,
+            std::function<void()> stop);
+  loop::Task<> accept_all();
+  loop::Task<> serve(std::unique_ptr<loop::UnixChannel> peer);
+  Result<void> write() const;
+
+  std::string path_;
+  Fd lock_;
+  Json description_;
+  std::function<void()> stop_;
+  bool published_ = false;
+  std::unique_ptr<loop::UnixListener> listener_;
+  loop::Tasks tasks_;
+};
+
+/// A job of this machine, as its record tells.
+struct FoundJob {
+  std::string name;
+  std::string folder;  ///< The record's.
+  Json description;    ///< Failed and lost, if the carrier was killed.
+  bool living = false;
+
+  /// The host's; may not be there.
+  std::string journal(const std::string& host) const { return folder + "/" + host + ".journal"; }
+};
+
+/// Errors: `not_found`; `denied`: the records are root's.
+Result<FoundJob> find_job(const std::string& state, const std::string& name);
+/// All that there are, the newest first. Error: `denied`.
+Result<std::vector<FoundJob>> find_jobs(const std::string& state);
+/// Asks the carrier to stop the job. Error: `closed` for one that has ended; `system`.
+loop::Task<Result<void>> ask_to_stop(loop::Loop& loop, FoundJob job);
+/// Waits until the job's carrier has ended, however.
+loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job);
+/// Removes the records of jobs that have ended: their names, sorted.
+Result<std::vector<std::string>> forget_ended(const std::string& state);
+
+/// What is kept of jobs that have ended.
+struct RecordLimits {
+  std::size_t jobs_max = 100;
+  std::uint64_t log_bytes_max = 1u << 30;  ///< All together.
+};
+struct RecordSize {
+  std::string name;
+  UnixMillis time{0};  ///< When it was changed last.
+  std::uint64_t log_bytes = 0;
+};
+/// The records that go: all but the newest that keep within the limits. Pure.
+std::vector<std::string> beyond(std::vector<RecordSize> records, const RecordLimits& limits);
+
+}  // namespace muster::machine
