@@ -198,12 +198,19 @@ void JobRun::act(const Actions& actions) {
 }
 
 /// Merging may take long and blocks: it has a thread of its own.
-loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string out, bool failed,
+loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string out, JobEnd end,
                                  const JobRunOptions& options) {
   const Result<std::vector<engine::HostResult>> results = co_await run.results();
   if (!results) co_return results.error();
   const std::shared_ptr<Merged> merged = std::make_shared<Merged>();
-  const MergeOptions how{failed, options.only_if_any, options.overwrite, options.owner};
+  MergeOptions how{.failed = end.status == JobEnd::Status::failed,
+                   .only_if_any = options.only_if_any,
+                   .overwrite = options.overwrite,
+                   .owner = options.owner};
+  if (options.write_log)
+    how.write_log = [write = options.write_log, last = end.last](const std::string& folder) {
+      return write(folder, last);
+    };
   const std::function<Result<void>()> work = [merged, hosts = *results, out,
                                               how]() -> Result<void> {
     *merged = TRY(merge_results(hosts, out, how));
@@ -235,8 +242,7 @@ loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine
       report.uploaded = *std::move(uploaded);
   }
   if (!spec.output_folder.empty()) {
-    const bool failed = report.end.status == JobEnd::Status::failed;
-    Result<Merged> merged = co_await merge(loop, *run, spec.output_folder, failed, options);
+    Result<Merged> merged = co_await merge(loop, *run, spec.output_folder, report.end, options);
     if (merged)
       report.results = *std::move(merged);
     else if (report.trouble.empty())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -63,6 +64,9 @@ struct JobRunOptions {
   bool only_if_any = false;      ///< No output folder for a job that leaves no file.
   bool overwrite = false;        ///< An earlier job's results in the output folder make way.
   std::optional<Owner> owner{};  ///< The output folder's; none: whoever runs this.
+  /// Puts the job's log, which ends with `last`, into a folder, in a thread of its own; none: the
+  /// output folder gets no log.
+  std::function<Result<void>(const std::string& folder, const StatusLine& last)> write_log{};
 };
 
 /// Runs a job from its start to its last file: starts its hosts, tells `sink`, ends it as

@@ -29,7 +29,7 @@ using Status = struct stat;
 constexpr std::size_t compare_bytes = 1u << 20;
 constexpr const char* conflicts_folder = "/conflicts";
 /// What a job's output folder holds.
-constexpr std::string_view result_names[] = {"model", "output", "failure", "conflicts"};
+constexpr std::string_view result_names[] = {"model", "output", "log", "failure", "conflicts"};
 
 std::optional<Status> status_of(const std::string& path) {
   Status status{};
@@ -252,6 +252,8 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   TRY(make_folders(made));
   TRY(make_folders(old));
   Result<void> done = gather(hosts, made, options.failed, conflicts);
+  if (done && options.write_log) done = make_folders(made + "/log");
+  if (done && options.write_log) done = options.write_log(made + "/log");
   if (done && options.owner) done = hand_over(made, *options.owner);
   if (done) done = publish(made, out, old, options.overwrite);
   static_cast<void>(remove_tree(partial));

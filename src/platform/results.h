@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct MergeOptions {
   bool only_if_any = false;      ///< A job without any file makes no folder.
   bool overwrite = false;        ///< An earlier job's results make way; else they are an error.
   std::optional<Owner> owner{};  ///< Everything is that user's, new folders above `out` too.
+  /// Puts the job's log into a folder, which becomes `log/`; none: there is no such folder.
+  std::function<Result<void>(const std::string& folder)> write_log{};
 };
 
 /// Puts the hosts' results, which it takes apart, together under `out`, which check_output_folder()

@@ -359,5 +359,25 @@ TEST_CASE("results: two trees that are too deep to be merged are an error, and n
   CHECK(std::filesystem::is_empty(bench.path + "/out"));
 }
 
+TEST_CASE("results: a log is one of them, whole or not there; an earlier one makes way") {
+  Bench bench;
+  bench.put("algo-1/model/a", "1");
+  MergeOptions options;
+  options.write_log = [](const std::string& folder) {
+    return write_file(folder + "/all.log", "lines");
+  };
+  const std::vector<engine::HostResult> hosts{{"algo-1", bench.path + "/algo-1"}};
+  REQUIRE(merge_results(hosts, bench.path + "/out", options));
+  CHECK(bench.text("log/all.log") == "lines");
+  CHECK(!check_output_folder(bench.path + "/out", false));
+  CHECK(check_output_folder(bench.path + "/out", true));
+  options.overwrite = true;
+  options.write_log = [](const std::string&) -> Result<void> {
+    return fail(Errc::system, "no room");
+  };
+  REQUIRE(!merge_results(hosts, bench.path + "/out", options));
+  CHECK(bench.text("log/all.log") == "lines");
+}
+
 }  // namespace
 }  // namespace muster::platform
