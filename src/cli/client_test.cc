@@ -161,6 +161,30 @@ TEST_CASE("client: the table of jobs is aligned, whatever a server says") {
   CHECK(coloured.find("\x1b[31mFailed") != std::string::npos);
 }
 
+TEST_CASE("client: beside a server's jobs this machine's are marked, and their places are paths") {
+  const Json jobs = json(R"([
+    {"TrainingJobName": "here", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
+     "CreationTime": 0, "TrainingEndTime": 5, "MusterPlace": "local"},
+    {"TrainingJobName": "there", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed",
+     "CreationTime": 0, "TrainingEndTime": 5}])");
+  CHECK(jobs_table(jobs, ms(0), false) ==
+        "NAME   STATUS     CREATED              TOOK  WHERE\n"
+        "here   Completed  1970-01-01 00:00:00  5s    local\n"
+        "there  Completed  1970-01-01 00:00:00  5s    server\n");
+  const Json own = json(R"({
+    "TrainingJobName": "here", "TrainingJobStatus": "Failed", "MusterPlace": "local",
+    "OutputDataConfig": {"S3OutputPath": "file:///out"}, "MusterResults": true,
+    "MusterExitCode": 1})");
+  CHECK(results_of(own) == "/out");
+  const std::string text = job_text(own, false);
+  for (const char* line : {"Where      this machine\n", "Output     /out\n",
+                           "Log        /out/log\n", "Exit code  1\n"})
+    CHECK(text.find(line) != std::string::npos);
+  CHECK(end_object(own).find(R"("output":"/out")") != std::string::npos);
+  CHECK(results_of(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"},
+                            "MusterResults": true})")) == "");
+}
+
 TEST_CASE("client: a description is text for people, with what there is") {
   const Json job = json(R"({
     "TrainingJobName": "j", "TrainingJobStatus": "Stopped", "SecondaryStatus": "MaxRuntimeExceeded",

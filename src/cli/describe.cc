@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/here.h"
 #include "cli/job_view.h"
 #include "command/line.h"
 
@@ -20,6 +21,11 @@ loop::Task<Result<int>> show(Client& client, std::string job, bool json) {
   co_return exit_success;
 }
 
+loop::Task<Result<int>> show_own(Here& here, Json job, bool json) {
+  here.out.text() += json ? visible_json(to_text(job)) + "\n" : job_text(job, here.colour);
+  co_return exit_success;
+}
+
 }  // namespace
 
 int describe_main(const Args& args, const Env& env) {
@@ -29,6 +35,11 @@ int describe_main(const Args& args, const Env& env) {
   line.text("JOB", job);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  if (!own) return complain_of("sm describe", own.error());
+  if (*own)
+    return run_here("sm describe", env,
+                    [&](Here& here) { return show_own(here, (*own)->description, json); });
   return run_client("sm describe", env, [&](Client& client) { return show(client, job, json); });
 }
 

@@ -82,8 +82,7 @@ Result<void> JobLog::check_host(const Json& job) const {
   if (host.empty()) return {};
   for (int number = 1; number <= hosts; ++number)
     if (host == "algo-" + std::to_string(number)) return {};
-  const std::string last = hosts == 1 ? "" : " to algo-" + std::to_string(hosts);
-  return fail(Errc::invalid_input, job_ + " has no host " + to_utf8(host) + ", only algo-1" + last);
+  return no_such_host(job_, host, hosts);
 }
 
 void JobLog::make_render(const Json& job) {
@@ -307,6 +306,11 @@ loop::Task<Result<int>> JobLog::run() {
 }
 
 }  // namespace
+
+Error no_such_host(const std::string& job, const std::string& host, int hosts) {
+  const std::string last = hosts == 1 ? "" : " to algo-" + std::to_string(hosts);
+  return fail(Errc::invalid_input, job + " has no host " + to_utf8(host) + ", only algo-1" + last);
+}
 
 loop::Task<Result<int>> show_log(Client& client, std::string job, JobLogOptions options) {
   JobLog log(client, std::move(job), std::move(options));

@@ -14,6 +14,9 @@ struct JobLogOptions {
   std::string folder{};  ///< Files get it all instead of client.out: a LogFolder's. Empty: none do.
 };
 
+/// Says which hosts the job has.
+Error no_such_host(const std::string& job, const std::string& host, int hosts);
+
 /// Shows a job's statuses and all hosts' lines on client.out, in order of time; lines that come
 /// while it follows, in order of their coming. Followed to its end, the job's end is told too:
 /// its failure on standard error. The exit code is the job's if it was followed.

@@ -1,7 +1,6 @@
 #include "cli/job_view.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -24,6 +23,7 @@ constexpr const char* green = "\x1b[32m";
 constexpr const char* yellow = "\x1b[33m";
 constexpr const char* bold = "\x1b[1m";
 constexpr const char* plain = "\x1b[0m";
+constexpr std::string_view file_scheme = "file://";
 constexpr double seconds_most = 1e11;  // Beyond, it is no time: the year 5138.
 
 const Json& member(const Json& json, std::string_view name) {
@@ -132,12 +132,22 @@ std::string hosts_text(const Json& job) {
   return join(each, ", ");
 }
 
+/// A URL; of a folder of this machine its path.
+std::string place_text(const std::string& url) {
+  return visible_line(url.starts_with(file_scheme) ? url.substr(file_scheme.size()) : url);
+}
+
+bool is_local(const Json& job) {
+  return member_text(job, "MusterPlace") == "local";
+}
+
 Fields head_fields(const Json& job, bool colour) {
   Fields fields;
   const auto field = [&](const char* name, const std::string& value) {
     if (!value.empty() && value != "-") fields.emplace_back(name, value);
   };
   field("Name", visible_line(member_text(job, "TrainingJobName")));
+  if (is_local(job)) field("Where", "this machine");
   const std::string status = status_text(job);
   field("Status", colour ? colour_of(job) + status + plain : status);
   field("Reason", shown_lines(member_text(job, "FailureReason"), ""));
@@ -150,8 +160,11 @@ Fields head_fields(const Json& job, bool colour) {
   field("Ended", time_text(job, "TrainingEndTime"));
   if (const std::int64_t seconds = member_number(job, "TrainingTimeInSeconds"); seconds > 0)
     field("Training time", span_text(UnixMillis(seconds * 1000)));
-  field("Output", visible_line(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
+  field("Output", place_text(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
   field("Model", visible_line(member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts")));
+  if (!results_of(job).empty()) field("Log", visible_line(results_of(job)) + "/log");
+  if (const Json& code = member(job, "MusterExitCode"); code.is_number_integer())
+    field("Exit code", std::to_string(code.get<std::int64_t>()));
   field("Checkpoints", visible_line(member_text(member(job, "CheckpointConfig"), "S3Uri")));
   return fields;
 }
@@ -161,7 +174,7 @@ Fields input_fields(const Json& job) {
   for (const Json& channel : member(job, "InputDataConfig"))
     fields.emplace_back(
         visible_line(member_text(channel, "ChannelName")),
-        visible_line(member_text(inner(channel, "DataSource", "S3DataSource"), "S3Uri")));
+        place_text(member_text(inner(channel, "DataSource", "S3DataSource"), "S3Uri")));
   return fields;
 }
 
@@ -182,8 +195,9 @@ std::optional<UnixMillis> member_time(const Json& json, std::string_view name) {
 
 std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
   if (!summaries.is_array() || summaries.empty()) return "no jobs\n";
-  constexpr std::size_t columns = 4;
-  std::vector<std::array<std::string, columns>> rows{{"NAME", "STATUS", "CREATED", "TOOK"}};
+  const bool placed = std::any_of(summaries.begin(), summaries.end(), is_local);
+  std::vector<std::vector<std::string>> rows{{"NAME", "STATUS", "CREATED", "TOOK"}};
+  if (placed) rows[0].emplace_back("WHERE");
   for (const Json& job : summaries) {
     const std::optional<UnixMillis> created = member_time(job, "CreationTime");
     std::optional<UnixMillis> end = member_time(job, "TrainingEndTime");
@@ -191,8 +205,10 @@ std::string jobs_table(const Json& summaries, UnixMillis now, bool colour) {
     rows.push_back({visible_line(member_text(job, "TrainingJobName")), status_text(job),
                     time_text(job, "CreationTime"),
                     created && end ? span_text(*end - *created) : "-"});
+    if (placed) rows.back().emplace_back(is_local(job) ? "local" : "server");
   }
-  std::array<std::size_t, columns> widths{};
+  const std::size_t columns = rows[0].size();
+  std::vector<std::size_t> widths(columns);
   for (const auto& row : rows)
     for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   std::string text;
@@ -263,6 +279,16 @@ std::string output_place(const Json& job) {
   return place + "/" + name + "/output/";
 }
 
+std::string results_folder(const Json& job) {
+  const std::string place = member_text(member(job, "OutputDataConfig"), "S3OutputPath");
+  return place.starts_with(file_scheme) ? place.substr(file_scheme.size()) : std::string();
+}
+
+std::string results_of(const Json& job) {
+  const Json& written = member(job, "MusterResults");
+  return written.is_boolean() && written.get<bool>() ? results_folder(job) : std::string();
+}
+
 bool is_unpacked(const Json& job) {
   return member_text(member(job, "OutputDataConfig"), "CompressionType") == "NONE";
 }
@@ -294,6 +320,7 @@ std::string end_object(const Json& job) {
   if (end || changed) json["time"] = iso_date(end ? *end : *changed);
   const std::string model = member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts");
   if (!model.empty()) json["output"] = model;
+  if (const std::string folder = results_of(job); !folder.empty()) json["output"] = folder;
   return visible_json(to_text(json)) + "\n";
 }
 

@@ -15,7 +15,8 @@ namespace muster::cli {
 /// characters (visible_line()).
 
 /// ListTrainingJobs' summaries as a table, with its head; "no jobs" if there are none. `now`: for
-/// how long the running ones have been at it.
+/// how long the running ones have been at it. With jobs of this machine among them there is a last
+/// column, WHERE, which marks those `local`.
 std::string jobs_table(const Json& summaries, UnixMillis now, bool colour);
 /// DescribeTrainingJob's answer.
 std::string job_text(const Json& job, bool colour);
@@ -32,6 +33,11 @@ int processes_per_host_of(const Json& job);
 /// "s3://bucket/folder/JOB/output/", where its results are; empty if the description lacks it.
 /// Source: OutputDataConfig of the CreateTrainingJob API.
 std::string output_place(const Json& job);
+
+/// The output folder of a job of this machine; empty for a server's.
+std::string results_folder(const Json& job);
+/// The output folder, if the job put anything into it.
+std::string results_of(const Json& job);
 
 /// Results are there file by file, else as archives. Source: CompressionType, likewise.
 bool is_unpacked(const Json& job);

@@ -10,9 +10,12 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/here.h"
 #include "cli/job_view.h"
 #include "cli/values.h"
 #include "command/line.h"
+#include "machine/job_description.h"
+#include "machine/machine.h"
 
 namespace muster::cli {
 namespace {
@@ -48,7 +51,38 @@ Result<Query> query_from(const JobsOptions& options) {
   return query;
 }
 
-loop::Task<Result<int>> list(Client& client, Query query, bool json) {
+/// The jobs among those of this machine that are asked for, in their order.
+Json summaries_of(const std::vector<machine::FoundJob>& jobs, const Query& query) {
+  Json all = Json::array();
+  for (const machine::FoundJob& job : jobs) {
+    const bool named = job.name.find(query.name) != std::string::npos;
+    const std::string status = member_text(job.description, "TrainingJobStatus");
+    if (named && (query.status.empty() || status == query.status))
+      all.push_back(machine::summary_of(job.description));
+  }
+  return all;
+}
+
+/// Both lists as one, as long as was asked for; each has the newest first.
+Json merged(const Json& own, const Json& server, const Query& query) {
+  std::vector<Json> all(own.begin(), own.end());
+  all.insert(all.end(), server.begin(), server.end());
+  const auto time = [](const Json& job) {
+    return member_time(job, "CreationTime").value_or(UnixMillis(0));
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Json& a, const Json& b) { return time(a) > time(b); });
+  if (all.size() > static_cast<std::size_t>(query.limit))
+    all.resize(static_cast<std::size_t>(query.limit));
+  return all;
+}
+
+std::string list_text(const Json& jobs, bool colour, bool json) {
+  if (json) return visible_json(to_text(Json{{"TrainingJobSummaries", jobs}})) + "\n";
+  return jobs_table(jobs, wall_time(), colour);
+}
+
+loop::Task<Result<Json>> summaries_from(Client& client, Query query) {
   Json all = Json::array();
   std::string token;
   do {
@@ -69,10 +103,21 @@ loop::Task<Result<int>> list(Client& client, Query query, bool json) {
     for (const Json& job : *summaries) all.push_back(job);
     token = summaries->empty() ? std::string() : member_text(*page, "NextToken");
   } while (!token.empty() && static_cast<int>(all.size()) < query.limit);
-  const UnixMillis now = wall_time();
-  client.out.text() +=
-      json ? visible_json(to_text(Json{{"TrainingJobSummaries", std::move(all)}})) + "\n"
-           : jobs_table(all, now, client.colour);
+  co_return all;
+}
+
+/// What this machine has is told, too, when the server does not answer.
+loop::Task<Result<int>> list(Client& client, Json own, Query query, bool json) {
+  const Result<Json> server = co_await summaries_from(client, query);
+  if (!server && own.empty()) co_return server.error();
+  const Json all = merged(own, server ? *server : Json::array(), query);
+  client.out.text() += list_text(all, client.colour, json);
+  if (!server) co_return server.error();
+  co_return exit_success;
+}
+
+loop::Task<Result<int>> list_own(Here& here, Json own, Query query, bool json) {
+  here.out.text() += list_text(merged(own, Json::array(), query), here.colour, json);
   co_return exit_success;
 }
 
@@ -89,8 +134,15 @@ int jobs_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<Query> query = query_from(options);
   if (!query) return tell(command::wrong_line(page, query.error().text));
-  return run_client("sm jobs", env,
-                    [&](Client& client) { return list(client, *query, options.json); });
+  const Result<std::vector<machine::FoundJob>> found =
+      machine::find_jobs(machine::state_folder(env));
+  const Json own = found ? summaries_of(*found, *query) : Json::array();
+  if (names_server(env) || (found && found->empty()))
+    return run_client("sm jobs", env,
+                      [&](Client& client) { return list(client, own, *query, options.json); });
+  if (!found) return complain_of("sm jobs", with_server_hint(found.error()));
+  return run_here("sm jobs", env,
+                  [&](Here& here) { return list_own(here, own, *query, options.json); });
 }
 
 }  // namespace muster::cli

@@ -3,7 +3,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/here.h"
 #include "cli/job_log.h"
+#include "cli/own_log.h"
 #include "cli/values.h"
 #include "command/line.h"
 
@@ -52,6 +54,10 @@ int logs_main(const Args& args, const Env& env) {
   Result<LogFilter> filter = filter_from(typed);
   if (!filter) return tell(command::wrong_line(page, filter.error().text));
   how.filter = *std::move(filter);
+  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  if (!own) return complain_of("sm logs", own.error());
+  if (*own)
+    return run_here("sm logs", env, [&](Here& here) { return show_own_log(here, **own, how); });
   return run_client("sm logs", env, [&](Client& client) { return show_log(client, job, how); });
 }
 

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/here.h"
 #include "cli/job_view.h"
 #include "command/line.h"
 #include "loop/wait.h"
@@ -14,6 +15,12 @@ namespace muster::cli {
 namespace {
 
 constexpr Duration poll_every = std::chrono::seconds(1);
+
+std::string stopped_text(const std::string& job, const std::string& status, bool json) {
+  const Json told{{"TrainingJobName", job}, {"TrainingJobStatus", status}};
+  return json ? visible_json(to_text(told)) + "\n"
+              : visible_line(job) + ": " + visible_line(status) + "\n";
+}
 
 loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait, bool json) {
   // First: AWS's answer to a stop does not tell a job that ended from one that never was.
@@ -40,9 +47,26 @@ loop::Task<Result<int>> stop_job(Client& client, std::string job, bool wait, boo
     const bool due = co_await timer.after(poll_every);
     if (!due) break;
   }
-  const Json told{{"TrainingJobName", job}, {"TrainingJobStatus", status}};
-  client.out.text() += json ? visible_json(to_text(told)) + "\n"
-                            : visible_line(job) + ": " + visible_line(status) + "\n";
+  client.out.text() += stopped_text(job, status, json);
+  co_return exit_success;
+}
+
+loop::Task<Result<int>> stop_own(Here& here, machine::FoundJob job, bool wait, bool json) {
+  if (!job.living)
+    co_return fail(Errc::invalid_input, job.name + " has ended already: " +
+                                            member_text(job.description, "TrainingJobStatus"));
+  const Result<void> asked = co_await machine::ask_to_stop(here.loop, job);
+  if (!asked) co_return fail(Errc::invalid_input, asked.error().text);
+  here.farewell = job.name + " is being stopped; sm describe " + job.name + " tells when it has";
+  std::string status = "Stopping";
+  if (wait) {
+    const Result<void> ended = co_await machine::wait_for_end(here.loop, job);
+    if (!ended) co_return ended.error();
+    const Result<machine::FoundJob> now = machine::find_job(here.state, job.name);
+    if (!now) co_return now.error();
+    status = member_text(now->description, "TrainingJobStatus");
+  }
+  here.out.text() += stopped_text(job.name, status, json);
   co_return exit_success;
 }
 
@@ -56,6 +80,10 @@ int stop_main(const Args& args, const Env& env) {
   line.flag("--wait", wait);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
+  if (!own) return complain_of("sm stop", own.error());
+  if (*own)
+    return run_here("sm stop", env, [&](Here& here) { return stop_own(here, **own, wait, json); });
   return run_client("sm stop", env,
                     [&](Client& client) { return stop_job(client, job, wait, json); });
 }

@@ -9,6 +9,11 @@ constexpr std::string_view endpoint_note =
     "AWS_ENDPOINT_URL names the server, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are a key of "
     "it: `sm key create` prints all three as lines for a shell.";
 
+constexpr std::string_view own_note =
+    "Jobs that sm fit runs on this machine need no server; they are root's, as sm fit is, and "
+    "where "
+    "a server has a job of the same name, too, this machine's is meant.";
+
 std::vector<Exit> exits_of(std::string_view done, std::string_view wrong) {
   return {{"0", done},
           {"2", wrong},
@@ -85,8 +90,10 @@ Page jobs() {
   return {
       .name = "jobs",
       .group = Group::server,
-      .brief = "list a server's training jobs",
-      .about = "Lists the training jobs of the server that AWS_ENDPOINT_URL names, newest first.",
+      .brief = "list training jobs: this machine's and a server's",
+      .about =
+          "Lists training jobs, newest first: those that sm fit runs or ran on this machine, "
+          "marked local, and those of the server that AWS_ENDPOINT_URL names, if it is set.",
       .flags = {{"--status", "STATUS",
                  "only InProgress, Completed, Failed, Stopping or Stopped ones", "", false,
                  "InProgress Completed Failed Stopping Stopped"},
@@ -95,8 +102,10 @@ Page jobs() {
                 api_json},
       .examples = {{"sm jobs"},
                    {"sm jobs --status Failed --limit 5"},
-                   {"sm jobs --name mnist --json"}},
-      .notes = {endpoint_note},
+                   {"sm jobs --name mnist --json",
+                    "this machine's have \"MusterPlace\": \"local\""}},
+      .notes = {own_note, "The last 100 jobs of this machine that have ended are told of.",
+                endpoint_note},
       .exits = exits_of("listed", "what was given is wrong: a flag, a key"),
   };
 }
@@ -105,12 +114,14 @@ Page describe() {
   return {
       .name = "describe",
       .group = Group::server,
-      .brief = "tell all about a job of a server",
-      .about = "Tells all about a job of the server that AWS_ENDPOINT_URL names.",
+      .brief = "tell all about a job of this machine or of a server",
+      .about =
+          "Tells all about a job that sm fit runs or ran on this machine, or one of the server "
+          "that AWS_ENDPOINT_URL names: how it is, or how it ended and why.",
       .operands = {job},
       .flags = {api_json},
       .examples = {{"sm describe mnist-2026-01-31-12-00-00-1a2b"}, {"sm describe --json JOB"}},
-      .notes = {endpoint_note},
+      .notes = {own_note, endpoint_note},
       .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
   };
 }
@@ -119,10 +130,11 @@ Page logs() {
   return {
       .name = "logs",
       .group = Group::server,
-      .brief = "print or follow the log of a job of a server",
+      .brief = "print or follow the log of a job of this machine or of a server",
       .about =
-          "Prints what a job of the server that AWS_ENDPOINT_URL names has written: the lines "
-          "of all hosts and the job's statuses, in order of time.",
+          "Prints what a job that sm fit runs or ran on this machine, or one of the server that "
+          "AWS_ENDPOINT_URL names, has written: the lines of all hosts and the job's statuses, in "
+          "order of time.",
       .operands = {job},
       .flags = {{.name = "--follow", .help = "go on until the job ends", .letter = "-f"},
                 {"--tail", "N", "only the last N lines; with -f also all that come then"},
@@ -137,7 +149,7 @@ Page logs() {
                    {"sm logs -f JOB", "goes on to the job's end; Ctrl-C leaves the job alone"},
                    {"sm logs --tail 20 --host algo-2 JOB"},
                    {"sm logs --rank 3 --since 10m JOB"}},
-      .notes = {lines_note, endpoint_note},
+      .notes = {lines_note, own_note, endpoint_note},
       .exits = exits_of_followed("printed; with -f: the job completed",
                                  "what was given is wrong: a job that does not exist, a key"),
   };
@@ -147,15 +159,17 @@ Page stop() {
   return {
       .name = "stop",
       .group = Group::server,
-      .brief = "stop a job of a server",
+      .brief = "stop a job of this machine or of a server",
       .about =
-          "Stops a job of the server that AWS_ENDPOINT_URL names: SIGTERM to its processes, "
-          "two minutes to end, and what they have written by then is kept.",
+          "Stops a job that sm fit runs on this machine, or one of the server that "
+          "AWS_ENDPOINT_URL names: SIGTERM to its processes, two minutes to end (of sm fit: "
+          "--grace, 30 s), "
+          "and what they have written by then is kept.",
       .operands = {job},
       .flags = {{"--wait", "", "return when the job has ended"},
                 {"--json", "", "print one JSON object: the job's name and its status"}},
       .examples = {{"sm stop JOB"}, {"sm stop JOB --wait", "returns when the job has ended"}},
-      .notes = {endpoint_note},
+      .notes = {own_note, endpoint_note},
       .exits = exits_of("asked; with --wait: the job has ended, however",
                         "what was given is wrong: a job that does not exist or has ended, a key"),
   };

@@ -113,8 +113,12 @@ class SmServer:
         return int(self.url.rsplit(":", 1)[1])
 
     def env(self) -> dict[str, str]:
-        """For clients that run as processes."""
-        quiet = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null"}
+        """For clients that run as processes, on a machine that has no jobs of its own."""
+        quiet = {
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": "/dev/null",
+            "MUSTER_STATE": str(self.data / "no-jobs"),
+        }
         return {**os.environ, **quiet, **self.keys, "AWS_ENDPOINT_URL": self.url}
 
     def client(self, service: str, key: tuple[str, str] | None = None, **config):
