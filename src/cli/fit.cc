@@ -12,10 +12,12 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/cli.h"
+#include "cli/detach.h"
 #include "cli/doctor.h"
 #include "cli/exit_codes.h"
 #include "cli/fit_options.h"
 #include "cli/fit_spec.h"
+#include "cli/kept_job.h"
 #include "cli/last_lines.h"
 #include "cli/out.h"
 #include "cli/places.h"
@@ -73,12 +75,14 @@ class Screen final : public platform::Sink {
 /// One `sm fit`, from the places on the disk to the exit code.
 class Fit {
  public:
-  Fit(loop::Loop& loop, FitOptions options, Places places, const Env& env, std::string cwd)
+  Fit(loop::Loop& loop, FitOptions options, Places places, const Env& env, std::string cwd,
+      std::optional<Detachment> detachment)
       : loop_(loop),
         options_(std::move(options)),
         places_(std::move(places)),
         env_(env),
         cwd_(std::move(cwd)),
+        detachment_(std::move(detachment)),
         signals_(loop, {SIGINT, SIGTERM, SIGHUP}),
         machine_(loop, env, {}),
         out_(loop, STDOUT_FILENO),
@@ -97,6 +101,8 @@ class Fit {
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
+  KeptJob::Options kept_options();
+  int code_of(const platform::JobReport& report) const;
   loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report,
                          const LastLines& last);
   std::unique_ptr<Render> make_render();
@@ -106,6 +112,7 @@ class Fit {
   Places places_;
   const Env& env_;
   std::string cwd_;
+  std::optional<Detachment> detachment_;  ///< None: the job is shown here.
   loop::Signals signals_;
   machine::Machine machine_;
   Out out_;
@@ -200,6 +207,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
 }
 
 std::unique_ptr<Render> Fit::make_render() {
+  if (options_.detach) return std::make_unique<NoRender>();
   if (options_.json) return std::make_unique<JsonRender>(out_.text());
   const bool terminal = out_.is_terminal();
   RenderOptions options{.colour = terminal && colour_,
@@ -230,15 +238,43 @@ loop::Task<int> Fit::run_to_the_end() {
   if (!note.empty()) complain(note);
   running_ = true;
   Screen screen(out_, make_render());
+  KeptJob::Options how = kept_options();
+  const Result<std::unique_ptr<KeptJob>> kept =
+      KeptJob::prepare(loop_, machine_, *spec, screen, std::move(how));
+  if (!kept) {
+    complain(kept.error().text);
+    co_return exit_code_of(kept.error().code);
+  }
   platform::JobRunOptions options;
   options.keep = options_.keep;
-  options.only_if_any = options_.output.empty();
+  options.only_if_any = options_.output.empty() && !options_.detach;
   options.overwrite = options_.overwrite;
   options.owner = submitter(env_);
+  options.write_log = (*kept)->log_writer();
   Result<platform::JobReport> done =
-      co_await platform::run_job(loop_, machine_.engine(), *spec, options, screen, requests_);
+      co_await platform::run_job(loop_, machine_.engine(), *spec, options, **kept, requests_);
   const int code = co_await report(*spec, std::move(done), screen.last());
   co_return code;
+}
+
+KeptJob::Options Fit::kept_options() {
+  KeptJob::Options options;
+  options.state = machine::state_folder(env_);
+  options.detachment = std::move(detachment_);
+  options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
+  options.stop = [this] {
+    if (stop_signal_ == 0) stop_signal_ = SIGTERM;
+    requests_.stop();
+  };
+  options.tell = complain;
+  return options;
+}
+
+int Fit::code_of(const platform::JobReport& report) const {
+  const platform::JobEnd& end = report.end;
+  const bool ours = !report.trouble.empty() && end.verdict.success() &&
+                    end.status == platform::JobEnd::Status::failed;
+  return ours ? exit_platform : exit_code_of(end.status, stop_signal_);
 }
 
 loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> report,
@@ -249,10 +285,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
     co_return exit_code_of(report.error().code);
   }
   const platform::JobEnd& end = report->end;
-  int code = exit_code_of(end.status, stop_signal_);
-  if (!report->trouble.empty() && end.status == platform::JobEnd::Status::failed &&
-      end.verdict.success())
-    code = exit_platform;
+  const int code = code_of(*report);
   if (options_.json) {
     out_.text() += end_object(*report, spec.name, spec.output_folder, options_.hosts, code);
   } else {
@@ -292,8 +325,15 @@ int fit_main(const Args& args, const Env& env) {
     const std::string lack = first_lack(machine_facts(env), options.launch.mpi);
     if (!lack.empty()) return stop_with(exit_platform, lack);
   }
+  std::optional<Detachment> detachment;
+  if (options.detach && !options.print_plan) {
+    Result<Forked> forked = Detachment::fork();
+    if (!forked) return stop_with(exit_platform, forked.error().text);
+    if (!forked->child) return tell_detached(*forked, options.json);
+    detachment = std::move(forked->child);
+  }
   loop::Loop loop;
-  Fit fit(loop, std::move(options), *std::move(places), env, *cwd);
+  Fit fit(loop, std::move(options), *std::move(places), env, *cwd, std::move(detachment));
   loop::Tasks tasks(loop);
   tasks.start(fit.watch_signals());
   tasks.start(fit.run());

@@ -21,7 +21,7 @@ struct FitWords {
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
-  bool overwrite = false, keep = false, json = false, raw = false, verbose = false,
+  bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false;
 };
 
@@ -45,6 +45,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--timeout", words.timeout);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
+  line.flag("--detach", words.detach);
   line.flag("--raw", words.raw);
   line.flag("--json", words.json);
   line.flag("--verbose", words.verbose);
@@ -112,6 +113,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.python = std::move(words.python);
   options.overwrite = words.overwrite;
   options.keep = words.keep;
+  options.detach = words.detach;
   options.json = words.json;
   options.raw = words.raw;
   options.verbose = words.verbose;

@@ -44,6 +44,7 @@ struct FitOptions {
   std::int64_t shm_bytes = job::shm_bytes_default;
   bool overwrite = false;
   bool keep = false;
+  bool detach = false;  ///< The job goes on without a terminal.
   bool json = false;
   bool raw = false;
   bool verbose = false;

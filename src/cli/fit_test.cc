@@ -50,6 +50,7 @@ TEST_CASE("fit: every flag is understood") {
                                    "--grace",
                                    "1.5",
                                    "--keep",
+                                   "--detach",
                                    "--json",
                                    "--verbose",
                                    "--",
@@ -70,7 +71,7 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.python == "venv/bin/python");
   CHECK(options.timeout == 90s);
   CHECK(options.grace == 1500ms);
-  CHECK((options.keep && options.json && options.verbose && !options.print_plan));
+  CHECK((options.keep && options.detach && options.json && options.verbose && !options.print_plan));
   CHECK(options.arguments == Args{"--resume", "--", "x"});
 }
 

@@ -28,8 +28,8 @@ std::vector<Flag> fit_flags() {
        {.name = "--output",
         .value = "DIR",
         .help =
-            "new or empty folder for model/, output/ and, on failure, failure/ (default: one named "
-            "as the job, made only if the job leaves files)",
+            "new or empty folder for model/, output/, log/ and, on failure, failure/ (default: one "
+            "named as the job, made only if the job leaves files or is detached)",
         .letter = "-o"},
        {"--overwrite", "", "replace an earlier job's results in the output folder"},
        {"--checkpoints", "DIR",
@@ -45,6 +45,8 @@ std::vector<Flag> fit_flags() {
        {"--keep", "",
         "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
         "removes it"},
+       {"--detach", "",
+        "return as soon as the job runs: it prints the job's name, and what to type next"},
        {"--raw", "", raw_help},
        {"--json", "", "one JSON object a line instead of text"},
        {"--verbose", "", "also tell what muster and train do"},
@@ -72,13 +74,19 @@ Page fit() {
             "a data disk as it is, read-only, and a folder that hosts may write to"},
            {"sm fit train.py --checkpoints ckpt",
             "a job that goes on from what an earlier one left in ckpt"},
+           {"sm fit train.py --detach --name run-7 && sm logs -f run-7",
+            "the job goes on when the terminal is closed; Ctrl-C ends only sm logs"},
            {"sm fit train.py -- --resume 'last run'",
             "what follows -- is given to the script as it is, behind the hyperparameters"}},
       .notes =
           {"The script finds the job as on SageMaker: SM_* variables, files under /opt/ml. What it "
-           "writes to /opt/ml/model and /opt/ml/output comes to the output folder.",
-           lines_note, "Ctrl-C stops the job, a second one kills it."},
-      .exits = {{"0", "the job completed"},
+           "writes to /opt/ml/model and /opt/ml/output comes to the output folder, its log to log/ "
+           "there: "
+           "all.log, and a file for each host.",
+           lines_note,
+           "Ctrl-C stops the job, a second one kills it. From another terminal, and for a job "
+           "that is detached: sm jobs, sm logs, sm describe, sm stop."},
+      .exits = {{"0", "the job completed; with --detach: it runs"},
                 {"1",
                  "the job failed: standard error names the rank or host, how it ended, and its "
                  "last lines"},
@@ -140,9 +148,12 @@ std::vector<Page> pages_here() {
        .group = Group::here,
        .brief = "remove what killed jobs left behind",
        .about = "Removes what killed jobs left on this machine; living jobs are not touched.",
-       .flags = {{"--all", "", "also what `sm fit --keep` kept"},
+       .flags = {{"--all", "",
+                  "also what `sm fit --keep` kept, and what sm jobs tells of jobs that ended"},
                  {"--json", "", "print one JSON object"}},
-       .examples = {{"sm clean"}, {"sm clean --all", "also folders of jobs that ran with --keep"}},
+       .examples = {{"sm clean"},
+                    {"sm clean --all",
+                     "also folders of jobs that ran with --keep, and ended jobs' records"}},
        .exits = {{"0", "nothing is left"},
                  {"2", "what was given is wrong"},
                  {"3", "it needs root, or something could not be removed"}}},

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/detach.h"
+#include "cli/own_log.h"
+#include "cli/render.h"
+#include "machine/job_record.h"
+#include "machine/machine.h"
+#include "platform/job_run.h"
+
+namespace muster::cli {
+
+/// Shows nothing: of a job whose carrier has no terminal.
+class NoRender final : public Render {
+ public:
+  void status(const platform::StatusLine&) override {}
+  void lines(const std::string&, UnixMillis, const job::Lines&) override {}
+  void log(const std::string&, UnixMillis, const job::LogLine&) override {}
+};
+
+/// What `sm fit` does beside showing its job: keeps a record of it, with its log, for `sm jobs`,
+/// `sm logs`, `sm describe` and `sm stop`; lets go of the terminal where that is asked for.
+class KeptJob final : public platform::Sink {
+ public:
+  struct Options {
+    std::string state;                       ///< The machine's state folder.
+    std::optional<Detachment> detachment{};  ///< None: the job is shown.
+    /// What `sm fit` ends with, once its job has.
+    std::function<int(const platform::JobReport& report)> exit_code{};
+    std::function<void()> stop{};                    ///< `sm stop` asks for it.
+    std::function<void(const std::string&)> tell{};  ///< A warning.
+  };
+  /// All outlive this; `shown` is told everything, too.
+  static Result<std::unique_ptr<KeptJob>> prepare(loop::Loop& loop, machine::Machine& machine,
+                                                  const job::Spec& spec, platform::Sink& shown,
+                                                  Options options);
+
+  void status(const platform::StatusLine& line) override;
+  void ended(const platform::JobReport& report) override;
+  void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
+  void log(const std::string& host, UnixMillis time, const job::LogLine& line) override;
+  loop::Task<> flush() override { return shown_.flush(); }
+
+  /// For platform::JobRunOptions::write_log.
+  std::function<Result<void>(const std::string& folder, const platform::StatusLine& last)>
+  log_writer() const;
+
+ private:
+  KeptJob(machine::Machine& machine, const job::Spec& spec, platform::Sink& shown, Options options);
+  void accept();
+  void see(const std::string& host);
+
+  machine::Machine& machine_;
+  const job::Spec& spec_;
+  platform::Sink& shown_;
+  Options options_;
+  std::unique_ptr<machine::JobRecord> record_;
+  bool accepted_ = false;
+  std::set<std::string> seen_;  ///< Hosts whose journals are kept.
+  /// All that was told so far; also read by the thread that writes the log.
+  std::shared_ptr<std::vector<platform::StatusLine>> statuses_;
+};
+
+}  // namespace muster::cli
