@@ -34,15 +34,13 @@ void JournalEntries::take_lines(const job::Lines& lines, std::vector<LogEntry>& 
   if (lines.steps) return take_steps(key, writer, lines.bytes, entries);
   if (std::string held = writer.steps.take_held(); !held.empty())
     emit(key, std::move(held), entries);
-  std::string_view rest = lines.bytes;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    writer.waiting += rest.substr(0, end);
-    if (end == std::string_view::npos && writer.waiting.size() < line_bytes_most) return;
-    emit(key, std::exchange(writer.waiting, {}), entries);
-    if (end == std::string_view::npos) return;
-    rest.remove_prefix(end + 1);
-  }
+  const std::string_view bytes = lines.bytes;
+  const std::size_t end = bytes.rfind('\n');
+  writer.waiting += bytes.substr(0, end);
+  const bool whole = end != std::string_view::npos;
+  if (!whole && writer.waiting.size() < line_bytes_most) return;
+  emit(key, std::exchange(writer.waiting, {}), entries);
+  if (whole) writer.waiting = bytes.substr(end + 1);
 }
 
 void JournalEntries::take_steps(const Key& key, Writer& writer, std::string_view bytes,

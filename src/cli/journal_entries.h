@@ -13,8 +13,9 @@
 
 namespace muster::cli {
 
-/// A host's journal as entries of a log: whole lines, a progress bar's states thinned out, and of
-/// muster's own lines warnings and errors. Pure: values only.
+/// A host's journal as entries of a log: whole lines, those of one record together in one entry, a
+/// progress bar's states thinned out, and of muster's own lines warnings and errors. Pure: values
+/// only.
 class JournalEntries {
  public:
   explicit JournalEntries(std::string host) : host_(std::move(host)) {}

@@ -40,7 +40,7 @@ TEST_CASE("journal entries: lines are whole, whoever else writes in between") {
   journal.take(lines(3, of(0, "gun\nnext\n")), entries);
   part.bytes = "never ended";
   journal.take(lines(4, part), entries);
-  CHECK(texts(entries) == Texts{"2 1 one", "2 1 two", "3 0 begun", "3 0 next"});
+  CHECK(texts(entries) == Texts{"2 1 one\ntwo", "3 0 begun\nnext"});
   CHECK(entries[0].host == "algo-1");
   entries.clear();
   journal.finish(entries);

@@ -22,8 +22,8 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t read_bytes = 1u << 20;
-/// What a log folder's files wait for in memory.
-constexpr std::size_t entries_between_flushes = 1000;
+/// What a log folder's files hold back in memory, about.
+constexpr std::size_t unwritten_bytes_max = 4u << 20;
 
 std::vector<platform::StatusLine> statuses_of(const Json& job) {
   std::vector<platform::StatusLine> lines;
@@ -61,6 +61,7 @@ class Shown {
   Result<void> check_host() const;
   std::unique_ptr<Render> make_render() const;
   void add_statuses();
+  void add_to_tail(LogEntry entry);
   Result<void> round();
   loop::Task<> watch_growth();
   loop::Task<> watch_end();
@@ -120,6 +121,14 @@ void Shown::add_statuses() {
   said_ = lines;
 }
 
+void Shown::add_to_tail(LogEntry entry) {
+  const std::vector<std::string> lines = split(entry.text, '\n');
+  for (const std::string& line : lines) {
+    entry.text = line;
+    tail_.add(entry);
+  }
+}
+
 Result<void> Shown::round() {
   add_statuses();
   for (const auto& [host, file] : files_of(job_))
@@ -127,7 +136,7 @@ Result<void> Shown::round() {
   const std::function<Result<void>(LogEntry)> take = [this](LogEntry entry) -> Result<void> {
     if (!options_.filter.takes(entry)) return {};
     if (first_look_ && options_.filter.tail > 0) {
-      tail_.add(std::move(entry));
+      add_to_tail(std::move(entry));
       return {};
     }
     shown_ = true;
@@ -289,10 +298,12 @@ Result<void> write_log(const OwnLog::Files& files, const std::vector<platform::S
   OwnLog log(files);
   for (const platform::StatusLine& line : lines) log.add(line);
   LogFolder written(folder, options);
-  std::size_t count = 0;
+  std::size_t unwritten_bytes = 0;
   const std::function<Result<void>(LogEntry)> take = [&](LogEntry entry) -> Result<void> {
     show_entry(written, entry);
-    if (++count % entries_between_flushes != 0) return {};
+    unwritten_bytes += entry.text.size();
+    if (unwritten_bytes < unwritten_bytes_max) return {};
+    unwritten_bytes = 0;
     return written.flush();
   };
   TRY(log.read(true, take));

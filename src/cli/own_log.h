@@ -24,8 +24,9 @@ class OwnLog {
   explicit OwnLog(Files files);
 
   void add(const platform::StatusLine& line);
-  /// Gives all that has come since the last time. `ended`: nothing will come any more. A journal
-  /// that is damaged ends before the damage. Blocks. Error: as open(2), read(2), or `take`'s.
+  /// Gives all that has come since the last time; an entry of a host may have several lines.
+  /// `ended`: nothing will come any more. A journal that is damaged ends before the damage. Blocks.
+  /// Error: as open(2), read(2), or `take`'s.
   Result<void> read(bool ended, const std::function<Result<void>(LogEntry)>& take);
 
  private:

@@ -27,6 +27,12 @@ signal.sigwait({signal.SIGUSR1})
 print("ends on", host, flush=True)
 """
 FAILS = "print('last words', flush=True)\nraise ValueError('bad batch')\n"
+BOTH_FAIL = """
+from mpi4py import MPI
+print("last words", flush=True)
+MPI.COMM_WORLD.Barrier()
+raise ValueError("bad batch")
+"""
 NEVER = "import signal\nprint('waits', flush=True)\nsignal.pause()\n"
 
 
@@ -125,14 +131,14 @@ def test_a_detached_job_is_followed_to_its_end_and_told_of_afterwards(machine, s
 
 
 def test_the_log_is_kept_by_host_and_merged_also_of_an_attached_job_that_fails(machine, sm):
-    process = machine.fit(FAILS, "--name", "fails", hosts=2)
+    process = machine.fit(BOTH_FAIL, "--name", "fails", hosts=2)
     assert process.wait(GUARD_SECONDS) == 1, process.text
     log = machine.output / "log"
     assert sorted(path.name for path in log.iterdir()) == ["algo-1.log", "algo-2.log", "all.log"]
     merged = (log / "all.log").read_text()
     assert merged.count("| last words\n") == 2
     assert "Failed - Training job failed: " in merged.splitlines()[-1]
-    assert "ValueError: bad batch" in (log / "algo-1.log").read_text()
+    assert "ValueError: bad batch" in merged
     own = (log / "algo-1.log").read_text().splitlines()
     assert all(line.startswith("algo-1") for line in own)
     shown = sm("logs", "fails").out.decode()
