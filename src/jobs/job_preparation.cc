@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "jobs/aws_image.h"
+#include "jobs/remote_function.h"
 #include "jobs/sdk_drivers.h"
 #include "platform/crowded.h"
 
@@ -62,6 +63,12 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
 }
 
 loop::Task<> JobPreparation::replace_drivers(job::Spec& spec) const {
+  Result<s3wire::S3Url> script = s3wire::parse_s3_url(mpirun_script_url(spec));
+  if (script) {
+    const Result<std::string> text = co_await options_.read_object(*std::move(script));
+    if (text) take_over_mpirun(spec, *text);
+    co_return;
+  }
   const std::string url = drivers_url(spec);
   if (url.empty()) co_return;
   Result<s3wire::S3Url> source = s3wire::parse_s3_url(url + "/sourcecode.json");

@@ -153,6 +153,21 @@ TEST_CASE_FIXTURE(Bench, "preparation: muster's launchers take the place of SDK 
   CHECK(spec->hyperparameters.at("sagemaker_program") == "\"train.py\"");
 }
 
+TEST_CASE_FIXTURE(Bench, "preparation: sm mpirun takes the place of a remote function's mpirun") {
+  job::InputChannel scripts;
+  scripts.name = "sagemaker_remote_function_bootstrap";
+  scripts.s3.url = "s3://b/f/scripts";
+  request.spec.input = {scripts};
+  request.spec.entrypoint = {
+      "/bin/bash", "/opt/ml/input/data/sagemaker_remote_function_bootstrap/job_driver.sh"};
+  request.spec.arguments = {"--s3_base_uri", "s3://b/f", "--distribution", "mpirun"};
+  REQUIRE(prepare()->entrypoint.size() == 2);  // There is no such script.
+  objects["s3://b/f/scripts/job_driver.sh"] = "mpirun -x PATH python -m mpi4py -m a.b \"$@\"\n";
+  CHECK(prepare()->arguments.at(1).find("exec sm mpirun") != std::string::npos);
+  options.config.native_drivers = true;
+  CHECK(prepare()->entrypoint.size() == 2);
+}
+
 TEST_CASE("preparation: drivers that cannot be replaced run as they are") {
   struct {
     const char* name;

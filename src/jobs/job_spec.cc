@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "jobs/remote_function.h"
 #include "platform/interpreter.h"
 
 namespace muster::jobs {
@@ -106,7 +107,8 @@ Result<access::KeyPolicy> policy_of(const job::Spec& spec) {
   std::string output = spec.s3_output;
   while (output.ends_with('/')) output.pop_back();
   if (!output.empty()) output += "/" + spec.name + "/";
-  for (const std::string& text : {output, spec.checkpoint_url, hyperparameter(spec, "model_dir")}) {
+  for (const std::string& text :
+       {output, spec.checkpoint_url, hyperparameter(spec, "model_dir"), function_url(spec)}) {
     if (!text.starts_with("s3://")) continue;
     const s3wire::S3Url url = TRY(s3wire::parse_s3_prefix(text));
     if (url.key.empty()) continue;  // A whole bucket: other jobs' results, too.

@@ -34,9 +34,9 @@ Result<job::Spec> job_spec(job::Spec asked, const JobConfig& config, const JobPl
 Amounts needs_of(const job::Spec& spec, const JobConfig& config);
 
 /// What a job's own key may do: read its inputs, its code, its results and checkpoints, write the
-/// last two. A channel is what its S3Uri names as S3Prefix or as one object; the others are folders
-/// or objects of that name, never more that begins like it. Error: `invalid_input` for what is no
-/// URL of S3.
+/// last two; of a remote function read and write the folder of its function and results. A channel
+/// is what its S3Uri names as S3Prefix or as one object; the others are folders or objects of that
+/// name, never more that begins like it. Error: `invalid_input` for what is no URL of S3.
 Result<access::KeyPolicy> policy_of(const job::Spec& spec);
 
 }  // namespace muster::jobs

@@ -242,6 +242,22 @@ TEST_CASE("job spec: a job's key reaches its inputs, outputs and checkpoints") {
   CHECK(policy->reads == reads);
 }
 
+TEST_CASE("job spec: a remote function's key reaches its function and results") {
+  using access::Extent;
+  Json asked = request();
+  asked["HyperParameters"].erase("model_dir");
+  asked.erase("OutputDataConfig");
+  asked.erase("CheckpointConfig");
+  asked["AlgorithmSpecification"]["ContainerEntrypoint"] = {
+      "/bin/bash", "/opt/ml/input/data/sagemaker_remote_function_bootstrap/job_driver.sh"};
+  asked["AlgorithmSpecification"]["ContainerArguments"] = {"--s3_base_uri", "s3://b/root/f-1"};
+  using Places = std::vector<access::Place>;
+  CHECK(policy_of(spec_of(asked))->writes ==
+        Places{{"b", "root/f-1", Extent::object}, {"b", "root/f-1/", Extent::folder}});
+  asked["AlgorithmSpecification"]["ContainerArguments"][1] = "s3://b";
+  CHECK(policy_of(spec_of(asked))->writes.empty());
+}
+
 TEST_CASE("job spec: no URL becomes a right to more than it names") {
   using access::Extent;
   const auto writes = [](const char* checkpoints) {
