@@ -81,11 +81,20 @@ aws::Refusal no_hosting(const std::string& operation) {
               "not muster's: take the model from S3 to where it shall answer."};
 }
 
+aws::Refusal no_pipelines(const std::string& operation) {
+  return {"UnknownOperationException",
+          operation +
+              ": muster has no pipelines; run the functions of @step by @remote, or send each "
+              "step's job by CreateTrainingJob."};
+}
+
 aws::Refusal unknown_operation(const ApiHead& head, Protocol protocol,
                                const std::string& operation) {
   const std::string name = operation.substr(0, name_bytes_max);
   const Service* service = service_of(head, protocol);
   if (service == &sagemaker_model && is_hosting(name)) return no_hosting(name);
+  if (service == &sagemaker_model && name.find("Pipeline") != std::string::npos)
+    return no_pipelines(name);
   // InvokeEndpoint is sagemaker-runtime's, whose requests name no operation.
   if (head.scope_service == sagemaker_model.name && head.path.ends_with("/invocations"))
     return no_hosting("InvokeEndpoint");

@@ -123,9 +123,18 @@ TEST_CASE("protocol: who wants a model hosted is told that this is not muster's"
   CHECK(refusal_of(head, "1,2,3").message.starts_with("InvokeEndpoint: muster trains"));
 }
 
+TEST_CASE("protocol: who wants a pipeline is told what runs its steps") {
+  for (const char* name : {"CreatePipeline", "UpdatePipeline", "StartPipelineExecution"})
+    CHECK(refusal_of(json_head("SageMaker." + std::string(name)), "{}") ==
+          aws::Refusal{"UnknownOperationException",
+                       std::string(name) +
+                           ": muster has no pipelines; run the functions of @step by @remote, or "
+                           "send each step's job by CreateTrainingJob."});
+}
+
 TEST_CASE("protocol: an operation that is not served is refused by its name") {
-  CHECK(refusal_of(json_head("SageMaker.CreatePipeline"), "{}") ==
-        aws::Refusal{"UnknownOperationException", "The operation CreatePipeline is not known."});
+  CHECK(refusal_of(json_head("SageMaker.CreateAutoMLJob"), "{}") ==
+        aws::Refusal{"UnknownOperationException", "The operation CreateAutoMLJob is not known."});
   CHECK(refusal_of(json_head("DynamoDB_20120810.ListTables"), "{").code ==
         "UnknownOperationException");
   CHECK(refusal_of(json_head(""), "{}").message == "No operation is named.");
