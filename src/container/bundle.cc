@@ -17,8 +17,9 @@
 namespace muster::container {
 namespace {
 
-constexpr const char* sm_path = "/usr/local/bin/sm";
-constexpr const char* train_path = "/usr/local/bin/train";
+constexpr const char* programs_folder = "/usr/local/bin";
+/// In an image, which may have programs of these names; all of muster's lies below /run/muster.
+constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
 constexpr std::uint64_t open_files_soft_max = 65536;
@@ -72,7 +73,31 @@ Json bind_mount(const Bind& bind, std::size_t number) {
 
 /// True where a program of the user's is started in place of `train`.
 bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
-  return facts.args.empty() && !spec.spec.entrypoint.empty();
+  return facts.args.empty() && (spec.spec.image || !spec.spec.entrypoint.empty());
+}
+
+std::string folder_of_programs(const job::HostSpec& spec) {
+  return spec.spec.image ? image_programs_folder : programs_folder;
+}
+std::string sm_path(const job::HostSpec& spec) {
+  return folder_of_programs(spec) + "/sm";
+}
+std::string train_path(const job::HostSpec& spec) {
+  return folder_of_programs(spec) + "/train";
+}
+
+/// File systems in memory at places where the machine has its own; an image brings these along.
+void add_own_places(const job::HostSpec& spec, const HostLimits& limits, Json& all) {
+  const auto size = [](std::int64_t bytes) { return "size=" + std::to_string(bytes); };
+  if (spec.spec.image) {
+    all.push_back(
+        mount("/run/muster", "tmpfs", "tmpfs", {"nosuid", "nodev", "ro", "mode=755", "size=64k"}));
+    return;
+  }
+  all.push_back(
+      mount("/tmp", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777", size(limits.tmp_bytes)}));
+  all.push_back(
+      mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", size(limits.run_bytes)}));
 }
 
 Json mounts(const job::HostSpec& spec, const Facts& facts) {
@@ -87,40 +112,56 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
             {"nosuid", "noexec", "nodev", "mode=1777", size(limits.shm_bytes)}),
       mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
       mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}),
-      mount("/tmp", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=1777", size(limits.tmp_bytes)}),
-      mount("/run", "tmpfs", "tmpfs", {"nosuid", "nodev", "mode=755", size(limits.run_bytes)}),
   });
+  add_own_places(spec, limits, all);
   std::size_t number = 0;
   for (const Bind& bind : binds(spec, facts)) all.push_back(bind_mount(bind, number++));
   return all;
 }
 
+/// What PID 1 starts: the job's entry point, an image's, or `train`.
+Args host_command(const job::HostSpec& spec) {
+  if (spec.spec.image)
+    return job::command_of(*spec.spec.image, spec.spec.entrypoint, spec.spec.arguments);
+  Args command = spec.spec.entrypoint;
+  if (command.empty()) command.push_back(train_path(spec));
+  command.insert(command.end(), spec.spec.arguments.begin(), spec.spec.arguments.end());
+  return command;
+}
+
+std::string working_folder(const job::HostSpec& spec) {
+  if (!spec.spec.image) return job::code_path;
+  return spec.spec.image->folder.empty() ? "/" : spec.spec.image->folder;
+}
+
 Json process(const job::HostSpec& spec, const Facts& facts) {
   Env variables = host_environment(spec);
+  if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
+    variables["HOME"] = facts.user.home;
   // A program of the user's sees nothing of ours; the operators that it may start find it.
   if (has_own_entry(spec, facts)) job::take_host_settings(variables);
   Json env = Json::array();
   for (const auto& [name, value] : variables) env.push_back(name + "=" + value);
   Args args = facts.args;
   if (args.empty()) {
-    const Args& entry = spec.spec.entrypoint;
-    args = {sm_path, "init", "--lifeline", std::to_string(lifeline_fd)};
+    args = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd)};
     // `train` sees to its ranks itself; what else runs may not hand a stop on.
-    if (!entry.empty()) args.push_back("--everyone");
+    if (has_own_entry(spec, facts)) args.push_back("--everyone");
     args.push_back("--");
-    if (entry.empty()) args.push_back(train_path);
-    args.insert(args.end(), entry.begin(), entry.end());
-    args.insert(args.end(), spec.spec.arguments.begin(), spec.spec.arguments.end());
+    const Args command = host_command(spec);
+    args.insert(args.end(), command.begin(), command.end());
   }
   const Json held = list(capabilities);
+  // A user that an image names has none, as in other engines; what it starts may have none either.
+  const Json used = facts.user.uid == 0 ? held : Json::array();
   const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);
   return Json{
       {"terminal", false},
-      {"user", {{"uid", 0}, {"gid", 0}}},
+      {"user", {{"uid", facts.user.uid}, {"gid", facts.user.gid}}},
       {"args", args},
-      {"cwd", job::code_path},
+      {"cwd", working_folder(spec)},
       {"env", env},
-      {"capabilities", {{"bounding", held}, {"effective", held}, {"permitted", held}}},
+      {"capabilities", {{"bounding", held}, {"effective", used}, {"permitted", used}}},
       {"noNewPrivileges", true},
       {"oomScoreAdj", oom_score},
       {"rlimits",
@@ -197,6 +238,9 @@ std::string ml_folder(const job::HostSpec& spec) {
 std::string bundle_folder(const job::HostSpec& spec) {
   return spec.host_folder + "/bundle";
 }
+std::string user_key_file(const job::HostSpec& spec) {
+  return bundle_folder(spec) + "/job.key";
+}
 std::string container_id(const job::HostSpec& spec) {
   return spec.spec.name + "-" + spec.host;
 }
@@ -207,6 +251,15 @@ std::string cgroup_path(const job::HostSpec& spec) {
   return job_cgroup_path(spec) + "/" + spec.host;
 }
 
+std::vector<std::string> ml_places(const job::HostSpec& spec) {
+  if (!spec.spec.image) return {""};
+  // An image may bring its code in /opt/ml/code, and more beside what SageMaker mounts.
+  std::vector<std::string> places = {"/input", "/model", "/output"};
+  if (!spec.spec.source_folder.empty()) places.emplace_back("/code");
+  if (job::keeps_checkpoints(spec.spec)) places.emplace_back("/checkpoints");
+  return places;
+}
+
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   std::vector<Bind> all;
   for (const std::string& path : facts.binds) all.push_back({path, path});
@@ -215,13 +268,15 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   for (const char* name : {"/hosts", "/hostname", "/resolv.conf"})
     all.push_back({etc + name, std::string("/etc") + name});
   const std::string ml = ml_folder(spec);
-  all.push_back({ml, job::ml_path, false});
+  for (const std::string& place : ml_places(spec))
+    all.push_back({ml + place, job::ml_path + place, false});
   for (const std::string& name : facts.staged)
     all.push_back({ml + name, job::ml_path + name, false, false});
   if (!spec.spec.checkpoint_url.empty() && spec.spec.checkpoint_path != job::checkpoints_path)
     all.push_back({ml + "/checkpoints", spec.spec.checkpoint_path, false});
-  for (const char* path : {sm_path, train_path}) all.push_back({facts.program, path});
-  all.push_back({spec.key_file, key_path});
+  for (const std::string& path : {sm_path(spec), train_path(spec)})
+    all.push_back({facts.program, path});
+  all.push_back({facts.user.uid == 0 ? spec.key_file : user_key_file(spec), key_path});
   all.push_back({etc + "/python.zip", job::packages_path});
   if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
   for (const job::BoundPath& bound : spec.spec.bound)
@@ -284,10 +339,13 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec) {
 }
 
 Env host_environment(const job::HostSpec& spec) {
-  Env env{
-      {"HOME", "/root"},
-      {"LANG", "C.UTF-8"},
-      {"PATH", spec.spec.path.empty() ? default_path : spec.spec.path},
+  Env env;
+  if (spec.spec.image)
+    env = spec.spec.image->environment;
+  else
+    env = {{"HOME", "/root"}, {"LANG", "C.UTF-8"}, {"PATH", spec.spec.path}};
+  if (env["PATH"].empty()) env["PATH"] = default_path;
+  const Env told{
       {"TRAINING_JOB_NAME", spec.spec.name},
       {"TRAINING_JOB_ARN", "arn:aws:sagemaker:local:000000000000:training-job/" + spec.spec.name},
       {"CURRENT_HOST", spec.host},
@@ -296,6 +354,7 @@ Env host_environment(const job::HostSpec& spec) {
       {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
+  for (const auto& [name, value] : told) env[name] = value;
   if (spec.spec.cpu_millis > 0)
     env["MUSTER_NUM_CPUS"] = std::to_string((spec.spec.cpu_millis + 999) / 1000);
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
@@ -306,9 +365,10 @@ Env host_environment(const job::HostSpec& spec) {
   env.erase("MUSTER_JOB_KEY");
   env.erase("MUSTER_SOCKET");
   // Programs that look for `sm` must find it whatever PATH the submitter had.
+  const std::string programs = folder_of_programs(spec);
   const std::vector<std::string> folders = split(env["PATH"], ':');
-  if (std::find(folders.begin(), folders.end(), "/usr/local/bin") == folders.end())
-    env["PATH"] += env["PATH"].empty() ? "/usr/local/bin" : ":/usr/local/bin";
+  if (std::find(folders.begin(), folders.end(), programs) == folders.end())
+    env["PATH"] += env["PATH"].empty() ? programs : ":" + programs;
   return env;
 }
 

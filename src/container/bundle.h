@@ -21,6 +21,7 @@ struct Facts {
   std::vector<std::string> binds;   ///< RootView::binds.
   std::vector<std::string> masks;   ///< Paths in the host that are covered, if they exist.
   std::vector<std::string> staged;  ///< Below /opt/ml, file systems of their own: "/code".
+  job::User user;                   ///< Who PID 1 is in an image; root of the host elsewhere.
   HostLimits limits;
   std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
@@ -36,6 +37,9 @@ struct Bind {
 
   bool operator==(const Bind&) const = default;
 };
+/// What of ml_folder() a host sees below /opt/ml, "" for all of it. Pure.
+std::vector<std::string> ml_places(const job::HostSpec& spec);
+
 /// In the order that they are mounted in: what stands inside another comes after it. The bundle
 /// finds the i-th at shown_place(i). Pure.
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts);
@@ -49,6 +53,8 @@ constexpr int preserved_fds = 2;
 std::string root_folder(const job::HostSpec& spec);    ///< What a host writes at its root.
 std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
 std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets
+/// A copy of the job's key for an image's user, who may not read the key itself.
+std::string user_key_file(const job::HostSpec& spec);
 /// "<job>-algo-K", the runtime's name of the container.
 std::string container_id(const job::HostSpec& spec);
 /// The host's own limit, 0: none. Pure.

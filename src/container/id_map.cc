@@ -74,8 +74,9 @@ Result<void> give(const std::string& path, const IdMap& ids) {
   return {};
 }
 
-Result<void> give(const Fd& fd, const IdMap& ids) {
-  if (ids && ::fchown(fd.get(), ids.first, ids.first) != 0) return fail_errno("giving a pipe away");
+Result<void> give(const Fd& fd, const IdMap& ids, std::uint32_t uid) {
+  const uid_t owner = ids.first + uid;
+  if (owner != 0 && ::fchown(fd.get(), owner, owner) != 0) return fail_errno("giving a pipe away");
   return {};
 }
 

@@ -20,8 +20,8 @@ struct IdMap {
 
 /// Makes the file, link or folder at `path` the host's root's. Error: `system`.
 Result<void> give(const std::string& path, const IdMap& ids);
-/// What is open as `fd`: a pipe, say.
-Result<void> give(const Fd& fd, const IdMap& ids);
+/// What is open as `fd`, a pipe, say, to `uid` of the host.
+Result<void> give(const Fd& fd, const IdMap& ids, std::uint32_t uid = 0);
 
 /// The namespaces that a host's others belong to.
 struct HostNamespaces {

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,6 +25,8 @@ namespace {
 constexpr const char* machine_place = "/run/muster";
 constexpr const char* host_place = "/run/muster/host";
 constexpr unsigned passable = 0711;
+constexpr std::string_view volatile_option = ",volatile";
+constexpr std::size_t mount_options_bytes_max = 4095;  ///< Source: mount(2), one page with its NUL.
 
 Result<Fd> open_folder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -97,6 +101,38 @@ Result<std::string> lower_place(const std::string& lower, const IdMap& ids) {
   return place;
 }
 
+/// An overlay of `lowers`, the lowest first, at `target`, which is made.
+Result<void> mount_stack(const std::vector<std::string>& lowers, const std::string& layer,
+                         const std::string& target, const IdMap& ids) {
+  TRY(make_folders(target));
+  for (const char* part : {"/upper", "/work"}) {
+    TRY(make_folders(layer + part));
+    TRY(give(layer + part, ids));
+  }
+  std::vector<Fd> opened;
+  std::string stack;
+  for (std::size_t i = lowers.size(); i-- > 0;) {
+    const std::string place = TRY(lower_place(lowers[i], ids));
+    opened.push_back(TRY(open_folder(place)));
+    stack += (stack.empty() ? "" : ":") + by_descriptor(opened.back());
+  }
+  const Fd upper_fd = TRY(open_folder(layer + "/upper"));
+  const Fd work_fd = TRY(open_folder(layer + "/work"));
+  const std::string options = "lowerdir=" + stack + ",upperdir=" + by_descriptor(upper_fd) +
+                              ",workdir=" + by_descriptor(work_fd);
+  if (options.size() + volatile_option.size() >= mount_options_bytes_max)
+    return fail(Errc::invalid_input,
+                std::to_string(lowers.size()) + " layers are more than one mount takes");
+  constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
+  // What a host writes there is thrown away at its end: no need to sync it (Linux 5.10 and later).
+  int made = ::mount("muster", target.c_str(), "overlay", flags,
+                     (options + std::string(volatile_option)).c_str());
+  if (made != 0 && errno == EINVAL)
+    made = ::mount("muster", target.c_str(), "overlay", flags, options.c_str());
+  if (made != 0) return fail_errno("mount");
+  return {};
+}
+
 }  // namespace
 
 Result<void> enter_private_mounts() {
@@ -135,25 +171,33 @@ Result<void> make_layers(const std::string& folder) {
 
 Result<void> mount_overlay(const std::string& lower, const std::string& layer,
                            const std::string& target, const IdMap& ids) {
-  TRY(make_folders(target));
-  for (const char* part : {"/upper", "/work"}) {
-    TRY(make_folders(layer + part));
-    TRY(give(layer + part, ids));
-  }
-  const std::string place = TRY(lower_place(lower, ids));
-  const Fd lower_fd = TRY(open_folder(place));
-  const Fd upper_fd = TRY(open_folder(layer + "/upper"));
-  const Fd work_fd = TRY(open_folder(layer + "/work"));
-  const std::string options = "lowerdir=" + by_descriptor(lower_fd) +
-                              ",upperdir=" + by_descriptor(upper_fd) +
-                              ",workdir=" + by_descriptor(work_fd);
-  constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
-  // What a host writes there is thrown away at its end: no need to sync it (Linux 5.10 and later).
-  int made = ::mount("muster", target.c_str(), "overlay", flags, (options + ",volatile").c_str());
-  if (made != 0 && errno == EINVAL)
-    made = ::mount("muster", target.c_str(), "overlay", flags, options.c_str());
-  if (made != 0) return fail_errno("overlay of " + lower + " at " + target);
-  return {};
+  Result<void> mounted = mount_stack({lower}, layer, target, ids);
+  if (!mounted) return mounted.error().in("overlay of " + lower + " at " + target);
+  return mounted;
+}
+
+Result<void> mount_image_root(const std::vector<std::string>& layers, const std::string& layer,
+                              const IdMap& ids) {
+  Result<void> mounted = mount_stack(layers, layer, host_root(), ids);
+  if (!mounted) return mounted.error().in("the image's layers");
+  return mounted;
+}
+
+Result<std::string> read_in_root(const std::string& root, const std::string& path,
+                                 std::size_t size_max) {
+  const Fd folder = TRY(open_folder(root));
+  struct open_how how {};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const Fd file(
+      static_cast<int>(::syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof(how))));
+  if (!file) return fail_errno(path);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return fail_errno(path);
+  if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": not a file");
+  if (info.st_size > static_cast<off_t>(size_max))
+    return fail(Errc::invalid_input, path + ": larger than " + std::to_string(size_max) + " bytes");
+  return read_file(by_descriptor(file), size_max);
 }
 
 Result<void> show_machine(const IdMap& ids) {

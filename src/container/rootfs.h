@@ -38,6 +38,18 @@ Result<void> make_layers(const std::string& folder);
 Result<void> mount_overlay(const std::string& lower, const std::string& layer,
                            const std::string& target, const IdMap& ids);
 
+/// Mounts at host_root() a writable view of a container image's layers, folders from the lowest up;
+/// writes go to `layer`. Nothing of the machine shows. Errors: as mount_overlay(); `invalid_input`
+/// for more layers than one mount takes.
+Result<void> mount_image_root(const std::vector<std::string>& layers, const std::string& layer,
+                              const IdMap& ids);
+
+/// A regular file of what is mounted at `root`, links in it followed as its own processes would; at
+/// most `size_max` bytes. Errors: `not_found`, `invalid_input` for what is no file or larger,
+/// `system`.
+Result<std::string> read_in_root(const std::string& root, const std::string& path,
+                                 std::size_t size_max);
+
 /// Shows the file or folder `source` at `target`, which is made if need be, without what is mounted
 /// inside of it. Nothing in it is a device or gives rights by its mode.
 struct Showing {

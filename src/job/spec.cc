@@ -59,6 +59,13 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
   if (const Json* const bound = own.array("Bound")) read_bound(*bound, spec, own);
   if (const Json* const kept = own.object("Checkpoints")) read_checkpoints(*kept, spec, own);
+  if (const Json* const image = own.object("Image")) {
+    Result<Image> read = image_from(*image);
+    if (read)
+      spec.image = *std::move(read);
+    else
+      own.fail(read.error());
+  }
   if (const Json* const binds = own.array("ReadOnlyBinds"))
     for (const Json& bind : *binds) spec.read_only_binds.push_back(bind.is_string() ? bind : "");
   if (const Json* const hidden = own.array("Hidden"))
@@ -152,6 +159,7 @@ Result<void> check(const Spec& spec) {
   if (const Result<void> free = check_inside(spec.bound); !free)
     return free.error().in("Muster.Bound.Inside");
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
+  if (spec.image) TRY(check(*spec.image));
   return {};
 }
 
@@ -184,6 +192,7 @@ Json to_json(const Spec& spec) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);
     json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
   }
+  if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;
   if (!spec.bound.empty()) json["Muster"]["Bound"] = bound_json(spec.bound);
   if (!spec.checkpoint_folder.empty()) json["Muster"]["Checkpoints"] = checkpoints_json(spec);

@@ -11,6 +11,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "job/image.h"
 #include "job/limits.h"
 #include "job/ml_paths.h"
 
@@ -108,6 +109,7 @@ struct Spec {
   std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
   std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
   S3Access s3;
+  std::optional<Image> image;      ///< Hosts see that, and nothing of the machine's programs.
   std::vector<std::string> notes;  ///< Lines for people, at the head of the first host's log.
 
   bool operator==(const Spec&) const = default;

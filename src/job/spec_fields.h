@@ -63,6 +63,9 @@ class Fields {
   void note(const std::string& field, const std::string& expected) {
     if (!error_) error_ = wrong(field, expected);
   }
+  void fail(const Error& error) {
+    if (!error_) error_ = error;
+  }
   std::string path_of(const std::string& name) const {
     return path_.empty() ? name : path_ + "." + name;
   }

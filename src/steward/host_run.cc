@@ -32,6 +32,7 @@ constexpr std::chrono::seconds kill_margin{2};
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 constexpr std::size_t stream_bytes = 1u << 20;
+constexpr std::size_t accounts_bytes_max = 1u << 20;  ///< An image's passwd and group files.
 
 /// The host as a server on this machine sees it: its own address in the loopback's network.
 std::string outer_address(const job::HostSpec& spec) {
@@ -223,10 +224,23 @@ Result<void> HostRun::put_together(std::optional<std::uint32_t> first_id) {
   namespaces_ = TRY(container::open_namespaces(first_id));
   if (first_id) ids_ = {namespaces_.user.get(), *first_id};
   TRY(container::show_machine(ids_));
+  if (spec_.spec.image) {
+    TRY(container::mount_image_root(spec_.spec.image->layers, layers + "/root", ids_));
+    return become_user();
+  }
   for (const std::string& line : TRY(container::mount_host_root(
            machine_.view, layers + "/root", container::root_folder(spec_), ids_)))
     log("warning", line);
   return {};
+}
+
+/// Finds the image's USER, and gives it what it has to write.
+Result<void> HostRun::become_user() {
+  const auto file = [](const char* path) {
+    return container::read_in_root(container::host_root(), path, accounts_bytes_max).value_or("");
+  };
+  user_ = TRY(job::user_of(spec_.spec.image->user, file("etc/passwd"), file("etc/group")));
+  return give_to_user(spec_, user_);
 }
 
 /// The job's S3 is there inside of the host, too.
@@ -331,8 +345,11 @@ container::Facts HostRun::facts() const {
     facts.user_namespace = container::path_of(namespaces_.user);
     facts.first_id = ids_.first;
   }
-  facts.binds = machine_.view.binds;
-  facts.masks = machine_.view.masks;
+  facts.user = user_;
+  if (!spec_.spec.image) {
+    facts.binds = machine_.view.binds;
+    facts.masks = machine_.view.masks;
+  }
   const std::string ml = container::ml_folder(spec_);
   for (const Staged& staged : to_stage(spec_)) {
     if (container::is_in(staged.from, spec_.job_folder)) continue;  // Fetched for this very job.
@@ -392,7 +409,8 @@ loop::Task<Result<void>> HostRun::start_container() {
   if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
   // Programs open these anew, as /dev/stderr or /proc/1/fd/3: they are the host's own.
   for (const Fd* end : {&out->write, &err->write, &stream->write})
-    if (Result<void> given = container::give(*end, ids_); !given) co_return given.error();
+    if (Result<void> given = container::give(*end, ids_, user_.uid); !given)
+      co_return given.error();
   ::fcntl(stream->read.get(), F_SETPIPE_SZ, stream_bytes);  // Fewer turns; fine if refused.
   container_lifeline_ = std::move(lifeline->write);
   enter(job::Phase::training);

@@ -58,6 +58,7 @@ class HostRun {
   loop::Task<Result<void>> prepare();
   Result<void> mount_and_connect();
   Result<void> put_together(std::optional<std::uint32_t> first_id);
+  Result<void> become_user();
   Result<void> open_relay();
   loop::Task<Result<void>> bring_inputs();
   loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
@@ -108,6 +109,7 @@ class HostRun {
   container::Machine machine_;
   container::HostNamespaces namespaces_;
   container::IdMap ids_;             ///< The map of namespaces_.
+  job::User user_;                   ///< Whom an image names.
   std::vector<std::string> staged_;  ///< Facts::staged
   std::optional<container::HostNetwork> network_;
   std::unique_ptr<loop::Relay> relay_;  ///< To this machine's own S3, from inside.

@@ -60,6 +60,21 @@ Result<void> make_host_files(const job::HostSpec& spec) {
                     0600);
 }
 
+Result<void> give_to_user(const job::HostSpec& spec, const job::User& user) {
+  if (user.uid == 0) return {};
+  const std::string ml = container::ml_folder(spec);
+  const std::string key = TRY(read_file(spec.key_file));
+  TRY(write_file(container::user_key_file(spec), key, 0600));
+  std::vector<std::string> paths = {container::bundle_folder(spec) + "/settings",
+                                    container::user_key_file(spec)};
+  for (const char* folder : {"/model", "/output", "/output/data", "/output/intermediate", "/code"})
+    paths.push_back(ml + folder);
+  if (job::keeps_checkpoints(spec.spec)) paths.push_back(ml + "/checkpoints");
+  for (const std::string& path : paths)
+    if (::lchown(path.c_str(), user.uid, user.gid) != 0) return fail_errno(path);
+  return {};
+}
+
 std::vector<Staged> to_stage(const job::HostSpec& spec) {
   const std::string ml = container::ml_folder(spec);
   const std::string layers = spec.host_folder + "/layers";

@@ -14,6 +14,8 @@ namespace muster::steward {
 /// Makes a host's folders and the files that describe the job: bundle/ (what /etc gets), ml/ with
 /// input/config, model, output, code.
 Result<void> make_host_files(const job::HostSpec& spec);
+/// Makes what the host's programs write to, and muster's own files for them, `user`'s.
+Result<void> give_to_user(const job::HostSpec& spec, const job::User& user);
 
 /// One folder of the submitter's, or a channel that the machine's hosts share, of which a host gets
 /// a writable view.

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace muster::job {
+
+/// A container image on this machine: what a host's root is made of in place of the machine's own
+/// programs. Pure. Source of the settings: the OCI image specification 1.0, config.md.
+struct Image {
+  std::string name{};                 ///< As the job named it.
+  std::string digest{};               ///< The manifest's, "sha256:…": which image that was.
+  std::vector<std::string> layers{};  ///< Folders, absolute, the lowest first; never written to.
+  Args entrypoint{};                  ///< ENTRYPOINT.
+  Env environment{};                  ///< ENV.
+  std::string folder{};               ///< WORKDIR, absolute; empty: the root.
+  std::string user{};                 ///< USER: "", "app", "1000:1000", "app:users".
+
+  bool operator==(const Image&) const = default;
+};
+
+/// What the hosts of an image run: the job's entry point and arguments, in their place the image's
+/// ENTRYPOINT and the one word `train`, as SageMaker has it. Source: "How Amazon SageMaker runs
+/// your training image".
+Args command_of(const Image& image, const Args& entrypoint, const Args& arguments);
+
+/// Who runs in a container.
+struct User {
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::string home = "/root";
+
+  bool operator==(const User&) const = default;
+};
+/// `text` as an image's USER has it, names looked up in its passwd(5) and group(5) files; a number
+/// may be none of theirs. Error: `not_found` for a name that they do not have; `invalid_input` for
+/// a number beyond a host's ids.
+Result<User> user_of(std::string_view text, std::string_view passwd, std::string_view group);
+
+/// Inside of muster's own part of a job. Errors: `invalid_input`, naming the field.
+Result<void> check(const Image& image);
+Json to_json(const Image& image);
+Result<Image> image_from(const Json& json);
+
+}  // namespace muster::job
