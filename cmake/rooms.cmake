@@ -109,6 +109,13 @@ function(muster_python_packages)
     OBJECT_DEPENDS ${archive} COMPILE_DEFINITIONS MUSTER_PYTHON_PACKAGES="${archive}")
 endfunction()
 
+# The page of topics, which muster_base carries (src/base/topic.cc): what `sm explain` tells.
+function(muster_topics)
+  set(page ${CMAKE_SOURCE_DIR}/docs/users/troubleshooting.md)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/base/topic.cc PROPERTIES
+    OBJECT_DEPENDS ${page} COMPILE_DEFINITIONS MUSTER_TROUBLESHOOTING="${page}")
+endfunction()
+
 # libmuster-hostname.so, which muster_ranks carries (src/ranks/hostname_library.cc). It goes into
 # other people's processes: it takes neither our flags nor a sanitizer, and no C library.
 function(muster_hostname_library)

@@ -3,6 +3,7 @@
 #include "base/dates.h"
 #include "base/terminal.h"
 #include "base/time.h"
+#include "base/topic.h"
 
 namespace muster {
 
@@ -11,7 +12,7 @@ void Log::line(Level level, std::string_view text) const {
   std::string said;
   if (level == Level::error) said = "error: ";
   if (level == Level::warning) said = "warning: ";
-  said += text;
+  said += level == Level::error ? with_topic(std::string(text)) : text;
   const std::string name = times_ ? iso_date(wall_time()) + " " + name_ : name_;
   // A log that nobody reads must not end the program.
   static_cast<void>(say_line(fd_, name, said));

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
 #include "command/line.h"
@@ -41,7 +42,7 @@ loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, const Env& env,
     const std::string text = trim(*swept).empty() ? "nothing to remove\n" : *swept;
     code = say(STDOUT_FILENO, text) ? exit_success : exit_platform;
   } else {
-    static_cast<void>(say_line(STDERR_FILENO, "sm clean", swept.error().text));
+    static_cast<void>(say_error(STDERR_FILENO, "sm clean", swept.error().text));
     code = exit_platform;
   }
   loop.stop();
@@ -56,7 +57,7 @@ int clean_main(const Args& args, const Env& env) {
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   if (::geteuid() != 0) {
-    static_cast<void>(say_line(STDERR_FILENO, "sm clean", "needs root: run it with sudo"));
+    static_cast<void>(say_error(STDERR_FILENO, "sm clean", "needs root: run it with sudo"));
     return exit_platform;
   }
   loop::Loop loop;

@@ -9,6 +9,7 @@
 #include "base/remove_tree.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "cli/exit_codes.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -22,7 +23,7 @@ loop::Task<> run(Client& client, const Work& work, int& code) {
   const Result<int> done = co_await work(client);
   co_await client.out.flush();
   code = done ? *done : exit_code_of_client(done.error());
-  if (!done) client.complain(done.error().text);
+  if (!done) client.complain(with_topic(done.error().text));
   client.loop.stop();
 }
 
@@ -56,7 +57,7 @@ int run_client(const std::string& name, const Env& env, const Work& work) {
   const Log log(STDERR_FILENO, name, Log::Level::warning);
   Result<std::unique_ptr<ApiClient>> api = ApiClient::open(loop, env, log);
   if (!api) {
-    static_cast<void>(say_line(STDERR_FILENO, name, api.error().text));
+    static_cast<void>(say_error(STDERR_FILENO, name, api.error().text));
     return exit_code_of_client(api.error());
   }
   Out out(loop, STDOUT_FILENO);

@@ -11,6 +11,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/topic.h"
 #include "cli/cli.h"
 #include "cli/detach.h"
 #include "cli/doctor.h"
@@ -33,6 +34,10 @@ namespace {
 
 void complain(const std::string& text) {
   static_cast<void>(say_line(STDERR_FILENO, "sm fit", text));
+}
+
+void complain_of(const Error& error) {
+  complain(with_topic(error.text));
 }
 
 std::string conflicts_text(const platform::Conflicts& conflicts, const std::string& out) {
@@ -225,7 +230,7 @@ loop::Task<int> Fit::run_to_the_end() {
   const Result<job::Spec> spec = co_await specify();
   co_await sweeping_.join();
   if (!spec) {
-    complain(spec.error().text);
+    complain_of(spec.error());
     co_return exit_code_of(spec.error().code);
   }
   if (options_.print_plan) {
@@ -281,7 +286,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
                             const LastLines& last) {
   if (!report) {
     co_await out_.flush();
-    complain(report.error().text);
+    complain_of(report.error());
     co_return exit_code_of(report.error().code);
   }
   const platform::JobEnd& end = report->end;
@@ -307,7 +312,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
 }
 
 int stop_with(int code, const std::string& text) {
-  complain(text);
+  complain(with_topic(text));
   return code;
 }
 

@@ -9,6 +9,7 @@
 #include "base/dates.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "cli/exit_codes.h"
 #include "cli/render.h"
 #include "job/last_words.h"
@@ -300,6 +301,8 @@ std::string end_text(const Json& job, bool colour) {
   if (reason.empty())
     reason =
         exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";
+  if (status == "Failed" || exit_code_of_job(job) == exit_timed_out)
+    reason = with_topic(std::move(reason));
   const std::string hint = job::hint_for(reason);
   if (!hint.empty()) reason += "\n  hint: " + hint;
   const std::string text = status + ": " + reason;
@@ -321,6 +324,8 @@ std::string end_object(const Json& job) {
   const std::string model = member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts");
   if (!model.empty()) json["output"] = model;
   if (const std::string folder = results_of(job); !folder.empty()) json["output"] = folder;
+  const std::string_view topic = topic_name(member_text(job, "FailureReason"));
+  if (!topic.empty()) json["topic"] = topic;
   return visible_json(to_text(json)) + "\n";
 }
 

@@ -7,6 +7,7 @@
 #include "base/dates.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "job/last_words.h"
 #include "platform/job_name.h"
 
@@ -207,7 +208,9 @@ void PlainRender::log(const std::string& host, UnixMillis, const job::LogLine& l
   break_line();
   const bool coloured = options_.colour && line.level == "error";
   if (coloured) out_ += red;
-  out_ += host + " muster: " + (loud ? line.level + ": " : "") + visible_line(line.text);
+  const std::string said = visible_line(line.text);
+  out_ += host + " muster: " + (loud ? line.level + ": " : "");
+  out_ += line.level == "error" ? with_topic(said) : said;
   if (coloured) out_ += plain;
   out_ += '\n';
 }
@@ -228,9 +231,10 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   if (end.status == platform::JobEnd::Status::completed) return {};
   std::string text = colour ? red : "";
   text += std::string(platform::status_name(end.status)) + ": ";
-  if (end.status == platform::JobEnd::Status::timed_out) text += "ran longer than --timeout allows";
+  if (end.status == platform::JobEnd::Status::timed_out)
+    text += with_topic("ran longer than --timeout allows");
   if (end.status == platform::JobEnd::Status::stopped) text += "as asked";
-  if (end.status == platform::JobEnd::Status::failed) text += visible_line(end.reason);
+  if (end.status == platform::JobEnd::Status::failed) text += with_topic(visible_line(end.reason));
   text += colour ? std::string(plain) + "\n" : "\n";
   const std::string last_text = last.text();
   if (end.status == platform::JobEnd::Status::timed_out && !last_text.empty())

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "cli/render.h"
 #include "platform/job_name.h"
 
@@ -130,6 +131,8 @@ std::string end_object(const platform::JobReport& report, const std::string& job
               {"names", conflicts.names},
               {"folder", conflicts.count > 0 ? Json(output + "/conflicts") : Json()}}}};
   if (!report.trouble.empty()) json["trouble"] = report.trouble;
+  const std::string_view topic = topic_name(end.reason);
+  if (!topic.empty()) json["topic"] = topic;
   return visible_json(to_text(json)) + "\n";
 }
 

@@ -220,7 +220,7 @@ platform::JobReport failed_report() {
 
 TEST_CASE("render: the verdict names who, how, the last lines and where to look") {
   CHECK(verdict_text(failed_report(), {}, false) ==
-        std::string("Failed: rank 3 on algo-2: exit code 1\n"
+        std::string("Failed: rank 3 on algo-2: exit code 1 (sm explain exit-code)\n"
                     "  last lines:\n"
                     "    Traceback\n"
                     "    ValueError\n"
@@ -256,6 +256,7 @@ TEST_CASE("render: the last object tells the end") {
   CHECK(json["exit_code"] == 1);
   CHECK(json["training_seconds"] == 6);
   CHECK(json["output"] == "/out");
+  CHECK(json["topic"] == "exit-code");
   CHECK(json["verdict"].is_object());
   CHECK(json["conflicts"] == Json{{"count", 0}, {"names", Json::array()}, {"folder", nullptr}});
   platform::JobReport met = failed_report();

@@ -5,11 +5,14 @@
 #include "base/fd.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "command/completion.h"
 #include "command/exit_codes.h"
+#include "command/explain.h"
 #include "command/help.h"
 #include "command/line.h"
 #include "command/man.h"
+#include "command/nearest.h"
 
 namespace muster::command {
 namespace {
@@ -36,7 +39,33 @@ Result<void> write_pages(const std::string& folder) {
   return {};
 }
 
+/// By its name, else by a message. Null: there is none, which `stop` then says.
+const Topic* topic_asked_for(const std::string& words, std::optional<Stop>& stop) {
+  const Topic* topic = find_topic(words);
+  if (topic == nullptr) topic = topic_of(topics(), words);
+  if (topic != nullptr) return topic;
+  std::vector<std::string_view> names;
+  for (const Topic& each : topics()) names.push_back(each.name);
+  const std::string_view near = nearest(words, names);
+  stop = wrong_line(page_of("explain"),
+                    "no name or message \"" + words + "\"" +
+                        (near.empty() ? "; sm explain lists the names"
+                                      : "; did you mean " + std::string(near) + "?"));
+  return nullptr;
+}
+
 }  // namespace
+
+int explain_main(const Args& args, const Env&) {
+  Line line(page_of("explain"));
+  Args words;
+  line.texts("NAME", words);
+  if (const std::optional<Stop> stop = line.parse(args)) return tell(*stop);
+  if (words.empty()) return print(topic_list(topics()));
+  std::optional<Stop> stop;
+  const Topic* topic = topic_asked_for(join(words, " "), stop);
+  return topic == nullptr ? tell(*stop) : print(explained(*topic));
+}
 
 int completion_main(const Args& args, const Env&) {
   const Page& page = page_of("completion");
@@ -60,7 +89,7 @@ int man_main(const Args& args, const Env&) {
     return tell(wrong_line(own, "--write writes all pages: expected no COMMAND"));
   if (!folder.empty()) {
     const Result<void> written = write_pages(folder);
-    if (!written) static_cast<void>(say_line(STDERR_FILENO, "sm man", written.error().text));
+    if (!written) static_cast<void>(say_error(STDERR_FILENO, "sm man", written.error().text));
     return written ? exit_success : exit_platform;
   }
   if (words.empty()) return print(man_overview());

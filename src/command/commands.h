@@ -4,8 +4,9 @@
 
 namespace muster::command {
 
-/// `sm completion`, `sm man`, `sm help` and `sm version`: the table of commands, told. They return
-/// the exit code.
+/// `sm explain`, `sm completion`, `sm man`, `sm help` and `sm version`: the page of messages and
+/// the table of commands, told. They return the exit code.
+int explain_main(const Args& args, const Env& env);
 int completion_main(const Args& args, const Env& env);
 int man_main(const Args& args, const Env& env);
 int help_main(const Args& args, const Env& env);

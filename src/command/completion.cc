@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/topic.h"
 #include "command/page.h"
 
 namespace muster::command {
@@ -36,9 +37,16 @@ std::string command_words() {
   return join(names, " ");
 }
 
+std::string topic_words() {
+  Words names;
+  for (const Topic& topic : topics()) names.emplace_back(topic.name);
+  return join(names, " ");
+}
+
 /// What an operand of the page may be, if that is known.
 std::string choices_of(const Operand& operand) {
-  return operand.kind == "COMMAND" ? command_words() : std::string(operand.choices);
+  if (operand.kind == "COMMAND") return command_words();
+  return operand.kind == "TOPIC" ? topic_words() : std::string(operand.choices);
 }
 
 /// The words that may follow the page's own.

@@ -10,6 +10,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "command/exit_codes.h"
 #include "command/help.h"
 #include "command/nearest.h"
@@ -71,7 +72,7 @@ Stop wrong_line(const Page& page, const std::string& text) {
 
 std::string text_of(const Stop& stop) {
   if (stop.exit_code == exit_success) return stop.text;
-  return stop.name + ": " + stop.text + "\n" + stop.name + " --help tells more\n";
+  return stop.name + ": " + with_topic(stop.text) + "\n" + stop.name + " --help tells more\n";
 }
 
 int tell(const Stop& stop) {

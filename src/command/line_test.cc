@@ -232,7 +232,7 @@ TEST_CASE("line: an unknown command gets the nearest one") {
         "no command \"lst\"; did you mean list?");
   CHECK(no_command("key", "", pages_below("key")).text == "expected a command");
   CHECK(text_of(no_command("key", "x", {})) ==
-        "sm key: no command \"x\"\nsm key --help tells more\n");
+        "sm key: no command \"x\" (sm explain bad-command)\nsm key --help tells more\n");
 }
 
 }  // namespace

@@ -6,6 +6,18 @@ std::vector<Page> pages_help() {
   const std::vector<Exit> exits = {
       {"0", "printed"}, {"2", "what was given is wrong"}, {"3", "it could not be written"}};
   return {
+      {.name = "explain",
+       .group = Group::help,
+       .brief = "say what a message means and what to do about it",
+       .about = "Says what a message of muster's means, why it comes and what to do about it.",
+       .operands = {{"NAME",
+                     "the name at the message's end, or the message itself; without one all names "
+                     "are listed",
+                     false, "TOPIC", "", true}},
+       .examples = {{"sm explain needs-root"},
+                    {"sm explain 'lost: no heartbeat for 5 s'", "found by the message"},
+                    {"sm explain", "all names there are"}},
+       .exits = exits},
       {.name = "completion",
        .group = Group::help,
        .brief = "print the completion script of a shell",

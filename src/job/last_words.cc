@@ -6,6 +6,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 
 namespace muster::job {
 namespace {
@@ -100,7 +101,8 @@ std::string error_line(std::string_view last_lines) {
     const std::string_view last = std::string_view(lines[at]).substr(prefix.size());
     if (names_exception(last)) (reports_another(last) ? reported : found) = last;
   }
-  return clipped(!found.empty() ? found : !own.empty() ? own : reported);
+  if (found.empty() && !own.empty()) return clipped(without_topic(std::string(own)));
+  return clipped(!found.empty() ? found : reported);
 }
 
 std::string without_launcher_frames(std::string_view last_lines) {

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/topic.h"
 #include "job/message.h"
 #include "local/usage.h"
 #include "loop/unix.h"
@@ -271,7 +272,8 @@ loop::Task<Result<std::string>> LocalRun::upload(bool completed) {
   if (const std::size_t at = line.find(name); at != std::string::npos)
     line = line.substr(at + name.size());
   if (line.starts_with("error: ")) line = line.substr(7);
-  co_return fail(Errc::system, line.empty() ? job::describe(done->outcome) : line);
+  co_return fail(Errc::system,
+                 line.empty() ? job::describe(done->outcome) : without_topic(std::move(line)));
 }
 
 bool LocalRun::uploaded() const {

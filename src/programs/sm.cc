@@ -49,6 +49,7 @@ const Entry entries[] = {
     {"toolkit", toolkit::toolkit_main},
     {"doctor", cli::doctor_main},
     {"clean", cli::clean_main},
+    {"explain", command::explain_main},
     {"completion", command::completion_main},
     {"man", command::man_main},
     {"help", command::help_main},

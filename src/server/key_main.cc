@@ -11,6 +11,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/topic.h"
 #include "command/exit_codes.h"
 #include "command/line.h"
 #include "server/control.h"
@@ -161,7 +162,7 @@ Result<std::string> remove(const KeyFlags& flags, const ServerConfig& config) {
 }
 
 int fail_with(const Error& error) {
-  static_cast<void>(say_line(STDERR_FILENO, "sm key", error.text));
+  static_cast<void>(say_error(STDERR_FILENO, "sm key", error.text));
   const bool given = error.code == Errc::invalid_input || error.code == Errc::not_found ||
                      error.code == Errc::denied;
   return given ? exit_usage : exit_platform;

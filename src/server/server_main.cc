@@ -18,6 +18,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/topic.h"
 #include "bucket/bucket_store.h"
 #include "command/exit_codes.h"
 #include "env/accelerators.h"
@@ -57,7 +58,7 @@ void give_memory_back() {
 }
 
 int fail_with(const Error& error) {
-  static_cast<void>(say_line(STDERR_FILENO, "sm server", error.text));
+  static_cast<void>(say_error(STDERR_FILENO, "sm server", error.text));
   return error.code == Errc::invalid_input ? exit_usage : exit_platform;
 }
 
@@ -362,8 +363,8 @@ int server_main(const Args& args, const Env& env) {
   if (!config) return fail_with(config.error());
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
   if (::geteuid() != 0) {
-    static_cast<void>(say_line(STDERR_FILENO, "sm server",
-                               "needs root, which makes the hosts of jobs: run it with sudo"));
+    static_cast<void>(say_error(STDERR_FILENO, "sm server",
+                                "needs root, which makes the hosts of jobs: run it with sudo"));
     return exit_platform;
   }
   give_memory_back();

@@ -1,0 +1,134 @@
+#include "base/topic.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/fd.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view page = R"(# Page
+
+Words before.
+
+## One
+
+### Needs root {#needs-root}
+
+```text
+needs root
+… wants root: …
+```
+
+What it means.
+
+And more.
+
+### Without an anchor
+
+Words.
+
+## Two
+
+### Lost {#lost}
+Words at once.
+)";
+
+TEST_CASE("topics: a page's sections with an anchor, their messages and paragraphs") {
+  const std::vector<Topic> read = read_topics(page);
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].group == "One");
+  CHECK(read[0].name == "needs-root");
+  CHECK(read[0].title == "Needs root");
+  CHECK(read[0].says == std::vector<std::string_view>{"needs root", "… wants root: …"});
+  CHECK(read[0].text == "What it means.\n\nAnd more.");
+  CHECK(read[1].group == "Two");
+  CHECK(read[1].name == "lost");
+  CHECK(read[1].says.empty());
+  CHECK(read[1].text == "Words at once.");
+  CHECK(read_topics("").empty());
+  CHECK(read_topics("### x {#y").size() == 1);
+  CHECK(read_topics("### x {#y}\n```text\nnever closed").front().says.size() == 1);
+}
+
+TEST_CASE("topics: a pattern fits word for word between its gaps, from a clause's beginning") {
+  struct {
+    const char* pattern;
+    const char* message;
+    std::size_t want;
+  } const cases[] = {
+      {"needs root", "needs root: run it with sudo", 10},
+      {"needs root", "sm clean: needs root", 10},
+      {"needs root", "he needs root", 0},
+      {"…needs root", "he needs root", 10},
+      {"… is …, want …", "--port is 0, want 1 to 9", 4 + 7},
+      {"… is …, want …", "--port wants 1", 0},
+      {"a…b…a", "a b", 0},
+      {"a…b…a", "a, b, a", 3},
+      {"needs root", "", 0},
+      {"", "needs root", 0},
+      {"…", "needs root", 0},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.pattern);
+    CAPTURE(c.message);
+    CHECK(fit_of(c.pattern, c.message) == c.want);
+  }
+}
+
+TEST_CASE("topics: the pattern with the most words of the message wins, the first of equals") {
+  const std::vector<Topic> some = {{.name = "file", .says = {"…: No such file"}},
+                                   {.name = "channel", .says = {"channel …: No such file"}},
+                                   {.name = "also", .says = {"…: No such file"}}};
+  CHECK(topic_of(some, "x: No such file")->name == "file");
+  CHECK(topic_of(some, "channel x: No such file")->name == "channel");
+  CHECK(topic_of(some, "all is well") == nullptr);
+  CHECK(topic_of({}, "x: No such file") == nullptr);
+}
+
+TEST_CASE("topics: a message gets its topic's name once, at the end of its first line") {
+  const std::string told = with_topic("x: jobs on this machine need root: run it with sudo");
+  CHECK(told == "x: jobs on this machine need root: run it with sudo (sm explain needs-root)");
+  CHECK(with_topic(told) == told);
+  CHECK(with_topic("jobs on this machine need root\nmore") ==
+        "jobs on this machine need root (sm explain needs-root)\nmore");
+  CHECK(without_topic(told) == "x: jobs on this machine need root: run it with sudo");
+  CHECK(without_topic(told + "; see y") ==
+        "x: jobs on this machine need root: run it with sudo; see y");
+  CHECK(with_topic("all is well") == "all is well");
+  CHECK(without_topic("all is well (sm explain") == "all is well (sm explain");
+  CHECK(topic_name("all is well").empty());
+}
+
+TEST_CASE("topics: each section of the page has a name of its own, messages and what to do") {
+  const Result<std::string> source =
+      read_file(std::string(MUSTER_SOURCE_DIR) + "/docs/users/troubleshooting.md");
+  REQUIRE(source);
+  const auto sections = std::count(source->begin(), source->end(), '{');
+  CHECK(!topics().empty());
+  std::set<std::string_view> names;
+  for (const Topic& topic : topics()) {
+    CAPTURE(std::string(topic.name));
+    CHECK(names.insert(topic.name).second);
+    CHECK(topic.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
+          std::string_view::npos);
+    CHECK(topic.name.size() <= 20);
+    CHECK(!topic.group.empty());
+    CHECK(!topic.title.empty());
+    CHECK(!topic.says.empty());
+    CHECK(std::string_view(".?)").find(topic.text.back()) != std::string_view::npos);
+    CHECK(find_topic(topic.name) == &topic);
+    for (const std::string_view pattern : topic.says) {
+      CAPTURE(std::string(pattern));
+      CHECK(fit_of(pattern, pattern) > 0);
+      CHECK(topic_of(topics(), pattern) != nullptr);
+    }
+  }
+  CHECK(sections >= static_cast<std::ptrdiff_t>(names.size()));
+}
+
+}  // namespace
+}  // namespace muster
