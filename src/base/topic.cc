@@ -140,7 +140,7 @@ const Topic* find_topic(std::string_view name) {
 }
 
 std::string_view topic_name(std::string_view message) {
-  const Topic* topic = topic_of(topics(), message);
+  const Topic* topic = topic_of(topics(), message.substr(0, message.find('\n')));
   return topic == nullptr ? std::string_view() : topic->name;
 }
 

@@ -31,7 +31,8 @@ const Topic* topic_of(const std::vector<Topic>& topics, std::string_view message
 const std::vector<Topic>& topics();
 /// Null: no topic has the name.
 const Topic* find_topic(std::string_view name);
-/// The topic of a message by name; empty: it has none.
+/// The topic of a message's first line by name (what follows is quoted often: a program's last
+/// words); empty: it has none.
 std::string_view topic_name(std::string_view message);
 /// A message for a person: "needs root: run it with sudo (sm explain needs-root)", the note at the
 /// end of its first line. As it is where there is no topic, or the note stands there already.

@@ -238,7 +238,7 @@ TEST_CASE("client: a job's end is the exit code of who followed it") {
       {"Failed", "Failed", true, exit_job_failed, "Failed: as asked\n"},
       {"Stopped", "Stopped", true, exit_job_failed, "Stopped: as asked\n"},
       {"Stopped", "MaxRuntimeExceeded", true, exit_timed_out,
-       "Stopped: ran longer than it was allowed to\n"},
+       "Stopped: ran longer than it was allowed to (sm explain timeout)\n"},
       {"InProgress", "Training", false, exit_job_failed, ""},
   };
   for (const auto& one : cases) {
