@@ -159,7 +159,8 @@ def test_parts_of_a_log_are_shown_alone(sm):
     none = sm("logs", "parts", "--rank", "2")
     assert none.stdout == "" and "parts's log has no line of rank 2; " in none.stderr
     away = sm("logs", "parts", "--host", "algo-3", code=2).stderr
-    assert away == "sm logs: parts has no host algo-3, only algo-1 to algo-2\n"
+    want = "sm logs: parts has no host algo-3, only algo-1 to algo-2"
+    assert away == want + " (sm explain no-such-job)\n"
 
 
 OUTPUT = """
@@ -197,7 +198,7 @@ def test_what_a_job_did_not_leave_is_none_or_refused(sm):
     write(sm.folder, FAILS)
     sm("submit", "leaves-none", "--script", "train.py", "--wait", code=1)
     lacks = sm("download", "leaves-none", "--output", code=2).stderr
-    assert lacks == "sm download: leaves-none left no output\n"
+    assert lacks == "sm download: leaves-none left no output (sm explain job-state)\n"
     assert not (sm.folder / "leaves-none").exists()
     told = sm("download", "leaves-none").stdout
     assert told == "model: none\noutput: none\nlog: leaves-none/log\n"
@@ -239,7 +240,7 @@ def test_logs_follow_a_job_until_it_is_stopped(sm, follow):
     assert logs.wait(GUARD_SECONDS) == 1
     assert b"Stopped: as asked" in logs.err
     again = sm("stop", "waits", "--json", code=2)
-    assert again.stderr == "sm stop: waits has ended already: Stopped\n"
+    assert again.stderr == "sm stop: waits has ended already: Stopped (sm explain job-state)\n"
 
 
 def test_a_job_is_deleted_once_it_has_ended_and_its_model_stays(sm, server, follow):
@@ -366,6 +367,6 @@ def test_a_reason_of_several_lines_is_shown_as_such(sm):
     failed = sm("submit", "reasons", "--script", "fails.py", "--wait", code=1).stderr
     reason = failed[failed.index("Failed: ") :].splitlines()
     headline = "AlgorithmError: fails.py on algo-1: exit code 1: ValueError: no luck"
-    assert reason[0] == f"Failed: {headline}"
+    assert reason[0] == f"Failed: {headline} (sm explain exit-code)"
     assert reason[-1] == "    ValueError: no luck"
     assert re.search(r"^ {10,}ValueError: no luck$", sm("describe", "reasons").stdout, re.M)
