@@ -36,7 +36,7 @@ int describe_main(const Args& args, const Env& env) {
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
-  if (!own) return complain_of("sm describe", own.error());
+  if (!own) return end_with("sm describe", own.error());
   if (*own)
     return run_here("sm describe", env,
                     [&](Here& here) { return show_own(here, (*own)->description, json); });

@@ -7,6 +7,7 @@
 #include "aws/endpoint.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
 #include "loop/tasks.h"
@@ -62,8 +63,8 @@ Error with_server_hint(const Error& error) {
                               "key create` prints the lines to use");
 }
 
-int complain_of(const std::string& name, const Error& error) {
-  static_cast<void>(say_line(STDERR_FILENO, name, error.text));
+int end_with(const std::string& name, const Error& error) {
+  static_cast<void>(say_error(STDERR_FILENO, name, error.text));
   return exit_code_of_client(error);
 }
 

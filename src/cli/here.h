@@ -31,7 +31,7 @@ int run_here(const std::string& name, const Env& env,
 Error with_server_hint(const Error& error);
 
 /// Says what is in the way, as run_here() does. The exit code.
-int complain_of(const std::string& name, const Error& error);
+int end_with(const std::string& name, const Error& error);
 
 /// True if `env` names a server.
 bool names_server(const Env& env);

@@ -140,7 +140,7 @@ int jobs_main(const Args& args, const Env& env) {
   if (names_server(env) || (found && found->empty()))
     return run_client("sm jobs", env,
                       [&](Client& client) { return list(client, own, *query, options.json); });
-  if (!found) return complain_of("sm jobs", with_server_hint(found.error()));
+  if (!found) return end_with("sm jobs", with_server_hint(found.error()));
   return run_here("sm jobs", env,
                   [&](Here& here) { return list_own(here, own, *query, options.json); });
 }

@@ -55,7 +55,7 @@ int logs_main(const Args& args, const Env& env) {
   if (!filter) return tell(command::wrong_line(page, filter.error().text));
   how.filter = *std::move(filter);
   const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
-  if (!own) return complain_of("sm logs", own.error());
+  if (!own) return end_with("sm logs", own.error());
   if (*own)
     return run_here("sm logs", env, [&](Here& here) { return show_own_log(here, **own, how); });
   return run_client("sm logs", env, [&](Client& client) { return show_log(client, job, how); });

@@ -81,7 +81,7 @@ int stop_main(const Args& args, const Env& env) {
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
-  if (!own) return complain_of("sm stop", own.error());
+  if (!own) return end_with("sm stop", own.error());
   if (*own)
     return run_here("sm stop", env, [&](Here& here) { return stop_own(here, **own, wait, json); });
   return run_client("sm stop", env,
