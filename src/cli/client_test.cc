@@ -181,6 +181,9 @@ TEST_CASE("client: beside a server's jobs this machine's are marked, and their p
                            "Log        /out/log\n", "Exit code  1\n"})
     CHECK(text.find(line) != std::string::npos);
   CHECK(end_object(own).find(R"("output":"/out")") != std::string::npos);
+  Json nothing = own;
+  nothing["MusterResults"] = false;
+  CHECK(job_text(nothing, false).find("/out") == std::string::npos);
   CHECK(results_of(json(R"({"OutputDataConfig": {"S3OutputPath": "s3://b"},
                             "MusterResults": true})")) == "");
 }

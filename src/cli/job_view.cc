@@ -161,7 +161,9 @@ Fields head_fields(const Json& job, bool colour) {
   field("Ended", time_text(job, "TrainingEndTime"));
   if (const std::int64_t seconds = member_number(job, "TrainingTimeInSeconds"); seconds > 0)
     field("Training time", span_text(UnixMillis(seconds * 1000)));
-  field("Output", place_text(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
+  const bool left_nothing = is_local(job) && has_ended(job) && results_of(job).empty();
+  if (!left_nothing)
+    field("Output", place_text(member_text(member(job, "OutputDataConfig"), "S3OutputPath")));
   field("Model", visible_line(member_text(member(job, "ModelArtifacts"), "S3ModelArtifacts")));
   if (!results_of(job).empty()) field("Log", visible_line(results_of(job)) + "/log");
   if (const Json& code = member(job, "MusterExitCode"); code.is_number_integer())
