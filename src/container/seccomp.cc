@@ -445,7 +445,7 @@ void refuse_set_ids(Json& allowed, Json& rules) {
     rules.push_back(allow(call.name, Json::array({masked(call.mode, S_ISUID | S_ISGID, 0)})));
     if (call.flags >= 0)  // What makes no file has no mode: anything may stand there.
       rules.push_back(allow(call.name, Json::array({masked(call.flags, makes, 0)})));
-    for (const std::uint64_t bit : {S_ISUID, S_ISGID}) {
+    for (const std::uint64_t bit : {std::uint64_t{S_ISUID}, std::uint64_t{S_ISGID}}) {
       if (call.flags < 0) {
         rules.push_back(refuse(call.name, EPERM, Json::array({masked(call.mode, bit, bit)})));
         continue;
