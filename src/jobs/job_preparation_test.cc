@@ -101,6 +101,7 @@ TEST_CASE_FIXTURE(Bench, "preparation: a job is given its image's Python and the
   CHECK(spec->environment.at("TRAINING_JOB_ARN") == "arn:a");
   CHECK(spec->environment.at("AWS_REGION") == "eu-1");
   CHECK(!spec->environment.contains("AWS_SESSION_TOKEN"));
+  CHECK(!spec->environment.contains("PIP_NO_INDEX"));
   struct stat info {};
   REQUIRE(::stat(spec->s3.credentials_file.c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0600);
@@ -162,6 +163,7 @@ TEST_CASE_FIXTURE(Bench, "preparation: sm mpirun takes the place of a remote fun
       "/bin/bash", "/opt/ml/input/data/sagemaker_remote_function_bootstrap/job_driver.sh"};
   request.spec.arguments = {"--s3_base_uri", "s3://b/f", "--distribution", "mpirun"};
   REQUIRE(prepare()->entrypoint.size() == 2);  // There is no such script.
+  CHECK(prepare()->environment.at("PIP_NO_INDEX") == "1");
   objects["s3://b/f/scripts/job_driver.sh"] = "mpirun -x PATH python -m mpi4py -m a.b \"$@\"\n";
   CHECK(prepare()->arguments.at(1).find("exec sm mpirun") != std::string::npos);
   options.config.native_drivers = true;
