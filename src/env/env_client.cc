@@ -18,6 +18,11 @@ namespace {
 constexpr const char* default_region = "us-east-1";
 constexpr const char* default_account = "000000000000";
 
+// SDK 1.72.1 names STS's endpoint itself, and wants a notebook instance's name in the file.
+constexpr const char* sdk_1_line =
+    "# SageMaker's SDK 1.x asks AWS for role and bucket all the same: there, write\n"
+    "# get_execution_role(muster.session()) and muster.session().default_bucket().\n";
+
 // Source: sagemaker 2.257.7, session.py, NOTEBOOK_METADATA_FILE.
 constexpr const char* notebook_folder = "/opt/ml/metadata";
 constexpr const char* notebook_file = "/opt/ml/metadata/resource-metadata.json";
@@ -102,8 +107,8 @@ int print_client(const ClientWish& wish, const Env& env, const Log& log) {
     log.error(written.error().text);
     return command::exit_failed;
   }
-  return say(STDOUT_FILENO, client_lines(settings, file)) ? command::exit_success
-                                                          : command::exit_failed;
+  const std::string lines = client_lines(settings, file) + (wish.notebook ? sdk_1_line : "");
+  return say(STDOUT_FILENO, lines) ? command::exit_success : command::exit_failed;
 }
 
 }  // namespace muster::env

@@ -7,6 +7,7 @@ last line is what it found. `make test-sdk` makes the environments.
 import contextlib
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -178,6 +179,18 @@ def test_sdk_1_trains_by_the_names_of_its_time(server):
     assert found["bucket"] == BUCKET
     assert found["total"] == 6
     assert found["channels"] == {"train": ["train.txt"]}
+
+
+def test_sdk_1_finds_role_and_bucket_by_the_words_of_page_and_command(server):
+    """By its own words it asks AWS, whose address it names itself."""
+    page = (REPOSITORY / "docs/users/coming-from.md").read_text()
+    row = next(line for line in page.splitlines() if "with SDK 1.x" in line)
+    words = re.findall("`([^`]+)`", row.split("|")[2])
+    found = Case(server, "v1.py", "asked", "sdk1-venv", EXPRESSIONS="\n".join(words)).found()
+    assert found == ["arn:aws:iam::000000000000:role/muster", BUCKET]
+    script = 'mount -t tmpfs none /opt && exec "$0" env --client --notebook'
+    said = subprocess.check_output(["unshare", "--mount", "sh", "-c", script, SM], text=True)
+    assert all(word in said for word in words)
 
 
 V3 = {
