@@ -9,7 +9,7 @@
 namespace muster {
 
 /// A class of errors with a name, and what to do about them: a section of
-/// docs/users/troubleshooting.md, which the program carries. Why: docs/decisions/0027-topics.md.
+/// docs/users/troubleshooting.md, which the program carries. Why: docs/decisions/0031-topics.md.
 struct Topic {
   std::string_view group{};  ///< "Before a job starts"
   std::string_view name{};   ///< "needs-root": the section's anchor.

@@ -22,7 +22,7 @@ loop::Task<> run(Here& here, const Work& work, int& code) {
   const Result<int> done = co_await work(here);
   co_await here.out.flush();
   code = done ? *done : exit_code_of_client(done.error());
-  if (!done) here.complain(done.error().text);
+  if (!done) here.complain(with_topic(done.error().text));
   here.loop.stop();
 }
 
