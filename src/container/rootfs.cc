@@ -194,9 +194,10 @@ Result<std::string> read_in_root(const std::string& root, const std::string& pat
   if (!file) return fail_errno(path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return fail_errno(path);
-  if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": not a file");
+  if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": no regular file");
   if (info.st_size > static_cast<off_t>(size_max))
-    return fail(Errc::invalid_input, path + ": larger than " + std::to_string(size_max) + " bytes");
+    return fail(Errc::invalid_input, path + ": larger than " + std::to_string(size_max) +
+                                         " bytes, the limit for such a file");
   return read_file(by_descriptor(file), size_max);
 }
 
