@@ -2,22 +2,35 @@
 
 A block ```sh is run; a block ```text behind it holds lines of its output, in their order, each as a
 part of a line. Blocks of one page share a shell and a folder. A block that needs what not every
-machine has says so behind the language (```sh needs a GPU) and is not run.
+machine has says so behind the language (```sh needs a GPU), in one of a few ways, and is not run.
 """
 
+import json
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 
 import pytest
 
 from fit import GUARD_SECONDS
 from lab import REPOSITORY, SM, VENV
 from process import Process
+from training import host_environment, train_program
 
 PAGES = sorted((REPOSITORY / "docs/users").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 MARK = "@@@ block %d ends"
+NEEDS = {
+    "",
+    "needs a GPU",
+    "needs several machines",
+    "needs Slurm",
+    "needs the packages",  # test_packages_of_release.py runs these.
+    "needs the packages, and apt",
+    "needs the wheel",  # tests/python and tests/e2e/image.py install it so.
+}
 
 
 def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
@@ -26,8 +39,9 @@ def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
     runs = False
     for language, more, text in BLOCK.findall(page.read_text()):
         assert language in ("sh", "text"), f"{page.name}: a block of {language}"
+        assert more.strip() in NEEDS, f"{page.name}: a block that{more}"
         if language == "sh":
-            runs = "needs" not in more
+            runs = not more
             if runs:
                 found.append((text, []))
         elif runs:
@@ -70,3 +84,24 @@ def test_links_between_the_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_files_of_several_machines_make_one_job_of_two(lab, tmp_path):
+    """In place of the containers: hosts of a lab, which have the page's files, too."""
+    page = REPOSITORY / "docs/users/several-machines.md"
+    subprocess.run(["bash", "-ec", blocks(page)[0][0]], cwd=tmp_path, check=True)
+    environment = {**host_environment(""), "MUSTER_JOB_KEY_FILE": "/opt/ml/job.key"}
+    del environment["MUSTER_JOB_KEY"]
+    trains = []
+    for host, other in zip(lab.hosts(2), ("node1", "node2"), strict=True):
+        shutil.copytree(tmp_path / "ml", host.base, dirs_exist_ok=True)
+        shutil.copy(tmp_path / "job.key", host.base)
+        resources = host.base / "input/config/resourceconfig.json"
+        told = json.loads(resources.read_text())
+        assert other in told["hosts"] and len(told["hosts"]) == 2
+        told |= {"current_host": host.name, "hosts": ["algo-1", "algo-2"]}
+        resources.write_text(json.dumps(told))
+        trains.append(host.start([train_program()], env=environment))
+    assert [train.wait(GUARD_SECONDS) for train in trains] == [0, 0], trains[0].text
+    for rank in range(4):
+        assert f"rank {rank} of 4 on algo-{rank // 2 + 1}" in trains[0].text

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tarfile
@@ -25,7 +26,8 @@ mount -t proc proc /run/lab/root/proc
 mount --rbind /dev /run/lab/root/dev
 mkdir -p /run/lab/root/opt/ml
 mount --bind /opt/ml /run/lab/root/opt/ml
-cp "$2" "/run/lab/root/tmp/"
+shift
+cp "$@" /run/lab/root/tmp/
 """
 
 
@@ -45,11 +47,11 @@ def packed():
 
 @pytest.fixture
 def root(lab, debian11, packed):  # noqa: F811
-    """Runs a command in a bare Debian 11 that has got one of the files."""
+    """Runs a command in a bare Debian 11 that has got some of the files."""
     host = lab.hosts(1)[0]
 
-    def enter(file: pathlib.Path):
-        host.check("sh", "-c", ENTER, "enter", debian11, file)
+    def enter(*files: pathlib.Path):
+        host.check("sh", "-c", ENTER, "enter", debian11, *files)
 
         def run(*words) -> str:
             path = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -100,6 +102,14 @@ def test_the_tar_archive_runs_a_job_where_it_was_unpacked(root, packed):
     run_job(root.host, run, f"/opt/{folder}/bin/train")
     with tarfile.open(archive) as entries:
         assert all(entry.isfile() and entry.uid == 0 for entry in entries)
+
+
+def test_the_archive_is_installed_by_the_lines_of_the_page(root, packed):
+    page = (REPOSITORY / "docs/users/install.md").read_text()
+    (block,) = re.findall(r"^```sh needs the packages\n(.*?)^```$", page, re.M | re.S)
+    (archive,) = packed.glob("*.tar.gz")
+    said = root(archive, packed / "SHA256SUMS")("bash", "-ec", f"cd /tmp\n{block}")
+    assert f"{archive.name}: OK" in said and "\nmuster " in said
 
 
 def test_the_package_is_clean_to_debians_own_checker(packed):
