@@ -163,9 +163,9 @@ void JobRecord::take(const platform::StatusLine& line) {
 }
 
 void JobRecord::keep_journal(const std::string& host, const std::string& journal_file) {
-  if (published_)
-    static_cast<void>(
-        ::link(journal_file.c_str(), (path_ + "/" + host + std::string(journal_end)).c_str()));
+  const std::string kept = path_ + "/" + host + std::string(journal_end);
+  // A state folder over two file systems: this host's lines are missing in `sm logs`, no more.
+  if (published_ && ::link(journal_file.c_str(), kept.c_str()) != 0) return;
 }
 
 void JobRecord::end(const platform::JobReport& report, int exit_code) {

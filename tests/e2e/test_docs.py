@@ -2,7 +2,7 @@
 
 A block ```sh is run; a block ```text behind it holds lines of its output, in their order, each as a
 part of a line. Blocks of one page share a shell and a folder. A block that needs what not every
-machine has says so behind the language (```sh needs a GPU), in one of a few ways, and is not run.
+machine has says so in its title (```sh title="needs a GPU"), in one of a few ways, and is not run.
 """
 
 import json
@@ -30,7 +30,9 @@ NEEDS = {
     "needs the packages",  # test_packages_of_release.py runs these.
     "needs the packages, and apt",
     "needs the wheel",  # tests/python and tests/e2e/image.py install it so.
+    "needs SageMaker's SDK and a server",  # test_remote_functions.py runs these.
 }
+TITLES = {f'title="{need}"' if need else "" for need in NEEDS}
 
 
 def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
@@ -39,7 +41,7 @@ def blocks(page: pathlib.Path) -> list[tuple[str, list[str]]]:
     runs = False
     for language, more, text in BLOCK.findall(page.read_text()):
         assert language in ("sh", "text"), f"{page.name}: a block of {language}"
-        assert more.strip() in NEEDS, f"{page.name}: a block that{more}"
+        assert more.strip() in TITLES, f"{page.name}: a block with{more}"
         if language == "sh":
             runs = not more
             if runs:
