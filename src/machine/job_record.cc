@@ -164,7 +164,8 @@ void JobRecord::take(const platform::StatusLine& line) {
 
 void JobRecord::keep_journal(const std::string& host, const std::string& journal_file) {
   const std::string kept = path_ + "/" + host + std::string(journal_end);
-  // A state folder over two file systems: this host's lines are missing in `sm logs`, no more.
+  // Not there yet, or kept already; or never (a state folder over two file systems): then `sm logs`
+  // lacks lines of this host.
   if (published_ && ::link(journal_file.c_str(), kept.c_str()) != 0) return;
 }
 
