@@ -62,7 +62,8 @@ def check_lines(wanted: list[str], said: str) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda p: p.stem)
 def test_the_page_does_what_it_says(machine, page):
     wanted = blocks(page)
-    lines = ["set -e"]
+    # What a block leaves in the background ends with the page, also where a later line fails.
+    lines = ["set -e", "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT"]
     for number, (commands, _) in enumerate(wanted):
         lines += [commands, f"echo '{MARK % number}'"]
     environment = {
