@@ -1,0 +1,136 @@
+#include "image/blobs.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/folder.h"
+#include "base/text.h"
+#include "image/manifest.h"
+#include "image/reference.h"
+
+namespace muster::image {
+namespace {
+
+constexpr std::string_view part_start = ".part-";
+
+std::string hex_of(const std::string& digest) {
+  CHECK_THAT(is_digest(digest), "a blob's name is a digest");
+  return digest.substr(digest.find(':') + 1);
+}
+
+bool is_same_file(int file, const std::string& path) {
+  struct stat ours {};
+  struct stat named {};
+  return ::fstat(file, &ours) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+BlobDraft::BlobDraft(std::string path, std::string part, Fd file, std::string digest,
+                     std::uint64_t bytes_max)
+    : path_(std::move(path)),
+      part_(std::move(part)),
+      file_(std::move(file)),
+      digest_(std::move(digest)),
+      bytes_max_(bytes_max) {}
+
+BlobDraft::~BlobDraft() {
+  if (file_) ::unlink(part_.c_str());
+}
+
+Result<void> BlobDraft::append(std::string_view bytes) {
+  if (bytes.size() > bytes_max_ - bytes_)
+    return fail(Errc::protocol, digest_ + ": holds more than the " + std::to_string(bytes_max_) +
+                                    " bytes that its manifest says");
+  sum_.add(bytes);
+  const Result<void> written = write_all(file_.get(), bytes);
+  if (!written) return written.error().in(path_);
+  bytes_ += bytes.size();
+  return {};
+}
+
+Result<void> BlobDraft::restart() {
+  static_cast<void>(sum_.finish());
+  bytes_ = 0;
+  if (::ftruncate(file_.get(), 0) != 0 || ::lseek(file_.get(), 0, SEEK_SET) != 0)
+    return fail_errno(path_);
+  return {};
+}
+
+Result<void> BlobDraft::commit() {
+  const std::string is = "sha256:" + hex(aws::view_of(sum_.finish()));
+  if (is != digest_)
+    return fail(Errc::protocol, digest_ + ": " + std::to_string(bytes_) +
+                                    " bytes came that are another blob, " + is);
+  if (::fsync(file_.get()) != 0) return fail_errno(path_);
+  if (::rename(part_.c_str(), path_.c_str()) != 0) return fail_errno(path_);
+  file_.reset();
+  return {};
+}
+
+std::string Blobs::path_of(const std::string& digest) const {
+  return folder_ + "/" + hex_of(digest);
+}
+
+bool Blobs::has(const std::string& digest) const {
+  return ::access(path_of(digest).c_str(), F_OK) == 0;
+}
+
+Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::uint64_t bytes_max) {
+  const std::string path = path_of(digest);
+  const std::string part = folder_ + "/" + std::string(part_start) + hex_of(digest);
+  while (true) {
+    if (has(digest)) return std::optional<BlobDraft>();
+    Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return fail_errno(part);
+    while (::flock(file.get(), LOCK_EX) != 0)
+      if (errno != EINTR) return fail_errno(part);
+    // Whoever had it meanwhile committed it, or gave it up and took the name away.
+    if (!is_same_file(file.get(), part)) continue;
+    BlobDraft draft(path, part, std::move(file), digest, bytes_max);
+    if (has(digest)) continue;
+    TRY(draft.restart());  // A killed process left what it had.
+    return std::optional<BlobDraft>(std::move(draft));
+  }
+}
+
+Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {
+  std::optional<BlobDraft> draft = TRY(this->draft(digest, bytes.size()));
+  if (!draft) return {};
+  TRY(draft->append(bytes));
+  return draft->commit();
+}
+
+Result<std::string> Blobs::read(const std::string& digest) const {
+  std::string bytes = TRY(read_file(path_of(digest), document_bytes_max));
+  if (digest_of(bytes) != digest)
+    return fail(Errc::protocol, path_of(digest) +
+                                    ": its bytes are another blob's: the file was "
+                                    "changed, or the disk is damaged");
+  return bytes;
+}
+
+Result<std::vector<std::string>> Blobs::list() const {
+  std::vector<std::string> digests;
+  for (const std::string& name : TRY(names_in(folder_)))
+    if (is_digest("sha256:" + name)) digests.push_back("sha256:" + name);
+  return digests;
+}
+
+Result<void> Blobs::remove_rests() {
+  for (const std::string& name : TRY(names_in(folder_))) {
+    if (!name.starts_with(part_start)) continue;
+    const std::string part = folder_ + "/" + name;
+    const Fd file(::open(part.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (is_same_file(file.get(), part)) ::unlink(part.c_str());
+  }
+  return {};
+}
+
+}  // namespace muster::image
