@@ -35,6 +35,12 @@ class Tar {
   Tar& folder(const std::string& name) { return member('5', name, "", "", 0755); }
   Tar& symlink(const std::string& name, const std::string& to) { return member('2', name, to); }
   Tar& hard_link(const std::string& name, const std::string& to) { return member('1', name, to); }
+  /// A character device ('3') or block device ('4').
+  Tar& device(char type, const std::string& name, unsigned major, unsigned minor) {
+    major_ = major;
+    minor_ = minor;
+    return member(type, name);
+  }
   /// A pax header for the next member: "path" -> "modèle/ü.py".
   Tar& pax(const std::map<std::string, std::string>& keys) {
     std::string text;
@@ -80,8 +86,8 @@ class Tar {
     put(156, std::string(1, type), 1);
     put(157, link, 100);
     put(257, std::string("ustar\0", 6) + "00", 8);
-    put(329, "0000001", 8);
-    put(337, "0000003", 8);
+    put(329, octal(major_, 7), 8);
+    put(337, octal(minor_, 7), 8);
     unsigned sum = 0;
     for (const char byte : block) sum += static_cast<unsigned char>(byte);
     put(148, octal(sum, 6) + std::string("\0 ", 2), 8);
@@ -89,6 +95,8 @@ class Tar {
   }
 
   std::string bytes_;
+  unsigned major_ = 1;
+  unsigned minor_ = 3;
 };
 
 inline std::string gzipped(const std::string& bytes) {

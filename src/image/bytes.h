@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+
+namespace muster::image {
+
+/// Bytes that come piece by piece. Blocks.
+class Bytes {
+ public:
+  Bytes() = default;
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  virtual ~Bytes() = default;
+
+  /// The next ones, valid until the next call; empty at the end, and only there. Errors:
+  /// `protocol`: they are damaged; `system`.
+  virtual Result<std::string_view> next() = 0;
+};
+
+/// A file's, from where it stands.
+std::unique_ptr<Bytes> bytes_of(Fd file);
+/// As they are; at their end they must have had this digest, else that is a `protocol` error.
+std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest);
+/// What gzip (of any number of members) or zstd packed, told by how they begin; else as they are.
+std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> bytes);
+/// Read in a thread of its own, a few pieces ahead of who takes them.
+std::unique_ptr<Bytes> read_ahead(std::unique_ptr<Bytes> bytes);
+
+}  // namespace muster::image

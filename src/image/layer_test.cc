@@ -1,0 +1,305 @@
+#include "image/layer.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <map>
+
+#include "image/manifest.h"
+#include "packing/testing.h"
+
+namespace muster::image {
+namespace {
+
+using packing::Scratch;
+using packing::Tar;
+
+class TextBytes final : public Bytes {
+ public:
+  explicit TextBytes(std::string text) : text_(std::move(text)) {}
+  Result<std::string_view> next() override {
+    const std::string_view piece = std::string_view(text_).substr(at_, 1000);
+    at_ += piece.size();
+    return piece;
+  }
+
+ private:
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+/// Layers over each other, each in a folder of its own.
+struct Layers {
+  Result<LayerReport> add_packed(const std::string& packed, const std::string& tar,
+                                 LayerLimits limits = {}) {
+    const std::string root = scratch.path + "/" + std::to_string(roots.size());
+    std::filesystem::create_directory(root);
+    Result<LayerReport> report = unpack_layer(std::make_unique<TextBytes>(packed), digest_of(tar),
+                                              root, {roots.rbegin(), roots.rend()}, limits);
+    if (report) roots.push_back(root);
+    return report;
+  }
+  Result<LayerReport> add(const Tar& tar, LayerLimits limits = {}) {
+    return add_packed(tar.bytes(), tar.bytes(), limits);
+  }
+  std::string at(const std::string& path) const { return roots.back() + "/" + path; }
+
+  Scratch scratch;
+  std::vector<std::string> roots;
+};
+
+struct stat status_of(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  return status;
+}
+
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool is_whiteout(const std::string& path) {
+  const struct stat status = status_of(path);
+  return S_ISCHR(status.st_mode) && status.st_rdev == 0;
+}
+
+bool is_opaque(const std::string& path) {
+  char value = 0;
+  return ::getxattr(path.c_str(), "trusted.overlay.opaque", &value, 1) == 1 && value == 'y';
+}
+
+std::string text_of(const std::string& path) {
+  return *read_file(path);
+}
+
+TEST_SUITE_BEGIN("image layer" * doctest::skip(::geteuid() != 0));
+
+TEST_CASE("image layer: files with their owners, modes and times") {
+  Layers layers;
+  Tar tar;
+  tar.folder("./").folder("bin").member('0', "bin/su", "", "program", 04755);
+  tar.pax({{"SCHILY.xattr.user.note", "n"},
+           {"SCHILY.xattr.trusted.overlay.opaque", "y"},
+           {"SCHILY.xattr.user.overlay.opaque", "y"}});
+  tar.file("bin/note", "x", 0600);
+  tar.symlink("abs", "/etc/passwd").symlink("up", "../../../etc");
+  tar.hard_link("bin/su2", "./bin/su").member('6', "pipe", "", "", 0622);
+  const Result<LayerReport> report = layers.add(tar);
+  REQUIRE(report);
+  CHECK(report->entries == 8);
+  const struct stat su = status_of(layers.at("bin/su"));
+  CHECK((su.st_mode & 07777) == 04755);
+  CHECK(su.st_uid == 4321);
+  CHECK(su.st_mtime == 1600000000);
+  CHECK(su.st_ino == status_of(layers.at("bin/su2")).st_ino);
+  CHECK(status_of(layers.at("bin")).st_mtime == 1600000000);
+  CHECK(std::filesystem::read_symlink(layers.at("abs")) == "/etc/passwd");
+  CHECK(std::filesystem::read_symlink(layers.at("up")) == "../../../etc");
+  CHECK(status_of(layers.at("abs")).st_gid == 4321);
+  CHECK(S_ISFIFO(status_of(layers.at("pipe")).st_mode));
+  char value[8] = {};
+  CHECK(::getxattr(layers.at("bin/note").c_str(), "user.note", value, sizeof value) == 1);
+  CHECK(::getxattr(layers.at("bin/note").c_str(), "user.overlay.opaque", value, 8) < 0);
+  CHECK(!is_opaque(layers.at("bin/note")));
+}
+
+TEST_CASE("image layer: names and links lead nowhere else") {
+  Layers layers;
+  Tar tar;
+  tar.file("../../outside", "1").file("/rooted", "2").file("a/../b/./c", "3");
+  tar.symlink("away", "/../../tmp").file("away/inside", "4");
+  tar.symlink("d/up", "../..").file("d/up/top", "5");
+  tar.file("d/x\\y", "6").hard_link("hard", "../../rooted");
+  REQUIRE(layers.add(tar));
+  CHECK(text_of(layers.at("outside")) == "1");
+  CHECK(text_of(layers.at("rooted")) == "2");
+  CHECK(text_of(layers.at("b/c")) == "3");
+  CHECK(text_of(layers.at("tmp/inside")) == "4");
+  CHECK(text_of(layers.at("top")) == "5");
+  CHECK(text_of(layers.at("d/x\\y")) == "6");
+  CHECK(text_of(layers.at("hard")) == "2");
+  CHECK(!is_there("/tmp/inside"));
+  CHECK(std::distance(std::filesystem::directory_iterator(layers.scratch.path), {}) == 1);
+}
+
+TEST_CASE("image layer: whiteouts and opaque folders as an overlay has them") {
+  Layers layers;
+  Tar base;
+  base.folder("a").file("a/old", "1").file("gone", "2").folder("b").file("b/1", "").folder("c");
+  base.file("c/deep", "").file("same", "old").folder("d").file("d/1", "");
+  REQUIRE(layers.add(base));
+  Tar tar;
+  tar.file("a/new", "3").file("a/.wh..wh..opq", "").file("a/.wh.old", "");
+  tar.file(".wh.gone", "").file(".wh.never", "").file("none/.wh.x", "");
+  tar.file("b/.wh.1", "").file(".wh.c", "").folder("c").file("c/own", "");
+  tar.file(".wh.same", "").file("same", "new").file(".wh..wh.plnk", "");
+  REQUIRE(layers.add(tar));
+  CHECK(is_opaque(layers.at("a")));
+  CHECK(!is_there(layers.at("a/old")));
+  CHECK(!is_there(layers.at("a/.wh.old")));
+  CHECK(is_whiteout(layers.at("gone")));
+  CHECK(!is_there(layers.at("never")));
+  CHECK(!is_there(layers.at("none")));
+  CHECK(is_whiteout(layers.at("b/1")));
+  CHECK(!is_opaque(layers.at("b")));
+  CHECK(is_opaque(layers.at("c")));
+  CHECK(text_of(layers.at("same")) == "new");
+  Tar third;  // What the second layer hid is not there to be hidden again.
+  third.file(".wh.gone", "").file("a/.wh.old", "").file("d/2", "");
+  REQUIRE(layers.add(third));
+  CHECK(!is_there(layers.at("gone")));
+  CHECK(!is_there(layers.at("a")));
+  Tar all;
+  all.file(".wh..wh..opq", "").file("b/2", "");
+  REQUIRE(layers.add(all));
+  for (const char* name : {"a", "c", "same", "d"}) CHECK(is_whiteout(layers.at(name)));
+  CHECK(is_opaque(layers.at("b")));
+  CHECK(!is_there(layers.at("gone")));
+}
+
+TEST_CASE("image layer: links and folders of the layers below") {
+  Layers layers;
+  Tar base;
+  base.member('5', "opt", "", "", 0711).file("opt/file", "bytes", 0640);
+  base.folder("usr").folder("usr/lib").symlink("lib", "usr/lib");
+  REQUIRE(layers.add(base));
+  Tar tar;
+  tar.hard_link("other", "opt/file").hard_link("opt/third", "opt/file").file("lib/new.so", "so");
+  REQUIRE(layers.add(tar));
+  CHECK(text_of(layers.at("other")) == "bytes");
+  const struct stat file = status_of(layers.at("opt/file"));
+  CHECK(file.st_nlink == 3);
+  CHECK((file.st_mode & 0777) == 0640);
+  CHECK(file.st_uid == 4321);
+  CHECK((status_of(layers.at("opt")).st_mode & 0777) == 0711);
+  CHECK(status_of(layers.at("opt")).st_uid == 4321);
+  CHECK(text_of(layers.at("usr/lib/new.so")) == "so");
+  CHECK(!is_there(layers.at("lib")));
+  Tar broken;
+  broken.hard_link("x", "not/there");
+  const Result<LayerReport> report = layers.add(broken);
+  REQUIRE(!report);
+  CHECK(report.error().text ==
+        "'x' links to 'not/there', which neither the layer nor one below it "
+        "has");
+}
+
+TEST_CASE("image layer: of devices only those that every machine has alike") {
+  Layers layers;
+  Tar tar;
+  tar.device('3', "dev/null", 1, 3).device('3', "dev/mem", 1, 1).device('4', "dev/sda", 8, 0);
+  tar.device('3', "hidden", 0, 0);
+  const Result<LayerReport> report = layers.add(tar);
+  REQUIRE(report);
+  CHECK(status_of(layers.at("dev/null")).st_rdev == makedev(1, 3));
+  CHECK(!is_there(layers.at("dev/mem")));
+  CHECK(!is_there(layers.at("dev/sda")));
+  CHECK(!is_there(layers.at("hidden")));
+  CHECK(report->left_out == 3);
+  CHECK(report->said[1] == "'dev/sda' left out: it is a device, 8:0");
+}
+
+TEST_CASE("image layer: zeros become holes, and count as bytes but not on the disk") {
+  Layers layers;
+  Tar tar;
+  const std::string bytes = "begin" + std::string(4 << 20, '\0') + "end";
+  tar.file("holes", bytes).file("zeros", std::string(1 << 20, '\0'));
+  const Result<LayerReport> report = layers.add(tar);
+  REQUIRE(report);
+  CHECK(text_of(layers.at("holes")) == bytes);
+  CHECK(status_of(layers.at("holes")).st_blocks <= 32);
+  CHECK(status_of(layers.at("zeros")).st_size == 1 << 20);
+  CHECK(status_of(layers.at("zeros")).st_blocks == 0);
+  CHECK(report->disk_bytes < 64 << 10);
+  const Result<LayerReport> more = layers.add(tar, {.bytes_max = 4 << 20});
+  REQUIRE(!more);
+  CHECK(more.error().text == "holds more than 4194304 bytes unpacked");
+  CHECK(!layers.add(tar, {.entries_max = 1}));
+}
+
+TEST_CASE("image layer: what has a name twice is what comes last") {
+  Layers layers;
+  Tar tar;
+  tar.file("x", "1").symlink("x", "y").folder("x").file("x/in", "2");
+  tar.folder("dir").file("dir/in", "3").file("dir", "4").symlink("p/l", "q").folder("p/l");
+  tar.file("p/l/in", "5").folder("kept").file("kept/in", "6").folder("kept");
+  REQUIRE(layers.add(tar));
+  CHECK(text_of(layers.at("x/in")) == "2");
+  CHECK(text_of(layers.at("dir")) == "4");
+  CHECK(text_of(layers.at("p/l/in")) == "5");
+  CHECK(!is_there(layers.at("p/q")));
+  CHECK(text_of(layers.at("kept/in")) == "6");
+}
+
+TEST_CASE("image layer: gzip of many members, zstd, and none") {
+  Tar tar;
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 7919);
+  tar.file("text", text);
+  const std::string bytes = tar.bytes();
+  std::string zstd(::ZSTD_compressBound(bytes.size()), '\0');
+  zstd.resize(::ZSTD_compress(zstd.data(), zstd.size(), bytes.data(), bytes.size(), 1));
+  const std::string half = bytes.substr(0, bytes.size() / 2);
+  for (const std::string& packed :
+       {bytes, packing::gzipped(bytes), zstd,
+        packing::gzipped(half) + packing::gzipped(bytes.substr(half.size())) + "\0\0"}) {
+    Layers layers;
+    const Result<LayerReport> report = layers.add_packed(packed, bytes);
+    REQUIRE(report);
+    CHECK(report->tar_bytes == bytes.size());
+    CHECK(text_of(layers.at("text")) == text);
+  }
+  for (const std::string& packed : {packing::gzipped(bytes), zstd})
+    for (const std::size_t cut : {std::size_t{5}, packed.size() / 2, packed.size() - 3}) {
+      Layers layers;
+      CAPTURE(cut);
+      const Result<LayerReport> report = layers.add_packed(packed.substr(0, cut), bytes);
+      REQUIRE(!report);
+      CHECK(report.error().code == Errc::protocol);
+      CHECK(report.error().text.find("cut short") != std::string::npos);
+    }
+}
+
+TEST_CASE("image layer: damaged, cut short, another tar: an error in one line") {
+  Tar tar;
+  tar.file("a", std::string(100'000, 'a')).file("b", "b");
+  const std::string bytes = tar.bytes();
+  std::string flipped = packing::gzipped(bytes);
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x55);
+  Tar owner;
+  owner.pax({{"uid", "99999999999"}}).file("x", "");
+  const std::pair<std::string, std::string> cases[] = {
+      {flipped, ""},
+      {bytes.substr(0, 50'000), ""},
+      {bytes.substr(0, bytes.size() - 1024), "is not what its digest"},
+      {std::string(2000, 'x'), "is no tar archive"},
+      {Tar().file("c", "c").bytes(), "is not what its digest"},
+      {Tar().file("..", "x").bytes(), "that is no folder"},
+      {Tar().file("a/.wh.", "x").bytes(), "a whiteout of nothing"},
+      {Tar().file("a/.wh...", "x").bytes(), "a whiteout of nothing"},
+      {Tar().file("a", "x").file("a/b", "x").bytes(), "is a file, and a folder"},
+      {Tar().symlink("l", "m").symlink("m", "l").file("l/x", "").bytes(), "links in a circle"},
+      {Tar().folder("f").hard_link("g", "f").bytes(), "links to a folder"},
+      {owner.bytes(), "an owner that no kernel knows"},
+  };
+  for (const auto& [packed, want] : cases) {
+    Layers layers;
+    CAPTURE(want);
+    const Result<LayerReport> report = layers.add_packed(packed, bytes);
+    REQUIRE(!report);
+    CHECK(report.error().code == Errc::protocol);
+    CHECK(report.error().text.find(want) != std::string::npos);
+    CHECK(report.error().text.find('\n') == std::string::npos);
+  }
+}
+
+TEST_SUITE_END();
+
+}  // namespace
+}  // namespace muster::image
