@@ -1,14 +1,12 @@
 #include "image/blobs.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "base/folder.h"
 #include "base/text.h"
+#include "image/claim.h"
 #include "image/manifest.h"
 #include "image/reference.h"
 
@@ -20,13 +18,6 @@ constexpr std::string_view part_start = ".part-";
 std::string hex_of(const std::string& digest) {
   CHECK_THAT(is_digest(digest), "a blob's name is a digest");
   return digest.substr(digest.find(':') + 1);
-}
-
-bool is_same_file(int file, const std::string& path) {
-  struct stat ours {};
-  struct stat named {};
-  return ::fstat(file, &ours) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
 }  // namespace
@@ -88,10 +79,9 @@ Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::ui
     if (has(digest)) return std::optional<BlobDraft>();
     Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) return fail_errno(part);
-    while (::flock(file.get(), LOCK_EX) != 0)
-      if (errno != EINTR) return fail_errno(part);
     // Whoever had it meanwhile committed it, or gave it up and took the name away.
-    if (!is_same_file(file.get(), part)) continue;
+    const bool ours = TRY(claim(file.get(), part));
+    if (!ours) continue;
     BlobDraft draft(path, part, std::move(file), digest, bytes_max);
     if (has(digest)) continue;
     TRY(draft.restart());  // A killed process left what it had.
@@ -122,13 +112,22 @@ Result<std::vector<std::string>> Blobs::list() const {
   return digests;
 }
 
+std::uint64_t Blobs::bytes_of(const std::string& digest) const {
+  struct stat status {};
+  if (::stat(path_of(digest).c_str(), &status) != 0) return 0;
+  return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+void Blobs::remove(const std::string& digest) {
+  ::unlink(path_of(digest).c_str());
+}
+
 Result<void> Blobs::remove_rests() {
   for (const std::string& name : TRY(names_in(folder_))) {
     if (!name.starts_with(part_start)) continue;
     const std::string part = folder_ + "/" + name;
     const Fd file(::open(part.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    if (is_same_file(file.get(), part)) ::unlink(part.c_str());
+    if (file && try_claim(file.get(), part)) ::unlink(part.c_str());
   }
   return {};
 }

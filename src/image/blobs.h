@@ -63,6 +63,9 @@ class Blobs {
   Result<std::string> read(const std::string& digest) const;
   /// The digests of all that are there.
   Result<std::vector<std::string>> list() const;
+  /// What one takes on the disk.
+  std::uint64_t bytes_of(const std::string& digest) const;
+  void remove(const std::string& digest);
   /// Removes parts that no process is at.
   Result<void> remove_rests();
 

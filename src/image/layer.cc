@@ -170,7 +170,8 @@ Result<LayerReport> Unpacking::run() {
   if (::archive_read_open(handle, this, nullptr, &Unpacking::read, nullptr) != ARCHIVE_OK)
     return library_error();
   while (archive_entry* entry = TRY(next_member())) TRY(take(entry));
-  while (true) {  // Checksums are checked at the end of the bytes.
+  if (read_error_) return *read_error_;  // To the library bytes that fail at once are none at all.
+  while (true) {                         // Checksums are checked at the end of the bytes.
     const std::string_view rest = TRY(next_bytes());
     if (rest.empty()) break;
   }

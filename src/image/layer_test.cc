@@ -279,6 +279,8 @@ TEST_CASE("image layer: damaged, cut short, another tar: an error in one line") 
       {bytes.substr(0, 50'000), ""},
       {bytes.substr(0, bytes.size() - 1024), "is not what its digest"},
       {std::string(2000, 'x'), "is no tar archive"},
+      {"x", "is not what its digest"},
+      {"", "is not what its digest"},
       {Tar().file("c", "c").bytes(), "is not what its digest"},
       {Tar().file("..", "x").bytes(), "that is no folder"},
       {Tar().file("a/.wh.", "x").bytes(), "a whiteout of nothing"},

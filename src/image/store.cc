@@ -1,20 +1,272 @@
 #include "image/store.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/folder.h"
+#include "base/json.h"
+#include "base/remove_tree.h"
+#include "image/claim.h"
+#include "image/reference.h"
+
 namespace muster::image {
+namespace {
+
+std::string hex_of(const std::string& digest) {
+  CHECK_THAT(is_digest(digest), "a digest");
+  return digest.substr(digest.find(':') + 1);
+}
+
+Result<void> empty_folder(int folder, const std::string& path) {
+  for (const std::string& name : TRY(names_in(folder, path))) TRY(remove_tree_at(folder, name));
+  return {};
+}
+
+bool is_there(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+/// An image whose programs this machine cannot run is refused before anything is unpacked.
+Result<void> check_platform(const Platform& image) {
+  utsname machine{};
+  if (::uname(&machine) != 0) return fail_errno("uname");
+  const Platform ours = platform_of(machine.machine);
+  if (image.architecture.empty() ||
+      (image.os == ours.os && image.architecture == ours.architecture))
+    return {};
+  return fail(Errc::unsupported, "the image is for " + image.os + "/" + image.architecture +
+                                     ", this machine is " + ours.os + "/" + ours.architecture);
+}
+
+}  // namespace
+
+/// The documents of an image, checked against each other.
+struct Store::Parsed {
+  Manifest manifest;
+  ImageConfig config;
+
+  static Result<Parsed> from(const std::string& manifest_bytes, const std::string& config_bytes) {
+    const std::variant<Manifest, Index> read = TRY(manifest_from(manifest_bytes));
+    const Manifest* manifest = std::get_if<Manifest>(&read);
+    if (manifest == nullptr)
+      return fail(Errc::protocol, "the manifest is a list of images, not one");
+    if (digest_of(config_bytes) != manifest->config.digest)
+      return fail(Errc::protocol,
+                  "the configuration is not what its digest " + manifest->config.digest + " says");
+    const ImageConfig config = TRY(config_from(config_bytes));
+    if (config.diff_ids.size() != manifest->layers.size())
+      return fail(Errc::protocol, "the manifest has " + std::to_string(manifest->layers.size()) +
+                                      " layers, the configuration " +
+                                      std::to_string(config.diff_ids.size()));
+    return Parsed{*manifest, config};
+  }
+};
 
 Store::Store(std::string folder) : folder_(std::move(folder)), blobs_(folder_ + "/blobs/sha256") {}
 
 Result<Store> Store::open(const std::string& folder) {
   TRY(make_folders(folder, 0700));
-  for (const char* inside : {"/blobs/sha256", "/layers", "/leases"})
+  for (const char* inside : {"/blobs", "/blobs/sha256", "/layers", "/leases"})
     TRY(make_folders(folder + inside, 0700));
   return Store(folder);
 }
 
 Result<std::optional<BlobDraft>> Store::draft(const std::string& digest, std::uint64_t bytes_max) {
   return blobs_.draft(digest, bytes_max);
+}
+
+Result<Fd> Store::hold() const {
+  return wait_for_lock(folder_ + "/lock", false);
+}
+
+std::string Store::layer_path(const std::string& chain_id) const {
+  return folder_ + "/layers/" + hex_of(chain_id);
+}
+
+std::vector<std::size_t> Store::missing(const ImageConfig& config) const {
+  std::vector<std::size_t> numbers;
+  const std::vector<std::string> chain = chain_ids(config.diff_ids);
+  for (std::size_t i = 0; i < chain.size(); ++i)
+    if (!is_there(layer_path(chain[i]))) numbers.push_back(i);
+  return numbers;
+}
+
+Result<Image> Store::add(const std::string& name, const std::string& manifest,
+                         const std::string& config, const AddOptions& options) {
+  const Parsed parsed = TRY(Parsed::from(manifest, config));
+  TRY(check_platform(parsed.config.platform));
+  Fd held = TRY(hold());
+  Image image{digest_of(manifest), parsed.config, {}};
+  const std::vector<std::string> chain = chain_ids(image.config.diff_ids);
+  const std::vector<Descriptor>& layers = parsed.manifest.layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto open = [&]() -> Result<std::unique_ptr<Bytes>> {
+      if (options.on_layer) options.on_layer(i, layers.size());
+      if (options.open) return options.open(layers[i], i);
+      Fd file(::open(blobs_.path_of(layers[i].digest).c_str(), O_RDONLY | O_CLOEXEC));
+      if (!file) return fail_errno("its bytes");
+      return checked(bytes_of(std::move(file)), layers[i].digest);
+    };
+    const std::vector<std::string> lowers(image.layers.rbegin(), image.layers.rend());
+    Result<std::string> path =
+        ensure_layer(chain[i], image.config.diff_ids[i], lowers, open, options);
+    if (!path) return path.error().in("layer " + layers[i].digest);
+    image.layers.push_back(*std::move(path));
+  }
+  TRY(blobs_.put(parsed.manifest.config.digest, config));
+  TRY(blobs_.put(image.digest, manifest));
+  TRY(open_lease(image.digest));
+  TRY(change_refs([&](Refs& refs) { refs[name] = image.digest; }));
+  held.reset();
+  TRY(prune({}));  // Packed layers are of no more use.
+  return image;
+}
+
+/// A layer in its place, whoever puts it there.
+Result<std::string> Store::ensure_layer(const std::string& chain_id, const std::string& diff_id,
+                                        const std::vector<std::string>& lowers,
+                                        const std::function<Result<std::unique_ptr<Bytes>>()>& open,
+                                        const AddOptions& options) {
+  const std::string path = layer_path(chain_id);
+  const std::string fresh = folder_ + "/layers/.new-" + hex_of(chain_id);
+  while (!is_there(path)) {
+    if (::mkdir(fresh.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(fresh);
+    const Fd folder(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder && errno == ENOENT) continue;
+    if (!folder) return fail_errno(fresh);
+    const bool ours = TRY(claim(folder.get(), fresh));
+    if (!ours) continue;  // Who had it is done, or failed.
+    const Result<void> made = unpack_into(folder.get(), fresh, diff_id, lowers, open, options);
+    if (!made) {
+      static_cast<void>(empty_folder(folder.get(), fresh));
+      ::rmdir(fresh.c_str());
+      return made.error();
+    }
+    if (::rename(fresh.c_str(), path.c_str()) != 0) return fail_errno(path);
+  }
+  return path + "/root";
+}
+
+Result<void> Store::unpack_into(int fresh, const std::string& path, const std::string& diff_id,
+                                const std::vector<std::string>& lowers,
+                                const std::function<Result<std::unique_ptr<Bytes>>()>& open,
+                                const AddOptions& options) {
+  TRY(empty_folder(fresh, path));  // A killed process left it.
+  if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno(path);
+  std::unique_ptr<Bytes> bytes = TRY(open());
+  const LayerReport report =
+      TRY(unpack_layer(std::move(bytes), diff_id, path + "/root", lowers, options.limits));
+  if (options.say)
+    for (const std::string& line : report.said) options.say(line);
+  const Json facts{{"Bytes", report.disk_bytes}, {"Entries", report.entries}};
+  TRY(write_file(path + "/layer.json", muster::to_text(facts) + "\n"));
+  // A name that is on the disk before what it names would be half a layer after a power cut.
+  if (::syncfs(fresh) != 0) return fail_errno(path);
+  return {};
+}
+
+Result<Store::Refs> Store::refs() const {
+  const std::string path = folder_ + "/refs.json";
+  const Result<std::string> text = read_file(path);
+  if (!text && text.error().code == Errc::not_found) return Refs();
+  if (!text) return text.error();
+  const Result<Json> json = parse_json(*text);
+  if (!json || !json->is_object())
+    return fail(Errc::system, path + " is damaged: remove it, and import or pull its images again");
+  Refs refs;
+  for (const auto& [name, digest] : json->items())
+    if (digest.is_string() && is_digest(digest.get<std::string>()))
+      refs[name] = digest.get<std::string>();
+  return refs;
+}
+
+Result<void> Store::change_refs(const std::function<void(Refs&)>& change) {
+  const Fd lock = TRY(wait_for_lock(folder_ + "/refs.lock"));
+  Refs refs = TRY(this->refs());
+  change(refs);
+  return write_file(folder_ + "/refs.json", muster::to_text(Json(refs)) + "\n", 0600);
+}
+
+Result<std::optional<Image>> Store::image_of(const std::string& digest) const {
+  if (!blobs_.has(digest)) return std::optional<Image>();
+  const std::string manifest = TRY(blobs_.read(digest));
+  const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
+  const Manifest* one = std::get_if<Manifest>(&read);
+  if (one == nullptr || !blobs_.has(one->config.digest)) return std::optional<Image>();
+  const std::string config = TRY(blobs_.read(one->config.digest));
+  Image image{digest, TRY(config_from(config)), {}};
+  for (const std::string& id : chain_ids(image.config.diff_ids)) {
+    image.layers.push_back(layer_path(id) + "/root");
+    if (!is_there(image.layers.back())) return std::optional<Image>();
+  }
+  return std::optional<Image>(std::move(image));
+}
+
+Result<std::optional<Image>> Store::find(const std::string& name) const {
+  if (is_digest(name)) return image_of(name);
+  const Refs names = TRY(refs());
+  const auto at = names.find(name);
+  if (at == names.end()) return std::optional<Image>();
+  return image_of(at->second);
+}
+
+/// Made if need be, with the time of now.
+Result<Fd> Store::open_lease(const std::string& digest) const {
+  const std::string path = folder_ + "/leases/" + hex_of(digest);
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file || ::futimens(file.get(), nullptr) != 0) return fail_errno(path);
+  return file;
+}
+
+Result<Lease> Store::lease(const Image& image) const {
+  const Fd held = TRY(hold());
+  Lease lease{TRY(open_lease(image.digest))};
+  while (::flock(lease.lock.get(), LOCK_SH) != 0)
+    if (errno != EINTR) return fail_errno("lease");
+  const bool whole = blobs_.has(image.digest) && missing(image.config).empty();
+  if (!whole) return fail(Errc::not_found, "image " + image.digest + " was removed meanwhile");
+  return lease;
+}
+
+std::uint64_t Store::layer_bytes(const std::string& chain_hex) const {
+  const Result<std::string> text = read_file(folder_ + "/layers/" + chain_hex + "/layer.json");
+  if (!text) return 0;
+  const Result<Json> json = parse_json(*text);
+  if (!json || !json->is_object()) return 0;
+  const auto bytes = json->find("Bytes");
+  return bytes != json->end() && bytes->is_number_unsigned() ? bytes->get<std::uint64_t>() : 0;
+}
+
+bool Store::is_leased(const std::string& digest) const {
+  const std::string path = folder_ + "/leases/" + hex_of(digest);
+  const Fd file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
+Result<std::vector<ListedImage>> Store::list() const {
+  std::vector<ListedImage> images;
+  for (const auto& [name, digest] : TRY(refs())) {
+    const Result<std::optional<Image>> image = image_of(digest);
+    if (!image || !*image) continue;  // Damaged: the next import or pull makes it anew.
+    ListedImage listed{name, digest};
+    for (const std::string& id : chain_ids((*image)->config.diff_ids))
+      listed.bytes += layer_bytes(hex_of(id));
+    listed.layers = (*image)->layers.size();
+    listed.in_use = is_leased(digest);
+    struct stat status {};
+    if (::stat((folder_ + "/leases/" + hex_of(digest)).c_str(), &status) == 0)
+      listed.used = UnixMillis(status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000);
+    images.push_back(std::move(listed));
+  }
+  return images;
 }
 
 }  // namespace muster::image

@@ -1,13 +1,20 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "image/blobs.h"
+#include "image/bytes.h"
+#include "image/layer.h"
 #include "image/manifest.h"
 
 namespace muster::image {
@@ -19,7 +26,45 @@ struct Image {
   std::vector<std::string> layers;  ///< Folders to stack as an overlay, the lowest first.
 };
 
-/// Images, unpacked once each layer, in a folder that only its owner can enter (images hold setuid
+/// One name of an image, for lists.
+struct ListedImage {
+  std::string name;
+  std::string digest;
+  std::uint64_t bytes = 0;  ///< Layers on the disk, also those that other images share.
+  std::size_t layers = 0;
+  UnixMillis used{};  ///< The last time that a job began with it, or that it came.
+  bool in_use = false;
+};
+
+/// An image stays while this does.
+struct Lease {
+  Fd lock;
+};
+
+/// What else add() is told.
+struct AddOptions {
+  /// A layer's bytes as its manifest means them, by its number; empty: the store's own blobs.
+  std::function<Result<std::unique_ptr<Bytes>>(const Descriptor& layer, std::size_t number)> open;
+  /// Told before layer `number` of `all` is unpacked, not of those that are there.
+  std::function<void(std::size_t number, std::size_t all)> on_layer;
+  /// Lines on what of the image was left out.
+  std::function<void(const std::string& line)> say;
+  LayerLimits limits;
+};
+
+struct PruneOptions {
+  bool all = false;  ///< Images too that no job runs.
+  /// Images too, the least recently used first, until the rest takes at most so much.
+  std::optional<std::uint64_t> bytes_max;
+};
+
+struct Pruned {
+  std::vector<std::string> names;  ///< Images that went.
+  std::uint64_t bytes = 0;         ///< What went on the disk.
+  std::uint64_t left_bytes = 0;
+};
+
+/// Images, each layer unpacked once, in a folder that only its owner can enter (images hold setuid
 /// programs).
 ///
 ///     blobs/sha256/HEX       manifests, configurations and, until they are unpacked, layers
@@ -27,9 +72,11 @@ struct Image {
 ///     layers/HEX/layer.json  what it takes on the disk
 ///     leases/HEX             locked by who runs the image of this manifest; its time: the last use
 ///     refs.json              names of images
+///     lock                   shared: images come and are read; exclusive: what nobody needs goes
 ///
 /// What has its name is whole, also after a crash. Any number of processes and threads; everything
 /// here blocks: call it in a thread (loop::in_thread).
+/// Source: docs/decisions/0029-image-store.md.
 class Store {
  public:
   /// Makes what is missing of `folder`. Errors: `denied`, `system`.
@@ -39,9 +86,58 @@ class Store {
   /// See Blobs::draft().
   Result<std::optional<BlobDraft>> draft(const std::string& digest, std::uint64_t bytes_max);
   Result<std::string> read_blob(const std::string& digest) const { return blobs_.read(digest); }
+  /// While it is open nothing is removed: whoever brings an image has it from the first has_blob()
+  /// until add() is done.
+  Result<Fd> hold() const;
+  /// The numbers of the layers that add() would need the bytes of; the configuration is the
+  /// manifest's own.
+  std::vector<std::size_t> missing(const ImageConfig& config) const;
+
+  /// Unpacks what is missing of an image, and then knows it under `name`, which to_text() of a
+  /// reference made; an image that had the name loses it. Layers that another process is at are
+  /// waited for. Errors: `protocol` (documents or layers that are not what their digests say, that
+  /// do not fit each other, or break a limit), `not_found` (a layer's bytes), `unsupported` (for
+  /// another kind of machine), `system` (the disk is full). Nothing half made stays.
+  Result<Image> add(const std::string& name, const std::string& manifest, const std::string& config,
+                    const AddOptions& options = {});
+  /// By a name that add() got, or by digest; none if it, or a layer of it, is not there.
+  Result<std::optional<Image>> find(const std::string& name) const;
+  /// For whoever runs it, before the first use of its folders; notes the time. Error: `not_found`:
+  /// it was removed meanwhile.
+  Result<Lease> lease(const Image& image) const;
+  Result<std::vector<ListedImage>> list() const;
+
+  /// Forgets a name; false if there is no such. What nobody needs any more goes with it, unless
+  /// images are just being brought: then by the next prune().
+  Result<bool> remove(const std::string& name);
+  /// Removes what no image needs; never what a lease is for. None: images are just being brought.
+  Result<std::optional<Pruned>> prune(const PruneOptions& options);
 
  private:
+  using Refs = std::map<std::string, std::string>;
+  struct Parsed;
+  struct Sweep;
   explicit Store(std::string folder);
+
+  std::string layer_path(const std::string& chain_id) const;
+  Result<std::string> ensure_layer(const std::string& chain_id, const std::string& diff_id,
+                                   const std::vector<std::string>& lowers,
+                                   const std::function<Result<std::unique_ptr<Bytes>>()>& open,
+                                   const AddOptions& options);
+  Result<void> unpack_into(int fresh, const std::string& path, const std::string& diff_id,
+                           const std::vector<std::string>& lowers,
+                           const std::function<Result<std::unique_ptr<Bytes>>()>& open,
+                           const AddOptions& options);
+  Result<std::optional<Image>> image_of(const std::string& digest) const;
+  Result<Fd> open_lease(const std::string& digest) const;
+  Result<Refs> refs() const;
+  Result<void> change_refs(const std::function<void(Refs&)>& change);
+  std::uint64_t layer_bytes(const std::string& chain_hex) const;
+  bool is_leased(const std::string& digest) const;
+
+  Result<Sweep> survey(const Refs& refs) const;
+  Result<Pruned> sweep(const PruneOptions& options);
+  Result<void> remove_layers(const Sweep& needed, Pruned& pruned);
 
   std::string folder_;
   Blobs blobs_;

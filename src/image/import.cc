@@ -1,0 +1,140 @@
+#include "image/import.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "image/docker_archive.h"
+#include "packing/member.h"
+
+namespace muster::image {
+namespace {
+
+constexpr int indexes_max = 4;  ///< In each other.
+
+Platform this_machine() {
+  utsname machine{};
+  CHECK_THAT(::uname(&machine) == 0, "uname tells the machine");
+  return platform_of(machine.machine);
+}
+
+/// A name for an image that has none of its own: as podman calls what was built here.
+Result<std::string> local_name(const std::string& path, const std::string& tag) {
+  const std::string folder = std::filesystem::absolute(path).lexically_normal();
+  const std::vector<std::string> parts = split(folder, '/');
+  std::string last =
+      parts.back().empty() && parts.size() > 1 ? parts[parts.size() - 2] : parts.back();
+  last = "localhost/" + last.substr(0, last.find('.'));
+  const Result<Reference> reference = reference_from(tag.empty() ? last : last + ":" + tag);
+  if (!reference)
+    return fail(Errc::invalid_input, path +
+                                         ": the image has no name of its own; give it one by "
+                                         "--name");
+  return to_text(*reference);
+}
+
+std::string blob_path(const std::string& folder, const std::string& digest) {
+  return folder + "/blobs/sha256/" + digest.substr(digest.find(':') + 1);
+}
+
+Result<std::string> read_document(const std::string& folder, const Descriptor& descriptor) {
+  std::string bytes = TRY(read_file(blob_path(folder, descriptor.digest), document_bytes_max));
+  if (digest_of(bytes) != descriptor.digest)
+    return fail(Errc::protocol, "blob " + descriptor.digest + " is not what its digest says");
+  return bytes;
+}
+
+/// The entry of a layout's index that a tag names; without a tag the only one there is.
+Result<const Index::Entry*> entry_for(const Index& index, const std::string& tag) {
+  std::vector<std::string> names;
+  const Index::Entry* found = nullptr;
+  for (const Index::Entry& entry : index.entries) {
+    if (names.size() < 16) names.push_back(entry.name.empty() ? "(unnamed)" : entry.name);
+    if (tag.empty() || entry.name == tag || entry.name.ends_with(":" + tag)) found = &entry;
+  }
+  if (found != nullptr && (!tag.empty() || index.entries.size() == 1)) return found;
+  const std::string there = packing::shown(join(names, ", "));
+  if (!tag.empty())
+    return fail(Errc::not_found, "there is no image with the tag " + tag + " in it, only " + there);
+  if (index.entries.empty()) return fail(Errc::not_found, "there is no image in it");
+  return fail(Errc::invalid_input, "it has several images, say oci:FOLDER:TAG: " + there);
+}
+
+/// The manifest's bytes of the image for this machine.
+Result<std::string> manifest_in(const std::string& folder, const std::string& tag) {
+  const std::string text = TRY(read_file(folder + "/index.json", document_bytes_max));
+  std::variant<Manifest, Index> read = TRY(manifest_from(text));
+  const Index* index = std::get_if<Index>(&read);
+  if (index == nullptr) return fail(Errc::protocol, "index.json: expected manifests");
+  const bool by_platform =
+      tag.empty() && index->entries.size() > 1 &&
+      std::all_of(index->entries.begin(), index->entries.end(),
+                  [](const Index::Entry& entry) { return entry.name.empty(); });
+  Descriptor next;
+  if (by_platform)
+    next = TRY(choose(*index, this_machine()));
+  else
+    next = TRY(entry_for(*index, tag))->manifest;
+  for (int depth = 0; depth < indexes_max; ++depth) {
+    std::string bytes = TRY(read_document(folder, next));
+    read = TRY(manifest_from(bytes));
+    if (std::holds_alternative<Manifest>(read)) return bytes;
+    next = TRY(choose(std::get<Index>(read), this_machine()));
+  }
+  return fail(Errc::protocol, "indexes in indexes, more than " + std::to_string(indexes_max));
+}
+
+Result<Imported> import_folder(Store& store, const Reference& from, const std::string& name,
+                               AddOptions options) {
+  const std::string manifest = TRY(manifest_in(from.path, from.tag));
+  const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
+  const std::string config = TRY(read_document(from.path, std::get<Manifest>(read).config));
+  options.open = [&](const Descriptor& layer, std::size_t) -> Result<std::unique_ptr<Bytes>> {
+    const std::string path = blob_path(from.path, layer.digest);
+    Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(path);
+    if (!S_ISREG(status.st_mode)) return fail(Errc::protocol, path + " is no file");
+    return checked(bytes_of(std::move(file)), layer.digest);
+  };
+  Imported imported;
+  imported.name = name;
+  if (name.empty()) imported.name = TRY(local_name(from.path, from.tag));
+  imported.image = TRY(store.add(imported.name, manifest, config, options));
+  return imported;
+}
+
+Result<Imported> import_archive(Store& store, const Reference& from, const std::string& name,
+                                AddOptions options) {
+  std::string wanted;
+  if (!from.repository.empty()) {
+    Reference plain = from;
+    plain.transport = Reference::Transport::registry;
+    wanted = to_text(plain);
+  }
+  DockerArchive archive = TRY(DockerArchive::open(from.path, wanted));
+  Imported imported;
+  imported.name = !name.empty() ? name : archive.name();
+  if (imported.name.empty()) imported.name = TRY(local_name(from.path, ""));
+  options.open = [&](const Descriptor&, std::size_t number) { return archive.layer(number); };
+  imported.image = TRY(store.add(imported.name, archive.manifest(), archive.config(), options));
+  return imported;
+}
+
+}  // namespace
+
+Result<Imported> import_image(Store& store, const Reference& from, const std::string& name,
+                              AddOptions options) {
+  Result<Imported> imported = fail(Errc::invalid_input, "expected oci: or docker-archive:");
+  if (from.transport == Reference::Transport::oci)
+    imported = import_folder(store, from, name, std::move(options));
+  if (from.transport == Reference::Transport::docker_archive)
+    imported = import_archive(store, from, name, std::move(options));
+  if (!imported) return imported.error().in(to_text(from));
+  return imported;
+}
+
+}  // namespace muster::image

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "image/reference.h"
+#include "image/store.h"
+
+namespace muster::image {
+
+struct Imported {
+  std::string name;
+  Image image;
+};
+
+/// Puts an image of an OCI layout folder, or of an archive that `docker save` wrote (also one that
+/// gzip or zstd packed), into the store. `name`: a whole name as to_text() has it; empty: the one
+/// that the archive has, or "localhost/FOLDER:TAG". Blocks. `options.open` is not used.
+/// Errors: as Store::add(); `not_found`: no such file, or image in it; `invalid_input`: it has
+/// several and none was named, or needs a name.
+/// Source: OCI image specification 1.1, image-layout.md; skopeo's oci: and docker-archive:.
+Result<Imported> import_image(Store& store, const Reference& from, const std::string& name,
+                              AddOptions options);
+
+}  // namespace muster::image

@@ -1,0 +1,132 @@
+// What goes from a store of images, and what may not.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "base/folder.h"
+#include "base/remove_tree.h"
+#include "image/claim.h"
+#include "image/reference.h"
+#include "image/store.h"
+
+namespace muster::image {
+namespace {
+
+constexpr std::string_view fresh_start = ".new-";
+constexpr std::string_view old_start = ".old-";
+
+std::string hex_of(const std::string& digest) {
+  return digest.substr(digest.find(':') + 1);
+}
+
+}  // namespace
+
+/// What images need.
+struct Store::Sweep {
+  std::set<std::string> blobs;   ///< Digests.
+  std::set<std::string> layers;  ///< Hex of chain ids.
+};
+
+/// Images that have a name, and those that only a lease keeps.
+Result<Store::Sweep> Store::survey(const Refs& refs) const {
+  std::set<std::string> digests;
+  for (const auto& [name, digest] : refs) digests.insert(digest);
+  for (const std::string& hex : TRY(names_in(folder_ + "/leases"))) {
+    const std::string digest = "sha256:" + hex;
+    if (!is_digest(digest) || digests.contains(digest)) continue;
+    if (is_leased(digest))
+      digests.insert(digest);
+    else
+      ::unlink((folder_ + "/leases/" + hex).c_str());
+  }
+  Sweep needed;
+  for (const std::string& digest : digests) {
+    const Result<std::optional<Image>> image = image_of(digest);
+    if (!image || !*image) continue;  // Damaged, or a layer is gone: nobody can run it.
+    needed.blobs.insert(digest);
+    const std::string manifest = TRY(blobs_.read(digest));
+    const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
+    needed.blobs.insert(std::get<Manifest>(read).config.digest);
+    for (const std::string& id : chain_ids((*image)->config.diff_ids))
+      needed.layers.insert(hex_of(id));
+  }
+  return needed;
+}
+
+/// Layers lose their names at once: that is all that who waits for the lock has to wait for.
+Result<void> Store::remove_layers(const Sweep& needed, Pruned& pruned) {
+  const std::string layers = folder_ + "/layers/";
+  for (const std::string& name : TRY(names_in(layers))) {
+    if (needed.layers.contains(name)) {
+      pruned.left_bytes += layer_bytes(name);
+    } else if (is_digest("sha256:" + name)) {
+      pruned.bytes += layer_bytes(name);
+      const std::string old = layers + std::string(old_start) + name;
+      TRY(remove_tree(old));  // A killed process left it.
+      if (::rename((layers + name).c_str(), old.c_str()) != 0) return fail_errno(layers + name);
+    } else if (name.starts_with(fresh_start)) {
+      const Fd folder(::open((layers + name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (folder && try_claim(folder.get(), layers + name)) TRY(remove_tree(layers + name));
+    }
+  }
+  return {};
+}
+
+Result<Pruned> Store::sweep(const PruneOptions& options) {
+  Pruned pruned;
+  std::vector<ListedImage> images;
+  if (options.all || options.bytes_max) images = TRY(list());
+  std::sort(images.begin(), images.end(),
+            [](const ListedImage& a, const ListedImage& b) { return a.used < b.used; });
+  Refs names = TRY(refs());
+  const auto size_of = [this](const Sweep& needed) {
+    std::uint64_t bytes = 0;
+    for (const std::string& layer : needed.layers) bytes += layer_bytes(layer);
+    return bytes;
+  };
+  Sweep needed = TRY(survey(names));
+  for (const ListedImage& image : images) {
+    if (image.in_use) continue;
+    if (!options.all && size_of(needed) <= *options.bytes_max) break;
+    names.erase(image.name);
+    pruned.names.push_back(image.name);
+    needed = TRY(survey(names));
+  }
+  if (!pruned.names.empty())
+    TRY(change_refs([&](Refs& refs) {
+      for (const std::string& name : pruned.names) refs.erase(name);
+    }));
+  for (const std::string& digest : TRY(blobs_.list())) {
+    if (needed.blobs.contains(digest)) continue;
+    pruned.bytes += blobs_.bytes_of(digest);
+    blobs_.remove(digest);
+  }
+  TRY(blobs_.remove_rests());
+  TRY(remove_layers(needed, pruned));
+  return pruned;
+}
+
+Result<std::optional<Pruned>> Store::prune(const PruneOptions& options) {
+  Fd lock(::open((folder_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail_errno(folder_ + "/lock");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::optional<Pruned>();
+  Pruned pruned = TRY(sweep(options));
+  lock.reset();
+  for (const std::string& name : TRY(names_in(folder_ + "/layers")))
+    if (name.starts_with(old_start)) TRY(remove_tree(folder_ + "/layers/" + name));
+  return std::optional<Pruned>(std::move(pruned));
+}
+
+Result<bool> Store::remove(const std::string& name) {
+  bool found = false;
+  TRY(change_refs([&](Refs& refs) { found = refs.erase(name) > 0; }));
+  if (found) TRY(prune({}));
+  return found;
+}
+
+}  // namespace muster::image
