@@ -4,10 +4,12 @@
 
 namespace muster::cli {
 
-/// `sm fit`, `sm clean`, `sm doctor`. They return the exit code (exit_codes.h).
+/// `sm fit`, `sm clean`, `sm doctor` and the like. They return the exit code (exit_codes.h).
 int fit_main(const Args& args, const Env& env);
 int clean_main(const Args& args, const Env& env);
 int doctor_main(const Args& args, const Env& env);
+/// `sm image import` and its like: the images that jobs on this machine run in.
+int image_main(const Args& args, const Env& env);
 
 /// Clients of `sm server`, or of whatever AWS_ENDPOINT_URL of `env` names.
 int submit_main(const Args& args, const Env& env);

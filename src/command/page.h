@@ -113,6 +113,7 @@ std::vector<Flag> around_launch_flags(std::vector<Flag> before, const std::vecto
 
 // The parts of pages(), each in a file of its own: table_*.cc.
 std::vector<Page> pages_here();
+std::vector<Page> pages_image();
 std::vector<Page> pages_server();
 std::vector<Page> pages_jobs();
 std::vector<Page> pages_container();

@@ -50,6 +50,7 @@ const Entry entries[] = {
     {"doctor", cli::doctor_main},
     {"clean", cli::clean_main},
     {"explain", command::explain_main},
+    {"image", cli::image_main},
     {"completion", command::completion_main},
     {"man", command::man_main},
     {"help", command::help_main},

@@ -1,0 +1,77 @@
+"""Container images, made by hand: OCI layout folders and what `docker save` writes."""
+
+import gzip
+import hashlib
+import io
+import json
+import pathlib
+import platform
+import tarfile
+
+ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+
+
+def layer(members: dict[str, bytes | tarfile.TarInfo]) -> bytes:
+    """A layer's tar: a file's bytes by its name, or any member at all."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, member in members.items():
+            if isinstance(member, tarfile.TarInfo):
+                tar.addfile(member)
+                continue
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(member), 0o755
+            tar.addfile(info, io.BytesIO(member))
+    return out.getvalue()
+
+
+def special(name: str, kind: bytes, link: str = "", **more) -> tarfile.TarInfo:
+    """A member that is no plain file."""
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    for key, value in more.items():
+        setattr(info, key, value)
+    return info
+
+
+def digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def config(layers: list[bytes], process: dict | None = None) -> bytes:
+    return json.dumps(
+        {
+            "os": "linux",
+            "architecture": ARCHITECTURE,
+            "config": process or {"Entrypoint": ["/train"]},
+            "rootfs": {"type": "layers", "diff_ids": [digest(tar) for tar in layers]},
+        }
+    ).encode()
+
+
+def write_layout(folder: pathlib.Path, layers: list[bytes], tag: str = "v1") -> str:
+    """An OCI layout folder of one image; its manifest's digest."""
+    blobs = folder / "blobs/sha256"
+    blobs.mkdir(parents=True, exist_ok=True)
+
+    def put(data: bytes) -> dict:
+        (blobs / hashlib.sha256(data).hexdigest()).write_bytes(data)
+        return {"digest": digest(data), "size": len(data)}
+
+    manifest = {
+        "schemaVersion": 2,
+        "config": put(config(layers)),
+        "layers": [put(gzip.compress(tar, 1, mtime=0)) for tar in layers],
+    }
+    entry = put(json.dumps(manifest).encode())
+    entry["annotations"] = {"org.opencontainers.image.ref.name": tag}
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [entry]}))
+    return entry["digest"]
+
+
+def write_archive(path: pathlib.Path, layers: list[bytes], name: str) -> None:
+    """What `docker save NAME` writes."""
+    members = {f"{i}/layer.tar": tar for i, tar in enumerate(layers)}
+    listed = [{"Config": "config.json", "RepoTags": [name], "Layers": list(members)}]
+    members |= {"config.json": config(layers), "manifest.json": json.dumps(listed).encode()}
+    path.write_bytes(layer(members))
