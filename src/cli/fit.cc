@@ -18,6 +18,7 @@
 #include "cli/exit_codes.h"
 #include "cli/fit_options.h"
 #include "cli/fit_spec.h"
+#include "cli/image_store.h"
 #include "cli/kept_job.h"
 #include "cli/last_lines.h"
 #include "cli/out.h"
@@ -123,6 +124,7 @@ class Fit {
   Out out_;
   bool colour_;
   platform::Requests requests_;
+  image::Lease lease_;  ///< The image of the job, so that it stays.
   bool running_ = false;
   int stop_signal_ = 0;
   int exit_code_ = exit_platform;
@@ -178,7 +180,8 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
 }
 
 loop::Task<Result<job::Spec>> Fit::specify() {
-  const Result<std::optional<platform::Interpreter>> python = co_await interpreter();
+  Result<std::optional<platform::Interpreter>> python = std::optional<platform::Interpreter>();
+  if (options_.image.empty()) python = co_await interpreter();
   if (!python) co_return python.error();
   if (options_.python.empty() && *python) {
     const std::string venv = lost_venv(env_, (*python)->program, places_, cwd_);
@@ -189,11 +192,19 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   const std::string name =
       !options_.name.empty()
           ? options_.name
-          : platform::default_job_name(places_.script, wall_time(), hex(random_bytes(2)));
+          : platform::default_job_name(places_.script.empty() ? options_.image : places_.script,
+                                       wall_time(), hex(random_bytes(2)));
   const Env::const_iterator path = env_.find("PATH");
   Result<job::Spec> spec =
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
+  if (!options_.image.empty()) {
+    Result<UsedImage> used = use_image(env_, options_.image);
+    if (!used) co_return used.error().in("--image");
+    spec->notes.push_back("runs image " + used->image.name + ", " + used->image.digest);
+    spec->image = std::move(used->image);
+    lease_ = std::move(used->lease);
+  }
   if (*python && !(*python)->has_packages) platform::add_packages(spec->environment);
   if (spec->output_folder.empty()) {
     spec->output_folder = absolute(name, cwd_);
@@ -240,7 +251,7 @@ loop::Task<int> Fit::run_to_the_end() {
   }
   const std::string note =
       apart_note(options_.launch, options_.hosts, options_.hyperparameters, options_.environment);
-  if (!note.empty()) complain(note);
+  if (!note.empty() && !options_.script.empty()) complain(note);
   running_ = true;
   Screen screen(out_, make_render());
   KeptJob::Options how = kept_options();
@@ -327,7 +338,8 @@ int fit_main(const Args& args, const Env& env) {
   Result<Places> places = find_places(options, *cwd, submitter(env));
   if (!places) return stop_with(exit_usage, places.error().text);
   if (!options.print_plan) {
-    const std::string lack = first_lack(machine_facts(env), options.launch.mpi);
+    const std::string lack =
+        first_lack(machine_facts(env), options.launch.mpi && options.image.empty());
     if (!lack.empty()) return stop_with(exit_platform, lack);
   }
   std::optional<Detachment> detachment;

@@ -17,7 +17,7 @@ namespace {
 
 /// The line as it is typed.
 struct FitWords {
-  std::string script, source_folder, hosts;
+  std::string script, image, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
@@ -27,6 +27,7 @@ struct FitWords {
 
 void bind(command::Line& line, FitWords& words) {
   line.text("SCRIPT", words.script);
+  line.text("--image", words.image);
   line.text("--source-dir", words.source_folder);
   line.text("--hosts", words.hosts);
   bind(line, words.launch);
@@ -81,6 +82,20 @@ Result<BindWish> bind_wish(const std::string& text) {
   return wish;
 }
 
+/// What runs is a script, or what an image brings.
+Result<void> check_program(const FitWords& words) {
+  if (words.script.empty() && words.image.empty())
+    return fail(Errc::invalid_input,
+                "expected a script to run, or --image NAME with a program of its own");
+  if (words.script.empty() && !words.source_folder.empty())
+    return fail(Errc::invalid_input, "--source-dir: expected the script in it");
+  if (!words.image.empty() && !words.python.empty())
+    return fail(Errc::invalid_input,
+                "--python names a program of this machine, and --image shows none of them; leave "
+                "one out");
+  return {};
+}
+
 Result<FitOptions> options_from(FitWords words, Args arguments) {
   FitOptions options;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
@@ -105,7 +120,9 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))
       return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");
+  TRY(check_program(words));
   options.script = std::move(words.script);
+  options.image = std::move(words.image);
   options.source_folder = std::move(words.source_folder);
   options.output = std::move(words.output);
   options.checkpoints = std::move(words.checkpoints);

@@ -25,7 +25,8 @@ struct BindWish {
 
 /// What `sm fit` was told. Paths as they were given.
 struct FitOptions {
-  std::string script;
+  std::string script;         ///< Empty: what `image` runs.
+  std::string image;          ///< Empty: hosts see this machine's programs.
   std::string source_folder;  ///< Empty: the script's own.
   int hosts = 1;
   LaunchChoice launch;

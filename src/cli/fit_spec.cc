@@ -33,8 +33,10 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   };
   for (const auto& [key, value] : options.hyperparameters)
     spec.hyperparameters[key] = encoded_hyperparameter(value);
-  send("sagemaker_program", places.script);
-  send("sagemaker_submit_directory", job::code_path);
+  if (!places.script.empty()) {
+    send("sagemaker_program", places.script);
+    send("sagemaker_submit_directory", job::code_path);
+  }
   send("sagemaker_job_name", name);
   for (const auto& [key, value] : parameters_of(options.launch)) send(key.c_str(), value);
 
@@ -43,7 +45,9 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   if (!options.verbose) spec.environment.insert_or_assign("MUSTER_TRAINING_LOG", std::string("0"));
   for (const auto& [key, value] : options.environment) spec.environment[key] = value;
   // docs/protocols/environment.md: `train` appends these to the script's arguments.
-  if (!options.arguments.empty())
+  if (places.script.empty())
+    spec.arguments = options.arguments;
+  else if (!options.arguments.empty())
     spec.environment["MUSTER_SCRIPT_ARGS"] = to_text(Json(options.arguments));
   Result<void> good = job::check(spec);
   if (!good) return good.error();

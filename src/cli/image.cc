@@ -7,16 +7,15 @@
 
 #include "base/dates.h"
 #include "base/json.h"
-#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/image_store.h"
 #include "cli/values.h"
 #include "command/line.h"
 #include "image/import.h"
 #include "image/store.h"
-#include "machine/machine.h"
 
 namespace muster::cli {
 namespace {
@@ -51,17 +50,6 @@ Result<std::string> whole_name(const std::string& name) {
   if (reference.transport != image::Reference::Transport::registry || !reference.digest.empty())
     return fail(Errc::invalid_input, "expected the image's name, as team/box:v1, got " + name);
   return image::to_text(reference);
-}
-
-Result<image::Store> open_store(const Env& env) {
-  const std::string state = machine::state_folder(env);
-  image::Store store = TRY(image::Store::open(state + "/images"));
-  TRY(note_private_folder(private_folder_register, state));
-  return store;
-}
-
-Error not_there(const std::string& name) {
-  return fail(Errc::not_found, "there is no image " + name + "; sm image ls lists them");
 }
 
 Result<std::string> import_one(image::Store& store, const ImageOptions& options) {
@@ -117,10 +105,9 @@ Result<std::string> list(const image::Store& store, const ImageOptions& options)
 }
 
 Result<std::string> inspect(const image::Store& store, const ImageOptions& options) {
-  std::string name = options.name;
-  if (!image::is_digest(name)) name = TRY(whole_name(name));
+  const std::string name = TRY(stored_name(options.name));
   const std::optional<image::Image> found = TRY(store.find(name));
-  if (!found) return not_there(name);
+  if (!found) return no_such_image(name);
   const image::ImageConfig& config = found->config;
   return to_text(Json{{"Name", name},
                       {"Digest", found->digest},
@@ -139,7 +126,7 @@ Result<std::string> inspect(const image::Store& store, const ImageOptions& optio
 Result<std::string> remove(image::Store& store, const ImageOptions& options) {
   const std::string name = TRY(whole_name(options.name));
   const bool removed = TRY(store.remove(name));
-  if (!removed) return not_there(name);
+  if (!removed) return no_such_image(name);
   if (options.json) return to_text(Json{{"Name", name}, {"Removed", true}}) + "\n";
   return name + ": removed\n";
 }
@@ -182,7 +169,7 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
 
 Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {
   if (::geteuid() != 0) return fail(Errc::denied, "needs root: run it with sudo");
-  image::Store store = TRY(open_store(env));
+  image::Store store = TRY(open_image_store(env));
   if (command == "import") return import_one(store, options);
   if (command == "ls") return list(store, options);
   if (command == "inspect") return inspect(store, options);

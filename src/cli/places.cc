@@ -107,7 +107,9 @@ std::string absolute(const std::string& path, const std::string& cwd) {
 Result<Places> find_places(const FitOptions& options, const std::string& cwd,
                            const std::optional<Owner>& owner) {
   Places places;
-  if (options.source_folder.empty()) {
+  if (options.script.empty()) {
+    // An image's own program.
+  } else if (options.source_folder.empty()) {
     const std::string script = absolute(options.script, cwd);
     if (!is_file(script))
       return fail(Errc::invalid_input,

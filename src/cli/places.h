@@ -14,8 +14,8 @@ namespace muster::cli {
 
 /// The folders and files of a job, found on the disk. All absolute, links resolved.
 struct Places {
-  std::string source_folder;
-  std::string script;  ///< Relative to it.
+  std::string source_folder;  ///< Empty: an image's own program runs.
+  std::string script;         ///< Relative to it.
   std::vector<job::InputChannel> inputs;
   std::string output;         ///< Empty: none was asked for.
   std::string checkpoints{};  ///< Likewise; it may have to be made.

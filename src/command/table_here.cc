@@ -14,6 +14,10 @@ std::vector<Flag> fit_flags() {
         .help = "an input channel: a folder, seen below /opt/ml/input/data",
         .many = true,
         .letter = "-i"},
+       {"--image", "NAME",
+        "what hosts are made of, in place of this machine's programs: an image that sm image "
+        "import "
+        "brought; without SCRIPT its own program runs"},
        {"--bind", "PATH[:PATH][:ro|rw]",
         "show a folder or file of the machine in every host, as it is, at the second path "
         "(default: the same); read-only unless :rw is behind it",
@@ -59,7 +63,7 @@ Page fit() {
       .group = Group::here,
       .brief = "run a training job on this machine",
       .about = "Runs a training job on this machine, each host in a container of its own.",
-      .operands = {{"SCRIPT", "the program to train with, a path in the source folder", true,
+      .operands = {{"SCRIPT", "the program to train with, a path in the source folder", false,
                     "FILE"}},
       .rest = Rest::behind_dashes,
       .rest_optional = true,
@@ -72,6 +76,8 @@ Page fit() {
             "data appears as /opt/ml/input/data/train, the script gets --epochs 2"},
            {"sm fit train.py --bind /mnt/data:/data --bind ~/cache:/cache:rw",
             "a data disk as it is, read-only, and a folder that hosts may write to"},
+           {"sm fit --image team/box:v1 --hosts 2",
+            "what the image's ENTRYPOINT starts, with the argument train, on two hosts"},
            {"sm fit train.py --checkpoints ckpt",
             "a job that goes on from what an earlier one left in ckpt"},
            {"sm fit train.py --detach --name run-7 && sm logs -f run-7",

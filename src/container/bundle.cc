@@ -251,11 +251,13 @@ std::string cgroup_path(const job::HostSpec& spec) {
   return job_cgroup_path(spec) + "/" + spec.host;
 }
 
-std::vector<std::string> ml_places(const job::HostSpec& spec) {
+std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts) {
   if (!spec.spec.image) return {""};
   // An image may bring its code in /opt/ml/code, and more beside what SageMaker mounts.
   std::vector<std::string> places = {"/input", "/model", "/output"};
-  if (!spec.spec.source_folder.empty()) places.emplace_back("/code");
+  const bool staged =
+      std::find(facts.staged.begin(), facts.staged.end(), "/code") != facts.staged.end();
+  if (!spec.spec.source_folder.empty() && !staged) places.emplace_back("/code");
   if (job::keeps_checkpoints(spec.spec)) places.emplace_back("/checkpoints");
   return places;
 }
@@ -268,7 +270,7 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   for (const char* name : {"/hosts", "/hostname", "/resolv.conf"})
     all.push_back({etc + name, std::string("/etc") + name});
   const std::string ml = ml_folder(spec);
-  for (const std::string& place : ml_places(spec))
+  for (const std::string& place : ml_places(spec, facts))
     all.push_back({ml + place, job::ml_path + place, false});
   for (const std::string& name : facts.staged)
     all.push_back({ml + name, job::ml_path + name, false, false});

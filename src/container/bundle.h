@@ -37,8 +37,9 @@ struct Bind {
 
   bool operator==(const Bind&) const = default;
 };
-/// What of ml_folder() a host sees below /opt/ml, "" for all of it. Pure.
-std::vector<std::string> ml_places(const job::HostSpec& spec);
+/// What of ml_folder() a host sees below /opt/ml, "" for all of it; what is staged stands beside
+/// that. Pure.
+std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts);
 
 /// In the order that they are mounted in: what stands inside another comes after it. The bundle
 /// finds the i-th at shown_place(i). Pure.

@@ -172,7 +172,7 @@ Json to_json(const Spec& spec) {
              {{"InstanceCount", spec.instance_count}, {"InstanceType", spec.instance_type}}},
             {"StoppingCondition", {{"MaxRuntimeInSeconds", spec.run_time_max.count()}}},
             {"AlgorithmSpecification",
-             {{"TrainingImage", "host"},
+             {{"TrainingImage", spec.image ? spec.image->name : "host"},
               {"TrainingInputMode", "File"},
               {"ContainerEntrypoint", spec.entrypoint},
               {"ContainerArguments", spec.arguments}}},

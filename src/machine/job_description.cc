@@ -57,6 +57,9 @@ Json description_of(const job::Spec& spec, UnixMillis now) {
                    {"SecondaryStatusTransitions", Json::array()},
                    {"MusterPlace", "local"},
                    {"MusterSource", to_utf8(spec.source_folder)}};
+  if (spec.image)
+    description["AlgorithmSpecification"] = {
+        {"TrainingImage", spec.image->name + "@" + spec.image->digest}};
   return description;
 }
 

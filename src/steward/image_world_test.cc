@@ -29,6 +29,7 @@ done
 read -r line </opt/ml/input/data/train/file; echo "input: $line"
 read -r line </run/muster/job.key; echo "key: $line"
 read -r line </opt/ml/code/own && echo "code: $line"
+line=none; read -r line 2>/dev/null </opt/ml/code/script.py; echo "staged: $line"
 read -r line </evil 2>/dev/null && echo "evil: $line"
 echo x 2>/dev/null >/own-device && echo "device works"
 echo weights >/opt/ml/model/weights && echo "model"
@@ -98,8 +99,8 @@ TEST_CASE("steward: a host of an image sees that, the job's files, and nothing o
               "folder: /over, home: /root, path: /bin:/run/muster/bin, flag: image's", "Uid: 0",
               "CapEff: 00000000000004fb", "CapBnd: 00000000000004fb", "NoNewPrivs: 1",
               "sees /lower", "sees /over/lower", "sees /over/upper", "sees /own-device",
-              "input: input", "key: secret", "code: the image's", "evil: algo-1", "model",
-              "root is writable", ""});
+              "input: input", "key: secret", "code: the image's", "staged: none", "evil: algo-1",
+              "model", "root is writable", ""});
   CHECK(*read_file(job.folder("algo-1") + "/result/model/weights") == "weights\n");
   CHECK(*read_file(image.layer(1) + "/lower") == "/lower");  // Layers are never written to.
   CHECK(job.left() == none);
@@ -114,12 +115,13 @@ TEST_CASE("steward: an image's USER runs without capabilities, and may write wha
   job.spec().image->user = "app";
   job.spec().image->folder = "";
   job.spec().environment["FLAG"] = "job's";
+  job.spec().source_folder = job.submitter() + "/code";
   job.spec().arguments = {"a b"};
   CHECK(job.run("algo-1") == 0);
   const std::string lines = job.lines("algo-1", -1);
   for (const std::string line :
        {"args: -x a b\n", "folder: /, home: /home/app, path: /bin:/run/muster/bin, flag: job's\n",
-        "Uid: 1000\n", "CapEff: 0000000000000000\n", "key: secret\n", "model\n"})
+        "staged: code\n", "Uid: 1000\n", "CapEff: 0000000000000000\n", "key: secret\n", "model\n"})
     CHECK_MESSAGE(lines.find(line) != std::string::npos, line << "\n" << lines);
   CHECK(lines.find("writable") == std::string::npos);
   CHECK(*read_file(job.folder("algo-1") + "/result/model/weights") == "weights\n");

@@ -6,6 +6,8 @@ import io
 import json
 import pathlib
 import platform
+import re
+import subprocess
 import tarfile
 
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -49,7 +51,19 @@ def config(layers: list[bytes], process: dict | None = None) -> bytes:
     ).encode()
 
 
-def write_layout(folder: pathlib.Path, layers: list[bytes], tag: str = "v1") -> str:
+def programs(*paths: str) -> dict[str, bytes]:
+    """Programs of this machine with the libraries that they need, as members of a layer."""
+    members = {}
+    for path in paths:
+        told = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+        for file in [path, *re.findall(r"(/\S+) \(0x", told)]:
+            members[file.removeprefix("/")] = pathlib.Path(file).read_bytes()
+    return members
+
+
+def write_layout(
+    folder: pathlib.Path, layers: list[bytes], tag: str = "v1", process: dict | None = None
+) -> str:
     """An OCI layout folder of one image; its manifest's digest."""
     blobs = folder / "blobs/sha256"
     blobs.mkdir(parents=True, exist_ok=True)
@@ -60,7 +74,7 @@ def write_layout(folder: pathlib.Path, layers: list[bytes], tag: str = "v1") -> 
 
     manifest = {
         "schemaVersion": 2,
-        "config": put(config(layers)),
+        "config": put(config(layers, process)),
         "layers": [put(gzip.compress(tar, 1, mtime=0)) for tar in layers],
     }
     entry = put(json.dumps(manifest).encode())

@@ -1,0 +1,50 @@
+#include "cli/image_store.h"
+
+#include "base/private_folders.h"
+#include "image/reference.h"
+#include "machine/machine.h"
+
+namespace muster::cli {
+
+Result<image::Store> open_image_store(const Env& env) {
+  const std::string state = machine::state_folder(env);
+  image::Store store = TRY(image::Store::open(state + "/images"));
+  TRY(note_private_folder(private_folder_register, state));
+  return store;
+}
+
+Result<std::string> stored_name(const std::string& name) {
+  if (image::is_digest(name)) return name;
+  const image::Reference reference = TRY(image::reference_from(name));
+  if (reference.transport != image::Reference::Transport::registry)
+    return fail(Errc::invalid_input, "expected the image's name, as team/box:v1, got " + name +
+                                         "; sm image import brings what lies in a file or folder");
+  return reference.digest.empty() ? image::to_text(reference) : reference.digest;
+}
+
+Error no_such_image(const std::string& name) {
+  return fail(Errc::invalid_input, "there is no image " + name +
+                                       "; sm image ls lists those that there are, sm image import "
+                                       "brings one");
+}
+
+Result<UsedImage> use_image(const Env& env, const std::string& name) {
+  const std::string stored = TRY(stored_name(name));
+  const image::Store store = TRY(open_image_store(env));
+  const std::optional<image::Image> found = TRY(store.find(stored));
+  if (!found) return no_such_image(stored);
+  UsedImage used{{}, TRY(store.lease(*found))};
+  used.image.name = stored;
+  used.image.digest = found->digest;
+  used.image.layers = found->layers;
+  used.image.entrypoint = found->config.entrypoint;
+  used.image.folder = found->config.working_folder;
+  used.image.user = found->config.user;
+  for (const std::string& variable : found->config.environment) {
+    const std::size_t equals = variable.find('=');
+    used.image.environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  return used;
+}
+
+}  // namespace muster::cli
