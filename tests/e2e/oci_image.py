@@ -68,17 +68,19 @@ def write_layout(
     blobs = folder / "blobs/sha256"
     blobs.mkdir(parents=True, exist_ok=True)
 
-    def put(data: bytes) -> dict:
+    def put(data: bytes, kind: str) -> dict:
         (blobs / hashlib.sha256(data).hexdigest()).write_bytes(data)
-        return {"digest": digest(data), "size": len(data)}
+        media_type = f"application/vnd.oci.image.{kind}"
+        return {"mediaType": media_type, "digest": digest(data), "size": len(data)}
 
     manifest = {
         "schemaVersion": 2,
-        "config": put(config(layers, process)),
-        "layers": [put(gzip.compress(tar, 1, mtime=0)) for tar in layers],
+        "config": put(config(layers, process), "config.v1+json"),
+        "layers": [put(gzip.compress(tar, 1, mtime=0), "layer.v1.tar+gzip") for tar in layers],
     }
-    entry = put(json.dumps(manifest).encode())
+    entry = put(json.dumps(manifest).encode(), "manifest.v1+json")
     entry["annotations"] = {"org.opencontainers.image.ref.name": tag}
+    (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [entry]}))
     return entry["digest"]
 
