@@ -79,10 +79,15 @@ Intermediate::Options intermediate_options(const job::Training& training) {
 
 namespace {
 
-Env for_operators(const Env& env) {
+/// A script alone on its host has nothing of muster's in its environment: the log is for operators
+/// that have a `train` to tell it for.
+Env for_operators(const Env& env, bool socket) {
   Env result;
-  for (const char* name : {"MUSTER_MPI_TRANSPORT", "MUSTER_TRAINING_LOG"})
+  const auto take = [&](const char* name) {
     if (const Env::const_iterator found = env.find(name); found != env.end()) result.insert(*found);
+  };
+  take("MUSTER_MPI_TRANSPORT");
+  if (socket) take("MUSTER_TRAINING_LOG");
   return result;
 }
 
@@ -99,7 +104,7 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
                       start.options, start.key,
                       host_run,      output,
                       log,           [&prepare, &workshop] { return prepare(workshop); },
-                      start.socket,  for_operators(start.env)};
+                      start.socket,  for_operators(start.env, start.socket)};
   std::unique_ptr<Conduct> part;
   if (start.training.current_host == start.training.leader)
     part = std::make_unique<Lead>(std::move(context));
