@@ -29,7 +29,7 @@ ROOMS = {
     "coordinate": "base loop job",
     "packing": "base",
     "aws": "base loop http",
-    "image": "base loop http packing aws",
+    "image": "base loop http supervise packing aws",
     "s3wire": "base aws",
     "s3client": "base loop http aws s3wire packing",
     "access": "base aws s3wire",

@@ -34,6 +34,8 @@ struct Url {
 /// fragment, or a character that no URL holds. The text does not repeat the URL: it may hold a
 /// secret.
 Result<Url> parse_url(std::string_view text);
+/// "localhost", 127.0.0.0/8 and ::1: bytes to there leave no machine.
+bool is_loopback(const std::string& host);
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 

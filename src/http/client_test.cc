@@ -172,6 +172,12 @@ TEST_CASE("http: URLs are taken apart") {
   }
 }
 
+TEST_CASE("http: what is this machine itself") {
+  for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) CHECK(is_loopback(here));
+  for (const char* other : {"", "127.0.0.1.example", "10.0.0.1", "128.0.0.1", "localhost.example"})
+    CHECK(!is_loopback(other));
+}
+
 TEST_CASE("http: answers with a length, in chunks, or to the end of the stream") {
   const std::string head = "HTTP/1.1 200 OK\r\n";
   struct {

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,6 +68,12 @@ Result<Url> parse_url(std::string_view text) {
   url.target = text.substr(target_at);
   if (!url.target.starts_with('/')) url.target.insert(0, "/");
   return url;
+}
+
+bool is_loopback(const std::string& host) {
+  in_addr v4{};  // Not by the text's beginning: a name may begin like that, too.
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return host == "localhost" || host == "::1";
 }
 
 std::string Head::value(std::string_view name) const {

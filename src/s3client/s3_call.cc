@@ -1,7 +1,5 @@
 #include "s3client/s3_call.h"
 
-#include <arpa/inet.h>
-
 namespace muster::s3client {
 namespace {
 
@@ -35,17 +33,10 @@ bool tokens_expired(const aws::S3Failure& failure) {
          failure.code == "TokenRefreshRequired";
 }
 
-/// 127.0.0.0/8; a name may begin like that, too.
-bool is_loopback(const std::string& host) {
-  in_addr v4{};
-  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  return host == "localhost" || host == "::1";
-}
-
 }  // namespace
 
 bool in_the_clear(const http::Origin& origin) {
-  return !origin.tls && !is_loopback(origin.host);
+  return !origin.tls && !http::is_loopback(origin.host);
 }
 
 S3State::S3State(loop::Loop& on, const Log& to, S3Client::Options with, aws::S3Endpoint server,
