@@ -151,6 +151,7 @@ void end_connections(const std::shared_ptr<Serving>& serving, bool all) {
         const std::shared_ptr<Serving> whole = weak.lock();  // The owner of this home.
         if (whole) whole->main.post([whole] { whole->emptied.notify(); });
       };
+      if (home->connections.empty()) home->emptied();  // The last ended before this could be told.
       for (const auto& [id, connection] : home->connections)
         if (all || connection->idle()) connection->cut();
     });
