@@ -1,7 +1,5 @@
 // `sm image import`, `ls`, `inspect`, `rm` and `prune`
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -168,7 +166,6 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
 }
 
 Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {
-  if (::geteuid() != 0) return fail(Errc::denied, "needs root: run it with sudo");
   image::Store store = TRY(open_image_store(env));
   if (command == "import") return import_one(store, options);
   if (command == "ls") return list(store, options);
@@ -185,6 +182,8 @@ int exit_code_of_image(Errc code) {
 }  // namespace
 
 int image_main(const Args& args, const Env& env) {
+  if (!args.empty() && args[0] == "pull")
+    return image_pull_main({args.begin() + 1, args.end()}, env);
   std::string command;
   ImageOptions options;
   if (const std::optional<command::Stop> stop = parse(args, command, options)) return tell(*stop);

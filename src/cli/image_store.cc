@@ -1,5 +1,7 @@
 #include "cli/image_store.h"
 
+#include <unistd.h>
+
 #include "base/private_folders.h"
 #include "image/reference.h"
 #include "machine/machine.h"
@@ -7,6 +9,7 @@
 namespace muster::cli {
 
 Result<image::Store> open_image_store(const Env& env) {
+  if (::geteuid() != 0) return fail(Errc::denied, "needs root: run it with sudo");
   const std::string state = machine::state_folder(env);
   image::Store store = TRY(image::Store::open(state + "/images"));
   TRY(note_private_folder(private_folder_register, state));
@@ -24,8 +27,8 @@ Result<std::string> stored_name(const std::string& name) {
 
 Error no_such_image(const std::string& name) {
   return fail(Errc::invalid_input, "there is no image " + name +
-                                       "; sm image ls lists those that there are, sm image import "
-                                       "brings one");
+                                       "; sm image ls lists those that there are, sm image pull "
+                                       "and sm image import bring one");
 }
 
 Result<UsedImage> use_image(const Env& env, const std::string& name) {

@@ -9,8 +9,8 @@
 
 namespace muster::cli {
 
-/// The images of this machine, below its state folder, which is noted as muster's. Errors: as
-/// image::Store::open().
+/// The images of this machine, below its state folder, which is noted as muster's. Errors: `denied`
+/// without root; as image::Store::open().
 Result<image::Store> open_image_store(const Env& env);
 
 /// A name as the store knows it: "docker.io/library/box:latest" for "box"; a digest as it is.
@@ -18,6 +18,9 @@ Result<image::Store> open_image_store(const Env& env);
 Result<std::string> stored_name(const std::string& name);
 /// Says that the store has no such image, and where one comes from.
 Error no_such_image(const std::string& name);
+
+/// `sm image pull`; `args` are the words behind that.
+int image_pull_main(const Args& args, const Env& env);
 
 /// An image for the hosts of a job; it stays on the machine while this does.
 struct UsedImage {

@@ -47,6 +47,39 @@ Page import_page() {
   };
 }
 
+Page pull_page() {
+  return {
+      .name = "image pull",
+      .group = Group::here,
+      .brief = "bring an image from its registry",
+      .about =
+          "Brings an image from its registry to this machine. Layers that are there already "
+          "are not brought again.",
+      .operands = {{"NAME", "as docker pull takes it: box:v1, quay.io/team/box@sha256:...", true,
+                    "IMAGE"}},
+      .flags = {{"--platform", "OS/ARCH", "of an image for several (default: this machine's)"},
+                {"--username", "USER", "log in so; with --password-stdin"},
+                {"--password-stdin", "", "read the password from standard input"},
+                {"--ca-file", "FILE", "trust these certificates (PEM), not the system's"},
+                {"--plain-http", "", "speak to the registry without TLS"},
+                image_json},
+      .examples = {{"sm image pull debian:12"},
+                   {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",
+                    "from a registry with a CA of its own"}},
+      .notes = {"Logins are those of docker login and podman login (~/.docker/config.json, "
+                "auth.json) with their credential helpers; ECR's come from AWS's credentials.",
+                "A pull that fails changes no image; what came whole of it is not brought again.",
+                store_note},
+      .exits = {{"0", "the image is there; standard output names its digest"},
+                {"2",
+                 "what was given is wrong: a flag, a name, an image that the registry does not "
+                 "have, a login that does not do"},
+                {"3",
+                 "it needs root, the registry cannot be reached or sent what its digests do not "
+                 "say, or the image cannot be kept"},
+                {"128 + N", "signal N ended it"}}};
+}
+
 }  // namespace
 
 std::vector<Page> pages_image() {
@@ -55,9 +88,10 @@ std::vector<Page> pages_image() {
        .group = Group::here,
        .brief = "bring, list and remove images for jobs",
        .about = "Brings, lists and removes container images that jobs on this machine run in.",
-       .examples = {{"sm image import docker-archive:box.tar"}, {"sm image ls"}},
+       .examples = {{"sm image pull debian:12"}, {"sm image ls"}},
        .notes = {store_note},
        .exits = image_exits("done", "what was given is wrong")},
+      pull_page(),
       import_page(),
       {.name = "image ls",
        .group = Group::here,

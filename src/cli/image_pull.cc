@@ -1,0 +1,218 @@
+// `sm image pull`
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/client.h"
+#include "cli/exit_codes.h"
+#include "cli/image_store.h"
+#include "command/line.h"
+#include "image/pull.h"
+#include "loop/tasks.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* name_of_command = "sm image pull";
+constexpr std::size_t password_bytes_max = 16u << 10;
+constexpr auto progress_every = std::chrono::milliseconds(100);
+
+/// The line as it is typed.
+struct PullLine {
+  std::string name;
+  std::string platform, ca_file, user;
+  bool plain_http = false, password_stdin = false, json = false;
+};
+
+/// What is pulled, and how.
+struct PullPlan {
+  image::Reference image;
+  image::Platform platform;
+  image::Registry::Options registry;
+  image::LoginOptions login;
+};
+
+Result<image::Platform> platform_from(const std::string& text) {
+  if (text.empty()) {
+    utsname machine{};
+    if (::uname(&machine) != 0) return fail_errno("uname");
+    return image::platform_of(machine.machine);
+  }
+  const std::vector<std::string> parts = split(text, '/');
+  const auto plain = [](const std::string& part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    });
+  };
+  const bool good =
+      parts.size() >= 2 && parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), plain);
+  if (!good)
+    return fail(Errc::invalid_input,
+                "--platform " + text + ": want OS/ARCH or OS/ARCH/VARIANT, as linux/amd64");
+  return image::Platform{parts[0], parts[1], parts.size() == 3 ? parts[2] : ""};
+}
+
+/// All of standard input but the end of its line.
+Result<std::string> password_from(int fd) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  while (true) {
+    const ssize_t count = ::read(fd, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno("--password-stdin");
+    if (count == 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+    if (text.size() > password_bytes_max)
+      return fail(Errc::invalid_input, "--password-stdin: that is too long for a password");
+  }
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  if (text.empty()) return fail(Errc::invalid_input, "--password-stdin: no password came");
+  return text;
+}
+
+Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
+  PullPlan plan;
+  plan.image = TRY(image::reference_from(line.name));
+  if (plan.image.transport != image::Reference::Transport::registry)
+    return fail(Errc::invalid_input,
+                line.name + " is not in a registry; sm image import takes archives and folders");
+  plan.platform = TRY(platform_from(line.platform));
+  const std::string roots = http::find_ca_roots(env);
+  plan.registry.ca_roots = line.ca_file.empty() ? roots : line.ca_file;
+  plan.registry.plain_http = line.plain_http;
+  plan.login.ca_roots = roots;
+  if (line.user.empty() != !line.password_stdin)
+    return fail(Errc::invalid_input, "--username and --password-stdin go together");
+  if (line.password_stdin)
+    plan.login.given = image::Login{line.user, TRY(password_from(STDIN_FILENO)), ""};
+  return plan;
+}
+
+std::string megabytes(std::uint64_t bytes) {
+  const std::uint64_t tenths = (bytes + 50'000) / 100'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+}
+
+/// One line on a terminal, written anew ten times a second at most.
+class Progress {
+ public:
+  explicit Progress(std::string name) : name_(std::move(name)) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { show_progress(""); }
+  void show(const image::PullProgress& now) {
+    const TimePoint time = Clock::now();
+    if (time < next_) return;
+    next_ = time + progress_every;
+    show_progress("pulling " + name_ + ": " + megabytes(now.bytes) + " of " +
+                  megabytes(now.bytes_all) + " MB, " + std::to_string(now.layers) + " of " +
+                  std::to_string(now.layers_all) + " layers");
+  }
+
+ private:
+  std::string name_;
+  TimePoint next_{};
+};
+
+void tell_end(const PullLine& line, const image::Reference& image, const image::Pulled& pulled) {
+  for (const std::string& each : pulled.left_out)
+    static_cast<void>(say_line(STDERR_FILENO, name_of_command, each));
+  const std::string name = image::to_text(image);
+  std::string text = name + " " + pulled.image.digest + "\n";
+  if (line.json) {
+    const Json told{{"Name", name},
+                    {"Digest", pulled.image.digest},
+                    {"Layers", pulled.progress.layers_all},
+                    {"PulledBytes", pulled.progress.bytes}};
+    text = visible_json(to_text(told)) + "\n";
+  }
+  static_cast<void>(say(STDOUT_FILENO, text));
+}
+
+loop::Task<Result<image::Pulled>> bring(loop::Loop& loop, const Log& log, const PullPlan& plan,
+                                        std::shared_ptr<image::Store> store, const Env& env,
+                                        Progress& progress) {
+  const image::Registry::FindLogin find_login = [&]() {
+    return image::find_login(loop, log, env, plan.image, plan.login);
+  };
+  image::Registry registry(loop, log, plan.registry, plan.image, find_login);
+  image::PullOptions options;
+  options.platform = plan.platform;
+  options.on_progress = [&](const image::PullProgress& now) { progress.show(now); };
+  Result<image::Pulled> pulled =
+      co_await image::pull(loop, registry, store, plan.image, std::move(options));
+  co_return pulled;
+}
+
+loop::Task<> run(loop::Loop& loop, const PullLine& line, const PullPlan& plan,
+                 std::shared_ptr<image::Store> store, const Env& env, int& code) {
+  const Log log(STDERR_FILENO, name_of_command, Log::Level::warning);
+  std::optional<Result<image::Pulled>> pulled;
+  {
+    Progress progress(image::to_text(plan.image));
+    Result<image::Pulled> came = co_await bring(loop, log, plan, store, env, progress);
+    pulled.emplace(std::move(came));
+  }
+  if (*pulled) {
+    tell_end(line, plan.image, **pulled);
+    code = exit_success;
+  } else {
+    static_cast<void>(say_line(STDERR_FILENO, name_of_command, pulled->error().text));
+    code = exit_code_of_client(pulled->error());
+  }
+  loop.stop();
+}
+
+loop::Task<> watch_signals(loop::Signals& signals) {
+  const Result<int> signal = co_await signals.next();
+  if (!signal) co_return;
+  show_progress("");
+  ::_exit(exit_signal_base + *signal);  // What did not come whole is nobody's: the next sweeps it.
+}
+
+}  // namespace
+
+int image_pull_main(const Args& args, const Env& env) {
+  command::Line line(command::page_of("image pull"));
+  PullLine typed;
+  line.text("NAME", typed.name);
+  line.text("--platform", typed.platform);
+  line.text("--ca-file", typed.ca_file);
+  line.text("--username", typed.user);
+  line.flag("--password-stdin", typed.password_stdin);
+  line.flag("--plain-http", typed.plain_http);
+  line.flag("--json", typed.json);
+  if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  const Result<PullPlan> plan = plan_from(typed, env);
+  if (!plan) {
+    static_cast<void>(say_line(STDERR_FILENO, name_of_command, plan.error().text));
+    return exit_code_of_client(plan.error());
+  }
+  Result<image::Store> opened = open_image_store(env);
+  if (!opened) {
+    static_cast<void>(say_line(STDERR_FILENO, name_of_command, opened.error().text));
+    return exit_platform;
+  }
+  const auto store = std::make_shared<image::Store>(*std::move(opened));
+  loop::Loop loop;
+  loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});
+  int code = exit_platform;
+  loop::Tasks tasks(loop);
+  tasks.start(watch_signals(signals));
+  tasks.start(run(loop, typed, *plan, store, env, code));
+  loop.run();
+  return code;
+}
+
+}  // namespace muster::cli

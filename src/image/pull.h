@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "image/manifest.h"
+#include "image/registry.h"
+#include "image/store.h"
+
+namespace muster::image {
+
+/// How far a pull is.
+struct PullProgress {
+  std::uint64_t bytes = 0;      ///< What came of the layers.
+  std::uint64_t bytes_all = 0;  ///< What has to come: of layers that are not there.
+  std::size_t layers = 0;       ///< Unpacked, or there before.
+  std::size_t layers_all = 0;
+};
+
+struct PullOptions {
+  Platform platform;      ///< Chosen where the name means images of several.
+  int blobs_at_once = 4;  ///< >= 1.
+  LayerLimits limits{};   ///< For unpacking.
+  /// Called on the loop at each piece; must be quick.
+  std::function<void(const PullProgress&)> on_progress{};
+};
+
+struct Pulled {
+  Image image;
+  PullProgress progress;                ///< At the end.
+  std::vector<std::string> left_out{};  ///< Lines on what of the layers was left out.
+};
+
+/// Brings an image from its registry into the store, under the whole name of `image`. Layers come
+/// side by side, those that are there do not come, and each is unpacked as soon as it and those
+/// below it are there. What came whole of a pull that failed stays for the next one, up to the next
+/// prune. Errors: Registry's and Store::add()'s; `not_found`: not for that platform.
+loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::shared_ptr<Store> store,
+                                Reference image, PullOptions options);
+
+}  // namespace muster::image
