@@ -270,6 +270,13 @@ loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::share
   bringers.reset();
   co_await tasks.join();
   if (course->failure) co_return *course->failure;
+  held->reset();
+  const std::function<Result<void>()> tidy = [store]() -> Result<void> {
+    const std::optional<Pruned> pruned = TRY(store->prune({}));  // Packed layers are of no use now.
+    return {};
+  };
+  const Result<void> tidied = co_await loop::in_thread(loop, tidy);
+  if (!tidied) co_return tidied.error();
   course->progress.layers = course->progress.layers_all;
   course->tell();
   Pulled pulled{*std::move(course->image), course->progress, std::move(course->left_out)};

@@ -77,7 +77,10 @@ def small_image(seed: str = "a", layers: int = 3) -> OciImage:
 
 
 def files_of(image: OciImage, here: Here) -> bool:
-    return len(here.files()) == len(image.layers) and not here.halves()
+    """Whether the image is there whole, and its packed layers are gone."""
+    kept = {path.name for path in (here.folder / "state/images/blobs/sha256").iterdir()}
+    packed = {digest(data).removeprefix("sha256:") for data in image.layers}
+    return len(here.files()) == len(image.layers) and not here.halves() and not kept & packed
 
 
 def test_an_image_comes_once_and_its_digest_is_told(here):
