@@ -54,6 +54,12 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.integer("ShmBytes", spec.shm_bytes);
   own.integer("MemoryBytes", spec.memory_bytes);
   own.integer("CpuMillis", spec.cpu_millis);
+  std::string network = network_name(spec.network);
+  own.text("Network", network);
+  if (const std::optional<Network> known = network_from(network))
+    spec.network = *known;
+  else
+    own.note(own.path_of("Network"), "none or nat");
   if (const Json* const limits = own.array("GroupMemoryBytes"))
     read_group_limits(*limits, spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
@@ -118,6 +124,16 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
 }
 
 }  // namespace
+
+const char* network_name(Network network) {
+  return network == Network::nat ? "nat" : "none";
+}
+
+std::optional<Network> network_from(std::string_view name) {
+  for (const Network network : {Network::none, Network::nat})
+    if (name == network_name(network)) return network;
+  return std::nullopt;
+}
 
 std::vector<std::string> host_names(int count) {
   std::vector<std::string> names;
@@ -187,6 +203,7 @@ Json to_json(const Spec& spec) {
               {"ShmBytes", spec.shm_bytes},
               {"MemoryBytes", spec.memory_bytes},
               {"CpuMillis", spec.cpu_millis},
+              {"Network", network_name(spec.network)},
               {"S3", access_json(spec.s3)}}}};
   if (!spec.groups.empty()) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clean_tree.h"
@@ -70,6 +71,15 @@ struct BoundPath {
   bool operator==(const BoundPath&) const = default;
 };
 
+/// What the hosts of a job reach besides each other and the job's S3.
+enum class Network {
+  none,  ///< Nothing.
+  nat,   ///< What their machine reaches, by its addresses; nothing of the machine itself.
+};
+/// "none", "nat".
+const char* network_name(Network network);
+std::optional<Network> network_from(std::string_view name);
+
 /// One training job as it was asked for: a superset of SageMaker's CreateTrainingJob.
 ///
 /// Pure. Source of names and limits: the CreateTrainingJob API; muster's own part stands in JSON
@@ -108,6 +118,7 @@ struct Spec {
   std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.
   std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
   std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
+  Network network = Network::none;
   S3Access s3;
   std::optional<Image> image;      ///< Hosts see that, and nothing of the machine's programs.
   std::vector<std::string> notes;  ///< Lines for people, at the head of the first host's log.

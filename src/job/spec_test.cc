@@ -28,6 +28,7 @@ Spec whole_spec() {
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
   spec.cpu_millis = 1500;
+  spec.network = Network::nat;
   InputChannel remote{"remote", ""};
   remote.s3 = {"s3://bucket/in", true, true, true, {"gpu"}};
   remote.content_type = "text/csv";
