@@ -6,6 +6,7 @@
 #include <linux/sockios.h>
 #include <linux/veth.h>
 #include <net/if.h>
+#include <net/route.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -103,6 +104,10 @@ sockaddr inet(in_addr address) {
   return any;
 }
 
+in_addr mask_of(int prefix_length) {
+  return {prefix_length == 0 ? 0 : htonl(~std::uint32_t{0} << (32 - prefix_length))};
+}
+
 }  // namespace
 
 Result<void> make_cable(const std::string& name, const std::string& peer, int namespace_fd) {
@@ -133,6 +138,14 @@ Result<void> make_bridge(const std::string& name) {
   return outcome(request.send(), "bridge " + name);
 }
 
+Result<void> remove_link(const std::string& name) {
+  Request request(RTM_DELLINK, 0);
+  request.text(IFLA_IFNAME, name);
+  const Result<int> sent = request.send();
+  if (sent && *sent == ENODEV) return {};
+  return outcome(sent, "removing " + name);
+}
+
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name) {
   ifreq request = request_for(bridge);
   request.ifr_ifindex = static_cast<int>(::if_nametoindex(name.c_str()));
@@ -157,8 +170,24 @@ Result<void> set_address(int socket, const std::string& name, const std::string&
   ifreq request = request_for(name);
   request.ifr_addr = inet(parsed);
   if (::ioctl(socket, SIOCSIFADDR, &request) != 0) return fail_errno(name + ": address " + address);
-  request.ifr_netmask = inet(in_addr{htonl(~std::uint32_t{0} << (32 - prefix_length))});
+  request.ifr_netmask = inet(mask_of(prefix_length));
   if (::ioctl(socket, SIOCSIFNETMASK, &request) != 0) return fail_errno(name + ": netmask");
+  return {};
+}
+
+Result<void> add_route(int socket, const std::string& destination, int prefix_length,
+                       const std::string& gateway) {
+  in_addr to{};
+  in_addr by{};
+  if (::inet_pton(AF_INET, destination.c_str(), &to) != 1 ||
+      ::inet_pton(AF_INET, gateway.c_str(), &by) != 1)
+    return fail(Errc::invalid_input, "not IPv4 addresses: " + destination + ", " + gateway);
+  rtentry route{};
+  route.rt_dst = inet(to);
+  route.rt_gateway = inet(by);
+  route.rt_genmask = inet(mask_of(prefix_length));
+  route.rt_flags = RTF_UP | RTF_GATEWAY;
+  if (::ioctl(socket, SIOCADDRT, &route) != 0) return fail_errno("route by " + gateway);
   return {};
 }
 

@@ -14,11 +14,17 @@ Result<void> make_cable(const std::string& name, const std::string& peer, int na
 /// Makes a bridge.
 Result<void> make_bridge(const std::string& name);
 
+/// Removes an interface, a cable with both ends; fine if there is none.
+Result<void> remove_link(const std::string& name);
+
 /// Through a socket of the namespace that is meant (any AF_INET socket made inside it).
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name);
 Result<void> set_up(int socket, const std::string& name);
 /// `address` numeric IPv4; replaces the interface's first address.
 Result<void> set_address(int socket, const std::string& name, const std::string& address,
                          int prefix_length);
+/// Packets for the network `destination` ("0.0.0.0" with 0: any) go to `gateway`.
+Result<void> add_route(int socket, const std::string& destination, int prefix_length,
+                       const std::string& gateway);
 
 }  // namespace muster::container

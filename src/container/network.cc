@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "container/gateway.h"
 #include "container/id_map.h"
 #include "container/link.h"
 #include "http/client.h"
@@ -59,6 +60,32 @@ Result<Fd> namespace_with_bridge(const std::string& bridge) {
   return std::move(alone.network);
 }
 
+/// The bridge's namespace becomes the hosts' router.
+Result<void> route_outside(const Fd& bridge, const std::string& name, const Outside& outside) {
+  const Visit visit = TRY(Visit::begin(bridge.get()));
+  const Fd socket = TRY(any_socket());
+  TRY(set_address(socket.get(), name, outside.bridge_address, 24));
+  TRY(set_address(socket.get(), inner_gateway, outside.inner_address, gateway_prefix_length));
+  const Fd forwarding(::open("/proc/sys/net/ipv4/ip_forward", O_WRONLY | O_CLOEXEC));
+  if (!forwarding) return fail_errno("/proc/sys/net/ipv4/ip_forward");
+  TRY(write_all(forwarding.get(), "1"));
+  TRY(set_up(socket.get(), inner_gateway));
+  return add_route(socket.get(), "0.0.0.0", 0, outside.outer_address);
+}
+
+/// Error: why the job reaches nothing outside; it can do all else.
+Result<void> lead_outside(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
+  const Outside outside = TRY(open_gateway(spec, bridge.get(), env));
+  const Result<void> made = route_outside(bridge, spec.bridge, outside);
+  if (!made) static_cast<void>(close_gateway(spec.bridge, env));
+  return made;
+}
+
+bool has_way_outside(const Fd& bridge) {
+  const Result<Visit> visit = Visit::begin(bridge.get());
+  return visit && ::if_nametoindex(inner_gateway) != 0;
+}
+
 /// What `path` opens, if that is a network namespace with the job's bridge: the descriptor that a
 /// steward wrote down may have been closed and its number used again. The name of the bridge is
 /// random.
@@ -71,19 +98,35 @@ Fd bridge_at(const std::string& path, const std::string& bridge) {
   return found;
 }
 
+/// Where the job's stewards write down how others open the bridge's namespace.
+std::string holders_file(const job::HostSpec& spec) {
+  return spec.job_folder + "/network";
+}
+
+struct Joined {
+  Fd bridge;
+  std::string why_not;  ///< The hosts reach nothing outside, though they should.
+};
+
 /// The namespace of the job's bridge, as a descriptor that this process has written down for the
 /// stewards that come later.
-Result<Fd> join_bridge(const job::HostSpec& spec) {
-  const std::string file = spec.job_folder + "/network";
+Result<Joined> join_bridge(const job::HostSpec& spec, const Env& env) {
+  const std::string file = holders_file(spec);
   const Fd lock = TRY(wait_for_lock(file + ".lock"));
   const Result<std::string> text = read_file(file);
   if (!text && text.error().code != Errc::not_found) return text.error();
   Fd bridge;
+  std::string why_not;
   for (const std::string& path : split(text.value_or(""), '\n'))
     if (!bridge && !path.empty()) bridge = bridge_at(path, spec.bridge);
-  if (!bridge) bridge = TRY(namespace_with_bridge(spec.bridge));
+  if (!bridge) {
+    bridge = TRY(namespace_with_bridge(spec.bridge));
+    Result<void> led;
+    if (spec.spec.network == job::Network::nat) led = lead_outside(spec, bridge, env);
+    if (!led) why_not = led.error().text;
+  }
   TRY(write_file(file, text.value_or("") + path_of(bridge) + "\n", 0600));
-  return bridge;
+  return Joined{std::move(bridge), std::move(why_not)};
 }
 
 }  // namespace
@@ -92,8 +135,11 @@ std::string path_of(const Fd& fd) {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
 }
 
-Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host) {
-  HostNetwork network(std::move(host), TRY(join_bridge(spec)));
+Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const Env& env) {
+  Joined joined = TRY(join_bridge(spec, env));
+  HostNetwork network(std::move(host), std::move(joined.bridge));
+  network.outside_ = spec.spec.network == job::Network::nat && has_way_outside(network.bridge_);
+  network.why_not_ = std::move(joined.why_not);
   const std::string cable = cable_name(spec);
   {
     const Visit visit = TRY(Visit::begin(network.bridge_.get()));
@@ -107,12 +153,24 @@ Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host) {
   TRY(set_up(socket.get(), "lo"));
   TRY(set_address(socket.get(), "eth0", job::own_address(spec), spec.prefix_length));
   TRY(set_up(socket.get(), "eth0"));
+  if (network.outside_) {
+    const Outside outside = TRY(outside_of(spec, {}, false));
+    TRY(add_route(socket.get(), "0.0.0.0", 0, outside.bridge_address));
+  }
   return network;
 }
 
-Result<Fd> HostNetwork::listen(const std::string& host_address, std::uint16_t port) const {
+Result<void> HostNetwork::close(const job::HostSpec& spec, const Env& env) {
+  const Fd lock = TRY(wait_for_lock(holders_file(spec) + ".lock"));
+  bridge_.reset();
+  for (const std::string& path : split(read_file(holders_file(spec)).value_or(""), '\n'))
+    if (!path.empty() && bridge_at(path, spec.bridge)) return {};
+  return close_gateway(spec.bridge, env);
+}
+
+Result<Fd> HostNetwork::bind(const std::string& host_address, std::uint16_t port, int type) const {
   const Visit visit = TRY(Visit::begin(namespace_.get()));
-  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!host_address.starts_with(loopback_start) && socket)
     TRY(set_address(socket.get(), "lo:0", host_address, 32));
   sockaddr_in address{};
@@ -124,8 +182,17 @@ Result<Fd> HostNetwork::listen(const std::string& host_address, std::uint16_t po
   std::memcpy(&storage, &address, sizeof address);
   const bool bound = socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage),
                                       sizeof address) == 0;
-  if (bound && ::listen(socket.get(), SOMAXCONN) == 0) return socket;
+  const bool waits = type != SOCK_STREAM || (bound && ::listen(socket.get(), SOMAXCONN) == 0);
+  if (bound && waits) return socket;
   return fail_errno(host_address + ":" + std::to_string(port) + " of the host");
+}
+
+Result<Fd> HostNetwork::listen(const std::string& address, std::uint16_t port) const {
+  return bind(address, port, SOCK_STREAM);
+}
+
+Result<Fd> HostNetwork::take_datagrams(const std::string& address, std::uint16_t port) const {
+  return bind(address, port, SOCK_DGRAM);
 }
 
 Result<std::optional<Doorway>> doorway(const job::S3Access& access) {

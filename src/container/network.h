@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/command.h"
 #include "base/fd.h"
 #include "job/host_spec.h"
 
@@ -15,27 +16,41 @@ namespace muster::container {
 /// The bridge stands in a namespace that has nothing else, one for each job: no address, socket or
 /// other job's cable of the machine can be reached over it, whatever a host binds or forges. It is
 /// held by descriptors of the job's stewards and goes with the last of them, and its cables with
-/// it; nothing of it shows on the machine.
+/// it. Nothing of it shows on the machine but the gateway of a job that reaches the outside
+/// (container/gateway.h).
 class HostNetwork {
  public:
   /// Joins the job's bridge, or makes it if no living steward of the job holds one; `host` is the
   /// host's own namespace. The calling thread visits namespaces and comes back. Stewards find each
   /// other by `<job folder>/network` (docs/protocols/job-folder.md). Errors: `denied` without root,
   /// `system`.
-  static Result<HostNetwork> open(const job::HostSpec& spec, Fd host);
+  static Result<HostNetwork> open(const job::HostSpec& spec, Fd host, const Env& env);
+  /// For job::Network::nat: true if the hosts reach the outside; else why_not() says why, where
+  /// this steward is the one that tried.
+  bool leads_outside() const { return outside_; }
+  const std::string& why_not() const { return why_not_; }
+  /// Leaves the job's bridge; the last one takes the way outside along. Error: `system`: a sweep
+  /// has to.
+  Result<void> close(const job::HostSpec& spec, const Env& env);
 
   /// Listens inside of the host's own network, at `address` (numeric IPv4), which becomes one of
   /// its loopback interface's if it is none yet. The calling thread visits it and comes back.
   /// Error: `system`: somebody in there listens on it already.
   Result<Fd> listen(const std::string& address, std::uint16_t port) const;
+  /// Takes datagrams likewise.
+  Result<Fd> take_datagrams(const std::string& address, std::uint16_t port) const;
   /// Opens the host's namespace while this process lives: "/proc/<pid>/fd/<n>".
   std::string path() const;
 
  private:
+  Result<Fd> bind(const std::string& address, std::uint16_t port, int type) const;
+
   HostNetwork(Fd host, Fd bridge) : namespace_(std::move(host)), bridge_(std::move(bridge)) {}
 
   Fd namespace_;
   Fd bridge_;  ///< The bridge's namespace.
+  bool outside_ = false;
+  std::string why_not_;
 };
 
 /// Opens what `fd` does, for other processes too, while this one lives and keeps it.

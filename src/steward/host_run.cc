@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "container/bound_mount.h"
 #include "container/cgroup.h"
+#include "container/outside.h"
 #include "container/rootfs.h"
 #include "job/ml_paths.h"
 #include "steward/bring.h"
@@ -33,6 +34,9 @@ constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 constexpr std::size_t stream_bytes = 1u << 20;
 constexpr std::size_t accounts_bytes_max = 1u << 20;  ///< An image's passwd and group files.
+/// Where a host asks for names, inside of its own network.
+constexpr const char* name_service = "127.0.0.1";
+constexpr std::uint16_t name_port = 53;
 
 /// The host as a server on this machine sees it: its own address in the loopback's network.
 std::string outer_address(const job::HostSpec& spec) {
@@ -212,8 +216,9 @@ Result<void> HostRun::mount_and_connect() {
     for (const char* folder : {"/layers", "/root"}) TRY(remove_tree(spec_.host_folder + folder));
   }
   if (!ids_) TRY(put_together(std::nullopt));
-  network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network))));
-  return open_relay();
+  network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), env_)));
+  TRY(open_relay());
+  return open_name_service();
 }
 
 /// The host's root, for which `first_id` is root, where kernel and file systems can do that.
@@ -250,6 +255,22 @@ Result<void> HostRun::open_relay() {
   relay_ = loop::Relay::open(loop_, TRY(network_->listen(way->address, way->port)),
                              {.host = way->host, .port = way->port, .from = outer_address(spec_)});
   return {};
+}
+
+/// Names are the machine's to look up: its own resolver may be one that only it reaches.
+Result<void> HostRun::open_name_service() {
+  if (!network_->why_not().empty())
+    log("warning", "the job reaches nothing outside: " + network_->why_not() +
+                       "; --network none asks for that without this line");
+  if (!network_->leads_outside()) return {};
+  const std::string resolv_conf = read_file("/etc/resolv.conf").value_or("");
+  const std::vector<std::string> servers = container::name_servers(resolv_conf);
+  datagrams_ = loop::DatagramRelay::open(
+      loop_, TRY(network_->take_datagrams(name_service, name_port)), {servers, name_port});
+  long_answers_ = loop::Relay::open(loop_, TRY(network_->listen(name_service, name_port)),
+                                    {.host = servers.front(), .port = name_port});
+  return write_file(container::bundle_folder(spec_) + "/resolv.conf",
+                    container::host_resolv_conf(resolv_conf, name_service));
 }
 
 /// What S3 has for this host. A host that is no longer wanted does not wait for it: a server that
@@ -540,6 +561,10 @@ loop::Task<> HostRun::take_down() {
   if (collected)
     for (const std::string& warning : *collected) log("warning", warning);
   relay_.reset();
+  datagrams_.reset();
+  long_answers_.reset();
+  if (network_)
+    if (const Result<void> closed = network_->close(spec_, env_); !closed) undone(closed.error());
   network_.reset();
   for (const char* folder : {"/layers", "/root", "/ml"}) {
     const Result<void> removed = remove_tree(spec_.host_folder + folder);

@@ -15,6 +15,7 @@
 #include "container/process.h"
 #include "container/runtime.h"
 #include "job/host_spec.h"
+#include "loop/datagram_relay.h"
 #include "loop/relay.h"
 #include "loop/tasks.h"
 #include "loop/unix.h"
@@ -60,6 +61,7 @@ class HostRun {
   Result<void> put_together(std::optional<std::uint32_t> first_id);
   Result<void> become_user();
   Result<void> open_relay();
+  Result<void> open_name_service();
   loop::Task<Result<void>> bring_inputs();
   loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
   loop::Task<Result<void>> stage_inputs();
@@ -112,7 +114,9 @@ class HostRun {
   job::User user_;                   ///< Whom an image names.
   std::vector<std::string> staged_;  ///< Facts::staged
   std::optional<container::HostNetwork> network_;
-  std::unique_ptr<loop::Relay> relay_;  ///< To this machine's own S3, from inside.
+  std::unique_ptr<loop::Relay> relay_;              ///< To this machine's own S3, from inside.
+  std::unique_ptr<loop::DatagramRelay> datagrams_;  ///< To its name servers.
+  std::unique_ptr<loop::Relay> long_answers_;       ///< To the first of them, by TCP.
   std::optional<container::Process> init_;
   std::optional<container::Process> copy_;
   std::shared_ptr<s3client::S3Client> s3_;  ///< For a job that has anything there.

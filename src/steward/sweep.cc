@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "container/cgroup.h"
+#include "container/gateway.h"
 #include "container/runtime.h"
 #include "loop/loop.h"
 #include "loop/tasks.h"
@@ -26,6 +27,7 @@ class Sweeper {
     // Containers first: what runs in them holds everything else.
     containers();
     cgroups();
+    gateways();
     job_folders();
     return std::move(swept_);
   }
@@ -87,6 +89,12 @@ class Sweeper {
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
     container::remove_idle_cgroup(container::jobs_cgroup);
+  }
+
+  /// Also of kept jobs: nobody looks at a network whose hosts are gone.
+  void gateways() {
+    for (const std::string& bridge : container::dead_gateways(is_living))
+      note("network " + bridge, container::close_gateway(bridge, env_));
   }
 
   void job_folders() {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "container/outside.h"
+
+namespace muster::container {
+
+/// Gateways of this machine: what of a job's way outside stands in the machine's own network
+/// (docs/protocols/job-folder.md). Each is noted in /run/muster/gateways before it is made, so that
+/// whoever comes later can take away what a killed steward left. Functions block for as long as
+/// `nft` takes, some 30 ms.
+
+/// Loads the job's rules, then makes the gateway between the machine's network, in which the
+/// calling thread is, and `inner`, the namespace of the job's bridge. Of its inner end nothing is
+/// set. `env`: PATH finds `nft`. Errors: why there can be none, what to do about it; nothing is
+/// left then.
+Result<Outside> open_gateway(const job::HostSpec& spec, int inner, const Env& env);
+
+/// Name of a gateway's end beside the bridge.
+inline constexpr const char* inner_gateway = "outside";
+
+/// Takes the rules away, and the gateway where it still is; with the last one what was set on the
+/// machine to hand packets on. Fine if there is none. Error: `system`: nft could not.
+Result<void> close_gateway(const std::string& bridge, const Env& env);
+
+/// The bridges of gateways that are noted though the kernel has taken them away, or though their
+/// job folder is one that `is_living` says no of.
+std::vector<std::string> dead_gateways(
+    const std::function<bool(const std::string& job_folder)>& is_living);
+
+}  // namespace muster::container
