@@ -37,8 +37,7 @@ Architecture: amd64
 Maintainer: {maintainer}
 Installed-Size: {kibibytes}
 Depends: runc
-Recommends: openmpi-bin, python3
-Suggests: nftables
+Recommends: openmpi-bin, nftables, python3
 Section: science
 Priority: optional
 Description: SageMaker training jobs on machines of your own

@@ -161,8 +161,13 @@ std::vector<Finding> findings(const MachineFacts& facts) {
   all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
-  all.push_back(
-      program("nft", facts.nft, false, "for looking at or cutting hosts' networks", "nftables"));
+  all.push_back({.what = "outside",
+                 .purpose = "jobs reach what this machine reaches",
+                 .good = facts.no_outside.empty(),
+                 .needed = false,
+                 .found = facts.no_outside,
+                 .advice = "apt-get install nftables, and give the machine a default route; else "
+                           "hosts reach only each other and the job's S3"});
   return all;
 }
 

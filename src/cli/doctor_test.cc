@@ -15,7 +15,7 @@ MachineFacts good_machine() {
           .runc = "/usr/sbin/runc",
           .python3 = "/usr/bin/python3",
           .mpirun = "/usr/bin/mpirun",
-          .nft = "/usr/sbin/nft",
+          .no_outside = "",
           .file_systems = "nodev\tproc\n\text4\nnodev\toverlay\n",
           .mountinfo = "1 2 0:3 / /sys/fs/cgroup rw - cgroup2 none rw\n",
           .controllers = "cpu memory pids",
@@ -31,7 +31,7 @@ MachineFacts good_machine() {
 TEST_CASE("doctor: a good machine is well, also without what only some jobs need") {
   CHECK(is_well(findings(good_machine())));
   MachineFacts facts = good_machine();
-  facts.mpirun = facts.nft = facts.python3 = "";
+  facts.mpirun = facts.python3 = "";
   CHECK(is_well(findings(facts)));
   CHECK(first_lack(facts, false) == "");
   CHECK(first_lack(facts, true) ==
@@ -49,6 +49,7 @@ TEST_CASE(
       {"oom score", [](MachineFacts& f) { f.status = "CapEff:\t000001fffeffffff\n"; }},
       {"oom score", [](MachineFacts& f) { f.status = ""; }},
       {"limits", [](MachineFacts& f) { f.controllers = "cpu pids"; }},
+      {"outside", [](MachineFacts& f) { f.no_outside = "nft is not installed"; }},
       {"disk", [](MachineFacts& f) { f.disk_free_bytes = 1 << 20; }},
       {"memory", [](MachineFacts& f) { f.memory_available_bytes = 1 << 20; }},
   };

@@ -19,7 +19,7 @@ namespace {
 struct FitWords {
   std::string script, image, source_folder, hosts;
   LaunchWords launch;
-  std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size;
+  std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size, network;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false;
@@ -43,6 +43,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--memory", words.memory);
   line.text("--cpus", words.cpus);
   line.text("--shm-size", words.shm_size);
+  line.text("--network", words.network);
   line.text("--timeout", words.timeout);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
@@ -116,6 +117,11 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
   options.shm_bytes =
       TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, job::shm_bytes_default));
+  if (!words.network.empty()) {
+    const std::optional<job::Network> network = job::network_from(words.network);
+    if (!network) return wrong_value("--network", "nat or none", words.network);
+    options.network = *network;
+  }
   options.grace = TRY(seconds("--grace", words.grace, options.grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))

@@ -11,6 +11,7 @@
 #include "cli/values.h"
 #include "command/line.h"
 #include "job/limits.h"
+#include "job/spec.h"
 
 namespace muster::cli {
 
@@ -43,6 +44,7 @@ struct FitOptions {
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.
   std::int64_t cpu_millis = 0;    ///< Each host's; 0: no limit.
   std::int64_t shm_bytes = job::shm_bytes_default;
+  job::Network network = job::Network::nat;
   bool overwrite = false;
   bool keep = false;
   bool detach = false;  ///< The job goes on without a terminal.

@@ -105,6 +105,8 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
   CHECK(good({"t.py", "--cpus", "2"}).cpu_millis == 2000);
   CHECK(good({"t.py", "--cpus", "0.25"}).cpu_millis == 250);
   CHECK(good({"t.py"}).cpu_millis == 0);
+  CHECK(good({"t.py"}).network == job::Network::nat);
+  CHECK(good({"t.py", "--network", "none"}).network == job::Network::none);
   CHECK(good({"t.py"}).shm_bytes == 1 << 30);
 }
 
@@ -144,6 +146,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--memory", "nan"}, "got \"nan\""},
       {{"t.py", "--shm-size", "1e9"}, "--shm-size: expected a size"},
       {{"t.py", "--cpus", "0"}, "--cpus: expected a number from 0.01 to 1000, got \"0\""},
+      {{"t.py", "--network", "host"}, "--network: expected nat or none, got \"host\""},
       {{"t.py", "--cpus", "2x"}, "got \"2x\""},
       {{"t.py", "--grace", "-1"}, "--grace: expected seconds"},
       {{"t.py", "--grace", "1e9"}, "--grace: expected seconds"},

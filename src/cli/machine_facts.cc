@@ -74,7 +74,7 @@ MachineFacts machine_facts(const Env& env) {
   facts.runc = on_path("runc", env);
   facts.python3 = on_path("python3", env);
   facts.mpirun = on_path("mpirun", env);
-  facts.nft = on_path("nft", env);
+  facts.no_outside = machine::why_no_outside(env);
   facts.file_systems = text_of("/proc/filesystems");
   facts.mountinfo = text_of("/proc/self/mountinfo");
   facts.controllers = cgroup_controllers();

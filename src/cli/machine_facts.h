@@ -11,14 +11,15 @@ namespace muster::cli {
 /// What every job stands on: cheap to look at before each.
 struct MachineFacts {
   bool root = false;
-  std::string kernel;                      ///< "6.1.0"
-  std::string runc, python3, mpirun, nft;  ///< Paths; empty: not there.
-  std::string file_systems;                ///< Text of /proc/filesystems.
-  std::string mountinfo;                   ///< Text of /proc/self/mountinfo.
-  std::string controllers;                 ///< Names of what control groups limit: "cpu memory".
-  std::string seccomp_actions;             ///< Text of /proc/sys/kernel/seccomp/actions_avail.
-  std::string status;                      ///< Text of /proc/self/status.
-  bool user_namespaces = false;            ///< The kernel makes some.
+  std::string kernel;                 ///< "6.1.0"
+  std::string runc, python3, mpirun;  ///< Paths; empty: not there.
+  std::string no_outside;             ///< See machine::why_no_outside().
+  std::string file_systems;           ///< Text of /proc/filesystems.
+  std::string mountinfo;              ///< Text of /proc/self/mountinfo.
+  std::string controllers;            ///< Names of what control groups limit: "cpu memory".
+  std::string seccomp_actions;        ///< Text of /proc/sys/kernel/seccomp/actions_avail.
+  std::string status;                 ///< Text of /proc/self/status.
+  bool user_namespaces = false;       ///< The kernel makes some.
   std::string state_folder;
   bool state_writable = false;
   std::int64_t disk_free_bytes = 0;         ///< Where the state folder is.

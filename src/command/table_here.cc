@@ -44,6 +44,8 @@ std::vector<Flag> fit_flags() {
        {"--memory", "SIZE", "each host's limit, as 512m or 2g (default: all that jobs may have)"},
        {"--cpus", "N", "processor time of each host, as 2 or 1.5 (default: all)"},
        {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
+       {"--network", "MODE",
+        "what hosts reach besides each other: nat, what this machine reaches (default), or none"},
        {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
        {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
        {"--keep", "",

@@ -2,6 +2,7 @@
 
 #include "base/private_folders.h"
 #include "local/local_engine.h"
+#include "local/outside.h"
 #include "local/programs.h"
 #include "machine/find_interpreter.h"
 
@@ -26,6 +27,10 @@ std::string state_folder(const Env& env) {
   std::string path = found->second;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
+}
+
+std::string why_no_outside(const Env& env) {
+  return local::why_no_outside(env);
 }
 
 Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)

@@ -48,6 +48,9 @@ class Machine {
   std::unique_ptr<local::LocalEngine> engine_;
 };
 
+/// See local/outside.h.
+std::string why_no_outside(const Env& env);
+
 /// The state folder that `env` names, absolute.
 std::string state_folder(const Env& env);
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "base/command.h"
+
+namespace muster::local {
+
+/// Why jobs of this machine reach nothing outside of it, as far as can be told before one starts;
+/// empty if they do. `env`: PATH finds programs. A steward finds out the rest
+/// (container/gateway.h).
+std::string why_no_outside(const Env& env);
+
+}  // namespace muster::local
