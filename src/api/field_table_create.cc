@@ -9,7 +9,8 @@ constexpr Treatment without_effect = Treatment::without_effect;
 constexpr Treatment refused = Treatment::refused;
 
 constexpr std::string_view kms = "objects are stored as they are";
-constexpr std::string_view own_network = "hosts always reach only each other and the job's S3";
+constexpr std::string_view own_network =
+    "hosts reach each other, the job's S3 and what their machine reaches";
 constexpr std::string_view s3_only = "channels come from S3";
 constexpr std::string_view modes =
     "File; FastFile is read as File, and the job's log says so; Pipe is refused";
@@ -66,7 +67,7 @@ constexpr FieldRow rows[] = {
     {"StoppingCondition.MaxPendingTimeInSeconds", without_effect,
      "a job waits for its turn until it is stopped"},
     {"Tags", heeded},
-    {"EnableNetworkIsolation", without_effect, own_network},
+    {"EnableNetworkIsolation", heeded, "hosts reach each other and the job's S3 alone"},
     {"EnableInterContainerTrafficEncryption", refused,
      "what ranks send each other is not encrypted"},
     {"EnableManagedSpotTraining", without_effect, "hosts are neither bought nor taken away"},

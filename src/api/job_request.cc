@@ -65,6 +65,7 @@ Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   request.spec = TRY(job::spec_asked_for(input).transform_error(
       [](const Error& error) { return bad(error.text); }));
   request.without_effect = without_effect(input);
+  request.isolated = flag_of(input, "EnableNetworkIsolation");
   request.image = text_of(algorithm, "TrainingImage");
   for (const Json& metric : elements(algorithm, "MetricDefinitions"))
     request.metrics.push_back({text_of(metric, "Name"), text_of(metric, "Regex")});

@@ -24,6 +24,7 @@ struct JobRequest {
   job::Spec spec;     ///< What hosts run; muster's own part is a fresh Spec's.
   std::string image;  ///< TrainingImage; empty: an algorithm by name.
   std::vector<Metric> metrics;
+  bool isolated = false;       ///< EnableNetworkIsolation: nothing outside is reached.
   std::string without_effect;  ///< See api/without_effect.h.
 
   /// "algo-1" ... "algo-N", in the order of their numbers.

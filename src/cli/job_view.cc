@@ -154,6 +154,7 @@ Fields head_fields(const Json& job, bool colour) {
   field("Reason", shown_lines(member_text(job, "FailureReason"), ""));
   field("Image", visible_line(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
   field("Hosts", hosts_text(job));
+  field("Network", visible_line(member_text(job, "MusterNetwork")));
   for (const Json& note : member(job, "MusterNotes"))
     if (note.is_string()) field("Note", visible_line(note.get<std::string>()));
   field("Created", time_text(job, "CreationTime"));

@@ -40,6 +40,28 @@ Result<std::string> text_at(const Json& json, const std::string& key) {
   return wrong(key, "text");
 }
 
+Result<job::Network> network_at(const Json& json, const std::string& key) {
+  const std::optional<job::Network> network =
+      json.is_string() ? job::network_from(json.get_ref<const std::string&>()) : std::nullopt;
+  if (network) return *network;
+  return wrong(key, "\"nat\" or \"none\"");
+}
+
+Result<Env> environment_at(const Json& json) {
+  if (!json.is_object()) return wrong("environment", "an object of variables");
+  Env environment;
+  for (const auto& [name, value] : json.items()) {
+    const std::string* const text =
+        value.is_string() ? &value.get_ref<const std::string&>() : nullptr;
+    const bool is_name =
+        !name.empty() && name.find_first_of(std::string("=\0", 2)) == std::string::npos;
+    if (!is_name || text == nullptr || text->find('\0') != std::string::npos)
+      return wrong("environment." + name, "a variable's name, and text");
+    environment[name] = *text;
+  }
+  return environment;
+}
+
 Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key) {
   if (!json.is_object()) return wrong(key, "an object of cpus, memory_gib, gpus");
   JobConfig::Instance instance;
@@ -151,6 +173,16 @@ Result<void> set_native_drivers(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_network(JobConfig& config, const Json& json) {
+  config.network = TRY(network_at(json, "network"));
+  return {};
+}
+
+Result<void> set_environment(JobConfig& config, const Json& json) {
+  config.environment = TRY(environment_at(json));
+  return {};
+}
+
 /// docs/users/configuration.md has a line for each.
 constexpr struct {
   const char* name;
@@ -163,6 +195,8 @@ constexpr struct {
     {"first_user_id", set_first_user_id},
     {"stop_grace_seconds", set_stop_grace},
     {"native_drivers", set_native_drivers},
+    {"network", set_network},
+    {"environment", set_environment},
 };
 
 Result<void> set_key(JobConfig& config, const std::string& name, const Json& json) {

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "job/spec.h"
 #include "jobs/schedule.h"
 
 namespace muster::jobs {
@@ -40,6 +42,8 @@ struct JobConfig {
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
+  job::Network network = job::Network::nat;   ///< `none`: whatever a job asks for.
+  Env environment;                            ///< Variables of all hosts; a job and the server win.
   std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
   Amounts capacity;                           ///< As jobs/schedule.h names them.
   bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.

@@ -47,6 +47,7 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   places.interpreter = interpreter->places;
   places.packages = !interpreter->has_packages;
   places.hidden = options_.hidden;
+  give_network(request, places);
   const Env::const_iterator path = options_.env.find("PATH");
   places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
   const Result<void> given =
@@ -82,6 +83,21 @@ loop::Task<> JobPreparation::replace_drivers(job::Spec& spec) const {
   const Result<std::string> distributed_text =
       co_await options_.read_object(*std::move(distributed));
   if (distributed_text) take_over(spec, *source_text, *distributed_text);
+}
+
+/// A job that reaches nothing outside has a note that says why.
+void JobPreparation::give_network(api::JobRequest& request, JobPlaces& places) const {
+  std::string why_not;
+  if (request.isolated)
+    why_not = "EnableNetworkIsolation";
+  else if (options_.config.network == job::Network::none)
+    why_not = "jobs.network of the server's config";
+  else if (options_.no_outside)
+    why_not = options_.no_outside();
+  if (why_not.empty())
+    places.network = job::Network::nat;
+  else
+    request.spec.notes.push_back(std::string(no_network_note) + " (" + why_not + ")");
 }
 
 /// An outside S3 knows nothing of jobs: all of them have its one key.

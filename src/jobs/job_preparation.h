@@ -19,6 +19,9 @@ namespace muster::jobs {
 std::string lack_in(const std::vector<std::string>& notes);
 
 /// From a stored job to what the engine runs: the interpreter of its image, its way to S3, its key.
+/// Begins the note of a job whose hosts reach nothing outside.
+inline constexpr std::string_view no_network_note = "network: none";
+
 class JobPreparation {
  public:
   struct Options {
@@ -31,6 +34,8 @@ class JobPreparation {
     std::optional<OutsideS3> s3;      ///< None: the server's own, at `endpoint`.
     /// Finds a Python by its name or path.
     std::function<loop::Task<Result<platform::Interpreter>>(std::string python)> interpreter;
+    /// Why jobs of this machine reach nothing outside of it; empty if they do.
+    std::function<std::string()> no_outside;
     /// A small object of S3. Error: `not_found`, `system`.
     std::function<loop::Task<Result<std::string>>(s3wire::S3Url url)> read_object;
   };
@@ -42,6 +47,7 @@ class JobPreparation {
 
  private:
   loop::Task<> replace_drivers(job::Spec& spec) const;
+  void give_network(api::JobRequest& request, JobPlaces& places) const;
   Result<void> give_own_s3(const store::Job& job, const job::Spec& spec, JobPlaces& places);
   Result<void> give_outside_s3(JobPlaces& places) const;
 

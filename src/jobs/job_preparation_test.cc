@@ -194,5 +194,37 @@ TEST_CASE("preparation: drivers that cannot be replaced run as they are") {
   }
 }
 
+TEST_CASE("preparation: a job reaches the outside unless somebody says no, who is named") {
+  const auto none = [] { return std::string(); };
+  const auto lack = [] { return std::string("the machine has no default route"); };
+  const struct {
+    const char* name;
+    bool isolated;
+    const char* config;
+    std::function<std::string()> no_outside;
+    const char* want;
+  } cases[] = {
+      {"by default", false, "{}", none, ""},
+      {"the job", true, "{}", none, "network: none (EnableNetworkIsolation)"},
+      {"the server", false, R"({"network": "none"})", none,
+       "network: none (jobs.network of the server's config)"},
+      {"the server that allows it", false, R"({"network": "nat"})", none, ""},
+      {"the machine", false, "{}", lack, "network: none (the machine has no default route)"},
+      {"job and machine", true, "{}", lack, "network: none (EnableNetworkIsolation)"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Bench bench;
+    bench.options.config = *job_config_from(Json::parse(c.config));
+    bench.options.no_outside = c.no_outside;
+    bench.request.isolated = c.isolated;
+    const Result<job::Spec> spec = bench.prepare();
+    REQUIRE(spec);
+    const std::string want = c.want;
+    CHECK(spec->network == (want.empty() ? job::Network::nat : job::Network::none));
+    CHECK(join(spec->notes, "\n") == want);
+  }
+}
+
 }  // namespace
 }  // namespace muster::jobs

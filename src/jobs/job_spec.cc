@@ -62,9 +62,11 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.hidden = places.hidden;
   spec.s3 = places.s3;
   spec.grace = config.stop_grace;
+  spec.network = places.network;
   spec.memory_bytes = memory_of(spec.instance_type);
   for (job::HostGroup& group : spec.groups) group.memory_bytes = memory_of(group.type);
-  for (const auto& [name, value] : places.environment) spec.environment.try_emplace(name, value);
+  for (const Env* const more : {&places.environment, &config.environment})
+    for (const auto& [name, value] : *more) spec.environment.try_emplace(name, value);
   if (places.packages) platform::add_packages(spec.environment);
   TRY(job::check(spec));
   return spec;

@@ -17,10 +17,11 @@ struct JobPlaces {
   std::string python;                    ///< The interpreter, absolute.
   std::vector<std::string> interpreter;  ///< Folders it needs.
   std::string path;                      ///< PATH of its hosts.
-  bool packages = false;                 ///< The hosts need the Python packages of `sm`.
-  std::vector<std::string> hidden;       ///< What hosts must not see: the server's secrets.
-  job::S3Access s3;                      ///< For the stewards: the server itself or an outside S3.
-  Env environment;                       ///< More for its hosts: endpoint, region, the job's key.
+  job::Network network = job::Network::none;
+  bool packages = false;            ///< The hosts need the Python packages of `sm`.
+  std::vector<std::string> hidden;  ///< What hosts must not see: the server's secrets.
+  job::S3Access s3;                 ///< For the stewards: the server itself or an outside S3.
+  Env environment;                  ///< More for its hosts: endpoint, region, the job's key.
 };
 
 /// Refuses what cannot be run here: what the config does not know (instance types, images), what

@@ -69,6 +69,20 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   CHECK(spec->input[0].s3.url == "s3://b/train");
 }
 
+TEST_CASE("job spec: the config's variables are every job's, unless it or the server has others") {
+  const JobConfig config = config_of(
+      R"({"environment": {"HTTP_PROXY": "http://proxy:3128", "AWS_REGION": "x", "LEVEL": "y"}})");
+  JobPlaces places;
+  places.environment = {{"AWS_REGION", "eu-1"}};
+  job::Spec asked = spec_of(request());
+  asked.environment["LEVEL"] = "debug";
+  const Result<job::Spec> spec = job_spec(asked, config, places);
+  REQUIRE(spec);
+  CHECK(spec->environment.at("HTTP_PROXY") == "http://proxy:3128");
+  CHECK(spec->environment.at("AWS_REGION") == "eu-1");
+  CHECK(spec->environment.at("LEVEL") == "debug");
+}
+
 // Whatever a request calls its members: what a root process runs is set by the server alone.
 TEST_CASE("job spec: a request sets nothing of muster's own part") {
   const JobConfig config = config_of("{}");
@@ -405,6 +419,12 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"first_user_id": 1000})", "jobs.first_user_id: expected a whole number"},
       {R"({"first_user_id": 2147483647})", "jobs.first_user_id: expected a whole number"},
       {R"({"first_user_id": 1.5e9})", "jobs.first_user_id: expected a whole number"},
+      {R"({"environment": ["A=b"]})", "jobs.environment: expected an object of variables"},
+      {R"({"environment": {"A": 1}})", "jobs.environment.A: expected a variable's name, and text"},
+      {R"({"environment": {"": "b"}})", "jobs.environment.: expected a variable's name, and text"},
+      {R"({"environment": {"A=": "b"}})", "jobs.environment.A=: expected a variable's name"},
+      {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
+      {R"({"network": true})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"images": ["a"]})", "jobs.images: expected an object"},
   };
   for (const auto& c : cases) {

@@ -126,6 +126,7 @@ Seen seen_of(const Json& input) {
       !check_request(*read, config))
     return {.refused = true, .spec = {}, .named = {}};
   std::string spec = to_text(job::to_json(read->spec)) + read->image;
+  if (read->isolated) spec += "isolated";
   for (const auto& metric : read->metrics) spec += metric.name + metric.expression;
   return {.refused = false, .spec = std::move(spec), .named = read->without_effect};
 }

@@ -6,16 +6,25 @@
 
 #include "api/inputs.h"
 #include "base/text.h"
+#include "job/spec.h"
+#include "jobs/job_preparation.h"
 
 namespace muster::server {
 namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds", "MusterNotes",       "FailureReason",
-    "FinalMetricDataList",   "ModelArtifacts",    "Tags",
-    "TrainingEndTime",       "TrainingStartTime", "WarmPoolStatus",
+    "BillableTimeInSeconds",
+    "MusterNetwork",
+    "MusterNotes",
+    "FailureReason",
+    "ModelArtifacts",
+    "FinalMetricDataList",
+    "TrainingEndTime",
+    "TrainingStartTime",
     "TrainingTimeInSeconds",
+    "WarmPoolStatus",
+    "Tags",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {
@@ -86,6 +95,9 @@ Json describe_job(const store::Job& job, const std::vector<store::MetricSample>&
     answer["BillableTimeInSeconds"] = spent;
   }
   if (!job.notes.empty()) answer["MusterNotes"] = split(job.notes, '\n');
+  const bool isolated = api::flag_of(answer, "EnableNetworkIsolation") ||
+                        job.notes.find(jobs::no_network_note) != std::string::npos;
+  answer["MusterNetwork"] = job::network_name(isolated ? job::Network::none : job::Network::nat);
   if (!job.failure_reason.empty()) answer["FailureReason"] = job.failure_reason;
   if (!job.model_artifacts.empty())
     answer["ModelArtifacts"] = {{"S3ModelArtifacts", job.model_artifacts}};

@@ -85,6 +85,7 @@ TEST_CASE("operations: a created job is told to the runner and described with wh
   CHECK(job.at("CreationTime") == 1000.0);
   CHECK(job.at("LastModifiedTime") == 1000.0);
   CHECK(job.at("EnableManagedSpotTraining") == false);
+  CHECK(job.at("MusterNetwork") == "nat");
   for (const char* name : {"Tags", "TrainingStartTime", "TrainingEndTime", "FailureReason",
                            "ModelArtifacts", "FinalMetricDataList", "TrainingTimeInSeconds"})
     CHECK(!job.contains(name));

@@ -308,6 +308,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   options.interpreter = [&server](std::string python) {
     return server.machine->interpreter(std::move(python), "/");
   };
+  options.no_outside = [env] { return machine::why_no_outside(env); };
   options.read_object = [&server](s3wire::S3Url url) {
     return object_text(server, std::move(url));
   };
