@@ -23,6 +23,7 @@ class Machine:
         self.home = folder / "home"
         for path in (self.source, self.home):
             path.mkdir()
+        self.within = None  # Namespaces of outside.py in which `sm` runs.
         self.processes: list[Process] = []
 
     def environment(self) -> dict[str, str]:
@@ -36,7 +37,8 @@ class Machine:
     def sm(self, *words, environment: dict[str, str] | None = None) -> Process:
         """Runs `sm`, with more variables in its environment."""
         variables = {**self.environment(), **(environment or {})}
-        process = Process([SM, *words], env=variables, own_session=True)
+        argv = self.within.enter([SM, *words]) if self.within else [SM, *words]
+        process = Process(argv, env=variables, own_session=True)
         self.processes.append(process)
         return process
 

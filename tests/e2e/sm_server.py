@@ -21,9 +21,11 @@ START_SECONDS = 30
 
 class SmServer:
     def __init__(self, folder, *flags: str, jobs: dict | None = None, config: dict | None = None,
-                 open_files: tuple[int, int] | None = None):  # fmt: skip
+                 open_files: tuple[int, int] | None = None, within=None):  # fmt: skip
         """`jobs`: what the config file says of jobs; `config`: what else it says; `open_files`: the
-        limits (soft, hard) that it starts with."""
+        limits (soft, hard) that it starts with; `within`: the namespaces of outside.py that it
+        runs in."""
+        self.within = within
         self.limits = [f"--nofile={open_files[0]}:{open_files[1]}"] if open_files else []
         self.data = folder / "data"
         self.flags = flags
@@ -62,6 +64,8 @@ class SmServer:
         command = [SM, "server", "--data", self.data, "--listen", self.listen, *self.flags]
         if self.limits:
             command = ["prlimit", *self.limits, *command]
+        if self.within:
+            command = self.within.enter(command)
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=False
         )
