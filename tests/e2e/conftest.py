@@ -52,7 +52,9 @@ def machine_state() -> dict[str, set[str]]:
         mounted = {line.split()[4] for line in mounts}
     find = ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster/*"]
     groups = subprocess.run(find, capture_output=True, text=True, check=False).stdout
+    noted = pathlib.Path("/run/muster/gateways")
     return {
+        "ways outside": {path.name for path in noted.iterdir()} if noted.is_dir() else set(),
         "links": {line.split()[0] for line in links.splitlines()},
         "mounts": mounted,
         "cgroups": set(groups.split()),
