@@ -170,9 +170,7 @@ std::vector<std::string> dead_gateways(
   std::vector<std::string> dead;
   for (const std::string& bridge : *noted) {
     const Result<std::string> folder = read_file(note_of(bridge));
-    if (!folder) continue;
-    if (::if_nametoindex((bridge + "-gw").c_str()) == 0 || !is_living(trim(*folder)))
-      dead.push_back(bridge);
+    if (folder && !is_living(trim(*folder))) dead.push_back(bridge);
   }
   return dead;
 }

@@ -28,8 +28,8 @@ inline constexpr const char* inner_gateway = "outside";
 /// machine to hand packets on. Fine if there is none. Error: `system`: nft could not.
 Result<void> close_gateway(const std::string& bridge, const Env& env);
 
-/// The bridges of gateways that are noted though the kernel has taken them away, or though their
-/// job folder is one that `is_living` says no of.
+/// The bridges of gateways whose job folder is one that `is_living` says no of. Whether a gateway
+/// is still there says nothing: it may be in another network namespace, with the same /run.
 std::vector<std::string> dead_gateways(
     const std::function<bool(const std::string& job_folder)>& is_living);
 
