@@ -56,7 +56,7 @@ Result<void> tell_kernel(const std::string& path, const std::string& text) {
 Result<std::string> find_nft(const Env& env) {
   const Env::const_iterator path = env.find("PATH");
   const std::string search = (path == env.end() ? "" : path->second) + administrators_path;
-  const Result<std::string> nft = supervise::find_program("nft", {{"PATH", search}}, "/");
+  Result<std::string> nft = supervise::find_program("nft", {{"PATH", search}}, "/");
   if (!nft) return fail(Errc::not_found, "nft is not installed (Debian: nftables)");
   return nft;
 }

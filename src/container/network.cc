@@ -76,7 +76,7 @@ Result<void> route_outside(const Fd& bridge, const std::string& name, const Outs
 /// Error: why the job reaches nothing outside; it can do all else.
 Result<void> lead_outside(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
   const Outside outside = TRY(open_gateway(spec, bridge.get(), env));
-  const Result<void> made = route_outside(bridge, spec.bridge, outside);
+  Result<void> made = route_outside(bridge, spec.bridge, outside);
   if (!made) static_cast<void>(close_gateway(spec.bridge, env));
   return made;
 }

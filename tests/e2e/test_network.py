@@ -32,17 +32,17 @@ BUCKET = "jobs"
 SCAN = """
 import json, os, socket, threading
 def by_tcp(address, port):
-    with socket.create_connection((address, port), 8) as peer:
+    with socket.create_connection((address, port), 4) as peer:
         return peer.recv(9) == b"here"
 def by_udp(address, port):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        sender.settimeout(8)
+        sender.settimeout(4)
         sender.sendto(os.environ["TRAINING_JOB_NAME"].encode(), (address, port))
         return sender.recv(9) == b"here"
 def knock(way, address, port):
     try:
         if way(address, port):
-            print("reached", address, way.__name__, flush=True)
+            os.write(1, f"reached {address} {way.__name__}\\n".encode())  # One write: threads mix.
     except OSError:
         pass
 threads = [threading.Thread(target=knock, args=(way, address, port))
