@@ -56,8 +56,8 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   places.environment["TRAINING_JOB_ARN"] = job.arn;
   places.environment["AWS_REGION"] = places.s3.region;
   places.environment["AWS_DEFAULT_REGION"] = places.s3.region;
-  // No host reaches an index. Asking for one costs pip 8 s, and fills a failure's reason.
-  if (!function_url(request.spec).empty())
+  // Asking for an index that no host reaches costs pip 8 s, and fills a failure's reason.
+  if (places.network == job::Network::none && !function_url(request.spec).empty())
     places.environment.insert_or_assign("PIP_NO_INDEX", std::string("1"));
   Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
   if (spec && !options_.config.native_drivers) co_await replace_drivers(*spec);

@@ -68,7 +68,8 @@ def made_by_fixtures(folder: pathlib.Path) -> list[str]:
 
 
 def test_set_id_programs_and_devices_of_an_image_give_nothing(machine, tmp_path):
-    who = b"#!/bin/sh\nwhile read -r name real now rest; do test $name = Uid: && echo $now; done </proc/self/status\n"
+    look = b"while read -r name real now rest; do test $name = Uid: && echo $now; done"
+    who = b"#!/bin/sh\n" + look + b" </proc/self/status\n"
     set_id = special("bin/sh-root", tarfile.REGTYPE, mode=0o6755)
     set_id.size = 0
     members = {

@@ -63,7 +63,8 @@ def test_an_entrypoint_gets_the_words_behind_dashes(machine, bring):
 def test_an_image_without_train_runs_scripts_by_musters(machine, bring):
     name = bring({"etc/marker": b"image\n"}, {"Env": ["PATH=/bin"]})
     script = machine.source / "job.sh"
-    script.write_text('#!/bin/sh\nread -r line </etc/marker\necho "in $line: $* on $SM_CURRENT_HOST"\n')
+    says = 'echo "in $line: $* on $SM_CURRENT_HOST"'
+    script.write_text(f"#!/bin/sh\nread -r line </etc/marker\n{says}\n")
     text = run(machine, script, "--image", name, "-p", "lr=0.1", "--", "--more")
     assert "in image: --lr 0.1 --more on algo-1" in text, text
 

@@ -67,7 +67,8 @@ def sdk(request):
     folder.mkdir(parents=True)
     venv = SDKS[request.param]
     python = str(make_python(folder / "python", venv))
-    with SmServer(folder, jobs={"images": {"functions": {"python": python}}}) as server:
+    jobs = {"network": "none", "images": {"functions": {"python": python}}}
+    with SmServer(folder, jobs=jobs) as server:
         server.folder = folder
         server.venv = venv
         names = [name for name in CASES if name != "torchrun" or TORCH.exists()]
