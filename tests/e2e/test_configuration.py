@@ -30,7 +30,7 @@ def known(config: dict, path) -> set[str]:
     """The keys that the parser knows in the place of an unknown one: it says them."""
     path.write_text(json.dumps(config))
     done = check(path)
-    said = re.search(r"(?:it has|expected) (.*?)(?: as its name)?$", done.stderr.strip())
+    said = re.search(r"(?:it has|expected) (.*?)(?: as its name)?(?: \(sm explain .*)?$", done.stderr.strip())
     assert done.returncode == 2 and said, done.stderr
     return set(re.split(r", | or ", said[1]))
 
@@ -47,8 +47,8 @@ def every_key(config, path: str = "") -> set[str]:
         return {path}
     found = {path}
     for name, value in config.items():
-        if path == "jobs.capacity":
-            continue  # Names of types, and of what is counted.
+        if path in ("jobs.capacity", "jobs.environment"):
+            continue  # Names of types and of what is counted; of variables.
         name = "NAME" if path in ("jobs.images", "jobs.instance_types") else name
         found |= every_key(value, f"{path}.{name}" if path else name)
     return found

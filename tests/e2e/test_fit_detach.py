@@ -211,7 +211,7 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
         assert job.wait(GUARD_SECONDS) == 128 + signal.SIGTERM
     assert described(sm, "stops")["MusterExitCode"] == 128 + signal.SIGTERM
     again = sm("stop", "stops", code=2)
-    assert again.err == b"sm stop: stops has ended already: Stopped\n"
+    assert again.err == b"sm stop: stops has ended already: Stopped (sm explain job-state)\n"
     assert (machine.output / "log/all.log").read_text().count("| waits\n") == 1
 
 

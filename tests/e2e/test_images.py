@@ -86,7 +86,7 @@ def test_import_list_inspect_remove(images, tmp_path):
     [
         (["import", "box.tar"], "expected oci:DIR[:TAG] or docker-archive:FILE[:NAME]"),
         (["import", "oci:/not/there"], "No such file"),
-        (["rm", "box"], "there is no image docker.io/library/box:latest; sm image ls lists them"),
+        (["rm", "box"], "there is no image docker.io/library/box:latest; sm image ls lists those"),
         (["inspect", "Box"], "small letters"),
         (["prune", "--size", "much"], "--size: expected"),
         (["lst"], 'no command "lst"; did you mean ls?'),
