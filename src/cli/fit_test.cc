@@ -124,7 +124,9 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
     Args args;
     const char* text;
   } const cases[] = {
-      {{}, "SCRIPT"},
+      {{}, "expected a script to run, or --image NAME"},
+      {{"--image", "a", "--source-dir", "."}, "--source-dir: expected the script in it"},
+      {{"t.py", "--image", "a", "--python", "p"}, "--python names a program of this machine"},
       {{"t.py", "--hosts", "0"}, "--hosts: expected a whole number from 1 to 250, got \"0\""},
       {{"t.py", "--hosts", "251"}, "--hosts: expected a whole number from 1 to 250"},
       {{"t.py", "--hosts", "two"}, "got \"two\""},

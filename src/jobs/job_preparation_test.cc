@@ -163,6 +163,8 @@ TEST_CASE_FIXTURE(Bench, "preparation: sm mpirun takes the place of a remote fun
       "/bin/bash", "/opt/ml/input/data/sagemaker_remote_function_bootstrap/job_driver.sh"};
   request.spec.arguments = {"--s3_base_uri", "s3://b/f", "--distribution", "mpirun"};
   REQUIRE(prepare()->entrypoint.size() == 2);  // There is no such script.
+  CHECK(!prepare()->environment.contains("PIP_NO_INDEX"));
+  options.config.network = job::Network::none;
   CHECK(prepare()->environment.at("PIP_NO_INDEX") == "1");
   objects["s3://b/f/scripts/job_driver.sh"] = "mpirun -x PATH python -m mpi4py -m a.b \"$@\"\n";
   CHECK(prepare()->arguments.at(1).find("exec sm mpirun") != std::string::npos);

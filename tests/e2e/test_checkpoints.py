@@ -103,7 +103,7 @@ def test_every_host_has_them_and_the_last_writer_wins(machine):
     (folder / "inner" / "file").write_text("from before")
     process = machine.fit(IN_TURNS, "--checkpoints", folder, hosts=2)
     for name in ("algo-1", "same"):
-        wait_until(f"algo-1's {name} to be kept while it runs", (folder / name).exists, GUARD_SECONDS)
+        wait_until(f"{name} to be kept while the job runs", (folder / name).exists, GUARD_SECONDS)
     assert (folder / "same").read_text() == "algo-1"
     wait_until("algo-2 to wait", gates, GUARD_SECONDS)
     gates()[0].write_text("")

@@ -30,7 +30,8 @@ def known(config: dict, path) -> set[str]:
     """The keys that the parser knows in the place of an unknown one: it says them."""
     path.write_text(json.dumps(config))
     done = check(path)
-    said = re.search(r"(?:it has|expected) (.*?)(?: as its name)?(?: \(sm explain .*)?$", done.stderr.strip())
+    told = done.stderr.strip().partition(" (sm explain ")[0]
+    said = re.search(r"(?:it has|expected) (.*?)(?: as its name)?$", told)
     assert done.returncode == 2 and said, done.stderr
     return set(re.split(r", | or ", said[1]))
 
