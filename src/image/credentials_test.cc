@@ -26,7 +26,7 @@ class Folder {
   ~Folder() { static_cast<void>(remove_tree(path_)); }
   const std::string& path() const { return path_; }
   std::string put(const std::string& name, const std::string& text, unsigned mode = 0600) const {
-    const std::string path = path_ + "/" + name;
+    std::string path = path_ + "/" + name;
     REQUIRE(write_file(path, text, mode));
     return path;
   }

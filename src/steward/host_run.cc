@@ -18,8 +18,6 @@
 namespace muster::steward {
 namespace {
 
-using container::Process;
-
 /// After the grace, for `train` to have killed its own and told why.
 constexpr std::chrono::seconds kill_margin{2};
 /// Streams end with the container's last process; this guards against one that does not die.
