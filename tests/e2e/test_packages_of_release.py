@@ -106,7 +106,7 @@ def test_the_tar_archive_runs_a_job_where_it_was_unpacked(root, packed):
 
 def test_the_archive_is_installed_by_the_lines_of_the_page(root, packed):
     page = (REPOSITORY / "docs/users/install.md").read_text()
-    (block,) = re.findall(r"^```sh title="needs the packages"\n(.*?)^```$", page, re.M | re.S)
+    (block,) = re.findall(r'^```sh title="needs the packages"\n(.*?)^```$', page, re.M | re.S)
     (archive,) = packed.glob("*.tar.gz")
     said = root(archive, packed / "SHA256SUMS")("bash", "-ec", f"cd /tmp\n{block}")
     assert f"{archive.name}: OK" in said and "\nmuster " in said
