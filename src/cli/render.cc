@@ -241,7 +241,7 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
     text += "  what each rank wrote last, the longest silent first:\n" + last_text;
   if (end.status != platform::JobEnd::Status::failed) return text;
   if (!trim(end.verdict.last_lines).empty())
-    text += "  last lines:\n" + indented(end.verdict.last_lines);
+    text += "  last lines:\n" + indented(job::excerpt(end.verdict.last_lines));
   const std::string hint = job::hint_for(end.verdict.last_lines);
   if (!hint.empty()) text += "  hint: " + hint + "\n";
   if (!end.verdict.command.empty())

@@ -3,11 +3,22 @@
 #include <csignal>
 #include <utility>
 
+#include "job/last_words.h"
+
 namespace muster::coordinate {
 namespace {
 
 // Lower wins. The header says why each stands where it does.
-enum Class : int { crash = 1, rank_killed, own_exit, broken_pipe, launcher_exit, asked_to_end };
+enum Class : int {
+  crash = 1,
+  rank_killed,
+  own_exit,
+  broken_pipe,
+  rank_blames,
+  launcher_exit,
+  launcher_blames,
+  asked_to_end
+};
 
 int class_of_signal(int signal, bool is_rank) {
   switch (signal) {
@@ -34,6 +45,7 @@ int class_of(const job::Verdict& verdict) {
     case job::Outcome::Kind::failed:
       return own_exit;
     case job::Outcome::Kind::exited:
+      if (job::blames_peer(verdict.last_lines)) return is_rank ? rank_blames : launcher_blames;
       return is_rank ? own_exit : launcher_exit;
   }
   return launcher_exit;
@@ -44,20 +56,26 @@ int class_of(const job::Verdict& verdict) {
 void FirstCause::add(job::Verdict verdict, TimePoint now) {
   if (verdict.success() || decide(now)) return;
   const int rank = class_of(verdict);
-  if (!best_) closes_ = now + options_.window;
+  if (!best_) opened_ = now;
   if (best_ && class_ <= rank) return;
+  if (best_ && rank == rank_killed && now >= opened_ + options_.window) return;
   best_ = std::move(verdict);
   class_ = rank;
 }
 
+TimePoint FirstCause::closes() const {
+  const bool blames = class_ == rank_blames || class_ == launcher_blames;
+  return opened_ + (blames ? options_.blaming_window : options_.window);
+}
+
 std::optional<job::Verdict> FirstCause::decide(TimePoint now) const {
-  if (best_ && (class_ == crash || now >= closes_)) return best_;
+  if (best_ && (class_ == crash || now >= closes())) return best_;
   return std::nullopt;
 }
 
 std::optional<TimePoint> FirstCause::next_deadline() const {
   if (!best_) return std::nullopt;
-  return closes_;
+  return closes();
 }
 
 }  // namespace muster::coordinate

@@ -19,8 +19,13 @@ namespace muster::coordinate {
 ///      inside the window is nobody's consequence (the kernel's memory killer, a person);
 ///   3. an own exit of a rank, or something that could not be run;
 ///   4. SIGPIPE: somebody else went away first;
-///   5. an own exit of a launcher's process: it only reports what happened to others;
-///   6. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
+///   5. an own exit of a rank whose error blames its peer (job::blames_peer);
+///   6. an own exit of a launcher's process: it only reports what happened to others;
+///   7. such an exit whose error blames a peer;
+///   8. SIGTERM, SIGINT, SIGHUP: asked to end by somebody.
+/// torchrun ends a host's other processes before it ends itself, so the cause's host may report
+/// after its consequences: while class 5 or 7 is the best the window is longer. SIGKILL of a rank
+/// has no part in what is longer: by then mpirun may have sent it.
 /// So a rank that exits because its peer is gone never hides the peer's death.
 /// Pure: reads no clock; `now` must not go backwards.
 /// Source: docs/protocols/first-cause.md; table in first_cause_test.cc.
@@ -28,6 +33,7 @@ class FirstCause {
  public:
   struct Options {
     Duration window = std::chrono::milliseconds(200);
+    Duration blaming_window = std::chrono::milliseconds(1500);  ///< Class 5 or 7 is the best.
   };
   FirstCause() = default;
   explicit FirstCause(Options options) : options_(options) {}
@@ -43,10 +49,12 @@ class FirstCause {
   bool failing() const { return best_.has_value(); }
 
  private:
+  TimePoint closes() const;
+
   Options options_;
   std::optional<job::Verdict> best_;
   int class_ = 0;  ///< The class of `best_`; lower wins.
-  TimePoint closes_;
+  TimePoint opened_;
 };
 
 }  // namespace muster::coordinate

@@ -35,6 +35,15 @@ Verdict lost(const char* host) {
   return process("host", host, Outcome::lost("its session ended"));
 }
 
+constexpr const char* peer_gone =
+    "  File \"t.py\", line 1, in f\nRuntimeError: Connection closed by peer\n";
+constexpr const char* bad_loss = "  File \"t.py\", line 1, in f\nValueError: bad loss\n";
+
+Verdict wrote(const char* last_lines, Verdict verdict) {
+  verdict.last_lines = last_lines;
+  return verdict;
+}
+
 struct Arrival {
   std::chrono::milliseconds at;
   Verdict verdict;
@@ -60,6 +69,10 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
   const Verdict mpirun_exit = process("mpirun", "algo-1", Outcome::exited(139));
   const Verdict fine = rank(1, "algo-1", Outcome::exited(0));
   const Verdict gone = lost("algo-2");
+  const Verdict rank_blames = wrote(peer_gone, exit0);
+  const Verdict agent_blames = wrote(peer_gone, process("t.py", "algo-1", Outcome::exited(1)));
+  const Verdict other_blames = wrote(peer_gone, process("t.py", "algo-3", Outcome::exited(1)));
+  const Verdict agent_fails = wrote(bad_loss, process("t.py", "algo-2", Outcome::exited(1)));
   struct {
     const char* name;
     std::vector<Arrival> arrivals;
@@ -95,6 +108,25 @@ TEST_CASE("first cause: of ends that arrive together the one that others followe
       {"asked to end never beats", {{0ms, mpirun_exit}, {1ms, termed}}, mpirun_exit},
       {"asked to end, nothing else", {{0ms, interrupted}, {1ms, termed}}, interrupted},
       {"orted asked to end", {{0ms, orted_termed}, {1ms, exit5}}, exit5},
+      {"a rank that blames its peer, then the peer", {{0ms, rank_blames}, {9ms, exit5}}, exit5},
+      {"a rank that blames its peer, mpirun",
+       {{0ms, mpirun_exit}, {9ms, rank_blames}},
+       rank_blames},
+      {"an agent that blames a peer, its cause after it",
+       {{0ms, agent_blames}, {3ms, other_blames}, {1400ms, agent_fails}},
+       agent_fails},
+      {"an agent's cause comes first", {{0ms, agent_fails}, {1ms, agent_blames}}, agent_fails},
+      {"agents that blame each other", {{0ms, agent_blames}, {1ms, other_blames}}, agent_blames},
+      {"an agent's cause comes too late",
+       {{0ms, agent_blames}, {1500ms, agent_fails}},
+       agent_blames},
+      {"a script that blames a peer, its cause after it",
+       {{0ms, rank_blames}, {1400ms, exit5}},
+       exit5},
+      {"mpirun's kill while a blamed peer is waited for",
+       {{0ms, rank_blames}, {1000ms, killed}},
+       rank_blames},
+      {"a host is lost while a blamed peer is waited for", {{0ms, rank_blames}, {1s, gone}}, gone},
       {"successes say nothing", {{0ms, fine}, {50ms, exit5}}, exit5},
       {"a success does not open the window", {{0ms, fine}, {150ms, exit0}, {250ms, segv}}, segv},
   };
@@ -128,6 +160,15 @@ TEST_CASE("first cause: nothing is decided before the window closes, except what
   CHECK(other.decide(start + 10ms)->host == "algo-3");
   other.add(lost("algo-2"), start + 11ms);
   CHECK(other.decide(start + 12ms)->host == "algo-3");
+}
+
+TEST_CASE("first cause: an agent that only blames a peer is waited for longer") {
+  FirstCause cause;
+  cause.add(wrote(peer_gone, process("t.py", "algo-1", Outcome::exited(1))), start);
+  CHECK(*cause.next_deadline() == start + 1500ms);
+  CHECK_FALSE(cause.decide(start + 1499ms));
+  cause.add(wrote(bad_loss, process("t.py", "algo-2", Outcome::exited(1))), start + 700ms);
+  CHECK(cause.decide(start + 700ms)->host == "algo-2");
 }
 
 TEST_CASE("first cause: the window is settable") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "base/terminal.h"
@@ -12,7 +13,10 @@ namespace muster::job {
 namespace {
 
 constexpr std::size_t error_bytes_max = 300;
+constexpr std::size_t excerpt_lines_max = 20;
+constexpr std::size_t message_lines_max = 8;  ///< How much of an excerpt follows the error's line.
 constexpr std::string_view frame_start = "  File \"";
+constexpr std::string_view traceback_head = "Traceback (most recent call last)";
 
 /// Python's own rule for a dotted name, but for letters beyond ASCII.
 bool is_name_byte(char byte) {
@@ -27,10 +31,22 @@ bool names_exception(std::string_view line) {
   return end == line.end() || *end == ':';
 }
 
-/// Launchers raise these when a process of theirs failed: their text says no more than that.
-bool reports_another(std::string_view line) {
+/// Whom an error speaks of; what comes first is the likelier cause.
+enum class Blame { own, blames_peer, reports_another };
+
+Blame blame_of(std::string_view line) {
+  // Launchers raise these when a process of theirs failed: their text says no more than that.
   const std::string_view name = line.substr(0, line.find(':'));
-  return name.ends_with("ChildFailedError") || name.ends_with("CalledProcessError");
+  if (name.ends_with("ChildFailedError") || name.ends_with("CalledProcessError"))
+    return Blame::reports_another;
+  // Gloo, NCCL, sockets; SignalException is torchrun's for a signal to itself.
+  constexpr std::array<std::string_view, 4> signs = {"Connection closed by peer",
+                                                     "Connection reset by peer",
+                                                     "remote process exited", "SignalException: "};
+  const bool is_peers = std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
+    return line.find(sign) != std::string_view::npos;
+  });
+  return is_peers ? Blame::blames_peer : Blame::own;
 }
 
 bool is_own_error(std::string_view line) {
@@ -46,6 +62,58 @@ std::size_t behind_frames(const std::vector<std::string>& lines, std::size_t at,
          std::string_view(lines[at]).substr(prefix.size()).starts_with(' '))
     ++at;
   return at;
+}
+
+struct Traceback {
+  std::size_t begin = 0;     ///< The head, or else the first frame.
+  std::size_t error_at = 0;  ///< The line behind its frames.
+  std::string_view prefix;
+  std::string_view error;  ///< The line at `error_at`, without the prefix.
+  Blame blame = Blame::own;
+};
+
+/// The tracebacks that end in an exception's name, in their order. Views are of `lines`.
+std::vector<Traceback> tracebacks_of(const std::vector<std::string>& lines) {
+  std::vector<Traceback> found;
+  for (std::size_t at = 0; at < lines.size();) {
+    Traceback one;
+    one.begin = at;
+    const std::size_t frame = lines[at].find(frame_start);
+    if (frame == std::string::npos) {
+      ++at;
+      continue;
+    }
+    one.prefix = std::string_view(lines[at]).substr(0, frame);
+    at = behind_frames(lines, at + 1, one.prefix);
+    if (at == lines.size() || !lines[at].starts_with(one.prefix)) continue;
+    one.error_at = at;
+    one.error = std::string_view(lines[at]).substr(one.prefix.size());
+    if (!names_exception(one.error)) continue;
+    if (one.begin > 0 && lines[one.begin - 1].find(traceback_head) != std::string::npos)
+      --one.begin;
+    one.blame = blame_of(one.error);
+    found.push_back(one);
+  }
+  return found;
+}
+
+/// Behind the error's line and what its message has beyond that line.
+std::size_t behind_message(const std::vector<std::string>& lines, const Traceback& traceback) {
+  const std::size_t most = std::min(lines.size(), traceback.error_at + 1 + message_lines_max);
+  std::size_t at = traceback.error_at + 1;
+  while (at < most && lines[at].size() > traceback.prefix.size() &&
+         lines[at].starts_with(traceback.prefix) &&
+         lines[at].find(traceback_head) == std::string::npos)
+    ++at;
+  return at;
+}
+
+/// The last one of those that blame others least.
+std::optional<Traceback> cause_among(const std::vector<Traceback>& tracebacks) {
+  std::optional<Traceback> cause;
+  for (const Traceback& each : tracebacks)
+    if (!cause || each.blame <= cause->blame) cause = each;
+  return cause;
 }
 
 std::string clipped(std::string_view line) {
@@ -86,23 +154,30 @@ constexpr std::array hints = {
 
 std::string error_line(std::string_view last_lines) {
   const std::vector<std::string> lines = split(std::string(last_lines), '\n');
-  std::string_view found, reported, own;
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::string_view line = lines[at];
-    const std::size_t frame = line.find(frame_start);
-    if (is_own_error(line)) own = line;
-    if (frame == std::string_view::npos) {
-      ++at;
-      continue;
-    }
-    const std::string_view prefix = line.substr(0, frame);
-    at = behind_frames(lines, at + 1, prefix);
-    if (at == lines.size() || !lines[at].starts_with(prefix)) continue;
-    const std::string_view last = std::string_view(lines[at]).substr(prefix.size());
-    if (names_exception(last)) (reports_another(last) ? reported : found) = last;
+  const std::optional<Traceback> cause = cause_among(tracebacks_of(lines));
+  if (cause && cause->blame != Blame::reports_another) return clipped(cause->error);
+  const auto own = std::find_if(lines.rbegin(), lines.rend(), is_own_error);
+  if (own != lines.rend()) return clipped(without_topic(*own));
+  return cause ? clipped(cause->error) : std::string();
+}
+
+bool blames_peer(std::string_view last_lines) {
+  return blame_of(error_line(last_lines)) == Blame::blames_peer;
+}
+
+std::string excerpt(std::string_view last_lines) {
+  const std::vector<std::string> lines = split(trim(std::string(last_lines)), '\n');
+  if (lines.size() <= excerpt_lines_max) return std::string(last_lines);
+  std::size_t begin = 0;
+  std::size_t end = lines.size();
+  if (const std::optional<Traceback> cause = cause_among(tracebacks_of(lines))) {
+    begin = cause->begin;
+    end = behind_message(lines, *cause);
   }
-  if (found.empty() && !own.empty()) return clipped(without_topic(std::string(own)));
-  return clipped(!found.empty() ? found : reported);
+  begin = std::max(begin, end - std::min(end, excerpt_lines_max));
+  std::string text;
+  for (; begin < end; ++begin) text += lines[begin] + "\n";
+  return text;
 }
 
 std::string without_launcher_frames(std::string_view last_lines) {

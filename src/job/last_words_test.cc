@@ -57,6 +57,18 @@ TEST_CASE("last words: the error is named as Python names it") {
        "ValueError: bad batch"},
       {"an agent's report alone", "  File \"l.py\", line 1\nsubprocess.CalledProcessError: x\n",
        "subprocess.CalledProcessError: x"},
+      {"a broken connection after the cause",
+       "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"t.py\", line 1, in f\n"
+       "[rank2]: ValueError: bad loss nan\n[rank3]:   File \"t.py\", line 2, in f\n"
+       "[rank3]: RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer\n",
+       "ValueError: bad loss nan"},
+      {"a broken connection and an agent's report of it",
+       "  File \"t.py\", line 1, in f\ntorch.distributed.DistBackendError: NCCL error in: "
+       "x.cpp:77, "
+       "remote process exited or there was a network error\n  File \"/bin/torchrun\", line 8\n"
+       "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n",
+       "torch.distributed.DistBackendError: NCCL error in: x.cpp:77, remote process exited or "
+       "there was a network error"},
       {"muster's own", "one\nsm torchrun: error: expected a script to run\n",
        "sm torchrun: error: expected a script to run"},
       {"a traceback before muster's own",
@@ -71,6 +83,43 @@ TEST_CASE("last words: the error is named as Python names it") {
   const std::string much = error_line(frame + "E: " + std::string(296, 'x') + "\xc3\xa4\xc3\xa4\n");
   CHECK(much == "E: " + std::string(296, 'x') + "...");
   CHECK(error_line(frame + "E: \x1b[1m\n") == "E: \\x1b[1m");
+}
+
+TEST_CASE("last words: an error that only tells of a peer's end is told from others") {
+  const std::string frame = "  File \"t.py\", line 1, in f\n";
+  for (const char* error :
+       {"RuntimeError: [/gloo/transport/tcp/pair.cc:598] Connection closed by peer [::1]:7",
+        "ConnectionResetError: [Errno 104] Connection reset by peer",
+        "torch.distributed.DistBackendError: NCCL error in: x.cpp:77, remote process exited or",
+        "torch.distributed.elastic.multiprocessing.api.SignalException: Process 7 got signal: 15"})
+    CHECK(blames_peer(frame + error + "\n"));
+  for (const char* error : {"ValueError: bad batch", "ChildFailedError: ", "no error"})
+    CHECK_FALSE(blames_peer(frame + error + "\n"));
+  CHECK_FALSE(blames_peer("Connection closed by peer\n"));
+  CHECK_FALSE(blames_peer(""));
+}
+
+TEST_CASE("last words: a person is shown the cause's traceback, not a page") {
+  CHECK(excerpt("").empty());
+  CHECK(excerpt(under_mpi4py) == under_mpi4py);
+  std::string noise;
+  for (int line = 1; line <= 30; ++line) noise += "step " + std::to_string(line) + "\n";
+  const std::string last = excerpt(noise);
+  CHECK(last.starts_with("step 11\n"));
+  CHECK(last.ends_with("step 30\n"));
+  const std::string cause =
+      "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"t.py\", line 1, in f\n"
+      "[rank2]: ValueError: bad loss\n[rank2]: nan\n";
+  const std::string broken =
+      "[rank3]: Traceback (most recent call last):\n[rank3]:   File \"t.py\", line 1, in f\n"
+      "[rank3]: RuntimeError: Connection closed by peer\n";
+  CHECK(excerpt(noise + cause + broken + noise) == cause);
+  std::string deep = "Traceback (most recent call last):\n";
+  for (int frame = 1; frame <= 30; ++frame)
+    deep += "  File \"t.py\", line " + std::to_string(frame) + ", in f\n";
+  const std::string inner = excerpt(deep + "ValueError: bad loss\n\n" + noise);
+  CHECK(inner.starts_with("  File \"t.py\", line 12, in f\n"));
+  CHECK(inner.ends_with("line 30, in f\nValueError: bad loss\n"));
 }
 
 TEST_CASE("last words: the frames of what started the script are left out") {

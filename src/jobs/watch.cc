@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "job/last_words.h"
 #include "jobs/until_stored.h"
 
 namespace muster::jobs {
@@ -40,7 +41,8 @@ store::JobFinish finish_of(const platform::JobReport& report) {
   const bool own = kind == job::Outcome::Kind::exited || kind == job::Outcome::Kind::signaled;
   const bool theirs = own && report.trouble.empty();
   std::string reason = (theirs ? "AlgorithmError: " : "ClientError: ") + end.reason;
-  if (theirs && !end.verdict.last_lines.empty()) reason += "\n" + end.verdict.last_lines;
+  if (theirs && !end.verdict.last_lines.empty())
+    reason += "\n" + job::excerpt(end.verdict.last_lines);
   finish.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
   return finish;
 }
