@@ -54,6 +54,14 @@ bool is_own_error(std::string_view line) {
   return at != std::string_view::npos && (line.starts_with("sm ") || line.starts_with("train:"));
 }
 
+/// "/usr/bin/python3: No module named mpi4py": what `python -m` says, without a traceback.
+bool says_no_module(std::string_view line) {
+  const std::size_t at = line.find(": No module named ");
+  if (at == std::string_view::npos) return false;
+  const std::string_view program = line.substr(0, at);
+  return program.substr(program.rfind('/') + 1).starts_with("python");
+}
+
 /// The line behind a traceback's frames, the first of which stands at `at`. `prefix`: what torch
 /// sets before each line of a rank.
 std::size_t behind_frames(const std::vector<std::string>& lines, std::size_t at,
@@ -145,6 +153,9 @@ constexpr std::array hints = {
     Hint{"There are not enough slots available in the system",
          "mpirun counts a host's slots as -H HOST:N says: name as many as -np, or use sm mpirun, "
          "which counts for you"},
+    Hint{": No module named mpi4py",
+         "MPI runs a Python script by python -m mpi4py: name an interpreter that has it (sm fit "
+         "--python PROGRAM), or pip install mpi4py for the job's"},
     Hint{"ModuleNotFoundError: No module named",
          "name the interpreter that has it (sm fit --python), or list it in a requirements.txt "
          "beside the script; sm doctor --python PROGRAM says what an interpreter has"},
@@ -156,7 +167,9 @@ std::string error_line(std::string_view last_lines) {
   const std::vector<std::string> lines = split(std::string(last_lines), '\n');
   const std::optional<Traceback> cause = cause_among(tracebacks_of(lines));
   if (cause && cause->blame != Blame::reports_another) return clipped(cause->error);
-  const auto own = std::find_if(lines.rbegin(), lines.rend(), is_own_error);
+  const auto own = std::find_if(lines.rbegin(), lines.rend(), [](std::string_view line) {
+    return is_own_error(line) || says_no_module(line);
+  });
   if (own != lines.rend()) return clipped(without_topic(*own));
   return cause ? clipped(cause->error) : std::string();
 }

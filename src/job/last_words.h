@@ -9,7 +9,7 @@ namespace muster::job {
 // taken from them but whole lines. Pure.
 
 /// The line that names the error: "ValueError: bad batch" under a traceback of Python's, else the
-/// last line in which a command of muster's says its own. The last
+/// last line in which a command of muster's says its own or python -m lacks its module. The last
 /// traceback counts, but sooner one of a program's own than one that blames a peer (blames_peer()),
 /// and that sooner than one that only reports another process. At most 300 bytes, nothing in them
 /// that a terminal would obey; empty if no line does.

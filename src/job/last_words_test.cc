@@ -73,6 +73,9 @@ TEST_CASE("last words: the error is named as Python names it") {
        "sm torchrun: error: expected a script to run"},
       {"a traceback before muster's own",
        "sm run: error: x\n  File \"t.py\", line 1, in f\nValueError: bad\n", "ValueError: bad"},
+      {"python -m without its module", "/usr/bin/python3: No module named mpi4py\n",
+       "/usr/bin/python3: No module named mpi4py"},
+      {"a line that only looks so", "plugins: No module named x\n", ""},
       {"cut off", "  File \"t.py\", line 1, in f\n    raise", ""},
   };
   for (const auto& one : cases) {
@@ -137,6 +140,8 @@ TEST_CASE("last words: the frames of what started the script are left out") {
 TEST_CASE("last words: a user is told what can be done about what is known") {
   CHECK(hint_for(under_mpi4py).empty());
   CHECK(hint_for("ModuleNotFoundError: No module named 'torch'\n").find("--python") !=
+        std::string::npos);
+  CHECK(hint_for("/usr/bin/python3: No module named mpi4py\n").find("pip install mpi4py") !=
         std::string::npos);
   CHECK(hint_for("x\nAll nodes which are allocated for this job are already filled.\n")
             .find("SM_NUM_GPUS is 0") != std::string::npos);
