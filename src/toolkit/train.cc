@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <csignal>
+
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/terminal.h"
@@ -75,6 +77,15 @@ bool has_model(const job::Training& training) {
   return names && !names->empty();
 }
 
+/// A host's log line of the verdict. The kernel's word on memory may reach the steward alone, so a
+/// SIGKILL here names both of its explanations.
+std::string line_of(const job::Verdict& verdict) {
+  const bool may_be_memory = verdict.outcome.kind == job::Outcome::Kind::signaled &&
+                             verdict.outcome.number == SIGKILL && !verdict.out_of_memory;
+  return job::describe(verdict) +
+         (may_be_memory ? " (sm explain signal, sm explain out-of-memory)" : "");
+}
+
 /// Writes the outcome files; the exit status.
 int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& env, const Log& log,
            const operators::TrainingLog& training_log) {
@@ -93,7 +104,7 @@ int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& en
   }
   const std::string text = job::failure_text(verdict);
   const bool told = training_log.error("Reporting training FAILURE") && training_log.error(text);
-  if (!told) log.error(job::describe(verdict));
+  if (!told) log.error(line_of(verdict));
   const Result<void> written = report_failure(base_of(env), text);
   if (!written) log.error(written.error().text);
   return failure_code(start, end);
