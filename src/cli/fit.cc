@@ -249,9 +249,9 @@ loop::Task<int> Fit::run_to_the_end() {
     co_await out_.flush();
     co_return exit_success;
   }
-  const std::string note =
-      apart_note(options_.launch, options_.hosts, options_.hyperparameters, options_.environment);
-  if (!note.empty() && !options_.script.empty()) complain(note);
+  const std::string note = apart_note(options_.script, options_.launch, options_.hosts,
+                                      options_.hyperparameters, options_.environment);
+  if (!note.empty()) complain(note);
   running_ = true;
   Screen screen(out_, make_render());
   KeptJob::Options how = kept_options();

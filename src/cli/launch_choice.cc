@@ -91,8 +91,9 @@ std::map<std::string, Json> parameters_of(const LaunchChoice& choice) {
   return all;
 }
 
-std::string apart_note(const LaunchChoice& choice, int hosts, const Pairs& hyperparameters,
-                       const Pairs& environment) {
+std::string apart_note(const std::string& script, const LaunchChoice& choice, int hosts,
+                       const Pairs& hyperparameters, const Pairs& environment) {
+  if (!script.ends_with(".py")) return {};  // A shell script calls `sm mpirun` and the like itself.
   if (hosts < 2 || !choice.hyperparameter.empty()) return {};
   const std::vector<std::string_view>& known = job::distribution_parameters();
   for (const auto& [name, value] : hyperparameters)

@@ -41,9 +41,9 @@ Result<LaunchChoice> launch_choice(const LaunchWords& words, int hosts);
 std::map<std::string, Json> parameters_of(const LaunchChoice& choice);
 
 /// What to know before the job of a script starts whose hosts would each run it for itself; empty
-/// if they would not. `hyperparameters` and `environment` as they were given: a launcher may be
-/// asked for there, too.
-std::string apart_note(const LaunchChoice& choice, int hosts, const Pairs& hyperparameters,
-                       const Pairs& environment);
+/// if they would not, and for a script that is not Python's: it calls launchers itself.
+/// `hyperparameters` and `environment` as they were given: a launcher may be asked for there, too.
+std::string apart_note(const std::string& script, const LaunchChoice& choice, int hosts,
+                       const Pairs& hyperparameters, const Pairs& environment);
 
 }  // namespace muster::cli

@@ -78,8 +78,10 @@ TEST_CASE("launch choice: what does not go together is refused by its flags") {
 TEST_CASE("launch choice: hosts that nothing connects are told of, others are not") {
   const auto note = [](const LaunchWords& given, int hosts, const Pairs& parameters = {},
                        const Pairs& environment = {}) {
-    return apart_note(*launch_choice(given, hosts), hosts, parameters, environment);
+    return apart_note("train.py", *launch_choice(given, hosts), hosts, parameters, environment);
   };
+  for (const char* script : {"", "run.sh", "train", "py"})
+    CHECK(apart_note(script, *launch_choice(words({}), 2), 2, {}, {}).empty());
   CHECK(note(words({}), 2)
             .find("2 hosts, 1 process each, not connected: add --mpi, --torchrun or "
                   "--processes-per-host N") == 0);

@@ -91,9 +91,7 @@ loop::Task<Result<int>> submit(Client& client, Submission submission) {
   const bool raw = submission.options.raw;
   const SubmitOptions& given = submission.options;
   const std::string note =
-      given.script.empty()
-          ? std::string()
-          : apart_note(given.launch, given.hosts, given.hyperparameters, given.environment);
+      apart_note(given.script, given.launch, given.hosts, given.hyperparameters, given.environment);
   if (!note.empty()) client.complain(note);
   Result<Json> request = co_await request_for(client, std::move(submission));
   if (!request) co_return request.error();
