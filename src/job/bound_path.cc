@@ -24,9 +24,10 @@ constexpr std::array<std::string_view, 12> own_places = {ml_path,
                                                          "/etc/resolv.conf",
                                                          "/usr/local/bin/sm",
                                                          "/usr/local/bin/train"};
-/// And these, in which there may be others.
-constexpr std::array<std::string_view, 7> roots = {"/tmp",   "/bin",   "/sbin",  "/lib",
-                                                   "/lib32", "/lib64", "/libx32"};
+/// Where programs and their libraries stand, in / and in /usr: what covers one of these, or a part
+/// of it, takes from a host what it needs to start.
+constexpr std::array<std::string_view, 7> program_folders = {"bin",   "sbin",   "lib",    "lib32",
+                                                             "lib64", "libx32", "libexec"};
 /// On the machine: nothing in these is shown.
 constexpr std::array<std::string_view, 4> kernel_places = {"/proc", "/sys", "/dev", "/run"};
 /// Too wide: secrets of the whole machine stand there beside what somebody may mean.
@@ -40,6 +41,17 @@ constexpr std::array<std::string_view, 18> kernel_types = {
 bool is_in(std::string_view path, std::string_view folder) {
   return path == folder || folder == "/" ||
          (path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/');
+}
+
+/// The place that hosts have themselves and that `path` would cover, or a part of it; empty: none.
+std::string_view own_of_hosts(std::string_view path) {
+  const std::string_view below = path.substr(path.starts_with("/usr/") ? 5 : 1);
+  const auto covers = [below](std::string_view name) { return is_in(below, name); };
+  if (path == "/usr" || std::any_of(program_folders.begin(), program_folders.end(), covers))
+    return "/usr";
+  for (const std::string_view own : own_places)
+    if (is_in(path, own) || is_in(own, path)) return own;
+  return {};
 }
 
 bool has_dots(const std::string& path) {
@@ -58,11 +70,10 @@ Result<void> check_inside(const std::string& path) {
   if (!path.starts_with('/')) return refused(path + ": in hosts, a path begins with /");
   if (path == "/") return refused("/: a host's root is its own; name a folder in it");
   if (has_dots(path)) return refused(path + ": in hosts, a path without //, . and ..");
-  for (const std::string_view own : own_places)
-    if (is_in(path, own) || is_in(own, path))
-      return refused(path + ": hosts have " + std::string(own) +
-                     " of their own; name another path in hosts: PATH:/data");
-  if (std::find(roots.begin(), roots.end(), path) != roots.end())
+  if (const std::string_view own = own_of_hosts(path); !own.empty())
+    return refused(path + ": hosts have " + std::string(own) +
+                   " of their own; name another path in hosts: PATH:/data");
+  if (path == "/tmp")
     return refused(path + ": hosts have one of their own; name a folder in it, or another path");
   return {};
 }

@@ -12,8 +12,10 @@ std::string why(const Result<void>& result) {
 }
 
 TEST_CASE("bound path: in hosts nothing stands over what every host has") {
-  for (const char* path : {"/data", "/mnt/a b", "/opt/data", "/opt/mlflow", "/home/a/x", "/tmp/x",
-                           "/usr/share/x", "/etc/krb5.conf", "/devices", "/root", "/a...b"}) {
+  for (const char* path :
+       {"/data", "/mnt/a b", "/opt/data", "/opt/mlflow", "/home/a/x", "/tmp/x", "/usr/share/x",
+        "/usr/local/share/x", "/usr/local/lib/x", "/library", "/opt/lib", "/home/a/bin",
+        "/etc/krb5.conf", "/devices", "/root", "/a...b"}) {
     CAPTURE(path);
     CHECK(why(check_inside(std::string(path))) == "");
   }
@@ -39,10 +41,20 @@ TEST_CASE("bound path: in hosts nothing stands over what every host has") {
       {"/var", "hosts have /var/run of their own"},
       {"/etc", "hosts have /etc/hosts of their own"},
       {"/etc/hosts", "hosts have /etc/hosts of their own"},
-      {"/usr", "hosts have /usr/local/bin/sm of their own"},
+      {"/usr", "hosts have /usr of their own"},
+      {"/usr/bin", "hosts have /usr of their own"},
+      {"/usr/bin/python3", "hosts have /usr of their own"},
+      {"/usr/sbin", "hosts have /usr of their own"},
+      {"/usr/lib/x86_64-linux-gnu", "hosts have /usr of their own"},
+      {"/usr/lib64", "hosts have /usr of their own"},
+      {"/usr/libexec/x", "hosts have /usr of their own"},
+      {"/bin", "hosts have /usr of their own"},
+      {"/bin/sh", "hosts have /usr of their own"},
+      {"/sbin/x", "hosts have /usr of their own"},
+      {"/lib/x86_64-linux-gnu/libc.so.6", "hosts have /usr of their own"},
+      {"/lib64", "hosts have /usr of their own"},
       {"/usr/local/bin", "hosts have /usr/local/bin/sm of their own"},
       {"/tmp", "hosts have one of their own"},
-      {"/lib64", "hosts have one of their own"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.path);
