@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 #include "job/host_spec.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 constexpr double number_max = 1e9;
+constexpr const char* local_type = "local";
 
 Error wrong(const std::string& key, const std::string& want) {
   return fail(Errc::invalid_input, "jobs." + key + ": expected " + want);
@@ -247,8 +249,14 @@ bool matches(std::string_view pattern, std::string_view text) {
 std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
   for (const Named& named : instances)
     if (matches(named.pattern, type)) return named.instance;
-  if (is_aws_type(type)) return Instance{};
+  if (type == local_type || is_aws_type(type)) return Instance{};
   return std::nullopt;
+}
+
+std::string JobConfig::known_types() const {
+  std::set<std::string> names{local_type};
+  for (const Named& named : instances) names.insert(named.pattern);
+  return join({names.begin(), names.end()}, ", ");
 }
 
 std::optional<std::string> JobConfig::python_of(const std::string& image) const {

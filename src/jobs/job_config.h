@@ -48,8 +48,11 @@ struct JobConfig {
   Amounts capacity;                           ///< As jobs/schedule.h names them.
   bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.
 
-  /// None if the config does not know it. A type of AWS's that it does not name has no limits.
+  /// None if the config does not know it. "local", which `sm submit` asks for, and a type of AWS's
+  /// have no limits where it does not name them.
   std::optional<Instance> instance(const std::string& type) const;
+  /// The types that it names and "local", for a message: "local, ml.small".
+  std::string known_types() const;
   /// The interpreter's name or path; none if the image is not served.
   std::optional<std::string> python_of(const std::string& image) const;
 };

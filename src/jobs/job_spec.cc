@@ -40,7 +40,8 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
                                   : "those that `jobs.images` of its config names"));
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
-      return bad("InstanceType " + group.type + ": `jobs.instance_types` of the config has none");
+      return bad("InstanceType " + group.type + ": this server has " + config.known_types() +
+                 " and AWS's own; `jobs.instance_types` of its config names them");
   const std::string& checkpoints = request.spec.checkpoint_url;
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);
   if (kept && kept->key.empty())

@@ -158,8 +158,12 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
        "`jobs.images` of its config"},
       {"no image", "{}", R"({"AlgorithmSpecification": {"TrainingImage": null}})",
        "no algorithms by name"},
-      {"an unknown type", R"({"instance_types": {"local": {}}})",
-       R"({"ResourceConfig": {"InstanceType": "ml.huge"}})", "InstanceType ml.huge"},
+      {"an unknown type", R"({"instance_types": {"ml.small": {}}})",
+       R"({"ResourceConfig": {"InstanceType": "ml.huge"}})",
+       "InstanceType ml.huge: this server has local, ml.small and AWS's own; "},
+      {"the type that sm submit asks for, which the config does not name",
+       R"({"instance_types": {"ml.small": {}}})",
+       R"({"ResourceConfig": {"InstanceType": "local"}})", ""},
       {"a type of AWS's that the config does not name", R"({"instance_types": {"local": {}}})",
        "{}", ""},
       {"Pipe", "{}", R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "Pipe"},
@@ -321,10 +325,11 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
 TEST_CASE("job config: types of AWS's that it does not name run without limits, others do not") {
   const JobConfig config = config_of(R"({"instance_types": {"ml.m5.large": {"cpus": 2}}})");
   CHECK(config.instance("ml.m5.large")->cpus == 2);
-  for (const char* type : {"ml.m5.xlarge", "ml.p4d.24xlarge", "ml.g5.metal", "ml.t3.medium"})
+  for (const char* type :
+       {"ml.m5.xlarge", "ml.p4d.24xlarge", "ml.g5.metal", "ml.t3.medium", "local"})
     CHECK(config.instance(type) == JobConfig::Instance{});
-  for (const char* type : {"ml.m5", "ml..large", "ml.m5.2", "ml.m5.x2large", "ml.m5.big", "local",
-                           "x.m5.large", "ml.m5.large.", ""})
+  for (const char* type : {"ml.m5", "ml..large", "ml.m5.2", "ml.m5.x2large", "ml.m5.big",
+                           "localhost", "x.m5.large", "ml.m5.large.", ""})
     CHECK(!config.instance(type));
 }
 
