@@ -102,6 +102,10 @@ void explain_key(bool server_runs) {
                              std::string("a key was made, and is shown this once; these lines "
                                          "make AWS's clients use ") +
                                  (server_runs ? "the server" : "the server once it runs")));
+  static_cast<void>(say_line(STDERR_FILENO, "sm key",
+                             "with them set, SageMaker's SDKs want a file, too: eval \"$(sm env "
+                             "--client --write ~/muster-sagemaker.yaml)\"; for notebooks add "
+                             "--notebook, once, as root"));
 }
 
 Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
