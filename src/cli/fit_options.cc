@@ -1,8 +1,6 @@
 #include "cli/fit_options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -54,18 +52,6 @@ void bind(command::Line& line, FitWords& words) {
   line.flag("--print-plan", words.print_plan);
 }
 
-Result<std::chrono::milliseconds> seconds(const char* flag, const std::string& text,
-                                          std::chrono::milliseconds otherwise) {
-  if (text.empty()) return otherwise;
-  double value = -1;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  const bool good = error == std::errc() && end == text.data() + text.size() && value >= 0 &&
-                    value <= static_cast<double>(job::stop_grace_max.count());
-  if (!good) return wrong_value(flag, "seconds from 0 to 86400", text);
-  return std::chrono::milliseconds(std::llround(value * 1000));
-}
-
 /// "PATH[:PATH][:ro|rw]".
 Result<BindWish> bind_wish(const std::string& text) {
   std::vector<std::string> parts = split(text, ':');
@@ -110,8 +96,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     const Result<void> named = platform::check_job_name(words.name);
     if (!named) return named.error().in("--name");
   }
-  options.timeout = std::chrono::seconds(
-      TRY(whole_number("--timeout", words.timeout, timeout_seconds_max, 86400)));
+  options.timeout = TRY(timeout_of(words.timeout));
   options.memory_bytes = TRY(byte_count("--memory", words.memory, job::memory_bytes_min, 0));
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
@@ -122,7 +107,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     if (!network) return wrong_value("--network", "nat or none", words.network);
     options.network = *network;
   }
-  options.grace = TRY(seconds("--grace", words.grace, options.grace));
+  const TimeRange grace{{}, job::stop_grace_max, std::chrono::milliseconds(1), options.grace};
+  options.grace = TRY(time_span("--grace", words.grace, grace));
   for (const std::string& argument : arguments)
     if (!is_utf8(argument))
       return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");

@@ -141,7 +141,12 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--hyperparameter", "sagemaker_program=x"}, "is set by sm fit"},
       {{"t.py", "--hyperparameter", "a=\xff"}, "--hyperparameter: a: expected UTF-8"},
       {{"t.py", "--name", "a_b"}, "--name: \"a_b\" is no job name"},
-      {{"t.py", "--timeout", "0"}, "--timeout: expected a whole number"},
+      {{"t.py", "--timeout", "0"},
+       "--timeout: expected seconds from 1 to 2419200, or a span (90s, 10m, 2h, 1d), got"},
+      {{"t.py", "--timeout", "0m"}, "--timeout: expected seconds"},
+      {{"t.py", "--timeout", "1.5"}, "--timeout: expected seconds"},
+      {{"t.py", "--timeout", "10 m"}, "--timeout: expected seconds"},
+      {{"t.py", "--timeout", "29d"}, "--timeout: expected seconds"},
       {{"t.py", "--memory", "2x"}, "--memory: expected a size of at least 8388608 bytes, as 512m"},
       {{"t.py", "--memory", "1m"}, "--memory: expected a size"},
       {{"t.py", "--memory", "-2g"}, "got \"-2g\""},
@@ -166,6 +171,21 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
     CAPTURE(text);
     CHECK(text.find(c.text) != std::string::npos);
   }
+}
+
+TEST_CASE("fit: times are seconds or spans") {
+  struct {
+    const char* text;
+    std::chrono::milliseconds want;
+  } const cases[] = {{"90", 90s}, {"90s", 90s}, {"10m", 10min}, {"2h", 2h}, {"1d", 24h}};
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    const FitOptions options = good({"t.py", "--timeout", c.text, "--grace", c.text});
+    CHECK(options.timeout == c.want);
+    CHECK(options.grace == c.want);
+  }
+  CHECK(good({"t.py", "--grace", "0s"}).grace == 0s);
+  CHECK(good({"t.py"}).timeout == 24h);
 }
 
 TEST_CASE("fit: help shows every flag and examples") {

@@ -3,40 +3,9 @@
 #include <cmath>
 
 #include "base/dates.h"
-#include "base/text.h"
 #include "cli/values.h"
 
 namespace muster::cli {
-namespace {
-
-/// Seconds of a span's unit; 0: it is none.
-std::int64_t unit_seconds(char unit) {
-  switch (unit) {
-    case 's':
-      return 1;
-    case 'm':
-      return 60;
-    case 'h':
-      return 3600;
-    case 'd':
-      return 86400;
-    default:
-      return 0;
-  }
-}
-
-/// "10m"
-std::optional<UnixMillis> span_in(std::string_view text) {
-  constexpr std::int64_t most = 1'000'000'000;
-  if (text.empty()) return std::nullopt;
-  const std::int64_t unit = unit_seconds(text.back());
-  const std::optional<std::int64_t> count = parse_integer(text.substr(0, text.size() - 1));
-  if (unit == 0 || !count || *count < 0 || *count > most) return std::nullopt;
-  return std::chrono::seconds(*count * unit);
-}
-
-}  // namespace
-
 bool LogFilter::takes(const LogEntry& entry) const {
   if (since && entry.time < *since) return false;
   if (rank && (entry.kind != LogEntry::Kind::line || entry.rank != *rank)) return false;

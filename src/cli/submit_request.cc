@@ -90,8 +90,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   if (!words.output.empty() && !is_s3(words.output))
     return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
   options.output = words.output;
-  options.timeout_seconds =
-      TRY(whole_number("--timeout", words.timeout, timeout_seconds_max, 86400));
+  options.timeout = TRY(timeout_of(words.timeout));
   TRY(check_script(options));
   return options;
 }
@@ -106,7 +105,7 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
        {{"InstanceType", options.instance_type},
         {"InstanceCount", options.hosts},
         {"VolumeSizeInGB", 30}}},
-      {"StoppingCondition", {{"MaxRuntimeInSeconds", options.timeout_seconds}}},
+      {"StoppingCondition", {{"MaxRuntimeInSeconds", options.timeout.count()}}},
       {"OutputDataConfig", {{"S3OutputPath", places.output}}},
       {"HyperParameters", hyperparameters_of(options, places)}};
   Json environment = map_of(options.environment);

@@ -32,7 +32,7 @@ struct SubmitOptions {
   Pairs hyperparameters;
   Pairs environment;
   std::string output;  ///< s3://…; empty: the default bucket.
-  int timeout_seconds = 86400;
+  std::chrono::seconds timeout{86400};
   bool wait = false;
   bool json = false;
   bool raw = false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "job/limits.h"
 
 namespace muster::cli {
 
@@ -49,7 +50,57 @@ double unit_bytes(std::string unit) {
   return std::pow(1024.0, static_cast<double>(power) + 1);
 }
 
+/// Seconds of a span's unit; 0: it is none.
+std::int64_t unit_seconds(char unit) {
+  switch (unit) {
+    case 's':
+      return 1;
+    case 'm':
+      return 60;
+    case 'h':
+      return 3600;
+    case 'd':
+      return 86400;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
+
+std::optional<std::chrono::seconds> span_in(std::string_view text) {
+  constexpr std::int64_t most = 1'000'000'000;
+  if (text.empty()) return std::nullopt;
+  const std::int64_t unit = unit_seconds(text.back());
+  const std::optional<std::int64_t> count = parse_integer(text.substr(0, text.size() - 1));
+  if (unit == 0 || !count || *count < 0 || *count > most) return std::nullopt;
+  return std::chrono::seconds(*count * unit);
+}
+
+Result<std::chrono::milliseconds> time_span(const char* flag, const std::string& text,
+                                            const TimeRange& range) {
+  if (text.empty()) return range.otherwise;
+  std::optional<std::chrono::milliseconds> span = span_in(text);
+  const std::optional<Decimal> number = decimal(text);
+  if (number && number->unit.empty() && number->value <= 1e9)
+    span = std::chrono::milliseconds(std::llround(number->value * 1000));
+  if (span && *span >= range.least && *span <= range.most &&
+      *span % range.step == range.step.zero())
+    return *span;
+  const auto seconds = [](std::chrono::milliseconds bound) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bound).count());
+  };
+  return wrong_value(flag,
+                     "seconds from " + seconds(range.least) + " to " + seconds(range.most) +
+                         ", or a span (90s, 10m, 2h, 1d)",
+                     text);
+}
+
+Result<std::chrono::seconds> timeout_of(const std::string& text) {
+  constexpr std::chrono::seconds second{1};
+  const TimeRange range{second, job::training_time_max, second, std::chrono::hours(24)};
+  return std::chrono::duration_cast<std::chrono::seconds>(TRY(time_span("--timeout", text, range)));
+}
 
 Result<std::int64_t> byte_count(const char* flag, const std::string& text, std::int64_t least,
                                 std::int64_t otherwise) {

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "job/limits.h"
 
 namespace muster::cli {
 
@@ -14,12 +16,23 @@ namespace muster::cli {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-inline constexpr int timeout_seconds_max = static_cast<int>(job::training_time_max.count());
-
 /// "--hosts: expected a number, got "x"".
 Error wrong_value(const std::string& flag, const std::string& expected, const std::string& got);
 /// From 1 to `most`; `otherwise` for an empty text.
 Result<int> whole_number(const char* flag, const std::string& text, int most, int otherwise);
+/// "30s", "10m", "2h", "1d"; none: it is no such span.
+std::optional<std::chrono::seconds> span_in(std::string_view text);
+/// What a flag that takes a time takes, and what it means where it is not given.
+struct TimeRange {
+  std::chrono::milliseconds least, most;
+  std::chrono::milliseconds step;  ///< Only multiples of it.
+  std::chrono::milliseconds otherwise;
+};
+/// A span_in(), or a number of seconds.
+Result<std::chrono::milliseconds> time_span(const char* flag, const std::string& text,
+                                            const TimeRange& range);
+/// How long a job may run: a time_span() in whole seconds; a day if `text` is empty.
+Result<std::chrono::seconds> timeout_of(const std::string& text);
 /// "512m", "2g", "1.5G", "64GiB", or bytes: the suffixes k, m, g and t stand for powers of 1024, as
 /// Docker has them. `otherwise` for an empty text.
 Result<std::int64_t> byte_count(const char* flag, const std::string& text, std::int64_t least,

@@ -46,8 +46,8 @@ std::vector<Flag> fit_flags() {
        {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
        {"--network", "MODE",
         "what hosts reach besides each other: nat, what this machine reaches (default), or none"},
-       {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
-       {"--grace", "SECONDS", "from a stop request to the kill (default 30)"},
+       {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
+       {"--grace", "TIME", "from a stop request to the kill: 5 (seconds), 2m (default 30s)"},
        {"--keep", "",
         "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
         "removes it"},

@@ -54,7 +54,7 @@ std::vector<Flag> submit_flags() {
         .value = "S3URL",
         .help = "where the model goes (default: the default bucket)",
         .letter = "-o"},
-       {"--timeout", "SECONDS", "stop the job after so many seconds (default a day)"},
+       {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
        {"--json-file", "FILE", "the job as CreateTrainingJob's input; only NAME counts too"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
