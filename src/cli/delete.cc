@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/here.h"
 #include "cli/job_view.h"
 #include "command/line.h"
 
@@ -46,6 +47,8 @@ int delete_main(const Args& args, const Env& env) {
   line.text("JOB", job);
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (const std::string local = why_local(env, job); !local.empty())
+    return end_with("sm delete", fail(Errc::invalid_input, local));
   return run_client("sm delete", env,
                     [&](Client& client) { return delete_job(client, job, json); });
 }

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/here.h"
 #include "cli/job_log.h"
 #include "cli/job_view.h"
 #include "command/line.h"
@@ -208,6 +209,8 @@ int download_main(const Args& args, const Env& env) {
   line.flag("--logs", options.logs);
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (const std::string local = why_local(env, options.job); !local.empty())
+    return end_with("sm download", fail(Errc::invalid_input, local));
   return run_client("sm download", env, [&](Client& client) { return download(client, options); });
 }
 

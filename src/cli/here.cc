@@ -10,6 +10,7 @@
 #include "base/topic.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/job_view.h"
 #include "loop/tasks.h"
 #include "machine/machine.h"
 
@@ -70,6 +71,12 @@ int end_with(const std::string& name, const Error& error) {
 
 bool names_server(const Env& env) {
   return !aws::endpoint_setting(env, "SAGEMAKER").empty();
+}
+
+std::string why_local(const Env& env, const std::string& name) {
+  if (names_server(env)) return {};
+  const Result<machine::FoundJob> own = machine::find_job(machine::state_folder(env), name);
+  return own ? local_text(own->description) : std::string();
 }
 
 Result<std::optional<machine::FoundJob>> own_job(const Env& env, const std::string& name) {

@@ -27,6 +27,10 @@ struct Here {
 int run_here(const std::string& name, const Env& env,
              const std::function<loop::Task<Result<int>>(Here& here)>& work);
 
+/// For commands that only a server's jobs have: why `name` cannot be one of them, if no server is
+/// named and this machine has such a job. Empty: a server is to be asked.
+std::string why_local(const Env& env, const std::string& name);
+
 /// The error, and what to do to reach a server's jobs.
 Error with_server_hint(const Error& error);
 

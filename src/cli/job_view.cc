@@ -293,6 +293,15 @@ std::string results_of(const Json& job) {
   return written.is_boolean() && written.get<bool>() ? results_folder(job) : std::string();
 }
 
+std::string local_text(const Json& job) {
+  std::string text = visible_line(member_text(job, "TrainingJobName")) +
+                     " is a job of sm fit on this machine, not of a server: ";
+  if (!has_ended(job)) return text + "it has not ended yet, and sm logs shows what it does";
+  const std::string results = visible_line(results_of(job));
+  text += results.empty() ? "it has left no results" : "its results lie in " + results;
+  return text + "; sm clean --all forgets it";
+}
+
 bool is_unpacked(const Json& job) {
   return member_text(member(job, "OutputDataConfig"), "CompressionType") == "NONE";
 }

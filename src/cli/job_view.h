@@ -33,6 +33,9 @@ int processes_per_host_of(const Json& job);
 /// "s3://bucket/folder/JOB/output/", where its results are; empty if the description lacks it.
 /// Source: OutputDataConfig of the CreateTrainingJob API.
 std::string output_place(const Json& job);
+/// For a job of this machine, where a server's is wanted: whose it is, where its results lie, and
+/// what forgets it.
+std::string local_text(const Json& job);
 
 /// The output folder of a job of this machine; empty for a server's.
 std::string results_folder(const Json& job);

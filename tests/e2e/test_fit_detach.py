@@ -212,6 +212,10 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
     assert described(sm, "stops")["MusterExitCode"] == 128 + signal.SIGTERM
     again = sm("stop", "stops", code=2)
     assert again.err == b"sm stop: stops has ended already: Stopped (sm explain job-state)\n"
+    for command in ("delete", "download"):
+        told = sm(command, "stops", code=2).err.decode()
+        assert "stops is a job of sm fit on this machine, not of a server: its results" in told
+        assert "sm clean --all forgets it" in told
     assert (machine.output / "log/all.log").read_text().count("| waits\n") == 1
 
 
