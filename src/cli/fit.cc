@@ -252,6 +252,10 @@ loop::Task<int> Fit::run_to_the_end() {
   const std::string note = apart_note(options_.script, options_.launch, options_.hosts,
                                       options_.hyperparameters, options_.environment);
   if (!note.empty()) complain(note);
+  const std::string beyond = beyond_machine_note(
+      options_, std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE),
+      static_cast<int>(std::thread::hardware_concurrency()));
+  if (!beyond.empty()) complain(beyond);
   running_ = true;
   Screen screen(out_, make_render());
   KeptJob::Options how = kept_options();

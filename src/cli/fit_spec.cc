@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "job/ml_paths.h"
 
 namespace muster::cli {
@@ -53,6 +54,18 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   Result<void> good = job::check(spec);
   if (!good) return good.error();
   return spec;
+}
+
+std::string beyond_machine_note(const FitOptions& options, std::int64_t machine_memory_bytes,
+                                int machine_processors) {
+  std::vector<std::string> beyond;
+  if (machine_memory_bytes > 0 && options.memory_bytes > machine_memory_bytes)
+    beyond.push_back("--memory is beyond this machine's " +
+                     std::to_string(machine_memory_bytes >> 20) + " MiB");
+  if (machine_processors > 0 && options.cpu_millis > 1000 * std::int64_t{machine_processors})
+    beyond.push_back("--cpus is beyond this machine's " + std::to_string(machine_processors));
+  if (beyond.empty()) return {};
+  return join(beyond, " and ") + ": no host can have so much, and so it limits nothing";
 }
 
 }  // namespace muster::cli

@@ -16,4 +16,9 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
                            const std::optional<platform::Interpreter>& interpreter,
                            const std::string& name, const std::string& path);
 
+/// What to know before a job starts whose limits of a host are beyond the whole machine, and so
+/// limit nothing; empty: they are not. 0: not known.
+std::string beyond_machine_note(const FitOptions& options, std::int64_t machine_memory_bytes,
+                                int machine_processors);
+
 }  // namespace muster::cli

@@ -188,6 +188,24 @@ TEST_CASE("fit: times are seconds or spans") {
   CHECK(good({"t.py"}).timeout == 24h);
 }
 
+TEST_CASE("fit: limits beyond the machine are told of") {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  const auto note = [](const Args& flags) {
+    Args args = flags;
+    args.insert(args.begin(), "t.py");
+    return beyond_machine_note(good(args), 4 * gib, 2);
+  };
+  CHECK(note({}) == "");
+  CHECK(note({"--memory", "4g", "--cpus", "2"}) == "");
+  CHECK(note({"--memory", "5g"}) ==
+        "--memory is beyond this machine's 4096 MiB: no host can have so much, and so it limits "
+        "nothing");
+  CHECK(note({"--memory", "5g", "--cpus", "2.5"})
+            .starts_with("--memory is beyond this machine's 4096 MiB and --cpus is beyond this "
+                         "machine's 2: "));
+  CHECK(beyond_machine_note(good({"t.py", "--memory", "5g", "--cpus", "99"}), 0, 0) == "");
+}
+
 TEST_CASE("fit: help shows every flag and examples") {
   const FitLine line = fit_options({"--help"});
   REQUIRE(std::holds_alternative<command::Stop>(line));
