@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
+#include "cli/on_path.h"
 #include "cli/places.h"
 #include "command/line.h"
 #include "launch/launchers.h"
@@ -158,7 +159,14 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                        "make room, or name a folder of another disk in MUSTER_STATE"));
   all.push_back(amount("memory", "for the jobs", facts.memory_available_bytes,
                        "end what takes it; a job that finds too little is killed"));
-  all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
+  if (facts.python_asked.empty())
+    all.push_back(program("python3", facts.python3, false, "for Python scripts", "python3"));
+  else
+    all.push_back({.what = "python",
+                   .purpose = "for Python scripts",
+                   .good = !facts.python3.empty(),
+                   .found = facts.python3.empty() ? facts.python_asked : facts.python3,
+                   .advice = "no program is there: name another with --python"});
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
   all.push_back({.what = "outside",
@@ -258,9 +266,12 @@ int doctor_main(const Args& args, const Env& env) {
   line.flag("--json", json);
   line.text("--python", python);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  std::vector<Finding> found = findings(machine_facts(env));
   if (python.find('/') != std::string::npos)
     python = absolute(python, current_folder().value_or("/"));
+  MachineFacts machine = machine_facts(env);
+  machine.python_asked = python;
+  if (!python.empty()) machine.python3 = on_path(python, env);
+  std::vector<Finding> found = findings(machine);
   for (Finding& each : findings(job_facts(env, python))) found.push_back(std::move(each));
   const bool colour = ::isatty(STDOUT_FILENO) == 1 && !env.contains("NO_COLOR");
   const std::string text = json ? findings_json(found) : findings_text(found, colour);

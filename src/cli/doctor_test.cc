@@ -93,6 +93,21 @@ TEST_CASE("doctor: what is missing is named with what to do about it") {
   }
 }
 
+TEST_CASE("doctor: the interpreter that was asked for stands for python3, and has to be there") {
+  MachineFacts facts = good_machine();
+  facts.python_asked = "/venv/bin/python";
+  facts.python3 = "/venv/bin/python";
+  CHECK(is_well(findings(facts)));
+  CHECK(findings_text(findings(facts), false)
+            .find("ok      python       for Python scripts: /venv/bin/python\n") !=
+        std::string::npos);
+  facts.python3 = "";
+  CHECK(!is_well(findings(facts)));
+  CHECK(findings_text(findings(facts), false)
+            .find("MISSING python       for Python scripts: /venv/bin/python -> no program is "
+                  "there: name another with --python\n") != std::string::npos);
+}
+
 TEST_CASE("doctor: the report is one line a thing") {
   const std::string text = findings_text(findings(good_machine()), false);
   CHECK(

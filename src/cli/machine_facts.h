@@ -13,6 +13,7 @@ struct MachineFacts {
   bool root = false;
   std::string kernel;                 ///< "6.1.0"
   std::string runc, python3, mpirun;  ///< Paths; empty: not there.
+  std::string python_asked{};         ///< What `python3` is instead, by --python; empty: itself.
   std::string no_outside;             ///< See machine::why_no_outside().
   std::string file_systems;           ///< Text of /proc/filesystems.
   std::string mountinfo;              ///< Text of /proc/self/mountinfo.

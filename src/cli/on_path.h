@@ -7,7 +7,7 @@
 namespace muster::cli {
 
 /// Where a program of that name is on the PATH of `env`, or in the places where administrators'
-/// programs are; empty if nowhere.
+/// programs are; empty if nowhere. A name with '/' is a path, of which that is said.
 std::string on_path(const std::string& name, const Env& env);
 
 }  // namespace muster::cli
