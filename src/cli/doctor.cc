@@ -150,11 +150,12 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                                .advice = "run sm as root: sudo sm ..."}};
   all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
   for (Finding& each : kernel_findings(facts)) all.push_back(std::move(each));
-  all.push_back({.what = "state folder",
-                 .purpose = "what running jobs have on the disk",
-                 .good = facts.state_writable,
-                 .found = facts.state_folder,
-                 .advice = "make it writable, or name another in MUSTER_STATE"});
+  if (facts.root)  // For others it is not writable, and need not be.
+    all.push_back({.what = "state folder",
+                   .purpose = "what running jobs have on the disk",
+                   .good = facts.state_writable,
+                   .found = facts.state_folder,
+                   .advice = "make it writable, or name another in MUSTER_STATE"});
   all.push_back(amount("disk", "for the state folder", facts.disk_free_bytes,
                        "make room, or name a folder of another disk in MUSTER_STATE"));
   all.push_back(amount("memory", "for the jobs", facts.memory_available_bytes,

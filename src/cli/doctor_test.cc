@@ -93,6 +93,14 @@ TEST_CASE("doctor: what is missing is named with what to do about it") {
   }
 }
 
+TEST_CASE("doctor: without root, root alone is missing") {
+  MachineFacts facts = good_machine();
+  facts.root = facts.state_writable = false;
+  const std::string text = findings_text(findings(facts), false);
+  CHECK(text.starts_with("MISSING root"));
+  CHECK(text.find("MISSING", 1) == text.find("MISSING above"));
+}
+
 TEST_CASE("doctor: the interpreter that was asked for stands for python3, and has to be there") {
   MachineFacts facts = good_machine();
   facts.python_asked = "/venv/bin/python";
