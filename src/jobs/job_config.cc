@@ -297,4 +297,18 @@ Result<void> check_gpus(const JobConfig& config, const std::function<int()>& cou
                         ", got " + std::to_string(most));
 }
 
+std::vector<std::string> missing_interpreters(
+    const JobConfig& config, const std::function<bool(const std::string&)>& is_program) {
+  std::vector<std::string> lines;
+  const auto look = [&](const std::string& key, const std::string& python) {
+    if (python.find('/') != std::string::npos && !is_program(python))
+      lines.push_back("jobs." + key + ": there is no program " + python +
+                      "; until there is, its jobs fail");
+  };
+  look("python", config.python);
+  for (const JobConfig::Image& image : config.images)
+    look("images." + image.pattern + ".python", image.python);
+  return lines;
+}
+
 }  // namespace muster::jobs

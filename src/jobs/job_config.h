@@ -67,6 +67,11 @@ Result<JobConfig> job_config_from(const Json& json, int processors = 0);
 /// them, and is asked only if it gives any).
 Result<void> check_gpus(const JobConfig& config, const std::function<int()>& count);
 
+/// A line for each interpreter that the config names by a path where `is_program` finds none: it
+/// may come yet, but till then jobs fail.
+std::vector<std::string> missing_interpreters(
+    const JobConfig& config, const std::function<bool(const std::string&)>& is_program);
+
 /// True for a name of the form that AWS gives its instance types: "ml.p3.16xlarge". Source of the
 /// sizes: CreateTrainingJob's TrainingInstanceType.
 bool is_aws_type(std::string_view type);

@@ -378,6 +378,19 @@ TEST_CASE("job config: no job is promised GPUs that are not there") {
   }
 }
 
+TEST_CASE(
+    "job config: interpreters that are not there are named, names for PATH are not looked up") {
+  const JobConfig config = config_of(
+      R"({"python": "/nope/python", "images": {"a": {"python": "/there"}, "b": {"python": "p"},
+          "c*": {"python": "/c"}, "d": {}}})");
+  const auto there = [](const std::string& path) { return path == "/there"; };
+  CHECK(missing_interpreters(config, there) ==
+        std::vector<std::string>{
+            "jobs.python: there is no program /nope/python; until there is, its jobs fail",
+            "jobs.images.c*.python: there is no program /c; until there is, its jobs fail"});
+  CHECK(missing_interpreters(config_of("{}"), there).empty());
+}
+
 TEST_CASE("job config: patterns") {
   struct {
     const char* pattern;

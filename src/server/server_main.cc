@@ -354,6 +354,15 @@ loop::Task<void> until_told(Server& server) {
   server.loop.stop();
 }
 
+/// No error: a server also starts before the disk with its jobs' environments is mounted.
+void warn_of_interpreters(const ServerConfig& config) {
+  const Result<jobs::JobConfig> jobs = jobs::job_config_from(config.jobs);
+  if (!jobs) return;  // load() has refused it.
+  const auto is_program = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
+  for (const std::string& line : jobs::missing_interpreters(*jobs, is_program))
+    static_cast<void>(say_line(STDERR_FILENO, "sm server", line));
+}
+
 }  // namespace
 
 int server_main(const Args& args, const Env& env) {
@@ -362,6 +371,7 @@ int server_main(const Args& args, const Env& env) {
   if (flags.operations) return write_all(STDOUT_FILENO, operations_page()) ? 0 : exit_platform;
   Result<ServerConfig> config = load(flags, env);
   if (!config) return fail_with(config.error());
+  warn_of_interpreters(*config);
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
   if (::geteuid() != 0) {
     static_cast<void>(say_error(STDERR_FILENO, "sm server",
