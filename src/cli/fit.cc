@@ -284,7 +284,10 @@ KeptJob::Options Fit::kept_options() {
   options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
   options.stop = [this] {
     if (stop_signal_ == 0) stop_signal_ = SIGTERM;
-    requests_.stop();
+    if (requests_.stop_wanted())
+      requests_.kill();
+    else
+      requests_.stop();
   };
   options.tell = complain;
   return options;

@@ -57,6 +57,9 @@ loop::Task<Result<int>> stop_own(Here& here, machine::FoundJob job, bool wait, b
                                             member_text(job.description, "TrainingJobStatus"));
   const Result<void> asked = co_await machine::ask_to_stop(here.loop, job);
   if (!asked) co_return fail(Errc::invalid_input, asked.error().text);
+  here.complain("asked " + visible_line(job.name) +
+                " to stop; its processes have their grace to end, and sm stop " +
+                visible_line(job.name) + " again kills them now");
   here.farewell = job.name + " is being stopped; sm describe " + job.name + " tells when it has";
   std::string status = "Stopping";
   if (wait) {

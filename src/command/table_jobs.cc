@@ -164,7 +164,8 @@ Page stop() {
           "Stops a job that sm fit runs on this machine, or one of the server that "
           "AWS_ENDPOINT_URL names: SIGTERM to its processes, two minutes to end (of sm fit: "
           "--grace, 30 s), "
-          "and what they have written by then is kept.",
+          "and what they have written by then is kept. A job of sm fit that is asked twice is "
+          "killed at once.",
       .operands = {job},
       .flags = {{"--wait", "", "return when the job has ended"},
                 {"--json", "", "print one JSON object: the job's name and its status"}},

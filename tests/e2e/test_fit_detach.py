@@ -47,7 +47,7 @@ def sm(machine):
 
     yield run
     for record in (machine.state / "records").glob("*/description.json"):
-        if json.loads(record.read_text())["TrainingJobStatus"] == "InProgress":
+        if json.loads(record.read_text())["TrainingJobStatus"] in ("InProgress", "Stopping"):
             machine.sm("stop", "--wait", record.parent.name).wait(GUARD_SECONDS)
 
 
@@ -219,6 +219,25 @@ def test_a_stop_is_as_ctrl_c(machine, sm, attached):
     assert (machine.output / "log/all.log").read_text().count("| waits\n") == 1
 
 
+STUBBORN = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("waits", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_a_second_stop_kills_at_once_and_the_first_says_so(machine, sm):
+    detach(machine, STUBBORN, "stays", "--grace", "1h")
+    follower = machine.sm("logs", "-f", "stays", environment={"AWS_ENDPOINT_URL": ""})
+    follower.wait_for_output(b"| waits", GUARD_SECONDS)
+    assert b"sm stop stays again kills them now" in sm("stop", "stays").err
+    assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
+    assert b"stays: Stopped" in sm("stop", "--wait", "stays").out
+    assert follower.wait(GUARD_SECONDS) == 1
+
+
 def test_a_job_whose_carrier_was_killed_is_lost_and_never_runs_for_ever(machine, sm):
     detach(machine, NEVER, "lost")
     follower = machine.sm("logs", "-f", "lost", environment={"AWS_ENDPOINT_URL": ""})
@@ -279,7 +298,7 @@ def test_a_closed_terminal_ends_no_detached_job(machine, sm, go):
         check=True,
         timeout=GUARD_SECONDS,
     )
-    assert described(sm, "stays")["TrainingJobStatus"] == "InProgress"
+    assert described(sm, "stays")["TrainingJobStatus"] in ("InProgress", "Stopping")
     go("stays")
     assert "ends on algo-1" in sm("logs", "-f", "stays").text
 
