@@ -24,7 +24,7 @@ TORCH = REPOSITORY / "build" / "frameworks" / "torch" / "bin" / "python"
 ARGUMENTS = ["--epochs", "2", "--name", "a 'b'"]
 GROUP = "/aws/sagemaker/TrainingJobs"
 # An SDK's fit() takes 45 s by its own pauses.
-CASE_SECONDS = 300
+CASE_SECONDS = 600
 
 
 def interpreter(name: str) -> str:
