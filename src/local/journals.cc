@@ -4,7 +4,6 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 namespace muster::local {
@@ -12,23 +11,18 @@ namespace {
 constexpr std::size_t read_bytes = 1u << 20;
 }
 
-Journals::Journals(loop::Loop& loop, Fd notifier, std::vector<File> files)
-    : notifier_(std::move(notifier)),
-      watch_(loop, notifier_.get()),
-      files_(std::move(files)),
-      buffer_(read_bytes, '\0') {}
+Journals::Journals(std::unique_ptr<loop::Notices> notices, std::vector<File> files)
+    : notices_(std::move(notices)), files_(std::move(files)), buffer_(read_bytes, '\0') {}
 
 Result<std::unique_ptr<Journals>> Journals::open(loop::Loop& loop, std::vector<Host> hosts) {
-  Fd notifier(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!notifier) return fail_errno("inotify");
+  std::unique_ptr<loop::Notices> notices = TRY(loop::Notices::open(loop));
   std::vector<File> files;
   for (Host& host : hosts) {
     // The folder, not the file: that may come later.
-    if (::inotify_add_watch(notifier.get(), host.folder.c_str(), IN_CREATE | IN_MODIFY) < 0)
-      return fail_errno(host.folder);
+    TRY(notices->add(host.folder, IN_CREATE | IN_MODIFY));
     files.push_back({std::move(host), Fd(), 0, job::JournalReader()});
   }
-  return std::unique_ptr<Journals>(new Journals(loop, std::move(notifier), std::move(files)));
+  return std::unique_ptr<Journals>(new Journals(std::move(notices), std::move(files)));
 }
 
 Result<engine::Records> Journals::records(const std::string& host, std::uint64_t from) {
@@ -63,17 +57,6 @@ Result<engine::Records> Journals::read(File& file, std::uint64_t from) {
     got.more = !record || count > 0;  // An error is told when what comes before it was taken.
     if (!record || !*record) return got;
     if ((*record)->seq >= from) got.records.push_back(**std::move(record));
-  }
-}
-
-loop::Task<bool> Journals::grown() {
-  alignas(inotify_event) std::array<char, 16384> events;
-  while (true) {
-    const ssize_t count = ::read(notifier_.get(), events.data(), events.size());
-    if (count > 0) co_return true;
-    if (count < 0 && errno != EAGAIN && errno != EINTR) co_return false;
-    const bool readable = co_await watch_.readable();
-    if (!readable) co_return false;
   }
 }
 

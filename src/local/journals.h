@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "engine/engine.h"
 #include "job/journal.h"
-#include "loop/wait.h"
+#include "loop/notices.h"
 
 namespace muster::local {
 
@@ -27,8 +27,8 @@ class Journals {
   /// As engine::Run::records() and grown(). Reading on costs one read of a MiB at most; going back,
   /// or far ahead, reads the journal from its beginning.
   Result<engine::Records> records(const std::string& host, std::uint64_t from);
-  loop::Task<bool> grown();
-  void cancel() { watch_.cancel(); }
+  loop::Task<bool> grown() { return notices_->happened(); }
+  void cancel() { notices_->cancel(); }
 
  private:
   struct File {
@@ -37,11 +37,10 @@ class Journals {
     std::uint64_t read_to = 0;
     job::JournalReader reader;
   };
-  Journals(loop::Loop& loop, Fd notifier, std::vector<File> files);
+  Journals(std::unique_ptr<loop::Notices> notices, std::vector<File> files);
   Result<engine::Records> read(File& file, std::uint64_t from);
 
-  Fd notifier_;
-  loop::Watch watch_;
+  std::unique_ptr<loop::Notices> notices_;
   std::vector<File> files_;
   std::string buffer_;
 };

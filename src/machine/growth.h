@@ -3,9 +3,9 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
-#include "base/fd.h"
-#include "loop/wait.h"
+#include "loop/notices.h"
 
 namespace muster::machine {
 
@@ -20,13 +20,12 @@ class Growth {
   void watch(const std::string& file);
   /// Waits until something has happened since the last call. One waiter at a time. False where it
   /// cannot be known any more.
-  loop::Task<bool> happened();
+  loop::Task<bool> happened() { return notices_->happened(); }
 
  private:
-  Growth(loop::Loop& loop, Fd notifier);
+  explicit Growth(std::unique_ptr<loop::Notices> notices) : notices_(std::move(notices)) {}
 
-  Fd notifier_;
-  loop::Watch watch_;
+  std::unique_ptr<loop::Notices> notices_;
   std::set<std::string> files_;
 };
 
