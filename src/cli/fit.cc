@@ -262,7 +262,7 @@ loop::Task<int> Fit::run_to_the_end() {
   const Result<std::unique_ptr<KeptJob>> kept =
       KeptJob::prepare(loop_, machine_, *spec, screen, std::move(how));
   if (!kept) {
-    complain(kept.error().text);
+    complain_of(kept.error());
     co_return exit_code_of(kept.error().code);
   }
   platform::JobRunOptions options;

@@ -6,6 +6,7 @@
 #include "base/dates.h"
 #include "base/json.h"
 #include "base/terminal.h"
+#include "base/topic.h"
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
@@ -189,7 +190,7 @@ int image_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = parse(args, command, options)) return tell(*stop);
   const Result<std::string> done = run(command, options, env);
   if (!done) {
-    static_cast<void>(say_line(STDERR_FILENO, "sm image " + command, done.error().text));
+    static_cast<void>(say_error(STDERR_FILENO, "sm image " + command, done.error().text));
     return exit_code_of_image(done.error().code);
   }
   const std::string text = options.json || command == "inspect" ? visible_json(*done) : *done;

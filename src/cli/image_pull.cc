@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "base/topic.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
 #include "cli/image_store.h"
@@ -168,7 +169,7 @@ loop::Task<> run(loop::Loop& loop, const PullLine& line, const PullPlan& plan,
     tell_end(line, plan.image, **pulled);
     code = exit_success;
   } else {
-    static_cast<void>(say_line(STDERR_FILENO, name_of_command, pulled->error().text));
+    static_cast<void>(say_error(STDERR_FILENO, name_of_command, pulled->error().text));
     code = exit_code_of_client(pulled->error());
   }
   loop.stop();
@@ -196,12 +197,12 @@ int image_pull_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<PullPlan> plan = plan_from(typed, env);
   if (!plan) {
-    static_cast<void>(say_line(STDERR_FILENO, name_of_command, plan.error().text));
+    static_cast<void>(say_error(STDERR_FILENO, name_of_command, plan.error().text));
     return exit_code_of_client(plan.error());
   }
   Result<image::Store> opened = open_image_store(env);
   if (!opened) {
-    static_cast<void>(say_line(STDERR_FILENO, name_of_command, opened.error().text));
+    static_cast<void>(say_error(STDERR_FILENO, name_of_command, opened.error().text));
     return exit_platform;
   }
   const auto store = std::make_shared<image::Store>(*std::move(opened));
