@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -44,7 +45,9 @@ class TestImage {
  public:
   explicit TestImage(const TestJob& job) : folder_(job.submitter() + "/image") {
     copy("/bin/sh");
-    copy("/lib64/ld-linux-x86-64.so.2");
+    copy(loader);
+    for (const std::string& library : libraries_of_shell()) copy(library);
+    // Where this program is linked statically it has none.
     const auto copy_library = [](dl_phdr_info* info, std::size_t, void* self) {
       if (info->dlpi_name[0] == '/') static_cast<TestImage*>(self)->copy(info->dlpi_name);
       return 0;
@@ -77,6 +80,22 @@ class TestImage {
   std::string layer(int number) const { return folder_ + "/" + std::to_string(number); }
 
  private:
+  static constexpr const char* loader = "/lib64/ld-linux-x86-64.so.2";
+
+  /// What the loader says that /bin/sh is linked with: "libc.so.6 => /lib/…/libc.so.6 (0x…)".
+  static Names libraries_of_shell() {
+    FILE* listing = ::popen((std::string(loader) + " --list /bin/sh").c_str(), "r");
+    REQUIRE(listing != nullptr);
+    std::string text(64 << 10, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), listing));
+    REQUIRE(::pclose(listing) == 0);
+    Names found;
+    for (const std::string& line : split(text, '\n'))
+      for (const std::string& word : split(line, ' '))
+        if (word.starts_with('/')) found.push_back(word);
+    return found;
+  }
+
   void copy(const std::string& path) {
     const std::string to = layer(1) + path;
     REQUIRE(make_folders(to.substr(0, to.rfind('/'))));
