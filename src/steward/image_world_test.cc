@@ -1,15 +1,17 @@
 // What a host of a container image sees and may do.
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "steward/test_job.h"
+#include "supervise/spawn.h"
 
 namespace muster::steward {
 namespace {
@@ -83,14 +85,20 @@ class TestImage {
   static constexpr const char* loader = "/lib64/ld-linux-x86-64.so.2";
 
   /// What the loader says that /bin/sh is linked with: "libc.so.6 => /lib/…/libc.so.6 (0x…)".
-  static Names libraries_of_shell() {
-    FILE* listing = ::popen((std::string(loader) + " --list /bin/sh").c_str(), "r");
-    REQUIRE(listing != nullptr);
-    std::string text(64 << 10, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), listing));
-    REQUIRE(::pclose(listing) == 0);
+  Names libraries_of_shell() const {
+    const std::string listing = folder_ + "-libraries";
+    const Fd out(::open(listing.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    Command command;
+    command.argv = {loader, "--list", "/bin/sh"};
+    supervise::Stdio stdio;
+    stdio.out = out.get();
+    const Result<pid_t> asked = supervise::spawn(command, stdio, {});
+    REQUIRE(asked);
+    int status = -1;
+    REQUIRE(::waitpid(*asked, &status, 0) == *asked);
+    REQUIRE(status == 0);
     Names found;
-    for (const std::string& line : split(text, '\n'))
+    for (const std::string& line : split(*read_file(listing), '\n'))
       for (const std::string& word : split(line, ' '))
         if (word.starts_with('/')) found.push_back(word);
     return found;
