@@ -1,20 +1,16 @@
 """The binary in a Debian 11 where nothing of ours is installed, and awkward name services are."""
 
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
 
+from debian_root import make_root
 from lab import SM
 from training import GUARD_SECONDS, host_environment, write_job
 
-CACHE = pathlib.Path(
-    os.environ.get("MUSTER_CACHE", pathlib.Path.home() / ".cache" / "muster-tests")
-)
 NSSWITCH = (
     "passwd: files\ngroup: files\nhosts: files mdns4_minimal [NOTFOUND=return] myhostname dns\n"
 )
@@ -23,30 +19,7 @@ NSSWITCH = (
 @pytest.fixture(scope="session")
 def debian11() -> pathlib.Path:
     """A Debian 11 root folder, made once and kept outside the tree; never written to by tests."""
-    root = CACHE / "bullseye"
-    if not root.exists():
-        part = CACHE / f"bullseye.{os.getpid()}"
-        CACHE.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            [
-                "debootstrap",
-                "--variant=minbase",
-                "--include=libnss-mdns,libnss-myhostname",
-                "bullseye",
-                part,
-                "http://deb.debian.org/debian",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            shutil.rmtree(part, ignore_errors=True)
-            pytest.skip(
-                f"debootstrap cannot make a Debian 11: {done.stdout.strip().splitlines()[-1:]}"
-            )
-        part.rename(root)
-    return root
+    return make_root("bullseye", "bullseye", "libnss-mdns,libnss-myhostname")
 
 
 ENTER = """

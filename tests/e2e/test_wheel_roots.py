@@ -6,7 +6,6 @@ skipped with its reason. Inside there is no network but the lab's, and no compil
 
 import hashlib
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -14,14 +13,11 @@ import urllib.request
 
 import pytest
 
+from debian_root import CACHE, DEBIAN, make_root
 from image import build_wheel
 from process import Process
 from training import GUARD_SECONDS, host_environment, write_job
 
-CACHE = pathlib.Path(
-    os.environ.get("MUSTER_CACHE", pathlib.Path.home() / ".cache" / "muster-tests")
-)
-DEBIAN = "http://deb.debian.org/debian"
 UBUNTU = "http://archive.ubuntu.com/ubuntu"
 KEYRING_PACKAGE = f"{UBUNTU}/pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb"
 KEYRING_SHA256 = "0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f"
@@ -83,29 +79,14 @@ def ubuntu_keyring() -> pathlib.Path:
     return keyring
 
 
-def make_root(name: str) -> pathlib.Path:
-    """A root folder with Python and pip, made once; never written to by tests."""
+def python_root(name: str) -> pathlib.Path:
+    """With Python and pip; never written to by tests."""
     suite, mirror, components = ROOTS[name]
-    root = CACHE / f"{suite}-python"
-    if root.exists():
-        return root
-    part = CACHE / f"{suite}-python.{os.getpid()}"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    words = ["debootstrap", "--variant=minbase", f"--components={components}"]
-    words += ["--include=python3,python3-pip", "--force-check-gpg"]
-    if not pathlib.Path(f"/usr/share/debootstrap/scripts/{suite}").exists():
-        pytest.skip(f"this debootstrap does not know {suite}")
+    options = [f"--components={components}"]
     if mirror == UBUNTU:
-        words.append(f"--keyring={ubuntu_keyring()}")
-    done = subprocess.run(
-        [*words, suite, part, mirror], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        shutil.rmtree(part, ignore_errors=True)
-        pytest.skip(f"debootstrap cannot make {name}: {done.stdout.strip().splitlines()[-1:]}")
-    shutil.rmtree(part / "var/cache/apt", ignore_errors=True)
-    part.rename(root)
-    return root
+        options.append(f"--keyring={ubuntu_keyring()}")
+    packages = "python3,python3-pip"
+    return make_root(f"{suite}-python", suite, packages, *options, mirror=mirror)
 
 
 @pytest.fixture(scope="session")
@@ -138,7 +119,7 @@ def give_job(host, hosts: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ROOTS)
 def test_the_wheel_installs_and_runs_jobs(lab, wheel, name):
-    made = make_root(name)
+    made = python_root(name)
     both = [Root(host, made, wheel) for host in lab.hosts(2)]
 
     for program in ("sm", "train"):
