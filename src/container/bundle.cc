@@ -33,6 +33,8 @@ constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/
 const char* const capabilities[] = {"CAP_CHOWN",  "CAP_DAC_OVERRIDE", "CAP_FOWNER",
                                     "CAP_FSETID", "CAP_KILL",         "CAP_NET_BIND_SERVICE",
                                     "CAP_SETGID", "CAP_SETUID"};
+/// Besides, what an image's own sshd needs: it serves a stranger from an empty root.
+constexpr const char* image_capability = "CAP_SYS_CHROOT";
 
 /// What tells of the whole machine or of the kernel's memory to root alone, which a host's root is:
 /// what Docker masks, and the rest of that kind. Those that a kernel lacks do no harm.
@@ -79,6 +81,13 @@ bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
 std::string folder_of_programs(const job::HostSpec& spec) {
   return spec.spec.image ? image_programs_folder : programs_folder;
 }
+
+Json held_capabilities(const job::HostSpec& spec) {
+  Json held = list(capabilities);
+  if (spec.spec.image) held.push_back(image_capability);
+  return held;
+}
+
 std::string sm_path(const job::HostSpec& spec) {
   return folder_of_programs(spec) + "/sm";
 }
@@ -151,7 +160,7 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
     const Args command = host_command(spec);
     args.insert(args.end(), command.begin(), command.end());
   }
-  const Json held = list(capabilities);
+  const Json held = held_capabilities(spec);
   // A user that an image names has none, as in other engines; what it starts may have none either.
   const Json used = facts.user.uid == 0 ? held : Json::array();
   const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);

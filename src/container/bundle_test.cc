@@ -116,8 +116,9 @@ TEST_CASE("bundle: no privilege reaches beyond the container") {
   for (const char* set : {"bounding", "effective", "permitted"}) {
     const Json& held = json["process"]["capabilities"][set];
     CHECK(has(held, "CAP_CHOWN"));
-    for (const char* refused : {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_MKNOD",
-                                "CAP_SYS_MODULE", "CAP_NET_RAW", "CAP_SYS_RESOURCE"})
+    for (const char* refused :
+         {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_MKNOD", "CAP_SYS_MODULE",
+          "CAP_NET_RAW", "CAP_SYS_RESOURCE", "CAP_SYS_CHROOT"})
       CHECK(!has(held, refused));
   }
   CHECK(!json["process"]["capabilities"].contains("ambient"));

@@ -402,6 +402,17 @@ void refuse_other_families(Json& rules, const char* call, const std::set<std::ui
       rules.push_back(refuse(call, EAFNOSUPPORT, Json::array({masked(0, int_mask, family)})));
 }
 
+/// Netlink but routing's, as a kernel without that protocol refuses it: PAM, and with it an image's
+/// sshd, takes any other error of the audit's for a fault.
+void refuse_other_netlink(Json& rules) {
+  static_assert(NETLINK_ROUTE == 0);
+  for (int bit = 0; bit < 32; ++bit) {
+    const std::uint64_t only = std::uint64_t{1} << bit;
+    Json args = Json::array({masked(0, int_mask, AF_NETLINK), masked(2, only, only)});
+    rules.push_back(refuse("socket", EPROTONOSUPPORT, std::move(args)));
+  }
+}
+
 /// What talks within a machine and over IP, and of netlink what lists addresses. A family or type
 /// that is not there would load the kernel's module for it, whoever asks. SOCK_PACKET is another
 /// way to AF_PACKET.
@@ -419,6 +430,7 @@ void add_sockets(Json& rules) {
   for (const int family : {AF_INET, AF_INET6})
     add_types("socket", family, {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW});
   add_types("socket", AF_NETLINK, {SOCK_DGRAM, SOCK_RAW});
+  refuse_other_netlink(rules);
   refuse_other_families(rules, "socket", {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK});
   refuse_other_families(rules, "socketpair", {AF_UNIX});
 }

@@ -124,7 +124,7 @@ TEST_CASE("steward: a host of an image sees that, the job's files, and nothing o
   CHECK(split(job.lines("algo-1", -1), '\n') ==
         Names{"args: -x train",
               "folder: /over, home: /root, path: /bin:/run/muster/bin, flag: image's", "Uid: 0",
-              "CapEff: 00000000000004fb", "CapBnd: 00000000000004fb", "NoNewPrivs: 1",
+              "CapEff: 00000000000404fb", "CapBnd: 00000000000404fb", "NoNewPrivs: 1",
               "sees /lower", "sees /over/lower", "sees /over/upper", "sees /own-device",
               "input: input", "key: secret", "code: the image's", "staged: none", "evil: algo-1",
               "model", "root is writable", ""});

@@ -191,6 +191,7 @@ def swap_ml():
 
 EPERM, ENOSYS, EACCES, EROFS = "EPERM", "ENOSYS", "EACCES", "EROFS"
 NO_FAMILY = "EAFNOSUPPORT"
+NO_PROTOCOL = "EPROTONOSUPPORT"
 SEEN = ("ENOENT",)
 KILLED = ("SIGSYS", "SIGSEGV", ENOSYS)
 
@@ -297,8 +298,8 @@ def attempts():
         add(f"socket with {high:#x}: ALG", NO_FAMILY, call(41, high | 38, 5, 0))
         add(f"socket with {high:#x}: VSOCK", NO_FAMILY, call(41, high | 40, 1, 0))
     for name, protocol in NETLINKS.items():
-        add(f"netlink: {name}", ENOSYS, call(41, 16, 3, protocol))
-        add(f"netlink with high bits: {name}", ENOSYS, call(41, HIGH | 16, 3, HIGH | protocol))
+        add(f"netlink: {name}", NO_PROTOCOL, call(41, 16, 3, protocol))
+        add(f"netlink with high bits: {name}", NO_PROTOCOL, call(41, HIGH | 16, 3, HIGH | protocol))
     add("raw socket: ICMP", EPERM, call(41, 2, 3, 1))
     add("raw socket: IPv6", EPERM, call(41, 10, 3, 58))
     add("raw socket with high bits", EPERM, call(41, HIGH | 2, HIGH | 3, 1))

@@ -13,8 +13,10 @@ import tarfile
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
-def layer(members: dict[str, bytes | tarfile.TarInfo]) -> bytes:
-    """A layer's tar: a file's bytes by its name, or any member at all."""
+def layer(
+    members: dict[str, bytes | tarfile.TarInfo], modes: dict[str, int] | None = None
+) -> bytes:
+    """A layer's tar: a file's bytes by its name, or any member at all; files are 0755."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         for name, member in members.items():
@@ -22,7 +24,7 @@ def layer(members: dict[str, bytes | tarfile.TarInfo]) -> bytes:
                 tar.addfile(member)
                 continue
             info = tarfile.TarInfo(name)
-            info.size, info.mode = len(member), 0o755
+            info.size, info.mode = len(member), (modes or {}).get(name, 0o755)
             tar.addfile(info, io.BytesIO(member))
     return out.getvalue()
 
@@ -34,6 +36,12 @@ def special(name: str, kind: bytes, link: str = "", **more) -> tarfile.TarInfo:
     for key, value in more.items():
         setattr(info, key, value)
     return info
+
+
+def tree(folder: pathlib.Path, prefix: str = "", *options: str) -> bytes:
+    """A layer's tar of a folder."""
+    words = ["tar", "-C", folder, "--transform", f"s,^\\./,{prefix},", "--exclude=__pycache__"]
+    return subprocess.run([*words, *options, "-c", "."], stdout=subprocess.PIPE, check=True).stdout
 
 
 def digest(data: bytes) -> str:
@@ -62,7 +70,11 @@ def programs(*paths: str) -> dict[str, bytes]:
 
 
 def write_layout(
-    folder: pathlib.Path, layers: list[bytes], tag: str = "v1", process: dict | None = None
+    folder: pathlib.Path,
+    layers: list[bytes],
+    tag: str = "v1",
+    process: dict | None = None,
+    packed: bool = True,
 ) -> str:
     """An OCI layout folder of one image; its manifest's digest."""
     blobs = folder / "blobs/sha256"
@@ -73,10 +85,15 @@ def write_layout(
         media_type = f"application/vnd.oci.image.{kind}"
         return {"mediaType": media_type, "digest": digest(data), "size": len(data)}
 
+    def put_layer(tar: bytes) -> dict:
+        if not packed:
+            return put(tar, "layer.v1.tar")
+        return put(gzip.compress(tar, 1, mtime=0), "layer.v1.tar+gzip")
+
     manifest = {
         "schemaVersion": 2,
         "config": put(config(layers, process), "config.v1+json"),
-        "layers": [put(gzip.compress(tar, 1, mtime=0), "layer.v1.tar+gzip") for tar in layers],
+        "layers": [put_layer(tar) for tar in layers],
     }
     entry = put(json.dumps(manifest).encode(), "manifest.v1+json")
     entry["annotations"] = {"org.opencontainers.image.ref.name": tag}
