@@ -9,6 +9,10 @@
 namespace muster::jobs {
 namespace {
 
+/// From the end of a job's processes to the last of its results in S3. A larger model takes longer:
+/// then the job is overdue, and nobody is let past for its sake.
+constexpr std::chrono::minutes results_time{10};
+
 aws::Refusal bad(std::string message) {
   return {"ValidationException", std::move(message)};
 }
@@ -89,6 +93,14 @@ Amounts needs_of(const job::Spec& spec, const JobConfig& config) {
   if (config.larger_alone)
     for (const auto& [name, most] : config.capacity) needs[name] = std::min(needs[name], most);
   return needs;
+}
+
+Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig& config) {
+  const UnixMillis run_time = spec.run_time_max;
+  return {.job = name,
+          .needs = needs_of(spec, config),
+          .run_time = run_time,
+          .length = run_time + config.stop_grace + results_time};
 }
 
 Result<access::KeyPolicy> policy_of(const job::Spec& spec) {

@@ -34,6 +34,10 @@ Result<job::Spec> job_spec(job::Spec asked, const JobConfig& config, const JobPl
 /// What all hosts of the job need together.
 Amounts needs_of(const job::Spec& spec, const JobConfig& config);
 
+/// What the queue knows of a job from its request. Its end is late by its run time, the grace and
+/// the time that its results may take.
+Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig& config);
+
 /// What a job's own key may do: read its inputs, its code, its results and checkpoints, write the
 /// last two; of a remote function read and write the folder of its function and results. A channel
 /// is what its S3Uri names as S3Prefix or as one object; the others are folders or objects of that

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "jobs/schedule.h"
+#include "jobs/queue_outlook.h"
 
 namespace muster::jobs {
 
@@ -13,28 +14,51 @@ namespace muster::jobs {
 class Queue {
  public:
   /// `capacity`: what all jobs together may hold; a resource that it does not name has no limit.
-  explicit Queue(Amounts capacity) : capacity_(std::move(capacity)) {}
+  explicit Queue(Amounts capacity, QueueRules rules = {});
 
-  /// The job waits, behind all that wait already.
+  /// The job waits. Its `number` is given here: it came after all that were added before.
   void add(Demand demand);
   /// The job runs already: an earlier server started it.
-  void take_up(Demand demand);
-  /// The jobs whose turn it is, in their order: startable(). They hold what they need from now on.
-  std::vector<std::string> start();
+  void take_up(Demand demand, UnixMillis started);
+  /// A job of an earlier server that has ended, or been taken up: what its key used, and when its
+  /// line last moved. Comes after the add() of all that wait.
+  struct Past {
+    std::string key;
+    int priority = 0;
+    double share = 0;  ///< As share_of().
+    UnixMillis submitted{0};
+    UnixMillis started{0};
+    std::optional<UnixMillis> ended;  ///< None: it runs.
+  };
+  void remember(const Past& past);
+
+  /// The jobs whose turn it is, in their order. They hold what they need from now on.
+  std::vector<std::string> start(UnixMillis now);
   /// The job waits no more. False if it did not wait.
   bool withdraw(const std::string& job);
   /// A job that ran has ended: what it held is free.
-  void end(const std::string& job);
+  void end(const std::string& job, UnixMillis now);
+  /// False if the job does not wait.
+  bool set_priority(const std::string& job, int priority);
 
-  /// See why_waiting() of jobs/schedule.h.
-  std::string why_waiting(const std::string& job) const;
+  /// See why_waiting() of jobs/queue_outlook.h.
+  std::string why_waiting(const std::string& job, UnixMillis now) const;
+  /// From 1 on; none if the job does not wait.
+  std::optional<std::size_t> place(const std::string& job, UnixMillis now) const;
   bool runs(const std::string& job) const;
   bool waits(const std::string& job) const;
 
+  const Standing& standing() const { return standing_; }
+
  private:
-  Amounts capacity_;
-  std::vector<Demand> waiting_;  ///< In order of submission.
-  std::vector<Demand> running_;
+  /// As of now, or within the last second and nothing has changed since.
+  const Outlook& outlook_at(UnixMillis now) const;
+  void begin(const std::string& job, UnixMillis now);
+
+  QueueRules rules_;
+  Standing standing_;
+  std::int64_t added_ = 0;
+  mutable std::optional<Outlook> outlook_;
 };
 
 }  // namespace muster::jobs

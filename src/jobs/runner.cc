@@ -75,7 +75,8 @@ Result<void> Runner::take_up(const store::Job& job) {
   Result<api::JobRequest> request = api::job_request_from(job.request);
   if (!request) return request.error().in(job.name);
   TRY(keys_.reopen(job, request->spec));
-  queue_.take_up({job.name, needs_of(request->spec, options_.preparation.config)});
+  Demand demand = demand_of(job.name, request->spec, options_.preparation.config);
+  queue_.take_up(std::move(demand), job.state.training_start.value_or(options_.now()));
   active_[job.name] = std::make_unique<Active>(loop_, *std::move(request));
   log_.info(job.name + ": taken up, its hosts were started by an earlier server");
   tasks_.start(carry(job.name, true));
@@ -110,13 +111,15 @@ void Runner::submitted(const std::string& name, api::JobRequest request) {
   }
   log_.info(name + ": taken, " + std::to_string(request.spec.instance_count) + " x " +
             request.spec.instance_type);
-  queue_.add({name, needs_of(request.spec, options_.preparation.config)});
+  Demand demand = demand_of(name, request.spec, options_.preparation.config);
+  demand.submitted = options_.now();
+  queue_.add(std::move(demand));
   active_[name] = std::make_unique<Active>(loop_, std::move(request));
   loop_.post([this] { schedule(); });
 }
 
 std::string Runner::why_waiting(const std::string& name) const {
-  const std::string why = queue_.why_waiting(name);
+  const std::string why = queue_.why_waiting(name, options_.now());
   return why.empty() ? why : "Waiting for free hosts: " + why;
 }
 
@@ -146,7 +149,7 @@ void Runner::deleted(const std::string& name) {
 }
 
 void Runner::schedule() {
-  for (const std::string& name : queue_.start()) tasks_.start(carry(name, false));
+  for (const std::string& name : queue_.start(options_.now())) tasks_.start(carry(name, false));
 }
 
 loop::Task<> Runner::carry(std::string name, bool resumed) {
@@ -156,7 +159,7 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
     co_await finish(name, std::move(end));
   }
   keys_.remove_file(name);
-  queue_.end(name);
+  queue_.end(name, options_.now());
   active_.erase(name);
   if (auto next = after_.extract(name)) submitted(name, std::move(next.mapped()));
   schedule();

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "base/time.h"
 
 namespace muster::jobs {
 
@@ -16,24 +19,62 @@ void add(Amounts& amounts, const Amounts& each, std::int64_t count);
 
 struct Demand {
   std::string job;
-  Amounts needs;  ///< All hosts' together: a job starts with all or not at all.
+  Amounts needs;            ///< All hosts' together: a job starts with all or not at all.
+  std::string key = {};     ///< The access key that asked for it.
+  int priority = 0;         ///< 0 to priority_max.
+  std::int64_t number = 0;  ///< Order of submission.
+  UnixMillis submitted{0};
+  UnixMillis run_time = std::chrono::hours(24);  ///< As it was asked for.
+  UnixMillis length = run_time;  ///< From its start to its end, at the latest: with what follows.
 };
 
-/// The names of the jobs to start now, in order. First in, first out: a job that has to wait keeps
-/// what it waits for from those behind it, while jobs that want none of that pass it by. A resource
-/// that `capacity` does not name has no limit. Pure.
+struct Running {
+  Demand demand;
+  UnixMillis started{0};
+
+  /// The latest time of its end. One that is overdue is taken to end at any moment.
+  UnixMillis ends(UnixMillis now) const;
+};
+
+/// When a job that has to wait starts at the latest, if no other comes before it in the order.
+struct Reservation {
+  std::string job;
+  UnixMillis at{0};
+  std::string after;  ///< The job whose end is the last that it waits for.
+  Amounts spare;      ///< How much of what it needs is free at that time beside it.
+};
+
+struct Plan {
+  std::vector<std::string> start;  ///< The names of the jobs to start now, in order.
+  std::vector<Reservation> reservations;
+};
+
+/// The jobs to start now. The first that does not fit gets a reservation: the time when, by the
+/// latest ends of what runs, enough is free. One behind it starts before it only where it ends by
+/// then, or takes nothing that is needed then. A further one gets a reservation of its own if it
+/// needs nothing that an earlier reservation is about. A resource that `capacity` does not name has
+/// no limit; a job that needs more than there is at all holds up nobody. Pure.
 ///
-/// `running`: jobs that hold what they need; `waiting`: in order of submission.
-std::vector<std::string> startable(const Amounts& capacity, const std::vector<Demand>& running,
-                                   const std::vector<Demand>& waiting);
+/// `waiting`: in the order in which they should start (jobs/queue_order.h).
+Plan plan(const Amounts& capacity, const std::vector<Running>& running,
+          const std::vector<Demand>& waiting, UnixMillis now);
+
+/// What of `needs` the `held` leave too little of: names, as in Amounts. Pure.
+std::vector<std::string> short_of(const Amounts& capacity, const Amounts& held,
+                                  const Amounts& needs);
+/// What the running jobs hold together.
+Amounts held_by(const std::vector<Running>& running);
+
+/// True if `held` leaves what `needs` names, or `spare` has it. Pure.
+bool fits(const Amounts& capacity, const Amounts& held, const Amounts& needs);
+/// True if a job that starts now is out of the way when the reserved one starts. Pure.
+bool leaves(const Reservation& reserved, const Demand& job, UnixMillis now);
 
 /// What of `needs` goes beyond the whole of `capacity`: one line each, in the config's words,
 /// "gpus: 8 wanted, 4 there". Empty for a job that can run. Pure.
 std::vector<std::string> beyond(const Amounts& capacity, const Amounts& needs);
 
-/// The place of `job` among those that wait, and what it waits for: "place 2 of 3; gpus: 4 wanted,
-/// 1 of 8 free", or, where there is room, behind whom it waits. Empty if it does not wait. Pure.
-std::string why_waiting(const Amounts& capacity, const std::vector<Demand>& running,
-                        const std::vector<Demand>& waiting, const std::string& job);
+/// "gpus: 4 wanted, 1 of 8 free" for each of `names`. Pure.
+std::vector<std::string> lacks(const Amounts& capacity, const Amounts& held, const Amounts& needs);
 
 }  // namespace muster::jobs

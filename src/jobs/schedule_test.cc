@@ -5,49 +5,113 @@
 namespace muster::jobs {
 namespace {
 
+using std::chrono::minutes;
 using Names = std::vector<std::string>;
 
-TEST_CASE("schedule: first in, first out, a gang starts whole or not at all") {
-  struct {
-    const char* name;
-    Amounts capacity;
-    std::vector<Demand> running;
-    std::vector<Demand> waiting;
-    Names want;
-  } const cases[] = {
+constexpr UnixMillis now = std::chrono::hours(1000);
+
+Demand job(const char* name, Amounts needs, minutes length = minutes(60)) {
+  return {.job = name, .needs = std::move(needs), .length = length};
+}
+
+/// Runs, and ends within `left`.
+Running running(const char* name, Amounts needs, minutes left = minutes(30)) {
+  return {job(name, std::move(needs)), now - minutes(60) + left};
+}
+
+struct Case {
+  const char* name;
+  Amounts capacity;
+  std::vector<Running> running;
+  std::vector<Demand> waiting;
+  Names want;
+};
+
+void check_starts(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    CHECK(plan(c.capacity, c.running, c.waiting, now).start == c.want);
+  }
+}
+
+TEST_CASE("schedule: in their order, a gang starts whole or not at all") {
+  check_starts({
       {"nobody waits", {{"cpu", 4}}, {}, {}, {}},
-      {"all that fit", {{"cpu", 4}}, {}, {{"a", {{"cpu", 2}}}, {"b", {{"cpu", 2}}}}, {"a", "b"}},
-      {"no half gangs", {{"cpu", 4}}, {{"r", {{"cpu", 2}}}}, {{"a", {{"cpu", 3}}}}, {}},
-      {"nobody overtakes who waits for the same",
+      {"all that fit",
        {{"cpu", 4}},
-       {{"r", {{"cpu", 2}}}},
-       {{"big", {{"cpu", 4}}}, {"small", {{"cpu", 1}}}},
-       {}},
+       {},
+       {job("a", {{"cpu", 2}}), job("b", {{"cpu", 2}})},
+       {"a", "b"}},
+      {"no half gangs", {{"cpu", 4}}, {running("r", {{"cpu", 2}})}, {job("a", {{"cpu", 3}})}, {}},
       {"who wants something else passes by",
        {{"cpu", 4}, {"gpu", 1}},
-       {{"r", {{"gpu", 1}}}},
-       {{"a", {{"gpu", 1}}}, {"b", {{"cpu", 4}}}},
+       {running("r", {{"gpu", 1}})},
+       {job("a", {{"gpu", 1}}), job("b", {{"cpu", 4}})},
        {"b"}},
-      {"a gang that waits for one thing keeps the other",
-       {{"cpu", 4}, {"gpu", 1}},
-       {{"r", {{"gpu", 1}}}},
-       {{"a", {{"gpu", 1}, {"cpu", 4}}}, {"b", {{"cpu", 1}}}},
-       {}},
       {"hosts of an instance type are an amount",
        {{"ml.c5.xlarge", 3}},
        {},
-       {{"a", {{"ml.c5.xlarge", 3}}}, {"b", {{"ml.c5.xlarge", 1}}}, {"c", {{"local", 9}}}},
+       {job("a", {{"ml.c5.xlarge", 3}}), job("b", {{"ml.c5.xlarge", 1}}), job("c", {{"local", 9}})},
        {"a", "c"}},
       {"more is held than there is since the config shrank",
        {{"cpu", 2}},
-       {{"r", {{"cpu", 8}}}},
-       {{"a", {{"cpu", 1}}}, {"b", {{"cpu", 0}}}},
+       {running("r", {{"cpu", 8}})},
+       {job("a", {{"cpu", 1}}), job("b", {{"cpu", 0}})},
        {"b"}},
-  };
-  for (const auto& c : cases) {
-    CAPTURE(c.name);
-    CHECK(startable(c.capacity, c.running, c.waiting) == c.want);
-  }
+      {"what is larger than the machine holds up nobody",
+       {{"cpu", 2}},
+       {running("r", {{"cpu", 1}})},
+       {job("a", {{"cpu", 3}}), job("b", {{"cpu", 1}})},
+       {"b"}},
+  });
+}
+
+TEST_CASE("schedule: who passes a job that waits is gone when that starts, or not in its way") {
+  const std::vector<Running> half{running("r", {{"cpu", 2}}, minutes(30))};
+  const Demand big = job("big", {{"cpu", 4}});
+  check_starts({
+      {"too long", {{"cpu", 4}}, half, {big, job("b", {{"cpu", 1}}, minutes(31))}, {}},
+      {"short enough", {{"cpu", 4}}, half, {big, job("b", {{"cpu", 1}}, minutes(30))}, {"b"}},
+      {"long, and beside it there is room",
+       {{"cpu", 5}},
+       half,
+       {big, job("b", {{"cpu", 1}}), job("c", {{"cpu", 1}})},
+       {"b"}},
+      {"a gang that waits for one thing keeps the other",
+       {{"cpu", 4}, {"gpu", 1}},
+       {running("r", {{"gpu", 1}})},
+       {job("a", {{"gpu", 1}, {"cpu", 4}}), job("b", {{"cpu", 1}})},
+       {}},
+      {"nobody knows when the overdue end",
+       {{"cpu", 4}},
+       {running("r", {{"cpu", 2}}, minutes(-5))},
+       {big, job("b", {{"cpu", 1}}, minutes(1))},
+       {}},
+      {"each kind of resource has a reservation",
+       {{"cpu", 4}, {"gpu", 2}},
+       {running("r", {{"cpu", 2}}), running("s", {{"gpu", 1}})},
+       {big, job("gpus", {{"gpu", 2}}), job("one", {{"gpu", 1}}), job("free", {{"x", 1}})},
+       {"free"}},
+      {"what starts before it counts for the reservation",
+       {{"cpu", 4}},
+       {},
+       {job("a", {{"cpu", 2}}, minutes(20)), big, job("b", {{"cpu", 1}}, minutes(21))},
+       {"a"}},
+  });
+}
+
+TEST_CASE("schedule: a reservation says when, after whom, and what is spare then") {
+  const Plan made =
+      plan({{"cpu", 8}},
+           {running("late", {{"cpu", 3}}, minutes(50)), running("soon", {{"cpu", 3}}, minutes(10)),
+            running("later", {{"cpu", 1}}, minutes(55))},
+           {job("a", {{"cpu", 6}})}, now);
+  REQUIRE(made.reservations.size() == 1);
+  const Reservation& got = made.reservations.front();
+  CHECK(got.job == "a");
+  CHECK(got.at == now + minutes(50));
+  CHECK(got.after == "late");
+  CHECK(got.spare == Amounts{{"cpu", 1}});
 }
 
 TEST_CASE("schedule: what can never run is known by what it lacks") {
@@ -58,20 +122,6 @@ TEST_CASE("schedule: what can never run is known by what it lacks") {
   CHECK(beyond({{"cpu", 1500}, {"memory", std::int64_t{3} << 30}},
                {{"cpu", 4000}, {"memory", std::int64_t{4} << 30}}) ==
         Names{"cpus: 4 wanted, 1.5 there", "memory_gib: 4 wanted, 3 there"});
-}
-
-TEST_CASE("schedule: a job that waits knows its place and what it waits for") {
-  const Amounts capacity{{"gpu", 8}, {"cpu", 16000}};
-  const std::vector<Demand> running{{"r", {{"gpu", 7}, {"cpu", 1000}}}};
-  const std::vector<Demand> waiting{
-      {"a", {{"gpu", 4}, {"cpu", 4000}}}, {"b", {{"gpu", 1}}}, {"c", {{"cpu", 1000}}}};
-  const auto why = [&](const char* job) { return why_waiting(capacity, running, waiting, job); };
-  CHECK(why("a") == "place 1 of 3; gpus: 4 wanted, 1 of 8 free");
-  CHECK(why("b") == "place 2 of 3, behind a");
-  CHECK(why("c") == "place 3 of 3, behind a");
-  CHECK(why("r").empty());
-  CHECK(why_waiting({{"hosts", 4}}, {{"r", {{"hosts", 9}}}}, {{"a", {{"hosts", 4}}}}, "a") ==
-        "place 1 of 1; hosts: 4 wanted, 0 of 4 free");
 }
 
 }  // namespace
