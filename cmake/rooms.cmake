@@ -87,6 +87,7 @@ function(muster_sim_tests)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/sim/*.cc)
   if(sources)
     muster_test(sim_test muster_calls ${sources})
+    target_link_libraries(sim_test PRIVATE muster_jobs)
   endif()
 endfunction()
 
