@@ -59,12 +59,13 @@ Result<void> put_state(Database& database, std::int64_t job, const JobState& sta
 
 Result<void> insert_job(Database& database, const NewJob& job) {
   TRY(database
-          .statement("INSERT INTO jobs (name, arn, status, secondary, created, modified, request) "
-                     "VALUES (?, ?, '', '', ?, ?, ?)")
+          .statement("INSERT INTO jobs (name, arn, status, secondary, created, modified, "
+                     "access_key, request) VALUES (?, ?, '', '', ?, ?, ?, ?)")
           .bind(job.name)
           .bind(job.arn)
           .bind(job.now)
           .bind(job.now)
+          .bind(job.access_key)
           .bind(job.request)
           .run());
   TRY(put_state(database, database.last_row(), first_state(job.now), 0));
@@ -144,7 +145,7 @@ Result<Submitted> Store::submit(const NewJob& job) {
 Result<std::optional<Job>> Store::job(const std::string& name) {
   Statement row = database_->statement(
       "SELECT number, name, arn, status, created, modified, training_start, training_end, streams, "
-      "failure_reason, model_artifacts, note, notes, request FROM jobs WHERE name = ?");
+      "failure_reason, model_artifacts, note, notes, access_key, request FROM jobs WHERE name = ?");
   const bool found = TRY(row.bind(name).step());
   if (!found) return std::optional<Job>();
   Job job;
@@ -161,7 +162,8 @@ Result<std::optional<Job>> Store::job(const std::string& name) {
   job.model_artifacts = row.text(10);
   job.note = row.text(11);
   job.notes = row.text(12);
-  job.request = row.text(13);
+  job.access_key = row.text(13);
+  job.request = row.text(14);
   job.state.transitions = TRY(transitions_of(*database_, job.number));
   return std::optional<Job>(std::move(job));
 }
@@ -195,6 +197,20 @@ Result<std::vector<std::string>> Store::unfinished() {
   std::vector<std::string> names;
   while (TRY(rows.step())) names.push_back(rows.text(0));
   return names;
+}
+
+Result<std::vector<StartedJob>> Store::started_since(UnixMillis since, const std::string& tag) {
+  Statement rows = database_->statement(
+      "SELECT access_key, created, training_start, training_end, "
+      "coalesce((SELECT value FROM tags WHERE tags.arn = jobs.arn AND key = ?), ''), request "
+      "FROM jobs WHERE training_start IS NOT NULL AND (training_end > ? OR training_end IS NULL) "
+      "ORDER BY training_end, number");
+  rows.bind(tag).bind(since);
+  std::vector<StartedJob> jobs;
+  while (TRY(rows.step()))
+    jobs.push_back(
+        {rows.text(0), rows.text(5), rows.text(4), rows.time(1), rows.time(2), rows.maybe_time(3)});
+  return jobs;
 }
 
 Result<bool> Store::set_status(const std::string& name, const StatusChange& change) {

@@ -31,6 +31,17 @@ struct Job {
   std::string model_artifacts;  ///< S3 URI; empty: none.
   std::string notes;            ///< For people: lines about how it runs; may be empty.
   std::string note;             ///< The runner's own, as it was put: JSON text or empty.
+  std::string access_key;       ///< Who submitted it; empty: a job of muster 0.1's.
+};
+
+/// A job that has started: what accounts of its key need.
+struct StartedJob {
+  std::string access_key;
+  std::string request;
+  std::string tag;  ///< The value of the tag that was asked for; empty: none.
+  UnixMillis created{0};
+  UnixMillis started{0};
+  std::optional<UnixMillis> ended;
 };
 
 /// What lists need of a job.
@@ -70,7 +81,8 @@ struct NewJob {
   std::string request;  ///< As Job::request.
   Tags tags;
   UnixMillis now{0};
-  std::string invocation;  ///< The client's call, the same for its repetitions; may be empty.
+  std::string invocation;       ///< The client's call, the same for its repetitions; may be empty.
+  std::string access_key = {};  ///< Who submits it.
 };
 
 enum class Submitted {
@@ -142,6 +154,8 @@ class Store {
   Result<std::vector<JobSummary>> list(const JobQuery& query);
   /// Names of the jobs that have not ended, in order of submission: what a start takes up again.
   Result<std::vector<std::string>> unfinished();
+  /// Jobs that run and jobs that ran after `since`, by their ends; each with its tag `tag`.
+  Result<std::vector<StartedJob>> started_since(UnixMillis since, const std::string& tag);
   /// Applies `change` as status.h says. False if it changed nothing (unknown jobs too).
   Result<bool> set_status(const std::string& name, const StatusChange& change);
   /// The end; later ones change nothing. Its access keys go with it.

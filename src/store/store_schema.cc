@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 3> steps = {R"sql(
+constexpr std::array<const char*, 4> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -79,6 +79,10 @@ ALTER TABLE access_keys ADD COLUMN comment TEXT not null DEFAULT '';
 )sql",
                                               R"sql(
 ALTER TABLE jobs ADD COLUMN notes TEXT not null DEFAULT '';
+)sql",
+                                              R"sql(
+ALTER TABLE jobs ADD COLUMN access_key TEXT not null DEFAULT '';
+CREATE INDEX jobs_ended ON jobs (training_end);
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -140,6 +140,37 @@ TEST_CASE("store: lists filter, sort and go on where a page ended") {
     }
 }
 
+TEST_CASE("store: what accounts of keys need of jobs that started") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  for (const char* name : {"waits", "runs", "ended", "long-ago"})
+    REQUIRE(store.submit({.name = name,
+                          .arn = "arn:" + std::string(name),
+                          .request = name,
+                          .tags = {{"p", "7"}},
+                          .now = UnixMillis(1000),
+                          .invocation = "",
+                          .access_key = "AK"}));
+  CHECK((*store.job("runs"))->access_key == "AK");
+  for (const char* name : {"runs", "ended", "long-ago"})
+    REQUIRE(store.set_status(name, {Status::in_progress, "Training", "", UnixMillis(2000)}));
+  REQUIRE(
+      store.finish("ended", {.change = {Status::completed, "Completed", "", UnixMillis(9000)}}));
+  REQUIRE(store.finish("long-ago", {.change = {Status::failed, "Failed", "", UnixMillis(5000)}}));
+  REQUIRE(store.remove_tags("arn:ended", {"p"}));
+  const std::vector<StartedJob> got = *store.started_since(UnixMillis(5000), "p");
+  REQUIRE(got.size() == 2);
+  CHECK(got[0].request == "runs");
+  CHECK(got[0].access_key == "AK");
+  CHECK(got[0].tag == "7");
+  CHECK(!got[0].ended);
+  CHECK(got[1].request == "ended");
+  CHECK(got[1].tag.empty());
+  CHECK(got[1].created == UnixMillis(1000));
+  CHECK(got[1].started == UnixMillis(2000));
+  CHECK(got[1].ended == UnixMillis(9000));
+}
+
 TEST_CASE("store: tags are replaced, bounded as a whole, and removed") {
   const Folder folder;
   Store store = *Store::open(folder.file());
