@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "job/host_spec.h"
 #include "jobs/aws_image.h"
+#include "jobs/queue_order.h"
 
 namespace muster::jobs {
 namespace {
@@ -47,6 +48,18 @@ Result<job::Network> network_at(const Json& json, const std::string& key) {
       json.is_string() ? job::network_from(json.get_ref<const std::string&>()) : std::nullopt;
   if (network) return *network;
   return wrong(key, "\"nat\" or \"none\"");
+}
+
+Result<std::vector<JobConfig::PriorityMax>> priority_max_at(const Json& json) {
+  if (!json.is_object()) return wrong("priority_max", "an object of access keys' ids");
+  std::vector<JobConfig::PriorityMax> all;
+  for (const auto& [name, value] : json.items()) {
+    const std::int64_t most = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+    if (most < 0 || most > priority_max)
+      return wrong("priority_max." + name, "a whole number from 0 to 9");
+    all.push_back({name, static_cast<int>(most)});
+  }
+  return all;
 }
 
 Result<Env> environment_at(const Json& json) {
@@ -185,6 +198,11 @@ Result<void> set_environment(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_priority_max(JobConfig& config, const Json& json) {
+  config.priority_max = TRY(priority_max_at(json));
+  return {};
+}
+
 /// docs/users/configuration.md has a line for each.
 constexpr struct {
   const char* name;
@@ -194,6 +212,7 @@ constexpr struct {
     {"images", set_images},
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},
+    {"priority_max", set_priority_max},
     {"first_user_id", set_first_user_id},
     {"stop_grace_seconds", set_stop_grace},
     {"native_drivers", set_native_drivers},
@@ -259,6 +278,12 @@ std::string JobConfig::known_types() const {
   return join({names.begin(), names.end()}, ", ");
 }
 
+int JobConfig::priority_max_of(const std::string& key) const {
+  for (const PriorityMax& each : priority_max)
+    if (matches(each.pattern, key)) return each.most;
+  return jobs::priority_max;
+}
+
 std::optional<std::string> JobConfig::python_of(const std::string& image) const {
   for (const Image& known : images)
     if (matches(known.pattern, image)) return known.python.empty() ? python : known.python;
@@ -272,6 +297,7 @@ Result<JobConfig> job_config_from(const Json& json, int processors) {
   for (const auto& [name, value] : json.items()) TRY(set_key(config, name, value));
   most_exact_first(config.instances);
   most_exact_first(config.images);
+  most_exact_first(config.priority_max);
   config.larger_alone = processors > 0 && !json.contains("capacity");
   if (config.larger_alone) config.capacity["hosts"] = std::int64_t{2} * processors;
   return config;

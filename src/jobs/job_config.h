@@ -46,6 +46,11 @@ struct JobConfig {
   Env environment;                            ///< Variables of all hosts; a job and the server win.
   std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
   Amounts capacity;                           ///< As jobs/schedule.h names them.
+  struct PriorityMax {
+    std::string pattern;  ///< Access keys' ids, as above.
+    int most = 0;
+  };
+  std::vector<PriorityMax> priority_max;  ///< Most exact ones first.
   bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.
 
   /// None if the config does not know it. "local", which `sm submit` asks for, and a type of AWS's
@@ -53,6 +58,8 @@ struct JobConfig {
   std::optional<Instance> instance(const std::string& type) const;
   /// The types that it names and "local", for a message: "local, ml.small".
   std::string known_types() const;
+  /// The highest priority that an access key may give to a job: 9 where nothing fits it.
+  int priority_max_of(const std::string& key) const;
   /// The interpreter's name or path; none if the image is not served.
   std::optional<std::string> python_of(const std::string& image) const;
 };

@@ -5,8 +5,24 @@
 
 #include "api/job_request.h"
 #include "base/json.h"
+#include "base/time.h"
+#include "store/store.h"
 
 namespace muster::jobs {
+
+/// What a job's turn depends on, besides what it needs.
+struct Turn {
+  std::string key;  ///< The access key that asked for the job.
+  int priority = 0;
+  UnixMillis submitted{0};
+};
+
+/// Where a job stands in the queue.
+struct QueuePlace {
+  std::size_t place = 0;  ///< From 1 on.
+  std::size_t of = 0;
+  int priority = 0;
+};
 
 /// Who runs the jobs that the API takes in: the runner; a fake in tests. Calls come from the
 /// server's one thread, return at once and change no status themselves before they return.
@@ -18,7 +34,15 @@ class Jobs {
   virtual Result<void, aws::Refusal> check(const api::JobRequest& request) const = 0;
   /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
   /// comes.
-  virtual void submitted(const std::string& name, api::JobRequest request) = 0;
+  virtual void submitted(const std::string& name, api::JobRequest request, Turn turn) = 0;
+  /// The priority that tags ask for; none if they do not. Refuses what is none, and more than the
+  /// access key may give.
+  virtual Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
+                                                            const std::string& key) const = 0;
+  /// A tag of the job says so now. Nothing happens to one that does not wait.
+  virtual void set_priority(const std::string& name, int priority) = 0;
+  /// None if it does not wait for its turn.
+  virtual std::optional<QueuePlace> place(const std::string& name) const = 0;
   /// Why the job has not started, for a person; empty if it does not wait for its turn.
   virtual std::string why_waiting(const std::string& name) const = 0;
   /// The job stands in the store as "Stopping". It may not have started yet.

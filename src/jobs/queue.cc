@@ -131,12 +131,17 @@ std::optional<std::size_t> Queue::place(const std::string& job, UnixMillis now) 
   return outlook_at(now).places.at(job) + 1;
 }
 
+const Demand* Queue::waiting(const std::string& job) const {
+  const auto found = find(standing_.waiting, job);
+  return found == standing_.waiting.end() ? nullptr : &*found;
+}
+
 bool Queue::runs(const std::string& job) const {
   return find(standing_.running, job) != standing_.running.end();
 }
 
 bool Queue::waits(const std::string& job) const {
-  return find(standing_.waiting, job) != standing_.waiting.end();
+  return waiting(job) != nullptr;
 }
 
 }  // namespace muster::jobs

@@ -4,9 +4,16 @@
 
 #include "base/text.h"
 #include "jobs/aws_image.h"
+#include "jobs/priority.h"
 #include "jobs/until_stored.h"
 
 namespace muster::jobs {
+namespace {
+
+/// What was used before counts less than a thirtieth.
+constexpr std::chrono::hours use_remembered{5 * 24};
+
+}  // namespace
 
 Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,
                logs::Metrics& metrics, access::KeyRing& ring, const Log& log, Options options)
@@ -42,12 +49,44 @@ Result<void> Runner::start() {
       continue;
     }
     Result<api::JobRequest> request = api::job_request_from(job->request);
+    Turn turn = TRY(turn_of(*job));
     if (request)
-      submitted(name, *std::move(request));
+      submitted(name, *std::move(request), std::move(turn));
     else
       tasks_.start(finish(name, failure(request.error())));
   }
+  TRY(remember());
   tasks_.start(clean_up());
+  return {};
+}
+
+Result<Turn> Runner::turn_of(const store::Job& job) {
+  const store::Tags tags = TRY(store_.tags(job.arn));
+  return Turn{job.access_key, priority_stored(tags), job.created};
+}
+
+Demand Runner::demand_for(const std::string& name, const job::Spec& spec, const Turn& turn) const {
+  Demand demand = demand_of(name, spec, options_.preparation.config);
+  demand.key = turn.key;
+  demand.priority = turn.priority;
+  demand.submitted = turn.submitted;
+  return demand;
+}
+
+/// What keys used before this server started, and when their lines moved.
+Result<void> Runner::remember() {
+  const UnixMillis since = options_.now() - use_remembered;
+  for (const store::StartedJob& job : TRY(store_.started_since(since, priority_tag))) {
+    const Result<api::JobRequest> request = api::job_request_from(job.request);
+    if (!request) continue;
+    const Amounts needs = needs_of(request->spec, options_.preparation.config);
+    queue_.remember({.key = job.access_key,
+                     .priority = priority_stored({{priority_tag, job.tag}}),
+                     .share = share_of(options_.preparation.config.capacity, needs),
+                     .submitted = job.created,
+                     .started = job.started,
+                     .ended = job.ended});
+  }
   return {};
 }
 
@@ -75,8 +114,9 @@ Result<void> Runner::take_up(const store::Job& job) {
   Result<api::JobRequest> request = api::job_request_from(job.request);
   if (!request) return request.error().in(job.name);
   TRY(keys_.reopen(job, request->spec));
-  Demand demand = demand_of(job.name, request->spec, options_.preparation.config);
-  queue_.take_up(std::move(demand), job.state.training_start.value_or(options_.now()));
+  const Turn turn = TRY(turn_of(job));
+  queue_.take_up(demand_for(job.name, request->spec, turn),
+                 job.state.training_start.value_or(options_.now()));
   active_[job.name] = std::make_unique<Active>(loop_, *std::move(request));
   log_.info(job.name + ": taken up, its hosts were started by an earlier server");
   tasks_.start(carry(job.name, true));
@@ -104,16 +144,32 @@ Result<void, aws::Refusal> Runner::check(const api::JobRequest& request) const {
   return check_request(request, options_.preparation.config);
 }
 
-void Runner::submitted(const std::string& name, api::JobRequest request) {
+Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tags,
+                                                          const std::string& key) const {
+  return priority_asked_for(tags, key, options_.preparation.config);
+}
+
+void Runner::set_priority(const std::string& name, int priority) {
+  const auto after = after_.find(name);
+  if (after != after_.end()) after->second.second.priority = priority;
+  if (queue_.set_priority(name, priority)) loop_.post([this] { schedule(); });
+}
+
+std::optional<QueuePlace> Runner::place(const std::string& name) const {
+  const Demand* const demand = queue_.waiting(name);
+  if (demand == nullptr) return std::nullopt;
+  return QueuePlace{*queue_.place(name, options_.now()), queue_.standing().waiting.size(),
+                    demand->priority};
+}
+
+void Runner::submitted(const std::string& name, api::JobRequest request, Turn turn) {
   if (queue_.runs(name)) {  // The namesake was deleted as soon as it had ended.
-    after_.insert_or_assign(name, std::move(request));
+    after_.insert_or_assign(name, std::pair(std::move(request), std::move(turn)));
     return;
   }
   log_.info(name + ": taken, " + std::to_string(request.spec.instance_count) + " x " +
             request.spec.instance_type);
-  Demand demand = demand_of(name, request.spec, options_.preparation.config);
-  demand.submitted = options_.now();
-  queue_.add(std::move(demand));
+  queue_.add(demand_for(name, request.spec, turn));
   active_[name] = std::make_unique<Active>(loop_, std::move(request));
   loop_.post([this] { schedule(); });
 }
@@ -161,7 +217,8 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
   keys_.remove_file(name);
   queue_.end(name, options_.now());
   active_.erase(name);
-  if (auto next = after_.extract(name)) submitted(name, std::move(next.mapped()));
+  if (auto next = after_.extract(name))
+    submitted(name, std::move(next.mapped().first), std::move(next.mapped().second));
   schedule();
 }
 

@@ -44,7 +44,11 @@ class Runner final : public Jobs {
   Result<void> start();
 
   Result<void, aws::Refusal> check(const api::JobRequest& request) const override;
-  void submitted(const std::string& name, api::JobRequest request) override;
+  void submitted(const std::string& name, api::JobRequest request, Turn turn) override;
+  Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
+                                                    const std::string& key) const override;
+  void set_priority(const std::string& name, int priority) override;
+  std::optional<QueuePlace> place(const std::string& name) const override;
   std::string why_waiting(const std::string& name) const override;
   void stop(const std::string& name) override;
   void deleted(const std::string& name) override;
@@ -62,6 +66,9 @@ class Runner final : public Jobs {
     platform::Requests requests;
   };
 
+  Result<Turn> turn_of(const store::Job& job);
+  Demand demand_for(const std::string& name, const job::Spec& spec, const Turn& turn) const;
+  Result<void> remember();
   Result<void> take_up(const store::Job& job);
   loop::Task<> end_unreadable(std::string name, Error why);
   loop::Task<> clean_up();
@@ -86,7 +93,7 @@ class Runner final : public Jobs {
   Queue queue_;
   std::map<std::string, std::unique_ptr<Active>> active_;
   /// Jobs whose name is that of one that has ended and is being cleared away.
-  std::map<std::string, api::JobRequest> after_;
+  std::map<std::string, std::pair<api::JobRequest, Turn>> after_;
   loop::Tasks tasks_;
 };
 

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/remove_tree.h"
 #include "engine/fake.h"
+#include "jobs/priority.h"
 #include "jobs/until_stored.h"
 #include "loop/testing.h"
 
@@ -76,10 +77,14 @@ struct World {
     spec.instance_count = hosts;
     return cluster.job(spec);
   }
-  void submit(const std::string& name, int hosts = 1) {
+  void submit(const std::string& name, int hosts = 1, const std::string& key = "AK",
+              int priority = 0) {
     const Json input = input_of(name, hosts);
-    REQUIRE(store.submit({name, "arn:" + name, to_text(input), {}, wall_time(), ""}));
-    runner->submitted(name, *api::job_request(input));
+    const Turn turn{key, priority, wall_time()};
+    store::Tags tags;
+    if (priority > 0) tags.emplace_back(priority_tag, std::to_string(priority));
+    REQUIRE(store.submit({name, "arn:" + name, to_text(input), tags, turn.submitted, "", key}));
+    runner->submitted(name, *api::job_request(input), turn);
   }
   store::Job stored(const std::string& name) { return **store.job(name); }
   std::string secondary(const std::string& name) {
@@ -480,6 +485,42 @@ TEST_CASE("until stored: work is done again until it succeeds, at once where the
   tries = 0;
   loop::run_task(world.loop, until_stored(world.loop, reserve, world.log, "a", work));
   CHECK(tries == 2);
+}
+
+TEST_CASE("runner: priorities and what keys used decide whose turn it is, after a restart too") {
+  World world;
+  world.submit("r", 2, "A");
+  const auto story = [&]() -> loop::Task<> {
+    co_await world.until_begun("r");
+    for (auto& [name, host] : world.job("r").hosts) host.phase(Phase::downloading);
+    co_await world.until([&] { return world.secondary("r") == "Downloading"; });
+    for (const char* name : {"a1", "a2"}) world.submit(name, 2, "A");
+    world.submit("b", 2, "B");
+    world.submit("c", 2, "C", 3);
+    const auto order = [&] {
+      std::map<std::size_t, std::string> names;
+      for (const char* name : {"a1", "a2", "b", "c"})
+        if (const auto place = world.runner->place(name))
+          names[place->place] = name + std::string(" ") + std::to_string(place->priority) + " ";
+      std::string text;
+      for (const auto& [place, name] : names) text += name;
+      return text;
+    };
+    CHECK(order() == "c 3 b 0 a1 0 a2 0 ");
+    CHECK(world.runner->place("a2")->of == 4);
+    CHECK(!world.runner->place("r"));
+    world.serve();
+    CHECK(world.runner->start());
+    CHECK(order() == "c 3 b 0 a1 0 a2 0 ");
+    world.runner->set_priority("a2", 5);
+    CHECK(order() == "a2 5 c 3 b 0 a1 0 ");
+    CHECK(world.runner->why_waiting("b").starts_with(
+        "Waiting for free hosts: place 3 of 4, behind a2 of higher priority; ml.one: 2 wanted"));
+    complete(world.job("r"));
+    co_await world.until_begun("a2");
+    CHECK(order() == "c 3 b 0 a1 0 ");
+  };
+  world.run(story());
 }
 
 }  // namespace

@@ -14,17 +14,13 @@ namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds",
-    "MusterNetwork",
-    "MusterNotes",
-    "FailureReason",
-    "ModelArtifacts",
-    "FinalMetricDataList",
-    "TrainingEndTime",
-    "TrainingStartTime",
-    "TrainingTimeInSeconds",
-    "WarmPoolStatus",
-    "Tags",
+    "BillableTimeInSeconds", "MusterNetwork",
+    "MusterNotes",           "MusterPriority",
+    "MusterQueueLength",     "MusterQueuePlace",
+    "FailureReason",         "ModelArtifacts",
+    "FinalMetricDataList",   "TrainingEndTime",
+    "TrainingStartTime",     "TrainingTimeInSeconds",
+    "WarmPoolStatus",        "Tags",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {

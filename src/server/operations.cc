@@ -7,6 +7,7 @@
 
 #include "api/inputs.h"
 #include "api/validate.h"
+#include "jobs/priority.h"
 #include "server/identity.h"
 
 namespace muster::server {
@@ -95,6 +96,15 @@ Json summary_of(const store::JobSummary& job) {
   return json;
 }
 
+/// A job that waits with its place in the queue.
+Json with_place(Json job, const std::optional<jobs::QueuePlace>& place) {
+  if (!place) return job;
+  job["MusterQueuePlace"] = place->place;
+  job["MusterQueueLength"] = place->of;
+  job["MusterPriority"] = place->priority;
+  return job;
+}
+
 }  // namespace
 
 Operations::Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs,
@@ -129,6 +139,7 @@ api::Answer Operations::create(const api::Request& request) {
   const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked.metrics);
   if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
   TRY(jobs_.check(asked));
+  const std::optional<int> priority = TRY(jobs_.priority(*tags, request.access_key));
   const std::string name = job_name_of(request);
   const std::string arn = api::job_arn(options_.realm, name);
   if (request.only_checks) {
@@ -137,15 +148,20 @@ api::Answer Operations::create(const api::Request& request) {
     if (*namesake) return name_taken(arn);
     return Json::object();
   }
+  const UnixMillis now = options_.now();
   const Result<store::Submitted> submitted = store_.submit({.name = name,
                                                             .arn = arn,
                                                             .request = to_text(untagged),
                                                             .tags = *tags,
-                                                            .now = options_.now(),
-                                                            .invocation = request.invocation});
+                                                            .now = now,
+                                                            .invocation = request.invocation,
+                                                            .access_key = request.access_key});
   if (!submitted) return api::internal_failure(submitted.error());
   if (*submitted == store::Submitted::taken) return name_taken(arn);
-  if (*submitted == store::Submitted::made) jobs_.submitted(name, std::move(asked));
+  if (*submitted == store::Submitted::made)
+    jobs_.submitted(
+        name, std::move(asked),
+        {.key = request.access_key, .priority = priority.value_or(0), .submitted = now});
   return Json{{"TrainingJobArn", arn}};
 }
 
@@ -155,7 +171,8 @@ api::Answer Operations::describe(const api::Request& request) {
   if (!*job) return no_such_job();
   const Result<std::vector<store::MetricSample>> metrics = store_.final_metrics((*job)->name);
   if (!metrics) return api::internal_failure(metrics.error());
-  return describe_job(**job, *metrics, jobs_.why_waiting((*job)->name));
+  return with_place(describe_job(**job, *metrics, jobs_.why_waiting((*job)->name)),
+                    jobs_.place((*job)->name));
 }
 
 api::Answer Operations::list(const api::Request& request) {
@@ -169,7 +186,8 @@ api::Answer Operations::list(const api::Request& request) {
   const Result<std::vector<store::JobSummary>> jobs = store_.list(query);
   if (!jobs) return api::internal_failure(jobs.error());
   for (std::size_t i = 0; i < std::min(limit, jobs->size()); ++i)
-    answer["TrainingJobSummaries"].push_back(summary_of((*jobs)[i]));
+    answer["TrainingJobSummaries"].push_back(
+        with_place(summary_of((*jobs)[i]), jobs_.place((*jobs)[i].name)));
   if (jobs->size() > limit) {
     const store::JobSummary& last = (*jobs)[limit - 1];
     answer["NextToken"] = api::page_token({{"sort", static_cast<int>(query.sort_by)},
@@ -236,10 +254,12 @@ Result<std::string, aws::Refusal> Operations::tagged(const api::Request& request
 api::Answer Operations::add_tags(const api::Request& request) {
   const std::optional<store::Tags> tags = tags_of(request.input);
   if (!tags) return double_tag();
+  const std::optional<int> priority = TRY(jobs_.priority(*tags, request.access_key));
   const std::string arn = TRY(tagged(request));
   const Result<bool> added = store_.add_tags(arn, *tags, tags_max);
   if (!added) return api::internal_failure(added.error());
   if (!*added) return too_many_tags();
+  if (priority) jobs_.set_priority(api::job_of_arn(arn), *priority);
   return list_tags(request);
 }
 
@@ -254,8 +274,11 @@ api::Answer Operations::list_tags(const api::Request& request) {
 
 api::Answer Operations::delete_tags(const api::Request& request) {
   const std::string arn = TRY(tagged(request));
-  const Result<void> removed = store_.remove_tags(arn, api::texts_of(request.input, "TagKeys"));
+  const std::vector<std::string> keys = api::texts_of(request.input, "TagKeys");
+  const Result<void> removed = store_.remove_tags(arn, keys);
   if (!removed) return api::internal_failure(removed.error());
+  if (std::find(keys.begin(), keys.end(), jobs::priority_tag) != keys.end())
+    jobs_.set_priority(api::job_of_arn(arn), 0);
   return Json::object();
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "jobs/priority.h"
 #include "server/identity.h"
 #include "server/search.h"
 
@@ -22,9 +23,22 @@ struct FakeJobs final : jobs::Jobs {
   Result<void, aws::Refusal> checked;
   std::string why_waiting(const std::string&) const override { return why; }
   Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
-  void submitted(const std::string& name, api::JobRequest) override {
+  std::optional<jobs::QueuePlace> placed;
+  void submitted(const std::string& name, api::JobRequest, jobs::Turn turn) override {
     calls += "submitted " + name + "; ";
+    turns.push_back(std::move(turn));
   }
+  std::vector<jobs::Turn> turns;
+  Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
+                                                    const std::string& key) const override {
+    jobs::JobConfig config;
+    config.priority_max = {{"LOW", 2}};
+    return jobs::priority_asked_for(tags, key, config);
+  }
+  void set_priority(const std::string& name, int priority) override {
+    calls += name + " has priority " + std::to_string(priority) + "; ";
+  }
+  std::optional<jobs::QueuePlace> place(const std::string&) const override { return placed; }
   void stop(const std::string& name) override { calls += "stop " + name + "; "; }
   void deleted(const std::string& name) override { calls += "deleted " + name + "; "; }
 };
@@ -299,6 +313,55 @@ TEST_CASE("operations: tags of a job") {
   for (const char* arn : {"arn:aws:sagemaker:us-east-1:000000000000:training-job/none",
                           "arn:aws:sagemaker:us-east-1:000000000000:endpoint/j", "j"})
     CHECK(world.code("ListTags", {{"ResourceArn", arn}}) == "ValidationException");
+}
+
+TEST_CASE("operations: the tag muster:priority is checked, and heeded while a job waits") {
+  World w;
+  const auto tagged = [](const std::string& name, const std::string& value) {
+    Json input = job_input(name);
+    input["Tags"] = Json::array({{{"Key", "muster:priority"}, {"Value", value}}});
+    return input;
+  };
+  CHECK(w.ask("CreateTrainingJob", tagged("a", "10")).at("message") ==
+        "Tag muster:priority: expected a whole number from 0 to 9, got \"10\"");
+  w.now = at(5000);
+  w.ask("CreateTrainingJob", tagged("a", "4"));
+  w.ask("CreateTrainingJob", job_input("b"));
+  REQUIRE(w.jobs.turns.size() == 2);
+  CHECK(w.jobs.turns[0].priority == 4);
+  CHECK(w.jobs.turns[0].key == "AK");
+  CHECK(w.jobs.turns[0].submitted == at(5000));
+  CHECK(w.jobs.turns[1].priority == 0);
+  CHECK((*w.store.job("a"))->access_key == "AK");
+  w.jobs.calls.clear();
+  Json tags{{"ResourceArn", (*w.store.job("a"))->arn}};
+  tags["Tags"] = Json::array({{{"Key", "muster:priority"}, {"Value", "x"}}});
+  CHECK(w.code("AddTags", tags) == "ValidationException");
+  tags["Tags"][0]["Value"] = "9";
+  const auto as_low = [&](Json input) {
+    return w.operations.operate({"sagemaker", "AddTags", std::move(input), "LOW", ""});
+  };
+  CHECK(!as_low(tags));
+  CHECK(w.jobs.calls.empty());
+  CHECK(w.ask("AddTags", tags).contains("Tags"));
+  CHECK(w.jobs.calls == "a has priority 9; ");
+  tags.erase("Tags");
+  tags["TagKeys"] = {"muster:priority"};
+  w.ask("DeleteTags", tags);
+  CHECK(w.jobs.calls == "a has priority 9; a has priority 0; ");
+}
+
+TEST_CASE("operations: a job that waits is told of with its place") {
+  World w;
+  w.ask("CreateTrainingJob", job_input("a"));
+  CHECK(!w.ask("DescribeTrainingJob", named("a")).contains("MusterQueuePlace"));
+  w.jobs.placed = jobs::QueuePlace{2, 5, 4};
+  for (const Json& job : {w.ask("DescribeTrainingJob", named("a")),
+                          Json(w.ask("ListTrainingJobs", {}).at("TrainingJobSummaries")[0])}) {
+    CHECK(job.at("MusterQueuePlace") == 2);
+    CHECK(job.at("MusterQueueLength") == 5);
+    CHECK(job.at("MusterPriority") == 4);
+  }
 }
 
 TEST_CASE("operations: search finds jobs by what they are") {

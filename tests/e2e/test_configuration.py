@@ -48,7 +48,7 @@ def every_key(config, path: str = "") -> set[str]:
         return {path}
     found = {path}
     for name, value in config.items():
-        if path in ("jobs.capacity", "jobs.environment"):
+        if path in ("jobs.capacity", "jobs.environment", "jobs.priority_max"):
             continue  # Names of types and of what is counted; of variables.
         name = "NAME" if path in ("jobs.images", "jobs.instance_types") else name
         found |= every_key(value, f"{path}.{name}" if path else name)

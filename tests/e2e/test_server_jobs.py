@@ -286,9 +286,9 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
         assert third.describe()["SecondaryStatus"] == "Pending"  # Behind the second.
         why = [job.describe()["SecondaryStatusTransitions"][-1]["StatusMessage"]
                for job in (second, third)]
-        assert re.fullmatch("Waiting for free hosts: place 1 of 2; ml.c5.xlarge: 2 wanted, 1 of 2 "
-                            f"free; starts when {first.name} ends, by (\\S+ )?\\d\\d:\\d\\d UTC at the "
-                            "latest", why[0]), why  # fmt: skip
+        said = ("Waiting for free hosts: place 1 of 2; ml.c5.xlarge: 2 wanted, 1 of 2 free; starts "
+                rf"when {first.name} ends, by (\S+ )?\d\d:\d\d UTC at the latest")  # fmt: skip
+        assert re.fullmatch(said, why[0]), why
         assert why[1].startswith(f"Waiting for free hosts: place 2 of 2, behind {second.name}"), why
         first.api.stop_training_job(TrainingJobName=first.name)
         assert first.at_end()["TrainingJobStatus"] == "Stopped"

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aws/refusal.h"
+#include "base/result.h"
+#include "jobs/job_config.h"
+
+namespace muster::jobs {
+
+/// The tag of a job that says its priority: "0" to "9".
+constexpr const char* priority_tag = "muster:priority";
+
+using Tags = std::vector<std::pair<std::string, std::string>>;
+
+/// What `tags` say; none if they say nothing of it. Refuses what is no priority, and more than the
+/// config lets the key give. Pure.
+Result<std::optional<int>, aws::Refusal> priority_asked_for(const Tags& tags,
+                                                            const std::string& key,
+                                                            const JobConfig& config);
+
+/// What stored tags say; 0 where they say nothing, or nothing that is a priority. Pure.
+int priority_stored(const Tags& tags);
+
+}  // namespace muster::jobs
