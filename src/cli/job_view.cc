@@ -70,10 +70,20 @@ std::string span_text(UnixMillis span) {
   return std::to_string(seconds / 3600) + "h" + two(seconds / 60 % 60) + "m";
 }
 
-/// "InProgress (Training)", "Completed".
+/// ": place 2 of 5, priority 3" of a job that waits for its turn; else empty.
+std::string queue_text(const Json& job) {
+  const std::int64_t place = member_number(job, "MusterQueuePlace");
+  if (place == 0) return {};
+  const std::int64_t priority = member_number(job, "MusterPriority");
+  return ": place " + std::to_string(place) + " of " +
+         std::to_string(member_number(job, "MusterQueueLength")) +
+         (priority == 0 ? "" : ", priority " + std::to_string(priority));
+}
+
+/// "InProgress (Training)", "InProgress (Pending: place 2 of 5)", "Completed".
 std::string status_text(const Json& job) {
   const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
-  const std::string more = visible_line(member_text(job, "SecondaryStatus"));
+  const std::string more = visible_line(member_text(job, "SecondaryStatus")) + queue_text(job);
   return more.empty() || more == status ? status : status + " (" + more + ")";
 }
 

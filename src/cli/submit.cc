@@ -125,6 +125,7 @@ void bind(command::Line& line, SubmitWords& words) {
   line.texts("--env", words.environment);
   line.text("--output", words.output);
   line.text("--timeout", words.timeout);
+  line.text("--priority", words.priority);
   line.text("--json-file", words.json_file);
   line.flag("--wait", words.wait);
   line.flag("--raw", words.raw);

@@ -15,8 +15,9 @@ namespace {
 Result<void> check_file_alone(const SubmitWords& words) {
   const bool more = !words.script.empty() || !words.source_folder.empty() || !words.image.empty() ||
                     !words.instance_type.empty() || !words.hosts.empty() || words.launch.any() ||
-                    !words.output.empty() || !words.timeout.empty() || !words.inputs.empty() ||
-                    !words.hyperparameters.empty() || !words.environment.empty();
+                    !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
+                    !words.inputs.empty() || !words.hyperparameters.empty() ||
+                    !words.environment.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
@@ -56,6 +57,12 @@ Json hyperparameters_of(const SubmitOptions& options, const SubmitPlaces& places
   return all;
 }
 
+Result<int> priority_of(const std::string& text) {
+  if (text.empty()) return 0;
+  if (text.size() == 1 && text[0] >= '0' && text[0] <= '9') return text[0] - '0';
+  return wrong_value("--priority", "a whole number from 0 to 9", text);
+}
+
 }  // namespace
 
 bool is_s3(const std::string& text) {
@@ -91,6 +98,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
     return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
   options.output = words.output;
   options.timeout = TRY(timeout_of(words.timeout));
+  options.priority = TRY(priority_of(words.priority));
   TRY(check_script(options));
   return options;
 }
@@ -108,6 +116,9 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
       {"StoppingCondition", {{"MaxRuntimeInSeconds", options.timeout.count()}}},
       {"OutputDataConfig", {{"S3OutputPath", places.output}}},
       {"HyperParameters", hyperparameters_of(options, places)}};
+  if (options.priority > 0)
+    request["Tags"] =
+        Json::array({{{"Key", "muster:priority"}, {"Value", std::to_string(options.priority)}}});
   Json environment = map_of(options.environment);
   if (!environment.empty()) request["Environment"] = std::move(environment);
   for (const auto& [name, url] : places.inputs)

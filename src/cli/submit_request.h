@@ -12,7 +12,7 @@ namespace muster::cli {
 /// `sm submit` as it is typed.
 struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
-  std::string hosts, output, timeout;
+  std::string hosts, output, timeout, priority;
   LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, environment;
   bool wait = false, json = false, raw = false;
@@ -33,6 +33,7 @@ struct SubmitOptions {
   Pairs environment;
   std::string output;  ///< s3://…; empty: the default bucket.
   std::chrono::seconds timeout{86400};
+  int priority = 0;
   bool wait = false;
   bool json = false;
   bool raw = false;

@@ -55,6 +55,7 @@ std::vector<Flag> submit_flags() {
         .help = "where the model goes (default: the default bucket)",
         .letter = "-o"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
+       {"--priority", "N", "0 to 9: jobs of higher priority start first (default 0)"},
        {"--json-file", "FILE", "the job as CreateTrainingJob's input; only NAME counts too"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},

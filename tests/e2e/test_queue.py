@@ -1,0 +1,141 @@
+"""Jobs of several keys wait on one machine: whose turn it is, and what they are told of it."""
+
+import re
+import subprocess
+
+import pytest
+from botocore.exceptions import ClientError
+
+from lab import SM
+from sm_server import SmServer
+from test_server_jobs import BUCKET, VENV, Job
+
+HOLD = "import time; time.sleep(600)"
+
+
+class KeyJob(Job):
+    """A job that a certain key asks for."""
+    def __init__(self, server, key, script, **more):
+        plain = server.keys
+        server.keys = {**plain, "AWS_ACCESS_KEY_ID": key[0], "AWS_SECRET_ACCESS_KEY": key[1]}
+        try:
+            super().__init__(server, script, **more)
+        finally:
+            server.keys = plain
+
+
+@pytest.fixture
+def server(tmp_path):
+    config = {"python": str(VENV / "bin" / "python"), "capacity": {"ml.c5.xlarge": 1},
+              "priority_max": {"BOUNDED": 3}}  # fmt: skip
+    secret = tmp_path / "secret"
+    secret.write_text("a-secret-of-the-config")
+    secret.chmod(0o600)
+    keys = [{"id": name, "secret_file": str(secret)} for name in ("OWNER", "BOUNDED")]
+    one = SmServer(tmp_path, jobs=config, config={"keys": keys})
+    one.keys = {"AWS_ACCESS_KEY_ID": "OWNER", "AWS_SECRET_ACCESS_KEY": secret.read_text()}
+    with one:
+        s3 = one.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        yield one
+
+
+def own_key(server) -> tuple[str, str]:
+    return server.keys["AWS_ACCESS_KEY_ID"], server.keys["AWS_SECRET_ACCESS_KEY"]
+
+
+def why(job) -> str:
+    return job.describe()["SecondaryStatusTransitions"][-1]["StatusMessage"]
+
+
+def priority(value: str) -> list:
+    return [{"Key": "muster:priority", "Value": value}]
+
+
+def table(server) -> dict[str, str]:
+    """What `sm jobs` says of each job's status."""
+    done = subprocess.run([SM, "jobs"], env=server.env(), capture_output=True, text=True,
+                          check=True, timeout=60)  # fmt: skip
+    return {line.split()[0]: line for line in done.stdout.splitlines()}
+
+
+def started_in_order(jobs) -> list:
+    return sorted(jobs, key=lambda job: job.describe()["TrainingStartTime"])
+
+
+def test_keys_take_turns_and_a_priority_goes_before_all(server):
+    ours, theirs = own_key(server), ("BOUNDED", "a-secret-of-the-config")
+    holds = KeyJob(server, ours, HOLD)
+    holds.in_status("Training")
+    mine = [KeyJob(server, ours, "print()") for _ in range(3)]
+    other = [KeyJob(server, theirs, "print()") for _ in range(2)]
+    message = why(mine[0])
+    assert f"behind {other[0].name}, whose key uses 0 % of the machine, its own 100 %" in message
+    urgent = KeyJob(server, theirs, "print()", Tags=priority("3"))
+    assert f"behind {urgent.name} of higher priority" in why(other[0]), why(other[0])
+    assert re.search(rf"place 1 of 6; ml.c5.xlarge: 1 wanted, 0 of 1 free; starts when {holds.name}"
+                     r" ends, by (\S+ )?\d\d:\d\d UTC at the latest", why(urgent)), why(urgent)
+    assert "(Pending: place 1 of 6, priority 3)" in table(server)[urgent.name]
+    # A server that starts again has the same order.
+    places = {job.name: table(server)[job.name] for job in (*mine, *other, urgent)}
+    places = {name: re.search(r"place \d", line)[0] for name, line in places.items()}
+    server.kill()
+    server.start()
+    for name, place in places.items():
+        assert place in table(server)[name]
+    holds.api.stop_training_job(TrainingJobName=holds.name)
+    for job in (*mine, *other, urgent):
+        assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
+    order = started_in_order([*mine, *other, urgent])
+    assert order[0] is urgent
+    # The other key has used nothing but a moment: its turns come before ours is through.
+    assert order.index(other[0]) < order.index(mine[1])
+    assert order[-1] is mine[2], [job.name for job in order]
+
+
+def test_a_tag_raises_a_job_that_waits_and_the_config_bounds_it(server):
+    ours, theirs = own_key(server), ("BOUNDED", "a-secret-of-the-config")
+    for value, key, said in (
+        ("10", ours, "expected a whole number from 0 to 9"),
+        ("high", ours, "expected a whole number from 0 to 9"),
+        ("4", theirs, "this access key may give at most 3, got 4"),
+    ):
+        with pytest.raises(ClientError, match=f"Tag muster:priority: {said}") as refused:
+            KeyJob(server, key, "print()", Tags=priority(value))
+        assert refused.value.response["Error"]["Code"] == "ValidationException"
+    holds = Job(server, HOLD)
+    holds.in_status("Training")
+    first, second = Job(server, "print()"), Job(server, "print()")
+    assert "place 2 of 2" in why(second)
+    arn = second.describe()["TrainingJobArn"]
+    second.api.add_tags(ResourceArn=arn, Tags=priority("2"))
+    assert "place 1 of 2" in why(second)
+    second.api.delete_tags(ResourceArn=arn, TagKeys=["muster:priority"])
+    assert "place 1 of 2" in why(first)
+    code = subprocess.run([SM, "submit", "--image", "host", "--priority", "10"], env=server.env(),
+                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    assert code.returncode == 2 and "--priority: " in code.stderr, code.stderr
+
+
+def test_a_large_job_is_not_passed_by_those_that_would_be_in_its_way(tmp_path):
+    config = {"python": str(VENV / "bin" / "python"), "capacity": {"ml.c5.xlarge": 2}}
+    with SmServer(tmp_path, jobs=config) as server:
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        hour = {"StoppingCondition": {"MaxRuntimeInSeconds": 3600}}
+        holds = Job(server, HOLD, **hour)
+        holds.in_status("Training")
+        large = Job(server, "print('large')", hosts=2)
+        long = Job(server, "print('long')", **hour)
+        brief = Job(server, "print('brief')", StoppingCondition={"MaxRuntimeInSeconds": 600})
+        assert brief.at_end()["TrainingJobStatus"] == "Completed", brief.text()
+        assert "place 1 of 2" in why(large)
+        assert re.search(rf"behind {large.name}; with MaxRuntimeInSeconds up to \d+ it could start "
+                         "now", why(long)), why(long)  # fmt: skip
+        holds.api.stop_training_job(TrainingJobName=holds.name)
+        assert large.at_end()["TrainingJobStatus"] == "Completed", large.text()
+        assert long.at_end()["TrainingJobStatus"] == "Completed", long.text()
+        began = large.describe()["TrainingStartTime"]
+        assert began < long.describe()["TrainingStartTime"]
