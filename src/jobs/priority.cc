@@ -27,15 +27,16 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(const Tags& tags,
   const std::string* const value = value_in(tags);
   if (value == nullptr) return std::optional<int>();
   const std::optional<int> priority = priority_from(*value);
-  const std::string tag = "Tag " + std::string(priority_tag) + ": ";
   if (!priority)
-    return aws::Refusal{"ValidationException",
-                        tag + "expected a whole number from 0 to 9, got \"" + *value + "\""};
+    return aws::Refusal{
+        "ValidationException",
+        "Tag muster:priority: expected a whole number from 0 to 9, got \"" + *value + "\""};
   const int most = config.priority_max_of(key);
   if (*priority > most)
-    return aws::Refusal{"ValidationException", tag + "this access key may give at most " +
-                                                   std::to_string(most) + ", got " + *value +
-                                                   "; jobs.priority_max of the server's config"};
+    return aws::Refusal{"ValidationException",
+                        "Tag muster:priority: this access key may give at most " +
+                            std::to_string(most) + ", got " + *value +
+                            "; jobs.priority_max of the server's config"};
   return priority;
 }
 
