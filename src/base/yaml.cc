@@ -1,0 +1,266 @@
+#include "base/yaml.h"
+
+#include <yaml.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::size_t node_weight = 16;  // An empty node is not free.
+constexpr std::string_view standard_tags = "tag:yaml.org,2002:";
+
+std::string line_of(const yaml_mark_t& mark) {
+  return "line " + std::to_string(mark.line + 1);
+}
+
+class Event final {
+ public:
+  Event() = default;
+  ~Event() { yaml_event_delete(&event); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  std::string line() const { return line_of(event.start_mark); }
+
+  yaml_event_t event{};
+};
+
+std::string_view text_of(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
+}
+
+template <class Number>
+std::optional<Number> whole_number(std::string_view text, int base = 10) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number, base);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return number;
+}
+
+bool is_number_like(std::string_view text) {
+  if (text.empty() || text.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
+    return false;
+  if (text.front() == '-') text.remove_prefix(1);
+  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
+  return text.size() == 1 || text[0] != '0' || text[1] == '.' || text[1] == 'e' || text[1] == 'E';
+}
+
+/// What a plain value means by the core schema.
+Json plain_value(std::string_view text) {
+  if (text == "true" || text == "True" || text == "TRUE") return true;
+  if (text == "false" || text == "False" || text == "FALSE") return false;
+  if (text.starts_with("0x"))
+    if (const auto number = whole_number<std::uint64_t>(text.substr(2), 16)) return *number;
+  if (text.starts_with("0o"))
+    if (const auto number = whole_number<std::uint64_t>(text.substr(2), 8)) return *number;
+  if (is_number_like(text)) {
+    if (const auto number = whole_number<std::int64_t>(text)) return *number;
+    if (const auto number = whole_number<std::uint64_t>(text)) return *number;
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && at == end && std::isfinite(number)) return number;
+  }
+  return std::string(text);
+}
+
+bool is_null(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+/// Builds the document from the parser's events.
+class Reader final {
+ public:
+  Reader(std::string_view text, const YamlOptions& options) : options_(options) {
+    is_ready_ = yaml_parser_initialize(&parser_) == 1;
+    if (!is_ready_) return;
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+                                 text.size());
+  }
+  ~Reader() {
+    if (is_ready_) yaml_parser_delete(&parser_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  Result<Json> document() {
+    if (!is_ready_) return fail(Errc::system, "no memory to read YAML");
+    TRY(expect(YAML_STREAM_START_EVENT));
+    Event first;
+    TRY(next(first));
+    if (first.event.type == YAML_STREAM_END_EVENT)
+      return fail(Errc::invalid_input, "empty, expected a YAML document");
+    Event root;
+    TRY(next(root));
+    Weighed read = TRY(node(root, 1));
+    TRY(expect(YAML_DOCUMENT_END_EVENT));
+    Event last;
+    TRY(next(last));
+    if (last.event.type != YAML_STREAM_END_EVENT)
+      return fail(Errc::invalid_input, last.line() + ": a second document, expected one");
+    return std::move(read.json);
+  }
+
+ private:
+  struct Weighed {
+    Json json;
+    std::size_t weight = 0;
+  };
+
+  Result<void> next(Event& event) {
+    if (yaml_parser_parse(&parser_, &event.event) == 1) return {};
+    const std::string what = parser_.problem == nullptr ? "unreadable" : parser_.problem;
+    // The reader of bytes knows an offset and no line.
+    const std::string where = parser_.error == YAML_READER_ERROR
+                                  ? "byte " + std::to_string(parser_.problem_offset)
+                                  : line_of(parser_.problem_mark);
+    return fail(Errc::invalid_input, where + ": not YAML: " + what);
+  }
+
+  Result<void> expect(yaml_event_type_t type) {
+    Event event;
+    TRY(next(event));
+    if (event.event.type == type) return {};
+    return fail(Errc::invalid_input, event.line() + ": not one YAML document");
+  }
+
+  Result<void> weigh(const Event& event, std::size_t weight) {
+    weight_ += weight;
+    if (weight_ <= yaml_weight_max) return {};
+    return fail(Errc::invalid_input, event.line() + ": more nodes and text than " +
+                                         std::to_string(yaml_weight_max >> 20) +
+                                         " MiB, aliases counted where they stand");
+  }
+
+  Result<Weighed> node(const Event& event, int depth) {
+    if (depth > yaml_nesting_max)
+      return fail(Errc::invalid_input, event.line() + ": nested deeper than " +
+                                           std::to_string(yaml_nesting_max) + " levels");
+    const yaml_event_t& e = event.event;
+    if (e.type == YAML_ALIAS_EVENT) return repeated(event);
+    const std::size_t before = weight_;
+    std::string_view anchor;
+    std::string_view tag;
+    Json json;
+    if (e.type == YAML_SCALAR_EVENT) {
+      anchor = text_of(e.data.scalar.anchor);
+      tag = text_of(e.data.scalar.tag);
+      json = TRY(scalar(event));
+    } else if (e.type == YAML_SEQUENCE_START_EVENT) {
+      anchor = text_of(e.data.sequence_start.anchor);
+      tag = text_of(e.data.sequence_start.tag);
+      json = TRY(sequence(event, depth));
+    } else if (e.type == YAML_MAPPING_START_EVENT) {
+      anchor = text_of(e.data.mapping_start.anchor);
+      tag = text_of(e.data.mapping_start.tag);
+      json = TRY(mapping(event, depth));
+    } else {
+      return fail(Errc::invalid_input, event.line() + ": not one YAML document");
+    }
+    if (!tag.empty() && !tag.starts_with(standard_tags)) {
+      if (!options_.tagged || tag == "!")
+        return fail(Errc::invalid_input,
+                    event.line() + ": the tag " + std::string(tag) + " is not known here");
+      Result<Json> meant = options_.tagged(tag, std::move(json));
+      if (!meant) return meant.error().in(event.line());
+      json = *std::move(meant);
+    }
+    Weighed read{std::move(json), weight_ - before};
+    if (!anchor.empty()) {
+      TRY(weigh(event, read.weight));  // An anchored node is kept a second time.
+      anchors_.insert_or_assign(std::string(anchor), read);
+    }
+    return read;
+  }
+
+  Result<Weighed> repeated(const Event& event) {
+    const std::string name(text_of(event.event.data.alias.anchor));
+    const auto found = anchors_.find(name);
+    if (found == anchors_.end())
+      return fail(Errc::invalid_input,
+                  event.line() + ": the alias *" + name + " names no anchor that ended before it");
+    TRY(weigh(event, found->second.weight));
+    return found->second;
+  }
+
+  Result<Json> scalar(const Event& event) {
+    const auto& data = event.event.data.scalar;
+    const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
+    TRY(weigh(event, node_weight + text.size()));
+    const std::string_view tag = text_of(data.tag);
+    // Quoted texts, and what a tag speaks of, are what they say.
+    if (data.style != YAML_PLAIN_SCALAR_STYLE || tag == YAML_STR_TAG)
+      return Json(std::string(text));
+    if (is_null(text)) return tag.empty() ? Json() : Json(std::string(text));
+    if (options_.is_text_kept) return Json(std::string(text));
+    return plain_value(text);
+  }
+
+  Result<Json> sequence(const Event& start, int depth) {
+    TRY(weigh(start, node_weight));
+    Json list = Json::array();
+    while (true) {
+      Event event;
+      TRY(next(event));
+      if (event.event.type == YAML_SEQUENCE_END_EVENT) return list;
+      Weighed item = TRY(node(event, depth + 1));
+      list.push_back(std::move(item.json));
+    }
+  }
+
+  Result<Json> mapping(const Event& start, int depth) {
+    TRY(weigh(start, node_weight));
+    Json object = Json::object();
+    while (true) {
+      Event event;
+      TRY(next(event));
+      if (event.event.type == YAML_MAPPING_END_EVENT) return object;
+      const std::string key = TRY(key_of(event));
+      if (object.contains(key))
+        return fail(Errc::invalid_input, event.line() + ": the key " + key + " stands there twice");
+      Event value;
+      TRY(next(value));
+      Weighed item = TRY(node(value, depth + 1));
+      object.emplace(key, std::move(item.json));
+    }
+  }
+
+  Result<std::string> key_of(const Event& event) {
+    if (event.event.type != YAML_SCALAR_EVENT)
+      return fail(Errc::invalid_input, event.line() +
+                                           ": a key is a list, a map or an alias, "
+                                           "expected a text");
+    const auto& data = event.event.data.scalar;
+    const std::string key(reinterpret_cast<const char*>(data.value), data.length);
+    TRY(weigh(event, node_weight + key.size()));
+    if (key == "<<" && data.style == YAML_PLAIN_SCALAR_STYLE)
+      return fail(Errc::invalid_input, event.line() + ": merge keys (<<) are not read");
+    return key;
+  }
+
+  const YamlOptions& options_;
+  yaml_parser_t parser_{};
+  bool is_ready_ = false;
+  std::size_t weight_ = 0;
+  std::map<std::string, Weighed> anchors_;
+};
+
+}  // namespace
+
+Result<Json> parse_yaml(std::string_view text, const YamlOptions& options) {
+  if (text.size() > yaml_bytes_max)
+    return fail(Errc::invalid_input, std::to_string(text.size()) + " bytes of YAML, at most " +
+                                         std::to_string(yaml_bytes_max) + " are read");
+  return Reader(text, options).document();
+}
+
+}  // namespace muster
