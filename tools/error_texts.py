@@ -43,6 +43,8 @@ FORMS = {
     "src/job/host_spec wrong": "{0}: expected {1}",
     "src/job/training_env wrong": 'sagemaker_program: the entry point "…" {0}; expected a path',
     "src/job/config_files bad": "/opt/ml/input/config/…: {1}",
+    "src/devices/cdi wrong": "{0}: expected {1}",
+    "src/job/host_devices wrong": "{0}: expected {1}",
     "src/jobs/job_config wrong": "jobs.{0}: expected {1}",
     "src/platform/results wrong": "output: {0}",
     "src/server/ wrong": "{0}",

@@ -1,5 +1,7 @@
 #include "container/bundle.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -68,9 +70,10 @@ Json mount(const std::string& destination, const char* type, const char* source,
 }
 
 Json bind_mount(const Bind& bind, std::size_t number) {
-  return mount(
-      bind.target, "bind", shown_place(number).c_str(),
-      {bind.bound ? "rbind" : "bind", "rprivate", bind.read_only ? "ro" : "rw", "nosuid", "nodev"});
+  std::vector<std::string> options = {bind.bound ? "rbind" : "bind", "rprivate",
+                                      bind.read_only ? "ro" : "rw", "nosuid"};
+  options.emplace_back(bind.is_device ? "noexec" : "nodev");
+  return mount(bind.target, "bind", shown_place(number).c_str(), options);
 }
 
 /// True where a program of the user's is started in place of `train`.
@@ -143,6 +146,16 @@ std::string working_folder(const job::HostSpec& spec) {
   return spec.spec.image->folder.empty() ? "/" : spec.spec.image->folder;
 }
 
+Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
+  const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);
+  Json list = Json::array(
+      {Json{{"type", "RLIMIT_NOFILE"}, {"soft", open_files}, {"hard", facts.open_files_max}},
+       Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}});
+  if (spec.devices.locks_memory)
+    list.push_back({{"type", "RLIMIT_MEMLOCK"}, {"soft", RLIM_INFINITY}, {"hard", RLIM_INFINITY}});
+  return list;
+}
+
 Json process(const job::HostSpec& spec, const Facts& facts) {
   Env variables = host_environment(spec);
   if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
@@ -163,25 +176,31 @@ Json process(const job::HostSpec& spec, const Facts& facts) {
   const Json held = held_capabilities(spec);
   // A user that an image names has none, as in other engines; what it starts may have none either.
   const Json used = facts.user.uid == 0 ? held : Json::array();
-  const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);
-  return Json{
-      {"terminal", false},
-      {"user", {{"uid", facts.user.uid}, {"gid", facts.user.gid}}},
-      {"args", args},
-      {"cwd", working_folder(spec)},
-      {"env", env},
-      {"capabilities", {{"bounding", held}, {"effective", used}, {"permitted", used}}},
-      {"noNewPrivileges", true},
-      {"oomScoreAdj", oom_score},
-      {"rlimits",
-       Json::array(
-           {Json{{"type", "RLIMIT_NOFILE"}, {"soft", open_files}, {"hard", facts.open_files_max}},
-            Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}})}};
+  return Json{{"terminal", false},
+              {"user", {{"uid", facts.user.uid}, {"gid", facts.user.gid}}},
+              {"args", args},
+              {"cwd", working_folder(spec)},
+              {"env", env},
+              {"capabilities", {{"bounding", held}, {"effective", used}, {"permitted", used}}},
+              {"noNewPrivileges", true},
+              {"oomScoreAdj", oom_score},
+              {"rlimits", limits_of_process(spec, facts)}};
+}
+
+/// Nothing but the host's own; the runtime adds what every container has, /dev/null and the like.
+Json allowed_devices(const job::HostSpec& spec) {
+  Json list = Json::array({Json{{"allow", false}, {"access", "rwm"}}});
+  for (const job::DeviceNode& node : spec.devices.nodes)
+    list.push_back({{"allow", true},
+                    {"type", "c"},
+                    {"major", node.major},
+                    {"minor", node.minor},
+                    {"access", "rw"}});
+  return list;
 }
 
 Json resources(const job::HostSpec& spec, const Facts& facts) {
-  Json json{{"devices", Json::array({Json{{"allow", false}, {"access", "rwm"}}})},
-            {"pids", {{"limit", facts.limits.processes}}}};
+  Json json{{"devices", allowed_devices(spec)}, {"pids", {{"limit", facts.limits.processes}}}};
   const std::int64_t memory = memory_of(spec);
   if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
   if (spec.spec.cpu_millis > 0)
@@ -234,6 +253,19 @@ std::string seconds_text(std::chrono::milliseconds time) {
   std::string digits = std::to_string(1000 + rest).substr(1);
   while (digits.back() == '0') digits.pop_back();
   return text + "." + digits;
+}
+
+bool has_driver_libraries(const job::HostSpec& spec) {
+  return spec.spec.image &&
+         std::any_of(spec.devices.mounts.begin(), spec.devices.mounts.end(),
+                     [](const job::DeviceMount& mount) {
+                       return mount.inside.starts_with(job::driver_libraries_path);
+                     });
+}
+
+/// Behind those that are there: an image's own choice of a library stands.
+void append_folder(std::string& folders, const std::string& folder) {
+  folders += folders.empty() ? folder : ":" + folder;
 }
 
 }  // namespace
@@ -290,6 +322,11 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   all.push_back({facts.user.uid == 0 ? spec.key_file : user_key_file(spec), key_path});
   all.push_back({etc + "/python.zip", job::packages_path});
   if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
+  for (const job::DeviceMount& mount : spec.devices.mounts)
+    if (spec.spec.image || !mount.image_only) all.push_back({mount.outside, mount.inside});
+  for (const job::DeviceNode& node : spec.devices.nodes)
+    all.push_back(
+        {.source = node.outside, .target = node.inside, .translated = false, .is_device = true});
   for (const job::BoundPath& bound : spec.spec.bound)
     all.push_back({bound.outside, bound.inside, !bound.writable, true, bound});
   return all;
@@ -356,6 +393,7 @@ Env host_environment(const job::HostSpec& spec) {
   else
     env = {{"HOME", "/root"}, {"LANG", "C.UTF-8"}, {"PATH", spec.spec.path}};
   if (env["PATH"].empty()) env["PATH"] = default_path;
+  for (const auto& [name, value] : spec.devices.environment) env[name] = value;
   const Env told{
       {"TRAINING_JOB_NAME", spec.spec.name},
       {"TRAINING_JOB_ARN", "arn:aws:sagemaker:local:000000000000:training-job/" + spec.spec.name},
@@ -368,6 +406,7 @@ Env host_environment(const job::HostSpec& spec) {
   for (const auto& [name, value] : told) env[name] = value;
   if (spec.spec.cpu_millis > 0)
     env["MUSTER_NUM_CPUS"] = std::to_string((spec.spec.cpu_millis + 999) / 1000);
+  if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;
   env["HOSTNAME"] = spec.host;
@@ -375,6 +414,7 @@ Env host_environment(const job::HostSpec& spec) {
   env["MUSTER_JOB_KEY_FILE"] = key_path;
   env.erase("MUSTER_JOB_KEY");
   env.erase("MUSTER_SOCKET");
+  if (has_driver_libraries(spec)) append_folder(env["LD_LIBRARY_PATH"], job::driver_libraries_path);
   // Programs that look for `sm` must find it whatever PATH the submitter had.
   const std::string programs = folder_of_programs(spec);
   const std::vector<std::string> folders = split(env["PATH"], ':');

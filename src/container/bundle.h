@@ -34,6 +34,7 @@ struct Bind {
   bool read_only = true;
   bool translated = true;  ///< See mount_bind(). False: owners are the host's already.
   std::optional<job::BoundPath> bound{};  ///< The user's own: see mount_bound().
+  bool is_device = false;                 ///< A device that can be opened: see mount_device().
 
   bool operator==(const Bind&) const = default;
 };

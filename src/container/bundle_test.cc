@@ -229,6 +229,47 @@ TEST_CASE("bundle: bound paths come last, with what is mounted in them") {
   CHECK(binds(spec, facts()).back().source == "/home/a");
 }
 
+TEST_CASE("bundle: a host can open its own devices, and nothing more of the machine's") {
+  job::HostSpec spec = two_hosts();
+  spec.devices = {.gpus = {"nvidia.com/gpu=3"},
+                  .nodes = {{"/tmp/gpus/3", "/dev/nvidia3", 195, 3}},
+                  .mounts = {{"/usr/lib/libcuda.so.1", "/run/muster/gpu/lib/libcuda.so.1", true},
+                             {"/etc/vulkan", "/etc/vulkan"}},
+                  .environment = {{"NVIDIA_VISIBLE_DEVICES", "void"}, {"CURRENT_HOST", "x"}}};
+  const Json host = *parse_json(bundle_config(spec, facts()));
+  CHECK(host["linux"]["resources"]["devices"] == *parse_json(R"([{"allow": false, "access": "rwm"},
+          {"allow": true, "type": "c", "major": 195, "minor": 3, "access": "rw"}])"));
+  CHECK(source_of(spec, "/dev/nvidia3") == "/tmp/gpus/3");
+  CHECK(mount_at(host, "/dev/nvidia3")["options"] ==
+        *parse_json(R"(["bind", "rprivate", "ro", "nosuid", "noexec"])"));
+  CHECK(has(mount_at(host, "/etc/vulkan")["options"], "nodev"));
+  CHECK(has(mount_at(host, "/etc/vulkan")["options"], "ro"));
+  CHECK(source_of(spec, "/run/muster/gpu/lib/libcuda.so.1").empty());  // The machine's own shows.
+  const Env env = host_environment(spec);
+  CHECK(env.at("NVIDIA_VISIBLE_DEVICES") == "void");
+  CHECK(env.at("CURRENT_HOST") == "algo-2");
+  CHECK(env.at("MUSTER_NUM_GPUS") == "1");
+  CHECK(env.count("LD_LIBRARY_PATH") == 0);
+  CHECK(host_environment(two_hosts()).count("MUSTER_NUM_GPUS") == 0);
+  CHECK(host["process"]["rlimits"].size() == 2);
+  spec.devices.locks_memory = true;
+  const Json locking = *parse_json(bundle_config(spec, facts()));
+  CHECK(has_item(locking["process"]["rlimits"],
+                 Json{{"type", "RLIMIT_MEMLOCK"}, {"soft", ~0ull}, {"hard", ~0ull}}));
+}
+
+TEST_CASE("bundle: an image finds the driver's libraries behind its own") {
+  job::HostSpec spec = two_hosts();
+  spec.spec.image.emplace();
+  spec.spec.image->environment = {{"LD_LIBRARY_PATH", "/own/lib"}};
+  CHECK(host_environment(spec).at("LD_LIBRARY_PATH") == "/own/lib");
+  spec.devices.mounts = {{"/usr/lib/libcuda.so.1", "/run/muster/gpu/lib/libcuda.so.1", true}};
+  CHECK(source_of(spec, "/run/muster/gpu/lib/libcuda.so.1") == "/usr/lib/libcuda.so.1");
+  CHECK(host_environment(spec).at("LD_LIBRARY_PATH") == "/own/lib:/run/muster/gpu/lib");
+  spec.spec.image->environment.clear();
+  CHECK(host_environment(spec).at("LD_LIBRARY_PATH") == "/run/muster/gpu/lib");
+}
+
 TEST_CASE("bundle: where hosts write to a folder of the machine no file gets a set-id bit") {
   job::HostSpec spec = two_hosts();
   spec.spec.bound = {{"/mnt/a", "/data"}};

@@ -7,7 +7,9 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -221,6 +223,24 @@ Result<void> mount_bind(const std::string& source, const std::string& target, co
   std::uint64_t attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;
   if (showing.read_only) attributes |= MOUNT_ATTR_RDONLY;
   const Fd mount = TRY(clone_mount(source, showing.translated ? ids : IdMap{}, attributes));
+  return attach(mount, target);
+}
+
+Result<void> mount_device(const job::DeviceNode& node, const std::string& target) {
+  struct stat info {};
+  if (::stat(node.outside.c_str(), &info) != 0) return fail_errno(node.outside);
+  if (!S_ISCHR(info.st_mode) || node.major != ::major(info.st_rdev) ||
+      node.minor != ::minor(info.st_rdev))
+    return fail(Errc::system, node.outside + ": no longer the device " +
+                                  std::to_string(node.major) + ":" + std::to_string(node.minor) +
+                                  " that was chosen for the host");
+  struct statvfs place {};
+  if (::statvfs(node.outside.c_str(), &place) != 0) return fail_errno(node.outside);
+  if ((place.f_flag & ST_NODEV) != 0)
+    return fail(Errc::system, node.outside + " lies on a file system that is mounted with nodev");
+  TRY(make_file(target));
+  const Fd mount = TRY(clone_mount(node.outside, IdMap{},
+                                   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
   return attach(mount, target);
 }
 

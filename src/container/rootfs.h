@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "container/id_map.h"
 #include "container/root_view.h"
+#include "job/host_devices.h"
 
 namespace muster::container {
 
@@ -63,6 +64,12 @@ Result<void> mount_bind(const std::string& source, const std::string& target, co
 /// may read.
 Result<void> mount_read_only(const std::string& source, const std::string& target,
                              const IdMap& ids);
+
+/// Shows the character device `node`, if it still is the one that was chosen, so that it can be
+/// opened as its mode allows. The mount is read-only: data goes both ways, and neither mode nor
+/// owner of the machine's node can be changed. Error: `system` for what is no such device, or lies
+/// on a file system without devices.
+Result<void> mount_device(const job::DeviceNode& node, const std::string& target);
 
 /// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes
 /// goes to `layers`, what it writes beside them to `root`. Says in lines which trees it had to show

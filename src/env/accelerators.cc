@@ -8,10 +8,16 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "env/answer.h"
+#include "job/limits.h"
 #include "job/python_json.h"
 
 namespace muster::env {
 int count_gpus(const Env& env) {
+  const auto given = env.find("MUSTER_NUM_GPUS");
+  if (given != env.end())
+    if (const std::optional<std::int64_t> number = parse_integer(given->second);
+        number && *number >= 0 && *number <= job::gpus_max)
+      return static_cast<int>(*number);
   int count = 0;
   for (const std::string& name : names_in("/dev").value_or({}))
     if (name.starts_with("nvidia") && parse_integer(std::string_view(name).substr(6))) ++count;

@@ -39,23 +39,26 @@ Result<void> check(const HostSpec& spec) {
   TRY(check_path("host_folder", spec.host_folder, false));
   if (spec.host_folder.size() > host_folder_bytes_max)
     return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
-  return check_path("key_file", spec.key_file, false);
+  TRY(check_path("key_file", spec.key_file, false));
+  return check(spec.devices);
 }
 
 Json to_json(const HostSpec& spec) {
   Json hosts = Json::array();
   for (const HostAddress& host : spec.hosts)
     hosts.push_back({{"name", host.name}, {"address", host.address}});
-  return Json{{"spec", to_json(spec.spec)},
-              {"host", spec.host},
-              {"hosts", hosts},
-              {"bridge", spec.bridge},
-              {"prefix_length", spec.prefix_length},
-              {"first_id", spec.first_id},
-              {"state_folder", spec.state_folder},
-              {"job_folder", spec.job_folder},
-              {"host_folder", spec.host_folder},
-              {"key_file", spec.key_file}};
+  Json json{{"spec", to_json(spec.spec)},
+            {"host", spec.host},
+            {"hosts", hosts},
+            {"bridge", spec.bridge},
+            {"prefix_length", spec.prefix_length},
+            {"first_id", spec.first_id},
+            {"state_folder", spec.state_folder},
+            {"job_folder", spec.job_folder},
+            {"host_folder", spec.host_folder},
+            {"key_file", spec.key_file}};
+  if (spec.devices != HostDevices{}) json.emplace("devices", to_json(spec.devices));
+  return json;
 }
 
 Result<HostSpec> host_spec_from(const Json& json) {
@@ -79,8 +82,10 @@ Result<HostSpec> host_spec_from(const Json& json) {
   fields.text("job_folder", spec.job_folder, true);
   fields.text("host_folder", spec.host_folder, true);
   fields.text("key_file", spec.key_file, true);
+  const Json* const devices = fields.object("devices");
   fields.no_others();
   if (fields.error()) return *fields.error();
+  if (devices != nullptr) spec.devices = TRY(host_devices_from(*devices));
   spec.spec = TRY(spec_from(*job));
   TRY(check(spec));
   return spec;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "job/host_devices.h"
 #include "job/spec.h"
 
 namespace muster::job {
@@ -39,6 +40,7 @@ struct HostSpec {
   std::string job_folder;     ///< <state>/jobs/<job>
   std::string host_folder;    ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
   std::string key_file;       ///< The job's key, mode 0600; 32 bytes.
+  HostDevices devices;        ///< Given to this host.
 
   bool operator==(const HostSpec&) const = default;
 };

@@ -22,6 +22,7 @@ inline constexpr std::chrono::seconds stop_grace_max{86400};
 inline constexpr std::int64_t memory_bytes_min = 8 << 20;
 /// The least processor time that the kernel can allot: 1 ms of each 100 ms.
 inline constexpr std::int64_t cpu_millis_min = 10;
+inline constexpr int gpus_max = 1024;  ///< One host's.
 inline constexpr std::int64_t cpu_millis_max = 1000000;
 inline constexpr std::int64_t shm_bytes_min = 65536;
 inline constexpr std::int64_t shm_bytes_default = std::int64_t{1} << 30;

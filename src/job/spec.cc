@@ -54,6 +54,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.integer("ShmBytes", spec.shm_bytes);
   own.integer("MemoryBytes", spec.memory_bytes);
   own.integer("CpuMillis", spec.cpu_millis);
+  own.integer("Gpus", spec.gpus);
   std::string network = network_name(spec.network);
   own.text("Network", network);
   if (const std::optional<Network> known = network_from(network))
@@ -62,6 +63,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
     own.note(own.path_of("Network"), "none or nat");
   if (const Json* const limits = own.array("GroupMemoryBytes"))
     read_group_limits(*limits, spec, own);
+  if (const Json* const gpus = own.array("GroupGpus")) read_group_gpus(*gpus, spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
   if (const Json* const bound = own.array("Bound")) read_bound(*bound, spec, own);
   if (const Json* const kept = own.object("Checkpoints")) read_checkpoints(*kept, spec, own);
@@ -168,6 +170,7 @@ Result<void> check(const Spec& spec) {
   if (spec.cpu_millis != 0 &&
       (spec.cpu_millis < cpu_millis_min || spec.cpu_millis > cpu_millis_max))
     return wrong("Muster.CpuMillis", "0 (no limit), or 10 to 1000000");
+  if (spec.gpus < 0 || spec.gpus > gpus_max) return wrong("Muster.Gpus", "0 to 1024");
   for (const std::string& path : spec.read_only_binds)
     TRY(check_path("Muster.ReadOnlyBinds", path, false));
   for (const BoundPath& bound : spec.bound)
@@ -203,11 +206,13 @@ Json to_json(const Spec& spec) {
               {"ShmBytes", spec.shm_bytes},
               {"MemoryBytes", spec.memory_bytes},
               {"CpuMillis", spec.cpu_millis},
+              {"Gpus", spec.gpus},
               {"Network", network_name(spec.network)},
               {"S3", access_json(spec.s3)}}}};
   if (!spec.groups.empty()) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);
     json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
+    json["Muster"]["GroupGpus"] = group_gpus_json(spec.groups);
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;

@@ -56,6 +56,7 @@ struct HostGroup {
   std::string type{};             ///< InstanceType.
   int count = 0;                  ///< InstanceCount.
   std::int64_t memory_bytes = 0;  ///< Limit per host; 0: none.
+  int gpus = 0;                   ///< Each host's own.
 
   bool operator==(const HostGroup&) const = default;
 };
@@ -118,6 +119,7 @@ struct Spec {
   std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.
   std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
   std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
+  int gpus = 0;                 ///< Each host's own, that no other has. Groups have theirs.
   Network network = Network::none;
   S3Access s3;
   std::optional<Image> image;      ///< Hosts see that, and nothing of the machine's programs.
@@ -133,6 +135,8 @@ std::vector<std::string> host_names(int count);
 const HostGroup* group_of(const Spec& spec, const std::string& host);
 /// A group's hosts, sorted as host_names() does.
 std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group);
+/// GPUs that the host "algo-K" is to have.
+int gpus_of(const Spec& spec, const std::string& host);
 /// True if `host` gets the channel.
 bool has_channel(const Spec& spec, const std::string& host, const InputChannel& channel);
 

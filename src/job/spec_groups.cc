@@ -41,6 +41,11 @@ const HostGroup* group_of(const Spec& spec, const std::string& host) {
   return nullptr;
 }
 
+int gpus_of(const Spec& spec, const std::string& host) {
+  const HostGroup* const group = group_of(spec, host);
+  return group == nullptr ? spec.gpus : group->gpus;
+}
+
 std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group) {
   std::vector<std::string> hosts;
   for (const std::string& host : host_names(spec.instance_count))
@@ -68,6 +73,7 @@ Result<void> check_groups(const Spec& spec) {
     if (group.count < 1) return wrong(where + "InstanceCount", "at least 1");
     if (group.memory_bytes != 0 && group.memory_bytes < memory_bytes_min)
       return wrong("Muster.GroupMemoryBytes", "0 (no limit) or at least 8388608");
+    if (group.gpus < 0 || group.gpus > gpus_max) return wrong("Muster.GroupGpus", "0 to 1024");
     for (std::size_t j = 0; j < i; ++j)
       if (spec.groups[j].name == group.name)
         return wrong(where + "InstanceGroupName", "each name once; twice: " + to_utf8(group.name));
@@ -91,6 +97,12 @@ Json groups_json(const std::vector<HostGroup>& groups) {
 Json group_limits_json(const std::vector<HostGroup>& groups) {
   Json list = Json::array();
   for (const HostGroup& group : groups) list.push_back(group.memory_bytes);
+  return list;
+}
+
+Json group_gpus_json(const std::vector<HostGroup>& groups) {
+  Json list = Json::array();
+  for (const HostGroup& group : groups) list.push_back(group.gpus);
   return list;
 }
 
@@ -118,6 +130,16 @@ void read_group_limits(const Json& list, Spec& spec, Fields& outer) {
     if (!list[i].is_number_integer())
       return outer.note("Muster.GroupMemoryBytes", "a list of integers");
     spec.groups[i].memory_bytes = list[i].get<std::int64_t>();
+  }
+}
+
+void read_group_gpus(const Json& list, Spec& spec, Fields& outer) {
+  if (list.size() != spec.groups.size())
+    return outer.note("Muster.GroupGpus", "a number for each group");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_number_integer() || list[i] < 0 || list[i] > gpus_max)
+      return outer.note("Muster.GroupGpus", "a list of numbers from 0 to 1024");
+    spec.groups[i].gpus = list[i].get<int>();
   }
 }
 

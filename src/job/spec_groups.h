@@ -14,9 +14,11 @@ Result<void> check_groups(const Spec& spec);
 Json groups_json(const std::vector<HostGroup>& groups);
 /// Muster's part: limits by group, in their order.
 Json group_limits_json(const std::vector<HostGroup>& groups);
+Json group_gpus_json(const std::vector<HostGroup>& groups);
 
 /// Sets the groups, the count of hosts and the first one's type.
 void read_groups(const Json& list, Spec& spec, Fields& outer);
 void read_group_limits(const Json& list, Spec& spec, Fields& outer);
+void read_group_gpus(const Json& list, Spec& spec, Fields& outer);
 
 }  // namespace muster::job

@@ -16,7 +16,7 @@ Spec whole_spec() {
   spec.environment = {{"NCCL_DEBUG", "INFO"}, {"EMPTY", ""}};
   spec.instance_count = 3;
   spec.instance_type = "ml.c5.xlarge";
-  spec.groups = {{"cpu", "ml.c5.xlarge", 1, 1 << 30}, {"gpu", "ml.p3.2xlarge", 2, 0}};
+  spec.groups = {{"cpu", "ml.c5.xlarge", 1, 1 << 30}, {"gpu", "ml.p3.2xlarge", 2, 0, 4}};
   spec.run_time_max = std::chrono::seconds(60);
   spec.source_folder = "/src";
   spec.python = "/venv/bin/python3";
@@ -28,6 +28,7 @@ Spec whole_spec() {
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
   spec.cpu_millis = 1500;
+  spec.gpus = 2;
   spec.network = Network::nat;
   InputChannel remote{"remote", ""};
   remote.s3 = {"s3://bucket/in", true, true, true, {"gpu"}};
@@ -140,6 +141,13 @@ TEST_CASE("spec: groups follow each other over the hosts") {
   CHECK(!has_channel(*spec, "algo-1", spec->input[1]));
   CHECK(has_channel(*spec, "algo-10", spec->input[1]));
   CHECK(group_of(Spec(), "algo-1") == nullptr);
+  Spec with_gpus = *spec;
+  with_gpus.gpus = 7;
+  with_gpus.groups[1].gpus = 2;
+  CHECK(gpus_of(with_gpus, "algo-1") == 0);
+  CHECK(gpus_of(with_gpus, "algo-3") == 2);
+  with_gpus.groups.clear();
+  CHECK(gpus_of(with_gpus, "algo-3") == 7);
 }
 
 TEST_CASE("spec: what is wrong is named") {
@@ -223,6 +231,9 @@ TEST_CASE("spec: what is wrong is named") {
        "InputDataConfig[t].DataSource.S3DataSource.InstanceGroupNames: expected names of"},
       {R"({"TrainingJobName": "j", "Muster": {"GroupMemoryBytes": [1]}})",
        "Muster.GroupMemoryBytes: expected a number for each group"},
+      {R"({"TrainingJobName": "j", "Muster": {"Gpus": -1}})", "Muster.Gpus: expected 0 to 1024"},
+      {R"({"TrainingJobName": "j", "Muster": {"GroupGpus": [1]}})",
+       "Muster.GroupGpus: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Pyhton": "/x"}})",
        "Muster.Pyhton: expected no such field"},
       {R"({"TrainingJobName": "j", "Muster": {"GraceMs": -1}})", "Muster.GraceMs: expected 0 to"},

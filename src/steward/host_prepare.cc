@@ -37,6 +37,13 @@ std::string outer_address(const job::HostSpec& spec) {
   return "127" + own.substr(std::min(own.find('.'), own.size()));
 }
 
+const job::DeviceNode& node_of(const job::HostDevices& devices, const std::string& inside) {
+  const auto found = std::find_if(devices.nodes.begin(), devices.nodes.end(),
+                                  [&](const auto& node) { return node.inside == inside; });
+  CHECK_THAT(found != devices.nodes.end(), "a bind of a device is one of the host's");
+  return *found;
+}
+
 }  // namespace
 
 loop::Task<Result<void>> HostRun::still_wanted() {
@@ -258,7 +265,9 @@ Result<void> HostRun::show(const container::Facts& facts) {
   std::size_t number = 0;
   for (const container::Bind& bind : container::binds(spec_, facts)) {
     const std::string place = container::shown_place(number++);
-    if (bind.bound) {
+    if (bind.is_device) {
+      TRY(container::mount_device(node_of(spec_.devices, bind.target), place));
+    } else if (bind.bound) {
       const std::string note =
           TRY(container::mount_bound(*bind.bound, place, ids_, machine_.muster_folders));
       if (!note.empty()) log("warning", note);
