@@ -44,9 +44,10 @@ ROOMS = {
     "toolkit": "base command loop job launch aws s3wire s3client code env ranks calls operators",
     "steward": "base command loop job supervise aws s3wire s3client packing container",
     "engine": "base loop job",
-    "local": "base loop job supervise engine",
+    "devices": "base job",
+    "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",
-    "machine": "base loop job engine local platform",
+    "machine": "base loop job engine devices local platform",
     "api": "base job aws",
     "store": "base",
     "logs": "base loop job aws api store",
@@ -57,7 +58,7 @@ ROOMS = {
     "machine",
     "programs": "base command loop http job launch supervise coordinate packing aws image s3wire "
     "s3client access bucket s3server code container env ranks calls operators "
-    "toolkit steward engine local platform machine api store logs jobs server cli",
+    "toolkit steward engine devices local platform machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.

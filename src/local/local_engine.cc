@@ -1,5 +1,6 @@
 #include "local/local_engine.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
+#include "local/gpu_register.h"
 #include "local/job_folder.h"
 #include "local/local_run.h"
 #include "local/network.h"
@@ -17,11 +19,18 @@ namespace {
 
 static_assert(job::hosts_max < 254, "hosts have the addresses .1 to .253 of a /24");
 constexpr std::chrono::seconds sweep_limit{60};
+constexpr std::chrono::seconds answer_limit{10};
 
 /// 3 for "algo-3".
 std::uint32_t number_of(const std::string& host) {
   const std::optional<std::int64_t> number = parse_integer(host.substr(host.rfind('-') + 1));
   return static_cast<std::uint32_t>(number.value_or(0));
+}
+
+bool wants_gpus(const job::Spec& spec) {
+  const std::vector<std::string> hosts = job::host_names(spec.instance_count);
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& host) { return job::gpus_of(spec, host) > 0; });
 }
 
 /// All hosts' addresses, from what one of them was given; none where that cannot be read.
@@ -65,14 +74,63 @@ LocalEngine::LocalEngine(Programs& programs, Options options)
     : programs_(programs), options_(std::move(options)) {}
 
 loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::start(job::Spec spec) {
-  co_return start_now(spec);
+  GpuAnswers answers;
+  if (wants_gpus(spec)) answers = co_await ask_of_gpus();
+  co_return start_now(spec, answers);
+}
+
+/// What the program prints; nothing where it is missing, fails or is silent.
+loop::Task<std::string> LocalEngine::answer_of(Args argv) {
+  Command command{.argv = std::move(argv), .env = options_.env, .cwd = "/"};
+  Result<Programs::Done> done = co_await programs_.run(std::move(command), answer_limit);
+  if (!done || !done->outcome.success()) co_return std::string();
+  co_return std::move(done->out);
+}
+
+loop::Task<LocalEngine::GpuAnswers> LocalEngine::ask_of_gpus() {
+  Args ask_topology = {"nvidia-smi", "topo", "-m"};
+  Args ask_libraries = {"/sbin/ldconfig", "-p"};
+  GpuAnswers answers;
+  const std::string matrix = co_await answer_of(std::move(ask_topology));
+  answers.topology = devices::Topology::from(matrix);
+  answers.library_cache = co_await answer_of(std::move(ask_libraries));
+  co_return answers;
+}
+
+/// Notes for people go to the first host, whose steward says them.
+Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std::string& path,
+                                    const GpuAnswers& answers) {
+  std::vector<devices::Wish> wishes;
+  for (const job::HostSpec& host : hosts)
+    wishes.push_back({host.host, job::gpus_of(host.spec, host.host)});
+  const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(options_.devices));
+  const std::vector<std::vector<devices::Gpu>> assigned =
+      TRY(allocate_gpus(options_.gpu_register, path, gpus, wishes, answers.topology));
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (assigned[i].empty()) continue;
+    job::HostDevices devices = TRY(devices::given(assigned[i]));
+    notes.push_back(hosts[i].host + " has " + join(devices.gpus, ", "));
+    if (assigned[i].front().name.starts_with('/'))
+      devices::add_driver(devices, answers.library_cache);
+    if (TRY(devices::add_infiniband(devices, options_.devices.dev)))
+      notes.back() += ", and the machine's /dev/infiniband";
+    hosts[i].devices = TRY(devices::complete(std::move(devices)));
+    for (std::string& line : devices::closed_nodes(hosts[i].devices))
+      if (std::find(notes.begin(), notes.end(), line) == notes.end())
+        notes.push_back(std::move(line));
+  }
+  for (job::HostSpec& host : hosts)
+    host.spec.notes.insert(host.spec.notes.end(), notes.begin(), notes.end());
+  return {};
 }
 
 loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::attach(std::string job) {
   co_return attach_now(job);
 }
 
-Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spec) {
+Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spec,
+                                                            const GpuAnswers& answers) {
   TRY(job::check(spec));
   // Before anything is made: also what a steward would refuse, such as too long a path.
   for (const job::HostSpec& host : host_specs(spec, options_.state, jobs_folder() + "/" + spec.name,
@@ -91,8 +149,9 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
   if (!options_.lifeline) TRY(run->mark_kept());
   const Network network =
       TRY(allocate_network(options_.network_register, path, routes, options_.id_base));
-  for (const job::HostSpec& host : host_specs(spec, options_.state, path, key_file, network))
-    TRY(run->start(host));
+  std::vector<job::HostSpec> hosts = host_specs(spec, options_.state, path, key_file, network);
+  if (wants_gpus(spec)) TRY(give_gpus(hosts, path, answers));
+  for (const job::HostSpec& host : hosts) TRY(run->start(host));
   TRY(run->follow());
   TRY(run->begin());
   return std::unique_ptr<engine::Run>(std::move(run));

@@ -6,6 +6,8 @@
 
 #include "base/command.h"
 #include "base/private_folders.h"
+#include "devices/find.h"
+#include "devices/topology.h"
 #include "engine/engine.h"
 #include "job/host_spec.h"
 #include "local/network.h"
@@ -20,6 +22,8 @@ class LocalEngine final : public engine::Engine {
     std::string state;                                     ///< Absolute.
     std::string program = "/proc/self/exe";                ///< `sm`.
     std::string network_register = "/run/muster/subnets";  ///< See network.h.
+    std::string gpu_register = "/run/muster/gpus";         ///< See gpu_register.h.
+    devices::Places devices;  ///< Where the machine says which GPUs it has.
     std::string folder_register = private_folder_register;
     std::string routes = "/proc/net/route";
     /// Where the user ids of jobs begin on the machine, 65,536 for each. The default lies beyond
@@ -47,7 +51,16 @@ class LocalEngine final : public engine::Engine {
   const Options& options() const { return options_; }
 
  private:
-  Result<std::unique_ptr<engine::Run>> start_now(const job::Spec& spec);
+  /// What programs of the machine say of its GPUs, where they are there to be asked.
+  struct GpuAnswers {
+    devices::Topology topology;
+    std::string library_cache;  ///< What `ldconfig -p` prints.
+  };
+  loop::Task<GpuAnswers> ask_of_gpus();
+  loop::Task<std::string> answer_of(Args argv);
+  Result<std::unique_ptr<engine::Run>> start_now(const job::Spec& spec, const GpuAnswers& answers);
+  Result<void> give_gpus(std::vector<job::HostSpec>& hosts, const std::string& path,
+                         const GpuAnswers& answers);
   Result<std::unique_ptr<engine::Run>> attach_now(const std::string& job);
   std::string jobs_folder() const { return options_.state + "/jobs"; }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "job/host_spec.h"
 #include "local/job_folder.h"
+#include "local/register.h"
 
 namespace muster::local {
 namespace {
@@ -56,13 +57,6 @@ std::string new_bridge(const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) used = used || entry.network.bridge == name;
     if (!used) return name;
   }
-}
-
-/// The lock is on a file of its own: `register_file` is replaced whole.
-Result<Fd> lock_register(const std::string& register_file) {
-  const std::string path = register_file + ".lock";
-  TRY(make_folders(path.substr(0, path.rfind('/')), 0700));
-  return wait_for_lock(path);
 }
 
 }  // namespace

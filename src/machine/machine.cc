@@ -1,6 +1,7 @@
 #include "machine/machine.h"
 
 #include "base/private_folders.h"
+#include "devices/find.h"
 #include "local/local_engine.h"
 #include "local/outside.h"
 #include "local/programs.h"
@@ -14,6 +15,7 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
   options.state = state_folder(env);
   options.program = given.program;
   options.env = env;
+  options.devices = devices::places_of(env);
   options.lifeline = !given.outlived;
   if (given.first_user_id) options.id_base = *given.first_user_id;
   return options;
@@ -31,6 +33,11 @@ std::string state_folder(const Env& env) {
 
 std::string why_no_outside(const Env& env) {
   return local::why_no_outside(env);
+}
+
+Result<int> count_gpus(const Env& env) {
+  const std::vector<devices::Gpu> gpus = TRY(devices::find_gpus(devices::places_of(env)));
+  return static_cast<int>(gpus.size());
 }
 
 Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)

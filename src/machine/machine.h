@@ -51,6 +51,9 @@ class Machine {
 /// See local/outside.h.
 std::string why_no_outside(const Env& env);
 
+/// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
+Result<int> count_gpus(const Env& env);
+
 /// The state folder that `env` names, absolute.
 std::string state_folder(const Env& env);
 

@@ -1,0 +1,176 @@
+#include "devices/find.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include "base/fd.h"
+#include "base/folder.h"
+#include "base/text.h"
+
+namespace muster::devices {
+namespace {
+
+constexpr std::size_t file_bytes_max = 1u << 20;
+constexpr mode_t others_write = 022;
+constexpr mode_t others_use = 06;
+constexpr const char* management_program = "/usr/bin/nvidia-smi";
+
+/// Error: `denied` for what somebody besides root may change.
+Result<void> check_owner(int fd, const std::string& path) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return fail_errno(path);
+  if (info.st_uid == 0 && (info.st_mode & others_write) == 0) return {};
+  return fail(Errc::denied, path +
+                                ": expected it to be root's, and nobody else to be allowed to "
+                                "write to it: root does what it says");
+}
+
+bool is_cdi_name(const std::string& name) {
+  return !name.starts_with('.') && (name.ends_with(".json") || name.ends_with(".yaml"));
+}
+
+Result<CdiFile> read_found(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return fail_errno(path);
+  TRY(check_owner(file.get(), path));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return fail_errno(path);
+  if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": expected a file");
+  const std::string text =
+      TRY(read_file("/proc/self/fd/" + std::to_string(file.get()), file_bytes_max));
+  Result<CdiFile> read = read_cdi(path, text);
+  if (!read) return read.error().in(path);
+  return read;
+}
+
+Result<std::vector<FoundFile>> find_files(const std::vector<std::string>& folders) {
+  std::vector<FoundFile> found;
+  int priority = 0;
+  for (const std::string& folder : folders) {
+    ++priority;
+    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) continue;
+    if (!fd) return fail_errno(folder);
+    const std::vector<std::string> names = TRY(names_in(fd.get(), folder));
+    if (std::none_of(names.begin(), names.end(), is_cdi_name)) continue;
+    TRY(check_owner(fd.get(), folder));
+    for (const std::string& name : names) {
+      if (!is_cdi_name(name)) continue;
+      const std::string path = folder + "/" + name;
+      found.push_back({path, priority, TRY(read_found(path))});
+    }
+  }
+  return found;
+}
+
+/// Names beside `library` that lead to it: "libcuda.so.1" for libcuda.so.535.54.03. The loader
+/// looks for those; a vendor's hook would run ldconfig for them.
+std::vector<std::string> names_of(const std::string& library) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  const fs::path real = fs::canonical(library, code);
+  if (code) return {};
+  const std::string start =
+      real.filename().string().substr(0, real.filename().string().find(".so"));
+  std::vector<std::string> names = {real.filename().string()};
+  for (const fs::directory_entry& entry : fs::directory_iterator(real.parent_path(), code)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(start + ".so") || !entry.is_symlink(code)) continue;
+    if (fs::canonical(entry.path(), code) == real && !code) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_library(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("lib") && name.find(".so") != std::string::npos;
+}
+
+void add_library(job::HostDevices& devices, const std::string& name, const std::string& path) {
+  const std::string inside = std::string(job::driver_libraries_path) + "/" + name;
+  const bool is_there = std::any_of(devices.mounts.begin(), devices.mounts.end(),
+                                    [&](const auto& mount) { return mount.inside == inside; });
+  if (!is_there) devices.mounts.push_back({path, inside, true});
+}
+
+}  // namespace
+
+Places places_of(const Env& env) {
+  Places places{.cdi = {"/etc/cdi", "/var/run/cdi"}};
+  const auto named = env.find("MUSTER_CDI_FOLDERS");
+  if (named == env.end() || named->second.empty()) return places;
+  places.cdi = split(named->second, ':');
+  std::erase(places.cdi, "");
+  return places;
+}
+
+Result<std::vector<Gpu>> find_gpus(const Places& places) {
+  const std::vector<FoundFile> files = TRY(find_files(places.cdi));
+  std::vector<Gpu> gpus = TRY(gpus_in(files));
+  if (gpus.empty()) gpus = plain_gpus(names_in(places.dev).value_or({}), places.dev);
+  return gpus;
+}
+
+Result<job::HostDevices> complete(job::HostDevices devices) {
+  for (job::DeviceNode& node : devices.nodes) {
+    struct stat info {};
+    if (::stat(node.outside.c_str(), &info) != 0) return fail_errno(node.outside);
+    if (!S_ISCHR(info.st_mode))
+      return fail(Errc::system, node.outside + ": expected a character device for hosts");
+    node.major = ::major(info.st_rdev);
+    node.minor = ::minor(info.st_rdev);
+  }
+  const std::vector<job::DeviceMount> mounts = devices.mounts;
+  for (const job::DeviceMount& mount : mounts)
+    if (is_library(mount.inside) && !mount.inside.starts_with(job::driver_libraries_path))
+      for (const std::string& name : names_of(mount.outside))
+        add_library(devices, name, mount.outside);
+  TRY(job::check(devices));
+  return devices;
+}
+
+void add_driver(job::HostDevices& devices, std::string_view cache) {
+  for (const auto& [name, path] : driver_libraries(cache)) add_library(devices, name, path);
+  if (::access(management_program, X_OK) == 0)
+    devices.mounts.push_back({management_program, management_program, true});
+}
+
+Result<bool> add_infiniband(job::HostDevices& devices, const std::string& dev) {
+  const Result<std::vector<std::string>> names = names_in(dev + "/infiniband");
+  if (!names) return false;
+  bool has_any = false;
+  for (const std::string& name : *names) {
+    struct stat info {};
+    const std::string path = dev + "/infiniband/" + name;
+    if (::stat(path.c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) continue;
+    // Management of the whole fabric is root's of the machine alone.
+    if ((info.st_mode & others_use) != others_use) continue;
+    devices.nodes.push_back({path, "/dev/infiniband/" + name});
+    has_any = true;
+  }
+  devices.locks_memory = devices.locks_memory || has_any;
+  return has_any;
+}
+
+std::vector<std::string> closed_nodes(const job::HostDevices& devices) {
+  std::vector<std::string> lines;
+  for (const job::DeviceNode& node : devices.nodes) {
+    struct stat info {};
+    if (::stat(node.outside.c_str(), &info) != 0 || (info.st_mode & others_use) == others_use)
+      continue;
+    lines.push_back(node.outside +
+                    " cannot be opened by hosts, whose users are nobody on this machine: chmod "
+                    "a+rw, or a rule of udev with MODE=\"0666\"");
+  }
+  return lines;
+}
+
+}  // namespace muster::devices

@@ -1,0 +1,17 @@
+#pragma once
+
+// Inside local/ only: files of the machine in which all its jobs, of whatever state folder, note
+// what they have.
+
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster::local {
+
+/// Makes the register's folder, mode 0700, and waits for its turn, which is over with the
+/// descriptor. The lock is on a file beside it: a register is replaced whole.
+Result<Fd> lock_register(const std::string& register_file);
+
+}  // namespace muster::local
