@@ -200,7 +200,7 @@ std::vector<Finding> findings(const JobFacts& facts) {
                  .needed = false,
                  .found = facts.neurons > 0 ? std::to_string(facts.neurons) + " Neuron cores"
                           : facts.gpus > 0  ? std::to_string(facts.gpus)
-                                            : std::string(),
+                                            : facts.gpu_trouble,
                  .advice = "if there are some: their driver, so that nvidia-smi lists them"});
   all.push_back({.what = "port",
                  .purpose = "where sm server listens",

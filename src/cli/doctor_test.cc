@@ -146,6 +146,10 @@ TEST_CASE("doctor: what only some jobs want is named with the interpreter that w
   JobFacts none = facts;
   none.modules.reset();
   none.gpus = 0;
+  none.gpu_trouble = "/etc/cdi/a.json: wrong";
+  CHECK(findings_text(findings(none), false)
+            .find("absent  gpus         for training on them: /etc/cdi/a.json: wrong -> ") !=
+        std::string::npos);
   none.neurons = 4;
   CHECK(findings_text(findings(none), false).find("absent  torch") != std::string::npos);
   CHECK(findings_text(findings(none), false).find("4 Neuron cores") != std::string::npos);

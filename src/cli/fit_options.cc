@@ -17,7 +17,8 @@ namespace {
 struct FitWords {
   std::string script, image, source_folder, hosts;
   LaunchWords launch;
-  std::string output, checkpoints, name, python, timeout, grace, memory, cpus, shm_size, network;
+  std::string output, checkpoints, name, python, timeout, grace, memory, cpus, gpus, shm_size,
+      network;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false;
@@ -40,6 +41,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--python", words.python);
   line.text("--memory", words.memory);
   line.text("--cpus", words.cpus);
+  line.text("--gpus", words.gpus);
   line.text("--shm-size", words.shm_size);
   line.text("--network", words.network);
   line.text("--timeout", words.timeout);
@@ -100,6 +102,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.memory_bytes = TRY(byte_count("--memory", words.memory, job::memory_bytes_min, 0));
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
+  options.gpus = TRY(whole_number("--gpus", words.gpus, job::gpus_max, 0));
   options.shm_bytes =
       TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, job::shm_bytes_default));
   if (!words.network.empty()) {

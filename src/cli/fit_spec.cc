@@ -22,6 +22,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.grace = options.grace;
   spec.memory_bytes = options.memory_bytes;
   spec.cpu_millis = options.cpu_millis;
+  spec.gpus = options.gpus;
   spec.shm_bytes = options.shm_bytes;
   spec.network = options.network;
   spec.path = interpreter ? platform::path_with(*interpreter, path) : path;

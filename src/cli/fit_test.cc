@@ -103,6 +103,8 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
     CHECK(good({"t.py", "--shm-size", c.text}).shm_bytes == c.want);
   }
   CHECK(good({"t.py", "--cpus", "2"}).cpu_millis == 2000);
+  CHECK(good({"t.py", "--gpus", "2"}).gpus == 2);
+  CHECK(good({"t.py"}).gpus == 0);
   CHECK(good({"t.py", "--cpus", "0.25"}).cpu_millis == 250);
   CHECK(good({"t.py"}).cpu_millis == 0);
   CHECK(good({"t.py"}).network == job::Network::nat);
@@ -155,6 +157,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--cpus", "0"}, "--cpus: expected a number from 0.01 to 1000, got \"0\""},
       {{"t.py", "--network", "host"}, "--network: expected nat or none, got \"host\""},
       {{"t.py", "--cpus", "2x"}, "got \"2x\""},
+      {{"t.py", "--gpus", "all"}, "--gpus: expected a whole number from 1 to 1024, got \"all\""},
       {{"t.py", "--grace", "-1"}, "--grace: expected seconds"},
       {{"t.py", "--grace", "1e9"}, "--grace: expected seconds"},
       {{"t.py", "--no-such-flag"}, "--no-such-flag"},

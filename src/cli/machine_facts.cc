@@ -96,7 +96,11 @@ JobFacts job_facts(const Env& env, const std::string& python) {
   JobFacts facts;
   facts.python = python.empty() ? "python3" : python;
   facts.modules = env::importable(launch::usual_modules(), facts.python, env, "/");
-  facts.gpus = env::count_gpus(env);
+  const Result<int> gpus = machine::count_gpus(env);
+  if (gpus)
+    facts.gpus = *gpus;
+  else
+    facts.gpu_trouble = gpus.error().text;
   facts.neurons = env::count_neurons(env);
   facts.port_trouble = trouble_at_port(server_port);
   return facts;

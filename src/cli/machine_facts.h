@@ -34,6 +34,7 @@ struct JobFacts {
   std::string python;           ///< The interpreter that was asked.
   std::optional<Args> modules;  ///< Usual ones that it has; none: it cannot say.
   int gpus = 0;
+  std::string gpu_trouble{};  ///< Why hosts can be given none; or empty.
   int neurons = 0;
   std::string port_trouble;  ///< Why `sm server` cannot listen where it does by default; or empty.
 };

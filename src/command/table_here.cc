@@ -43,6 +43,8 @@ std::vector<Flag> fit_flags() {
        {"--python", "PATH", "interpreter for Python scripts (default: python3 of PATH)"},
        {"--memory", "SIZE", "each host's limit, as 512m or 2g (default: all that jobs may have)"},
        {"--cpus", "N", "processor time of each host, as 2 or 1.5 (default: all)"},
+       {"--gpus", "N",
+        "GPUs of this machine for each host, that no other host has (default: none)"},
        {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
        {"--network", "MODE",
         "what hosts reach besides each other: nat, what this machine reaches (default), or none"},

@@ -17,6 +17,7 @@ namespace {
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 constexpr double number_max = 1e9;
 constexpr const char* local_type = "local";
+constexpr const char* all_gpus_type = "local_gpu";
 
 Error wrong(const std::string& key, const std::string& want) {
   return fail(Errc::invalid_input, "jobs." + key + ": expected " + want);
@@ -267,7 +268,9 @@ bool matches(std::string_view pattern, std::string_view text) {
 
 std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
   for (const Named& named : instances)
-    if (matches(named.pattern, type)) return named.instance;
+    if (matches(named.pattern, type) && (type != all_gpus_type || named.pattern == type))
+      return named.instance;
+  if (type == all_gpus_type) return Instance{.gpus = machine_gpus};
   if (type == local_type || is_aws_type(type)) return Instance{};
   return std::nullopt;
 }
@@ -303,7 +306,12 @@ Result<JobConfig> job_config_from(const Json& json, int processors) {
   return config;
 }
 
-Result<void> check_gpus(const JobConfig& config, const std::function<int()>& count) {
+void count_in_gpus(JobConfig& config, int gpus) {
+  config.machine_gpus = gpus;
+  if (gpus > 0) config.capacity.try_emplace("gpu", gpus);
+}
+
+Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>()>& count) {
   std::string key;
   std::int64_t most = 0;
   const auto look = [&](const std::string& where, std::int64_t gpus) {
@@ -316,7 +324,7 @@ Result<void> check_gpus(const JobConfig& config, const std::function<int()>& cou
   const auto capacity = config.capacity.find("gpu");
   if (capacity != config.capacity.end()) look("capacity", capacity->second);
   if (most == 0) return {};
-  const int there = count();
+  const int there = TRY(count());
   if (most <= there) return {};
   return wrong(key, (there == 0 ? "0, since this machine has no GPU that can be opened"
                                 : "at most " + std::to_string(there) + ", this machine's GPUs") +

@@ -46,6 +46,7 @@ struct JobConfig {
   Env environment;                            ///< Variables of all hosts; a job and the server win.
   std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
   Amounts capacity;                           ///< As jobs/schedule.h names them.
+  int machine_gpus = 0;                       ///< See count_in_gpus().
   struct PriorityMax {
     std::string pattern;  ///< Access keys' ids, as above.
     int most = 0;
@@ -54,7 +55,8 @@ struct JobConfig {
   bool larger_alone = false;  ///< A job beyond `capacity` runs alone; else it is refused.
 
   /// None if the config does not know it. "local", which `sm submit` asks for, and a type of AWS's
-  /// have no limits where it does not name them.
+  /// have no limits where it does not name them; "local_gpu", as SageMaker's SDK calls it, has all
+  /// of the machine's GPUs.
   std::optional<Instance> instance(const std::string& type) const;
   /// The types that it names and "local", for a message: "local, ml.small".
   std::string known_types() const;
@@ -71,8 +73,12 @@ struct JobConfig {
 Result<JobConfig> job_config_from(const Json& json, int processors = 0);
 
 /// Error: `invalid_input`, where the config gives jobs more GPUs than there are (`count` counts
-/// them, and is asked only if it gives any).
-Result<void> check_gpus(const JobConfig& config, const std::function<int()>& count);
+/// them, and is asked only if it gives any; its errors are this one's).
+Result<void> check_gpus(const JobConfig& config, const std::function<Result<int>()>& count);
+
+/// The machine has so many: what "local_gpu" is, and a limit of all jobs together, unless the
+/// config says one.
+void count_in_gpus(JobConfig& config, int gpus);
 
 /// A line for each interpreter that the config names by a path where `is_program` finds none: it
 /// may come yet, but till then jobs fail.

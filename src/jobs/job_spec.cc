@@ -46,6 +46,9 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
     if (!config.instance(group.type))
       return bad("InstanceType " + group.type + ": this server has " + config.known_types() +
                  " and AWS's own; `jobs.instance_types` of its config names them");
+  for (const job::HostGroup& group : groups_of(request.spec))
+    if (group.type == "local_gpu" && config.instance(group.type)->gpus == 0)
+      return bad("InstanceType local_gpu: this machine has no GPU that hosts can be given");
   const std::string& checkpoints = request.spec.checkpoint_url;
   const Result<s3wire::S3Url> kept = s3wire::parse_s3_prefix(checkpoints);
   if (kept && kept->key.empty())
@@ -58,8 +61,8 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
 }
 
 Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPlaces& places) {
-  const auto memory_of = [&config](const std::string& type) {
-    return config.instance(type).value_or(JobConfig::Instance{}).memory_bytes;
+  const auto instance = [&config](const std::string& type) {
+    return config.instance(type).value_or(JobConfig::Instance{});
   };
   spec.python = places.python;
   spec.read_only_binds = places.interpreter;
@@ -68,8 +71,12 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.s3 = places.s3;
   spec.grace = config.stop_grace;
   spec.network = places.network;
-  spec.memory_bytes = memory_of(spec.instance_type);
-  for (job::HostGroup& group : spec.groups) group.memory_bytes = memory_of(group.type);
+  spec.memory_bytes = instance(spec.instance_type).memory_bytes;
+  spec.gpus = instance(spec.instance_type).gpus;
+  for (job::HostGroup& group : spec.groups) {
+    group.memory_bytes = instance(group.type).memory_bytes;
+    group.gpus = instance(group.type).gpus;
+  }
   for (const Env* const more : {&places.environment, &config.environment})
     for (const auto& [name, value] : *more) spec.environment.try_emplace(name, value);
   if (places.packages) platform::add_packages(spec.environment);
@@ -90,8 +97,10 @@ Amounts needs_of(const job::Spec& spec, const JobConfig& config) {
          {group.type, 1}},
         group.count);
   }
+  // GPUs are no matter of patience: a job that wants more than there are never gets them.
   if (config.larger_alone)
-    for (const auto& [name, most] : config.capacity) needs[name] = std::min(needs[name], most);
+    for (const auto& [name, most] : config.capacity)
+      if (name != "gpu") needs[name] = std::min(needs[name], most);
   return needs;
 }
 

@@ -233,7 +233,7 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
   REQUIRE(spec);
   CHECK(spec->instance_count == 3);
   CHECK(spec->groups == std::vector<job::HostGroup>{{"data", "ml.a", 1, std::int64_t{1} << 30},
-                                                    {"train", "ml.b", 2, 0}});
+                                                    {"train", "ml.b", 2, 0, 2}});
   const Amounts needs = needs_of(spec_of(asked), config);
   CHECK(needs.at("cpu") == 1000);
   CHECK(needs.at("gpu") == 4);
@@ -376,6 +376,45 @@ TEST_CASE("job config: no job is promised GPUs that are not there") {
     });
     CHECK((got ? "" : got.error().text) == c.want);
   }
+}
+
+TEST_CASE("job config: GPUs of an instance type are its hosts', and local_gpu has all") {
+  JobConfig config = config_of(
+      R"({"instance_types": {"ml.p3.2xlarge": {"gpus": 1}, "*": {}}, "capacity": {"hosts": 4}})");
+  CHECK(config.instance("local_gpu")->gpus == 0);
+  count_in_gpus(config, 4);
+  CHECK(config.instance("local_gpu")->gpus == 4);
+  CHECK(config.capacity.at("gpu") == 4);
+  job::Spec asked;
+  asked.name = "j";
+  asked.instance_type = "ml.p3.2xlarge";
+  CHECK(job_spec(asked, config, {})->gpus == 1);
+  asked.instance_count = 2;
+  asked.groups = {{"a", "ml.c5.xlarge", 1}, {"b", "ml.p3.2xlarge", 1}};
+  const job::Spec mixed = *job_spec(asked, config, {});
+  CHECK(mixed.groups[0].gpus == 0);
+  CHECK(mixed.groups[1].gpus == 1);
+  JobConfig few = config_of(R"({"capacity": {"gpus": 2}, "instance_types": {"local_gpu": {}}})");
+  count_in_gpus(few, 4);
+  CHECK(few.capacity.at("gpu") == 2);
+  CHECK(few.instance("local_gpu")->gpus == 0);  // The config's own word for it.
+  JobConfig plain = *job_config_from(*parse_json("{}"), 2);
+  count_in_gpus(plain, 4);
+  job::Spec two;
+  two.instance_type = "local_gpu";
+  two.instance_count = 2;
+  CHECK(needs_of(two, plain).at("gpu") == 8);  // No matter how few other jobs run.
+  JobConfig none = config_of("{}");
+  count_in_gpus(none, 0);
+  CHECK(!none.capacity.contains("gpu"));
+}
+
+TEST_CASE("job config: GPUs that cannot be counted are the error that they are") {
+  const Result<void> got =
+      check_gpus(config_of(R"({"capacity": {"gpus": 1}})"),
+                 []() -> Result<int> { return fail(Errc::denied, "/etc/cdi: writable"); });
+  REQUIRE(!got);
+  CHECK(got.error().text == "/etc/cdi: writable");
 }
 
 TEST_CASE(

@@ -21,7 +21,6 @@
 #include "base/topic.h"
 #include "bucket/bucket_store.h"
 #include "command/exit_codes.h"
-#include "env/accelerators.h"
 #include "job/client_config.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -69,7 +68,7 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   if (config) {
     const Result<jobs::JobConfig> jobs = jobs::job_config_from(config->jobs);
     const Result<void> gpus =
-        jobs ? jobs::check_gpus(*jobs, [&env] { return env::count_gpus(env); }) : jobs.error();
+        jobs ? jobs::check_gpus(*jobs, [&env] { return machine::count_gpus(env); }) : jobs.error();
     if (!gpus) config = gpus.error();
   }
   if (config) {
@@ -332,6 +331,8 @@ Result<void> open(Server& server, const Env& env) {
   TRY(open_http(server));
   const int processors = static_cast<int>(std::thread::hardware_concurrency());
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
+  // A file that cannot be read is said by the job that needs it, and by sm doctor.
+  jobs::count_in_gpus(config, machine::count_gpus(env).value_or(0));
   open_machine(server, config, env);
   jobs::Runner::Options jobs;
   jobs.preparation = TRY(preparation_options(server, std::move(config), env));
