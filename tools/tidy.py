@@ -23,6 +23,7 @@ ROOMS = {
     "loop": "base",
     "http": "base loop",
     "job": "base",
+    "vpc": "base job",
     "hostname": "",
     "launch": "base job",
     "supervise": "base loop job",
@@ -51,18 +52,18 @@ ROOMS = {
     "api": "base job aws",
     "store": "base",
     "logs": "base loop job aws api store",
-    "jobs": "base loop http job aws s3wire s3client access api store logs engine platform",
-    "server": "base command loop http job aws s3wire s3client access s3server bucket api "
+    "jobs": "base loop http job vpc aws s3wire s3client access api store logs engine platform",
+    "server": "base command loop http job vpc aws s3wire s3client access s3server bucket api "
     "env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws image s3wire s3client packing env platform "
     "machine",
-    "programs": "base command loop http job launch supervise coordinate packing aws image s3wire "
-    "s3client access bucket s3server code container env ranks calls operators "
+    "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
+    "s3wire s3client access bucket s3server code container env ranks calls operators "
     "toolkit steward engine devices local platform machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.
-PURE_ROOMS = ("job", "launch")
+PURE_ROOMS = ("job", "vpc", "launch")
 # In a pure room, these touch the world; each says why.
 IMPURE_FILES = {
     "src/job/journal.cc": "appends to a descriptor that the steward owns",

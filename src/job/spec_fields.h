@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside job/ only: JSON objects read field by field.
+// JSON objects of messages and files read field by field: for job/ and rooms as pure as that.
 
 #include <algorithm>
 #include <cstdint>
@@ -55,6 +55,8 @@ class Fields {
   /// True for `yes`, false for `no` or nothing; anything else is wrong.
   void choice(const char* name, const char* no, const char* yes, bool& value);
 
+  /// The field may be there, and means nothing.
+  void ignore(const char* name) { known_.emplace_back(name); }
   /// Refuses fields that were not asked for above.
   void no_others();
   void take(const Fields& inner) {

@@ -30,7 +30,7 @@ std::vector<Entry> living_entries(std::string_view text) {
     const std::size_t third = line.find(' ', second + 1);
     if (first == std::string::npos || second == std::string::npos || third == std::string::npos)
       continue;
-    const Result<Subnet> subnet = subnet_from(line.substr(0, first));
+    const Result<Subnet> subnet = block_from(line.substr(0, first));
     const std::optional<std::int64_t> id =
         parse_integer(line.substr(second + 1, third - second - 1));
     Entry entry{{{}, line.substr(first + 1, second - first - 1)}, line.substr(third + 1)};

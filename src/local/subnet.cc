@@ -41,42 +41,6 @@ bool is_free(const Subnet& subnet, const std::vector<Subnet>& taken) {
 
 }  // namespace
 
-bool overlap(const Subnet& a, const Subnet& b) {
-  const int shorter = a.prefix_length < b.prefix_length ? a.prefix_length : b.prefix_length;
-  return ((a.address ^ b.address) & mask_of(shorter)) == 0;
-}
-
-std::string address_in(const Subnet& subnet, std::uint32_t number) {
-  CHECK_THAT((number & mask_of(subnet.prefix_length)) == 0, "an address lies in its network");
-  const std::uint32_t address = subnet.address + number;
-  std::string text;
-  for (int shift = 24; shift >= 0; shift -= 8)
-    text += std::to_string(address >> shift & 255) + (shift > 0 ? "." : "");
-  return text;
-}
-
-std::string cidr(const Subnet& subnet) {
-  return address_in(subnet, 0) + "/" + std::to_string(subnet.prefix_length);
-}
-
-Result<Subnet> subnet_from(std::string_view text) {
-  const Error wrong =
-      fail(Errc::invalid_input, "\"" + to_utf8(text) + "\" is no network like 10.177.0.0/24");
-  const std::vector<std::string> halves = split(text, '/');
-  if (halves.size() != 2) return wrong;
-  const std::vector<std::string> bytes = split(halves[0], '.');
-  const std::optional<std::int64_t> length = parse_integer(halves[1]);
-  if (bytes.size() != 4 || !length || *length < 0 || *length > 32) return wrong;
-  Subnet subnet{0, static_cast<int>(*length)};
-  for (const std::string& byte : bytes) {
-    const std::optional<std::int64_t> value = parse_integer(byte);
-    if (!value || *value < 0 || *value > 255) return wrong;
-    subnet.address = subnet.address << 8 | static_cast<std::uint32_t>(*value);
-  }
-  if ((subnet.address & ~mask_of(subnet.prefix_length)) != 0) return wrong;
-  return subnet;
-}
-
 std::vector<Subnet> routes_from(std::string_view proc_net_route) {
   std::vector<Subnet> routes;
   for (const std::string& line : split(proc_net_route, '\n')) {
