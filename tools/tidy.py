@@ -31,6 +31,7 @@ ROOMS = {
     "packing": "base",
     "aws": "base loop http",
     "image": "base loop http supervise packing aws",
+    "stacks": "base job vpc aws",
     "s3wire": "base aws",
     "s3client": "base loop http aws s3wire packing",
     "access": "base aws s3wire",
@@ -53,17 +54,17 @@ ROOMS = {
     "store": "base",
     "logs": "base loop job aws api store",
     "jobs": "base loop http job vpc aws s3wire s3client access api store logs engine platform",
-    "server": "base command loop http job vpc aws s3wire s3client access s3server bucket api "
-    "env store logs jobs engine platform machine",
+    "server": "base command loop http job vpc aws stacks s3wire s3client access s3server bucket "
+    "api env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws image s3wire s3client packing env platform "
     "machine",
     "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
-    "s3wire s3client access bucket s3server code container env ranks calls operators "
+    "stacks s3wire s3client access bucket s3server code container env ranks calls operators "
     "toolkit steward engine devices local platform machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.
-PURE_ROOMS = ("job", "vpc", "launch")
+PURE_ROOMS = ("job", "vpc", "stacks", "launch")
 # In a pure room, these touch the world; each says why.
 IMPURE_FILES = {
     "src/job/journal.cc": "appends to a descriptor that the steward owns",

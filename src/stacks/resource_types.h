@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stacks/template.h"
+#include "vpc/networks.h"
+
+namespace muster::stacks {
+
+/// The resources that templates may have, and what is made of each. Pure.
+/// Source: AWS CloudFormation Template Reference, AWS::EC2.
+
+bool is_resource_type(std::string_view type);
+/// True if Fn::GetAtt may ask for it.
+bool has_attribute(std::string_view type, std::string_view attribute);
+/// Properties have known names, and those that a type needs are there; values are not looked at.
+Result<void, aws::Refusal> check_properties(const Resource& resource);
+
+/// A resource that was made: what Ref and Fn::GetAtt give.
+struct Made {
+  std::string id;
+  std::map<std::string, std::string> attributes;
+};
+
+/// Makes resources, one behind the other, into networks.
+class Maker {
+ public:
+  struct Options {
+    std::string stack;           ///< A name.
+    std::string region;          ///< For subnets that name no zone.
+    const vpc::Networks& known;  ///< What other stacks and the config have; outlives this.
+    std::function<std::string(std::string_view prefix)> fresh_id;  ///< "vpc" to "vpc-0a…".
+  };
+  explicit Maker(Options options) : options_(std::move(options)) {}
+
+  /// `properties` are carried out: texts, lists and objects of them.
+  Result<Made, aws::Refusal> make(const Resource& resource, const Json& properties);
+  /// What was made, without what is known. A refusal names resources as the template does.
+  Result<vpc::Networks, aws::Refusal> networks() const;
+
+ private:
+  using Function = Result<Made, aws::Refusal> (Maker::*)(const Resource&, const Json&);
+  friend struct Type;
+  Result<Made, aws::Refusal> make_vpc(const Resource& resource, const Json& properties);
+  Result<Made, aws::Refusal> make_subnet(const Resource& resource, const Json& properties);
+  Result<Made, aws::Refusal> make_group(const Resource& resource, const Json& properties);
+  Result<Made, aws::Refusal> make_rule(const Resource& resource, const Json& properties);
+  Result<Made, aws::Refusal> make_endpoint(const Resource& resource, const Json& properties);
+  /// A thing that changes nothing here: it has an id.
+  Result<Made, aws::Refusal> make_other(const Resource& resource, const Json& properties);
+
+  Options options_;
+  vpc::Networks made_;
+  std::map<std::string, std::string> logical_;  ///< Names by id.
+  std::size_t subnets_ = 0;
+};
+
+}  // namespace muster::stacks
