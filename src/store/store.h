@@ -135,6 +135,18 @@ struct MetricSecond {
   bool operator==(const MetricSecond&) const = default;
 };
 
+/// A stack of CloudFormation's, as its maker put it: texts that the store does not read.
+struct StackRow {
+  std::string name;
+  std::string arn;
+  std::string token;  ///< The client's call, the same for its repetitions; may be empty.
+  UnixMillis created{0};
+  std::optional<UnixMillis> deleted;  ///< None: it lives, and has its name for itself.
+  std::string request;                ///< CreateStack's input, as JSON text.
+  std::string made;                   ///< JSON text.
+  std::string networks;               ///< JSON text; empty once it is deleted.
+};
+
 /// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
 /// every call is one transaction, blocks for as long as that takes, and has reached the disk when
 /// it returns (put_metrics, put_note and put_notes alone may be lost by a power cut, never by a
@@ -183,6 +195,13 @@ class Store {
                                             UnixMillis from, UnixMillis to);
   /// The latest of each name, by name.
   Result<std::vector<MetricSample>> final_metrics(const std::string& job);
+
+  // Stacks.
+  /// False if another that lives has its name.
+  Result<bool> add_stack(const StackRow& stack);
+  Result<std::vector<StackRow>> stacks();  ///< By age, deleted ones too.
+  /// Forgets its networks, and stacks that were deleted long ago. False if none lives by that ARN.
+  Result<bool> delete_stack(const std::string& arn, UnixMillis now);
 
   // Access keys. Secrets lie in the file as they are: it is 0600, as SigV4 needs them.
   Result<void> add_key(const AccessKey& key);

@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 4> steps = {R"sql(
+constexpr std::array<const char*, 5> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -83,6 +83,19 @@ ALTER TABLE jobs ADD COLUMN notes TEXT not null DEFAULT '';
                                               R"sql(
 ALTER TABLE jobs ADD COLUMN access_key TEXT not null DEFAULT '';
 CREATE INDEX jobs_ended ON jobs (training_end);
+)sql",
+                                               R"sql(
+CREATE TABLE stacks (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT not null,
+  arn TEXT not null UNIQUE,
+  token TEXT not null,
+  created INTEGER not null,
+  deleted INTEGER,
+  request TEXT not null,
+  made TEXT not null,
+  networks TEXT not null);
+CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS NULL;
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -240,6 +240,26 @@ TEST_CASE("store: keys of users are listed, those of jobs are only found") {
   CHECK(store.keys()->empty());
 }
 
+TEST_CASE("store: a stack has its name until it is deleted, and is told of for 90 days more") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  const StackRow stack{"net", "arn:1", "t", at(1000), {}, "{}", "{\"a\":1}", "{}"};
+  CHECK(*store.add_stack(stack));
+  CHECK(!*store.add_stack(stack));
+  CHECK(store.stacks()->at(0).made == "{\"a\":1}");
+  CHECK(!*store.delete_stack("arn:2", at(2000)));
+  CHECK(*store.delete_stack("arn:1", at(2000)));
+  CHECK(!*store.delete_stack("arn:1", at(3000)));
+  CHECK(store.stacks()->at(0).deleted == at(2000));
+  CHECK(store.stacks()->at(0).networks.empty());
+  StackRow next = stack;
+  next.arn = "arn:2";
+  CHECK(*store.add_stack(next));
+  CHECK(store.stacks()->size() == 2);
+  CHECK(*store.delete_stack("arn:2", at(2001) + std::chrono::days(90)));
+  CHECK(store.stacks()->size() == 1);
+}
+
 TEST_CASE("store: a newer muster's file and a file that is none are refused") {
   const Folder folder;
   REQUIRE(Store::open(folder.file()));
