@@ -100,6 +100,20 @@ INPUTS = {
             {"Name": "vpc-id", "Values": ["vpc-1", "vpc-2"]}]},
         "DescribeSecurityGroups": {"GroupIds": ["sg-1"], "GroupNames": ["default"],
                                    "MaxResults": 5},
+        "DescribeVpcs": {"VpcIds": ["vpc-1"], "NextToken": "t"},
+    },
+    "cloudformation": {
+        "CreateStack": {
+            "StackName": "net", "TemplateBody": '{"Resources": {}}',
+            "Parameters": [{"ParameterKey": "Zones", "ParameterValue": "2"}],
+            "Capabilities": ["CAPABILITY_IAM"], "OnFailure": "DO_NOTHING",
+            "TimeoutInMinutes": 5, "Tags": [{"Key": "team", "Value": "vision"}]},
+        "DeleteStack": {"StackName": "net"},
+        "DescribeStackEvents": {"StackName": "net"},
+        "DescribeStackResources": {"StackName": "net", "LogicalResourceId": "Vpc"},
+        "DescribeStacks": {"StackName": "net"},
+        "GetTemplate": {"StackName": "net", "TemplateStage": "Original"},
+        "ListStacks": {"StackStatusFilter": ["CREATE_COMPLETE", "DELETE_COMPLETE"]},
     },
     "ecr": {
         "DescribeImages": {"repositoryName": "digits", "imageIds": [{"imageTag": "latest"}]},

@@ -30,7 +30,12 @@ SERVICES = {
     "cloudwatch": ("monitoring", "GetMetricData GetMetricStatistics ListMetrics"),
     "sts": ("sts", "GetCallerIdentity"),
     "iam": ("iam", "GetRole SimulatePrincipalPolicy"),
-    "ec2": ("ec2", "DescribeSecurityGroups DescribeSubnets"),
+    "ec2": ("ec2", "DescribeSecurityGroups DescribeSubnets DescribeVpcs"),
+    "cloudformation": (
+        "cloudformation",
+        "CreateStack DeleteStack DescribeStackEvents DescribeStackResources DescribeStacks "
+        "GetTemplate ListStacks",
+    ),
     "ecr": ("ecr", "DescribeImages GetAuthorizationToken"),
 }
 
@@ -103,7 +108,7 @@ class Table:
         sides = ["input"] if self.metadata["protocols"] == ["json"] else ["input", "output"]
         for side in sides:
             shape = entry.get(side, {}).get("shape")
-            if side == "output" and "resultWrapper" in entry[side]:
+            if side == "output" and "resultWrapper" in entry.get(side, {}):
                 assert entry[side]["resultWrapper"] == name + "Result", name
             row.append("no_shape" if shape is None else str(self.shape(shape, side)))
         return "{" + ", ".join(row) + "}"

@@ -144,6 +144,8 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
       {"iam", "GetCallerIdentity", false},
       {"iam", "GetRole", false},
       {"ec2", "DescribeSubnets", false},
+      {"cloudformation", "CreateStack", false},
+      {"cloudformation", "DescribeStacks", false},
       {"ecr", "GetAuthorizationToken", false},
       {"logs", "GetLogEvents", false},
       {"monitoring", "GetMetricData", false},

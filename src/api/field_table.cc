@@ -10,6 +10,13 @@ constexpr Treatment refused = Treatment::refused;
 
 constexpr std::string_view one_page = "all are in one answer";
 constexpr std::string_view any_name = "any name is there, and looks alike";
+constexpr std::string_view group_filters =
+    "group-id, group-name, description, vpc-id, owner-id, tag:…, tag-key; others are refused";
+constexpr std::string_view subnet_filters =
+    "subnet-id, vpc-id, cidr-block, availability-zone, state, owner-id, tag:…, tag-key; others are "
+    "refused";
+constexpr std::string_view vpc_filters =
+    "vpc-id, cidr, state, is-default, owner-id, tag:…, tag-key; others are refused";
 constexpr std::string_view allowed = "every action is allowed";
 
 struct OperationRow {
@@ -92,10 +99,42 @@ constexpr OperationRow rows[] = {
       "ResourcePolicy ResourceOwner CallerArn ContextEntries ResourceHandlingOption MaxItems "
       "Marker",
       without_effect, allowed}},
-    {"DescribeSecurityGroups", {"GroupIds", heeded, any_name}},
-    {"DescribeSecurityGroups", {"GroupNames NextToken MaxResults DryRun Filters", without_effect}},
-    {"DescribeSubnets", {"SubnetIds", heeded, any_name}},
-    {"DescribeSubnets", {"Filters NextToken MaxResults DryRun", without_effect}},
+    {"DescribeSecurityGroups", {"GroupIds GroupNames NextToken MaxResults", heeded}},
+    {"DescribeSecurityGroups", {"Filters", heeded, group_filters}},
+    {"DescribeSecurityGroups", {"DryRun", without_effect}},
+    {"DescribeSubnets", {"SubnetIds NextToken MaxResults", heeded}},
+    {"DescribeSubnets", {"Filters", heeded, subnet_filters}},
+    {"DescribeSubnets", {"DryRun", without_effect}},
+    {"DescribeVpcs", {"VpcIds NextToken MaxResults", heeded}},
+    {"DescribeVpcs", {"Filters", heeded, vpc_filters}},
+    {"DescribeVpcs", {"DryRun", without_effect}},
+    {"CreateStack",
+     {"StackName TemplateBody Parameters.ParameterKey Parameters.ParameterValue ClientRequestToken",
+      heeded}},
+    {"CreateStack", {"Tags", heeded, "of the stack and of what it makes"}},
+    {"CreateStack", {"Capabilities RoleARN TimeoutInMinutes NotificationARNs", echoed}},
+    {"CreateStack",
+     {"OnFailure DisableRollback RollbackConfiguration RetainExceptOnCreate", without_effect,
+      "a stack is made whole, or not at all"}},
+    {"CreateStack",
+     {"Parameters.ResolvedValue ResourceTypes StackPolicyBody StackPolicyURL DeploymentConfig "
+      "DisableValidation",
+      without_effect}},
+    {"CreateStack", {"TemplateURL", refused, "give the text as TemplateBody"}},
+    {"CreateStack", {"Parameters.UsePreviousValue", refused, "stacks are not updated"}},
+    {"CreateStack", {"EnableTerminationProtection", refused, "if true"}},
+    {"DeleteStack", {"StackName", heeded, "a name, or an ARN"}},
+    {"DeleteStack", {"RetainResources", refused, "unless it is empty"}},
+    {"DeleteStack", {"RoleARN ClientRequestToken DeletionMode DeploymentConfig", without_effect}},
+    {"DescribeStackEvents", {"StackName", heeded}},
+    {"DescribeStackEvents", {"NextToken", without_effect, one_page}},
+    {"DescribeStackResources", {"StackName LogicalResourceId PhysicalResourceId", heeded}},
+    {"DescribeStacks", {"StackName", heeded}},
+    {"DescribeStacks", {"NextToken", without_effect, one_page}},
+    {"GetTemplate", {"StackName", heeded}},
+    {"GetTemplate", {"ChangeSetName TemplateStage", without_effect, "there is one text"}},
+    {"ListStacks", {"StackStatusFilter", heeded}},
+    {"ListStacks", {"NextToken", without_effect, one_page}},
     {"DescribeImages", {"repositoryName", heeded, "no repository is there"}},
     {"DescribeImages", {"registryId imageIds nextToken maxResults filter", without_effect}},
     {"GetAuthorizationToken", {"registryIds", without_effect, "a token that no registry asks for"}},

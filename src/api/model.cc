@@ -20,7 +20,7 @@ const Service* first_service(const Fits& fits) {
 std::span<const Service* const> services() {
   static constexpr const Service* all[] = {
       &sagemaker_model, &logs_model, &monitoring_model, &sts_model,
-      &iam_model,       &ec2_model,  &ecr_model,
+      &iam_model,       &ec2_model,  &ecr_model,        &cloudformation_model,
   };
   return all;
 }

@@ -12,5 +12,6 @@ extern const Service sts_model;
 extern const Service iam_model;
 extern const Service ec2_model;
 extern const Service ecr_model;
+extern const Service cloudformation_model;
 
 }  // namespace muster::api

@@ -7,7 +7,7 @@ namespace muster::api {
 namespace {
 
 constexpr Operation operations[] = {
-    {"DescribeSecurityGroups", 0, 11}, {"DescribeSubnets", 28, 32},
+    {"DescribeSecurityGroups", 0, 11}, {"DescribeSubnets", 28, 32}, {"DescribeVpcs", 49, 53},
 };
 
 constexpr Shape shapes[] = {
@@ -23,7 +23,13 @@ constexpr Shape shapes[] = {
     {Kind::string}, {Kind::list, 84, 1}, {Kind::structure, 85, 5}, {Kind::string},
     {Kind::structure, 90, 2}, {Kind::string, 0, 6}, {Kind::string, 6, 2}, {Kind::string, 8, 3},
     {Kind::structure, 92, 3}, {Kind::string, 11, 2}, {Kind::structure, 95, 1},
-    {Kind::string, 13, 3}, {Kind::string, 16, 5},
+    {Kind::string, 13, 3}, {Kind::string, 16, 5}, {Kind::structure, 96, 5}, {Kind::list, 101, 1},
+    {Kind::string}, {Kind::integer, 0, 0, 5, 1000}, {Kind::structure, 102, 2}, {Kind::list, 104, 1},
+    {Kind::structure, 105, 12}, {Kind::string, 21, 3}, {Kind::list, 117, 1},
+    {Kind::structure, 118, 7}, {Kind::structure, 125, 2}, {Kind::string, 24, 6},
+    {Kind::list, 127, 1}, {Kind::structure, 128, 3}, {Kind::structure, 131, 7}, {Kind::string},
+    {Kind::string}, {Kind::string, 30, 2}, {Kind::string, 32, 9}, {Kind::structure, 138, 10},
+    {Kind::structure, 148, 2}, {Kind::string, 41, 4}, {Kind::string, 45, 3},
 };
 
 constexpr Member members[] = {
@@ -80,13 +86,50 @@ constexpr Member members[] = {
     {"EnableResourceNameDnsARecord", 35, false, "enableResourceNameDnsARecord"},
     {"EnableResourceNameDnsAAAARecord", 35, false, "enableResourceNameDnsAAAARecord"},
     {"InternetGatewayBlockMode", 47, false, "internetGatewayBlockMode"},
+    {"Filters", 8, false, "Filter"}, {"VpcIds", 50, false, "VpcId"}, {"NextToken", 5},
+    {"MaxResults", 52}, {"DryRun", 7}, {"member", 51, false, "VpcId"},
+    {"NextToken", 12, false, "nextToken"}, {"Vpcs", 54, false, "vpcSet"},
+    {"member", 55, false, "item"}, {"OwnerId", 12, false, "ownerId"},
+    {"InstanceTenancy", 56, false, "instanceTenancy"},
+    {"Ipv6CidrBlockAssociationSet", 57, false, "ipv6CidrBlockAssociationSet"},
+    {"CidrBlockAssociationSet", 61, false, "cidrBlockAssociationSet"},
+    {"IsDefault", 35, false, "isDefault"}, {"EncryptionControl", 63, false, "encryptionControl"},
+    {"Tags", 26, false, "tagSet"},
+    {"BlockPublicAccessStates", 46, false, "blockPublicAccessStates"},
+    {"VpcId", 12, false, "vpcId"}, {"State", 71, false, "state"},
+    {"CidrBlock", 12, false, "cidrBlock"}, {"DhcpOptionsId", 12, false, "dhcpOptionsId"},
+    {"member", 58, false, "item"}, {"AssociationId", 12, false, "associationId"},
+    {"Ipv6CidrBlock", 12, false, "ipv6CidrBlock"},
+    {"Ipv6CidrBlockState", 59, false, "ipv6CidrBlockState"},
+    {"NetworkBorderGroup", 12, false, "networkBorderGroup"}, {"Ipv6Pool", 12, false, "ipv6Pool"},
+    {"Ipv6AddressAttribute", 42, false, "ipv6AddressAttribute"},
+    {"IpSource", 43, false, "ipSource"}, {"State", 60, false, "state"},
+    {"StatusMessage", 12, false, "statusMessage"}, {"member", 62, false, "item"},
+    {"AssociationId", 12, false, "associationId"}, {"CidrBlock", 12, false, "cidrBlock"},
+    {"CidrBlockState", 59, false, "cidrBlockState"}, {"VpcId", 64, false, "vpcId"},
+    {"VpcEncryptionControlId", 65, false, "vpcEncryptionControlId"}, {"Mode", 66, false, "mode"},
+    {"State", 67, false, "state"}, {"StateMessage", 12, false, "stateMessage"},
+    {"ResourceExclusions", 68, false, "resourceExclusions"}, {"Tags", 26, false, "tagSet"},
+    {"InternetGateway", 69, false, "internetGateway"},
+    {"EgressOnlyInternetGateway", 69, false, "egressOnlyInternetGateway"},
+    {"NatGateway", 69, false, "natGateway"},
+    {"VirtualPrivateGateway", 69, false, "virtualPrivateGateway"},
+    {"VpcPeering", 69, false, "vpcPeering"}, {"Lambda", 69, false, "lambda"},
+    {"VpcLattice", 69, false, "vpcLattice"}, {"ElasticFileSystem", 69, false, "elasticFileSystem"},
+    {"GlobalAccelerator", 69, false, "globalAccelerator"},
+    {"ApiGatewayV2", 69, false, "apiGatewayV2"}, {"State", 70, false, "state"},
+    {"StateMessage", 12, false, "stateMessage"},
 };
 
 constexpr std::string_view words[] = {
     "associating", "associated", "disassociating", "disassociated", "failing", "failed", "public",
     "private", "amazon", "byoip", "none", "ip-name", "resource-name", "off", "block-bidirectional",
     "block-ingress", "pending", "available", "unavailable", "failed",
-    "failed-insufficient-capacity",
+    "failed-insufficient-capacity", "default", "dedicated", "host", "associating", "associated",
+    "disassociating", "disassociated", "failing", "failed", "monitor", "enforce",
+    "enforce-in-progress", "monitor-in-progress", "enforce-failed", "monitor-failed", "deleting",
+    "deleted", "available", "creating", "delete-failed", "enabling", "enabled", "disabling",
+    "disabled", "pending", "available", "deleting",
 };
 
 }  // namespace

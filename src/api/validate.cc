@@ -180,13 +180,14 @@ Json only_known(std::string_view service_name, std::string_view operation_name, 
 }
 
 std::string_view validation_code(std::string_view service) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> codes = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> codes = {{
       {"logs", "InvalidParameterException"},
       {"ecr", "InvalidParameterException"},
       {"monitoring", "ValidationError"},
       {"iam", "ValidationError"},
       {"sts", "ValidationError"},
       {"ec2", "InvalidParameterValue"},
+      {"cloudformation", "ValidationError"},
   }};
   for (const auto& [name, code] : codes)
     if (name == service) return code;

@@ -61,6 +61,14 @@ Json fine_input(std::string_view operation) {
       "ActionNames": ["s3:PutObject"]},
     "DescribeSubnets": {"SubnetIds": ["subnet-1"]},
     "DescribeSecurityGroups": {},
+    "DescribeVpcs": {},
+    "CreateStack": {"StackName": "net", "TemplateBody": "{}"},
+    "DeleteStack": {"StackName": "net"},
+    "DescribeStackEvents": {"StackName": "net"},
+    "DescribeStackResources": {"StackName": "net"},
+    "DescribeStacks": {},
+    "GetTemplate": {"StackName": "net"},
+    "ListStacks": {},
     "DescribeImages": {"repositoryName": "digits"},
     "GetAuthorizationToken": {}
   })json");

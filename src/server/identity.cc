@@ -54,31 +54,6 @@ api::Answer of_iam(const api::Request& request, const api::Realm& realm) {
   return aws::Refusal{"InvalidAction", "muster does not serve iam:" + request.operation};
 }
 
-/// Jobs have networks of their own here: the names that users bring are all right.
-api::Answer of_ec2(const api::Request& request, const api::Realm& realm) {
-  if (request.operation == "DescribeSubnets") {
-    Json subnets = Json::array();
-    for (const std::string& id : api::texts_of(request.input, "SubnetIds"))
-      subnets.push_back({{"SubnetId", id},
-                         {"VpcId", "vpc-00000000"},
-                         {"State", "available"},
-                         {"AvailabilityZone", realm.region + "a"},
-                         {"OwnerId", realm.account}});
-    return Json{{"Subnets", std::move(subnets)}};
-  }
-  if (request.operation == "DescribeSecurityGroups") {
-    Json groups = Json::array();
-    for (const std::string& id : api::texts_of(request.input, "GroupIds"))
-      groups.push_back({{"GroupId", id},
-                        {"GroupName", id},
-                        {"Description", "muster does not use it"},
-                        {"VpcId", "vpc-00000000"},
-                        {"OwnerId", realm.account}});
-    return Json{{"SecurityGroups", std::move(groups)}};
-  }
-  return aws::Refusal{"InvalidAction", "muster does not serve ec2:" + request.operation};
-}
-
 api::Answer of_ecr(const api::Request& request, const api::Realm& realm, UnixMillis now) {
   if (request.operation == "GetAuthorizationToken") {
     // "AWS:none", in base64: no registry of ours asks for it.
@@ -102,7 +77,6 @@ api::Answer of_ecr(const api::Request& request, const api::Realm& realm, UnixMil
 api::Answer identify(const api::Request& request, const api::Realm& realm, UnixMillis now) {
   if (request.service == "sts") return of_sts(request, realm);
   if (request.service == "iam") return of_iam(request, realm);
-  if (request.service == "ec2") return of_ec2(request, realm);
   if (request.service == "ecr") return of_ecr(request, realm, now);
   return aws::Refusal{"UnknownOperationException",
                       "muster does not serve " + request.service + ":" + request.operation};

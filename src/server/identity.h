@@ -7,8 +7,8 @@
 namespace muster::server {
 
 /// Services whose answers need no state: STS's GetCallerIdentity, IAM's GetRole (every role exists)
-/// and SimulatePrincipalPolicy (everything is allowed: keys decide here), EC2's subnets and
-/// security groups (those that are asked for exist), ECR's token and images (there are none). Pure.
+/// and SimulatePrincipalPolicy (everything is allowed: keys decide here), ECR's token and images
+/// (there are none). Pure.
 /// `request` was validated against the service's model.
 api::Answer identify(const api::Request& request, const api::Realm& realm, UnixMillis now);
 

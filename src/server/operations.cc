@@ -8,6 +8,7 @@
 #include "api/inputs.h"
 #include "api/validate.h"
 #include "jobs/priority.h"
+#include "server/ec2.h"
 #include "server/identity.h"
 
 namespace muster::server {
@@ -108,12 +109,20 @@ Json with_place(Json job, const std::optional<jobs::QueuePlace>& place) {
 }  // namespace
 
 Operations::Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs,
-                       logs::Metrics& metrics, Options options)
-    : store_(store), jobs_(jobs), logs_(logs), metrics_(metrics), options_(std::move(options)) {}
+                       logs::Metrics& metrics, Stacks& stacks, Options options)
+    : store_(store),
+      jobs_(jobs),
+      logs_(logs),
+      metrics_(metrics),
+      stacks_(stacks),
+      options_(std::move(options)) {}
 
 api::Answer Operations::operate(const api::Request& request) {
   if (request.service == "logs") return logs_.operate(request.operation, request.input);
   if (request.service == "monitoring") return metrics_.operate(request.operation, request.input);
+  if (request.service == "cloudformation") return stacks_.operate(request);
+  if (request.service == "ec2")
+    return describe_networks(request, options_.realm, stacks_.networks(), stacks_.tags());
   if (request.service != "sagemaker") return identify(request, options_.realm, options_.now());
   static const std::map<std::string, Handler> handlers = {
       {"CreateTrainingJob", &Operations::create}, {"DescribeTrainingJob", &Operations::describe},

@@ -9,13 +9,14 @@
 #include "logs/logs.h"
 #include "logs/metrics.h"
 #include "server/describe.h"
+#include "server/stacks.h"
 #include "store/store.h"
 
 namespace muster::server {
 
 /// Every request of the API that has passed validation, from its input to its answer: sagemaker's
-/// training jobs, tags and search here, logs, monitoring and identities next door. What the model
-/// says is checked already (api/validate.h); here it is what the state says.
+/// training jobs, tags and search here, logs, monitoring, stacks and identities next door. What the
+/// model says is checked already (api/validate.h); here it is what the state says.
 ///
 /// Times are numbers: epoch seconds, in logs epoch milliseconds. Belongs to the store's thread.
 class Operations {
@@ -25,7 +26,7 @@ class Operations {
     std::function<UnixMillis()> now;  ///< Wall clock.
   };
   Operations(store::Store& store, jobs::Jobs& jobs, logs::Logs& logs, logs::Metrics& metrics,
-             Options options);
+             Stacks& stacks, Options options);
 
   /// Unknown operations: `UnknownOperationException` with the name. What the store could not do:
   /// `InternalFailure`, status 500.
@@ -50,6 +51,7 @@ class Operations {
   jobs::Jobs& jobs_;
   logs::Logs& logs_;
   logs::Metrics& metrics_;
+  Stacks& stacks_;
   Options options_;
 };
 

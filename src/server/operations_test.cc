@@ -55,7 +55,8 @@ struct World {
                           return folder + "/" + host;
                         }};
   UnixMillis now = at(1'000'000);
-  Operations operations{store, jobs, logs, metrics, {api::Realm{}, [this] { return now; }}};
+  Stacks stacks{store, {api::Realm{}, [this] { return now; }}};
+  Operations operations{store, jobs, logs, metrics, stacks, {api::Realm{}, [this] { return now; }}};
   ~World() { std::filesystem::remove_all(folder); }
 
   /// An answer, or {"code", "message"}.
@@ -449,9 +450,9 @@ TEST_CASE("operations: other services, and what none of them knows") {
   const Json simulated = *ask("iam", "SimulatePrincipalPolicy", {{"ActionNames", {"a:B", "c:D"}}});
   CHECK(simulated.at("EvaluationResults")[1].at("EvalDecision") == "allowed");
   CHECK(simulated.at("IsTruncated") == false);
-  CHECK(ask("ec2", "DescribeSubnets", {{"SubnetIds", {"subnet-1"}}})
-            ->at("Subnets")[0]
-            .at("SubnetId") == "subnet-1");
+  CHECK(ask("ec2", "DescribeSubnets", {{"SubnetIds", {"subnet-1"}}}).error().code ==
+        "InvalidSubnetID.NotFound");
+  CHECK(ask("cloudformation", "DescribeStacks", Json::object())->at("Stacks").empty());
   CHECK(ask("logs", "DescribeLogGroups", Json::object())->at("logGroups").size() == 1);
   for (const char* service : {"sagemaker", "logs", "monitoring", "ecr"}) {
     const aws::Refusal refusal = ask(service, "CreateMoon", Json::object()).error();

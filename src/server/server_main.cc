@@ -342,8 +342,9 @@ Result<void> open(Server& server, const Env& env) {
   jobs.living_journal = [&server](const std::string& job, const std::string& host) {
     return server.machine->journal_file(job, host);
   };
-  server.service.emplace(server.loop, server.machine->engine(), *server.store, server.keys,
-                         server.log, Service::Options{server.config.realm, std::move(jobs)});
+  server.service.emplace(
+      server.loop, server.machine->engine(), *server.store, server.keys, server.log,
+      Service::Options{server.config.realm, server.config.networks, std::move(jobs)});
   return server.service->start();
 }
 

@@ -90,6 +90,11 @@ Result<void> set_jobs(ServerConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_networks(ServerConfig& config, const Json& json) {
+  config.networks = TRY(vpc::networks_from(json));
+  return {};
+}
+
 /// A key of the file. docs/users/configuration.md has a line for each.
 struct Key {
   const char* name;
@@ -116,6 +121,7 @@ constexpr Key keys[] = {
        return set_text(config.realm.region, json, "region");
      }},
     {"account", nullptr, set_account},
+    {"networks", nullptr, set_networks},
     {"jobs", nullptr, set_jobs},
 };
 

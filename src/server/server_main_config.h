@@ -13,6 +13,7 @@
 #include "command/line.h"
 #include "jobs/outside_s3.h"
 #include "server/keys.h"
+#include "vpc/networks.h"
 
 namespace muster::server {
 
@@ -31,6 +32,7 @@ struct ServerConfig {
   api::Realm realm;
   std::vector<ConfigKey> keys;
   std::optional<jobs::OutsideS3> s3;  ///< None: the server keeps the objects.
+  vpc::Networks networks;             ///< What jobs may name beside the networks of stacks.
   Json jobs = Json::object();         ///< "jobs" of the file, as it is: the runner's.
 };
 

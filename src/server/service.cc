@@ -8,7 +8,9 @@ namespace muster::server {
 
 Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  access::KeyRing& keys, const Log& log, Options options)
-    : logs_(store, options.realm,
+    : log_(log),
+      stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
+      logs_(store, options.realm,
             [this](const std::string& job, const std::string& host) {
               return runner_.journal_of(job, host);
             }),
@@ -17,7 +19,13 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  return runner_.journal_of(job, host);
                }),
       runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
-      operations_(store, runner_, logs_, metrics_, {options.realm, options.runner.now}) {}
+      operations_(store, runner_, logs_, metrics_, stacks_, {options.realm, options.runner.now}) {}
+
+Result<void> Service::start() {
+  const std::vector<std::string> notes = TRY(stacks_.start());
+  for (const std::string& note : notes) log_.warning(note);
+  return runner_.start();
+}
 
 loop::Task<api::Answer> Service::operate(api::Request request) {
   if (request.service == "monitoring") {

@@ -15,17 +15,22 @@ class Service {
  public:
   struct Options {
     api::Realm realm;
+    vpc::Networks networks;  ///< The config's.
     jobs::Runner::Options runner;
   };
   /// All but `options` outlive this.
   Service(loop::Loop& loop, engine::Engine& engine, store::Store& store, access::KeyRing& keys,
           const Log& log, Options options);
 
-  /// Takes up the jobs of an earlier server.
-  Result<void> start() { return runner_.start(); }
+  /// Takes up the stacks and the jobs of an earlier server.
+  Result<void> start();
   loop::Task<api::Answer> operate(api::Request request);
+  /// All networks that jobs may name: the config's and those of stacks. As things stand.
+  const vpc::Networks& networks() const { return stacks_.networks(); }
 
  private:
+  const Log& log_;
+  Stacks stacks_;
   logs::Logs logs_;
   logs::Metrics metrics_;
   jobs::Runner runner_;

@@ -95,7 +95,7 @@ CREATE TABLE stacks (
   request TEXT not null,
   made TEXT not null,
   networks TEXT not null);
-CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS NULL;
+CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS null;
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -10,7 +10,7 @@ namespace {
 
 /// As long as CloudFormation lists what was deleted.
 constexpr std::chrono::days deleted_kept{90};
-constexpr std::int64_t deleted_kept_max = 1000;
+constexpr std::int64_t deleted_kept_max = 100;
 
 }  // namespace
 
