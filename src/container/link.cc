@@ -108,6 +108,20 @@ in_addr mask_of(int prefix_length) {
   return {prefix_length == 0 ? 0 : htonl(~std::uint32_t{0} << (32 - prefix_length))};
 }
 
+Result<in_addr> parse_address(const std::string& text) {
+  in_addr parsed{};
+  if (::inet_pton(AF_INET, text.c_str(), &parsed) == 1) return parsed;
+  return fail(Errc::invalid_input, "not an IPv4 address: " + text);
+}
+
+Result<rtentry> route_to(const std::string& destination, int prefix_length) {
+  rtentry route{};
+  route.rt_dst = inet(TRY(parse_address(destination)));
+  route.rt_genmask = inet(mask_of(prefix_length));
+  route.rt_flags = RTF_UP;
+  return route;
+}
+
 }  // namespace
 
 Result<void> make_cable(const std::string& name, const std::string& peer, int namespace_fd) {
@@ -164,9 +178,7 @@ Result<void> set_up(int socket, const std::string& name) {
 
 Result<void> set_address(int socket, const std::string& name, const std::string& address,
                          int prefix_length) {
-  in_addr parsed{};
-  if (::inet_pton(AF_INET, address.c_str(), &parsed) != 1)
-    return fail(Errc::invalid_input, "not an IPv4 address: " + address);
+  const in_addr parsed = TRY(parse_address(address));
   ifreq request = request_for(name);
   request.ifr_addr = inet(parsed);
   if (::ioctl(socket, SIOCSIFADDR, &request) != 0) return fail_errno(name + ": address " + address);
@@ -177,17 +189,28 @@ Result<void> set_address(int socket, const std::string& name, const std::string&
 
 Result<void> add_route(int socket, const std::string& destination, int prefix_length,
                        const std::string& gateway) {
-  in_addr to{};
-  in_addr by{};
-  if (::inet_pton(AF_INET, destination.c_str(), &to) != 1 ||
-      ::inet_pton(AF_INET, gateway.c_str(), &by) != 1)
-    return fail(Errc::invalid_input, "not IPv4 addresses: " + destination + ", " + gateway);
-  rtentry route{};
-  route.rt_dst = inet(to);
-  route.rt_gateway = inet(by);
-  route.rt_genmask = inet(mask_of(prefix_length));
-  route.rt_flags = RTF_UP | RTF_GATEWAY;
+  rtentry route = TRY(route_to(destination, prefix_length));
+  route.rt_gateway = inet(TRY(parse_address(gateway)));
+  route.rt_flags |= RTF_GATEWAY;
   if (::ioctl(socket, SIOCADDRT, &route) != 0) return fail_errno("route by " + gateway);
+  return {};
+}
+
+Result<void> add_neighbour(int socket, const std::string& address, const std::string& name) {
+  rtentry route = TRY(route_to(address, 32));
+  route.rt_flags |= RTF_HOST;
+  std::string device = name;  // The kernel's structure has no const.
+  route.rt_dev = device.data();
+  if (::ioctl(socket, SIOCADDRT, &route) != 0) return fail_errno("route to " + address);
+  return {};
+}
+
+Result<void> remove_own_route(int socket, const std::string& network, int prefix_length,
+                              const std::string& name) {
+  rtentry route = TRY(route_to(network, prefix_length));
+  std::string device = name;
+  route.rt_dev = device.data();
+  if (::ioctl(socket, SIOCDELRT, &route) != 0) return fail_errno("route to " + network);
   return {};
 }
 

@@ -26,5 +26,10 @@ Result<void> set_address(int socket, const std::string& name, const std::string&
 /// Packets for the network `destination` ("0.0.0.0" with 0: any) go to `gateway`.
 Result<void> add_route(int socket, const std::string& destination, int prefix_length,
                        const std::string& gateway);
+/// Packets for `address` leave by the interface `name`: who has it is asked for there.
+Result<void> add_neighbour(int socket, const std::string& address, const std::string& name);
+/// The route to an interface's own network, which the kernel made when it was set up, goes.
+Result<void> remove_own_route(int socket, const std::string& network, int prefix_length,
+                              const std::string& name);
 
 }  // namespace muster::container

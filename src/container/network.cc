@@ -16,6 +16,7 @@
 #include "container/gateway.h"
 #include "container/id_map.h"
 #include "container/link.h"
+#include "container/segment.h"
 #include "http/client.h"
 
 namespace muster::container {
@@ -51,20 +52,23 @@ Result<Fd> any_socket() {
   return socket;
 }
 
-Result<Fd> namespace_with_bridge(const std::string& bridge) {
+/// In a VPC nothing hangs on the bridge: by its name the namespace is known.
+Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   HostNamespaces alone = TRY(open_namespaces(std::nullopt));
   const Visit visit = TRY(Visit::begin(alone.network.get()));
   const Fd socket = TRY(any_socket());
-  TRY(make_bridge(bridge));
-  TRY(set_up(socket.get(), bridge));
+  TRY(make_bridge(spec.bridge));
+  TRY(set_up(socket.get(), spec.bridge));
+  const Result<void> routed = spec.spec.vpc ? make_router(spec, env) : Result<void>();
+  if (!routed) return routed.error().in("VpcConfig");
   return std::move(alone.network);
 }
 
 /// The bridge's namespace becomes the hosts' router.
-Result<void> route_outside(const Fd& bridge, const std::string& name, const Outside& outside) {
+Result<void> route_outside(const Fd& bridge, const job::HostSpec& spec, const Outside& outside) {
   const Visit visit = TRY(Visit::begin(bridge.get()));
   const Fd socket = TRY(any_socket());
-  TRY(set_address(socket.get(), name, outside.bridge_address, 24));
+  if (!spec.spec.vpc) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
   TRY(set_address(socket.get(), inner_gateway, outside.inner_address, gateway_prefix_length));
   const Fd forwarding(::open("/proc/sys/net/ipv4/ip_forward", O_WRONLY | O_CLOEXEC));
   if (!forwarding) return fail_errno("/proc/sys/net/ipv4/ip_forward");
@@ -76,9 +80,24 @@ Result<void> route_outside(const Fd& bridge, const std::string& name, const Outs
 /// Error: why the job reaches nothing outside; it can do all else.
 Result<void> lead_outside(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
   const Outside outside = TRY(open_gateway(spec, bridge.get(), env));
-  Result<void> made = route_outside(bridge, spec.bridge, outside);
+  Result<void> made = route_outside(bridge, spec, outside);
   if (!made) static_cast<void>(close_gateway(spec.bridge, env));
   return made;
+}
+
+Result<void> connect_to_bridge(int socket, const job::HostSpec& spec) {
+  const std::string cable = cable_name(spec.bridge, spec.host);
+  TRY(add_to_bridge(socket, spec.bridge, cable));
+  return set_up(socket, cable);
+}
+
+/// What a host on a bridge is told of its network.
+Result<void> set_addresses(int socket, const job::HostSpec& spec, bool is_outside) {
+  TRY(set_address(socket, "eth0", job::own_address(spec), spec.prefix_length));
+  TRY(set_up(socket, "eth0"));
+  if (!is_outside) return {};
+  const Outside outside = TRY(outside_of(spec, {}, false));
+  return add_route(socket, "0.0.0.0", 0, outside.bridge_address);
 }
 
 bool has_way_outside(const Fd& bridge) {
@@ -120,7 +139,7 @@ Result<Joined> join_bridge(const job::HostSpec& spec, const Env& env) {
   for (const std::string& path : split(text.value_or(""), '\n'))
     if (!bridge && !path.empty()) bridge = bridge_at(path, spec.bridge);
   if (!bridge) {
-    bridge = TRY(namespace_with_bridge(spec.bridge));
+    bridge = TRY(namespace_with_bridge(spec, env));
     Result<void> led;
     if (spec.spec.network == job::Network::nat) led = lead_outside(spec, bridge, env);
     if (!led) why_not = led.error().text;
@@ -140,23 +159,18 @@ Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const 
   HostNetwork network(std::move(host), std::move(joined.bridge));
   network.outside_ = spec.spec.network == job::Network::nat && has_way_outside(network.bridge_);
   network.why_not_ = std::move(joined.why_not);
-  const std::string cable = cable_name(spec);
   {
     const Visit visit = TRY(Visit::begin(network.bridge_.get()));
     const Fd socket = TRY(any_socket());
-    TRY(make_cable(cable, "eth0", network.namespace_.get()));
-    TRY(add_to_bridge(socket.get(), spec.bridge, cable));
-    TRY(set_up(socket.get(), cable));
+    TRY(make_cable(cable_name(spec.bridge, spec.host), "eth0", network.namespace_.get()));
+    TRY(spec.spec.vpc ? connect_to_router(socket.get(), spec)
+                      : connect_to_bridge(socket.get(), spec));
   }
   const Visit visit = TRY(Visit::begin(network.namespace_.get()));
   const Fd socket = TRY(any_socket());
   TRY(set_up(socket.get(), "lo"));
-  TRY(set_address(socket.get(), "eth0", job::own_address(spec), spec.prefix_length));
-  TRY(set_up(socket.get(), "eth0"));
-  if (network.outside_) {
-    const Outside outside = TRY(outside_of(spec, {}, false));
-    TRY(add_route(socket.get(), "0.0.0.0", 0, outside.bridge_address));
-  }
+  TRY(spec.spec.vpc ? connect_host(socket.get(), spec, network.outside_)
+                    : set_addresses(socket.get(), spec, network.outside_));
   return network;
 }
 
@@ -213,9 +227,9 @@ std::string HostNetwork::path() const {
   return path_of(namespace_);
 }
 
-std::string cable_name(const job::HostSpec& spec) {
-  const std::size_t dash = spec.host.rfind('-');
-  return spec.bridge + "-" + spec.host.substr(dash == std::string::npos ? 0 : dash + 1);
+std::string cable_name(const std::string& bridge, const std::string& host) {
+  const std::size_t dash = host.rfind('-');
+  return bridge + "-" + host.substr(dash == std::string::npos ? 0 : dash + 1);
 }
 
 }  // namespace muster::container

@@ -11,7 +11,8 @@
 
 namespace muster::container {
 
-/// A host's network: a namespace of its own whose `eth0` hangs on the job's bridge.
+/// A host's network: a namespace of its own whose `eth0` hangs on the job's bridge; in a VPC on the
+/// router that stands in the bridge's place (container/segment.h).
 ///
 /// The bridge stands in a namespace that has nothing else, one for each job: no address, socket or
 /// other job's cable of the machine can be reached over it, whatever a host binds or forges. It is
@@ -70,7 +71,7 @@ struct Doorway {
 /// Error: `invalid_input`: the endpoint is no URL.
 Result<std::optional<Doorway>> doorway(const job::S3Access& access);
 
-/// "<bridge>-K", where K is the host's number.
-std::string cable_name(const job::HostSpec& spec);
+/// "<bridge>-K" for algo-K.
+std::string cable_name(const std::string& bridge, const std::string& host);
 
 }  // namespace muster::container

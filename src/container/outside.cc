@@ -32,9 +32,10 @@ std::string chain(const std::string& name, const std::string& hook,
 }  // namespace
 
 Result<Outside> outside_of(const job::HostSpec& spec, std::string uplink, bool guards_uplink) {
-  const std::string start = first_three(job::own_address(spec));
+  const std::string start = first_three(job::machine_address(spec));
+  const bool in_vpc = spec.spec.vpc.has_value();
   for (const job::HostAddress& host : spec.hosts)
-    if (spec.prefix_length != 24 || first_three(host.address) != start)
+    if (!in_vpc && (spec.prefix_length != 24 || first_three(host.address) != start))
       return fail(Errc::invalid_input, "the hosts are not in one /24");
   return Outside{.table = spec.bridge,
                  .gateway = spec.bridge + "-gw",

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/address_block.h"
 #include "base/text.h"
 #include "job/spec_fields.h"
 
@@ -19,6 +20,14 @@ const std::string& own_address(const HostSpec& spec) {
   return spec.host;
 }
 
+std::string machine_address(const HostSpec& spec) {
+  const Result<AddressBlock> block = block_from(spec.machine_subnet);
+  const std::optional<std::int64_t> number =
+      parse_integer(spec.host.substr(spec.host.rfind('-') + 1));
+  if (!block || !number || *number > 255) return own_address(spec);
+  return address_in(*block, static_cast<std::uint32_t>(*number));
+}
+
 Result<void> check(const HostSpec& spec) {
   TRY(check(spec.spec));
   bool found = false;
@@ -33,6 +42,12 @@ Result<void> check(const HostSpec& spec) {
     return wrong("bridge", "an interface name of at most 15 letters and digits");
   if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
     return wrong("first_id", "0, or 65536 to 2147418112");
+  if (spec.spec.vpc.has_value() == spec.machine_subnet.empty())
+    return wrong("machine_subnet", "it for hosts in a VPC, and for no others");
+  if (!spec.machine_subnet.empty()) {
+    const Result<AddressBlock> block = block_from(spec.machine_subnet);
+    if (!block || block->prefix_length != 24) return wrong("machine_subnet", "a /24");
+  }
   if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
   TRY(check_path("state_folder", spec.state_folder, false));
   TRY(check_path("job_folder", spec.job_folder, false));
@@ -52,6 +67,7 @@ Json to_json(const HostSpec& spec) {
             {"hosts", hosts},
             {"bridge", spec.bridge},
             {"prefix_length", spec.prefix_length},
+            {"machine_subnet", spec.machine_subnet},
             {"first_id", spec.first_id},
             {"state_folder", spec.state_folder},
             {"job_folder", spec.job_folder},
@@ -77,6 +93,7 @@ Result<HostSpec> host_spec_from(const Json& json) {
     }
   fields.text("bridge", spec.bridge, true);
   fields.integer("prefix_length", spec.prefix_length);
+  fields.text("machine_subnet", spec.machine_subnet);
   fields.integer("first_id", spec.first_id);
   fields.text("state_folder", spec.state_folder, true);
   fields.text("job_folder", spec.job_folder, true);

@@ -35,6 +35,9 @@ struct HostSpec {
   std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
   std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
   int prefix_length = 24;
+  /// The job's own network of the machine's, "10.177.3.0/24": where its hosts are in a VPC, that
+  /// stands for them outside of it. Empty: the hosts' addresses are of it.
+  std::string machine_subnet;
   std::int64_t first_id = 0;  ///< The machine's number of a host's root; 0: it is root's own.
   std::string state_folder;   ///< muster's state on this machine (hidden from the host).
   std::string job_folder;     ///< <state>/jobs/<job>
@@ -47,6 +50,10 @@ struct HostSpec {
 
 /// The address of `spec.host`. `spec` is one that check() accepts.
 const std::string& own_address(const HostSpec& spec);
+
+/// Where the machine sees `spec.host`: its own address, or in a VPC that of its number in
+/// machine_subnet. No two jobs of a machine have the same.
+std::string machine_address(const HostSpec& spec);
 
 /// What stands in the way of running it, naming the field; the job's own part as check(Spec) does.
 /// Error: `invalid_input`.

@@ -61,6 +61,13 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
     spec.network = *known;
   else
     own.note(own.path_of("Network"), "none or nat");
+  if (const Json* const vpc = own.object("Vpc")) {
+    Result<VpcPlace> read = vpc_place_from(*vpc);
+    if (read)
+      spec.vpc = *std::move(read);
+    else
+      own.fail(read.error());
+  }
   if (const Json* const limits = own.array("GroupMemoryBytes"))
     read_group_limits(*limits, spec, own);
   if (const Json* const gpus = own.array("GroupGpus")) read_group_gpus(*gpus, spec, own);
@@ -179,7 +186,10 @@ Result<void> check(const Spec& spec) {
     return free.error().in("Muster.Bound.Inside");
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
   if (spec.image) TRY(check(*spec.image));
-  return {};
+  if (!spec.vpc) return {};
+  TRY(check(*spec.vpc));
+  const Result<std::vector<PlacedAddress>> addresses = addresses_of(*spec.vpc, spec.instance_count);
+  return addresses ? Result<void>() : addresses.error().in("Muster.Vpc.Subnets");
 }
 
 Json to_json(const Spec& spec) {
@@ -215,6 +225,7 @@ Json to_json(const Spec& spec) {
     json["Muster"]["GroupGpus"] = group_gpus_json(spec.groups);
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
+  if (spec.vpc) json["Muster"]["Vpc"] = to_json(*spec.vpc);
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;
   if (!spec.bound.empty()) json["Muster"]["Bound"] = bound_json(spec.bound);
   if (!spec.checkpoint_folder.empty()) json["Muster"]["Checkpoints"] = checkpoints_json(spec);

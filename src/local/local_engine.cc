@@ -50,8 +50,11 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
                                       const std::string& job_folder, const std::string& key_file,
                                       const Network& network) {
   std::vector<job::HostAddress> addresses;
+  std::vector<job::PlacedAddress> placed;  // By the hosts' numbers, from 0; none: no VPC.
+  if (spec.vpc) placed = addresses_of(*spec.vpc, spec.instance_count).value_or({});
   for (const std::string& name : job::host_names(spec.instance_count))
-    addresses.push_back({name, address_in(network.subnet, number_of(name))});
+    addresses.push_back({name, spec.vpc ? placed.at(number_of(name) - 1).address
+                                        : address_in(network.subnet, number_of(name))});
   std::vector<job::HostSpec> specs;
   for (const job::HostAddress& address : addresses) {
     job::HostSpec host;
@@ -61,6 +64,10 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
     host.bridge = network.bridge;
     host.first_id = network.first_id;
     host.prefix_length = network.subnet.prefix_length;
+    if (spec.vpc) {
+      host.prefix_length = placed.at(number_of(address.name) - 1).subnet.prefix_length;
+      host.machine_subnet = cidr(network.subnet);
+    }
     host.state_folder = state;
     host.job_folder = job_folder;
     host.host_folder = job_folder + "/" + address.name;

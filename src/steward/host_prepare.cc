@@ -33,7 +33,7 @@ constexpr std::uint16_t name_port = 53;
 
 /// The host as a server on this machine sees it: its own address in the loopback's network.
 std::string outer_address(const job::HostSpec& spec) {
-  const std::string& own = job::own_address(spec);
+  const std::string own = job::machine_address(spec);
   return "127" + own.substr(std::min(own.find('.'), own.size()));
 }
 
