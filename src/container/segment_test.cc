@@ -24,7 +24,9 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("segment: the rules, line by line") {
   CHECK(segment_rules(two_hosts()) == R"(table inet vpc {
-  set cables { type ifname . ipv4_addr; elements = { "mu0123abcd-1" . 10.0.1.4, "mu0123abcd-2" . 10.0.2.4 }; }
+)"
+                                      R"(  set cables { type ifname . ipv4_addr; elements = { )"
+                                      R"("mu0123abcd-1" . 10.0.1.4, "mu0123abcd-2" . 10.0.2.4 }; }
   set hosts { type ipv4_addr; elements = { 10.0.1.4, 10.0.2.4 }; }
   chain coming_in {
     oifname "outside" accept

@@ -122,7 +122,7 @@ struct Spec {
   std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
   int gpus = 0;                 ///< Each host's own, that no other has. Groups have theirs.
   Network network = Network::none;
-  std::optional<VpcPlace> vpc;  ///< Its rules stand before what `network` allows.
+  std::optional<VpcPlace> vpc;  ///< The rules there stand before what `network` allows.
   S3Access s3;
   std::optional<Image> image;      ///< Hosts see that, and nothing of the machine's programs.
   std::vector<std::string> notes;  ///< Lines for people, at the head of the first host's log.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/address_block.h"
+#include "base/port.h"
 #include "base/text.h"
 #include "job/spec_fields.h"
 

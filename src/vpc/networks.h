@@ -13,8 +13,6 @@ namespace muster::vpc {
 // Pure. Source of names and bounds: EC2's API, DescribeVpcs, DescribeSubnets,
 // DescribeSecurityGroups.
 
-inline constexpr int port_max = 65535;
-
 /// Lets traffic pass.
 struct Rule {
   std::string protocol;  ///< "tcp", "udp", "icmp", "-1" (all), or a number as text: "50".
