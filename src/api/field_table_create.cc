@@ -9,8 +9,10 @@ constexpr Treatment without_effect = Treatment::without_effect;
 constexpr Treatment refused = Treatment::refused;
 
 constexpr std::string_view kms = "objects are stored as they are";
-constexpr std::string_view own_network =
-    "hosts reach each other, the job's S3 and what their machine reaches";
+constexpr std::string_view vpc =
+    "subnets and groups that the server knows; where it knows none the job's log says that they "
+    "have "
+    "no effect";
 constexpr std::string_view s3_only = "channels come from S3";
 constexpr std::string_view modes =
     "File; FastFile is read as File, and the job's log says so; Pipe is refused";
@@ -60,7 +62,7 @@ constexpr FieldRow rows[] = {
     {"ResourceConfig.InstancePreferences", without_effect, "hosts are of InstanceType"},
     {"ResourceConfig.SelectedInstanceType ResourceConfig.SelectedInstanceCount", without_effect,
      "hosts are of InstanceType"},
-    {"VpcConfig", without_effect, own_network},
+    {"VpcConfig", heeded, vpc},
     {"StoppingCondition.MaxRuntimeInSeconds", heeded},
     {"StoppingCondition.MaxWaitTimeInSeconds", echoed,
      "only with EnableManagedSpotTraining, and not below MaxRuntimeInSeconds"},

@@ -66,6 +66,8 @@ Result<JobRequest, aws::Refusal> job_request(const Json& input) {
       [](const Error& error) { return bad(error.text); }));
   request.without_effect = without_effect(input);
   request.isolated = flag_of(input, "EnableNetworkIsolation");
+  request.subnets = texts_of(inside(input, {"VpcConfig"}), "Subnets");
+  request.security_groups = texts_of(inside(input, {"VpcConfig"}), "SecurityGroupIds");
   request.image = text_of(algorithm, "TrainingImage");
   for (const Json& metric : elements(algorithm, "MetricDefinitions"))
     request.metrics.push_back({text_of(metric, "Name"), text_of(metric, "Regex")});

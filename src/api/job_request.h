@@ -24,8 +24,10 @@ struct JobRequest {
   job::Spec spec;     ///< What hosts run; muster's own part is a fresh Spec's.
   std::string image;  ///< TrainingImage; empty: an algorithm by name.
   std::vector<Metric> metrics;
-  bool isolated = false;       ///< EnableNetworkIsolation: nothing outside is reached.
-  std::string without_effect;  ///< See api/without_effect.h.
+  bool isolated = false;             ///< EnableNetworkIsolation: nothing outside is reached.
+  std::vector<std::string> subnets;  ///< VpcConfig.Subnets: ids.
+  std::vector<std::string> security_groups;  ///< VpcConfig.SecurityGroupIds.
+  std::string without_effect;                ///< See api/without_effect.h.
 
   /// "algo-1" ... "algo-N", in the order of their numbers.
   std::vector<std::string> hosts() const;

@@ -199,6 +199,12 @@ Result<void> set_environment(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_vpc(JobConfig& config, const Json& json) {
+  if (json != "known" && json != "any") return wrong("vpc", "\"known\" or \"any\"");
+  config.any_vpc = json == "any";
+  return {};
+}
+
 Result<void> set_priority_max(JobConfig& config, const Json& json) {
   config.priority_max = TRY(priority_max_at(json));
   return {};
@@ -218,6 +224,7 @@ constexpr struct {
     {"stop_grace_seconds", set_stop_grace},
     {"native_drivers", set_native_drivers},
     {"network", set_network},
+    {"vpc", set_vpc},
     {"environment", set_environment},
 };
 

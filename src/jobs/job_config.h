@@ -42,8 +42,10 @@ struct JobConfig {
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
-  job::Network network = job::Network::nat;   ///< `none`: whatever a job asks for.
-  Env environment;                            ///< Variables of all hosts; a job and the server win.
+  job::Network network = job::Network::nat;  ///< `none`: whatever a job asks for.
+  std::optional<bool> any_vpc;               ///< Ids of networks that there are not are taken,
+                                             ///< without effect; none: where there are no networks.
+  Env environment;                           ///< Variables of all hosts; a job and the server win.
   std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
   Amounts capacity;                           ///< As jobs/schedule.h names them.
   int machine_gpus = 0;                       ///< See count_in_gpus().

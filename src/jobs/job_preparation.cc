@@ -5,6 +5,7 @@
 #include "jobs/aws_image.h"
 #include "jobs/remote_function.h"
 #include "jobs/sdk_drivers.h"
+#include "jobs/vpc_of_job.h"
 #include "platform/crowded.h"
 
 namespace muster::jobs {
@@ -48,6 +49,7 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   places.packages = !interpreter->has_packages;
   places.hidden = options_.hidden;
   give_network(request, places);
+  if (Result<void> given = give_vpc(request); !given) co_return given.error();
   const Env::const_iterator path = options_.env.find("PATH");
   places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
   const Result<void> given =
@@ -98,6 +100,18 @@ void JobPreparation::give_network(api::JobRequest& request, JobPlaces& places) c
     places.network = job::Network::nat;
   else
     request.spec.notes.push_back(std::string(no_network_note) + " (" + why_not + ")");
+}
+
+/// The networks may be others than when the job was taken in.
+Result<void> JobPreparation::give_vpc(api::JobRequest& request) const {
+  const vpc::Networks networks = options_.networks ? options_.networks() : vpc::Networks{};
+  request.spec.vpc = TRY(
+      vpc_of(request, options_.config, networks).transform_error([](const aws::Refusal& refusal) {
+        return fail(Errc::invalid_input, refusal.message);
+      }));
+  if (!request.subnets.empty() && !request.spec.vpc)
+    request.spec.notes.push_back(no_vpc_note(request, networks));
+  return {};
 }
 
 /// An outside S3 knows nothing of jobs: all of them have its one key.

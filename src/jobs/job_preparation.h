@@ -12,6 +12,7 @@
 #include "jobs/outside_s3.h"
 #include "loop/loop.h"
 #include "platform/interpreter.h"
+#include "vpc/networks.h"
 
 namespace muster::jobs {
 
@@ -36,6 +37,8 @@ class JobPreparation {
     std::function<loop::Task<Result<platform::Interpreter>>(std::string python)> interpreter;
     /// Why jobs of this machine reach nothing outside of it; empty if they do.
     std::function<std::string()> no_outside;
+    /// What VpcConfig may name now; none: nothing.
+    std::function<vpc::Networks()> networks;
     /// A small object of S3. Error: `not_found`, `system`.
     std::function<loop::Task<Result<std::string>>(s3wire::S3Url url)> read_object;
   };
@@ -48,6 +51,7 @@ class JobPreparation {
  private:
   loop::Task<> replace_drivers(job::Spec& spec) const;
   void give_network(api::JobRequest& request, JobPlaces& places) const;
+  Result<void> give_vpc(api::JobRequest& request) const;
   Result<void> give_own_s3(const store::Job& job, const job::Spec& spec, JobPlaces& places);
   Result<void> give_outside_s3(JobPlaces& places) const;
 

@@ -127,6 +127,8 @@ Seen seen_of(const Json& input) {
     return {.refused = true, .spec = {}, .named = {}};
   std::string spec = to_text(job::to_json(read->spec)) + read->image;
   if (read->isolated) spec += "isolated";
+  for (const std::string& id : read->subnets) spec += id;
+  for (const std::string& id : read->security_groups) spec += id;
   for (const auto& metric : read->metrics) spec += metric.name + metric.expression;
   return {.refused = false, .spec = std::move(spec), .named = read->without_effect};
 }

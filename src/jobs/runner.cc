@@ -6,6 +6,7 @@
 #include "jobs/aws_image.h"
 #include "jobs/priority.h"
 #include "jobs/until_stored.h"
+#include "jobs/vpc_of_job.h"
 
 namespace muster::jobs {
 namespace {
@@ -141,7 +142,10 @@ loop::Task<> Runner::end_unreadable(std::string name, Error why) {
 }
 
 Result<void, aws::Refusal> Runner::check(const api::JobRequest& request) const {
-  return check_request(request, options_.preparation.config);
+  const JobPreparation::Options& options = options_.preparation;
+  TRY(check_request(request, options.config));
+  TRY(vpc_of(request, options.config, options.networks ? options.networks() : vpc::Networks{}));
+  return {};
 }
 
 Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tags,

@@ -293,6 +293,11 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
                                                    .first_user_id = config.first_user_id});
 }
 
+/// All that jobs may name in VpcConfig.
+vpc::Networks known_networks(const Server& server) {
+  return server.config.networks;
+}
+
 Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::JobConfig config,
                                                           const Env& env) {
   jobs::JobPreparation::Options options;
@@ -308,6 +313,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
     return server.machine->interpreter(std::move(python), "/");
   };
   options.no_outside = [env] { return machine::why_no_outside(env); };
+  options.networks = [&server] { return known_networks(server); };
   options.read_object = [&server](s3wire::S3Url url) {
     return object_text(server, std::move(url));
   };

@@ -84,6 +84,11 @@ Result<void> set_s3(ServerConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_networks(ServerConfig& config, const Json& json) {
+  config.networks = TRY(vpc::networks_from(json));
+  return {};
+}
+
 Result<void> set_jobs(ServerConfig& config, const Json& json) {
   if (!json.is_object()) return wrong("jobs: expected an object");
   config.jobs = json;

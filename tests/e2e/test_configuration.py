@@ -48,8 +48,8 @@ def every_key(config, path: str = "") -> set[str]:
         return {path}
     found = {path}
     for name, value in config.items():
-        if path in ("jobs.capacity", "jobs.environment", "jobs.priority_max"):
-            continue  # Names of types and of what is counted; of variables.
+        if path in ("jobs.capacity", "jobs.environment", "jobs.priority_max", "networks"):
+            continue  # Names of types and of what is counted; of variables; of keys; EC2's.
         name = "NAME" if path in ("jobs.images", "jobs.instance_types") else name
         found |= every_key(value, f"{path}.{name}" if path else name)
     return found

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/job_request.h"
+#include "jobs/job_config.h"
+#include "vpc/place.h"
+
+namespace muster::jobs {
+
+// What becomes of a request's VpcConfig. Pure.
+
+/// What muster's own parts and launchers need between the hosts of a job: nothing for one host, or
+/// for a job that brings a program of its own to start with. Launchers take any free ports, which
+/// Linux has from 32768 to 60999 (ip_local_port_range); ranks whose ports the job has chosen itself
+/// are not looked at.
+std::vector<vpc::Need> needs_between_hosts(const job::Spec& spec);
+
+/// Where the job's hosts are; none if VpcConfig has no effect: there is none, or it names ids that
+/// there are not and the config takes any. Refuses ids that there are not, several VPCs, subnets
+/// without room, groups that forbid what needs_between_hosts() says.
+Result<std::optional<job::VpcPlace>, aws::Refusal> vpc_of(const api::JobRequest& request,
+                                                          const JobConfig& config,
+                                                          const vpc::Networks& networks);
+
+/// Says in the job's log that its VpcConfig has no effect.
+std::string no_vpc_note(const api::JobRequest& request, const vpc::Networks& networks);
+
+}  // namespace muster::jobs
