@@ -41,6 +41,8 @@ FORMS = {
     "src/api/cbor_protocol fail": "SerializationException: not CBOR that can be read: {0}",
     "src/job/spec wrong": "{0}: expected {1}",
     "src/job/host_spec wrong": "{0}: expected {1}",
+    "src/job/vpc_place wrong": "{0}: expected {1}",
+    "src/vpc/networks wrong": "{0}: expected {1}",
     "src/job/training_env wrong": 'sagemaker_program: the entry point "…" {0}; expected a path',
     "src/job/config_files bad": "/opt/ml/input/config/…: {1}",
     "src/devices/cdi wrong": "{0}: expected {1}",

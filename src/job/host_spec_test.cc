@@ -33,6 +33,44 @@ TEST_CASE("host spec: what is written is read back") {
   CHECK(own_address(*host_read) == "10.177.0.2");
 }
 
+HostSpec in_a_vpc() {
+  HostSpec spec = whole_host_spec();
+  spec.spec.vpc = VpcPlace{.cidr = "10.0.0.0/16",
+                           .subnets = {"10.0.1.0/24"},
+                           .in = {{"tcp", 9730, 9730, ""}},
+                           .out = {{"-1", -1, -1, "0.0.0.0/0"}}};
+  spec.hosts = {{"algo-1", "10.0.1.4"}, {"algo-2", "10.0.1.5"}, {"algo-3", "10.0.1.6"}};
+  spec.machine_subnet = "10.177.3.0/24";
+  return spec;
+}
+
+TEST_CASE("host spec: in a VPC the machine sees a host by its number in a network of its own") {
+  CHECK(machine_address(whole_host_spec()) == "10.177.0.2");
+  const Result<HostSpec> host = host_spec_from(*parse_json(to_text(to_json(in_a_vpc()))));
+  REQUIRE(host);
+  CHECK(*host == in_a_vpc());
+  CHECK(own_address(*host) == "10.0.1.5");
+  CHECK(machine_address(*host) == "10.177.3.2");
+}
+
+TEST_CASE("host spec: a VPC and a network of the machine's go together, and hosts have room") {
+  HostSpec without = in_a_vpc();
+  without.machine_subnet.clear();
+  CHECK(check(without).error().text.find("machine_subnet: expected it for hosts in a VPC") == 0);
+  HostSpec wide = in_a_vpc();
+  wide.machine_subnet = "10.0.0.0/8";
+  CHECK(check(wide).error().text == "machine_subnet: expected a /24");
+  HostSpec alone = whole_host_spec();
+  alone.machine_subnet = "10.177.3.0/24";
+  CHECK(!check(alone));
+  HostSpec small = in_a_vpc();
+  small.spec.vpc->subnets = {"10.0.1.0/29"};
+  CHECK(check(small).has_value());
+  small.spec.instance_count = 4;
+  CHECK(check(small).error().text.find("Muster.Vpc.Subnets: the subnets have addresses for 3") ==
+        0);
+}
+
 TEST_CASE("host spec: a host's part is checked too") {
   struct {
     const char* text;

@@ -108,6 +108,27 @@ TEST_CASE_FIXTURE(Bench, "preparation: a job is given its image's Python and the
   CHECK(ring.find("JOBKEY1")->owner == "a");
 }
 
+TEST_CASE_FIXTURE(Bench, "preparation: hosts go where VpcConfig says, as networks are by then") {
+  request.subnets = {"subnet-1"};
+  request.security_groups = {"sg-1"};
+  const Result<job::Spec> nowhere = prepare();
+  REQUIRE(nowhere);
+  CHECK(!nowhere->vpc);
+  REQUIRE(!nowhere->notes.empty());
+  CHECK(nowhere->notes.back().find("VpcConfig is taken without effect") == 0);
+  vpc::Networks networks{
+      .vpcs = {{"vpc-1", "10.0.0.0/16"}},
+      .subnets = {{"subnet-1", "vpc-1", "10.0.1.0/24", ""}},
+      .groups = {{"sg-1", "", "", "vpc-1", {{"-1", -1, -1, "", "sg-1"}}, {vpc::any_egress()}}}};
+  options.networks = [&networks] { return networks; };
+  const Result<job::Spec> there = prepare();
+  REQUIRE(there);
+  REQUIRE(there->vpc);
+  CHECK(there->vpc->subnets == std::vector<std::string>{"10.0.1.0/24"});
+  networks.subnets.clear();  // A stack went while the job waited.
+  CHECK(prepare().error().text.find("VpcConfig: this server has no subnet-1; ") == 0);
+}
+
 TEST_CASE_FIXTURE(Bench, "preparation: a job that is prepared again keeps its key") {
   REQUIRE(prepare());
   const Result<job::Spec> again = prepare();

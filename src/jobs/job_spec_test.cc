@@ -482,6 +482,7 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"environment": {"A=": "b"}})", "jobs.environment.A=: expected a variable's name"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"network": true})", "jobs.network: expected \"nat\" or \"none\""},
+      {R"({"vpc": "some"})", "jobs.vpc: expected \"known\" or \"any\""},
       {R"({"images": ["a"]})", "jobs.images: expected an object"},
   };
   for (const auto& c : cases) {
