@@ -293,9 +293,9 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
                                                    .first_user_id = config.first_user_id});
 }
 
-/// All that jobs may name in VpcConfig.
+/// All that jobs may name in VpcConfig, as things stand.
 vpc::Networks known_networks(const Server& server) {
-  return server.config.networks;
+  return server.service->networks();
 }
 
 Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::JobConfig config,

@@ -95,11 +95,6 @@ Result<void> set_jobs(ServerConfig& config, const Json& json) {
   return {};
 }
 
-Result<void> set_networks(ServerConfig& config, const Json& json) {
-  config.networks = TRY(vpc::networks_from(json));
-  return {};
-}
-
 /// A key of the file. docs/users/configuration.md has a line for each.
 struct Key {
   const char* name;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/port.h"
 #include "base/text.h"
 
 namespace muster::stacks {
@@ -48,7 +49,7 @@ Result<int, aws::Refusal> port_in(const std::string& resource, const Json& prope
                                   const char* name) {
   if (!properties.contains(name)) return -1;
   const std::optional<std::int64_t> number = parse_integer(text_in(properties, name));
-  if (number && *number >= -1 && *number <= vpc::port_max) return static_cast<int>(*number);
+  if (number && *number >= -1 && *number <= port_max) return static_cast<int>(*number);
   return refused(resource, std::string(name) + " must be -1 to 65535");
 }
 
