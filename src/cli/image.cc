@@ -78,6 +78,11 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options)
   return imported->name + "  " + one.digest + "  " + layers_text(one.layers.size()) + "\n";
 }
 
+std::string use_text(const image::ListedImage& image) {
+  if (!image.unpacked) return "pushed, no job ran it yet";
+  return image.in_use ? "in use" : "last used " + utc_text(image.used);
+}
+
 Result<std::string> list(const image::Store& store, const ImageOptions& options) {
   const std::vector<image::ListedImage> images = TRY(store.list());
   std::size_t width = 0;
@@ -90,14 +95,14 @@ Result<std::string> list(const image::Store& store, const ImageOptions& options)
                            {"Bytes", image.bytes},
                            {"Layers", image.layers},
                            {"LastUsed", iso_date(image.used)},
-                           {"InUse", image.in_use}}) +
+                           {"InUse", image.in_use},
+                           {"Unpacked", image.unpacked}}) +
               "\n";
       continue;
     }
     text += image.name + std::string(width - image.name.size() + 2, ' ') +
             image.digest.substr(0, short_digest) + "  " + size_text(image.bytes) + "  " +
-            layers_text(image.layers) + "  " +
-            (image.in_use ? "in use" : "last used " + utc_text(image.used)) + "\n";
+            layers_text(image.layers) + "  " + use_text(image) + "\n";
   }
   if (images.empty() && !options.json) return std::string("no images\n");
   return text;

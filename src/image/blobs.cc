@@ -14,6 +14,7 @@ namespace muster::image {
 namespace {
 
 constexpr std::string_view part_start = ".part-";
+constexpr std::size_t upload_name_bytes = 16;
 
 std::string hex_of(const std::string& digest) {
   CHECK_THAT(is_digest(digest), "a blob's name is a digest");
@@ -36,8 +37,10 @@ BlobDraft::~BlobDraft() {
 
 Result<void> BlobDraft::append(std::string_view bytes) {
   if (bytes.size() > bytes_max_ - bytes_)
-    return fail(Errc::protocol, digest_ + ": holds more than the " + std::to_string(bytes_max_) +
-                                    " bytes that its manifest says");
+    return fail(Errc::protocol,
+                digest_.empty() ? "a blob may hold " + std::to_string(bytes_max_) + " bytes at most"
+                                : digest_ + ": holds more than the " + std::to_string(bytes_max_) +
+                                      " bytes that its manifest says");
   sum_.add(bytes);
   const Result<void> written = write_all(file_.get(), bytes);
   if (!written) return written.error().in(path_);
@@ -64,6 +67,13 @@ Result<void> BlobDraft::commit() {
   return {};
 }
 
+Result<void> BlobDraft::commit_as(const std::string& digest) {
+  CHECK_THAT(digest_.empty(), "an upload gets its digest once");
+  digest_ = digest;
+  path_ = path_.substr(0, path_.rfind('/') + 1) + hex_of(digest);
+  return commit();
+}
+
 std::string Blobs::path_of(const std::string& digest) const {
   return folder_ + "/" + hex_of(digest);
 }
@@ -87,6 +97,16 @@ Result<std::optional<BlobDraft>> Blobs::draft(const std::string& digest, std::ui
     TRY(draft.restart());  // A killed process left what it had.
     return std::optional<BlobDraft>(std::move(draft));
   }
+}
+
+Result<BlobDraft> Blobs::upload(std::uint64_t bytes_max) {
+  const std::string part =
+      folder_ + "/" + std::string(part_start) + "upload-" + hex(random_bytes(upload_name_bytes));
+  Fd file(::open(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return fail_errno(part);
+  const bool ours = TRY(claim(file.get(), part));
+  if (!ours) return fail(Errc::system, part + ": was removed as it was made; try again");
+  return BlobDraft(part, part, std::move(file), "", bytes_max);
 }
 
 Result<void> Blobs::put(const std::string& digest, std::string_view bytes) {

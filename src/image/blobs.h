@@ -28,6 +28,8 @@ class BlobDraft {
   Result<void> restart();
   /// Error: `protocol`: what came has another digest; nothing stays.
   Result<void> commit();
+  /// For one of Blobs::upload(): what it is to be called is known by now.
+  Result<void> commit_as(const std::string& digest);
 
  private:
   friend class Blobs;
@@ -57,6 +59,8 @@ class Blobs {
   /// draft of it this waits for its end, so that what two want comes once: never ask twice for one
   /// digest in one task.
   Result<std::optional<BlobDraft>> draft(const std::string& digest, std::uint64_t bytes_max);
+  /// Begins one whose digest its end will tell. Whatever ends the process, remove_rests() finds it.
+  Result<BlobDraft> upload(std::uint64_t bytes_max);
   /// Keeps bytes that are there whole.
   Result<void> put(const std::string& digest, std::string_view bytes);
   /// One of at most document_bytes_max. Errors: `not_found`; `protocol`: it was changed on disk.

@@ -15,7 +15,9 @@
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "image/claim.h"
+#include "image/own_image.h"
 #include "image/reference.h"
+#include "image/store_parsed.h"
 
 namespace muster::image {
 namespace {
@@ -48,33 +50,30 @@ Result<void> check_platform(const Platform& image) {
 
 }  // namespace
 
-/// The documents of an image, checked against each other.
-struct Store::Parsed {
-  Manifest manifest;
-  ImageConfig config;
+Result<Store::Parsed> Store::Parsed::from(const std::string& manifest_bytes,
+                                          const std::string& config_bytes) {
+  const std::variant<Manifest, Index> read = TRY(manifest_from(manifest_bytes));
+  const Manifest* manifest = std::get_if<Manifest>(&read);
+  if (manifest == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
+  if (digest_of(config_bytes) != manifest->config.digest)
+    return fail(Errc::protocol,
+                "the configuration is not what its digest " + manifest->config.digest + " says");
+  const ImageConfig config = TRY(config_from(config_bytes));
+  if (config.diff_ids.size() != manifest->layers.size())
+    return fail(Errc::protocol, "the manifest has " + std::to_string(manifest->layers.size()) +
+                                    " layers, the configuration " +
+                                    std::to_string(config.diff_ids.size()));
+  return Parsed{*manifest, config};
+}
 
-  static Result<Parsed> from(const std::string& manifest_bytes, const std::string& config_bytes) {
-    const std::variant<Manifest, Index> read = TRY(manifest_from(manifest_bytes));
-    const Manifest* manifest = std::get_if<Manifest>(&read);
-    if (manifest == nullptr)
-      return fail(Errc::protocol, "the manifest is a list of images, not one");
-    if (digest_of(config_bytes) != manifest->config.digest)
-      return fail(Errc::protocol,
-                  "the configuration is not what its digest " + manifest->config.digest + " says");
-    const ImageConfig config = TRY(config_from(config_bytes));
-    if (config.diff_ids.size() != manifest->layers.size())
-      return fail(Errc::protocol, "the manifest has " + std::to_string(manifest->layers.size()) +
-                                      " layers, the configuration " +
-                                      std::to_string(config.diff_ids.size()));
-    return Parsed{*manifest, config};
-  }
-};
-
-Store::Store(std::string folder) : folder_(std::move(folder)), blobs_(folder_ + "/blobs/sha256") {}
+Store::Store(std::string folder)
+    : folder_(std::move(folder)),
+      blobs_(folder_ + "/blobs/sha256"),
+      repositories_(folder_ + "/registry") {}
 
 Result<Store> Store::open(const std::string& folder) {
   TRY(make_folders(folder, 0700));
-  for (const char* inside : {"/blobs", "/blobs/sha256", "/layers", "/leases"})
+  for (const char* inside : {"/blobs", "/blobs/sha256", "/layers", "/leases", "/registry"})
     TRY(make_folders(folder + inside, 0700));
   return Store(folder);
 }
@@ -102,9 +101,22 @@ std::vector<std::size_t> Store::missing(const ImageConfig& config) const {
 Result<Image> Store::add(const std::string& name, const std::string& manifest,
                          const std::string& config, const AddOptions& options) {
   const Parsed parsed = TRY(Parsed::from(manifest, config));
-  TRY(check_platform(parsed.config.platform));
   Fd held = TRY(hold());
-  Image image{digest_of(manifest), parsed.config, {}};
+  Image image = TRY(unpack_layers(parsed, digest_of(manifest), options));
+  TRY(blobs_.put(parsed.manifest.config.digest, config));
+  TRY(blobs_.put(image.digest, manifest));
+  TRY(open_lease(image.digest));
+  TRY(change_refs([&](Refs& refs) { refs[name] = image.digest; }));
+  held.reset();
+  TRY(prune({}));  // Packed layers are of no more use.
+  return image;
+}
+
+/// While hold() is.
+Result<Image> Store::unpack_layers(const Parsed& parsed, const std::string& digest,
+                                   const AddOptions& options) {
+  TRY(check_platform(parsed.config.platform));
+  Image image{digest, parsed.config, {}};
   const std::vector<std::string> chain = chain_ids(image.config.diff_ids);
   const std::vector<Descriptor>& layers = parsed.manifest.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -121,12 +133,6 @@ Result<Image> Store::add(const std::string& name, const std::string& manifest,
     if (!path) return path.error().in("layer " + layers[i].digest);
     image.layers.push_back(*std::move(path));
   }
-  TRY(blobs_.put(parsed.manifest.config.digest, config));
-  TRY(blobs_.put(image.digest, manifest));
-  TRY(open_lease(image.digest));
-  TRY(change_refs([&](Refs& refs) { refs[name] = image.digest; }));
-  held.reset();
-  TRY(prune({}));  // Packed layers are of no more use.
   return image;
 }
 
@@ -212,6 +218,8 @@ Result<std::optional<Image>> Store::image_of(const std::string& digest) const {
 
 Result<std::optional<Image>> Store::find(const std::string& name) const {
   if (is_digest(name)) return image_of(name);
+  const std::optional<std::string> pushed = TRY(pushed_digest(name));
+  if (pushed) return image_of(*pushed);
   const Refs names = TRY(refs());
   const auto at = names.find(name);
   if (at == names.end()) return std::optional<Image>();
@@ -251,20 +259,39 @@ bool Store::is_leased(const std::string& digest) const {
   return file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
-Result<std::vector<ListedImage>> Store::list() const {
-  std::vector<ListedImage> images;
-  for (const auto& [name, digest] : TRY(refs())) {
-    const Result<std::optional<Image>> image = image_of(digest);
-    if (!image || !*image) continue;  // Damaged: the next import or pull makes it anew.
-    ListedImage listed{name, digest};
+Result<std::optional<ListedImage>> Store::listed_of(const std::string& name,
+                                                    const std::string& digest) const {
+  ListedImage listed{name, digest};
+  const Result<std::optional<Image>> image = image_of(digest);
+  listed.unpacked = image && *image;
+  if (listed.unpacked) {
     for (const std::string& id : chain_ids((*image)->config.diff_ids))
       listed.bytes += layer_bytes(hex_of(id));
     listed.layers = (*image)->layers.size();
     listed.in_use = is_leased(digest);
-    struct stat status {};
-    if (::stat((folder_ + "/leases/" + hex_of(digest)).c_str(), &status) == 0)
-      listed.used = UnixMillis(status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000);
-    images.push_back(std::move(listed));
+  } else {
+    if (!read_own_name(name)) return std::optional<ListedImage>();  // Damaged: pulling it mends it.
+    const Result<std::string> manifest = blobs_.read(digest);
+    if (!manifest) return std::optional<ListedImage>();
+    const std::variant<Manifest, Index> read = TRY(manifest_from(*manifest));
+    const Manifest* one = std::get_if<Manifest>(&read);
+    if (one == nullptr) return std::optional<ListedImage>();
+    for (const Descriptor& layer : one->layers) listed.bytes += blobs_.bytes_of(layer.digest);
+    listed.layers = one->layers.size();
+  }
+  struct stat status {};
+  if (::stat((folder_ + "/leases/" + hex_of(digest)).c_str(), &status) == 0)
+    listed.used = UnixMillis(status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000);
+  return std::optional<ListedImage>(std::move(listed));
+}
+
+Result<std::vector<ListedImage>> Store::list() const {
+  std::vector<ListedImage> images;
+  Refs names = TRY(refs());
+  TRY(add_pushed(names));
+  for (const auto& [name, digest] : names) {
+    std::optional<ListedImage> listed = TRY(listed_of(name, digest));
+    if (listed) images.push_back(*std::move(listed));
   }
   return images;
 }

@@ -16,6 +16,7 @@
 #include "image/bytes.h"
 #include "image/layer.h"
 #include "image/manifest.h"
+#include "image/repositories.h"
 
 namespace muster::image {
 
@@ -34,6 +35,7 @@ struct ListedImage {
   std::size_t layers = 0;
   UnixMillis used{};  ///< The last time that a job began with it, or that it came.
   bool in_use = false;
+  bool unpacked = true;  ///< Not: it was pushed, and no job began with it yet.
 };
 
 /// An image stays while this does.
@@ -71,7 +73,8 @@ struct Pruned {
 ///     layers/HEX/root/       a layer over those that its chain id names, HEX
 ///     layers/HEX/layer.json  what it takes on the disk
 ///     leases/HEX             locked by who runs the image of this manifest; its time: the last use
-///     refs.json              names of images
+///     refs.json              names of images that were pulled or imported
+///     registry/              those of images that were pushed (repositories.h)
 ///     lock                   shared: images come and are read; exclusive: what nobody needs goes
 ///
 /// What has its name is whole, also after a crash. Any number of processes and threads; everything
@@ -100,17 +103,40 @@ class Store {
   /// another kind of machine), `system` (the disk is full). Nothing half made stays.
   Result<Image> add(const std::string& name, const std::string& manifest, const std::string& config,
                     const AddOptions& options = {});
-  /// By a name that add() got, or by digest; none if it, or a layer of it, is not there.
+  /// By a name that add() got, one that own_image() gave, or by digest; none if it, or a layer of
+  /// it, is not there.
   Result<std::optional<Image>> find(const std::string& name) const;
+
+  /// Unpacks what is missing of an image that was pushed to this machine, by a name that
+  /// own_image() gave; of several the one for this machine. None: nobody pushed it. Errors: as
+  /// add().
+  Result<std::optional<Image>> unpack(const std::string& name, const AddOptions& options = {});
+  /// What was pushed. Who changes it, or reads blobs that it names, does so within hold().
+  Repositories& repositories() { return repositories_; }
+  /// A blob whose digest its end will tell, at most `bytes_max`.
+  Result<BlobDraft> upload(std::uint64_t bytes_max) { return blobs_.upload(bytes_max); }
+  /// Keeps a document that is there whole.
+  Result<void> put_blob(const std::string& digest, std::string_view bytes) {
+    return blobs_.put(digest, bytes);
+  }
+  /// For reading, with its size; none if it is not there.
+  struct OpenBlob {
+    Fd file;
+    std::uint64_t bytes = 0;
+  };
+  Result<std::optional<OpenBlob>> open_blob(const std::string& digest) const;
+  /// Removes uploads that no process is at.
+  Result<void> remove_rests() { return blobs_.remove_rests(); }
   /// For whoever runs it, before the first use of its folders; notes the time. Error: `not_found`:
   /// it was removed meanwhile.
   Result<Lease> lease(const Image& image) const;
   Result<std::vector<ListedImage>> list() const;
 
-  /// Forgets a name; false if there is no such. What nobody needs any more goes with it, unless
-  /// images are just being brought: then by the next prune().
+  /// Forgets a name, of a pushed image its tag; false if there is no such. What nobody needs any
+  /// more goes with it, unless images are just being brought: then by the next prune().
   Result<bool> remove(const std::string& name);
-  /// Removes what no image needs; never what a lease is for. None: images are just being brought.
+  /// Removes what no image needs; never what a lease is for. A pushed image keeps its bytes
+  /// whatever the options say, only its unpacked layers go. None: images are just being brought.
   Result<std::optional<Pruned>> prune(const PruneOptions& options);
 
  private:
@@ -128,7 +154,15 @@ class Store {
                            const std::vector<std::string>& lowers,
                            const std::function<Result<std::unique_ptr<Bytes>>()>& open,
                            const AddOptions& options);
+  Result<Image> unpack_layers(const Parsed& parsed, const std::string& digest,
+                              const AddOptions& options);
   Result<std::optional<Image>> image_of(const std::string& digest) const;
+  Result<std::optional<std::string>> pushed_digest(const std::string& name) const;
+  Result<std::optional<std::string>> image_in(const std::string& digest) const;
+  Result<void> add_pushed(Refs& refs) const;
+  Result<std::optional<ListedImage>> listed_of(const std::string& name,
+                                               const std::string& digest) const;
+  Result<void> tidy_repositories(Sweep& needed);
   Result<Fd> open_lease(const std::string& digest) const;
   Result<Refs> refs() const;
   Result<void> change_refs(const std::function<void(Refs&)>& change);
@@ -141,6 +175,7 @@ class Store {
 
   std::string folder_;
   Blobs blobs_;
+  Repositories repositories_;
 };
 
 }  // namespace muster::image

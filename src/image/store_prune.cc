@@ -11,6 +11,7 @@
 #include "base/folder.h"
 #include "base/remove_tree.h"
 #include "image/claim.h"
+#include "image/own_image.h"
 #include "image/reference.h"
 #include "image/store.h"
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::string_view fresh_start = ".new-";
 constexpr std::string_view old_start = ".old-";
+/// A push brings blobs before the manifest that names them, and manifests before their tag.
+constexpr Duration push_grace = std::chrono::hours(24);
 
 std::string hex_of(const std::string& digest) {
   return digest.substr(digest.find(':') + 1);
@@ -58,6 +61,36 @@ Result<Store::Sweep> Store::survey(const Refs& refs) const {
   return needed;
 }
 
+/// Forgets what nobody can pull any more; all else that was pushed is needed, and stays when it
+/// cannot be read: a damaged file is for its owner to judge.
+Result<void> Store::tidy_repositories(Sweep& needed) {
+  const UnixMillis now = wall_time();
+  const NamedBy named_by = [this](const std::string& digest) {
+    std::vector<std::string> named;
+    const Result<std::string> bytes = blobs_.read(digest);
+    if (!bytes) return named;
+    const Result<std::variant<Manifest, Index>> read = manifest_from(*bytes);
+    if (!read) return named;
+    if (const Manifest* image = std::get_if<Manifest>(&*read)) {
+      named.push_back(image->config.digest);
+      for (const Descriptor& layer : image->layers) named.push_back(layer.digest);
+    } else {
+      for (const Index::Entry& entry : std::get<Index>(*read).entries)
+        named.push_back(entry.manifest.digest);
+    }
+    return named;
+  };
+  for (const std::string& name : TRY(repositories_.names()))
+    TRY(repositories_.change(name, [&](std::optional<Repository>& repository) -> Result<void> {
+      if (!repository) return {};
+      repository = without_rests(*std::move(repository), named_by, now, push_grace);
+      for (const auto& [digest, pushed] : repository->manifests) needed.blobs.insert(digest);
+      for (const auto& [digest, time] : repository->blobs) needed.blobs.insert(digest);
+      return {};
+    }));
+  return {};
+}
+
 /// Layers lose their names at once: that is all that who waits for the lock has to wait for.
 Result<void> Store::remove_layers(const Sweep& needed, Pruned& pruned) {
   const std::string layers = folder_ + "/layers/";
@@ -84,6 +117,7 @@ Result<Pruned> Store::sweep(const PruneOptions& options) {
   std::sort(images.begin(), images.end(),
             [](const ListedImage& a, const ListedImage& b) { return a.used < b.used; });
   Refs names = TRY(refs());
+  TRY(add_pushed(names));
   const auto size_of = [this](const Sweep& needed) {
     std::uint64_t bytes = 0;
     for (const std::string& layer : needed.layers) bytes += layer_bytes(layer);
@@ -91,7 +125,7 @@ Result<Pruned> Store::sweep(const PruneOptions& options) {
   };
   Sweep needed = TRY(survey(names));
   for (const ListedImage& image : images) {
-    if (image.in_use) continue;
+    if (image.in_use || !image.unpacked) continue;
     if (!options.all && size_of(needed) <= *options.bytes_max) break;
     names.erase(image.name);
     pruned.names.push_back(image.name);
@@ -101,6 +135,7 @@ Result<Pruned> Store::sweep(const PruneOptions& options) {
     TRY(change_refs([&](Refs& refs) {
       for (const std::string& name : pruned.names) refs.erase(name);
     }));
+  TRY(tidy_repositories(needed));
   for (const std::string& digest : TRY(blobs_.list())) {
     if (needed.blobs.contains(digest)) continue;
     pruned.bytes += blobs_.bytes_of(digest);
@@ -124,7 +159,14 @@ Result<std::optional<Pruned>> Store::prune(const PruneOptions& options) {
 
 Result<bool> Store::remove(const std::string& name) {
   bool found = false;
-  TRY(change_refs([&](Refs& refs) { found = refs.erase(name) > 0; }));
+  const std::optional<OwnName> own = read_own_name(name);
+  if (own && is_repository_name(own->repository))
+    TRY(repositories_.change(own->repository,
+                             [&](std::optional<Repository>& repository) -> Result<void> {
+                               found = repository && repository->tags.erase(own->tag) > 0;
+                               return {};
+                             }));
+  if (!found) TRY(change_refs([&](Refs& refs) { found = refs.erase(name) > 0; }));
   if (found) TRY(prune({}));
   return found;
 }

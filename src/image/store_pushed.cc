@@ -1,0 +1,96 @@
+// Images of a store that were pushed to this machine.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "image/own_image.h"
+#include "image/reference.h"
+#include "image/store.h"
+#include "image/store_parsed.h"
+
+namespace muster::image {
+namespace {
+
+constexpr int indexes_max = 4;  ///< In each other.
+
+Platform this_machine() {
+  utsname machine{};
+  CHECK_THAT(::uname(&machine) == 0, "uname tells the machine");
+  return platform_of(machine.machine);
+}
+
+}  // namespace
+
+Result<std::optional<Store::OpenBlob>> Store::open_blob(const std::string& digest) const {
+  const std::string path = blobs_.path_of(digest);
+  OpenBlob blob{Fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC))};
+  if (!blob.file && errno == ENOENT) return std::optional<OpenBlob>();
+  struct stat status {};
+  if (!blob.file || ::fstat(blob.file.get(), &status) != 0) return fail_errno(path);
+  blob.bytes = static_cast<std::uint64_t>(status.st_size);
+  return std::optional<OpenBlob>(std::move(blob));
+}
+
+/// The one image that a pushed manifest or index means on this machine; none if it has none.
+Result<std::optional<std::string>> Store::image_in(const std::string& digest) const {
+  std::string which = digest;
+  for (int depth = 0; depth < indexes_max; ++depth) {
+    const std::string bytes = TRY(blobs_.read(which));
+    const std::variant<Manifest, Index> read = TRY(manifest_from(bytes));
+    const Index* index = std::get_if<Index>(&read);
+    if (index == nullptr) return std::optional<std::string>(which);
+    which = TRY(choose(*index, this_machine())).digest;
+  }
+  return std::optional<std::string>();
+}
+
+Result<std::optional<std::string>> Store::pushed_digest(const std::string& name) const {
+  const std::optional<OwnName> own = read_own_name(name);
+  if (!own || !is_repository_name(own->repository)) return std::optional<std::string>();
+  const std::optional<Repository> repository = TRY(repositories_.find(own->repository));
+  if (!repository) return std::optional<std::string>();
+  std::string digest = own->digest;
+  if (digest.empty()) {
+    const auto tag = repository->tags.find(own->tag);
+    if (tag == repository->tags.end()) return std::optional<std::string>();
+    digest = tag->second;
+  }
+  const auto pushed = repository->manifests.find(digest);
+  if (pushed == repository->manifests.end()) return std::optional<std::string>();
+  if (!is_index_type(pushed->second.media_type)) return std::optional<std::string>(digest);
+  return image_in(digest);
+}
+
+/// The names of pushed images. One that no machine of this kind runs has none.
+Result<void> Store::add_pushed(Refs& refs) const {
+  for (const std::string& name : TRY(repositories_.names())) {
+    const Result<std::optional<Repository>> repository = repositories_.find(name);
+    if (!repository || !*repository) continue;  // Damaged: who asks for it is told.
+    for (const auto& [tag, digest] : (*repository)->tags) {
+      const std::string own = std::string(own_registry) + "/" + name + ":" + tag;
+      const Result<std::optional<std::string>> image = pushed_digest(own);
+      if (image && *image) refs.insert_or_assign(own, **image);
+    }
+  }
+  return {};
+}
+
+Result<std::optional<Image>> Store::unpack(const std::string& name, const AddOptions& options) {
+  const Fd held = TRY(hold());
+  const std::optional<std::string> digest = TRY(pushed_digest(name));
+  if (!digest) return std::optional<Image>();
+  std::optional<Image> there = TRY(image_of(*digest));
+  if (there) return there;
+  const std::string manifest = TRY(blobs_.read(*digest));
+  const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
+  const Manifest* one = std::get_if<Manifest>(&read);
+  if (one == nullptr) return fail(Errc::protocol, name + " is a list of images, not one");
+  const std::string config = TRY(blobs_.read(one->config.digest));
+  const Parsed parsed = TRY(Parsed::from(manifest, config));
+  Image image = TRY(unpack_layers(parsed, *digest, options));
+  TRY(open_lease(*digest));
+  return std::optional<Image>(std::move(image));
+}
+
+}  // namespace muster::image
