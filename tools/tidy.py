@@ -37,6 +37,7 @@ ROOMS = {
     "access": "base aws s3wire",
     "bucket": "base loop aws s3wire",
     "s3server": "base loop http aws s3wire access bucket",
+    "registry": "base loop http aws image s3wire access",
     "code": "base loop http job supervise packing aws s3wire s3client",
     "container": "base loop http job supervise",
     "env": "base command job supervise",
@@ -54,13 +55,13 @@ ROOMS = {
     "store": "base",
     "logs": "base loop job aws api store",
     "jobs": "base loop http job vpc aws s3wire s3client access api store logs engine platform",
-    "server": "base command loop http job vpc aws stacks s3wire s3client access s3server bucket "
-    "api env store logs jobs engine platform machine",
+    "server": "base command loop http job vpc aws image stacks s3wire s3client access s3server "
+    "registry bucket api env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws image s3wire s3client packing env platform "
     "machine",
     "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
-    "stacks s3wire s3client access bucket s3server code container env ranks calls operators "
-    "toolkit steward engine devices local platform machine api store logs jobs server cli",
+    "stacks s3wire s3client access bucket s3server registry code container env ranks calls "
+    "operators toolkit steward engine devices local platform machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.
