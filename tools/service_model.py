@@ -36,7 +36,11 @@ SERVICES = {
         "CreateStack DeleteStack DescribeStackEvents DescribeStackResources DescribeStacks "
         "GetTemplate ListStacks",
     ),
-    "ecr": ("ecr", "DescribeImages GetAuthorizationToken"),
+    "ecr": (
+        "ecr",
+        "BatchGetImage CreateRepository DeleteRepository DescribeImages DescribeRepositories "
+        "GetAuthorizationToken ListImages",
+    ),
 }
 
 KINDS = {

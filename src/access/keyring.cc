@@ -141,7 +141,8 @@ View view_of(const AccessKey& key, s3wire::S3Op op, std::string_view bucket,
 }
 
 bool allowed_operation(const AccessKey& key, std::string_view service, std::string_view operation) {
-  return !key.policy.limited || (service == "sts" && operation == "GetCallerIdentity");
+  return !key.policy.limited || (service == "sts" && operation == "GetCallerIdentity") ||
+         (service == "ecr" && operation == "GetAuthorizationToken");
 }
 
 Result<void> KeyRing::add(AccessKey key) {

@@ -39,8 +39,8 @@ struct Place {
 /// whole bucket.
 std::vector<Place> places_named(const s3wire::S3Url& url);
 
-/// What a key may do. A job's own key is `limited`: S3 only (and to ask who it is), in the places
-/// that are named.
+/// What a key may do. A job's own key is `limited`: S3 only, in the places that are named, and to
+/// ask who it is; from the registry it pulls.
 struct KeyPolicy {
   bool limited = false;  ///< Not: everything, and the rest of this is not looked at.
   std::vector<Place> reads;
@@ -78,8 +78,8 @@ View view_of(const AccessKey& key, s3wire::S3Op op, std::string_view bucket,
              std::string_view prefix, const IsThere& is_there);
 
 /// True if `key` may call an operation of a service other than S3; `service` by its name in
-/// credential scopes: "sagemaker", "ListTrainingJobs". A limited key may ask STS who it is, no
-/// more.
+/// credential scopes: "sagemaker", "ListTrainingJobs". A limited key may ask STS who it is,
+/// and ECR for a token to pull images by; no more.
 bool allowed_operation(const AccessKey& key, std::string_view service, std::string_view operation);
 
 class KeyRing {

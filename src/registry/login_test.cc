@@ -86,7 +86,7 @@ TEST_CASE("registry login: nobody comes in by anything else") {
   }
   CHECK(!logged_in(std::nullopt, keys.ring, now));
   const std::string of_job = token_for(*keys.ring.find("JOB"), now + hours(20));
-  CHECK(!logged_in(basic("AWS", of_job), keys.ring, now + hours(2)));  // Its key ended.
+  CHECK(!logged_in(basic("AWS", of_job), keys.ring, now + hours(2)));  // The key ended.
   keys.ring.revoke("USER");
   CHECK(!logged_in(basic("AWS", token), keys.ring, now));
   REQUIRE(keys.ring.add({"USER", "anothersecret", "", std::nullopt, {}, ""}));

@@ -28,9 +28,9 @@ enum class Kind {
 struct Route {
   Kind kind = Kind::base;
   std::string repository{};    ///< image::is_repository_name().
-  std::string tag{};           ///< Of a manifest: this,
+  std::string tag{};           ///< What a manifest is asked for by: this,
   std::string digest{};        ///< or this; of a blob this. image::is_digest().
-  std::string id{};            ///< Of an upload: 32 hex digits.
+  std::string id{};            ///< 32 hex digits.
   std::string given_digest{};  ///< ?digest= of an upload's end.
   std::string mount{};         ///< ?mount=, with
   std::string mount_from{};    ///< ?from=; both empty where they are nothing that can be mounted.

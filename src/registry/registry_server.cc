@@ -1,0 +1,164 @@
+#include "registry/registry_server.h"
+
+#include "loop/worker.h"
+#include "registry/login.h"
+#include "registry/registry_call.h"
+
+namespace muster::registry {
+namespace {
+
+using loop::Task;
+
+/// A job's key pulls, and does nothing else.
+bool may(const RegistryCall& call) {
+  if (!call.key->policy.limited) return true;
+  const bool reads = call.method() == "GET" || call.method() == "HEAD";
+  const Kind kind = call.route.kind;
+  return reads && (kind == Kind::base || kind == Kind::manifest || kind == Kind::blob);
+}
+
+Task<Answered> say_hello(RegistryCall& call) {
+  http::Reply reply = fresh_reply(200);
+  reply.headers.emplace_back("Content-Type", "application/json");
+  reply.body = "{}";
+  co_return co_await send(call, std::move(reply));
+}
+
+Task<Answered> perform(RegistryCall& call) {
+  const bool reads = call.method() == "GET" || call.method() == "HEAD";
+  switch (call.route.kind) {
+    case Kind::base:
+      co_return co_await say_hello(call);
+    case Kind::catalog:
+      co_return co_await list_repositories(call);
+    case Kind::tags:
+      co_return co_await list_tags(call);
+    case Kind::blob:
+      co_return co_await give_blob(call);
+    case Kind::uploads:
+      co_return co_await begin_upload(call);
+    case Kind::upload:
+      co_return co_await go_on_with_upload(call);
+    case Kind::manifest:
+      break;
+  }
+  if (reads) co_return co_await give_manifest(call);
+  if (call.method() == "PUT") co_return co_await put_manifest(call);
+  co_return co_await delete_manifest(call);
+}
+
+Task<void> refuse(http::Exchange& exchange, aws::Refusal refusal, bool close) {
+  http::Reply reply = fresh_reply(refusal.status);
+  reply.headers.emplace_back("Content-Type", "application/json");
+  if (refusal.status == 401)
+    reply.headers.emplace_back("WWW-Authenticate", "Basic realm=\"muster\"");
+  for (const auto& [name, value] : refusal.more) reply.headers.emplace_back(name, value);
+  reply.body = error_json(refusal);
+  reply.close = close;
+  (void)co_await exchange.reply(std::move(reply));
+}
+
+}  // namespace
+
+http::Reply fresh_reply(int status) {
+  return {.status = status,
+          .headers = {{"Docker-Distribution-Api-Version", "registry/2.0"},
+                      {"X-Content-Type-Options", "nosniff"}}};
+}
+
+Task<Answered> send(RegistryCall& call, http::Reply reply) {
+  (void)co_await call.exchange.reply(std::move(reply));
+  co_return Answered();
+}
+
+aws::Refusal storage_failure(const Error& error) {
+  if (error.text.find("No space left") != std::string::npos ||
+      error.text.find("Disk quota") != std::string::npos)
+    return {"UNKNOWN", "the registry's disk is full: sm image prune on its machine makes room",
+            507};
+  return {"UNKNOWN", "the registry cannot read or write its store: " + error.text, 500};
+}
+
+Task<Answered> with_store(RegistryCall& call, StoreWork work) {
+  const auto answered = std::make_shared<Answered>();
+  const std::function<Result<void>()> run = [store = call.store, work = std::move(work),
+                                             answered]() -> Result<void> {
+    const Fd held = TRY(store->hold());
+    *answered = work(*store);
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), run);
+  if (!done) co_return storage_failure(done.error());
+  co_return *answered;
+}
+
+Answered edit_repository(image::Store& store, const std::string& name, UnixMillis now,
+                         const Edit& edit) {
+  Answered answered;
+  const Result<void> changed = store.repositories().change(
+      name, [&](std::optional<image::Repository>& repository) -> Result<void> {
+        image::Repository edited =
+            repository ? *repository : image::Repository{.name = name, .created = now};
+        answered = edit(edited);
+        if (answered) repository = std::move(edited);
+        return {};
+      });
+  if (!changed) return storage_failure(changed.error());
+  return answered;
+}
+
+Result<image::Repository, aws::Refusal> existing_repository(RegistryCall& call) {
+  Result<std::optional<image::Repository>> found =
+      call.store->repositories().find(call.route.repository);
+  if (!found) return storage_failure(found.error());
+  if (!*found)
+    return aws::Refusal{"NAME_UNKNOWN",
+                        "there is no repository " + call.route.repository +
+                            "; a push makes it, and so does aws ecr create-repository",
+                        404};
+  return **std::move(found);
+}
+
+Result<std::shared_ptr<image::Store>> RegistryServer::store() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!store_) {
+    image::Store opened = TRY(options_.open_store());
+    store_ = std::make_shared<image::Store>(std::move(opened));
+  }
+  return store_;
+}
+
+Task<void> RegistryServer::answer(http::Exchange& exchange) {
+  const http::Incoming& incoming = exchange.request();
+  const aws::RequestHead head{incoming.method, incoming.target, incoming.headers};
+  Result<std::shared_ptr<const access::AccessKey>> key =
+      logged_in(head.header("authorization"), keys_, options_.now());
+  if (!key) {
+    aws::Refusal nobody{"UNAUTHORIZED", key.error().text, 401};
+    co_return co_await refuse(exchange, std::move(nobody), false);
+  }
+  if (!exchange.proved((*key)->owner)) {
+    aws::Refusal busy{"TOOMANYREQUESTS", "too many requests of this job at once", 429};
+    co_return co_await refuse(exchange, std::move(busy), true);
+  }
+  Result<Route, aws::Refusal> route = read_route(head);
+  Answered answered;
+  if (!route) {
+    answered = route.error();
+  } else {
+    const Result<std::shared_ptr<image::Store>> opened = store();
+    RegistryCall call{exchange,        options_,         uploads_, opened ? *opened : nullptr,
+                      *std::move(key), *std::move(route)};
+    if (!may(call))
+      answered = aws::Refusal{"DENIED", "a job's key pulls images and does nothing else", 403};
+    else if (!opened)
+      answered = aws::Refusal{"UNKNOWN", "the registry has no store: " + opened.error().text, 503};
+    else
+      answered = co_await perform(call);
+  }
+  if (answered || exchange.answered()) co_return;
+  aws::Refusal refusal = answered.error();
+  co_await refuse(exchange, std::move(refusal), false);
+}
+
+}  // namespace muster::registry
