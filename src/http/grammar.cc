@@ -279,6 +279,10 @@ Result<ChunkDecoder::Step> ChunkDecoder::line(std::string_view bytes) {
   return step;
 }
 
+bool may_begin_request(std::string_view bytes) {
+  return bytes.empty() || is_token(bytes.substr(0, 1));
+}
+
 std::string_view reason_of(int status) {
   static constexpr std::pair<int, std::string_view> reasons[] = {
       {200, "OK"},
@@ -300,6 +304,7 @@ std::string_view reason_of(int status) {
       {412, "Precondition Failed"},
       {413, "Content Too Large"},
       {416, "Range Not Satisfiable"},
+      {429, "Too Many Requests"},
       {431, "Request Header Fields Too Large"},
       {500, "Internal Server Error"},
       {501, "Not Implemented"},

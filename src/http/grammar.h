@@ -18,6 +18,9 @@ namespace muster::http {
 /// Where the head in `bytes` ends (behind its empty line); 0: not all there yet. `from`: how many
 /// bytes earlier calls have seen already.
 std::size_t head_end(std::string_view bytes, std::size_t from);
+/// False once `bytes` cannot become a request: a client that speaks TLS to a server that does not
+/// waits for an answer, and so would the server.
+bool may_begin_request(std::string_view bytes);
 /// False once `bytes`, of whatever number, cannot become an answer any more: whoever waits for its
 /// end would wait in vain.
 bool may_begin_answer(std::string_view bytes);

@@ -289,6 +289,11 @@ loop::Task<bool> ServerConnection::receive_head() {
       idle_ = false;
       deadline = in(options.head_max);
     }
+    if (!may_begin_request(unread())) {
+      const BadHead bad{400, "this is no HTTP; a server without TLS is asked by http://"};
+      const bool kept = co_await refuse(bad);
+      co_return kept;
+    }
     if (seen >= options.head_bytes_max) {
       const BadHead bad{431, "the head is too long"};
       const bool kept = co_await refuse(bad);

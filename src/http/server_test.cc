@@ -258,6 +258,7 @@ TEST_CASE("http_server: what is no request is refused") {
     std::string request;
     const char* status;
   } const cases[] = {
+      {"TLS, and nothing more", std::string("\x16\x03\x01\x02", 4), "400"},
       {"no version", "GET /\r\n\r\n", "400"},
       {"old version", "GET / HTTP/0.9\r\nHost: a\r\n\r\n", "505"},
       {"no host", "GET / HTTP/1.1\r\n\r\n", "400"},
