@@ -9,6 +9,7 @@ constexpr Treatment without_effect = Treatment::without_effect;
 constexpr Treatment refused = Treatment::refused;
 
 constexpr std::string_view one_page = "all are in one answer";
+constexpr const char* own_registry = "the server's account, any other is refused";
 constexpr std::string_view any_name = "any name is there, and looks alike";
 constexpr std::string_view group_filters =
     "group-id, group-name, description, vpc-id, owner-id, tag:…, tag-key; others are refused";
@@ -135,9 +136,27 @@ constexpr OperationRow rows[] = {
     {"GetTemplate", {"ChangeSetName TemplateStage", without_effect, "there is one text"}},
     {"ListStacks", {"StackStatusFilter", heeded}},
     {"ListStacks", {"NextToken", without_effect, one_page}},
-    {"DescribeImages", {"repositoryName", heeded, "no repository is there"}},
-    {"DescribeImages", {"registryId imageIds nextToken maxResults filter", without_effect}},
-    {"GetAuthorizationToken", {"registryIds", without_effect, "a token that no registry asks for"}},
+    {"BatchGetImage", {"repositoryName imageIds", heeded}},
+    {"BatchGetImage", {"registryId", heeded, own_registry}},
+    {"BatchGetImage", {"acceptedMediaTypes", without_effect, "manifests are as they were pushed"}},
+    {"CreateRepository", {"repositoryName", heeded, "of at most 200 characters"}},
+    {"CreateRepository", {"registryId", heeded, own_registry}},
+    {"CreateRepository",
+     {"imageTagMutability", heeded, "MUTABLE or IMMUTABLE, others are refused"}},
+    {"CreateRepository",
+     {"tags imageTagMutabilityExclusionFilters imageScanningConfiguration encryptionConfiguration",
+      without_effect}},
+    {"DeleteRepository", {"repositoryName force", heeded}},
+    {"DeleteRepository", {"registryId", heeded, own_registry}},
+    {"DescribeImages", {"repositoryName imageIds nextToken maxResults filter.tagStatus", heeded}},
+    {"DescribeImages", {"registryId", heeded, own_registry}},
+    {"DescribeImages", {"filter.imageStatus", without_effect, "every image is active"}},
+    {"DescribeRepositories", {"repositoryNames nextToken maxResults", heeded}},
+    {"DescribeRepositories", {"registryId", heeded, own_registry}},
+    {"GetAuthorizationToken", {"registryIds", without_effect, "the token is this server's"}},
+    {"ListImages", {"repositoryName nextToken maxResults filter.tagStatus", heeded}},
+    {"ListImages", {"registryId", heeded, own_registry}},
+    {"ListImages", {"filter.imageStatus", without_effect, "every image is active"}},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Request {
   std::string invocation = {};
   /// CreateTrainingJob, up to where the job would be stored. Sent as CheckTrainingJob.
   bool only_checks = false;
+  std::string host = {};  ///< Header Host: what the caller calls this server, as it came.
 };
 
 using Answer = Result<Json, aws::Refusal>;

@@ -69,7 +69,12 @@ Json fine_input(std::string_view operation) {
     "DescribeStacks": {},
     "GetTemplate": {"StackName": "net"},
     "ListStacks": {},
+    "BatchGetImage": {"repositoryName": "digits", "imageIds": [{"imageTag": "latest"}]},
+    "CreateRepository": {"repositoryName": "digits"},
+    "DeleteRepository": {"repositoryName": "digits"},
     "DescribeImages": {"repositoryName": "digits"},
+    "DescribeRepositories": {},
+    "ListImages": {"repositoryName": "digits"},
     "GetAuthorizationToken": {}
   })json");
   return all.at(operation);

@@ -66,7 +66,7 @@ void Uploads::remove(const std::string& id) {
 }
 
 void Uploads::forget_idle(TimePoint now) {
-  std::vector<std::shared_ptr<Upload>> gone;  // Their files go without the lock.
+  std::vector<std::shared_ptr<Upload>> gone;  // Destroyed, with files, once the lock is free.
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto at = entries_.begin(); at != entries_.end();) {
     const bool is_idle = !at->second.taken && now - at->second.used >= limits_.idle_max;

@@ -23,7 +23,7 @@ struct Upload {
   const std::string id;  ///< 32 hex digits that nobody guesses.
   const std::string repository;
   const std::string key_id;
-  image::BlobDraft draft;  ///< Of whoever took the upload.
+  image::BlobDraft draft;  ///< Only for whoever took the upload.
 };
 
 /// Uploads under way, each of the key that began it. They are gone with the process; their files,

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "base/folder.h"
-#include "packing/testing.h"
+#include "image/testing.h"
 
 namespace muster::registry {
 namespace {

@@ -54,30 +54,11 @@ api::Answer of_iam(const api::Request& request, const api::Realm& realm) {
   return aws::Refusal{"InvalidAction", "muster does not serve iam:" + request.operation};
 }
 
-api::Answer of_ecr(const api::Request& request, const api::Realm& realm, UnixMillis now) {
-  if (request.operation == "GetAuthorizationToken") {
-    // "AWS:none", in base64: no registry of ours asks for it.
-    const Json token{{"authorizationToken", "QVdTOm5vbmU="},
-                     {"expiresAt", api::seconds(now + std::chrono::hours(12))},
-                     {"proxyEndpoint",
-                      "https://" + realm.account + ".dkr.ecr." + realm.region + ".amazonaws.com"}};
-    return Json{{"authorizationData", Json::array({token})}};
-  }
-  if (request.operation == "DescribeImages")
-    return aws::Refusal{"RepositoryNotFoundException",
-                        "The repository with name '" +
-                            api::text_of(request.input, "repositoryName") +
-                            "' does not exist in the registry with id '" + realm.account + "'"};
-  return aws::Refusal{"UnknownOperationException",
-                      "muster does not serve ecr:" + request.operation};
-}
-
 }  // namespace
 
-api::Answer identify(const api::Request& request, const api::Realm& realm, UnixMillis now) {
+api::Answer identify(const api::Request& request, const api::Realm& realm) {
   if (request.service == "sts") return of_sts(request, realm);
   if (request.service == "iam") return of_iam(request, realm);
-  if (request.service == "ecr") return of_ecr(request, realm, now);
   return aws::Refusal{"UnknownOperationException",
                       "muster does not serve " + request.service + ":" + request.operation};
 }

@@ -123,7 +123,7 @@ api::Answer Operations::operate(const api::Request& request) {
   if (request.service == "cloudformation") return stacks_.operate(request);
   if (request.service == "ec2")
     return describe_networks(request, options_.realm, stacks_.networks(), stacks_.tags());
-  if (request.service != "sagemaker") return identify(request, options_.realm, options_.now());
+  if (request.service != "sagemaker") return identify(request, options_.realm);
   static const std::map<std::string, Handler> handlers = {
       {"CreateTrainingJob", &Operations::create}, {"DescribeTrainingJob", &Operations::describe},
       {"ListTrainingJobs", &Operations::list},    {"StopTrainingJob", &Operations::stop},

@@ -454,7 +454,7 @@ TEST_CASE("operations: other services, and what none of them knows") {
         "InvalidSubnetID.NotFound");
   CHECK(ask("cloudformation", "DescribeStacks", Json::object())->at("Stacks").empty());
   CHECK(ask("logs", "DescribeLogGroups", Json::object())->at("logGroups").size() == 1);
-  for (const char* service : {"sagemaker", "logs", "monitoring", "ecr"}) {
+  for (const char* service : {"sagemaker", "logs", "monitoring"}) {
     const aws::Refusal refusal = ask(service, "CreateMoon", Json::object()).error();
     CHECK(refusal.code == "UnknownOperationException");
     CHECK(refusal.message.find("CreateMoon") != std::string::npos);

@@ -24,7 +24,9 @@
 #include "job/client_config.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
+#include "loop/worker.h"
 #include "machine/machine.h"
+#include "registry/registry_server.h"
 #include "s3client/s3_client.h"
 #include "s3server/s3_server.h"
 #include "server/control.h"
@@ -45,6 +47,7 @@ using command::exit_usage;
 /// system writes to disk at once what several wait for.
 constexpr int thread_count = 16;
 constexpr Duration stop_grace = std::chrono::seconds(10);
+constexpr Duration uploads_looked_at = std::chrono::minutes(10);
 constexpr Duration port_limit = std::chrono::seconds(2);
 constexpr Duration port_pause = std::chrono::milliseconds(20);
 constexpr int large_piece_bytes = 1 << 20;
@@ -170,6 +173,7 @@ struct Server {
   std::optional<access::Verifier> verifier;
   std::optional<s3server::S3Server> s3;  ///< Not with an S3 elsewhere:
   std::unique_ptr<s3client::S3Client> s3_client;
+  std::optional<registry::RegistryServer> registry;
   std::optional<Front> front;
   std::optional<machine::Machine> machine;
   std::optional<Service> service;  ///< Once the port is known.
@@ -320,6 +324,32 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   return options;
 }
 
+/// Where images of the machine are, those that `sm image` brings among them.
+std::string image_folder(const Env& env) {
+  return machine::state_folder(env) + "/images";
+}
+
+Result<image::Store> open_images(const std::string& folder) {
+  image::Store store = TRY(image::Store::open(folder));
+  TRY(note_private_folder(private_folder_register, std::filesystem::path(folder).parent_path()));
+  return store;
+}
+
+/// Uploads end when nobody goes on with them. Those of an earlier server are gone at once.
+loop::Task<> watch_uploads(Server& server, std::string folder) {
+  const std::function<Result<void>()> tidy = [&server, folder]() -> Result<void> {
+    if (::access(folder.c_str(), F_OK) != 0) return {};  // Nothing was pushed here yet.
+    return TRY(server.registry->store())->remove_rests();
+  };
+  const Result<void> tidied = co_await loop::in_thread(server.loop, tidy);
+  if (!tidied) server.log.warning("images: " + tidied.error().text);
+  loop::Timer timer(server.loop);
+  for (;;) {
+    co_await timer.after(uploads_looked_at);
+    server.registry->forget_idle(Clock::now());
+  }
+}
+
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data));
   server.control = TRY(Control::open(server.loop, server.config.data));
@@ -327,9 +357,14 @@ Result<void> open(Server& server, const Env& env) {
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   http::Handler s3 = TRY(open_s3(server));
+  server.registry.emplace(
+      server.keys, registry::RegistryServer::Options{
+                       .open_store = [folder = image_folder(env)] { return open_images(folder); },
+                       .now = wall_time});
   server.front.emplace(Front::Options{
       .calls = server.calls,
       .s3 = std::move(s3),
+      .registry = [&server](http::Exchange& exchange) { return server.registry->answer(exchange); },
       .verifier = *server.verifier,
       .api =
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
@@ -349,8 +384,10 @@ Result<void> open(Server& server, const Env& env) {
     return server.machine->journal_file(job, host);
   };
   server.service.emplace(
-      server.loop, server.machine->engine(), *server.store, server.keys, server.log,
-      Service::Options{server.config.realm, server.config.networks, std::move(jobs)});
+      server.loop, server.machine->engine(), *server.store, server.keys, *server.registry,
+      server.log,
+      Service::Options{server.config.realm, server.config.networks, std::move(jobs),
+                       url_of(server.config, server.http->port())});
   return server.service->start();
 }
 
@@ -414,6 +451,7 @@ int server_main(const Args& args, const Env& env) {
   server.loop.post([&server] { server.machine->clear_halves(); });
   loop::Tasks tasks(server.loop);
   tasks.start(until_told(server));
+  tasks.start(watch_uploads(server, image_folder(env)));
   server.loop.run();
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "aws/digest.h"
 #include "base/text.h"
 #include "loop/other_loop.h"
+#include "registry/route.h"
 
 namespace muster::server {
 namespace {
@@ -71,7 +72,10 @@ Task<void> Front::answer(http::Exchange& exchange) {
     api_head = api::api_head(head);
     api_head.scope_service = service;
   }
-  if (service != "s3" && api::is_of_an_api(api_head))
+  // S3's keys may be called so too, but nobody asks S3 without a signature.
+  if (service.empty() && registry::is_registry_path(head.path()))
+    co_await options_.registry(exchange);
+  else if (service != "s3" && api::is_of_an_api(api_head))
     co_await answer_api(exchange, std::move(api_head));
   else
     co_await options_.s3(exchange);
@@ -124,6 +128,7 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
     co_await send(exchange, std::move(read.reply), std::move(answer));
     co_return;
   }
+  request->host = head.header("host").value_or("");
   std::function<Task<api::Answer>()> work = [this, request = *std::move(request)] {
     return options_.api(request);
   };

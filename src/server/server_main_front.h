@@ -19,8 +19,9 @@ using ApiHandler = std::function<loop::Task<api::Answer>(api::Request request)>;
 class Front {
  public:
   struct Options {
-    loop::Tasks& calls;  ///< On the main loop, with what `api` uses: calls under way.
-    http::Handler s3;    ///< Answers what is no other service's.
+    loop::Tasks& calls;      ///< On the main loop, with what `api` uses: calls under way.
+    http::Handler s3;        ///< Answers what is no other service's.
+    http::Handler registry;  ///< Answers what is unsigned, below /v2/.
     access::Verifier& verifier;
     ApiHandler api;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.

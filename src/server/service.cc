@@ -7,7 +7,8 @@
 namespace muster::server {
 
 Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
-                 access::KeyRing& keys, const Log& log, Options options)
+                 access::KeyRing& keys, registry::RegistryServer& registry, const Log& log,
+                 Options options)
     : log_(log),
       stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
       logs_(store, options.realm,
@@ -19,7 +20,8 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  return runner_.journal_of(job, host);
                }),
       runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
-      operations_(store, runner_, logs_, metrics_, stacks_, {options.realm, options.runner.now}) {}
+      operations_(store, runner_, logs_, metrics_, stacks_, {options.realm, options.runner.now}),
+      ecr_(loop, keys, registry, {options.realm, options.runner.now, options.url}) {}
 
 Result<void> Service::start() {
   const std::vector<std::string> notes = TRY(stacks_.start());
@@ -32,6 +34,7 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
     const Result<void> caught_up = co_await metrics_.catch_up(request.input);
     if (!caught_up) co_return api::internal_failure(caught_up.error());
   }
+  if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
   co_return operations_.operate(request);
 }
 

@@ -5,6 +5,7 @@
 
 #include "access/keyring.h"
 #include "jobs/runner.h"
+#include "server/ecr.h"
 #include "server/operations.h"
 
 namespace muster::server {
@@ -17,10 +18,11 @@ class Service {
     api::Realm realm;
     vpc::Networks networks;  ///< The config's.
     jobs::Runner::Options runner;
+    std::string url;  ///< The server's, where a client's own word for it cannot be used.
   };
   /// All but `options` outlive this.
   Service(loop::Loop& loop, engine::Engine& engine, store::Store& store, access::KeyRing& keys,
-          const Log& log, Options options);
+          registry::RegistryServer& registry, const Log& log, Options options);
 
   /// Takes up the stacks and the jobs of an earlier server.
   Result<void> start();
@@ -35,6 +37,7 @@ class Service {
   logs::Metrics metrics_;
   jobs::Runner runner_;
   Operations operations_;
+  Ecr ecr_;
 };
 
 }  // namespace muster::server

@@ -1,0 +1,318 @@
+#include "server/ecr.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "api/inputs.h"
+#include "base/base64.h"
+#include "image/reference.h"
+#include "loop/worker.h"
+#include "registry/login.h"
+
+namespace muster::server {
+namespace {
+
+using image::Repository;
+using Refusal = aws::Refusal;
+
+constexpr std::size_t page_default = 100;
+
+struct Ask {
+  image::Store& store;
+  const Json& input;
+  const api::Realm& realm;
+  std::string host;
+  UnixMillis now{};
+
+  std::string name() const { return api::text_of(input, "repositoryName"); }
+};
+
+std::string where(const Ask& ask, const std::string& name) {
+  return "The repository with name '" + name + "' %s in the registry with id '" +
+         ask.realm.account + "'";
+}
+
+Refusal about(const Ask& ask, const char* code, const std::string& name, const char* what) {
+  std::string text = where(ask, name);
+  text.replace(text.find("%s"), 2, what);
+  return {code, text};
+}
+
+Refusal no_repository(const Ask& ask, const std::string& name) {
+  return about(ask, "RepositoryNotFoundException", name, "does not exist");
+}
+
+Refusal bad_parameter(const std::string& text) {
+  return {"InvalidParameterException", "Invalid parameter at " + text};
+}
+
+Json told(const Ask& ask, const Repository& repository) {
+  return {{"repositoryArn", "arn:aws:ecr:" + ask.realm.region + ":" + ask.realm.account +
+                                ":repository/" + repository.name},
+          {"registryId", ask.realm.account},
+          {"repositoryName", repository.name},
+          {"repositoryUri", ask.host + "/" + repository.name},
+          {"createdAt", api::seconds(repository.created)},
+          {"imageTagMutability", repository.fixed_tags ? "IMMUTABLE" : "MUTABLE"}};
+}
+
+Result<Repository, Refusal> existing(const Ask& ask, const std::string& name) {
+  if (!image::is_repository_name(name)) return no_repository(ask, name);
+  Result<std::optional<Repository>> found = ask.store.repositories().find(name);
+  if (!found) return api::internal_failure(found.error());
+  if (!*found) return no_repository(ask, name);
+  return **std::move(found);
+}
+
+api::Answer create(const Ask& ask) {
+  const std::string name = ask.name();
+  if (!image::is_repository_name(name))
+    return bad_parameter("'repositoryName': muster takes names of 2 to " +
+                         std::to_string(image::repository_name_bytes_max) + " characters");
+  const std::string tags = api::text_of(ask.input, "imageTagMutability");
+  if (!tags.empty() && tags != "MUTABLE" && tags != "IMMUTABLE")
+    return bad_parameter("'imageTagMutability': muster knows MUTABLE and IMMUTABLE");
+  const Repository made{.name = name, .created = ask.now, .fixed_tags = tags == "IMMUTABLE"};
+  bool was_there = false;
+  const Result<void> done = ask.store.repositories().change(
+      name, [&](std::optional<Repository>& repository) -> Result<void> {
+        was_there = repository.has_value();
+        if (!was_there) repository = made;
+        return {};
+      });
+  if (!done) return api::internal_failure(done.error());
+  if (was_there) return about(ask, "RepositoryAlreadyExistsException", name, "already exists");
+  return Json{{"repository", told(ask, made)}};
+}
+
+api::Answer remove(const Ask& ask) {
+  const std::string name = ask.name();
+  const Repository there = TRY(existing(ask, name));
+  const bool force = api::flag_of(ask.input, "force");
+  bool is_full = false;
+  const Result<void> done = ask.store.repositories().change(
+      name, [&](std::optional<Repository>& repository) -> Result<void> {
+        is_full = !force && repository && !repository->manifests.empty();
+        if (!is_full) repository.reset();
+        return {};
+      });
+  if (!done) return api::internal_failure(done.error());
+  if (is_full)
+    return about(ask, "RepositoryNotEmptyException", name,
+                 "cannot be deleted because it still contains images");
+  return Json{{"repository", told(ask, there)}};
+}
+
+/// The part of `all` that a request asks for, and the token for the next; `all` is sorted.
+struct Page {
+  std::vector<std::string> names;
+  std::string next;
+};
+Result<Page, Refusal> page_of(const Ask& ask, const std::vector<std::string>& all) {
+  const std::string token = api::text_of(ask.input, "nextToken");
+  const std::optional<Json> place = token.empty() ? std::nullopt : api::place_of(token);
+  if (!token.empty() && (!place || !place->is_string()))
+    return bad_parameter("'nextToken': it is none of this server's");
+  const auto begin =
+      place ? std::upper_bound(all.begin(), all.end(), place->get<std::string>()) : all.begin();
+  const auto left = static_cast<std::size_t>(all.end() - begin);
+  const std::int64_t asked = api::integer_of(ask.input, "maxResults").value_or(page_default);
+  const std::size_t count =
+      std::min(left, static_cast<std::size_t>(std::max<std::int64_t>(1, asked)));
+  Page page{{begin, begin + static_cast<std::ptrdiff_t>(count)}, ""};
+  if (count < left) page.next = api::page_token(Json(page.names.back()));
+  return page;
+}
+
+api::Answer describe(const Ask& ask) {
+  Page page{api::texts_of(ask.input, "repositoryNames"), ""};
+  if (page.names.empty()) {
+    const Result<std::vector<std::string>> all = ask.store.repositories().names();
+    if (!all) return api::internal_failure(all.error());
+    page = TRY(page_of(ask, *all));
+  }
+  Json repositories = Json::array();
+  for (const std::string& name : page.names) {
+    const Repository repository = TRY(existing(ask, name));
+    repositories.push_back(told(ask, repository));
+  }
+  Json answer{{"repositories", std::move(repositories)}};
+  if (!page.next.empty()) answer["nextToken"] = page.next;
+  return answer;
+}
+
+/// What an image takes: its configuration and layers as they were pushed; an index has none.
+std::uint64_t bytes_of(const image::Store& store, const std::string& digest) {
+  const Result<std::string> bytes = store.read_blob(digest);
+  if (!bytes) return 0;
+  const Result<std::variant<image::Manifest, image::Index>> read = image::manifest_from(*bytes);
+  const image::Manifest* manifest = read ? std::get_if<image::Manifest>(&*read) : nullptr;
+  if (manifest == nullptr) return 0;
+  std::uint64_t sum = manifest->config.bytes;
+  for (const image::Descriptor& layer : manifest->layers) sum += layer.bytes;
+  return sum;
+}
+
+std::vector<std::string> tags_of(const Repository& repository, const std::string& digest) {
+  std::vector<std::string> tags;
+  for (const auto& [tag, of] : repository.tags)
+    if (of == digest) tags.push_back(tag);
+  return tags;
+}
+
+/// The digest that an element of imageIds means; empty if there is no such image.
+std::string digest_of_id(const Repository& repository, const Json& id) {
+  const std::string tag = api::text_of(id, "imageTag");
+  std::string digest = api::text_of(id, "imageDigest");
+  if (!tag.empty()) {
+    const auto tagged = repository.tags.find(tag);
+    if (tagged == repository.tags.end()) return "";
+    if (!digest.empty() && digest != tagged->second) return "";
+    digest = tagged->second;
+  }
+  return repository.manifests.contains(digest) ? digest : "";
+}
+
+bool is_wanted(const Ask& ask, const std::vector<std::string>& tags) {
+  const std::string status = api::text_of(api::inside(ask.input, {"filter"}), "tagStatus");
+  return status.empty() || status == "ANY" || (status == "TAGGED") == !tags.empty();
+}
+
+api::Answer describe_images(const Ask& ask) {
+  const Repository repository = TRY(existing(ask, ask.name()));
+  Page page;
+  for (const Json& id : api::elements(ask.input, "imageIds")) {
+    page.names.push_back(digest_of_id(repository, id));
+    if (page.names.back().empty())
+      return Refusal{"ImageNotFoundException",
+                     "The image with imageId " + to_text(id) +
+                         " does not exist within the repository with name '" + repository.name +
+                         "' in the registry with id '" + ask.realm.account + "'"};
+  }
+  if (page.names.empty()) {
+    std::vector<std::string> all;
+    for (const auto& [digest, pushed] : repository.manifests)
+      if (is_wanted(ask, tags_of(repository, digest))) all.push_back(digest);
+    page = TRY(page_of(ask, all));
+  }
+  Json details = Json::array();
+  for (const std::string& digest : page.names) {
+    const Repository::Pushed& pushed = repository.manifests.at(digest);
+    Json detail{{"registryId", ask.realm.account},
+                {"repositoryName", repository.name},
+                {"imageDigest", digest},
+                {"imagePushedAt", api::seconds(pushed.at)},
+                {"imageSizeInBytes", bytes_of(ask.store, digest)},
+                {"imageManifestMediaType", pushed.media_type}};
+    const std::vector<std::string> tags = tags_of(repository, digest);
+    if (!tags.empty()) detail["imageTags"] = tags;
+    details.push_back(std::move(detail));
+  }
+  Json answer{{"imageDetails", std::move(details)}};
+  if (!page.next.empty()) answer["nextToken"] = page.next;
+  return answer;
+}
+
+/// An image's id for each of its tags; one without a tag if there is none.
+api::Answer list_images(const Ask& ask) {
+  const Repository repository = TRY(existing(ask, ask.name()));
+  std::map<std::string, Json> ids;
+  std::vector<std::string> all;
+  for (const auto& [digest, pushed] : repository.manifests) {
+    const std::vector<std::string> tags = tags_of(repository, digest);
+    if (!is_wanted(ask, tags)) continue;
+    if (tags.empty()) ids[digest] = Json{{"imageDigest", digest}};
+    for (const std::string& tag : tags)
+      ids[digest + ":" + tag] = Json{{"imageDigest", digest}, {"imageTag", tag}};
+  }
+  for (const auto& [place, id] : ids) all.push_back(place);
+  const Page page = TRY(page_of(ask, all));
+  Json answer{{"imageIds", Json::array()}};
+  for (const std::string& place : page.names) answer["imageIds"].push_back(ids.at(place));
+  if (!page.next.empty()) answer["nextToken"] = page.next;
+  return answer;
+}
+
+api::Answer get_images(const Ask& ask) {
+  const Repository repository = TRY(existing(ask, ask.name()));
+  Json images = Json::array();
+  Json failures = Json::array();
+  for (const Json& id : api::elements(ask.input, "imageIds")) {
+    const std::string digest = digest_of_id(repository, id);
+    const Result<std::string> manifest =
+        digest.empty() ? fail(Errc::not_found, "no such image") : ask.store.read_blob(digest);
+    if (!manifest) {
+      failures.push_back({{"imageId", id},
+                          {"failureCode", "ImageNotFound"},
+                          {"failureReason", "Requested image not found"}});
+      continue;
+    }
+    Json found{{"imageDigest", digest}};
+    const std::string tag = api::text_of(id, "imageTag");
+    if (!tag.empty()) found["imageTag"] = tag;
+    images.push_back({{"registryId", ask.realm.account},
+                      {"repositoryName", repository.name},
+                      {"imageId", std::move(found)},
+                      {"imageManifest", *manifest},
+                      {"imageManifestMediaType", repository.manifests.at(digest).media_type}});
+  }
+  return Json{{"images", std::move(images)}, {"failures", std::move(failures)}};
+}
+
+api::Answer authorize(const access::AccessKey& key, const std::string& url, UnixMillis now) {
+  const UnixMillis end = registry::token_end(key, now);
+  return Json{{"authorizationData",
+               Json::array({{{"authorizationToken", base64("AWS:" + registry::token_for(key, end))},
+                             {"expiresAt", api::seconds(end)},
+                             {"proxyEndpoint", url}}})}};
+}
+
+}  // namespace
+
+bool is_host(std::string_view host) {
+  const Result<image::Reference> read =
+      image::reference_from("docker://" + std::string(host) + "/name/name");
+  return read && read->registry == host;
+}
+
+api::Answer answer_ecr(image::Store& store, const api::Request& request, const api::Realm& realm,
+                       const std::string& host, UnixMillis now) {
+  using Handler = api::Answer (*)(const Ask& ask);
+  static const std::map<std::string, Handler> handlers = {
+      {"BatchGetImage", get_images},      {"CreateRepository", create},
+      {"DeleteRepository", remove},       {"DescribeImages", describe_images},
+      {"DescribeRepositories", describe}, {"ListImages", list_images}};
+  const auto handler = handlers.find(request.operation);
+  if (handler == handlers.end())
+    return Refusal{"UnknownOperationException", "muster does not serve ecr:" + request.operation};
+  const std::string registry = api::text_of(request.input, "registryId");
+  if (!registry.empty() && registry != realm.account)
+    return bad_parameter("'registryId': the registry of this server is " + realm.account);
+  return handler->second(Ask{store, request.input, realm, host, now});
+}
+
+loop::Task<api::Answer> Ecr::operate(api::Request request) {
+  const bool usable = is_host(request.host);
+  const std::size_t name = options_.url.find("//") + 2;
+  const std::string host = usable ? request.host : options_.url.substr(name);
+  if (request.operation == "GetAuthorizationToken") {
+    const std::shared_ptr<const access::AccessKey> key = keys_.find(request.access_key);
+    if (!key) co_return Refusal{"UnrecognizedClientException", "The key is gone."};
+    co_return authorize(*key, options_.url.substr(0, name) + host, options_.now());
+  }
+  const auto answer = std::make_shared<api::Answer>(Json::object());
+  const std::function<Result<void>()> work = [registry = &registry_, request, host, answer,
+                                              realm = options_.realm,
+                                              now = options_.now()]() -> Result<void> {
+    const std::shared_ptr<image::Store> store = TRY(registry->store());
+    const Fd held = TRY(store->hold());
+    *answer = answer_ecr(*store, request, realm, host, now);
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(loop_, work);
+  if (!done) co_return api::internal_failure(done.error());
+  co_return *answer;
+}
+
+}  // namespace muster::server

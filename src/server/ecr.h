@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "access/keyring.h"
+#include "api/realm.h"
+#include "api/request.h"
+#include "loop/loop.h"
+#include "registry/registry_server.h"
+
+namespace muster::server {
+
+/// ECR's operations over the registry of this server: repositories, what is in them, and tokens to
+/// log in by. Belongs to the main loop; what reads the store does so in a thread.
+class Ecr {
+ public:
+  struct Options {
+    api::Realm realm;
+    std::function<UnixMillis()> now;
+    /// "http://127.0.0.1:7700": for a client whose own word for the server cannot be used.
+    std::string url;
+  };
+  /// All but `options` outlive this.
+  Ecr(loop::Loop& loop, const access::KeyRing& keys, registry::RegistryServer& registry,
+      Options options)
+      : loop_(loop), keys_(keys), registry_(registry), options_(std::move(options)) {}
+
+  loop::Task<api::Answer> operate(api::Request request);
+
+ private:
+  loop::Loop& loop_;
+  const access::KeyRing& keys_;
+  registry::RegistryServer& registry_;
+  Options options_;
+};
+
+/// What an operation but GetAuthorizationToken answers. `host`: "HOST:PORT", what repositoryUri
+/// begins with. Blocks.
+api::Answer answer_ecr(image::Store& store, const api::Request& request, const api::Realm& realm,
+                       const std::string& host, UnixMillis now);
+
+/// True for "HOST" and "HOST:PORT" that can stand before an image's name. Pure.
+bool is_host(std::string_view host);
+
+}  // namespace muster::server

@@ -1,0 +1,165 @@
+#include "server/ecr.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "base/fd.h"
+#include "loop/tasks.h"
+
+namespace muster::server {
+namespace {
+
+using std::chrono::hours;
+
+const UnixMillis now = hours(1000);
+const std::string manifest_type = "application/vnd.oci.image.manifest.v1+json";
+const std::string manifest = R"({"config":{"digest":"sha256:)" + std::string(64, 'c') +
+                             R"(","size":5},"layers":[{"digest":"sha256:)" + std::string(64, 'd') +
+                             R"(","size":7}]})";
+
+struct Place {
+  Place() : folder(*make_private_folder("/tmp", "muster-ecr-")) {}
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  ~Place() { std::filesystem::remove_all(folder); }
+
+  api::Answer ask(const std::string& operation, Json input) {
+    image::Store store = *image::Store::open(folder);
+    return answer_ecr(store, {"ecr", operation, std::move(input), "AK", ""},
+                      {"eu-west-1", "123456789012"}, "lab:7700", now);
+  }
+  std::string code(const std::string& operation, Json input) {
+    const api::Answer answer = ask(operation, std::move(input));
+    return answer ? "" : answer.error().code;
+  }
+  /// A manifest with a tag, none if that is empty.
+  void push(const std::string& name, const std::string& bytes, const std::string& tag) {
+    image::Store store = *image::Store::open(folder);
+    const std::string digest = image::digest_of(bytes);
+    REQUIRE(store.put_blob(digest, bytes));
+    REQUIRE(store.repositories().change(
+        name, [&](std::optional<image::Repository>& repository) -> Result<void> {
+          repository->manifests[digest] = {manifest_type, bytes.size(), now};
+          if (!tag.empty()) repository->tags[tag] = digest;
+          return {};
+        }));
+  }
+
+  const std::string folder;
+};
+
+TEST_CASE("ecr: repositories are made, told page by page, and deleted") {
+  Place place;
+  const api::Answer made = place.ask("CreateRepository", {{"repositoryName", "team/box"}});
+  REQUIRE(made);
+  CHECK(made->at("repository").at("repositoryUri") == "lab:7700/team/box");
+  CHECK(made->at("repository").at("repositoryArn") ==
+        "arn:aws:ecr:eu-west-1:123456789012:repository/team/box");
+  CHECK(made->at("repository").at("createdAt") == 3'600'000.0);
+  CHECK(place.code("CreateRepository", {{"repositoryName", "team/box"}}) ==
+        "RepositoryAlreadyExistsException");
+  CHECK(place.code("CreateRepository", {{"repositoryName", std::string(201, 'a')}}) ==
+        "InvalidParameterException");
+  const Json excluding{{"repositoryName", "bb"},
+                       {"imageTagMutability", "IMMUTABLE_WITH_EXCLUSION"}};
+  CHECK(place.code("CreateRepository", excluding) == "InvalidParameterException");
+  const Json fixed{{"repositoryName", "another"}, {"imageTagMutability", "IMMUTABLE"}};
+  CHECK(place.ask("CreateRepository", fixed)->at("repository").at("imageTagMutability") ==
+        "IMMUTABLE");
+
+  const Json first = *place.ask("DescribeRepositories", {{"maxResults", 1}});
+  CHECK(first.at("repositories")[0].at("repositoryName") == "another");
+  const Json rest = *place.ask("DescribeRepositories", {{"nextToken", first.at("nextToken")}});
+  CHECK(rest.at("repositories")[0].at("repositoryName") == "team/box");
+  CHECK(!rest.contains("nextToken"));
+  CHECK(place.code("DescribeRepositories", {{"nextToken", "x"}}) == "InvalidParameterException");
+  CHECK(place.code("DescribeRepositories", {{"repositoryNames", {"another", "none"}}}) ==
+        "RepositoryNotFoundException");
+  CHECK(place.code("DescribeRepositories", {{"repositoryNames", {"../another"}}}) ==
+        "RepositoryNotFoundException");
+  CHECK(place.code("DescribeRepositories", {{"registryId", "999999999999"}}) ==
+        "InvalidParameterException");
+
+  place.push("team/box", manifest, "v1");
+  CHECK(place.code("DeleteRepository", {{"repositoryName", "team/box"}}) ==
+        "RepositoryNotEmptyException");
+  CHECK(place.ask("DeleteRepository", {{"repositoryName", "team/box"}, {"force", true}}));
+  CHECK(place.code("DeleteRepository", {{"repositoryName", "team/box"}}) ==
+        "RepositoryNotFoundException");
+  CHECK(place.code("PutImage", {{"repositoryName", "another"}}) == "UnknownOperationException");
+}
+
+TEST_CASE("ecr: images with their tags, sizes and manifests") {
+  Place place;
+  REQUIRE(place.ask("CreateRepository", {{"repositoryName", "box"}}));
+  place.push("box", manifest, "v1");
+  place.push("box", manifest, "v2");
+  place.push("box", manifest + " ", "");
+  const std::string digest = image::digest_of(manifest);
+
+  const Json tagged{{"repositoryName", "box"}, {"filter", {{"tagStatus", "TAGGED"}}}};
+  const Json details = place.ask("DescribeImages", tagged)->at("imageDetails");
+  REQUIRE(details.size() == 1);
+  CHECK(details[0].at("imageTags") == Json{"v1", "v2"});
+  CHECK(details[0].at("imageSizeInBytes") == 12);
+  CHECK(details[0].at("imageDigest") == digest);
+  CHECK(place.ask("ListImages", tagged)->at("imageIds").size() == 2);
+  const Json untagged{{"repositoryName", "box"}, {"filter", {{"tagStatus", "UNTAGGED"}}}};
+  CHECK(place.ask("ListImages", untagged)->at("imageIds") ==
+        Json::array({{{"imageDigest", image::digest_of(manifest + " ")}}}));
+  CHECK(place.ask("ListImages", {{"repositoryName", "box"}})->at("imageIds").size() == 3);
+
+  const Json ids = Json::array({{{"imageTag", "v1"}}, {{"imageTag", "v9"}}});
+  const Json got = *place.ask("BatchGetImage", {{"repositoryName", "box"}, {"imageIds", ids}});
+  CHECK(got.at("images")[0].at("imageManifest") == manifest);
+  CHECK(got.at("failures")[0].at("imageId") == ids[1]);
+  CHECK(place.code("DescribeImages", {{"repositoryName", "box"}, {"imageIds", ids}}) ==
+        "ImageNotFoundException");
+  CHECK(place.code("DescribeImages", {{"repositoryName", "none"}}) ==
+        "RepositoryNotFoundException");
+}
+
+loop::Task<> authorize(Ecr& ecr, std::string host, Json& told, loop::Loop& loop) {
+  api::Request request{"ecr", "GetAuthorizationToken", Json::object(), "USER", ""};
+  request.host = std::move(host);
+  const api::Answer answer = co_await ecr.operate(std::move(request));
+  if (answer) told = answer->at("authorizationData")[0];
+  loop.stop();
+}
+
+TEST_CASE("ecr: a token that names the server as its caller does") {
+  access::KeyRing keys;
+  REQUIRE(keys.add({"USER", "secretsecret", "", std::nullopt, {}, ""}));
+  registry::RegistryServer registry(
+      keys,
+      {.open_store = [] { return image::Store::open("/nowhere"); }, .now = [] { return now; }});
+  struct {
+    const char *host, *url;
+  } const cases[] = {{"lab:7700", "https://lab:7700"},
+                     {"[::1]:7700", "https://[::1]:7700"},
+                     {"", "https://own:1"},
+                     {"a/b", "https://own:1"},
+                     {"a b", "https://own:1"},
+                     {"user@lab", "https://own:1"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.host);
+    loop::Loop loop;
+    Ecr ecr(loop, keys, registry, {{}, [] { return now; }, "https://own:1"});
+    Json told;
+    loop::Tasks tasks(loop);
+    tasks.start(authorize(ecr, c.host, told, loop));
+    loop.run();
+    REQUIRE(told.is_object());
+    CHECK(told.at("proxyEndpoint") == c.url);
+    CHECK(told.at("expiresAt") == 3'600'000.0 + 12 * 3600);
+    const std::string login = *from_base64(told.at("authorizationToken").get<std::string>());
+    CHECK(login.starts_with("AWS:USER."));
+    CHECK(login.find("secretsecret") == std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace muster::server
