@@ -30,6 +30,7 @@ NEEDS = {
     "needs the packages",  # test_packages_of_release.py runs these.
     "needs the packages, and apt",
     "needs the wheel",  # tests/python and tests/e2e/image.py install it so.
+    "needs a server and Docker",  # test_registry.py does this.
     "needs SageMaker's SDK and a server",  # test_remote_functions.py runs these.
 }
 TITLES = {f'title="{need}"' if need else "" for need in NEEDS}
