@@ -19,6 +19,17 @@ std::string url_of(const ServerConfig& config, std::uint16_t port) {
   return (origin.tls ? "https://" : "http://") + origin.authority();
 }
 
+image::OwnNames own_names(const ServerConfig& config, std::uint16_t port) {
+  const std::string url = url_of(config, port);
+  image::OwnNames own{config.realm.account, config.realm.region, {url.substr(url.find("//") + 2)}};
+  const std::string end = ":" + std::to_string(port);
+  const bool all = config.host == "0.0.0.0" || config.host == "::";
+  if (all || config.host.starts_with("127."))
+    own.hosts.insert(own.hosts.end(), {"127.0.0.1" + end, "localhost" + end});
+  if (config.host == "::" || config.host == "::1") own.hosts.push_back("[::1]" + end);
+  return own;
+}
+
 Result<std::string> roots_with(const std::string& ca_file, const Env& env) {
   std::string roots;
   const Env::const_iterator own = env.find("SSL_CERT_FILE");
