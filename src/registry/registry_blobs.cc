@@ -128,6 +128,7 @@ Task<Answered> patch_upload(RegistryCall& call, Uploads::Taken& upload) {
   const Answered came = co_await receive(call, upload);
   if (!came) co_return came.error();
   http::Reply reply = told_of(*upload, 202);
+  upload.release();
   co_return co_await send(call, std::move(reply));
 }
 
@@ -190,6 +191,7 @@ Task<Answered> begin_upload(RegistryCall& call) {
   if (!upload) co_return upload.error();
   if (digest.empty()) {
     http::Reply reply = told_of(**upload, 202);
+    upload->release();
     co_return co_await send(call, std::move(reply));
   }
   const Answered came = co_await receive(call, *upload);
@@ -207,6 +209,7 @@ Task<Answered> go_on_with_upload(RegistryCall& call) {
   const bool gives_up = call.method() == "DELETE";
   if (gives_up) upload->end();
   http::Reply reply = gives_up ? fresh_reply(204) : told_of(**upload, 204);
+  upload->release();
   co_return co_await send(call, std::move(reply));
 }
 

@@ -10,10 +10,9 @@ namespace {
 using loop::Task;
 
 /// A job's key pulls, and does nothing else.
-bool may(const RegistryCall& call) {
-  if (!call.key->policy.limited) return true;
-  const bool reads = call.method() == "GET" || call.method() == "HEAD";
-  const Kind kind = call.route.kind;
+bool may(const access::AccessKey& key, std::string_view method, Kind kind) {
+  if (!key.policy.limited) return true;
+  const bool reads = method == "GET" || method == "HEAD";
   return reads && (kind == Kind::base || kind == Kind::manifest || kind == Kind::blob);
 }
 
@@ -145,16 +144,13 @@ Task<void> RegistryServer::answer(http::Exchange& exchange) {
   Answered answered;
   if (!route) {
     answered = route.error();
+  } else if (!may(**key, incoming.method, route->kind)) {
+    answered = aws::Refusal{"DENIED", "a job's key pulls images and does nothing else", 403};
+  } else if (const Result<std::shared_ptr<image::Store>> opened = store(); !opened) {
+    answered = aws::Refusal{"UNKNOWN", "the registry has no store: " + opened.error().text, 503};
   } else {
-    const Result<std::shared_ptr<image::Store>> opened = store();
-    RegistryCall call{exchange,        options_,         uploads_, opened ? *opened : nullptr,
-                      *std::move(key), *std::move(route)};
-    if (!may(call))
-      answered = aws::Refusal{"DENIED", "a job's key pulls images and does nothing else", 403};
-    else if (!opened)
-      answered = aws::Refusal{"UNKNOWN", "the registry has no store: " + opened.error().text, 503};
-    else
-      answered = co_await perform(call);
+    RegistryCall call{exchange, options_, uploads_, *opened, *std::move(key), *std::move(route)};
+    answered = co_await perform(call);
   }
   if (answered || exchange.answered()) co_return;
   aws::Refusal refusal = answered.error();

@@ -37,6 +37,7 @@ class Asked : public http::Exchange {
   loop::Task<Result<void>> reply(http::Reply reply) override {
     answer = std::move(reply);
     answered_ = true;
+    if (on_answer) on_answer();
     co_return Result<void>();
   }
   loop::Task<Result<void>> start(http::Reply) override { co_return Result<void>(); }
@@ -51,6 +52,7 @@ class Asked : public http::Exchange {
 
   http::Reply answer;
   std::string owner;
+  std::function<void()> on_answer;
 
  private:
   loop::Loop& loop_;
@@ -77,10 +79,11 @@ struct Place {
     return "AWS:" + token_for(*keys.find(id), now + hours(1));
   }
   http::Reply ask(const std::string& id, const std::string& method, const std::string& target,
-                  const std::string& body = "") {
+                  const std::string& body = "", std::function<void()> on_answer = {}) {
     loop::Loop loop;
     loop::Tasks tasks(loop);
     Asked asked(loop, method, target, login(id), body);
+    asked.on_answer = std::move(on_answer);
     tasks.start(answer_one(server, asked));
     loop.run();
     CHECK(asked.owner == (id == "JOB" ? "job-1" : ""));
@@ -160,6 +163,19 @@ TEST_CASE("registry server: nobody goes on with another key's upload") {
   const std::string digest = image::digest_of("bytes");
   CHECK(place.ask("OTHER", "PUT", at + "?digest=" + digest, "bytes").status == 404);
   CHECK(place.ask("USER", "PUT", at + "?digest=" + digest, "bytes").status == 201);
+}
+
+TEST_CASE("registry server: who has an answer may send the next request at once") {
+  Place place;
+  const std::string at = header(place.ask("USER", "POST", "/v2/box/blobs/uploads/"), "Location");
+  int next = 0;
+  const auto status = [&] { next = place.ask("USER", "GET", at).status; };
+  CHECK(place.ask("USER", "PATCH", at, "bytes", status).status == 202);
+  CHECK(next == 204);
+  CHECK(place.ask("USER", "GET", at, "", status).status == 204);
+  CHECK(next == 204);
+  place.ask("USER", "DELETE", at, "", status);
+  CHECK(next == 404);
 }
 
 TEST_CASE("registry server: without a store it says so, and finds it once it is there") {

@@ -18,7 +18,12 @@ aws::Refusal too_many(const std::string& what) {
 }  // namespace
 
 Uploads::Taken::~Taken() {
+  release();
+}
+
+void Uploads::Taken::release() {
   if (upload_) of_->put_back(upload_->id);
+  upload_.reset();
 }
 
 void Uploads::Taken::end() {

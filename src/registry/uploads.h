@@ -47,6 +47,8 @@ class Uploads {
     Upload& operator*() const { return *upload_; }
     Upload* operator->() const { return upload_.get(); }
     const std::shared_ptr<Upload>& shared() const { return upload_; }
+    /// Free for the next request already: before an answer, whose reader may send that at once.
+    void release();
     /// Nobody finds it any more: it is done, or given up.
     void end();
 

@@ -19,7 +19,8 @@ SERVED = {
     "ListTags ListTrainingJobs Search StopTrainingJob UpdateTrainingJob",
     "logs": "DescribeLogGroups DescribeLogStreams FilterLogEvents GetLogEvents",
     "cloudwatch": "GetMetricData GetMetricStatistics ListMetrics",
-    "ecr": "DescribeImages GetAuthorizationToken",
+    "ecr": "BatchGetImage CreateRepository DeleteRepository DescribeImages DescribeRepositories "
+           "GetAuthorizationToken ListImages",  # fmt: skip
 }
 SIGNED_AS = {"cloudwatch": "monitoring"}
 CODES = {

@@ -295,7 +295,9 @@ CALLS = {
              ("GetLogEvents", {"logGroupName": "g", "logStreamName": "s"}),
              ("FilterLogEvents", {"logGroupName": "/aws/sagemaker/TrainingJobs"})],
     "monitoring": [("ListMetrics", {})],
-    "ecr": [("GetAuthorizationToken", {})],
+    "ecr": [("CreateRepository", {"repositoryName": "stolen"}), ("DescribeRepositories", {}),
+            ("DeleteRepository", {"repositoryName": "box", "force": True}),
+            ("ListImages", {"repositoryName": "box"})],
 }  # fmt: skip
 
 
@@ -335,6 +337,22 @@ def test_a_jobs_key_may_ask_who_it_is(attacked):
     other = form_request("Action=AssumeRole&Version=2011-06-15&RoleArn=r&RoleSessionName=s")
     answer = attacked.send(signed(other, attacked.holder, "sts", attacked.host))
     assert answer.code == "InvalidAction"
+
+
+def test_a_jobs_key_pushes_no_image(attacked):
+    asked = json_request("ecr", "GetAuthorizationToken", {})
+    answer = attacked.send(signed(asked, attacked.holder, "ecr", attacked.host))
+    token = json.loads(answer.text)["authorizationData"][0]["authorizationToken"]
+    for method, target in [
+        ("POST", "/v2/team/box/blobs/uploads/"),
+        ("PATCH", "/v2/team/box/blobs/uploads/" + "0" * 32),
+        ("PUT", "/v2/team/box/manifests/v1"),
+        ("DELETE", "/v2/team/box/manifests/v1"),
+        ("GET", "/v2/_catalog"),
+    ]:
+        headers = {"Host": attacked.host, "Authorization": f"Basic {token}"}
+        answer = attacked.send(Request(method, target, headers, b"{}"))
+        assert answer.status == 403 and '"DENIED"' in answer.text
 
 
 def test_a_jobs_key_ends_with_its_job(attacked):
