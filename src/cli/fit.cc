@@ -18,13 +18,13 @@
 #include "cli/exit_codes.h"
 #include "cli/fit_options.h"
 #include "cli/fit_spec.h"
-#include "cli/image_store.h"
 #include "cli/kept_job.h"
 #include "cli/last_lines.h"
 #include "cli/out.h"
 #include "cli/places.h"
 #include "cli/render.h"
 #include "loop/tasks.h"
+#include "machine/images.h"
 #include "machine/machine.h"
 #include "platform/crowded.h"
 #include "platform/job_name.h"
@@ -199,7 +199,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
   if (!options_.image.empty()) {
-    Result<UsedImage> used = use_image(env_, options_.image);
+    Result<machine::UsedImage> used = machine::use_image(env_, options_.image);
     if (!used) co_return used.error().in("--image");
     spec->notes.push_back("runs image " + used->image.name + ", " + used->image.digest);
     spec->image = std::move(used->image);

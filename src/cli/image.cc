@@ -10,11 +10,12 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
-#include "cli/image_store.h"
+#include "cli/image_pull.h"
 #include "cli/values.h"
 #include "command/line.h"
 #include "image/import.h"
 #include "image/store.h"
+#include "machine/images.h"
 
 namespace muster::cli {
 namespace {
@@ -109,9 +110,9 @@ Result<std::string> list(const image::Store& store, const ImageOptions& options)
 }
 
 Result<std::string> inspect(const image::Store& store, const ImageOptions& options) {
-  const std::string name = TRY(stored_name(options.name));
+  const std::string name = TRY(machine::stored_name(options.name));
   const std::optional<image::Image> found = TRY(store.find(name));
-  if (!found) return no_such_image(name);
+  if (!found) return machine::no_such_image(name);
   const image::ImageConfig& config = found->config;
   return to_text(Json{{"Name", name},
                       {"Digest", found->digest},
@@ -130,7 +131,7 @@ Result<std::string> inspect(const image::Store& store, const ImageOptions& optio
 Result<std::string> remove(image::Store& store, const ImageOptions& options) {
   const std::string name = TRY(whole_name(options.name));
   const bool removed = TRY(store.remove(name));
-  if (!removed) return no_such_image(name);
+  if (!removed) return machine::no_such_image(name);
   if (options.json) return to_text(Json{{"Name", name}, {"Removed", true}}) + "\n";
   return name + ": removed\n";
 }
@@ -172,7 +173,7 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
 }
 
 Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {
-  image::Store store = TRY(open_image_store(env));
+  image::Store store = TRY(machine::open_image_store(env));
   if (command == "import") return import_one(store, options);
   if (command == "ls") return list(store, options);
   if (command == "inspect") return inspect(store, options);

@@ -1,4 +1,4 @@
-// `sm image pull`
+#include "cli/image_pull.h"
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -17,10 +17,10 @@
 #include "base/topic.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
-#include "cli/image_store.h"
 #include "command/line.h"
 #include "image/pull.h"
 #include "loop/tasks.h"
+#include "machine/images.h"
 
 namespace muster::cli {
 namespace {
@@ -200,7 +200,7 @@ int image_pull_main(const Args& args, const Env& env) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, plan.error().text));
     return exit_code_of_client(plan.error());
   }
-  Result<image::Store> opened = open_image_store(env);
+  Result<image::Store> opened = machine::open_image_store(env);
   if (!opened) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, opened.error().text));
     return exit_platform;

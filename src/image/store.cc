@@ -236,7 +236,7 @@ Result<Fd> Store::open_lease(const std::string& digest) const {
 
 Result<Lease> Store::lease(const Image& image) const {
   const Fd held = TRY(hold());
-  Lease lease{TRY(open_lease(image.digest))};
+  Lease lease{TRY(open_lease(image.digest)), folder_ + "/leases/" + hex_of(image.digest)};
   while (::flock(lease.lock.get(), LOCK_SH) != 0)
     if (errno != EINTR) return fail_errno("lease");
   const bool whole = blobs_.has(image.digest) && missing(image.config).empty();

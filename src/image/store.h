@@ -41,6 +41,7 @@ struct ListedImage {
 /// An image stays while this does.
 struct Lease {
   Fd lock;
+  std::string file{};  ///< Another process that holds a shared flock on it keeps the image, too.
 };
 
 /// What else add() is told.

@@ -1,6 +1,8 @@
 #include "image/store.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -203,6 +205,18 @@ TEST_CASE("image store: what a job runs stays, whatever is removed") {
   const Result<Lease> late = place.store.lease(*first);
   REQUIRE(!late);
   CHECK(late.error().code == Errc::not_found);
+}
+
+TEST_CASE("image store: who holds the file of a lease goes on with it when its taker has ended") {
+  Place place;
+  const Result<Image> image = place.add(box, two_layers("1"));
+  REQUIRE(image);
+  std::optional<Lease> taken = *place.store.lease(*image);
+  const Fd file(::open(taken->file.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::flock(file.get(), LOCK_SH) == 0);
+  taken.reset();
+  REQUIRE(place.store.prune({.all = true, .bytes_max = {}}));
+  CHECK(place.count("layers") == 2);
 }
 
 TEST_CASE("image store: beyond a size what was used least recently goes first") {

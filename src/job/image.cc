@@ -86,6 +86,7 @@ Result<void> check(const Image& image) {
   TRY(check_text(field("Name"), image.name));
   TRY(check_text(field("Digest"), image.digest));
   TRY(check_text(field("User"), image.user));
+  TRY(check_path(field("Lease"), image.lease, true));
   return check_path(field("Folder"), image.folder, true);
 }
 
@@ -96,7 +97,8 @@ Json to_json(const Image& image) {
               {"Entrypoint", image.entrypoint},
               {"Environment", image.environment},
               {"Folder", image.folder},
-              {"User", image.user}};
+              {"User", image.user},
+              {"Lease", image.lease}};
 }
 
 Result<Image> image_from(const Json& json) {
@@ -109,6 +111,7 @@ Result<Image> image_from(const Json& json) {
   fields.texts("Environment", image.environment);
   fields.text("Folder", image.folder);
   fields.text("User", image.user);
+  fields.text("Lease", image.lease);
   fields.no_others();
   if (fields.error()) return *fields.error();
   TRY(check(image));

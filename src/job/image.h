@@ -22,6 +22,9 @@ struct Image {
   Env environment{};                  ///< ENV.
   std::string folder{};               ///< WORKDIR, absolute; empty: the root.
   std::string user{};                 ///< USER: "", "app", "1000:1000", "app:users".
+  /// A file that whoever uses the layers holds a shared flock on, absolute: they stay as long.
+  /// Empty: they stay anyway.
+  std::string lease{};
 
   bool operator==(const Image&) const = default;
 };

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -100,12 +102,23 @@ Result<void> HostRun::put_together(std::optional<std::uint32_t> first_id) {
   if (first_id) ids_ = {namespaces_.user.get(), *first_id};
   TRY(container::show_machine(ids_));
   if (spec_.spec.image) {
+    TRY(keep_image());
     TRY(container::mount_image_root(spec_.spec.image->layers, layers + "/root", ids_));
     return become_user();
   }
   for (const std::string& line : TRY(container::mount_host_root(
            machine_.view, layers + "/root", container::root_folder(spec_), ids_)))
     log("warning", line);
+  return {};
+}
+
+/// The layers stay while this host does, also when whoever started the job is gone.
+Result<void> HostRun::keep_image() {
+  const std::string& path = spec_.spec.image->lease;
+  if (path.empty()) return {};
+  image_lease_ = Fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  while (!image_lease_ || ::flock(image_lease_.get(), LOCK_SH) != 0)
+    if (!image_lease_ || errno != EINTR) return fail_errno(path);
   return {};
 }
 

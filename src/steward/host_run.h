@@ -59,6 +59,7 @@ class HostRun {
   loop::Task<Result<void>> prepare();
   Result<void> mount_and_connect();
   Result<void> put_together(std::optional<std::uint32_t> first_id);
+  Result<void> keep_image();
   Result<void> become_user();
   Result<void> open_relay();
   Result<void> open_name_service();
@@ -111,6 +112,7 @@ class HostRun {
   container::Machine machine_;
   container::HostNamespaces namespaces_;
   container::IdMap ids_;             ///< The map of namespaces_.
+  Fd image_lease_;                   ///< While it is open no layer of the image goes.
   job::User user_;                   ///< Whom an image names.
   std::vector<std::string> staged_;  ///< Facts::staged
   std::optional<container::HostNetwork> network_;

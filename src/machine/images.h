@@ -7,7 +7,7 @@
 #include "image/store.h"
 #include "job/image.h"
 
-namespace muster::cli {
+namespace muster::machine {
 
 /// The images of this machine, below its state folder, which is noted as muster's. Errors: `denied`
 /// without root; as image::Store::open().
@@ -19,15 +19,16 @@ Result<std::string> stored_name(const std::string& name);
 /// Says that the store has no such image, and where one comes from.
 Error no_such_image(const std::string& name);
 
-/// `sm image pull`; `args` are the words behind that.
-int image_pull_main(const Args& args, const Env& env);
-
-/// An image for the hosts of a job; it stays on the machine while this does.
+/// An image for the hosts of a job; it stays on the machine while this does, or one of them.
 struct UsedImage {
   job::Image image;
   image::Lease lease;
 };
+/// The image that `store` found under the name `stored`. Blocks for a moment. Error: `not_found`:
+/// it was removed meanwhile.
+Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
+                              const std::string& stored);
 /// Blocks for a moment. Errors: `not_found`, `invalid_input`, `denied`.
 Result<UsedImage> use_image(const Env& env, const std::string& name);
 
-}  // namespace muster::cli
+}  // namespace muster::machine

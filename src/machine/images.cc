@@ -1,4 +1,4 @@
-#include "cli/image_store.h"
+#include "machine/images.h"
 
 #include <unistd.h>
 
@@ -6,11 +6,11 @@
 #include "image/reference.h"
 #include "machine/machine.h"
 
-namespace muster::cli {
+namespace muster::machine {
 
 Result<image::Store> open_image_store(const Env& env) {
   if (::geteuid() != 0) return fail(Errc::denied, "needs root: run it with sudo");
-  const std::string state = machine::state_folder(env);
+  const std::string state = state_folder(env);
   image::Store store = TRY(image::Store::open(state + "/images"));
   TRY(note_private_folder(private_folder_register, state));
   return store;
@@ -31,23 +31,29 @@ Error no_such_image(const std::string& name) {
                                        "and sm image import bring one");
 }
 
-Result<UsedImage> use_image(const Env& env, const std::string& name) {
-  const std::string stored = TRY(stored_name(name));
-  const image::Store store = TRY(open_image_store(env));
-  const std::optional<image::Image> found = TRY(store.find(stored));
-  if (!found) return no_such_image(stored);
-  UsedImage used{{}, TRY(store.lease(*found))};
+Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
+                              const std::string& stored) {
+  UsedImage used{{}, TRY(store.lease(image))};
   used.image.name = stored;
-  used.image.digest = found->digest;
-  used.image.layers = found->layers;
-  used.image.entrypoint = found->config.entrypoint;
-  used.image.folder = found->config.working_folder;
-  used.image.user = found->config.user;
-  for (const std::string& variable : found->config.environment) {
+  used.image.digest = image.digest;
+  used.image.layers = image.layers;
+  used.image.entrypoint = image.config.entrypoint;
+  used.image.folder = image.config.working_folder;
+  used.image.user = image.config.user;
+  used.image.lease = used.lease.file;
+  for (const std::string& variable : image.config.environment) {
     const std::size_t equals = variable.find('=');
     used.image.environment[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
   return used;
 }
 
-}  // namespace muster::cli
+Result<UsedImage> use_image(const Env& env, const std::string& name) {
+  const std::string stored = TRY(stored_name(name));
+  const image::Store store = TRY(open_image_store(env));
+  const std::optional<image::Image> found = TRY(store.find(stored));
+  if (!found) return no_such_image(stored);
+  return lease_image(store, *found, stored);
+}
+
+}  // namespace muster::machine
