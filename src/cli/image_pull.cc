@@ -33,7 +33,7 @@ constexpr auto progress_every = std::chrono::milliseconds(100);
 struct PullLine {
   std::string name;
   std::string platform, ca_file, user;
-  bool plain_http = false, password_stdin = false, json = false;
+  bool plain_http = false, password_stdin = false, is_public = false, json = false;
 };
 
 /// What is pulled, and how.
@@ -92,6 +92,7 @@ Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
   const std::string roots = http::find_ca_roots(env);
   plan.registry.ca_roots = line.ca_file.empty() ? roots : line.ca_file;
   plan.registry.plain_http = line.plain_http;
+  plan.registry.public_only = line.is_public;
   plan.login.ca_roots = roots;
   if (line.user.empty() != !line.password_stdin)
     return fail(Errc::invalid_input, "--username and --password-stdin go together");
@@ -193,6 +194,7 @@ int image_pull_main(const Args& args, const Env& env) {
   line.text("--username", typed.user);
   line.flag("--password-stdin", typed.password_stdin);
   line.flag("--plain-http", typed.plain_http);
+  line.flag("--public", typed.is_public);
   line.flag("--json", typed.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<PullPlan> plan = plan_from(typed, env);

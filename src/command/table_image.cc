@@ -62,6 +62,9 @@ Page pull_page() {
                 {"--password-stdin", "", "read the password from standard input"},
                 {"--ca-file", "FILE", "trust these certificates (PEM), not the system's"},
                 {"--plain-http", "", "speak to the registry without TLS"},
+                {"--public", "",
+                 "only from addresses on the internet: none of this machine, its networks or its "
+                 "cloud"},
                 image_json},
       .examples = {{"sm image pull debian:12"},
                    {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",

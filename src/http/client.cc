@@ -205,8 +205,8 @@ loop::Task<Result<Head>> Client::exchange(Origin origin, Request request, OnBody
       Result<void> prepared = origin.tls ? state->prepare_tls() : Result<void>();
       if (!prepared) co_return prepared.error();
       const TimePoint until = std::min(Clock::now() + options.connect_max, request.deadline);
-      Result<std::unique_ptr<ClientConnection>> opened =
-          co_await ClientConnection::open(state->loop, origin, state->context.get(), until);
+      Result<std::unique_ptr<ClientConnection>> opened = co_await ClientConnection::open(
+          state->loop, origin, state->context.get(), until, options.public_only);
       if (!opened) co_return opened.error();
       connection = std::move(*opened);
     }

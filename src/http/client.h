@@ -78,6 +78,9 @@ class Client {
     Duration idle_max = std::chrono::seconds(60);     ///< Without a byte either way.
     std::size_t head_bytes_max = 64u << 10;
     std::string ca_roots{};  ///< File or folder (find_ca_roots); read at the first https call.
+    /// Connect only to addresses on the internet, none of this machine's: for URLs that strangers
+    /// choose. Others are `denied`.
+    bool public_only = false;
   };
   Client(loop::Loop& loop, Options options);
   Client(const Client&) = delete;
@@ -87,8 +90,8 @@ class Client {
   /// Sends the request and reads the response to its end; any status is a success. Goes on if the
   /// client is destroyed meanwhile. Errors: `invalid_input` (a header with a line break, a file
   /// shorter than said), `not_found` (the host's name), `system` (refused, reset, CA roots),
-  /// `denied` (the certificate), `timeout`, `closed` (ended too early), `protocol` (no HTTP/1.1, a
-  /// head beyond the limit), and whatever `on_body` returned.
+  /// `denied` (the certificate, the address), `timeout`, `closed` (ended too early), `protocol` (no
+  /// HTTP/1.1, a head beyond the limit), and whatever `on_body` returned.
   loop::Task<Result<Head>> exchange(Origin origin, Request request, OnBody on_body);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "http/tls.h"
+#include "loop/public_address.h"
 #include "loop/tcp.h"
 
 namespace muster::http {
@@ -26,6 +27,17 @@ loop::Task<Result<void>> shake(loop::Loop& loop, loop::Wire& wire, int socket, T
   }
 }
 
+/// One address that is not public is too many: which one counts is the name server's choice.
+Result<void> check_public(const Origin& origin, const std::vector<loop::TcpAddress>& addresses) {
+  for (const loop::TcpAddress& address : addresses) {
+    const std::string text = loop::numeric(address);
+    if (!loop::is_public_address(text) || loop::is_own_address(text))
+      return fail(Errc::denied, origin.authority() + " is at " + text +
+                                    ", which is not on the internet, and is not asked");
+  }
+  return {};
+}
+
 std::string text_of(Duration duration) {
   const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   std::string text = std::to_string(millis / 1000);
@@ -38,13 +50,13 @@ std::string text_of(Duration duration) {
 ClientConnection::ClientConnection(loop::Loop& loop, Fd socket, std::unique_ptr<loop::Wire> wire)
     : loop_(loop), socket_(std::move(socket)), wire_(std::move(wire)) {}
 
-loop::Task<Result<std::unique_ptr<ClientConnection>>> ClientConnection::open(loop::Loop& loop,
-                                                                             Origin origin,
-                                                                             SSL_CTX* context,
-                                                                             TimePoint deadline) {
+loop::Task<Result<std::unique_ptr<ClientConnection>>> ClientConnection::open(
+    loop::Loop& loop, Origin origin, SSL_CTX* context, TimePoint deadline, bool public_only) {
   Result<std::vector<loop::TcpAddress>> addresses =
       co_await loop::resolve(loop, origin.host, origin.port, deadline);
   if (!addresses) co_return addresses.error();
+  if (public_only)
+    if (const Result<void> all = check_public(origin, *addresses); !all) co_return all.error();
   Error last = fail(Errc::not_found, origin.host + ": no address");
   for (std::size_t i = 0; i < addresses->size(); ++i) {
     const loop::TcpAddress address = (*addresses)[i];

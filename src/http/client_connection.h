@@ -15,7 +15,8 @@ class ClientConnection {
   /// `context` is needed for TLS only and outlives the connection. Errors: as Client's.
   static loop::Task<Result<std::unique_ptr<ClientConnection>>> open(loop::Loop& loop, Origin origin,
                                                                     SSL_CTX* context,
-                                                                    TimePoint deadline);
+                                                                    TimePoint deadline,
+                                                                    bool public_only);
   ClientConnection(loop::Loop& loop, Fd socket, std::unique_ptr<loop::Wire> wire);
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;

@@ -28,8 +28,9 @@ class Registry {
     std::uint64_t bytes_a_second_min = 8u << 10;
     Duration slow_max = std::chrono::seconds(30);
     aws::RetryOptions retry{};
-    std::string ca_roots{};   ///< http::find_ca_roots, or a file of one's own.
-    bool plain_http = false;  ///< Speak http; without it only to this machine, if it knows no TLS.
+    std::string ca_roots{};    ///< http::find_ca_roots, or a file of one's own.
+    bool plain_http = false;   ///< Speak http; without it only to this machine, if it knows no TLS.
+    bool public_only = false;  ///< See http::Client::Options.
   };
   /// Called when the registry asks for a login, each time anew. None: there is none.
   using FindLogin = std::function<loop::Task<Result<std::optional<FoundLogin>>>()>;

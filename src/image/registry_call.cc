@@ -111,7 +111,8 @@ RegistryCalls::RegistryCalls(loop::Loop& loop, const Log& log, Registry::Options
       find_login_(std::move(find_login)),
       http_(loop, {.connect_max = options_.connect_max,
                    .idle_max = options_.idle_max,
-                   .ca_roots = options_.ca_roots}),
+                   .ca_roots = options_.ca_roots,
+                   .public_only = options_.public_only}),
       renewed_(loop) {}
 
 /// Docker's rule: https, but a registry of this machine that speaks no TLS is asked without.
