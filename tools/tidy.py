@@ -54,7 +54,8 @@ ROOMS = {
     "api": "base job aws",
     "store": "base",
     "logs": "base loop job aws api store",
-    "jobs": "base loop http job vpc aws s3wire s3client access api store logs engine platform",
+    "jobs": "base loop http job vpc aws image s3wire s3client access api store logs engine "
+    "platform",
     "server": "base command loop http job vpc aws image stacks s3wire s3client access s3server "
     "registry bucket api env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws image s3wire s3client packing env platform "

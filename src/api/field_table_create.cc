@@ -20,7 +20,8 @@ constexpr std::string_view modes =
 constexpr FieldRow rows[] = {
     {"TrainingJobName HyperParameters", heeded},
     {"AlgorithmSpecification.TrainingImage", heeded,
-     "which Python of this machine runs the job; a name that is not served is refused"},
+     "an image that the config lists, or which Python of this machine runs the job; others are "
+     "refused"},
     {"AlgorithmSpecification.AlgorithmName", refused, "there are no algorithms by name"},
     {"AlgorithmSpecification.TrainingInputMode", heeded, modes},
     {"AlgorithmSpecification.MetricDefinitions", heeded},
@@ -28,7 +29,8 @@ constexpr FieldRow rows[] = {
      "metrics are always kept as series"},
     {"AlgorithmSpecification.ContainerEntrypoint AlgorithmSpecification.ContainerArguments",
      heeded},
-    {"AlgorithmSpecification.TrainingImageConfig", without_effect, "no image is pulled"},
+    {"AlgorithmSpecification.TrainingImageConfig", without_effect,
+     "logins are those of the server's config"},
     {"RoleArn", echoed, "keys say who may do what, not roles"},
     {"InputDataConfig.ChannelName InputDataConfig.DataSource.S3DataSource.S3Uri "
      "InputDataConfig.DataSource.S3DataSource.S3DataDistributionType "

@@ -210,6 +210,37 @@ Result<void> set_priority_max(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_registries(JobConfig& config, const Json& json) {
+  const std::string want = "a list of images, as \"registry.example.com/team/*\"";
+  if (!json.is_array()) return wrong("registries", want);
+  for (const Json& each : json) {
+    const std::string pattern = TRY(text_at(each, "registries"));
+    const bool plain = pattern.find_first_of(" \t\n@") == std::string::npos;
+    if (!plain || (pattern != "*" && pattern.find('/') == std::string::npos))
+      return wrong("registries", want + ", or \"*\", got \"" + pattern + "\"");
+    config.registries.push_back(pattern);
+  }
+  return {};
+}
+
+Result<void> set_pull(JobConfig& config, const Json& json) {
+  const std::string text = json.is_string() ? json.get<std::string>() : "";
+  for (const auto& [name, pull] : {std::pair("missing", job::Pull::missing),
+                                   {"always", job::Pull::always},
+                                   {"never", job::Pull::never}})
+    if (text == name) {
+      config.pull = pull;
+      return {};
+    }
+  return wrong("pull", "\"missing\", \"always\" or \"never\"");
+}
+
+Result<void> set_registry_logins(JobConfig& config, const Json& json) {
+  config.registry_logins = TRY(text_at(json, "registry_logins"));
+  if (!config.registry_logins.starts_with('/')) return wrong("registry_logins", "an absolute path");
+  return {};
+}
+
 /// docs/users/configuration.md has a line for each.
 constexpr struct {
   const char* name;
@@ -217,6 +248,9 @@ constexpr struct {
 } keys[] = {
     {"python", set_python},
     {"images", set_images},
+    {"registries", set_registries},
+    {"pull", set_pull},
+    {"registry_logins", set_registry_logins},
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},
     {"priority_max", set_priority_max},

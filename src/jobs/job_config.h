@@ -11,6 +11,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "job/image_wish.h"
 #include "job/spec.h"
 #include "jobs/schedule.h"
 
@@ -39,6 +40,10 @@ struct JobConfig {
   std::vector<Named> instances;  ///< The first that fits counts; most exact ones come first.
   std::vector<Image> images;     ///< Likewise.
   bool aws_images = false;       ///< AWS's own framework images are served by `python`, too.
+  /// Images that jobs may name, as "registry.example.com/team/*"; none: no others than `images`.
+  std::vector<std::string> registries;
+  job::Pull pull = job::Pull::missing;
+  std::string registry_logins;  ///< A file as ~/.docker/config.json; empty: nobody logs in.
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.

@@ -5,6 +5,7 @@
 #include "jobs/aws_image.h"
 #include "jobs/remote_function.h"
 #include "jobs/sdk_drivers.h"
+#include "jobs/training_image.h"
 #include "jobs/vpc_of_job.h"
 #include "platform/crowded.h"
 
@@ -27,7 +28,6 @@ void add_notes(api::JobRequest& request, const platform::Interpreter& interprete
     const std::string lack = lack_of(*image, interpreter.versions);
     if (!lack.empty()) notes.push_back(std::string(lack_mark) + lack);
   }
-  if (!request.without_effect.empty()) notes.push_back(request.without_effect);
 }
 
 }  // namespace
@@ -39,19 +39,17 @@ std::string lack_in(const std::vector<std::string>& notes) {
 }
 
 loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRequest request) {
-  std::string python = options_.config.python_of(request.image).value_or(options_.config.python);
-  Result<platform::Interpreter> interpreter = co_await options_.interpreter(std::move(python));
-  if (!interpreter) co_return interpreter.error().in("the image " + request.image);
-  add_notes(request, *interpreter);
+  const Result<TrainingImage, aws::Refusal> meant = training_image(request.image, options_.config);
+  if (!meant) co_return fail(Errc::invalid_input, meant.error().message);
   JobPlaces places;
-  places.python = interpreter->program;
-  places.interpreter = interpreter->places;
-  places.packages = !interpreter->has_packages;
+  if (!meant->image) {
+    const Result<void> found = co_await give_python(request, meant->python, places);
+    if (!found) co_return found.error();
+  }
+  if (!request.without_effect.empty()) request.spec.notes.push_back(request.without_effect);
   places.hidden = options_.hidden;
   give_network(request, places);
   if (Result<void> given = give_vpc(request); !given) co_return given.error();
-  const Env::const_iterator path = options_.env.find("PATH");
-  places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
   const Result<void> given =
       options_.s3 ? give_outside_s3(places) : give_own_s3(job, request.spec, places);
   if (!given) co_return given.error();
@@ -62,10 +60,23 @@ loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRe
   if (places.network == job::Network::none && !function_url(request.spec).empty())
     places.environment.insert_or_assign("PIP_NO_INDEX", std::string("1"));
   Result<job::Spec> spec = job_spec(std::move(request.spec), options_.config, places);
-  if (spec && !options_.config.native_drivers) co_await replace_drivers(*spec);
+  if (spec && !meant->image && !options_.config.native_drivers) co_await replace_drivers(*spec);
   if (spec)
     platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
+}
+
+loop::Task<Result<void>> JobPreparation::give_python(api::JobRequest& request, std::string python,
+                                                     JobPlaces& places) const {
+  Result<platform::Interpreter> interpreter = co_await options_.interpreter(std::move(python));
+  if (!interpreter) co_return interpreter.error().in("the image " + request.image);
+  add_notes(request, *interpreter);
+  places.python = interpreter->program;
+  places.interpreter = interpreter->places;
+  places.packages = !interpreter->has_packages;
+  const Env::const_iterator path = options_.env.find("PATH");
+  places.path = platform::path_with(*interpreter, path == options_.env.end() ? "" : path->second);
+  co_return Result<void>();
 }
 
 loop::Task<> JobPreparation::replace_drivers(job::Spec& spec) const {

@@ -45,10 +45,14 @@ class JobPreparation {
   /// `keys` outlives this.
   JobPreparation(JobKeys& keys, Options options) : keys_(keys), options_(std::move(options)) {}
 
-  /// Errors: `invalid_input`, `not_found` (a Python), `system`.
+  /// The spec of a job that runs an image of its own lacks that image: it may have to be pulled.
+  /// Errors: `invalid_input` (also for an image that the config lists no more), `not_found` (a
+  /// Python), `system`.
   loop::Task<Result<job::Spec>> prepare(store::Job job, api::JobRequest request);
 
  private:
+  loop::Task<Result<void>> give_python(api::JobRequest& request, std::string python,
+                                       JobPlaces& places) const;
   loop::Task<> replace_drivers(job::Spec& spec) const;
   void give_network(api::JobRequest& request, JobPlaces& places) const;
   Result<void> give_vpc(api::JobRequest& request) const;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jobs/remote_function.h"
+#include "jobs/training_image.h"
 #include "platform/interpreter.h"
 
 namespace muster::jobs {
@@ -38,10 +39,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
     return bad(
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
         "by name");
-  if (!config.python_of(request.image))
-    return bad("TrainingImage " + request.image + ": this server pulls no images; it runs " +
-               (config.aws_images ? "`host` and AWS's own framework images, both as this machine"
-                                  : "those that `jobs.images` of its config names"));
+  TRY(training_image(request.image, config));
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return bad("InstanceType " + group.type + ": this server has " + config.known_types() +

@@ -151,7 +151,7 @@ TEST_CASE("job spec: what a job asks for in vain is named") {
       {"somebody's own image in ECR", "{}",
        R"({"AlgorithmSpecification": {"TrainingImage":
            "123456789012.dkr.ecr.us-east-1.amazonaws.com/my-container:1"}})",
-       "pulls no images"},
+       "is none that this server runs"},
       {"AWS's image beside a list without it", R"({"images": {"host": {}}})",
        R"({"AlgorithmSpecification": {"TrainingImage":
            "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.0-cpu-py310"}})",
@@ -480,6 +480,12 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"environment": {"A": 1}})", "jobs.environment.A: expected a variable's name, and text"},
       {R"({"environment": {"": "b"}})", "jobs.environment.: expected a variable's name, and text"},
       {R"({"environment": {"A=": "b"}})", "jobs.environment.A=: expected a variable's name"},
+      {R"({"registries": "*"})", "jobs.registries: expected a list of images"},
+      {R"({"registries": ["docker.io"]})", "jobs.registries: expected a list of images"},
+      {R"({"registries": ["a/b@sha256:1"]})", "jobs.registries: expected a list of images"},
+      {R"({"registries": [""]})", "jobs.registries: expected text"},
+      {R"({"pull": "sometimes"})", "jobs.pull: expected \"missing\", \"always\" or"},
+      {R"({"registry_logins": "logins.json"})", "jobs.registry_logins: expected an absolute path"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"network": true})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"vpc": "some"})", "jobs.vpc: expected \"known\" or \"any\""},

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "jobs/aws_image.h"
 #include "jobs/priority.h"
+#include "jobs/training_image.h"
 #include "jobs/until_stored.h"
 #include "jobs/vpc_of_job.h"
 
@@ -227,15 +228,24 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
 }
 
 loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
-  const Result<std::optional<store::Job>> job = store_.job(name);
+  Result<std::optional<store::Job>> job = store_.job(name);
   if (!job) co_return job.error();
   if (!*job) co_return Result<void>();
   Active& active = *active_.at(name);
   Result<job::Spec> spec = co_await preparation_.prepare(**job, active.request);
   if (!spec) co_return spec.error();
-  const Result<void> noted =
-      spec->notes.empty() ? Result<void>() : store_.put_notes(name, join(spec->notes, "\n"));
-  if (!noted) co_return noted.error();
+  Fd lease;
+  if (!resumed) {  // Else its hosts have their image, and a lease of their own.
+    const Result<void> given = co_await give_image(**job, active, *spec, lease);
+    if (!given && active.requests.stop_wanted()) co_await finish_stopped(name);
+    if (!given && active.requests.stop_wanted()) co_return Result<void>();
+    if (!given) co_return given.error();
+    if (!spec->notes.empty())
+      if (Result<void> noted = store_.put_notes(name, join(spec->notes, "\n")); !noted)
+        co_return noted.error();
+    job = store_.job(name);  // With what a pull changed.
+    if (!job || !*job) co_return job ? Result<void>() : job.error();
+  }
   const store::JobState& state = (*job)->state;
   if (resumed && state.training_start) {
     const auto ran =
@@ -259,11 +269,65 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
   Result<platform::JobReport> report = fail(Errc::not_found, "");
   if (resumed)
     report = co_await platform::resume_job(loop_, engine_, *spec, options, watch, active.requests);
-  if (!report && report.error().code == Errc::not_found)
+  else
     report = co_await platform::run_job(loop_, engine_, *spec, options, watch, active.requests);
+  if (!report && resumed && report.error().code == Errc::not_found) {
+    const Result<void> anew = co_await run(name, false);
+    co_return anew;
+  }
   if (!report) co_return report.error();
   if (!report->trouble.empty()) log_.error(name + ": " + report->trouble);
   co_return Result<void>();
+}
+
+namespace {
+
+loop::Task<> bring_into(const BringImage& bring, job::ImageWish wish, std::function<void()> on_pull,
+                        std::optional<Result<HeldImage>>& into, loop::Event& changed) {
+  Result<HeldImage> came = co_await bring(std::move(wish), std::move(on_pull));
+  into.emplace(std::move(came));
+  changed.notify();
+}
+
+}  // namespace
+
+/// The image of a job whose image is not this machine. Error: as BringImage; any at all where the
+/// job is to be stopped meanwhile.
+loop::Task<Result<void>> Runner::give_image(const store::Job& job, Active& active, job::Spec& spec,
+                                            Fd& lease) {
+  Result<TrainingImage, aws::Refusal> meant =
+      training_image(active.request.image, options_.preparation.config);
+  if (!meant) co_return fail(Errc::invalid_input, meant.error().message);
+  if (!meant->image) co_return Result<void>();
+  const NotedImage noted = noted_image(job.notes);
+  if (noted.name == meant->image->name) meant->image->digest = noted.digest;
+  std::optional<Result<HeldImage>> came;
+  loop::Tasks bringing(loop_);
+  std::function<void()> on_pull = [this, &job] { tell_pull(job); };
+  bringing.start(bring_into(options_.bring_image, *std::move(meant->image), std::move(on_pull),
+                            came, active.requests.changed()));
+  while (!came && !active.requests.stop_wanted()) co_await active.requests.changed().wait();
+  if (!came) co_return fail(Errc::closed, "stopped while its image was pulled");
+  if (!*came) co_return came->error();
+  spec.notes.insert(spec.notes.begin(), image_note((*came)->image.name, (*came)->image.digest));
+  spec.image = std::move((*came)->image);
+  lease = std::move((*came)->lease);
+  const Result<void> good = job::check(spec);
+  co_return good;
+}
+
+void Runner::tell_pull(const store::Job& job) {
+  log_.info(job.name + ": its image is pulled");
+  std::vector<store::StatusChange> changes;
+  if (job.state.transitions.back().status == "Pending")
+    changes.push_back({store::Status::in_progress, "Starting",
+                       "Preparing the instances for training", options_.now()});
+  changes.push_back({store::Status::in_progress, "Downloading", "Downloading the training image",
+                     options_.now()});
+  for (const store::StatusChange& change : changes) {
+    const Result<bool> told = store_.set_status(job.name, change);
+    if (!told) log_.error(job.name + ": " + told.error().text);
+  }
 }
 
 store::JobFinish Runner::failure(const Error& error) const {

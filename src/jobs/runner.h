@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "job/image_wish.h"
 #include "jobs/job_keys.h"
 #include "jobs/job_preparation.h"
 #include "jobs/jobs.h"
@@ -22,6 +24,16 @@
 
 namespace muster::jobs {
 
+/// An image on this machine, which stays while this does.
+struct HeldImage {
+  job::Image image;
+  Fd lease;
+};
+/// Finds an image, or pulls it, and calls `on_pull` before that. Destroying the task ends the pull.
+/// Errors: `invalid_input` and `not_found` for what is the job's fault, `system`.
+using BringImage = std::function<loop::Task<Result<HeldImage>>(job::ImageWish wish,
+                                                               std::function<void()> on_pull)>;
+
 /// Runs the store's jobs on an engine: each in its turn, from its hosts' start to its last file,
 /// and takes up again what an earlier server left. Belongs to the main loop.
 ///
@@ -35,6 +47,7 @@ class Runner final : public Jobs {
     std::function<UnixMillis()> now;
     JobKeys::FreshKey fresh_key;
     Journals::Living living_journal;
+    BringImage bring_image;
   };
   /// All but `options` outlive this.
   Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,
@@ -75,6 +88,9 @@ class Runner final : public Jobs {
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
+  loop::Task<Result<void>> give_image(const store::Job& job, Active& active, job::Spec& spec,
+                                      Fd& lease);
+  void tell_pull(const store::Job& job);
   store::JobFinish failure(const Error& error) const;
   loop::Task<> finish(std::string name, store::JobFinish end);
   loop::Task<> finish_stopped(std::string name);

@@ -11,6 +11,7 @@
 #include "base/remove_tree.h"
 #include "engine/fake.h"
 #include "jobs/priority.h"
+#include "jobs/training_image.h"
 #include "jobs/until_stored.h"
 #include "loop/testing.h"
 
@@ -20,12 +21,14 @@ namespace {
 using job::Outcome;
 using job::Phase;
 
-Json input_of(const std::string& name, int hosts) {
+Json input_of(const std::string& name, int hosts, const std::string& image) {
   return {{"TrainingJobName", name},
-          {"AlgorithmSpecification", {{"TrainingImage", "host"}, {"TrainingInputMode", "File"}}},
+          {"AlgorithmSpecification", {{"TrainingImage", image}, {"TrainingInputMode", "File"}}},
           {"OutputDataConfig", {{"S3OutputPath", "s3://b/out"}}},
           {"ResourceConfig", {{"InstanceType", "ml.one"}, {"InstanceCount", hosts}}}};
 }
+
+const std::string image_digest = "sha256:" + std::string(64, 'a');
 
 /// A server's jobs on a fake engine, with room for two hosts. Its server can be started again.
 struct World {
@@ -56,18 +59,35 @@ struct World {
       return folder + "/living/" + job + "/" + host;
     };
     JobPreparation::Options& preparation = options.preparation;
-    preparation.config = *job_config_from(Json::parse(R"({"capacity": {"ml.one": 2}})"));
+    preparation.config =
+        *job_config_from(Json::parse(R"({"capacity": {"ml.one": 2}, "registries": ["*"]})"));
     preparation.endpoint = "http://127.0.0.1:1";
     preparation.region = "eu-1";
     preparation.interpreter =
         [this](std::string python) -> loop::Task<Result<platform::Interpreter>> {
       return find(*this, std::move(python));
     };
+    options.bring_image = [this](job::ImageWish wish, std::function<void()> on_pull) {
+      return bring(*this, std::move(wish), std::move(on_pull));
+    };
     runner.emplace(loop, engine, store, *logs, *metrics, *ring, log, std::move(options));
   }
   static loop::Task<Result<platform::Interpreter>> find(World& world, std::string python) {
     if (world.no_python) co_return fail(Errc::not_found, python + ": not found");
     co_return platform::Interpreter{"/usr/bin/python3", {}};
+  }
+
+  static loop::Task<Result<HeldImage>> bring(World& world, job::ImageWish wish,
+                                             std::function<void()> on_pull) {
+    world.wishes.push_back(wish);
+    on_pull();
+    while (world.pull_hangs) co_await world.loop.turn();
+    if (world.no_image) co_return fail(Errc::invalid_input, "the image cannot be pulled: gone");
+    HeldImage held;
+    held.image.name = wish.name;
+    held.image.digest = image_digest;
+    held.image.layers = {"/layer"};
+    co_return held;
   }
 
   engine::FakeJob& job(const std::string& name, int hosts = 1) {
@@ -78,8 +98,8 @@ struct World {
     return cluster.job(spec);
   }
   void submit(const std::string& name, int hosts = 1, const std::string& key = "AK",
-              int priority = 0) {
-    const Json input = input_of(name, hosts);
+              int priority = 0, const std::string& image = "host") {
+    const Json input = input_of(name, hosts, image);
     const Turn turn{key, priority, wall_time()};
     store::Tags tags;
     if (priority > 0) tags.emplace_back(priority_tag, std::to_string(priority));
@@ -126,6 +146,9 @@ struct World {
   int keys_made = 0;
   std::chrono::milliseconds ahead{0};  ///< The clock of the server that starts next.
   bool no_python = false;
+  bool no_image = false;
+  bool pull_hangs = false;
+  std::vector<job::ImageWish> wishes;  ///< What images were asked for.
 };
 
 void complete(engine::FakeJob& job) {
@@ -195,6 +218,64 @@ TEST_CASE("runner: a job that is stopped while it waits runs nowhere") {
   world.run(story(world));
   CHECK(world.stored("b").state.status == store::Status::stopped);
   CHECK(!world.cluster.has("b"));
+}
+
+TEST_CASE("runner: an image is pulled in the job's turn, and what it was is noted") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    complete(w.job("a"));
+    w.submit("a", 1, "AK", 0, "team/box");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  const store::Job job = world.stored("a");
+  CHECK(job.state.status == store::Status::completed);
+  const std::vector<std::string> names = secondaries(job);
+  REQUIRE(names.size() > 3);
+  CHECK(names[1] == "Starting");
+  CHECK(names[2] == "Downloading");
+  CHECK(job.notes.starts_with("runs image docker.io/team/box:latest, " + image_digest));
+  REQUIRE(world.wishes.size() == 1);
+  CHECK(world.wishes[0].digest.empty());
+}
+
+TEST_CASE("runner: a stop ends a pull, and an image that does not come is the job's fault") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.pull_hangs = true;
+    w.submit("a", 2, "AK", 0, "team/box");
+    co_await w.until([&w] { return w.secondary("a") == "Downloading"; });
+    CHECK(w.stored("a").state.transitions.back().message == "Downloading the training image");
+    w.stop("a");
+    co_await w.until_ended("a");
+    w.pull_hangs = false;
+    w.no_image = true;
+    w.submit("b", 2, "AK", 0, "team/box");
+    co_await w.until_ended("b");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::stopped);
+  CHECK(world.stored("b").failure_reason == "ClientError: the image cannot be pulled: gone");
+}
+
+TEST_CASE("runner: a job that is begun anew gets the image that its tag meant at first") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.pull_hangs = true;
+    w.submit("a", 1, "AK", 0, "team/box:v1");
+    co_await w.until([&w] { return w.secondary("a") == "Downloading"; });
+    // Noted, and then the server ended before a host began.
+    REQUIRE(w.store.put_notes("a", image_note("docker.io/team/box:v1", image_digest)));
+    w.serve();
+    w.pull_hangs = false;
+    complete(w.job("a"));
+    REQUIRE(w.runner->start());
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("a").state.status == store::Status::completed);
+  REQUIRE(world.wishes.size() == 2);
+  CHECK(world.wishes[1].digest == image_digest);
 }
 
 TEST_CASE("runner: a stop reaches the hosts with the config's grace") {
@@ -284,7 +365,7 @@ TEST_CASE("runner: a server that starts again goes on with what runs, and tells 
 
 TEST_CASE("runner: a job that was stopped before it began ends at the next start") {
   World world;
-  const Json input = input_of("a", 1);
+  const Json input = input_of("a", 1, "host");
   REQUIRE(world.store.submit({"a", "arn:a", to_text(input), {}, wall_time(), ""}));
   REQUIRE(world.store.set_status(
       "a", {store::Status::stopping, "Stopping", "Stopping the training job", wall_time()}));

@@ -19,6 +19,19 @@ namespace {
 
 constexpr std::size_t output_bytes_max = 1u << 20;
 
+/// Kills a program that nobody waits for any more.
+class KillUnlessEnded {
+ public:
+  KillUnlessEnded(const supervise::Reaper& reaper, pid_t pid) : reaper_(reaper), pid_(pid) {}
+  KillUnlessEnded(const KillUnlessEnded&) = delete;
+  KillUnlessEnded& operator=(const KillUnlessEnded&) = delete;
+  ~KillUnlessEnded() { reaper_.signal_group(pid_, SIGKILL); }
+
+ private:
+  const supervise::Reaper& reaper_;
+  pid_t pid_;
+};
+
 /// A program's end; shared with the reaper, which may tell it when nobody waits any more.
 struct End {
   explicit End(loop::Loop& loop) : told(loop) {}
@@ -45,7 +58,7 @@ struct Started {
   Fd err;
 };
 
-Result<Started> start(const Command& command) {
+Result<Started> start(const Command& command, bool bound) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null) return fail_errno("/dev/null");
   Pipe out = TRY(make_pipe());
@@ -53,7 +66,8 @@ Result<Started> start(const Command& command) {
   ::fcntl(out.read.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(err.read.get(), F_SETFL, O_NONBLOCK);
   const supervise::Stdio stdio{null.get(), out.write.get(), err.write.get(), {}};
-  const pid_t pid = TRY(supervise::spawn(command, stdio, {.own_group = true}));
+  const pid_t pid = TRY(
+      supervise::spawn(command, stdio, {.own_group = true, .death_signal = bound ? SIGKILL : 0}));
   return Started{pid, std::move(out.read), std::move(err.read)};
 }
 
@@ -64,9 +78,9 @@ Programs::Programs(loop::Loop& loop)
 
 Programs::~Programs() = default;
 
-loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit) {
+loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit, bool bound) {
   const std::string name = command.argv.at(0);
-  Result<Started> started = start(command);
+  Result<Started> started = start(command, bound);
   if (!started) co_return started.error();
   const std::shared_ptr<End> end = std::make_shared<End>(loop_);
   const pid_t pid = started->pid;
@@ -74,6 +88,8 @@ loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit
     end->outcome = std::move(outcome);
     end->told.notify();
   });
+  std::optional<KillUnlessEnded> held;
+  if (bound) held.emplace(*reaper_, pid);
   Done done;
   loop::Tasks readers(loop_);
   readers.start(read_all(loop_, std::move(started->out), done.out));

@@ -28,9 +28,10 @@ class Programs {
   Programs& operator=(const Programs&) = delete;
   ~Programs();
 
-  /// Runs `command` with no input to its end. It is killed after `limit`: `timeout`. Errors of the
-  /// start as supervise::spawn gives them.
-  loop::Task<Result<Done>> run(Command command, Duration limit);
+  /// Runs `command` with no input to its end. It is killed after `limit`: `timeout`; and, where
+  /// it is `bound`, when the task is destroyed or this process ends. Errors of the start as
+  /// supervise::spawn gives them.
+  loop::Task<Result<Done>> run(Command command, Duration limit, bool bound = false);
   supervise::Reaper& reaper() { return *reaper_; }
   loop::Loop& loop() { return loop_; }
 

@@ -5,6 +5,7 @@
 #include "local/local_engine.h"
 #include "local/outside.h"
 #include "local/programs.h"
+#include "machine/bring_image.h"
 #include "machine/find_interpreter.h"
 
 namespace muster::machine {
@@ -42,6 +43,8 @@ Result<int> count_gpus(const Env& env) {
 
 Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
     : env_(env),
+      program_(options.program),
+      image_state_(options.image_state.empty() ? state_folder(env) : options.image_state),
       programs_(std::make_unique<local::Programs>(loop)),
       engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {}
 
@@ -53,6 +56,12 @@ engine::Engine& Machine::engine() {
 
 loop::Task<Result<std::string>> Machine::sweep(bool kept_too, bool json) {
   return engine_->sweep(kept_too, json);
+}
+
+loop::Task<Result<UsedImage>> Machine::image(job::ImageWish wish, std::function<void()> on_pull) {
+  ImagePlace place{program_, env_};
+  place.env["MUSTER_STATE"] = image_state_;
+  return bring_image(*programs_, std::move(place), std::move(wish), std::move(on_pull));
 }
 
 void Machine::clear_halves() {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/command.h"
 #include "engine/engine.h"
+#include "job/image_wish.h"
+#include "machine/images.h"
 #include "platform/interpreter.h"
 
 namespace muster::local {
@@ -24,6 +27,7 @@ class Machine {
     std::string program = "/proc/self/exe";       ///< `sm`.
     bool outlived = false;                        ///< Jobs go on without us, for resume_job().
     std::optional<std::int64_t> first_user_id{};  ///< See local::LocalEngine::Options::id_base.
+    std::string image_state{};  ///< The state folder that images are below; empty: that of jobs.
   };
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
   /// (default /var/lib/muster).
@@ -37,6 +41,8 @@ class Machine {
   loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
   /// See find_interpreter().
   loop::Task<Result<platform::Interpreter>> interpreter(std::string python, std::string cwd);
+  /// See bring_image().
+  loop::Task<Result<UsedImage>> image(job::ImageWish wish, std::function<void()> on_pull);
   /// See local::LocalEngine::clear_halves().
   void clear_halves();
   /// See local::LocalEngine::journal_file(): for who reads a living job's journal as a file.
@@ -44,6 +50,8 @@ class Machine {
 
  private:
   Env env_;
+  std::string program_;
+  std::string image_state_;
   std::unique_ptr<local::Programs> programs_;
   std::unique_ptr<local::LocalEngine> engine_;
 };

@@ -8,19 +8,18 @@
 #include "base/text.h"
 #include "job/spec.h"
 #include "jobs/job_preparation.h"
+#include "jobs/training_image.h"
 
 namespace muster::server {
 namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds", "MusterNetwork",
-    "MusterNotes",           "MusterPriority",
-    "MusterQueueLength",     "MusterQueuePlace",
-    "FailureReason",         "ModelArtifacts",
-    "FinalMetricDataList",   "TrainingEndTime",
-    "TrainingStartTime",     "TrainingTimeInSeconds",
-    "WarmPoolStatus",        "Tags",
+    "BillableTimeInSeconds", "MusterImage",     "MusterNetwork",
+    "MusterNotes",           "MusterPriority",  "MusterQueueLength",
+    "MusterQueuePlace",      "FailureReason",   "ModelArtifacts",
+    "FinalMetricDataList",   "TrainingEndTime", "TrainingStartTime",
+    "TrainingTimeInSeconds", "WarmPoolStatus",  "Tags",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {
@@ -90,6 +89,8 @@ Json describe_job(const store::Job& job, const std::vector<store::MetricSample>&
     answer["TrainingTimeInSeconds"] = spent;
     answer["BillableTimeInSeconds"] = spent;
   }
+  if (const jobs::NotedImage image = jobs::noted_image(job.notes); !image.digest.empty())
+    answer["MusterImage"] = image.name.substr(0, image.name.find('@')) + "@" + image.digest;
   if (!job.notes.empty()) answer["MusterNotes"] = split(job.notes, '\n');
   const bool isolated = api::flag_of(answer, "EnableNetworkIsolation") ||
                         job.notes.find(jobs::no_network_note) != std::string::npos;

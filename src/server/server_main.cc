@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/oom_score.h"
 #include "base/open_files.h"
+#include "base/private_file.h"
 #include "base/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -73,6 +74,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<void> gpus =
         jobs ? jobs::check_gpus(*jobs, [&env] { return machine::count_gpus(env); }) : jobs.error();
     if (!gpus) config = gpus.error();
+    if (jobs && !jobs->registry_logins.empty())
+      if (const Result<std::string> logins = read_private(jobs->registry_logins); !logins)
+        config = logins.error().in("jobs.registry_logins");
   }
   if (config) {
     const Result<std::vector<store::AccessKey>> keys = read_keys(config->keys);
@@ -294,7 +298,8 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
   server.machine.emplace(server.loop, own,
                          machine::Machine::Options{.program = kept_program(folder),
                                                    .outlived = true,
-                                                   .first_user_id = config.first_user_id});
+                                                   .first_user_id = config.first_user_id,
+                                                   .image_state = machine::state_folder(env)});
 }
 
 /// All that jobs may name in VpcConfig, as things stand.
@@ -312,6 +317,8 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   options.s3 = server.config.s3;
   options.hidden = secret_files(server.config);
   options.hidden.push_back(server.config.data);
+  if (!options.config.registry_logins.empty())
+    options.hidden.push_back(options.config.registry_logins);
   options.env = env;
   options.interpreter = [&server](std::string python) {
     return server.machine->interpreter(std::move(python), "/");
@@ -350,6 +357,15 @@ loop::Task<> watch_uploads(Server& server, std::string folder) {
   }
 }
 
+loop::Task<Result<jobs::HeldImage>> bring_image(Server& server, job::ImageWish wish,
+                                                std::function<void()> on_pull) {
+  Result<machine::UsedImage> used =
+      co_await server.machine->image(std::move(wish), std::move(on_pull));
+  if (!used) co_return used.error();
+  jobs::HeldImage held{std::move(used->image), std::move(used->lease.lock)};
+  co_return held;
+}
+
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data));
   server.control = TRY(Control::open(server.loop, server.config.data));
@@ -382,6 +398,9 @@ Result<void> open(Server& server, const Env& env) {
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
   jobs.living_journal = [&server](const std::string& job, const std::string& host) {
     return server.machine->journal_file(job, host);
+  };
+  jobs.bring_image = [&server](job::ImageWish wish, std::function<void()> on_pull) {
+    return bring_image(server, std::move(wish), std::move(on_pull));
   };
   server.service.emplace(
       server.loop, server.machine->engine(), *server.store, server.keys, *server.registry,

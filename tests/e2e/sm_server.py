@@ -21,10 +21,12 @@ START_SECONDS = 30
 
 class SmServer:
     def __init__(self, folder, *flags: str, jobs: dict | None = None, config: dict | None = None,
-                 open_files: tuple[int, int] | None = None, within=None):  # fmt: skip
+                 open_files: tuple[int, int] | None = None, within=None,
+                 env: dict | None = None):  # fmt: skip
         """`jobs`: what the config file says of jobs; `config`: what else it says; `open_files`: the
         limits (soft, hard) that it starts with; `within`: the namespaces of outside.py that it
-        runs in."""
+        runs in; `env`: variables of its own."""
+        self.own_env = {**os.environ, **(env or {})}
         self.within = within
         self.limits = [f"--nofile={open_files[0]}:{open_files[1]}"] if open_files else []
         self.data = folder / "data"
@@ -67,7 +69,8 @@ class SmServer:
         if self.within:
             command = self.within.enter(command)
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=False
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=False,
+            env=self.own_env,
         )
         self.output = self._read_until(b"listens on", b"\n")
         if not self.keys and "A key was made" not in self.output:

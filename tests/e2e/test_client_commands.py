@@ -341,7 +341,7 @@ def test_each_failure_is_one_clear_line(sm, words, env, code, text):
 def test_a_job_that_is_refused_uploads_nothing(sm, server):
     write(sm.folder, HELLO)
     words = ["submit", "in-vain", "--script", "train.py", "--image", "odd"]
-    assert "pulls no images" in sm(*words, code=2).stderr
+    assert "is none that this server runs" in sm(*words, code=2).stderr
     s3 = server.client("s3")
     for bucket in s3.list_buckets()["Buckets"]:
         assert s3.list_objects_v2(Bucket=bucket["Name"], Prefix="in-vain/")["KeyCount"] == 0

@@ -332,7 +332,7 @@ def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
         bad = Job(server, "import autogluon", AlgorithmSpecification=algorithm)
         assert lack in bad.at_end()["FailureReason"]
         mine = {**algorithm, "TrainingImage": aws.replace("763104351884", "123456789012")}
-        with pytest.raises(ClientError, match="pulls no images"):
+        with pytest.raises(ClientError, match="is none that this server runs"):
             Job(server, "print()", AlgorithmSpecification=mine)
 
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace muster::job {
+
+/// When an image is asked for at its registry.
+enum class Pull {
+  missing,  ///< If it is not on this machine.
+  always,   ///< For each job: a tag may mean another image by now.
+  never,
+};
+
+/// An image that a job wants, and how it may be brought. Pure.
+struct ImageWish {
+  std::string name{};    ///< Whole: "docker.io/team/box:v1", "docker.io/team/box@sha256:…".
+  std::string digest{};  ///< What the name's tag meant when the job first began; empty: not known.
+  Pull pull = Pull::missing;
+  /// The registry, and what it redirects to, may have any address; else only such as are on the
+  /// internet, not this machine's, its networks' or its cloud's.
+  bool anywhere = false;
+  std::string logins{};  ///< A file as ~/.docker/config.json, absolute; empty: nobody logs in.
+};
+
+}  // namespace muster::job

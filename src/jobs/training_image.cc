@@ -1,0 +1,80 @@
+#include "jobs/training_image.h"
+
+#include "base/text.h"
+#include "image/reference.h"
+
+namespace muster::jobs {
+namespace {
+
+constexpr std::string_view note_start = "runs image ";
+constexpr std::string_view between = ", ";
+
+aws::Refusal bad(const std::string& asked, const std::string& why) {
+  return {"ValidationException", "TrainingImage " + asked + ": " + why};
+}
+
+/// The store's name of the image that a job asks for.
+Result<image::Reference> reference_of(const std::string& asked) {
+  image::Reference reference = TRY(image::reference_from(asked));
+  if (reference.transport != image::Reference::Transport::registry)
+    return fail(Errc::invalid_input, "expected the name of an image in a registry");
+  return reference;
+}
+
+/// Nobody can know where a pattern leads whose registry has a '*' in it.
+bool names_registry(std::string_view pattern, const std::string& registry) {
+  return pattern.substr(0, pattern.find('/')) == registry;
+}
+
+std::string not_served(const JobConfig& config) {
+  return std::string("is none that this server runs: it has ") +
+         (config.aws_images ? "`host` and AWS's own framework images, both as this machine"
+                            : "those that `jobs.images` of its config names") +
+         (config.registries.empty() ? "; `jobs.registries` of its config lists no others"
+                                    : ", and images that `jobs.registries` of its config lists");
+}
+
+}  // namespace
+
+Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
+                                                   const JobConfig& config) {
+  TrainingImage meant;
+  if (const std::optional<std::string> python = config.python_of(asked)) {
+    meant.python = *python;
+    return meant;
+  }
+  if (config.registries.empty()) return bad(asked, not_served(config));
+  const Result<image::Reference> reference = reference_of(asked);
+  if (!reference) return bad(asked, reference.error().text);
+  const std::string name = image::to_text(*reference);
+  const std::string repository = reference->registry + "/" + reference->repository;
+  for (const std::string& pattern : config.registries) {
+    if (!matches(pattern, repository) && !matches(pattern, name)) continue;
+    if (!meant.image) meant.image.emplace();
+    meant.image->anywhere |= names_registry(pattern, reference->registry);
+  }
+  if (!meant.image) return bad(asked, not_served(config));
+  meant.image->name = name;
+  // What sm image import names: no registry, and the machine's own port 80 is not to be asked.
+  const bool imported = reference->registry == "localhost";
+  meant.image->pull = imported ? job::Pull::never : config.pull;
+  meant.image->logins = config.registry_logins;
+  return meant;
+}
+
+std::string image_note(const std::string& name, const std::string& digest) {
+  return std::string(note_start) + name + std::string(between) + digest;
+}
+
+NotedImage noted_image(std::string_view notes) {
+  for (const std::string& line : split(notes, '\n')) {
+    const std::size_t comma = line.rfind(between);
+    if (!line.starts_with(note_start) || comma == std::string::npos) continue;
+    const std::string digest = line.substr(comma + between.size());
+    if (image::is_digest(digest))
+      return {line.substr(note_start.size(), comma - note_start.size()), digest};
+  }
+  return {};
+}
+
+}  // namespace muster::jobs

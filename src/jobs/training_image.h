@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "aws/refusal.h"
+#include "job/image_wish.h"
+#include "jobs/job_config.h"
+
+namespace muster::jobs {
+
+// What a job's TrainingImage means on this server. Pure.
+// Source: docs/decisions/0032-images-on-a-server.md.
+
+struct TrainingImage {
+  std::string python;                   ///< The interpreter, where this machine is the image.
+  std::optional<job::ImageWish> image;  ///< In its place: an image of its own.
+};
+
+/// Names that mean this machine come first, then images that `registries` of the config lists.
+/// Refused: all others.
+Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
+                                                   const JobConfig& config);
+
+/// The note of a job that runs an image: "runs image docker.io/team/box:v1, sha256:…".
+std::string image_note(const std::string& name, const std::string& digest);
+/// What such a note says, out of a job's notes, a line each; empty: it runs none, or has not begun.
+struct NotedImage {
+  std::string name;
+  std::string digest;
+};
+NotedImage noted_image(std::string_view notes);
+
+}  // namespace muster::jobs

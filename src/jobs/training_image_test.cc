@@ -1,0 +1,90 @@
+#include "jobs/training_image.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::jobs {
+namespace {
+
+JobConfig config_of(const char* json) {
+  return *job_config_from(Json::parse(json));
+}
+
+TEST_CASE("training image: what runs, and from where it may come, is the config's to say") {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  struct {
+    const char* name;
+    const char* config;
+    std::string asked;
+    const char*
+        want;  ///< "python NAME", "image NAME", "image NAME anywhere", or a refusal's words.
+  } const cases[] = {
+      {"this machine", R"({"registries": ["*"]})", "host", "python python3"},
+      {"names of this machine come first",
+       R"({"registries": ["*"], "images": {"team/box": {"python": "/p"}}})", "team/box",
+       "python /p"},
+      {"nothing is listed", "{}", "team/box", "lists no others"},
+      {"any", R"({"registries": ["*"]})", "team/box", "image docker.io/team/box:latest"},
+      {"a folder of one registry", R"({"registries": ["reg.lab:5000/team/*"]})",
+       "reg.lab:5000/team/box:v2", "image reg.lab:5000/team/box:v2 anywhere"},
+      {"another folder", R"({"registries": ["reg.lab:5000/team/*"]})", "reg.lab:5000/teams/box",
+       "`jobs.registries` of its config lists"},
+      {"another registry", R"({"registries": ["reg.lab/team/*"]})", "reg.lab.evil/team/box",
+       "`jobs.registries` of its config lists"},
+      {"a repository means all its tags", R"({"registries": ["reg.lab/box"]})", "reg.lab/box:v9",
+       "image reg.lab/box:v9 anywhere"},
+      {"one tag", R"({"registries": ["reg.lab/box:v1"]})", "reg.lab/box:v2",
+       "`jobs.registries` of its config lists"},
+      {"the registry of a pattern with * is not named", R"({"registries": ["*.lab/box"]})",
+       "reg.lab/box:v1", "image reg.lab/box:v1"},
+      {"by one of two patterns it is", R"({"registries": ["*", "reg.lab/*"]})", "reg.lab/box:v1",
+       "image reg.lab/box:v1 anywhere"},
+      {"short names are Docker's", R"({"registries": ["docker.io/library/*"]})", "busybox",
+       "image docker.io/library/busybox:latest anywhere"},
+      {"a digest", R"({"registries": ["docker.io/team/box"]})", "team/box@" + digest,
+       "image docker.io/team/box@sha256:"},
+      {"no name", R"({"registries": ["*"]})", "Not A Name", "expected"},
+      {"a file of the server", R"({"registries": ["*"]})", "oci:/etc",
+       "expected the name of an image in a registry"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    const Result<TrainingImage, aws::Refusal> meant = training_image(c.asked, config_of(c.config));
+    std::string got = meant ? "python " + meant->python : meant.error().message;
+    if (meant && meant->image)
+      got = "image " + meant->image->name + (meant->image->anywhere ? " anywhere" : "");
+    CHECK_MESSAGE(got.find(c.want) != std::string::npos, got);
+    const bool exact = std::string(c.want).starts_with("image docker.io/team/box@");
+    if (meant && !exact) CHECK(got == c.want);
+  }
+}
+
+TEST_CASE("training image: how it is brought is the config's") {
+  const JobConfig config = config_of(
+      R"({"registries": ["*"], "pull": "always", "registry_logins": "/etc/muster/logins.json"})");
+  const Result<TrainingImage, aws::Refusal> meant = training_image("a/b", config);
+  REQUIRE((meant && meant->image));
+  CHECK(meant->image->pull == job::Pull::always);
+  CHECK(meant->image->logins == "/etc/muster/logins.json");
+}
+
+TEST_CASE("training image: what was imported here is never asked for at this machine's own ports") {
+  const JobConfig config = config_of(R"({"registries": ["localhost/*"], "pull": "always"})");
+  const Result<TrainingImage, aws::Refusal> meant = training_image("localhost/box", config);
+  REQUIRE((meant && meant->image));
+  CHECK(meant->image->pull == job::Pull::never);
+}
+
+TEST_CASE("training image: the digest that ran is read out of a job's notes") {
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const std::string notes = "network: none\n" + image_note("reg.lab:5000/a, b:v1", digest) + "\nx";
+  CHECK(noted_image(notes).name == "reg.lab:5000/a, b:v1");
+  CHECK(noted_image(notes).digest == digest);
+  for (const std::string text :
+       {"", "network: none", "runs image a", "runs image a, sha256:12", "runs as this machine"})
+    CHECK(noted_image(text).digest.empty());
+}
+
+}  // namespace
+}  // namespace muster::jobs

@@ -1,0 +1,131 @@
+#include "machine/bring_image.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/topic.h"
+#include "image/reference.h"
+#include "loop/worker.h"
+
+namespace muster::machine {
+namespace {
+
+constexpr std::chrono::hours pull_limit{12};
+constexpr std::string_view command_name = "sm image pull: ";
+
+/// An image that was asked for by digest is only what its own repository had: another one's images
+/// are found by their names alone.
+Result<bool> is_of_repository(const image::Store& store, const image::Reference& reference) {
+  const std::string start = reference.registry + "/" + reference.repository;
+  const std::vector<image::ListedImage> images = TRY(store.list());
+  return std::any_of(images.begin(), images.end(), [&](const image::ListedImage& each) {
+    return each.digest == reference.digest &&
+           (each.name.starts_with(start + ":") || each.name.starts_with(start + "@"));
+  });
+}
+
+Result<std::optional<UsedImage>> look_up(const Env& env, const job::ImageWish& wish,
+                                         const std::string& digest) {
+  const image::Reference reference = TRY(image::reference_from(wish.name));
+  const image::Store store = TRY(open_image_store(env));
+  if (digest.empty() && !reference.digest.empty()) {
+    const bool known = TRY(is_of_repository(store, reference));
+    if (!known) return std::optional<UsedImage>();
+  }
+  const std::string& own = reference.digest.empty() ? wish.name : reference.digest;
+  const std::optional<image::Image> found = TRY(store.find(digest.empty() ? own : digest));
+  if (!found) return std::optional<UsedImage>();
+  return std::optional<UsedImage>(TRY(lease_image(store, *found, wish.name)));
+}
+
+/// look_up() beside the loop.
+loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job::ImageWish wish,
+                                                  std::string digest) {
+  const auto found = std::make_shared<std::optional<UsedImage>>();
+  const std::function<Result<void>()> work = [=]() -> Result<void> {
+    *found = TRY(look_up(env, wish, digest));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(loop, work);
+  if (!done) co_return done.error();
+  co_return std::move(*found);
+}
+
+/// What a digest means never changes.
+bool is_fixed(const job::ImageWish& wish) {
+  return !wish.digest.empty() || wish.name.find('@') != std::string::npos;
+}
+
+Result<std::string> digest_told(const std::string& out) {
+  const Json told = TRY(parse_json(out));
+  const std::string digest = told.is_object() ? told.value("Digest", "") : "";
+  if (!image::is_digest(digest)) return fail(Errc::system, "sm image pull told no digest");
+  return digest;
+}
+
+}  // namespace
+
+Command pull_command(const ImagePlace& place, const job::ImageWish& wish) {
+  std::string name = wish.name;
+  if (Result<image::Reference> reference = image::reference_from(name);
+      reference && !wish.digest.empty()) {
+    reference->tag.clear();
+    reference->digest = wish.digest;
+    name = image::to_text(*reference);
+  }
+  Command command{.argv = {place.program, "image", "pull", name, "--json"}, .env = {}, .cwd = "/"};
+  if (!wish.anywhere) command.argv.emplace_back("--public");
+  if (!wish.logins.empty()) {
+    command.env = place.env;
+    command.env["REGISTRY_AUTH_FILE"] = wish.logins;
+    return command;
+  }
+  // Nobody's login: neither root's own nor what the machine's cloud would give.
+  for (const char* name_of : {"PATH", "MUSTER_STATE", "AWS_CA_BUNDLE", "SSL_CERT_FILE"})
+    if (const auto at = place.env.find(name_of); at != place.env.end()) command.env.insert(*at);
+  command.env.insert_or_assign("AWS_EC2_METADATA_DISABLED", std::string("true"));
+  return command;
+}
+
+std::string pull_failure(std::string_view said) {
+  const std::string text = trim(said);
+  std::string last = text.substr(text.rfind('\n') + 1);
+  if (last.starts_with(command_name)) last.erase(0, command_name.size());
+  return to_utf8(without_topic(std::move(last)));
+}
+
+loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace place,
+                                          job::ImageWish wish, std::function<void()> on_pull) {
+  if (wish.pull != job::Pull::always || is_fixed(wish)) {
+    Result<std::optional<UsedImage>> found =
+        co_await find(programs.loop(), place.env, wish, wish.digest);
+    if (!found) co_return found.error();
+    if (*found) co_return **std::move(found);
+  }
+  if (wish.pull == job::Pull::never)
+    co_return fail(Errc::not_found, "the image " + wish.name +
+                                        " is not on this machine, and is not to be pulled; "
+                                        "sm image pull or sm image import brings it");
+  on_pull();
+  Command command = pull_command(place, wish);
+  const Result<local::Programs::Done> done =
+      co_await programs.run(std::move(command), pull_limit, true);
+  if (!done) co_return done.error();
+  if (!done->outcome.success()) {
+    const std::string why = pull_failure(done->err);
+    co_return fail(Errc::invalid_input, "the image cannot be pulled: " +
+                                            (why.empty() ? job::describe(done->outcome) : why));
+  }
+  Result<std::string> digest = digest_told(done->out);
+  if (!digest) co_return digest.error();
+  Result<std::optional<UsedImage>> found =
+      co_await find(programs.loop(), place.env, wish, *std::move(digest));
+  if (!found) co_return found.error();
+  if (*found) co_return **std::move(found);
+  co_return fail(Errc::not_found, "image " + wish.name + " was removed meanwhile");
+}
+
+}  // namespace muster::machine

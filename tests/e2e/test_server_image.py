@@ -1,0 +1,255 @@
+"""Images of their own on sm server: pulled, kept, run, and what may not be named."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+from botocore.exceptions import ClientError
+
+from fake_registry import FakeRegistry, OciImage
+from lab import SM
+from oci_image import digest, programs
+from process import wait_until
+from sm_server import SmServer
+
+SECONDS = 60.0
+GROUP = "/aws/sagemaker/TrainingJobs"
+SHELL = {**programs("/bin/sh", str(SM)), "etc/passwd": b"root:x:0:0::/root:/bin/sh\n"}
+del SHELL[str(SM).removeprefix("/")]
+TRAIN = b"""#!/bin/sh
+echo "arguments: $*, version $(cat /version 2>/dev/null || read -r v </version; echo $v)"
+test -e /usr/bin/python3 && echo "sees the machine"
+echo weights >/opt/ml/model/weights
+"""
+WAIT = b"""#!/bin/sh
+echo runs
+while ! test -e /opt/ml/checkpoints/go && ! test -e /tmp/never; do
+  read -r t </proc/uptime; test -n "$START" || START=${t%%.*}
+  test $((${t%%.*} - START)) -lt 6 || break
+done
+read -r kept </kept; echo "kept $kept"
+"""
+
+
+def image(train: bytes = TRAIN, **files: bytes) -> OciImage:
+    return OciImage(SHELL, {"train": train, **files})
+
+
+class World:
+    """A server, a registry of this machine, and what they share."""
+
+    def __init__(self, folder: pathlib.Path, registry: FakeRegistry, **jobs):
+        self.registry = registry
+        self.state = folder / "state"
+        config = {"registries": [f"{registry.address}/team/*"], **jobs}
+        self.server = SmServer(folder, jobs=config, env={"MUSTER_STATE": str(self.state)})
+        self.count = 0
+
+    def __enter__(self):
+        self.server.__enter__()
+        self.server.client("s3").create_bucket(Bucket="jobs")
+        return self
+
+    def __exit__(self, *args):
+        self.server.__exit__(*args)
+
+    def api(self):
+        return self.server.client("sagemaker")
+
+    def start(self, name: str, **algorithm) -> str:
+        self.count += 1
+        job = f"image-{os.getpid()}-{self.count}"
+        self.api().create_training_job(
+            TrainingJobName=job,
+            RoleArn="arn:aws:iam::000000000000:role/training",
+            AlgorithmSpecification={
+                "TrainingImage": name,
+                "TrainingInputMode": "File",
+                **algorithm,
+            },
+            OutputDataConfig={"S3OutputPath": "s3://jobs/out"},
+            ResourceConfig={
+                "InstanceType": "ml.c5.xlarge",
+                "InstanceCount": 1,
+                "VolumeSizeInGB": 1,
+            },
+            StoppingCondition={"MaxRuntimeInSeconds": 600},
+        )
+        return job
+
+    def told(self, job: str) -> dict:
+        return self.api().describe_training_job(TrainingJobName=job)
+
+    def at_end(self, job: str) -> dict:
+        def ended():
+            told = self.told(job)
+            return told["TrainingJobStatus"] in ("Completed", "Failed", "Stopped") and told
+
+        return wait_until(f"{job} to end", ended, SECONDS)
+
+    def run(self, name: str, **algorithm) -> dict:
+        told = self.at_end(self.start(name, **algorithm))
+        assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+        return told
+
+    def lines(self, job: str) -> list[str]:
+        logs = self.server.client("logs")
+        events = logs.filter_log_events(logGroupName=GROUP, logStreamNamePrefix=job)["events"]
+        return [event["message"] for event in events]
+
+    def sm(self, *words: str) -> subprocess.CompletedProcess:
+        env = {**os.environ, "MUSTER_STATE": str(self.state)}
+        return subprocess.run(
+            [SM, *words], env=env, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+
+    def described(self, job: str) -> dict:
+        """With what boto3 does not know."""
+        done = subprocess.run(
+            [SM, "describe", job, "--json"],
+            env=self.server.env(),
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+
+@pytest.fixture
+def registry():
+    with FakeRegistry() as registry:
+        yield registry
+
+
+@pytest.fixture
+def world(tmp_path, registry):
+    with World(tmp_path, registry) as world:
+        yield world
+
+
+def statuses(told: dict) -> list[tuple[str, str]]:
+    return [(each["Status"], each["StatusMessage"]) for each in told["SecondaryStatusTransitions"]]
+
+
+def test_an_image_is_pulled_once_and_runs(world):
+    made = image(version=b"1\n")
+    name = world.registry.add("team/box", "v1", made)
+    told = world.run(name)
+    job = told["TrainingJobName"]
+    assert [status for status, _ in statuses(told)][:3] == ["Pending", "Starting", "Downloading"]
+    lines = world.lines(job)
+    assert any("arguments: train, version 1" in line for line in lines), lines
+    assert not any("sees the machine" in line for line in lines)
+    assert any(f"runs image {name}, {digest(made.manifest)}" in line for line in lines)
+    assert world.described(job)["MusterImage"] == f"{name}@{digest(made.manifest)}"
+    assert told["AlgorithmSpecification"]["TrainingImage"] == name
+    asked = len(world.registry.requests)
+    again = world.run(
+        name, ContainerEntrypoint=["/bin/sh", "/train"], ContainerArguments=["a b", "c"]
+    )
+    lines = world.lines(again["TrainingJobName"])
+    assert any("arguments: a b c, version 1" in line for line in lines), lines
+    assert len(world.registry.requests) == asked
+
+
+def test_a_tag_that_moved_is_asked_for_by_policy(tmp_path, registry):
+    with World(tmp_path, registry, pull="always") as world:
+        name = registry.add("team/box", "v1", image(version=b"1\n"))
+        world.run(name)
+        registry.add("team/box", "v1", image(version=b"2\n"))
+        job = world.run(name)["TrainingJobName"]
+        assert any("version 2" in line for line in world.lines(job)), world.lines(job)
+
+
+def test_without_pulls_what_is_here_runs(tmp_path, registry):
+    with World(tmp_path, registry, pull="never") as world:
+        name = registry.add("team/box", "v1", image())
+        failed = world.at_end(world.start(name))
+        assert failed["FailureReason"].startswith(f"ClientError: the image {name} is not on this")
+        assert registry.requests == []
+        assert world.sm("image", "pull", name).returncode == 0
+        world.run(name)
+
+
+def test_what_the_config_does_not_list_is_refused(world):
+    for name in ("other/box:v1", f"{world.registry.address}/teams/box:v1", "Not A Name", "oci:/x"):
+        with pytest.raises(ClientError) as refused:
+            world.start(name)
+        assert refused.value.response["Error"]["Code"] == "ValidationException"
+        assert f"TrainingImage {name}: " in refused.value.response["Error"]["Message"]
+    assert world.registry.requests == []
+
+
+def test_an_image_that_the_registry_has_not_fails_the_job_with_its_words(world):
+    name = f"{world.registry.address}/team/none:v1"
+    told = world.at_end(world.start(name))
+    assert told["TrainingJobStatus"] == "Failed"
+    reason = told["FailureReason"]
+    want = f"ClientError: the image cannot be pulled: {name}: no such image"
+    assert reason.startswith(want), reason
+    assert "sm explain" not in reason
+
+
+def test_a_stop_ends_the_pull(world):
+    made = image()
+    name = world.registry.add("team/box", "v1", made)
+    world.registry.fault(digest(made.layers[0]), stall_after=1000)
+    job = world.start(name)
+    wait_until(
+        "the pull",
+        lambda: ("Downloading", "Downloading the training image") in statuses(world.told(job)),
+        SECONDS,
+    )
+    wait_until("the layer", lambda: world.registry.asked(digest(made.layers[0])), SECONDS)
+    assert pulls_of(name)
+    world.api().stop_training_job(TrainingJobName=job)
+    told = world.at_end(job)
+    assert told["TrainingJobStatus"] == "Stopped"
+    wait_until("the pull to end", lambda: not pulls_of(name), SECONDS)
+    world.registry.faults.clear()
+    world.run(name)
+
+
+def pulls_of(name: str) -> list[str]:
+    lines = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    return [line.decode() for line in lines if b"\0pull\0" + name.encode() in line]
+
+
+def test_a_job_outlives_its_server_and_keeps_its_image(world):
+    name = world.registry.add("team/box", "v1", image(WAIT, kept=b"here\n"))
+    job = world.start(name)
+    wait_until("it to run", lambda: "runs" in world.lines(job), SECONDS)
+    world.server.kill()
+    pruned = world.sm("image", "prune", "--all")
+    assert pruned.returncode == 0 and "0 B removed" in pruned.stdout, pruned
+    world.server.start()
+    told = world.at_end(job)
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    assert "kept here" in world.lines(job)
+    assert world.described(job)["MusterImage"].startswith(name + "@sha256:")
+
+
+def test_a_server_that_ends_while_it_pulls_pulls_again(world):
+    made = image()
+    name = world.registry.add("team/box", "v1", made)
+    world.registry.fault(digest(made.layers[0]), stall_after=1000)
+    job = world.start(name)
+    wait_until("the layer", lambda: world.registry.asked(digest(made.layers[0])), SECONDS)
+    world.server.kill()
+    wait_until("the pull to end with it", lambda: not pulls_of(name), SECONDS)
+    world.registry.faults.clear()
+    world.server.start()
+    assert world.at_end(job)["TrainingJobStatus"] == "Completed"
+
+
+def test_a_pattern_for_any_registry_reaches_none_of_the_machines_own(tmp_path, registry):
+    with World(tmp_path, registry, registries=["*"]) as world:
+        name = registry.add("team/box", "v1", image())
+        metadata = "169.254.169.254/latest/meta-data:v1"
+        for asked in (name, metadata, "[::1]:1/a/b", "localhost:1/a/b"):
+            reason = world.at_end(world.start(asked))["FailureReason"]
+            assert "which is not on the internet, and is not asked" in reason, reason
+        assert registry.requests == []
