@@ -36,7 +36,9 @@ std::vector<Flag> submit_flags() {
       {{"--script", "FILE", "the program to train with, a path in the source folder"},
        {"--source-dir", "DIR",
         "folder with the code, or s3://…/sourcedir.tar.gz (default: the script alone)"},
-       {"--image", "NAME", "the hosts' image (default: host, the server's own programs)"},
+       {"--image", "NAME",
+        "the hosts' image (default: host, the server's own programs); without --script its own "
+        "program runs"},
        {"--instance-type", "TYPE", "what each host gets (default: local)"}},
       {{.name = "--input",
         .value = "NAME=DIR",
@@ -76,6 +78,8 @@ Page submit() {
                     "    --processes-per-host 2 --input train=data/train \\\n"
                     "    --input test=s3://bucket/test --hyperparameter epochs=2",
                     "code and data/train are uploaded; 6 MPI processes on 3 hosts"},
+                   {"sm submit --image registry.example.com/team/box:v1 --wait",
+                    "the image's own program runs; the server's config lists what it may be"},
                    {"sm submit --json-file job.json",
                     "the file holds CreateTrainingJob's input, as for the AWS CLI"}},
       .notes = {"It prints the job's name. Uploads go to the bucket sagemaker-REGION-ACCOUNT, as "
