@@ -37,7 +37,7 @@ Architecture: amd64
 Maintainer: {maintainer}
 Installed-Size: {kibibytes}
 Depends: runc
-Recommends: openmpi-bin, nftables, python3
+Recommends: e2fsprogs, openmpi-bin, nftables, python3
 Section: science
 Priority: optional
 Description: SageMaker training jobs on machines of your own

@@ -158,6 +158,19 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                    .advice = "make it writable, or name another in MUSTER_STATE"});
   all.push_back(amount("disk", "for the state folder", facts.disk_free_bytes,
                        "make room, or name a folder of another disk in MUSTER_STATE"));
+  all.push_back({.what = "volumes",
+                 .purpose = "VolumeSizeInGB and --volume-size limit what hosts have on disk",
+                 .good = !facts.mke2fs.empty() && facts.loop_devices &&
+                         has_file_system(facts.file_systems, "ext4"),
+                 .needed = false,
+                 .advice = "apt-get install e2fsprogs; modprobe loop ext4"});
+  all.push_back({.what = "disk shares",
+                 .purpose = "jobs that read and write side by side get equal parts of the disk",
+                 .good = facts.disk_scheduler.find("[bfq]") != std::string::npos,
+                 .needed = false,
+                 .found = facts.disk_scheduler,
+                 .advice = "echo bfq into queue/scheduler of the disk in /sys/block: no other "
+                           "scheduler heeds the weights of control groups"});
   all.push_back(amount("memory", "for the jobs", facts.memory_available_bytes,
                        "end what takes it; a job that finds too little is killed"));
   if (facts.python_asked.empty())

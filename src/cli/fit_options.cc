@@ -18,7 +18,7 @@ struct FitWords {
   std::string script, image, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, gpus, shm_size,
-      network;
+      network, volume_size;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false;
@@ -43,6 +43,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--cpus", words.cpus);
   line.text("--gpus", words.gpus);
   line.text("--shm-size", words.shm_size);
+  line.text("--volume-size", words.volume_size);
   line.text("--network", words.network);
   line.text("--timeout", words.timeout);
   line.text("--grace", words.grace);
@@ -105,6 +106,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.gpus = TRY(whole_number("--gpus", words.gpus, job::gpus_max, 0));
   options.shm_bytes =
       TRY(byte_count("--shm-size", words.shm_size, job::shm_bytes_min, job::shm_bytes_default));
+  options.volume_gib =
+      TRY(whole_number("--volume-size", words.volume_size, job::volume_gib_max, 0));
   if (!words.network.empty()) {
     const std::optional<job::Network> network = job::network_from(words.network);
     if (!network) return wrong_value("--network", "nat or none", words.network);

@@ -44,6 +44,7 @@ struct FitOptions {
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.
   std::int64_t cpu_millis = 0;    ///< Each host's; 0: no limit.
   int gpus = 0;                   ///< Each host's own.
+  std::int64_t volume_gib = 0;    ///< Each host's on disk; 0: no limit.
   std::int64_t shm_bytes = job::shm_bytes_default;
   job::Network network = job::Network::nat;
   bool overwrite = false;

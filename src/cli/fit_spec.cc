@@ -24,6 +24,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.cpu_millis = options.cpu_millis;
   spec.gpus = options.gpus;
   spec.shm_bytes = options.shm_bytes;
+  spec.volume_gib = options.volume_gib;
   spec.network = options.network;
   spec.path = interpreter ? platform::path_with(*interpreter, path) : path;
   if (interpreter) {

@@ -45,6 +45,8 @@ TEST_CASE("fit: every flag is understood") {
                                    "venv/bin/python",
                                    "--env",
                                    "A=b c",
+                                   "--volume-size",
+                                   "5",
                                    "--timeout",
                                    "90",
                                    "--grace",
@@ -69,6 +71,7 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.checkpoints == "ckpt");
   CHECK(options.name == "my-job");
   CHECK(options.python == "venv/bin/python");
+  CHECK(options.volume_gib == 5);
   CHECK(options.timeout == 90s);
   CHECK(options.grace == 1500ms);
   CHECK((options.keep && options.detach && options.json && options.verbose && !options.print_plan));
@@ -155,6 +158,9 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--memory", "nan"}, "got \"nan\""},
       {{"t.py", "--shm-size", "1e9"}, "--shm-size: expected a size"},
       {{"t.py", "--cpus", "0"}, "--cpus: expected a number from 0.01 to 1000, got \"0\""},
+      {{"t.py", "--volume-size", "0"}, "--volume-size: expected"},
+      {{"t.py", "--volume-size", "20000"}, "--volume-size: expected"},
+      {{"t.py", "--volume-size", "5g"}, "got \"5g\""},
       {{"t.py", "--network", "host"}, "--network: expected nat or none, got \"host\""},
       {{"t.py", "--cpus", "2x"}, "got \"2x\""},
       {{"t.py", "--gpus", "all"}, "--gpus: expected a whole number from 1 to 1024, got \"all\""},

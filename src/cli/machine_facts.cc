@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -27,6 +29,18 @@ std::string text_of(const char* path) {
 std::string nearest(std::string path) {
   while (path.size() > 1 && ::access(path.c_str(), F_OK) != 0) path.resize(path.rfind('/'));
   return path.empty() ? "/" : path;
+}
+
+/// How the disk of `path` chooses whose request comes next: "none [mq-deadline] bfq". A partition's
+/// disk has it; what is no disk has none.
+std::string scheduler_below(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  const std::string device = "/sys/dev/block/" + std::to_string(major(info.st_dev)) + ":" +
+                             std::to_string(minor(info.st_dev));
+  std::string text = text_of((device + "/queue/scheduler").c_str());
+  if (text.empty()) text = text_of((device + "/../queue/scheduler").c_str());
+  return trim(text);
 }
 
 /// "MemAvailable:   23171580 kB" in /proc/meminfo.
@@ -74,6 +88,8 @@ MachineFacts machine_facts(const Env& env) {
   facts.runc = on_path("runc", env);
   facts.python3 = on_path("python3", env);
   facts.mpirun = on_path("mpirun", env);
+  facts.mke2fs = on_path("mke2fs", env);
+  facts.loop_devices = ::access("/dev/loop-control", F_OK) == 0;
   facts.no_outside = machine::why_no_outside(env);
   facts.file_systems = text_of("/proc/filesystems");
   facts.mountinfo = text_of("/proc/self/mountinfo");
@@ -85,6 +101,7 @@ MachineFacts machine_facts(const Env& env) {
   facts.state_folder = machine::state_folder(env);
   const std::string there = nearest(facts.state_folder);
   facts.state_writable = ::access(there.c_str(), W_OK) == 0;
+  facts.disk_scheduler = scheduler_below(there);
   struct statvfs disk {};
   if (::statvfs(there.c_str(), &disk) == 0)
     facts.disk_free_bytes = static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize);

@@ -14,6 +14,9 @@ struct MachineFacts {
   std::string kernel;                 ///< "6.1.0"
   std::string runc, python3, mpirun;  ///< Paths; empty: not there.
   std::string python_asked{};         ///< What `python3` is instead, by --python; empty: itself.
+  std::string mke2fs;                 ///< A path, too.
+  bool loop_devices = false;          ///< The kernel makes some.
+  std::string disk_scheduler;         ///< Text of the state folder's disk's queue/scheduler.
   std::string no_outside;             ///< See machine::why_no_outside().
   std::string file_systems;           ///< Text of /proc/filesystems.
   std::string mountinfo;              ///< Text of /proc/self/mountinfo.

@@ -118,6 +118,7 @@ void bind(command::Line& line, SubmitWords& words) {
   line.text("--source-dir", words.source_folder);
   line.text("--image", words.image);
   line.text("--instance-type", words.instance_type);
+  line.text("--volume-size", words.volume_size);
   line.text("--hosts", words.hosts);
   bind(line, words.launch);
   line.texts("--input", words.inputs);

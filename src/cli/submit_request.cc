@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "cli/fit_options.h"
 #include "cli/job_view.h"
-#include "job/limits.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -89,6 +88,8 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   if (!words.image.empty()) options.image = words.image;
   if (!words.instance_type.empty()) options.instance_type = words.instance_type;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
+  options.volume_gib = TRY(
+      whole_number("--volume-size", words.volume_size, job::volume_gib_max, options.volume_gib));
   options.launch = TRY(launch_choice(words.launch, options.hosts));
   options.inputs = TRY(pairs("--input", "NAME=DIR or NAME=s3://…", words.inputs));
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
@@ -112,7 +113,7 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
       {"ResourceConfig",
        {{"InstanceType", options.instance_type},
         {"InstanceCount", options.hosts},
-        {"VolumeSizeInGB", 30}}},
+        {"VolumeSizeInGB", options.volume_gib}}},
       {"StoppingCondition", {{"MaxRuntimeInSeconds", options.timeout.count()}}},
       {"OutputDataConfig", {{"S3OutputPath", places.output}}},
       {"HyperParameters", hyperparameters_of(options, places)}};

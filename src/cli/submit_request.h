@@ -6,13 +6,14 @@
 #include "base/json.h"
 #include "cli/launch_choice.h"
 #include "cli/values.h"
+#include "job/limits.h"
 
 namespace muster::cli {
 
 /// `sm submit` as it is typed.
 struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
-  std::string hosts, output, timeout, priority;
+  std::string hosts, output, timeout, volume_size, priority;
   LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, environment;
   bool wait = false, json = false, raw = false;
@@ -27,6 +28,7 @@ struct SubmitOptions {
   std::string image = "host";
   std::string instance_type = "local";
   int hosts = 1;
+  int volume_gib = job::volume_gib_default;
   LaunchChoice launch;
   Pairs inputs;  ///< Channel, folder or s3://…
   Pairs hyperparameters;

@@ -46,6 +46,8 @@ std::vector<Flag> fit_flags() {
        {"--gpus", "N",
         "GPUs of this machine for each host, that no other host has (default: none)"},
        {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
+       {"--volume-size", "GIB",
+        "what each host may have on disk: what it writes, its inputs (default: no limit)"},
        {"--network", "MODE",
         "what hosts reach besides each other: nat, what this machine reaches (default), or none"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},

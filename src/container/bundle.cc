@@ -270,11 +270,17 @@ void append_folder(std::string& folders, const std::string& folder) {
 
 }  // namespace
 
+std::string disk_folder(const job::HostSpec& spec) {
+  return spec.host_folder + "/disk";
+}
+std::string layers_folder(const job::HostSpec& spec) {
+  return disk_folder(spec) + "/layers";
+}
 std::string root_folder(const job::HostSpec& spec) {
-  return spec.host_folder + "/root";
+  return disk_folder(spec) + "/root";
 }
 std::string ml_folder(const job::HostSpec& spec) {
-  return spec.host_folder + "/ml";
+  return disk_folder(spec) + "/ml";
 }
 std::string bundle_folder(const job::HostSpec& spec) {
   return spec.host_folder + "/bundle";

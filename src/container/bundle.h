@@ -52,6 +52,9 @@ constexpr int lifeline_fd = 4;        ///< Read end; end of file when the stewar
 constexpr int preserved_fds = 2;
 
 /// Places inside a host_folder.
+/// All that a host has on disk: a file system of its own where the job limits that.
+std::string disk_folder(const job::HostSpec& spec);
+std::string layers_folder(const job::HostSpec& spec);  ///< What it writes over other folders.
 std::string root_folder(const job::HostSpec& spec);    ///< What a host writes at its root.
 std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
 std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets

@@ -173,9 +173,9 @@ TEST_CASE("bundle: the host's own folders, and what it gets of the machine's") {
   CHECK(has(mount_at(json, "/dev/shm")["options"], "size=4096000"));
   CHECK(json["linux"]["resources"]["pids"]["limit"] == 300);
   CHECK(json["process"]["oomScoreAdj"] == 500);
-  CHECK(source_of(two_hosts(), "/opt/ml") == "/state/jobs/demo/algo-2/ml");
+  CHECK(source_of(two_hosts(), "/opt/ml") == "/state/jobs/demo/algo-2/disk/ml");
   CHECK(source_of(two_hosts(), "/opt/ml/input/data/train") ==
-        "/state/jobs/demo/algo-2/ml/input/data/train");
+        "/state/jobs/demo/algo-2/disk/ml/input/data/train");
   CHECK(has(mount_at(json, "/opt/ml")["options"], "rw"));
   for (const char* path : {"/usr/local/bin/sm", "/usr/local/bin/train", "/tmp/venv", "/etc/hosts",
                            "/run/muster/job.key", "/run/muster/python.zip"}) {
@@ -433,9 +433,10 @@ TEST_CASE("runtime: the reason is the last error in runc's log") {
 }
 
 TEST_CASE("cgroup: deaths for want of memory are counted in both versions' files") {
-  CHECK(oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n") == 2);
-  CHECK(oom_kills("low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n") == 1);
-  CHECK(oom_kills("") == 0);
+  CHECK(count_in("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", "oom_kill") == 2);
+  CHECK(count_in("low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\noom_group_kill 0\n", "oom_kill") == 1);
+  CHECK(count_in("max 7\n", "max") == 7);
+  CHECK(count_in("", "oom_kill") == 0);
 }
 
 TEST_CASE("bundle: entry point and arguments stand in train's place, checkpoints at their path") {
@@ -455,7 +456,7 @@ TEST_CASE("bundle: entry point and arguments stand in train's place, checkpoints
   spec.spec.checkpoint_path = "/data/ck";
   CHECK(mount_at(*parse_json(bundle_config(spec, facts())), "/data/ck") == nullptr);
   spec.spec.checkpoint_url = "s3://b/ck";
-  CHECK(source_of(spec, "/data/ck") == "/state/jobs/demo/algo-2/ml/checkpoints");
+  CHECK(source_of(spec, "/data/ck") == "/state/jobs/demo/algo-2/disk/ml/checkpoints");
 }
 
 }  // namespace

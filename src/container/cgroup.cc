@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* mount_folder = "/sys/fs/cgroup";
+/// Version 1 has the most that it can count, less a page, in place of a word.
+constexpr std::int64_t no_limit = std::int64_t{1} << 60;
 
 std::vector<std::string> folders_in(const std::string& path) {
   std::vector<std::string> found;
@@ -38,10 +40,10 @@ void collect(const std::string& folder, std::set<int>& pids) {
 
 }  // namespace
 
-long oom_kills(const std::string& text) {
+long count_in(const std::string& text, std::string_view event) {
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> words = split_words(line);
-    if (words.size() == 2 && words[0] == "oom_kill")
+    if (words.size() == 2 && words[0] == event)
       return static_cast<long>(parse_integer(words[1]).value_or(0));
   }
   return 0;
@@ -56,8 +58,32 @@ std::vector<std::string> cgroup_roots() {
 bool killed_for_memory(const std::string& path) {
   for (const std::string& root : cgroup_roots())
     for (const char* file : {"/memory.events", "/memory.oom_control"})
-      if (oom_kills(read_file(root + path + file).value_or("")) > 0) return true;
+      if (count_in(read_file(root + path + file).value_or(""), "oom_kill") > 0) return true;
   return false;
+}
+
+bool refused_processes(const std::string& path) {
+  for (const std::string& root : cgroup_roots())
+    if (count_in(read_file(root + path + "/pids.events").value_or(""), "max") > 0) return true;
+  return false;
+}
+
+std::optional<std::int64_t> memory_limit(const std::string& path) {
+  for (const std::string& root : cgroup_roots())
+    for (const char* file : {"/memory.max", "/memory.limit_in_bytes"})
+      if (const std::optional<std::int64_t> limit =
+              parse_integer(trim(read_file(root + path + file).value_or("")));
+          limit && *limit < no_limit)
+        return limit;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> process_limit(const std::string& path) {
+  for (const std::string& root : cgroup_roots())
+    if (const std::optional<std::int64_t> limit =
+            parse_integer(trim(read_file(root + path + "/pids.max").value_or(""))))
+      return limit;
+  return std::nullopt;
 }
 
 void remove_cgroup(const std::string& path) {

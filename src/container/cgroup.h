@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "job/host_spec.h"
@@ -19,6 +22,14 @@ std::vector<std::string> cgroup_roots();
 /// container is removed.
 bool killed_for_memory(const std::string& path);
 
+/// True if the kernel refused a process of the group one more; the limit may be that of a group
+/// above it. To be asked likewise.
+bool refused_processes(const std::string& path);
+
+/// A group's own limits; none: it has none, or the machine does not count that.
+std::optional<std::int64_t> memory_limit(const std::string& path);
+std::optional<std::int64_t> process_limit(const std::string& path);
+
 /// Removes the group in every hierarchy, and those in it; what still holds a process stays.
 void remove_cgroup(const std::string& path);
 
@@ -34,7 +45,8 @@ std::vector<int> processes_in(const std::string& path);
 /// Jobs that have a group: names below "/muster".
 std::vector<std::string> jobs_with_cgroups();
 
-/// The count after "oom_kill" in memory.events or memory.oom_control; 0 without one. Pure.
-long oom_kills(const std::string& text);
+/// The count after `event` in memory.events ("oom_kill"), pids.events ("max") and the like; 0
+/// without one. Pure.
+long count_in(const std::string& text, std::string_view event);
 
 }  // namespace muster::container

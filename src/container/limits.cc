@@ -108,6 +108,8 @@ Result<void> limit_cgroup(const std::string& path, const JobLimits& limits) {
     } else if (of_memory) {
       TRY(set(group + "/memory.limit_in_bytes", memory));
       TRY(set_if_there(group + "/memory.memsw.limit_in_bytes", memory));
+      // Where the kernel does not count swap this still keeps what jobs allocate out of it.
+      TRY(set_if_there(group + "/memory.swappiness", "0"));
     }
     if (of_processes) TRY(set(group + "/pids.max", processes));
   }

@@ -123,6 +123,7 @@ std::string encode(const HostEnd& end) {
   Json json = to_json(verdict);
   json["out_of_memory"] = end.out_of_memory;
   json["stopped"] = end.stopped;
+  if (!end.overruns.empty()) json["overruns"] = end.overruns;
   return to_text(json);
 }
 
@@ -130,9 +131,13 @@ Result<std::optional<HostEnd>> host_end_from(std::string_view payload) {
   const Json json = TRY(object_from(payload));
   Verdict verdict = TRY(verdict_from(json));
   if (verdict.process != "host" || !json.contains("stopped")) return std::optional<HostEnd>();
-  return std::optional<HostEnd>(HostEnd{verdict.host, verdict.outcome,
-                                        flag_field(json, "out_of_memory"),
-                                        flag_field(json, "stopped")});
+  HostEnd end{verdict.host, verdict.outcome, flag_field(json, "out_of_memory"),
+              flag_field(json, "stopped")};
+  if (const Json::const_iterator found = json.find("overruns");
+      found != json.end() && found->is_array())
+    for (const Json& overrun : *found)
+      if (overrun.is_string()) end.overruns.push_back(overrun.get<std::string>());
+  return std::optional<HostEnd>(std::move(end));
 }
 
 }  // namespace muster::job

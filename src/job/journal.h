@@ -93,6 +93,7 @@ struct HostEnd {
   Outcome outcome;             ///< How the host's init ended; `failed`: it could not be started.
   bool out_of_memory = false;  ///< The kernel killed one of its processes for memory.
   bool stopped = false;        ///< A stop was asked for before it ended.
+  std::vector<std::string> overruns{};  ///< Limits that a failed host met, with their figures.
 
   bool operator==(const HostEnd&) const = default;
 };

@@ -24,6 +24,9 @@ inline constexpr std::int64_t memory_bytes_min = 8 << 20;
 inline constexpr std::int64_t cpu_millis_min = 10;
 inline constexpr int gpus_max = 1024;  ///< One host's.
 inline constexpr std::int64_t cpu_millis_max = 1000000;
+/// The most that ext4 takes with blocks of 4 KiB, and EBS for a volume.
+inline constexpr int volume_gib_max = 16384;
+inline constexpr int volume_gib_default = 30;  ///< SageMaker's.
 inline constexpr std::int64_t shm_bytes_min = 65536;
 inline constexpr std::int64_t shm_bytes_default = std::int64_t{1} << 30;
 

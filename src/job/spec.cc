@@ -105,6 +105,7 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
     Fields inner(*resources, "ResourceConfig");
     inner.integer("InstanceCount", spec.instance_count);
     inner.text("InstanceType", spec.instance_type);
+    inner.integer("VolumeSizeInGB", spec.volume_gib);
     if (const Json* const groups = inner.array("InstanceGroups")) read_groups(*groups, spec, inner);
     fields.take(inner);
   }
@@ -163,6 +164,8 @@ Result<void> check(const Spec& spec) {
     return wrong("ResourceConfig.InstanceCount", "1 to " + std::to_string(hosts_max));
   TRY(check_text("ResourceConfig.InstanceType", spec.instance_type));
   TRY(check_groups(spec));
+  if (spec.volume_gib < 0 || spec.volume_gib > volume_gib_max)
+    return wrong("ResourceConfig.VolumeSizeInGB", "1 to 16384 (or 0: no limit)");
   if (spec.run_time_max.count() < 1 || spec.run_time_max > training_time_max)
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
@@ -219,6 +222,7 @@ Json to_json(const Spec& spec) {
               {"Gpus", spec.gpus},
               {"Network", network_name(spec.network)},
               {"S3", access_json(spec.s3)}}}};
+  if (spec.volume_gib > 0) json["ResourceConfig"]["VolumeSizeInGB"] = spec.volume_gib;
   if (!spec.groups.empty()) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);
     json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);

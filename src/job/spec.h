@@ -98,6 +98,7 @@ struct Spec {
   /// algo-1 and those after it are of the first, and so on: as many as `instance_count` altogether.
   /// None: all hosts are alike.
   std::vector<HostGroup> groups;
+  std::int64_t volume_gib = 0;  ///< VolumeSizeInGB: what a host may have on disk; 0: no limit.
   std::chrono::seconds run_time_max{86400};
   Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
   Args arguments;             ///< ContainerArguments.

@@ -70,6 +70,7 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.grace = config.stop_grace;
   spec.network = places.network;
   spec.memory_bytes = instance(spec.instance_type).memory_bytes;
+  if (spec.volume_gib == 0) spec.volume_gib = job::volume_gib_default;
   spec.gpus = instance(spec.instance_type).gpus;
   for (job::HostGroup& group : spec.groups) {
     group.memory_bytes = instance(group.type).memory_bytes;

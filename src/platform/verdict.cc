@@ -122,6 +122,9 @@ std::string reason_of(const job::Verdict& verdict, const std::vector<HostFacts>&
                       verdict.outcome.number == SIGKILL;
     reason += here ? " (out of memory)" : "; " + facts.host + " ran out of memory";
   }
+  for (const HostFacts& facts : hosts)
+    for (const std::string& overrun : facts.end ? facts.end->overruns : std::vector<std::string>())
+      reason += "; " + facts.host + ": " + overrun;
   return reason;
 }
 

@@ -188,6 +188,14 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
   }
 }
 
+TEST_CASE("verdict: limits that a host met stand in the reason, with their figures") {
+  std::vector<HostFacts> hosts = {bad(1, about("algo-1", "rank 0", Outcome::exited(1), 0)),
+                                  algo(2).ends(Outcome::exited(1), 200)};
+  hosts[1].end->overruns = {"disk: 5 GiB of VolumeSizeInGB=5 full"};
+  CHECK(reason_of(verdict_over(hosts), hosts) ==
+        "rank 0 on algo-1: exit code 1; algo-2: disk: 5 GiB of VolumeSizeInGB=5 full");
+}
+
 TEST_CASE("verdict: memory that ran out stands in the reason") {
   const std::vector<HostFacts> hosts = {
       bad(1, killed_rank()),

@@ -6,6 +6,7 @@
 
 #include "api/inputs.h"
 #include "base/text.h"
+#include "job/limits.h"
 #include "job/spec.h"
 #include "jobs/job_preparation.h"
 #include "jobs/training_image.h"
@@ -42,7 +43,7 @@ void add_defaults(Json& answer) {
   output.emplace("CompressionType", "GZIP");
   Json& resources = answer["ResourceConfig"];
   if (!resources.is_object()) resources = Json::object();
-  resources.emplace("VolumeSizeInGB", 30);
+  resources.emplace("VolumeSizeInGB", job::volume_gib_default);
   const Json* groups = api::list_of(resources, "InstanceGroups");
   if (groups != nullptr && groups->empty()) resources.erase("InstanceGroups");
   if (api::object_of(answer, "StoppingCondition") == nullptr)

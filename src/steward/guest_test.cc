@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -193,6 +194,38 @@ int guest_eat() {
   return 0;
 }
 
+/// Leaves a file with a huge hole and one under a thousand names among the results, then writes to
+/// TEST_PLACE until that is full.
+int guest_fill() {
+  const Fd hole(::open("/opt/ml/model/hole", O_WRONLY | O_CREAT, 0644));
+  const bool whole = ::ftruncate(hole.get(), off_t{1} << 40) == 0 &&
+                     write_file("/opt/ml/model/linked", std::string(1 << 20, 'l'));
+  if (!whole) return 2;
+  for (int i = 0; i < 1000; ++i)
+    if (::link("/opt/ml/model/linked", ("/opt/ml/model/l" + std::to_string(i)).c_str()) != 0)
+      return 2;
+  const std::string path = std::getenv("TEST_PLACE") + std::string("/large");
+  const std::string block(1 << 20, 'b');
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT, 0644));
+  if (!file) return 2;
+  while (write_all(file.get(), block)) continue;
+  tell("No space left on device");
+  return 1;
+}
+
+/// Threads until the kernel refuses one.
+int guest_fork() {
+  constexpr std::size_t stack_bytes = 16u << 10;
+  const auto wait = [](void*) { return ::pause(); };
+  while (true) {
+    char* const stack = static_cast<char*>(
+        ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (stack == MAP_FAILED) return 2;
+    const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    if (::clone(wait, stack + stack_bytes, flags, nullptr) < 0) return errno == EAGAIN ? 1 : 2;
+  }
+}
+
 int guest_train() {
   const std::string action = std::getenv("TEST_ACTION");
   if (action == "report") return guest_report();
@@ -200,6 +233,8 @@ int guest_train() {
   if (action == "knock") return guest_knock();
   if (action == "flood") return guest_flood();
   if (action == "eat") return guest_eat();
+  if (action == "fill") return guest_fill();
+  if (action == "fork") return guest_fork();
   if (action.find("exit") == 0) return std::atoi(action.c_str() + 4);
   if (action == "ignore") std::signal(SIGTERM, SIG_IGN);
   tell("waiting");

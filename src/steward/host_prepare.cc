@@ -63,6 +63,7 @@ loop::Task<Result<void>> HostRun::prepare() {
   runtime_ = *std::move(runtime);
   if (spec_.host == job::host_names(spec_.spec.instance_count).front())
     for (const std::string& note : spec_.spec.notes) log("note", note);
+  if (Result<void> opened = open_disk(); !opened) co_return opened.error();
   if (Result<void> made = make_host_files(spec_); !made) co_return made.error();
   if (Result<void> done = mount_and_connect(); !done) co_return done.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
@@ -75,7 +76,6 @@ loop::Task<Result<void>> HostRun::prepare() {
 }
 
 Result<void> HostRun::mount_and_connect() {
-  TRY(container::enter_private_mounts());
   machine_ = TRY(container::read_machine(spec_, env_));
   Result<void> made;
   if (spec_.first_id != 0) made = put_together(static_cast<std::uint32_t>(spec_.first_id));
@@ -84,8 +84,9 @@ Result<void> HostRun::mount_and_connect() {
                        made.error().text + ")");
     ids_ = {};
     container::unmount_host_place();
-    container::unmount(spec_.host_folder + "/layers");
-    for (const char* folder : {"/layers", "/root"}) TRY(remove_tree(spec_.host_folder + folder));
+    container::unmount(container::layers_folder(spec_));
+    TRY(remove_tree(container::layers_folder(spec_)));
+    TRY(remove_tree(container::root_folder(spec_)));
   }
   if (!ids_) TRY(put_together(std::nullopt));
   network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), env_)));
@@ -95,7 +96,7 @@ Result<void> HostRun::mount_and_connect() {
 
 /// The host's root, for which `first_id` is root, where kernel and file systems can do that.
 Result<void> HostRun::put_together(std::optional<std::uint32_t> first_id) {
-  const std::string layers = spec_.host_folder + "/layers";
+  const std::string layers = container::layers_folder(spec_);
   TRY(container::mount_host_place());
   TRY(container::make_layers(layers));
   namespaces_ = TRY(container::open_namespaces(first_id));
@@ -293,13 +294,6 @@ Result<void> HostRun::show(const container::Facts& facts) {
   return {};
 }
 
-/// The job's own limits, and those of all jobs together. Callers hold the job's lock.
-Result<void> HostRun::limit() {
-  const container::JobLimits limits = container::job_limits(machine_.size);
-  TRY(container::limit_cgroup(container::jobs_cgroup, limits));
-  return container::limit_cgroup(container::job_cgroup_path(spec_), limits);
-}
-
 loop::Task<Result<void>> HostRun::start_container() {
   const container::Facts found = facts();
   if (spec_.spec.shm_bytes > job::shm_bytes_default &&
@@ -331,6 +325,8 @@ loop::Task<Result<void>> HostRun::start_container() {
   running_ = true;
   if (kill_) init_->signal(SIGKILL);
   if (stopped_) tasks_.start(terminate());
+  watch_memory_places(found.limits);
+  tasks_.start(watch_places());
   readers_ = 3;
   tasks_.start(read_stream(std::move(stream->read)));
   tasks_.start(read_output(std::move(out->read), job::Stream::out));

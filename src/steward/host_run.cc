@@ -24,6 +24,15 @@ constexpr std::chrono::seconds kill_margin{2};
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 
+/// A page of shared memory that could not be had kills whoever touches it.
+bool tells_of_bus_error(job::Message kind, const std::string& word) {
+  if (kind != job::Message::outcome && kind != job::Message::verdict) return false;
+  const Result<Json> json = parse_json(word);
+  const Result<job::Verdict> verdict = json ? job::verdict_from(*json) : json.error();
+  return verdict && verdict->outcome.kind == job::Outcome::Kind::signaled &&
+         verdict->outcome.number == SIGBUS;
+}
+
 }  // namespace
 
 HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile journal, Fd lifeline)
@@ -52,13 +61,15 @@ loop::Task<> HostRun::run() {
   co_await drained();
   const bool out_of_memory =
       prepared && container::killed_for_memory(container::cgroup_path(spec_));
+  places_.look(tells_of_no_room(job::describe(outcome)));
+  std::vector<std::string> met = prepared ? overruns(out_of_memory) : places_.found();
   if (init_) enter(job::Phase::uploading);
   co_await store_checkpoints();
   if (prepared) tell_failure(outcome);
   co_await take_down();
   if (store_error_ && outcome.success()) outcome = job::Outcome::failed(store_error_->text);
   if (journal_error_) outcome = job::Outcome::failed(journal_error_->text);
-  finish(std::move(outcome), out_of_memory);
+  finish(std::move(outcome), out_of_memory, std::move(met));
   if (unwanted_) forget();
   loop_.stop();
 }
@@ -190,12 +201,14 @@ void HostRun::keep(const Frame& frame) {
   if (!taken || !*taken) return;
   const job::Message kind = static_cast<job::Message>(frame.type);
   has_verdict_ = has_verdict_ || kind == job::Message::verdict;
+  if (tells_of_no_room(**taken) || tells_of_bus_error(kind, **taken)) places_.look(true);
   journal_.append(kind, **taken);
 }
 
 loop::Task<> HostRun::read_output(Fd pipe, job::Stream stream) {
   supervise::OutputReader reader(loop_, std::move(pipe), -1, stream);
   const supervise::OutputReader::Sink sink = [this](job::Lines lines) -> loop::Task<> {
+    if (tells_of_no_room(lines.bytes)) places_.look(true);
     journal_.append(job::Message::lines, job::encode(lines));
     flush();
     co_return;
@@ -248,6 +261,15 @@ void HostRun::tell_failure(const job::Outcome& outcome) {
   journal_.append(job::Message::verdict, to_text(job::to_json(verdict)));
 }
 
+void HostRun::collect() {
+  if (const Result<void> whole = check_disk(); !whole) store_error_ = whole.error();
+  const Result<std::vector<std::string>> collected = collect_results(spec_, env_);
+  if (!collected) store_error_ = collected.error().in("results");
+  if (store_error_) log("error", store_error_->text);
+  if (collected)
+    for (const std::string& warning : *collected) log("warning", warning);
+}
+
 loop::Task<> HostRun::take_down() {
   if (init_) {  // What did not start has been removed by then.
     const Result<void> removed = co_await runtime_->remove(loop_, container::container_id(spec_),
@@ -256,33 +278,29 @@ loop::Task<> HostRun::take_down() {
   }
   container::unmount_host_place();
   unmount_below(container::ml_folder(spec_));
-  container::unmount(spec_.host_folder + "/layers");
-  const Result<std::vector<std::string>> collected = collect_results(spec_);
-  if (!collected) log("error", collected.error().text);
-  if (collected)
-    for (const std::string& warning : *collected) log("warning", warning);
+  container::unmount(container::layers_folder(spec_));
+  if (!unwanted_) collect();
   relay_.reset();
   datagrams_.reset();
   long_answers_.reset();
   if (network_)
     if (const Result<void> closed = network_->close(spec_, env_); !closed) undone(closed.error());
   network_.reset();
-  for (const char* folder : {"/layers", "/root", "/ml"}) {
-    const Result<void> removed = remove_tree(spec_.host_folder + folder);
-    if (!removed) undone(removed.error());
-  }
+  if (const Result<void> closed = close_disk(); !closed) undone(closed.error());
   if (const Result<Fd> leaving = wait_for_shared_lock(spec_.job_folder, true)) {
     container::remove_cgroup(container::cgroup_path(spec_));
     container::remove_idle_cgroup(container::job_cgroup_path(spec_));
   }
 }
 
-void HostRun::finish(job::Outcome outcome, bool out_of_memory) {
+void HostRun::finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns) {
   job::HostEnd end{spec_.host, std::move(outcome), out_of_memory, stopped_ || unwanted_};
   std::string message;
   if (!end.outcome.success()) message = job::describe(end.outcome);
   if (out_of_memory)
     message += std::string(message.empty() ? "" : "; ") + "the kernel killed a process for memory";
+  if (!end.outcome.success() && !end.stopped) end.overruns = std::move(overruns);
+  for (const std::string& overrun : end.overruns) message += "; " + overrun;
   journal_.append(job::Message::outcome, job::encode(end));
   const job::Phase phase = end.outcome.success() ? job::Phase::completed
                            : end.stopped         ? job::Phase::stopped

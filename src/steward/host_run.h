@@ -24,6 +24,7 @@
 #include "steward/checkpoint_sync.h"
 #include "steward/host_word.h"
 #include "steward/journal_file.h"
+#include "steward/overruns.h"
 #include "steward/staging.h"
 #include "supervise/lines.h"
 
@@ -57,6 +58,7 @@ class HostRun {
 
   // From nothing to a running container, in this order. Errors are the host's outcome.
   loop::Task<Result<void>> prepare();
+  Result<void> open_disk();
   Result<void> mount_and_connect();
   Result<void> put_together(std::optional<std::uint32_t> first_id);
   Result<void> keep_image();
@@ -79,14 +81,20 @@ class HostRun {
   loop::Task<> read_stream(Fd stream);
   loop::Task<> read_output(Fd pipe, job::Stream stream);
   void keep(const Frame& frame);
+  void watch_memory_places(const container::HostLimits& limits);
+  loop::Task<> watch_places();
   void flush();
 
   // From its end to nothing.
   loop::Task<> drained();
   loop::Task<> store_checkpoints();
   void tell_failure(const job::Outcome& outcome);
+  Result<void> check_disk();
+  void collect();
   loop::Task<> take_down();
-  void finish(job::Outcome outcome, bool out_of_memory);
+  Result<void> close_disk();
+  std::vector<std::string> overruns(bool out_of_memory) const;
+  void finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns);
   void forget();
 
   void undone(const Error& error);
@@ -110,6 +118,8 @@ class HostRun {
   int readers_ = 0;       ///< Streams of the container that have not ended.
   std::optional<container::Runtime> runtime_;
   container::Machine machine_;
+  Fd volume_;  ///< The disk's root folder, where its size is limited.
+  FullPlaces places_;
   container::HostNamespaces namespaces_;
   container::IdMap ids_;             ///< The map of namespaces_.
   Fd image_lease_;                   ///< While it is open no layer of the image goes.

@@ -14,6 +14,7 @@
 #include "container/machine.h"
 #include "container/python_packages.h"
 #include "container/rootfs.h"
+#include "container/tool.h"
 #include "job/ml_paths.h"
 #include "steward/bring.h"
 
@@ -22,6 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Results as large as a volume can be, on a slow disk.
+constexpr std::chrono::hours keeping_time_max{6};
 /// The copying child tells its errno this way.
 constexpr int exit_other = 255;
 
@@ -39,6 +42,15 @@ int copy_tree(const std::string& from, const std::string& target) {
   const bool known =
       code.category() == std::system_category() || code.category() == std::generic_category();
   return !code ? 0 : known ? code.value() : exit_other;
+}
+
+/// Moves what nobody changes any more. From a volume it is copied: with holes as holes and links as
+/// links, so that it cannot become more than it was there.
+Result<void> keep_tree(const std::string& from, const std::string& target, const Env& env) {
+  if (::rename(from.c_str(), target.c_str()) == 0) return {};
+  if (errno != EXDEV) return fail_errno(target);
+  const std::string cp = TRY(container::find_tool("cp", env));
+  return container::run_tool({cp, "-a", "-T", "--", from, target}, "", keeping_time_max);
 }
 
 }  // namespace
@@ -77,7 +89,7 @@ Result<void> give_to_user(const job::HostSpec& spec, const job::User& user) {
 
 std::vector<Staged> to_stage(const job::HostSpec& spec) {
   const std::string ml = container::ml_folder(spec);
-  const std::string layers = spec.host_folder + "/layers";
+  const std::string layers = container::layers_folder(spec);
   std::vector<Staged> all;
   for (const job::InputChannel& channel : spec.spec.input) {
     const std::string from =
@@ -128,7 +140,7 @@ loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, containe
   co_return fail(Errc::system, what + ": " + job::describe(outcome));
 }
 
-Result<std::vector<std::string>> collect_results(const job::HostSpec& spec) {
+Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, const Env& env) {
   const std::string ml = container::ml_folder(spec);
   const std::string result = spec.host_folder + "/result";
   TRY(make_folders(result, 0700));
@@ -145,8 +157,7 @@ Result<std::vector<std::string>> collect_results(const job::HostSpec& spec) {
       warnings.push_back("left out: " + shown + "/" + line);
     if (left_out.more > 0)
       warnings.push_back("left out: " + std::to_string(left_out.more) + " more in " + shown);
-    if (::rename((ml + name).c_str(), (result + name).c_str()) != 0)
-      return fail_errno(result + name);
+    TRY(keep_tree(ml + name, result + name, env));
   }
   return warnings;
 }

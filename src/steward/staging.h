@@ -45,6 +45,6 @@ loop::Task<Result<void>> copied(loop::Loop& loop, const Staged& staged, containe
 /// Moves /opt/ml/model and /opt/ml/output to result/ beside it, made harmless (base/clean_tree.h)
 /// and ours. The host has ended and nothing is mounted there any more. Warnings for people: what
 /// was left out, and which of the two was no folder any more (a link could point anywhere).
-Result<std::vector<std::string>> collect_results(const job::HostSpec& spec);
+Result<std::vector<std::string>> collect_results(const job::HostSpec& spec, const Env& env);
 
 }  // namespace muster::steward

@@ -66,7 +66,60 @@ TEST_CASE("steward: a host that eats more than its memory is said to have") {
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.out_of_memory);
+  CHECK(end.overruns == std::vector<std::string>{"memory: 96 MiB used up"});
   CHECK(!end.outcome.success());
+  CHECK(job.left() == none);
+}
+
+TEST_CASE("steward: a host that fills its disk is said to have, and its results cannot grow") {
+  SKIP_UNLESS_HOSTS_RUN();
+  for (const char* place : {"/opt/ml/output", "/usr/share"}) {
+    CAPTURE(place);
+    TestJob job(1);
+    job.action("fill");
+    job.spec().environment["TEST_PLACE"] = place;
+    job.spec().volume_gib = 1;
+    CHECK(job.run("algo-1") == 0);
+    const job::HostEnd end = job.end("algo-1");
+    CHECK(end.outcome == job::Outcome::exited(1));
+    CHECK(end.overruns == std::vector<std::string>{"disk: 1 GiB of VolumeSizeInGB=1 full"});
+    const std::string result = job.folder("algo-1") + "/result";
+    CHECK(fs::exists(result + "/output/large") == (place == std::string("/opt/ml/output")));
+    struct stat hole {};
+    REQUIRE(::stat((result + "/model/hole").c_str(), &hole) == 0);
+    CHECK(hole.st_size == off_t{1} << 40);
+    CHECK(hole.st_blocks < 1000);
+    struct stat linked {};
+    REQUIRE(::stat((result + "/model/linked").c_str(), &linked) == 0);
+    CHECK(linked.st_nlink == 1001);
+    CHECK(linked.st_uid == ::geteuid());
+    CHECK(job.left() == none);
+  }
+}
+
+TEST_CASE("steward: file systems in memory that a failed host filled are named") {
+  SKIP_UNLESS_HOSTS_RUN();
+  for (const char* place : {"/dev/shm", "/tmp"}) {
+    CAPTURE(place);
+    TestJob job(1);
+    job.action("fill");
+    job.spec().environment["TEST_PLACE"] = place;
+    job.spec().memory_bytes = 128 << 20;
+    CHECK(job.run("algo-1") == 0);
+    const std::string size = place == std::string("/tmp") ? "64 MiB" : "32 MiB";
+    CHECK(job.end("algo-1").overruns == std::vector<std::string>{place + (": " + size) + " full"});
+    CHECK(job.left() == none);
+  }
+}
+
+TEST_CASE("steward: processes that the kernel refused a failed host are named") {
+  SKIP_UNLESS_HOSTS_RUN();
+  TestJob job(1);
+  job.action("fork");
+  CHECK(job.run("algo-1") == 0);
+  const job::HostEnd end = job.end("algo-1");
+  CHECK(end.outcome == job::Outcome::exited(1));
+  CHECK(end.overruns == std::vector<std::string>{"processes: 16384 used up"});
   CHECK(job.left() == none);
 }
 
@@ -125,6 +178,7 @@ TEST_CASE("steward: a killed steward takes its container along, and a sweep remo
   TestJob dead(1);
   TestJob living(1);
   dead.action("ignore");
+  dead.spec().volume_gib = 1;
   living.action("wait");
   const pid_t dead_steward = dead.start("algo-1");
   const pid_t living_steward = living.start("algo-1");
@@ -194,8 +248,8 @@ TEST_CASE("steward: what runc refuses is told in one line, and nothing is left")
   TestJob job(1);
   job.action("exit0");
   // Where it would mount /proc, there is a file.
-  REQUIRE(make_folders(job.folder("algo-1") + "/root"));
-  REQUIRE(write_file(job.folder("algo-1") + "/root/proc", ""));
+  REQUIRE(make_folders(job.folder("algo-1") + "/disk/root"));
+  REQUIRE(write_file(job.folder("algo-1") + "/disk/root/proc", ""));
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.outcome.kind == job::Outcome::Kind::failed);

@@ -226,11 +226,16 @@ class TestJob {
     if (container::has_cgroup("/muster/" + spec_.name)) left.push_back("cgroup " + spec_.name);
     if (read_file("/proc/self/mountinfo")->find(spec_.name) != std::string::npos)
       left.push_back("mount");
+    for (const auto& device : fs::directory_iterator("/sys/block")) {
+      const std::string file = device.path().string() + "/loop/backing_file";
+      if (read_file(file).value_or("").find(spec_.name) != std::string::npos)
+        left.push_back(device.path());
+    }
     return left;
   }
   bool folders_left(const std::string& host) const {
-    return fs::exists(folder(host) + "/layers") || fs::exists(folder(host) + "/root") ||
-           fs::exists(folder(host) + "/ml") || fs::exists(folder(host) + "/control.sock");
+    return fs::exists(folder(host) + "/disk") || fs::exists(folder(host) + "/disk.img") ||
+           fs::exists(folder(host) + "/control.sock");
   }
 
  private:

@@ -157,6 +157,7 @@ def train(
     output=None,
     image="host",
     instance_type="local",
+    volume_size=30,
     environment=None,
     max_run=86400,
     name=None,
@@ -170,10 +171,10 @@ def train(
     `source_dir` is the folder that goes along (default: the script alone), and `script` its name
     in there. `hyperparameters` become the script's arguments. `inputs` (name: s3://… or a local
     file or folder, which is uploaded) are its channels; one alone is called training. `output` is
-    an s3:// prefix. With `wait` the log is shown, and a job that does not complete raises
-    TrainingFailed. `horovod_train_script` and `horovod_hyperparameters` are the Horovod lab's names
-    of the script and its hyperparameters. Raises server.ClientError in one line if there is no
-    server to speak to.
+    an s3:// prefix; `volume_size` is what each host may have on disk, in GiB. With `wait` the log
+    is shown, and a job that does not complete raises TrainingFailed. `horovod_train_script` and
+    `horovod_hyperparameters` are the Horovod lab's names of the script and its hyperparameters.
+    Raises server.ClientError in one line if there is no server to speak to.
     """
     script = _either("script", script, "horovod_train_script", horovod_train_script)
     if script is None:
@@ -206,7 +207,7 @@ def train(
         "AlgorithmSpecification": {"TrainingImage": image, "TrainingInputMode": "File"},
         "HyperParameters": {key: json.dumps(value) for key, value in parameters.items()},
         "OutputDataConfig": {"S3OutputPath": output or "s3://%s/" % bucket},
-        "ResourceConfig": _resources(instance_type, instance_count),
+        "ResourceConfig": _resources(instance_type, instance_count, volume_size),
         "StoppingCondition": {"MaxRuntimeInSeconds": max_run},
         "InputDataConfig": _channels(s3, bucket, name, inputs),
         "Environment": dict(environment or {}),
@@ -223,11 +224,11 @@ def _either(name, value, other, others):
     return value if others is None else others
 
 
-def _resources(instance_type, instance_count):
+def _resources(instance_type, instance_count, volume_size):
     return {
         "InstanceType": instance_type,
         "InstanceCount": instance_count,
-        "VolumeSizeInGB": 30,  # Nobody looks at it; the request must have it.
+        "VolumeSizeInGB": volume_size,
     }
 
 

@@ -1,0 +1,123 @@
+// What a host may have of its machine, and what it had when it failed.
+
+#include <fcntl.h>
+
+#include "container/cgroup.h"
+#include "container/rootfs.h"
+#include "container/volume.h"
+#include "steward/folders.h"
+#include "steward/host_run.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr std::int64_t gibi = std::int64_t{1} << 30;
+/// A program may take away what it wrote before it says that it did not fit.
+constexpr std::chrono::milliseconds look_interval{250};
+
+/// "5 GiB", "1.5 GiB", "96 MiB".
+std::string size_text(std::int64_t bytes) {
+  if (bytes < gibi) return std::to_string(bytes >> 20) + " MiB";
+  const std::int64_t tenths = bytes * 10 / gibi;
+  const std::string rest = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
+  return std::to_string(tenths / 10) + rest + " GiB";
+}
+
+Result<Fd> open_folder(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail_errno(path);
+  return fd;
+}
+
+std::string image_of(const job::HostSpec& spec) {
+  return spec.host_folder + "/disk.img";
+}
+
+}  // namespace
+
+/// Begins the host's own mounts with the disk that all it writes goes to.
+Result<void> HostRun::open_disk() {
+  TRY(container::enter_private_mounts());
+  const std::string folder = container::disk_folder(spec_);
+  TRY(make_folders(folder));
+  if (spec_.spec.volume_gib == 0) return {};
+  const std::string asked = "VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib);
+  const std::int64_t wanted = spec_.spec.volume_gib * gibi;
+  const std::int64_t bytes = TRY(container::volume_bytes(folder, wanted));
+  if (Result<void> made = container::mount_volume(image_of(spec_), folder, bytes, env_); !made) {
+    log("warning", asked + " limits nothing here: " + made.error().text);
+    return {};
+  }
+  if (bytes < wanted)
+    log("info", "the disk has " + size_text(bytes) + " of " + asked +
+                    ", which is what the machine has free");
+  volume_ = TRY(open_folder(folder));
+  places_.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
+                TRY(open_folder(folder)));
+  return {};
+}
+
+/// The host's file systems in memory: those that the bundle gives a size.
+void HostRun::watch_memory_places(const container::HostLimits& limits) {
+  std::vector<std::pair<const char*, std::int64_t>> sizes = {{"/dev/shm", limits.shm_bytes}};
+  if (!spec_.spec.image) {
+    sizes.emplace_back("/tmp", limits.tmp_bytes);
+    sizes.emplace_back("/run", limits.run_bytes);
+  }
+  for (const auto& [path, bytes] : sizes) {
+    const std::string seen = "/proc/" + std::to_string(init_->pid()) + "/root" + path;
+    Fd folder(::open(seen.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    places_.watch(path, size_text(bytes), "all files of " + size_text(bytes), std::move(folder));
+  }
+}
+
+/// What the control groups tell besides: of the host's own limit, or of the job's.
+std::vector<std::string> HostRun::overruns(bool out_of_memory) const {
+  std::vector<std::string> lines = places_.found();
+  const std::string own = container::cgroup_path(spec_);
+  const std::string all = container::job_cgroup_path(spec_);
+  if (out_of_memory) {
+    std::optional<std::int64_t> limit = container::memory_limit(own);
+    if (!limit) limit = container::memory_limit(all);
+    if (limit) lines.push_back("memory: " + size_text(*limit) + " used up");
+  }
+  if (container::refused_processes(own) || container::refused_processes(all))
+    if (const std::optional<std::int64_t> limit = container::process_limit(own))
+      lines.push_back("processes: " + std::to_string(*limit) + " used up");
+  return lines;
+}
+
+loop::Task<> HostRun::watch_places() {
+  loop::Timer timer(loop_);
+  while (true) {
+    const bool came = co_await timer.after(look_interval);
+    if (!came || !running_) co_return;
+    places_.look(false);
+  }
+}
+
+/// Before results are taken from the disk: what it lost is worse than what it lacks.
+Result<void> HostRun::check_disk() {
+  if (!volume_ || container::is_volume_whole(volume_.get())) return {};
+  return fail(Errc::system, "disk: the machine had no room for what the host wrote within its " +
+                                ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
+                                "; files of it are lost");
+}
+
+Result<void> HostRun::close_disk() {
+  places_.close();
+  volume_.reset();
+  container::unmount(container::disk_folder(spec_));
+  const Result<void> image = remove_tree(image_of(spec_));
+  const Result<void> folder = remove_tree(container::disk_folder(spec_));
+  return image ? folder : image;
+}
+
+/// The job's own limits, and those of all jobs together. Callers hold the job's lock.
+Result<void> HostRun::limit() {
+  const container::JobLimits limits = container::job_limits(machine_.size);
+  TRY(container::limit_cgroup(container::jobs_cgroup, limits));
+  return container::limit_cgroup(container::job_cgroup_path(spec_), limits);
+}
+
+}  // namespace muster::steward

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster::steward {
+
+/// What a file system has, in bytes and in files (0 files: it does not count them).
+struct Space {
+  std::int64_t bytes = 0;
+  std::int64_t bytes_free = 0;
+  std::int64_t files = 0;
+  std::int64_t files_free = 0;
+};
+enum class Full { no, bytes, files };
+/// Whether it is full: to a hundredth, or, when a program has just complained of that (`told`), to
+/// a tenth: what it wanted to write did not fit. Pure.
+Full fullness(const Space& space, bool told);
+
+/// True for text in which a program says that there is no room: errno's words, Python's, a
+/// mapping of shared memory that could not be had. Pure.
+bool tells_of_no_room(std::string_view text);
+
+/// Knows which of a host's limited file systems were full when it failed. The kernel counts no
+/// refusals, and a program that fails may take its files away: so they are looked at while it
+/// runs, when it complains, and at its end.
+class FullPlaces {
+ public:
+  /// Watches the file system of `folder`. found() says of it "`name`: `bytes` full", or
+  /// "`name`: `files` full" where it can hold no more files.
+  void watch(const std::string& name, std::string bytes, std::string files, Fd folder);
+  /// `told`: a program says that there is no room.
+  void look(bool told);
+  std::vector<std::string> found() const;
+  /// Lets go of the file systems; what was found stays.
+  void close();
+
+ private:
+  struct Place {
+    std::string name;
+    std::string bytes;
+    std::string files;
+    Fd folder;
+    Space least{};  ///< The least that was free at any look.
+  };
+  std::vector<Place> places_;
+  bool told_ = false;
+};
+
+}  // namespace muster::steward
