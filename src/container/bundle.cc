@@ -156,8 +156,32 @@ Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
   return list;
 }
 
+/// A host's limit, as programs count processors.
+std::int64_t cpus_of(const job::Spec& spec) {
+  return (spec.cpu_millis + 999) / 1000;
+}
+
+/// How many processes the job's MPI starts on a host, 1 without it.
+std::int64_t processes_of(const job::Spec& spec) {
+  const auto found = spec.hyperparameters.find("sagemaker_mpi_num_of_processes_per_host");
+  if (found == spec.hyperparameters.end()) return 1;
+  std::string text = found->second;  // The SDKs quote numbers or not.
+  std::erase(text, '"');
+  return std::max<std::int64_t>(parse_integer(text).value_or(1), 1);
+}
+
+/// OpenMP starts a thread for each processor that it sees, in each process: those of a limited host
+/// would only wait for each other. Processors of its own a lone process sees by itself.
+void limit_threads(const job::Spec& spec, const Facts& facts, Env& env) {
+  const std::int64_t processes = processes_of(spec);
+  if (spec.cpu_millis == 0 || (!facts.cpus.empty() && processes == 1)) return;
+  const std::int64_t threads = std::max<std::int64_t>(cpus_of(spec) / processes, 1);
+  env.try_emplace("OMP_NUM_THREADS", std::to_string(threads));
+}
+
 Json process(const job::HostSpec& spec, const Facts& facts) {
   Env variables = host_environment(spec);
+  limit_threads(spec.spec, facts, variables);
   if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
     variables["HOME"] = facts.user.home;
   // A program of the user's sees nothing of ours; the operators that it may start find it.
@@ -203,7 +227,9 @@ Json resources(const job::HostSpec& spec, const Facts& facts) {
   Json json{{"devices", allowed_devices(spec)}, {"pids", {{"limit", facts.limits.processes}}}};
   const std::int64_t memory = memory_of(spec);
   if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
-  if (spec.spec.cpu_millis > 0)
+  if (!facts.cpus.empty())
+    json["cpu"] = {{"cpus", facts.cpus}};
+  else if (spec.spec.cpu_millis > 0)
     json["cpu"] = {{"quota", spec.spec.cpu_millis * cpu_period_us / 1000},
                    {"period", cpu_period_us}};
   return json;
@@ -410,8 +436,7 @@ Env host_environment(const job::HostSpec& spec) {
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
   for (const auto& [name, value] : told) env[name] = value;
-  if (spec.spec.cpu_millis > 0)
-    env["MUSTER_NUM_CPUS"] = std::to_string((spec.spec.cpu_millis + 999) / 1000);
+  if (spec.spec.cpu_millis > 0) env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(spec.spec));
   if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;

@@ -23,6 +23,7 @@ struct Facts {
   std::vector<std::string> staged;  ///< Below /opt/ml, file systems of their own: "/code".
   job::User user;                   ///< Who PID 1 is in an image; root of the host elsewhere.
   HostLimits limits;
+  std::string cpus;  ///< Processors of its own, as cpu_list() names them; empty: all, by time.
   std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
 };

@@ -111,6 +111,45 @@ TEST_CASE("bundle: the host's own namespaces, name, root and control group") {
         1 << 30);
 }
 
+TEST_CASE("bundle: a limited host's processors, and the threads of programs that count them") {
+  struct Case {
+    const char* what;
+    std::int64_t millis;
+    const char* cpus;  ///< Processors of its own.
+    const char* processes;
+    const char* given;  ///< By the job.
+    const char* want;   ///< Empty: not set.
+  };
+  const Case cases[] = {
+      {"no limit", 0, "", "4", "", ""},
+      {"by time", 1500, "", "", "", "2"},
+      {"by time, three processes", 4000, "", "3", "", "1"},
+      {"by time, quoted as the SDK does", 4000, "", "\"2\"", "", "2"},
+      {"more processes than processors", 1000, "", "8", "", "1"},
+      {"its own, which a program sees", 2000, "0,1", "", "", ""},
+      {"its own, for two processes", 4000, "0,1,2,3", "2", "", "2"},
+      {"the job knows better", 1500, "", "", "7", "7"},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.what);
+    job::HostSpec spec = two_hosts();
+    spec.spec.cpu_millis = c.millis;
+    if (*c.processes != 0)
+      spec.spec.hyperparameters["sagemaker_mpi_num_of_processes_per_host"] = c.processes;
+    if (*c.given != 0) spec.spec.environment["OMP_NUM_THREADS"] = c.given;
+    Facts limited = facts();
+    limited.cpus = c.cpus;
+    const Json json = *parse_json(bundle_config(spec, limited));
+    std::string threads;
+    for (const std::string variable : json["process"]["env"])
+      if (variable.starts_with("OMP_NUM_THREADS=")) threads = variable.substr(16);
+    CHECK(threads == c.want);
+    const Json cpu = json["linux"]["resources"].value("cpu", Json::object());
+    CHECK(cpu.contains("quota") == (c.millis > 0 && *c.cpus == 0));
+    CHECK(cpu.value("cpus", "") == c.cpus);
+  }
+}
+
 TEST_CASE("bundle: no privilege reaches beyond the container") {
   const Json json = config();
   for (const char* set : {"bounding", "effective", "permitted"}) {

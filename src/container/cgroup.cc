@@ -107,6 +107,13 @@ std::vector<int> processes_in(const std::string& path) {
   return {pids.begin(), pids.end()};
 }
 
+std::vector<std::string> host_groups(const std::string& root) {
+  std::vector<std::string> hosts;
+  for (const std::string& job : folders_in(root + jobs_cgroup))
+    for (std::string& host : folders_in(job)) hosts.push_back(std::move(host));
+  return hosts;
+}
+
 std::vector<std::string> jobs_with_cgroups() {
   std::set<std::string> jobs;
   for (const std::string& root : cgroup_roots())

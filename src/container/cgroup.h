@@ -42,6 +42,9 @@ void remove_idle_cgroup(const std::string& path);
 /// The processes in the group and below, in any hierarchy.
 std::vector<int> processes_in(const std::string& path);
 
+/// Folders of all hosts' groups in one of cgroup_roots().
+std::vector<std::string> host_groups(const std::string& root);
+
 /// Jobs that have a group: names below "/muster".
 std::vector<std::string> jobs_with_cgroups();
 

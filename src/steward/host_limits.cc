@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "container/cgroup.h"
+#include "container/cpus.h"
 #include "container/rootfs.h"
 #include "container/volume.h"
 #include "steward/folders.h"
@@ -111,6 +112,19 @@ Result<void> HostRun::close_disk() {
   const Result<void> image = remove_tree(image_of(spec_));
   const Result<void> folder = remove_tree(container::disk_folder(spec_));
   return image ? folder : image;
+}
+
+/// Processors of its own for a host that has a whole number of them, where enough are left. The
+/// lock is to be held until the host's control group says which.
+Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
+  const std::int64_t millis = spec_.spec.cpu_millis;
+  if (millis == 0 || millis % 1000 != 0) return Fd();
+  Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
+  const container::CpuShares shares = container::cpu_shares();
+  const std::optional<container::Cpus> chosen =
+      container::choose_cpus(shares.all, shares.taken, static_cast<std::size_t>(millis / 1000));
+  if (chosen) cpus = container::cpu_list(*chosen);
+  return lock;
 }
 
 /// The job's own limits, and those of all jobs together. Callers hold the job's lock.

@@ -295,7 +295,10 @@ Result<void> HostRun::show(const container::Facts& facts) {
 }
 
 loop::Task<Result<void>> HostRun::start_container() {
-  const container::Facts found = facts();
+  container::Facts found = facts();
+  // Others choose when this host's group is there, and says what it took.
+  const Result<Fd> choosing = choose_cpus(found.cpus);
+  if (!choosing) co_return choosing.error();
   if (spec_.spec.shm_bytes > job::shm_bytes_default &&
       found.limits.shm_bytes < spec_.spec.shm_bytes)
     log("warning", "/dev/shm has " + std::to_string(found.limits.shm_bytes >> 20) +

@@ -72,6 +72,7 @@ class HostRun {
   loop::Task<Result<void>> finish_copy(Staged staged, Result<container::Process> copy);
   container::Facts facts() const;
   Result<void> show(const container::Facts& facts);
+  Result<Fd> choose_cpus(std::string& cpus) const;
   Result<void> limit();
   loop::Task<Result<void>> start_container();
   /// Lets the other tasks run; an error if the host is no longer wanted.

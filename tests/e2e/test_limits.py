@@ -1,5 +1,6 @@
 """A job over one of its limits fails by name, with the figures, and what it wrote is kept."""
 
+import os
 import pathlib
 import shutil
 import signal
@@ -45,6 +46,13 @@ for number in range(1 << 20):
 """
 
 
+CPUS = """\
+import os, time
+print("cpus", sorted(os.sched_getaffinity(0)), os.environ["SM_NUM_CPUS"], flush=True)
+if os.environ.get("STAY"):
+    time.sleep(600)
+"""
+
 SHARED_MEMORY_FULL = """\
 import mmap, os
 fd = os.open("/dev/shm/tensor", os.O_RDWR | os.O_CREAT)
@@ -53,6 +61,31 @@ memory = mmap.mmap(fd, 64 << 20)
 for page in range(0, 64 << 20, 4096):
     memory[page] = 1
 """
+
+
+def cpus_told(process) -> tuple[str, str]:
+    process.wait_for_output(b"cpus [", GUARD_SECONDS)
+    line = next(line for line in process.text.splitlines() if "cpus [" in line)
+    cpus, count = line.split("cpus [")[1].split("] ")
+    return cpus, count.split()[0]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_hosts_of_whole_processors_have_their_own_while_there_are_some(machine):
+    every = ", ".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0)))
+    first = machine.fit(CPUS, "--cpus", 1, "--env", "STAY=1")
+    mine, count = cpus_told(first)
+    assert count == "1" and "," not in mine
+    second = machine.fit(CPUS, "--cpus", 1, "--env", "STAY=1", output=machine.folder / "second")
+    other, count = cpus_told(second)
+    assert count == "1" and "," not in other and other != mine
+    if every.count(",") == 1:  # None is left: time is allotted.
+        third = machine.fit(CPUS, "--cpus", 1, output=machine.folder / "third")
+        assert cpus_told(third) == (every, "1")
+        assert third.wait(GUARD_SECONDS) == 0
+    for process in (first, second):
+        process.signal(signal.SIGINT)
+        process.wait(GUARD_SECONDS)
 
 
 def test_a_bus_error_for_want_of_shared_memory_is_named(machine):
