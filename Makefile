@@ -83,6 +83,7 @@ fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=10:
 bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
+	$(PYTHON) bench/neighbours.py
 	$(PYTHON) bench/server.py
 	$(PYTHON) bench/s3.py
 	-bench/compare-history
