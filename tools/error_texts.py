@@ -39,6 +39,7 @@ FORMS = {
     "failed_here": "{1}",
     "return": "{0}: {1}",
     "src/api/cbor_protocol fail": "SerializationException: not CBOR that can be read: {0}",
+    "src/vpc/ wrong": "{0}: expected {1}",
     "src/job/spec wrong": "{0}: expected {1}",
     "src/job/host_spec wrong": "{0}: expected {1}",
     "src/job/vpc_place wrong": "{0}: expected {1}",

@@ -366,6 +366,16 @@ QUERIES = [
     ("ec2", "no number", "Action=DescribeSubnets&MaxResults=x", "MalformedInput", 400),
     ("ec2", "too small", "Action=DescribeSubnets&MaxResults=4", "InvalidParameterValue", 400),
     ("ec2", "unknown action", "Action=RunInstances", "InvalidAction", 400),
+    ("ec2", "no such subnet", "Action=DescribeSubnets&SubnetId.1=subnet-9",
+     "InvalidSubnetID.NotFound", 400),
+    ("cloudformation", "no name", "Action=CreateStack&TemplateBody=a", "ValidationError", 400),
+    ("cloudformation", "a template of 600 KiB",
+     "Action=CreateStack&StackName=a&TemplateBody=" + "a" * 600_000, "ValidationError", 400),
+    ("cloudformation", "a template nested 300 deep",
+     "Action=CreateStack&StackName=a&TemplateBody=" + '{"a":' * 300, "ValidationError", 400),
+    ("cloudformation", "no such stack", "Action=DescribeStacks&StackName=gone", "ValidationError",
+     400),
+    ("cloudformation", "unknown action", "Action=CreateChangeSet", "InvalidAction", 400),
 ]  # fmt: skip
 
 CBORS = [

@@ -89,7 +89,8 @@ def test_an_authorization_is_exactly_its_three_parts(attacked, change):
     assert answer.status in REFUSED, answer.text
 
 
-SCOPES = ["sts", "iam", "ec2", "ecr", "logs", "monitoring", "s3", "s3-object-lambda", "lambda",
+SCOPES = ["sts", "iam", "ec2", "cloudformation", "ecr", "logs", "monitoring", "s3",
+          "s3-object-lambda", "lambda",
           "SageMaker", "sagemaker2"]  # fmt: skip
 
 
@@ -322,6 +323,9 @@ def test_a_jobs_key_makes_no_call(attacked, unchanged, service, operation, body)
     [("iam", "Action=GetRole&RoleName=r"),
      ("iam", "Action=SimulatePrincipalPolicy&PolicySourceArn=a"),
      ("ec2", "Action=DescribeSubnets"), ("ec2", "Action=DescribeSecurityGroups"),
+     ("ec2", "Action=DescribeVpcs"), ("cloudformation", "Action=DescribeStacks"),
+     ("cloudformation", "Action=CreateStack&StackName=a&TemplateBody=a"),
+     ("cloudformation", "Action=DeleteStack&StackName=a"),
      ("monitoring", "Action=ListMetrics")],
 )  # fmt: skip
 def test_a_jobs_key_sends_no_form(attacked, service, form):
