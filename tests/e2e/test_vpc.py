@@ -277,7 +277,7 @@ def outside(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(outside, tmp_path_factory):
-    config = {"python": str(VENV / "bin" / "python"), "capacity": {"hosts": 8}}
+    config = {"python": str(VENV / "bin" / "python"), "capacity": {"hosts": 12}}
     folder = tmp_path_factory.mktemp("server")
     with SmServer(folder, jobs=config, config={"networks": NETWORKS}, within=outside.inside) as it:
         with outside.inside.visited():
