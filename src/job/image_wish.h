@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace muster::job {
@@ -19,6 +20,9 @@ struct ImageWish {
   /// The registry, and what it redirects to, may have any address; else only such as are on the
   /// internet, not this machine's, its networks' or its cloud's.
   bool anywhere = false;
+  /// A pull that leaves more than so many bytes of images here removes what was used least
+  /// recently, never what a job uses; 0: as many as there are.
+  std::int64_t kept_bytes_max = 0;
   std::string logins{};  ///< A file as ~/.docker/config.json, absolute; empty: nobody logs in.
 };
 

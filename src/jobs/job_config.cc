@@ -235,6 +235,13 @@ Result<void> set_pull(JobConfig& config, const Json& json) {
   return wrong("pull", "\"missing\", \"always\" or \"never\"");
 }
 
+Result<void> set_image_store(JobConfig& config, const Json& json) {
+  const double number = TRY(number_at(json, "image_store_gib"));
+  if (number <= 0) return wrong("image_store_gib", "a number above 0");
+  config.image_store_bytes = static_cast<std::int64_t>(number * gib);
+  return {};
+}
+
 Result<void> set_registry_logins(JobConfig& config, const Json& json) {
   config.registry_logins = TRY(text_at(json, "registry_logins"));
   if (!config.registry_logins.starts_with('/')) return wrong("registry_logins", "an absolute path");
@@ -250,6 +257,7 @@ constexpr struct {
     {"images", set_images},
     {"registries", set_registries},
     {"pull", set_pull},
+    {"image_store_gib", set_image_store},
     {"registry_logins", set_registry_logins},
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},

@@ -43,7 +43,8 @@ struct JobConfig {
   /// Images that jobs may name, as "registry.example.com/team/*"; none: no others than `images`.
   std::vector<std::string> registries;
   job::Pull pull = job::Pull::missing;
-  std::string registry_logins;  ///< A file as ~/.docker/config.json; empty: nobody logs in.
+  std::int64_t image_store_bytes = 0;  ///< Images beyond it go after a pull; 0: no limit.
+  std::string registry_logins;         ///< A file as ~/.docker/config.json; empty: nobody logs in.
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.

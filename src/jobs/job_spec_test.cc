@@ -485,6 +485,8 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"registries": ["a/b@sha256:1"]})", "jobs.registries: expected a list of images"},
       {R"({"registries": [""]})", "jobs.registries: expected text"},
       {R"({"pull": "sometimes"})", "jobs.pull: expected \"missing\", \"always\" or"},
+      {R"({"image_store_gib": 0})", "jobs.image_store_gib: expected a number above 0"},
+      {R"({"image_store_gib": "1g"})", "jobs.image_store_gib: expected a number"},
       {R"({"registry_logins": "logins.json"})", "jobs.registry_logins: expected an absolute path"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"network": true})", "jobs.network: expected \"nat\" or \"none\""},

@@ -58,6 +58,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
   // What sm image import names: no registry, and the machine's own port 80 is not to be asked.
   const bool imported = reference->registry == "localhost";
   meant.image->pull = imported ? job::Pull::never : config.pull;
+  meant.image->kept_bytes_max = config.image_store_bytes;
   meant.image->logins = config.registry_logins;
   return meant;
 }

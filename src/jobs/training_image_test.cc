@@ -62,10 +62,12 @@ TEST_CASE("training image: what runs, and from where it may come, is the config'
 
 TEST_CASE("training image: how it is brought is the config's") {
   const JobConfig config = config_of(
-      R"({"registries": ["*"], "pull": "always", "registry_logins": "/etc/muster/logins.json"})");
+      R"({"registries": ["*"], "pull": "always", "image_store_gib": 1.5,
+          "registry_logins": "/etc/muster/logins.json"})");
   const Result<TrainingImage, aws::Refusal> meant = training_image("a/b", config);
   REQUIRE((meant && meant->image));
   CHECK(meant->image->pull == job::Pull::always);
+  CHECK(meant->image->kept_bytes_max == std::int64_t{3} << 29);
   CHECK(meant->image->logins == "/etc/muster/logins.json");
 }
 

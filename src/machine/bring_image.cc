@@ -41,6 +41,15 @@ Result<std::optional<UsedImage>> look_up(const Env& env, const job::ImageWish& w
   return std::optional<UsedImage>(TRY(lease_image(store, *found, wish.name)));
 }
 
+/// The image is leased by now; where another is just coming, the next pull looks again.
+Result<void> keep_to_size(const Env& env, std::int64_t bytes_max) {
+  image::Store store = TRY(open_image_store(env));
+  const image::PruneOptions options{.all = false,
+                                    .bytes_max = static_cast<std::uint64_t>(bytes_max)};
+  TRY(store.prune(options));
+  return {};
+}
+
 /// look_up() beside the loop.
 loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job::ImageWish wish,
                                                   std::string digest) {
@@ -124,6 +133,13 @@ loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace 
   Result<std::optional<UsedImage>> found =
       co_await find(programs.loop(), place.env, wish, *std::move(digest));
   if (!found) co_return found.error();
+  if (*found && wish.kept_bytes_max > 0) {
+    const std::function<Result<void>()> tidy = [env = place.env, wish] {
+      return keep_to_size(env, wish.kept_bytes_max);
+    };
+    const Result<void> tidied = co_await loop::in_thread(programs.loop(), tidy);
+    if (!tidied) co_return tidied.error();
+  }
   if (*found) co_return **std::move(found);
   co_return fail(Errc::not_found, "image " + wish.name + " was removed meanwhile");
 }

@@ -155,6 +155,17 @@ def test_an_image_is_pulled_once_and_runs(world):
     assert len(world.registry.requests) == asked
 
 
+def test_sm_submit_runs_an_images_own_program(world):
+    name = world.registry.add("team/box", "v1", image(version=b"1\n"))
+    words = [SM, "submit", "--image", name, "--wait"]
+    done = subprocess.run(
+        words, env=world.server.env(), capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "arguments: train, version 1" in done.stdout
+    assert f"runs image {name}, sha256:" in done.stdout
+
+
 def test_a_tag_that_moved_is_asked_for_by_policy(tmp_path, registry):
     with World(tmp_path, registry, pull="always") as world:
         name = registry.add("team/box", "v1", image(version=b"1\n"))
@@ -162,6 +173,22 @@ def test_a_tag_that_moved_is_asked_for_by_policy(tmp_path, registry):
         registry.add("team/box", "v1", image(version=b"2\n"))
         job = world.run(name)["TrainingJobName"]
         assert any("version 2" in line for line in world.lines(job)), world.lines(job)
+
+
+def test_beyond_a_size_what_no_job_uses_goes_the_oldest_first(tmp_path, registry):
+    with World(tmp_path, registry, image_store_gib=0.001) as world:
+        runs = registry.add("team/runs", "v1", OciImage(SHELL, {"train": WAIT, "kept": b"here\n"}))
+        job = world.start(runs)
+        wait_until("it to run", lambda: "runs" in world.lines(job), SECONDS)
+        large = OciImage(SHELL, {"train": TRAIN, "x": os.urandom(900_000)})
+        old = registry.add("team/old", "v1", large)
+        world.run(old)
+        world.run(registry.add("team/new", "v1", image(version=b"3\n")))
+        assert world.at_end(job)["TrainingJobStatus"] == "Completed"
+        assert "kept here" in world.lines(job)
+        listed = world.sm("image", "ls", "--json").stdout
+        names = [json.loads(line)["Name"] for line in listed.splitlines()]
+        assert old not in names and runs in names, names
 
 
 def test_without_pulls_what_is_here_runs(tmp_path, registry):
