@@ -133,8 +133,9 @@ std::optional<std::vector<std::string>> texts_for(const std::string& filter, con
   }
   const auto member = kind.filters.find(name);
   if (member == kind.filters.end()) return std::nullopt;
-  const Json& value = thing[member->second];
-  texts.push_back(value.is_string() ? value.get<std::string>() : to_text(value));
+  const auto value = thing.find(member->second);
+  if (value != thing.end())
+    texts.push_back(value->is_string() ? value->get<std::string>() : to_text(*value));
   return texts;
 }
 
@@ -211,6 +212,7 @@ api::Answer describe_networks(const api::Request& request, const api::Realm& rea
   TRY(keep(things, "GroupName", api::texts_of(request.input, "GroupNames"), *kind));
   Json kept = Json::array();
   const Json& filters = api::elements(request.input, "Filters");
+  TRY(passes(filters, *kind, Json::object()));  // A name is wrong also where nothing is there.
   for (const Json& thing : things) {
     const bool does = TRY(passes(filters, *kind, thing));
     if (does) kept.push_back(thing);
