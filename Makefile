@@ -67,7 +67,7 @@ test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.don
 
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
-  aws_chunked s3_request cbor gunzip image_document journal registry_login terminal
+  aws_chunked s3_request cbor gunzip image_document journal registry_login terminal yaml
 .PHONY: fuzz
 fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=10: CI's); what it finds is kept in fuzz/found
 	cmake --preset fuzz
