@@ -18,6 +18,7 @@
 #include "cli/client.h"
 #include "cli/exit_codes.h"
 #include "command/line.h"
+#include "image/own_image.h"
 #include "image/pull.h"
 #include "loop/tasks.h"
 #include "machine/images.h"
@@ -176,6 +177,25 @@ loop::Task<> run(loop::Loop& loop, const PullLine& line, const PullPlan& plan,
   loop.stop();
 }
 
+/// What was pushed to this machine is here already, packed.
+int unpack_pushed(image::Store& store, const PullLine& line, const image::Reference& image) {
+  image::Pulled pulled;
+  image::AddOptions options;
+  options.say = [&pulled](const std::string& each) { pulled.left_out.push_back(each); };
+  Result<std::optional<image::Image>> made = store.unpack(image::to_text(image), options);
+  if (made && !*made)
+    made = fail(Errc::not_found, "image " + image::to_text(image) +
+                                     ": nobody pushed it to this machine; sm image ls lists those");
+  if (!made) {
+    static_cast<void>(say_error(STDERR_FILENO, name_of_command, made.error().text));
+    return exit_code_of_client(made.error());
+  }
+  pulled.progress.layers_all = (*made)->layers.size();
+  pulled.image = **std::move(made);
+  tell_end(line, image, pulled);
+  return exit_success;
+}
+
 loop::Task<> watch_signals(loop::Signals& signals) {
   const Result<int> signal = co_await signals.next();
   if (!signal) co_return;
@@ -207,6 +227,8 @@ int image_pull_main(const Args& args, const Env& env) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, opened.error().text));
     return exit_platform;
   }
+  if (image::read_own_name(image::to_text(plan->image)))
+    return unpack_pushed(*opened, typed, plan->image);
   const auto store = std::make_shared<image::Store>(*std::move(opened));
   loop::Loop loop;
   loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});

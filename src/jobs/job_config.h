@@ -11,6 +11,7 @@
 #include "base/command.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "image/own_image.h"
 #include "job/image_wish.h"
 #include "job/spec.h"
 #include "jobs/schedule.h"
@@ -42,6 +43,7 @@ struct JobConfig {
   bool aws_images = false;       ///< AWS's own framework images are served by `python`, too.
   /// Images that jobs may name, as "registry.example.com/team/*"; none: no others than `images`.
   std::vector<std::string> registries;
+  image::OwnNames own_images;  ///< What was pushed to this server; any job may name it.
   job::Pull pull = job::Pull::missing;
   std::int64_t image_store_bytes = 0;  ///< Images beyond it go after a pull; 0: no limit.
   std::string registry_logins;         ///< A file as ~/.docker/config.json; empty: nobody logs in.

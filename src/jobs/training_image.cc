@@ -43,6 +43,13 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
     meant.python = *python;
     return meant;
   }
+  if (const std::optional<std::string> own = image::own_image(asked, config.own_images)) {
+    meant.image.emplace();
+    meant.image->name = *own;
+    meant.image->anywhere = true;
+    meant.image->kept_bytes_max = config.image_store_bytes;
+    return meant;
+  }
   if (config.registries.empty()) return bad(asked, not_served(config));
   const Result<image::Reference> reference = reference_of(asked);
   if (!reference) return bad(asked, reference.error().text);

@@ -18,8 +18,8 @@ struct TrainingImage {
   std::optional<job::ImageWish> image;  ///< In its place: an image of its own.
 };
 
-/// Names that mean this machine come first, then images that `registries` of the config lists.
-/// Refused: all others.
+/// Names that mean this machine come first, then what was pushed to this server (only users' keys
+/// may), then images that `registries` of the config lists. Refused: all others.
 Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
                                                    const JobConfig& config);
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/private_folders.h"
+#include "image/own_image.h"
 #include "image/reference.h"
 #include "machine/machine.h"
 
@@ -50,8 +51,9 @@ Result<UsedImage> lease_image(const image::Store& store, const image::Image& ima
 
 Result<UsedImage> use_image(const Env& env, const std::string& name) {
   const std::string stored = TRY(stored_name(name));
-  const image::Store store = TRY(open_image_store(env));
-  const std::optional<image::Image> found = TRY(store.find(stored));
+  image::Store store = TRY(open_image_store(env));
+  std::optional<image::Image> found = TRY(store.find(stored));
+  if (!found && image::read_own_name(stored)) found = TRY(store.unpack(stored));
   if (!found) return no_such_image(stored);
   return lease_image(store, *found, stored);
 }

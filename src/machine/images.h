@@ -28,7 +28,8 @@ struct UsedImage {
 /// it was removed meanwhile.
 Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
                               const std::string& stored);
-/// Blocks for a moment. Errors: `not_found`, `invalid_input`, `denied`.
+/// Blocks for a moment, with a pushed image's first use until it is unpacked. Errors: `not_found`,
+/// `invalid_input`, `denied`.
 Result<UsedImage> use_image(const Env& env, const std::string& name);
 
 }  // namespace muster::machine

@@ -336,12 +336,6 @@ std::string image_folder(const Env& env) {
   return machine::state_folder(env) + "/images";
 }
 
-Result<image::Store> open_images(const std::string& folder) {
-  image::Store store = TRY(image::Store::open(folder));
-  TRY(note_private_folder(private_folder_register, std::filesystem::path(folder).parent_path()));
-  return store;
-}
-
 /// Uploads end when nobody goes on with them. Those of an earlier server are gone at once.
 loop::Task<> watch_uploads(Server& server, std::string folder) {
   const std::function<Result<void>()> tidy = [&server, folder]() -> Result<void> {
@@ -374,9 +368,9 @@ Result<void> open(Server& server, const Env& env) {
   server.verifier.emplace(server.keys);
   http::Handler s3 = TRY(open_s3(server));
   server.registry.emplace(
-      server.keys, registry::RegistryServer::Options{
-                       .open_store = [folder = image_folder(env)] { return open_images(folder); },
-                       .now = wall_time});
+      server.keys,
+      registry::RegistryServer::Options{
+          .open_store = [env] { return machine::open_image_store(env); }, .now = wall_time});
   server.front.emplace(Front::Options{
       .calls = server.calls,
       .s3 = std::move(s3),
@@ -390,6 +384,7 @@ Result<void> open(Server& server, const Env& env) {
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
   // A file that cannot be read is said by the job that needs it, and by sm doctor.
   jobs::count_in_gpus(config, machine::count_gpus(env).value_or(0));
+  config.own_images = own_names(server.config, server.http->port());
   open_machine(server, config, env);
   jobs::Runner::Options jobs;
   jobs.preparation = TRY(preparation_options(server, std::move(config), env));

@@ -280,3 +280,36 @@ def test_a_pattern_for_any_registry_reaches_none_of_the_machines_own(tmp_path, r
             reason = world.at_end(world.start(asked))["FailureReason"]
             assert "which is not on the internet, and is not asked" in reason, reason
         assert registry.requests == []
+
+
+def test_what_was_pushed_to_the_server_runs_without_being_listed(world, tmp_path):
+    host = f"127.0.0.1:{world.server.port}"
+    keys = world.server.keys
+    login = f"{keys['AWS_ACCESS_KEY_ID']}:{keys['AWS_SECRET_ACCESS_KEY']}"
+    copy = ["skopeo", "copy", "-q", "--dest-tls-verify=false", "--dest-creds", login]
+    for version in (b"1", b"2"):
+        made = image(version=version + b"\n")
+        made.write_layout(tmp_path / version.decode())
+        source = f"oci:{tmp_path}/{version.decode()}:v1"
+        subprocess.run([*copy, source, f"docker://{host}/lab/box:v1"], check=True, timeout=SECONDS)
+        ecr = "000000000000.dkr.ecr.us-east-1.amazonaws.com"
+        for name in (f"{host}/lab/box:v1", f"{ecr}/lab/box:v1"):
+            told = world.run(name)
+            lines = world.lines(told["TrainingJobName"])
+            assert any(f"version {version.decode()}" in line for line in lines), lines
+            assert told["AlgorithmSpecification"]["TrainingImage"] == name
+            kept = f"registry.muster.internal/lab/box:v1@{digest(made.manifest)}"
+            assert world.described(told["TrainingJobName"])["MusterImage"] == kept
+    reason = world.at_end(world.start(f"{host}/lab/none:v1"))["FailureReason"]
+    assert reason.startswith("ClientError: the image cannot be pulled: "), reason
+    assert "nobody pushed it to this machine" in reason
+
+
+def test_another_repositorys_image_is_not_had_by_its_digest(world):
+    made = image(version=b"private\n")
+    private = world.registry.add("private/box", "v1", made)
+    assert world.sm("image", "pull", private).returncode == 0
+    asked = f"{world.registry.address}/team/box@{digest(made.manifest)}"
+    told = world.at_end(world.start(asked))
+    assert told["TrainingJobStatus"] == "Failed"
+    assert "cannot be pulled" in told["FailureReason"], told["FailureReason"]
