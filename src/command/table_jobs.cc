@@ -40,7 +40,7 @@ std::vector<Flag> submit_flags() {
         "the hosts' image (default: host, the server's own programs); without --script its own "
         "program runs"},
        {"--instance-type", "TYPE", "what each host gets (default: local)"},
-        {"--volume-size", "GIB", "what each host may have on disk (default 30)"}},
+       {"--volume-size", "GIB", "what each host may have on disk (default 30)"}},
       {{.name = "--input",
         .value = "NAME=DIR",
         .help = "an input channel: s3://… or a folder, which is uploaded",

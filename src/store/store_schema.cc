@@ -84,7 +84,7 @@ ALTER TABLE jobs ADD COLUMN notes TEXT not null DEFAULT '';
 ALTER TABLE jobs ADD COLUMN access_key TEXT not null DEFAULT '';
 CREATE INDEX jobs_ended ON jobs (training_end);
 )sql",
-                                               R"sql(
+                                              R"sql(
 CREATE TABLE stacks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null,
