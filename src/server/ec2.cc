@@ -114,7 +114,7 @@ bool fits(std::string_view text, std::string_view pattern) {
       return false;
     }
   }
-  return pattern.find_first_not_of('*', next) == pattern.npos;
+  return pattern.find_first_not_of('*', next) == std::string_view::npos;
 }
 
 /// The texts of `thing` that a filter is about; none if EC2's filter is not known here.
