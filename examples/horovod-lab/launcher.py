@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Starts a Horovod job as one call: `train(horovod_train_script="train_hvd.py", ...)`.
 
-The hosts are `sm fit`'s: containers on this machine, each with muster's `train` as its first
-program, as in the image that the Dockerfile beside this file makes.
+The hosts are `sm fit`'s: containers on this machine, of the image that the Dockerfile beside this
+file makes, or of the machine's own programs with muster's `train` as the first.
 """
 
 import argparse
@@ -33,16 +33,20 @@ def train(
     output="output",
     source_dir=HERE,
     python=None,
+    image=None,
     sm="sm",
 ):
     """Trains on `instance_count` hosts; the folder with the model when that is done.
 
     `hyperparameters` become arguments of the script, `inputs` (name: folder) its channels;
-    `output` is a folder that is new or empty. Raises TrainingFailed.
+    `output` is a folder that is new or empty. Hosts are made of `image`, or of this machine with
+    the interpreter `python`. Raises TrainingFailed.
     """
     command = [sm, "fit", horovod_train_script, "--source-dir", source_dir, "--mpi"]
     command += ["--hosts", instance_count, "--processes-per-host", num_of_processes_per_host]
     command += ["--output", output]
+    if image:
+        command += ["--image", image]
     if python:
         command += ["--python", python]
     if mpi_options:
@@ -66,6 +70,7 @@ def main():
     parser.add_argument("--data", default="data", help="folder with train/ and test/")
     parser.add_argument("--output", default="output")
     parser.add_argument("--python", help="the interpreter that has Horovod")
+    parser.add_argument("--image", help="an image of this machine, by sm image import or pull")
     parser.add_argument("--sm", default="sm", help="muster's program")
     args = parser.parse_args()
     try:
@@ -79,6 +84,7 @@ def main():
             mpi_options="--mca mpi_yield_when_idle 1",
             output=args.output,
             python=args.python,
+            image=args.image,
             sm=args.sm,
         )
     except TrainingFailed as failed:

@@ -79,7 +79,7 @@ def make_data(folder: pathlib.Path) -> pathlib.Path:
 
 def check_results(text: str, count: int, learned: bool = True) -> set[str]:
     """Every rank said that it learned (or but how far it came); the weights' checksums."""
-    found = sorted(RESULT.findall(text))
+    found = sorted(RESULT.findall(text), key=lambda result: int(result[0]))
     assert [int(rank) for rank, *_ in found] == list(range(count)), text
     for _, size, first, last, accuracy, _ in found:
         assert int(size) == count

@@ -62,10 +62,10 @@ def test_the_launcher_raises_what_the_job_ended_with(launcher, machine):
 
 
 def instructions() -> list[tuple[str, str]]:
-    """All stages' instructions in the Dockerfile: (name, the rest of its line)."""
+    """All stages' instructions in the Dockerfile, but ARG: (name, the rest of its line)."""
     text = (LAB / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line.split(None, 1) for line in text.splitlines()]
-    return [(words[0], words[1]) for words in lines if words and not words[0].startswith("#")]
+    return [tuple(words) for words in lines if words and words[0] not in ("#", "ARG")]
 
 
 def copies() -> list[tuple[str, str]]:
@@ -101,22 +101,17 @@ def test_the_images_content_trains_from_its_entry_point(lab, folder):
     python, site = interpreter("tf"), folder / "site"
     pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*pip, "--no-index", "--no-deps", "--target", site, build_wheel()], check=True)
-    said = dict(rest.split("=", 1) for name, rest in instructions() if name == "ENV")
     code = {
         pathlib.PurePath(source).name: (REPOSITORY / source).read_text()
         for source, target in copies()
         if target == "/opt/ml/code/"
     }
-    assert said["SAGEMAKER_PROGRAM"] in code
-    enabled = {
-        "sagemaker_mpi_enabled": "true",
-        "sagemaker_mpi_num_of_processes_per_host": "1",
-    }
-    job = Training(lab, 2, 1, "", enabled, files=code)
+    asked = {"sagemaker_program": "horovod_launcher.py", "num_of_processes_per_host": "1"}
+    assert asked["sagemaker_program"] in code
+    job = Training(lab, 2, 1, "", asked, files=code)
     for host in job.hosts:
-        # The program is told by the image alone.
         config = host.base / "input" / "config" / "hyperparameters.json"
-        config.write_text(json.dumps(enabled))
+        config.write_text(json.dumps(asked))
     lay_channels(job, make_data(folder))
     entry = json.loads(next(rest for name, rest in instructions() if name == "ENTRYPOINT"))
     path = [site / "bin", python.parent, host_environment("")["PATH"]]
@@ -124,7 +119,6 @@ def test_the_images_content_trains_from_its_entry_point(lab, folder):
         **HUSH,
         "PATH": ":".join(map(str, path)),
         "PYTHONPATH": str(site),
-        "SAGEMAKER_PROGRAM": said["SAGEMAKER_PROGRAM"],
     }
     for host in job.hosts:
         environment = host_environment(job.key, variables)
