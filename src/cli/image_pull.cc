@@ -97,8 +97,10 @@ Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
   plan.login.ca_roots = roots;
   if (line.user.empty() != !line.password_stdin)
     return fail(Errc::invalid_input, "--username and --password-stdin go together");
-  if (line.password_stdin)
-    plan.login.given = image::Login{line.user, TRY(password_from(STDIN_FILENO)), ""};
+  if (line.password_stdin) {
+    std::string password = TRY(password_from(STDIN_FILENO));
+    plan.login.given = image::Login{line.user, std::move(password), ""};
+  }
   return plan;
 }
 

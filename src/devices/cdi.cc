@@ -70,8 +70,9 @@ Result<job::DeviceMount> mount_at(const Json& json, const std::string& where) {
   const std::string type = TRY(text_at(json, "type", where + "."));
   if (!type.empty() && type != "bind" && type != "none")
     return wrong(where + ".type", "bind" + got(type));
-  job::DeviceMount mount{TRY(text_at(json, "hostPath", where + ".")),
-                         TRY(text_at(json, "containerPath", where + "."))};
+  job::DeviceMount mount;
+  mount.outside = TRY(text_at(json, "hostPath", where + "."));
+  mount.inside = TRY(text_at(json, "containerPath", where + "."));
   mount.image_only = mount.outside == mount.inside && is_shown(mount.inside);
   return mount;
 }
@@ -145,7 +146,8 @@ Result<CdiFile> file_from(const Json& json) {
       return wrong(where + "name", "letters, digits and inner _ - . :" + got(name));
     for (const CdiDevice& other : file.devices)
       if (other.name == name) return wrong(where + "name", "each name once" + got(name));
-    file.devices.push_back({name, TRY(edits_at(devices[i], where))});
+    Edits edits = TRY(edits_at(devices[i], where));
+    file.devices.push_back({name, std::move(edits)});
   }
   return file;
 }

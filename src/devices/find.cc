@@ -64,7 +64,8 @@ Result<std::vector<FoundFile>> find_files(const std::vector<std::string>& folder
     for (const std::string& name : names) {
       if (!is_cdi_name(name)) continue;
       const std::string path = folder + "/" + name;
-      found.push_back({path, priority, TRY(read_found(path))});
+      CdiFile file = TRY(read_found(path));
+      found.push_back({path, priority, std::move(file)});
     }
   }
   return found;

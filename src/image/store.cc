@@ -208,7 +208,8 @@ Result<std::optional<Image>> Store::image_of(const std::string& digest) const {
   const Manifest* one = std::get_if<Manifest>(&read);
   if (one == nullptr || !blobs_.has(one->config.digest)) return std::optional<Image>();
   const std::string config = TRY(blobs_.read(one->config.digest));
-  Image image{digest, TRY(config_from(config)), {}};
+  Image image{digest, {}, {}};
+  image.config = TRY(config_from(config));
   for (const std::string& id : chain_ids(image.config.diff_ids)) {
     image.layers.push_back(layer_path(id) + "/root");
     if (!is_there(image.layers.back())) return std::optional<Image>();

@@ -86,7 +86,8 @@ Result<Network> allocate_network(const std::string& register_file, const std::st
     taken_ids.push_back(entry.network.first_id);
   }
   const Subnet subnet = TRY(choose_subnet(taken));
-  const Network network{subnet, new_bridge(entries), TRY(choose_ids(id_base, taken_ids))};
+  const std::int64_t first_id = TRY(choose_ids(id_base, taken_ids));
+  const Network network{subnet, new_bridge(entries), first_id};
   entries.push_back({network, job_folder});
   TRY(write_file(register_file, text_of(entries), 0600));
   return network;

@@ -101,7 +101,8 @@ Result<std::vector<std::string>> Stacks::start() {
   for (const store::StackRow& row : rows) {
     const Json made = TRY(parse_json(row.made));
     Json request = TRY(parse_json(row.request));
-    kept_.push_back({row, TRY(stacks::stack_from(made)), std::move(request)});
+    stacks::Stack stack = TRY(stacks::stack_from(made));
+    kept_.push_back({row, std::move(stack), std::move(request)});
     if (row.deleted) continue;
     const Json own = TRY(parse_json(row.networks));
     Json with = joined(all, own);
