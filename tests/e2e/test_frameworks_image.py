@@ -4,8 +4,10 @@ The Dockerfile's stage that compiles TensorFlow and Horovod is not run: what `ma
 is an image that takes its place. `make test-frameworks-all` runs this.
 """
 
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tarfile
 
@@ -16,7 +18,11 @@ from fit import GUARD_SECONDS
 from frameworks import SECONDS, check_results, interpreter, make_data
 from lab import REPOSITORY, SM
 from oci_image import layer, special, tree, write_layout
+from process import Process
+from sm_server import SmServer
 from test_frameworks_lab import LAB, launcher  # noqa: F401: a fixture
+from test_server_sdk import HERE
+from test_server_sdk import interpreter as interpreter_of
 
 pytestmark = [
     pytest.mark.framework,
@@ -25,6 +31,9 @@ pytestmark = [
 ]
 
 HOSTS = 12
+# Ranks that wait give the processor away: here they are more than there are cores.
+YIELD = "--mca mpi_yield_when_idle 1"
+BUILD_OPTIONS = ["--pull-never", "--build-arg", "FRAMEWORKS=localhost/frameworks:tf"]
 SITE = "lib/python3.11/site-packages"
 
 
@@ -75,14 +84,19 @@ def frameworks_layers() -> list[bytes]:
 
 
 @pytest.fixture
-def lab_image(machine, tmp_path) -> str:
-    """The lab's image, built and brought to the machine."""
+def buildah(tmp_path) -> Buildah:
+    """With what the lab's image is made of."""
     buildah = Buildah(tmp_path)
     debian = make_root("bookworm-slim", "bookworm", "ca-certificates")
     buildah.bring("docker.io/library/debian:12-slim", [tree(debian, "", "--exclude=./dev/*")])
     buildah.bring("localhost/frameworks:tf", frameworks_layers())
-    frameworks = "FRAMEWORKS=localhost/frameworks:tf"
-    buildah.run(LAB / "build.sh", "--pull-never", "--build-arg", frameworks)
+    return buildah
+
+
+@pytest.fixture
+def lab_image(machine, buildah, tmp_path) -> str:
+    """The lab's image, built and brought to the machine."""
+    buildah.run(LAB / "build.sh", *BUILD_OPTIONS)
     archive = f"docker-archive:{tmp_path}/lab.tar"
     buildah.run("buildah", "push", "-q", "horovod-lab", f"{archive}:horovod-lab:latest")
     imported = machine.sm("image", "import", archive)
@@ -97,7 +111,7 @@ def test_the_labs_image_trains_on_twelve_hosts(machine, launcher, lab_image, cap
         num_of_processes_per_host=1,
         hyperparameters={"epochs": 2},
         inputs={path.name: path for path in make_data(machine.folder).iterdir()},
-        mpi_options="--mca mpi_yield_when_idle 1",
+        mpi_options=YIELD,
         output=machine.output,
         image=lab_image,
         sm=SM,
@@ -110,12 +124,37 @@ def test_the_images_own_launcher_trains(machine, lab_image):
     """Nothing comes along: the image's `train` starts its horovod_launcher.py on each host."""
     words = ["--image", lab_image, "--hosts", 2, "-o", machine.output]
     words += ["--env", "SAGEMAKER_PROGRAM=horovod_launcher.py"]
-    parameters = {"num_of_processes_per_host": 2, "epochs": 2}
+    parameters = {"num_of_processes_per_host": 2, "epochs": 2, "custom_mpi_options": YIELD}
     for name, value in parameters.items():
         words += ["-p", f"{name}={value}"]
     for path in make_data(machine.folder).iterdir():
         words += ["-i", f"{path.name}={path}"]
-    job = machine.sm("fit", *words, environment={"OMPI_MCA_mpi_yield_when_idle": "1"})
+    job = machine.sm("fit", *words)
     assert job.wait(SECONDS) == 0, job.text
     assert len(check_results(job.text, 4, learned=False)) == 1
     assert (machine.output / "model/model.h5").exists()
+
+
+def test_the_labs_notebook_builds_pushes_and_trains(buildah, folder):
+    """By the server alone, which is the registry, too."""
+    if not (REPOSITORY / "build/sdk-venv/.notebooks-done").exists():
+        pytest.skip("no kernel: make build/sdk-venv/.notebooks-done")
+    environment = {
+        **buildah.environment,
+        "MUSTER_STATE": str(folder / "state"),
+        "LAB_BUILD_OPTIONS": " ".join(BUILD_OPTIONS),
+        "PYTHONPATH": str(REPOSITORY / "python/src"),
+    }
+    with SmServer(folder, jobs={"capacity": {"hosts": HOSTS}}, env=environment) as server:
+        words = [interpreter_of("sdk-venv"), HERE / "notebook.py", LAB / "horovod-lab.ipynb"]
+        process = Process(words, {**environment, **server.env(), "SM": str(SM)}, folder)
+        try:
+            assert process.wait(SECONDS) == 0, process.text
+        finally:
+            process.end()
+            shutil.rmtree(LAB / "data", ignore_errors=True)
+            shutil.rmtree(LAB / "model", ignore_errors=True)
+    shown = json.loads(process.out.splitlines()[-1])
+    assert "['latest'] sha256:" in shown["pushed"]
+    assert len(check_results(shown["train"], HOSTS, learned=False)) == 1
+    assert shown["model"].strip() == "Completed ['model.h5']"
