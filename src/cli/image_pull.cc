@@ -1,6 +1,5 @@
 #include "cli/image_pull.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "command/line.h"
 #include "image/own_image.h"
 #include "image/pull.h"
+#include "image/this_platform.h"
 #include "loop/tasks.h"
 #include "machine/images.h"
 
@@ -46,11 +46,7 @@ struct PullPlan {
 };
 
 Result<image::Platform> platform_from(const std::string& text) {
-  if (text.empty()) {
-    utsname machine{};
-    if (::uname(&machine) != 0) return fail_errno("uname");
-    return image::platform_of(machine.machine);
-  }
+  if (text.empty()) return image::this_platform();
   const std::vector<std::string> parts = split(text, '/');
   const auto plain = [](const std::string& part) {
     return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {

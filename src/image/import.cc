@@ -2,24 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include <filesystem>
 
 #include "base/text.h"
 #include "image/docker_archive.h"
+#include "image/this_platform.h"
 #include "packing/member.h"
 
 namespace muster::image {
 namespace {
 
 constexpr int indexes_max = 4;  ///< In each other.
-
-Platform this_machine() {
-  utsname machine{};
-  CHECK_THAT(::uname(&machine) == 0, "uname tells the machine");
-  return platform_of(machine.machine);
-}
 
 /// A name for an image that has none of its own: as podman calls what was built here.
 Result<std::string> local_name(const std::string& path, const std::string& tag) {
@@ -75,14 +69,14 @@ Result<std::string> manifest_in(const std::string& folder, const std::string& ta
                   [](const Index::Entry& entry) { return entry.name.empty(); });
   Descriptor next;
   if (by_platform)
-    next = TRY(choose(*index, this_machine()));
+    next = TRY(choose(*index, this_platform()));
   else
     next = TRY(entry_for(*index, tag))->manifest;
   for (int depth = 0; depth < indexes_max; ++depth) {
     std::string bytes = TRY(read_document(folder, next));
     read = TRY(manifest_from(bytes));
     if (std::holds_alternative<Manifest>(read)) return bytes;
-    next = TRY(choose(std::get<Index>(read), this_machine()));
+    next = TRY(choose(std::get<Index>(read), this_platform()));
   }
   return fail(Errc::protocol, "indexes in indexes, more than " + std::to_string(indexes_max));
 }

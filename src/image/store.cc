@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "image/own_image.h"
 #include "image/reference.h"
 #include "image/store_parsed.h"
+#include "image/this_platform.h"
 
 namespace muster::image {
 namespace {
@@ -38,9 +38,7 @@ bool is_there(const std::string& path) {
 
 /// An image whose programs this machine cannot run is refused before anything is unpacked.
 Result<void> check_platform(const Platform& image) {
-  utsname machine{};
-  if (::uname(&machine) != 0) return fail_errno("uname");
-  const Platform ours = platform_of(machine.machine);
+  const Platform ours = this_platform();
   if (image.architecture.empty() ||
       (image.os == ours.os && image.architecture == ours.architecture))
     return {};

@@ -2,23 +2,17 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "image/own_image.h"
 #include "image/reference.h"
 #include "image/store.h"
 #include "image/store_parsed.h"
+#include "image/this_platform.h"
 
 namespace muster::image {
 namespace {
 
 constexpr int indexes_max = 4;  ///< In each other.
-
-Platform this_machine() {
-  utsname machine{};
-  CHECK_THAT(::uname(&machine) == 0, "uname tells the machine");
-  return platform_of(machine.machine);
-}
 
 }  // namespace
 
@@ -40,7 +34,7 @@ Result<std::optional<std::string>> Store::image_in(const std::string& digest) co
     const std::variant<Manifest, Index> read = TRY(manifest_from(bytes));
     const Index* index = std::get_if<Index>(&read);
     if (index == nullptr) return std::optional<std::string>(which);
-    which = TRY(choose(*index, this_machine())).digest;
+    which = TRY(choose(*index, this_platform())).digest;
   }
   return std::optional<std::string>();
 }

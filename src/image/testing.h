@@ -2,8 +2,6 @@
 
 // For tests only.
 
-#include <sys/utsname.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 
 #include "base/json.h"
 #include "image/manifest.h"
+#include "image/this_platform.h"
 #include "packing/testing.h"
 
 namespace muster::image {
@@ -19,10 +18,7 @@ namespace muster::image {
 struct TestImage {
   explicit TestImage(std::vector<packing::Tar> tars, const std::string& architecture = "") {
     Json json{{"os", "linux"}, {"rootfs", {{"type", "layers"}, {"diff_ids", Json::array()}}}};
-    utsname machine{};
-    static_cast<void>(::uname(&machine));
-    json["architecture"] =
-        architecture.empty() ? platform_of(machine.machine).architecture : architecture;
+    json["architecture"] = architecture.empty() ? this_platform().architecture : architecture;
     json["config"] = {{"Entrypoint", {"/train"}}, {"Env", {"A=1"}}};
     Manifest document;
     for (const packing::Tar& tar : tars) {
