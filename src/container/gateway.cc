@@ -1,6 +1,5 @@
 #include "container/gateway.h"
 
-#include <fcntl.h>
 #include <net/if.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "container/kernel_file.h"
 #include "container/link.h"
 #include "container/nft.h"
 
@@ -36,13 +36,6 @@ bool is_on(const std::string& name) {
   return trim(read_file(setting(name)).value_or("")) == "1";
 }
 
-/// Writes into a file of the kernel's, which must not be replaced.
-Result<void> tell_kernel(const std::string& path, const std::string& text) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(path);
-  return write_all(fd.get(), text);
-}
-
 /// Has the machine hand on what comes in by `uplink`, where it does not anyway: answers do.
 Result<void> hand_on(const Outside& outside) {
   if (is_on(outside.uplink)) return {};
@@ -63,9 +56,8 @@ Result<void> stop_handing_on() {
 
 Result<void> make_gateway(const Outside& outside, int inner) {
   TRY(make_cable(outside.gateway, inner_gateway, inner));
-  // Only IPv4 is routed; where there is no IPv6 the setting is missing, too.
-  const std::string ipv6 = "/proc/sys/net/ipv6/conf/" + outside.gateway + "/disable_ipv6";
-  if (::access(ipv6.c_str(), F_OK) == 0) TRY(tell_kernel(ipv6, "1"));
+  // Only IPv4 is routed.
+  TRY(disable_ipv6(outside.gateway));
   TRY(tell_kernel(setting(outside.gateway), "1"));
   const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno("socket");

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "container/kernel_file.h"
 #include "job/host_spec.h"
 
 namespace muster::container {
@@ -56,9 +57,7 @@ class Holder {
   }
   /// The kernel takes a map in one write, or not at all.
   Result<void> write(const char* name, const std::string& text) const {
-    const Fd fd(::open(file(name).c_str(), O_WRONLY | O_CLOEXEC));
-    if (!fd) return fail_errno(file(name));
-    return write_all(fd.get(), text);
+    return tell_kernel(file(name), text);
   }
 
  private:

@@ -1,6 +1,5 @@
 #include "container/limits.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "container/cgroup.h"
+#include "container/kernel_file.h"
 
 namespace muster::container {
 namespace {
@@ -24,24 +24,16 @@ bool is_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
-Result<void> set(const std::string& file, const std::string& value) {
-  const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(file);
-  const Result<void> written = write_all(fd.get(), value);
-  if (!written) return written.error().in(file);
-  return {};
-}
-
 /// A file that some kernels do not have: of swap, for one.
 Result<void> set_if_there(const std::string& file, const std::string& value) {
-  return is_there(file) ? set(file, value) : Result<void>();
+  return is_there(file) ? tell_kernel(file, value) : Result<void>();
 }
 
 /// Version 2 hands a controller on from each group to those in it.
 Result<void> make_group(const std::string& root, const std::string& path, bool unified) {
   std::string at = root;
   for (const std::string& name : split(path.substr(1), '/')) {
-    if (unified) TRY(set(at + "/cgroup.subtree_control", "+memory +pids"));
+    if (unified) TRY(tell_kernel(at + "/cgroup.subtree_control", "+memory +pids"));
     at += "/" + name;
     if (::mkdir(at.c_str(), 0755) != 0 && errno != EEXIST) return fail_errno(at);
   }
@@ -103,15 +95,15 @@ Result<void> limit_cgroup(const std::string& path, const JobLimits& limits) {
     if (!of_memory && !of_processes) continue;
     TRY(make_group(root, path, unified));
     if (unified) {
-      TRY(set(group + "/memory.max", memory));
+      TRY(tell_kernel(group + "/memory.max", memory));
       TRY(set_if_there(group + "/memory.swap.max", "0"));
     } else if (of_memory) {
-      TRY(set(group + "/memory.limit_in_bytes", memory));
+      TRY(tell_kernel(group + "/memory.limit_in_bytes", memory));
       TRY(set_if_there(group + "/memory.memsw.limit_in_bytes", memory));
       // Where the kernel does not count swap this still keeps what jobs allocate out of it.
       TRY(set_if_there(group + "/memory.swappiness", "0"));
     }
-    if (of_processes) TRY(set(group + "/pids.max", processes));
+    if (of_processes) TRY(tell_kernel(group + "/pids.max", processes));
   }
   return {};
 }

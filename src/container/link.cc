@@ -9,12 +9,14 @@
 #include <net/route.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "base/fd.h"
+#include "container/kernel_file.h"
 
 namespace muster::container {
 namespace {
@@ -212,6 +214,15 @@ Result<void> remove_own_route(int socket, const std::string& network, int prefix
   route.rt_dev = device.data();
   if (::ioctl(socket, SIOCDELRT, &route) != 0) return fail_errno("route to " + network);
   return {};
+}
+
+Result<void> disable_ipv6(const std::string& name) {
+  const std::string setting = "/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6";
+  return ::access(setting.c_str(), F_OK) == 0 ? tell_kernel(setting, "1") : Result<void>();
+}
+
+Result<void> forward_ipv4() {
+  return tell_kernel("/proc/sys/net/ipv4/ip_forward", "1");
 }
 
 }  // namespace muster::container

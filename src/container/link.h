@@ -20,6 +20,10 @@ Result<void> remove_link(const std::string& name);
 /// Through a socket of the namespace that is meant (any AF_INET socket made inside it).
 Result<void> add_to_bridge(int socket, const std::string& bridge, const std::string& name);
 Result<void> set_up(int socket, const std::string& name);
+/// The interface has no IPv6; where the kernel has none, there is nothing to do.
+Result<void> disable_ipv6(const std::string& name);
+/// The calling thread's network namespace hands packets on between its interfaces.
+Result<void> forward_ipv4();
 /// `address` numeric IPv4; replaces the interface's first address.
 Result<void> set_address(int socket, const std::string& name, const std::string& address,
                          int prefix_length);

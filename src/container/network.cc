@@ -70,9 +70,7 @@ Result<void> route_outside(const Fd& bridge, const job::HostSpec& spec, const Ou
   const Fd socket = TRY(any_socket());
   if (!spec.spec.vpc) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
   TRY(set_address(socket.get(), inner_gateway, outside.inner_address, gateway_prefix_length));
-  const Fd forwarding(::open("/proc/sys/net/ipv4/ip_forward", O_WRONLY | O_CLOEXEC));
-  if (!forwarding) return fail_errno("/proc/sys/net/ipv4/ip_forward");
-  TRY(write_all(forwarding.get(), "1"));
+  TRY(forward_ipv4());
   TRY(set_up(socket.get(), inner_gateway));
   return add_route(socket.get(), "0.0.0.0", 0, outside.outer_address);
 }

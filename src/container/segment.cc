@@ -1,8 +1,5 @@
 #include "container/segment.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "base/address_block.h"
 #include "base/text.h"
 #include "container/gateway.h"
@@ -57,12 +54,6 @@ job::PlacedAddress place_of(const job::HostSpec& spec) {
   return {};
 }
 
-Result<void> tell_kernel(const std::string& path, const std::string& text) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(path);
-  return write_all(fd.get(), text);
-}
-
 }  // namespace
 
 std::string segment_rules(const job::HostSpec& spec) {
@@ -105,13 +96,12 @@ std::string segment_rules(const job::HostSpec& spec) {
 
 Result<void> make_router(const job::HostSpec& spec, const Env& env) {
   TRY(run_nft(segment_rules(spec), env));
-  return tell_kernel("/proc/sys/net/ipv4/ip_forward", "1");
+  return forward_ipv4();
 }
 
 Result<void> connect_to_router(int socket, const job::HostSpec& spec) {
   const std::string cable = cable_name(spec.bridge, spec.host);
-  const std::string ipv6 = "/proc/sys/net/ipv6/conf/" + cable + "/disable_ipv6";
-  if (::access(ipv6.c_str(), F_OK) == 0) TRY(tell_kernel(ipv6, "1"));
+  TRY(disable_ipv6(cable));
   TRY(set_address(socket, cable, place_of(spec).router, 32));
   TRY(set_up(socket, cable));
   return add_neighbour(socket, job::own_address(spec), cable);
