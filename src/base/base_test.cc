@@ -24,6 +24,17 @@ TEST_CASE("text: splitting, joining, numbers and hex") {
   CHECK(!from_hex("0g"));
 }
 
+TEST_CASE("text: a pattern's signs for any characters, and for any one") {
+  CHECK(matches("a*c", "abbc"));
+  CHECK(!matches("a*c", "abbcd"));
+  CHECK(!matches("a?c", "abc"));  // Only where it is asked for.
+  CHECK(matches("a?c", "abc", '?'));
+  CHECK(!matches("a?c", "ac", '?'));
+  CHECK(matches("*?", "a", '?'));
+  CHECK(!matches("*?", "", '?'));
+  CHECK(matches("?*b?", "aabbc", '?'));
+}
+
 TEST_CASE("text: quoted words are what a shell would read back") {
   CHECK(shell_quoted({"python3", "a b", "", "it's", "$(x)"}) ==
         "python3 'a b' '' 'it'\"'\"'s' '$(x)'");

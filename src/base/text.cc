@@ -171,4 +171,28 @@ void append_utf8(std::string& out, std::uint32_t code) {
   put(0x80 | (code & 0x3F));
 }
 
+bool matches(std::string_view pattern, std::string_view text, std::optional<char> any_one) {
+  // The usual greedy walk: at a mismatch the last '*' takes one character more.
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t after = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after = t;
+    } else if (p < pattern.size() && (pattern[p] == text[t] || pattern[p] == any_one)) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++after;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
 }  // namespace muster

@@ -20,6 +20,11 @@ std::string lower_case(std::string_view text);
 /// ASCII letters in any case are the same.
 bool same_letters(std::string_view a, std::string_view b);
 
+/// True if all of `text` is what `pattern` says, in which each '*' stands for any characters, and
+/// each `any_one`, where there is such, for any one of them.
+bool matches(std::string_view pattern, std::string_view text,
+             std::optional<char> any_one = std::nullopt);
+
 /// A whole decimal integer, no sign but '-', no spaces; none if it is anything else.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 

@@ -291,30 +291,6 @@ bool is_aws_type(std::string_view type) {
   return digits != 0 && digits != std::string_view::npos && size.substr(digits) == "xlarge";
 }
 
-bool matches(std::string_view pattern, std::string_view text) {
-  // The usual greedy walk: at a mismatch the last '*' takes one character more.
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t after = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      after = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++after;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 std::optional<JobConfig::Instance> JobConfig::instance(const std::string& type) const {
   for (const Named& named : instances)
     if (matches(named.pattern, type) && (type != all_gpus_type || named.pattern == type))

@@ -99,7 +99,4 @@ std::vector<std::string> missing_interpreters(
 /// sizes: CreateTrainingJob's TrainingInstanceType.
 bool is_aws_type(std::string_view type);
 
-/// True if `text` is what `pattern` says.
-bool matches(std::string_view pattern, std::string_view text);
-
 }  // namespace muster::jobs

@@ -6,6 +6,7 @@
 
 #include "api/inputs.h"
 #include "base/address_block.h"
+#include "base/text.h"
 
 namespace muster::server {
 namespace {
@@ -94,29 +95,6 @@ void complete(Json& thing, const Kind& kind, const api::Realm& realm) {
         (std::int64_t{1} << (32 - block->prefix_length)) - addresses_reserved;
 }
 
-/// A filter's value, in which * stands for any text and ? for any character.
-bool fits(std::string_view text, std::string_view pattern) {
-  std::size_t at = 0;
-  std::size_t next = 0;
-  std::optional<std::size_t> star;  // The last one, which takes up to `taken`.
-  std::size_t taken = 0;
-  while (at < text.size()) {
-    if (next < pattern.size() && pattern[next] == '*') {
-      star = next++;
-      taken = at;
-    } else if (next < pattern.size() && (pattern[next] == '?' || pattern[next] == text[at])) {
-      ++next;
-      ++at;
-    } else if (star) {
-      next = *star + 1;
-      at = ++taken;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', next) == std::string_view::npos;
-}
-
 /// The texts of `thing` that a filter is about; none if EC2's filter is not known here.
 std::optional<std::vector<std::string>> texts_for(const std::string& filter, const Kind& kind,
                                                   const Json& thing) {
@@ -148,8 +126,9 @@ Result<bool, aws::Refusal> passes(const Json& filters, const Kind& kind, const J
       return aws::Refusal{"InvalidParameterValue", "The filter '" + name + "' is invalid"};
     const std::vector<std::string> patterns = api::texts_of(filter, "Values");
     does = does && std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-             return std::any_of(texts->begin(), texts->end(),
-                                [&](const std::string& text) { return fits(text, pattern); });
+             return std::any_of(texts->begin(), texts->end(), [&](const std::string& text) {
+               return matches(pattern, text, '?');
+             });
            });
   }
   return does;
