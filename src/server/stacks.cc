@@ -78,6 +78,33 @@ Json joined(Json networks, const Json& more) {
   return networks;
 }
 
+struct OwnNetworks {
+  std::size_t kept = 0;  ///< The stack's place among those that are kept.
+  std::string stack;
+  Json networks;
+};
+
+/// The config's networks and the stacks', of which those go that do not fit what comes before them,
+/// with a line each. Together they fit as long as the config is what it was: one look at all of
+/// them, for with each stack by itself the looks would grow with the square of their number.
+vpc::Networks fitting(Json all, std::vector<OwnNetworks>& stacks, std::vector<std::string>& notes) {
+  Json together = all;
+  for (const OwnNetworks& each : stacks) together = joined(std::move(together), each.networks);
+  if (Result<vpc::Networks> networks = vpc::networks_from(together)) return *std::move(networks);
+  std::vector<OwnNetworks> kept;
+  for (OwnNetworks& each : stacks) {
+    Json with = joined(all, each.networks);
+    if (const Result<vpc::Networks> fine = vpc::networks_from(with); !fine) {
+      notes.push_back("stack " + each.stack + " is left out: " + fine.error().text);
+      continue;
+    }
+    all = std::move(with);
+    kept.push_back(std::move(each));
+  }
+  stacks = std::move(kept);
+  return *vpc::networks_from(all);
+}
+
 bool names_any(const Json& request, const std::set<std::string>& ids, std::string& which) {
   const Json& config = api::inside(request, {"VpcConfig"});
   for (const char* list : {"Subnets", "SecurityGroupIds"})
@@ -93,27 +120,23 @@ bool names_any(const Json& request, const std::set<std::string>& ids, std::strin
 
 Result<std::vector<std::string>> Stacks::start() {
   const std::vector<store::StackRow> rows = TRY(store_.stacks());
-  std::vector<std::string> notes;
   kept_.clear();
   tags_.clear();
-  Json all = vpc::to_json(options_.networks);
-  networks_ = options_.networks;
+  std::vector<OwnNetworks> living;
   for (const store::StackRow& row : rows) {
     const Json made = TRY(parse_json(row.made));
     Json request = TRY(parse_json(row.request));
     stacks::Stack stack = TRY(stacks::stack_from(made));
     kept_.push_back({row, std::move(stack), std::move(request)});
     if (row.deleted) continue;
-    const Json own = TRY(parse_json(row.networks));
-    Json with = joined(all, own);
-    Result<vpc::Networks> networks = vpc::networks_from(with);
-    if (!networks) {
-      notes.push_back("stack " + row.name + " is left out: " + networks.error().text);
-      continue;
-    }
-    all = std::move(with);
-    networks_ = *std::move(networks);
-    add_tags(kept_.back().row, kept_.back().stack, kept_.back().request, tags_);
+    Json networks = TRY(parse_json(row.networks));
+    living.push_back({kept_.size() - 1, row.name, std::move(networks)});
+  }
+  std::vector<std::string> notes;
+  networks_ = fitting(vpc::to_json(options_.networks), living, notes);
+  for (const OwnNetworks& each : living) {
+    const Kept& kept = kept_[each.kept];
+    add_tags(kept.row, kept.stack, kept.request, tags_);
   }
   return notes;
 }
