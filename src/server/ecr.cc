@@ -28,15 +28,9 @@ struct Ask {
   std::string name() const { return api::text_of(input, "repositoryName"); }
 };
 
-std::string where(const Ask& ask, const std::string& name) {
-  return "The repository with name '" + name + "' %s in the registry with id '" +
-         ask.realm.account + "'";
-}
-
 Refusal about(const Ask& ask, const char* code, const std::string& name, const char* what) {
-  std::string text = where(ask, name);
-  text.replace(text.find("%s"), 2, what);
-  return {code, text};
+  return {code, "The repository with name '" + name + "' " + what + " in the registry with id '" +
+                    ask.realm.account + "'"};
 }
 
 Refusal no_repository(const Ask& ask, const std::string& name) {

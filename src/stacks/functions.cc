@@ -195,7 +195,8 @@ Result<Json, aws::Refusal> Functions::join(const Json& argument) {
 
 Result<Json, aws::Refusal> Functions::split(const Json& argument) {
   const Json given = TRY(arguments("Fn::Split", argument, 2));
-  if (!given[0].is_string() || !given[1].is_string() || given[0] == "")
+  if (!given[0].is_string() || !given[1].is_string() ||
+      given[0].get_ref<const std::string&>().empty())
     return wrong_use("Fn::Split", "two parameters, (1) a string delimiter and (2) a string");
   const std::string delimiter = given[0].get<std::string>();
   const std::string whole = given[1].get<std::string>();
@@ -287,15 +288,14 @@ Result<Json, aws::Refusal> Functions::cidr(const Json& argument) {
 }
 
 Result<bool, aws::Refusal> Functions::condition(const std::string& name) {
-  if (const auto found = decided_.find(name); found != decided_.end()) return found->second;
-  if (!deciding_.emplace(name, true).second)
-    return template_error("Circular dependency of conditions: [" + name + "]");
+  const auto [decided, is_new] = decided_.try_emplace(name);
+  if (decided->second) return *decided->second;
+  if (!is_new) return template_error("Circular dependency of conditions: [" + name + "]");
   const auto written = template_.conditions.find(name);
   if (written == template_.conditions.end())
     return invalid("Template format error: Unresolved condition dependency " + name);
   const bool holds = TRY(truth(*written));
-  deciding_.erase(name);
-  decided_.emplace(name, holds);
+  decided->second = holds;
   return holds;
 }
 

@@ -58,8 +58,7 @@ class Functions {
 
   const Template& template_;
   Names names_;
-  std::map<std::string, bool> decided_;
-  std::map<std::string, bool> deciding_;  ///< Conditions in work.
+  std::map<std::string, std::optional<bool>> decided_;  ///< None: the condition is in work.
   std::size_t spent_ = 0;
 };
 
