@@ -125,7 +125,7 @@ Result<Imported> import_image(Store& store, const Reference& from, const std::st
   Result<Imported> imported = fail(Errc::invalid_input, "expected oci: or docker-archive:");
   if (from.transport == Reference::Transport::oci)
     imported = import_folder(store, from, name, std::move(options));
-  if (from.transport == Reference::Transport::docker_archive)
+  else if (from.transport == Reference::Transport::docker_archive)
     imported = import_archive(store, from, name, std::move(options));
   if (!imported) return imported.error().in(to_text(from));
   return imported;
