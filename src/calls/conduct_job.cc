@@ -87,7 +87,11 @@ Env for_operators(const Env& env, bool socket) {
     if (const Env::const_iterator found = env.find(name); found != env.end()) result.insert(*found);
   };
   take("MUSTER_MPI_TRANSPORT");
-  if (socket) take("MUSTER_TRAINING_LOG");
+  if (!socket) return result;
+  // The job's hosts, where no file tells operators of them.
+  for (const char* name :
+       {"MUSTER_TRAINING_LOG", "MUSTER_HOSTS", "MUSTER_HOST", "MUSTER_INTERFACE"})
+    take(name);
   return result;
 }
 

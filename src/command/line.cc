@@ -163,6 +163,8 @@ Line::Bound& Line::bind(std::string_view name, bool takes_value, bool many) {
 
 /// Splits off what Page::rest is about.
 Args Line::split(const Args& args) {
+  args_ = args;
+  own_ = args.size();
   if (page_.rest == Rest::none) return args;
   const auto is_dashes = [](const std::string& word) { return word == "--"; };
   auto end = std::find_if(args.begin(), args.end(), is_dashes);
@@ -175,8 +177,28 @@ Args Line::split(const Args& args) {
       if (value_is_next) ++end;
     }
   }
+  own_ = static_cast<std::size_t>(end - args.begin());
   rest_.assign(end + (end != args.end() && *end == "--" ? 1 : 0), args.end());
   return {args.begin(), end};
+}
+
+Args Line::without(const std::vector<Flag>& flags) const {
+  Args words;
+  for (std::size_t at = 0; at < args_.size(); ++at) {
+    const std::string& word = args_[at];
+    const bool own = at < own_ && word.starts_with("-");
+    const Flag* flag = own ? flag_named(page_, word) : nullptr;
+    const bool value_is_next =
+        flag != nullptr && flag->takes_value() && word.find('=') == std::string::npos;
+    const bool gone = flag != nullptr && std::any_of(flags.begin(), flags.end(), [&](auto& each) {
+                        return each.name == flag->name;
+                      });
+    if (!gone) words.push_back(word);
+    if (!value_is_next) continue;
+    ++at;
+    if (!gone && at < args_.size()) words.push_back(args_[at]);
+  }
+  return words;
 }
 
 /// The words as CLI11 takes a flag's name and value without a doubt: "--name=value", or two words

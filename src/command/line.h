@@ -61,6 +61,8 @@ class Line {
   std::optional<Stop> parse(const Args& args);
   /// The words that Page::rest is about, after parse().
   const Args& rest() const { return rest_; }
+  /// The words that were parsed, without the line's own `flags` and their values.
+  Args without(const std::vector<Flag>& flags) const;
 
  private:
   struct App;
@@ -75,6 +77,8 @@ class Line {
   const Page& page_;
   std::unique_ptr<App> app_;
   std::string more_help_;
+  Args args_;            ///< As parse() got them.
+  std::size_t own_ = 0;  ///< How many of them are the line's own.
   Args rest_;
 };
 

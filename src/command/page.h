@@ -111,6 +111,9 @@ std::string_view title_of(Group group);
 /// starts them, between the flags of one of them.
 std::vector<Flag> around_launch_flags(std::vector<Flag> before, const std::vector<Flag>& after);
 
+/// What operators and `train` say alike of the job's hosts where no platform's file does.
+std::vector<Flag> host_flags();
+
 // The parts of pages(), each in a file of its own: table_*.cc.
 std::vector<Page> pages_here();
 std::vector<Page> pages_image();

@@ -4,7 +4,7 @@ namespace muster::command {
 namespace {
 
 Page train() {
-  return {
+  Page page = {
       .name = "train",
       .group = Group::container,
       .brief = "the entry point of a training container",
@@ -38,6 +38,9 @@ Page train() {
                 {"128 + N", "it was stopped by signal N"}},
       .last_wins = true,
   };
+  const std::vector<Flag> hosts = host_flags();
+  page.flags.insert(page.flags.begin() + 1, hosts.begin(), hosts.end());
+  return page;
 }
 
 Page env() {

@@ -6,6 +6,12 @@ namespace {
 const Flag print_plan{"--print-plan", "", "print what would run on this host and exit"};
 constexpr std::string_view same_line = "Every host of the job runs the same line.";
 
+constexpr std::string_view hosts_note =
+    "Without a platform's files the hosts stand on the line, the same on each: --hosts "
+    "node1,node2 or node[1-2]; the first leads. A host finds itself in the list by its name or "
+    "address. MUSTER_HOSTS and MUSTER_JOB_KEY_FILE say it, too; a task of srun finds the nodes of "
+    "its step by itself.";
+
 std::vector<Exit> operator_exits() {
   return {{"N", "the program's exit code: 0 if it ended well on all hosts"},
           {"128 + N", "signal N killed the program"},
@@ -17,7 +23,9 @@ Page operator_page(Page page) {
   page.group = Group::operators;
   page.rest = Rest::program;
   page.rest_name = "PROGRAM [ARGS]";
+  for (const Flag& flag : host_flags()) page.flags.push_back(flag);
   page.flags.push_back(print_plan);
+  page.notes.push_back(hosts_note);
   page.exits = operator_exits();
   page.last_wins = true;
   return page;
@@ -43,7 +51,9 @@ Page mpirun() {
        .examples = {{"sm mpirun python train.py --epochs 3"},
                     {"sm mpirun --process_per_hosts 3 --custom_mpi_options '-x TF_LOG_LEVEL=10' "
                      "python train.py"},
-                    {"sm mpirun --print-plan ./solver input.txt"}},
+                    {"sm mpirun --print-plan ./solver input.txt"},
+                    {"sm mpirun --hosts node1,node2 --key-file job.key -n 4 python train.py",
+                     "on each of two machines, by hand"}},
        .notes = {"Every host of the job runs the same line. The leading host runs mpirun once, the "
                  "others take part and wait; all end as the program does. Standing alone it is "
                  "mpirun on this machine.",
@@ -66,6 +76,8 @@ Page torchrun() {
                   "agent: torchrun on each host (default); direct: muster itself", "", false,
                   "agent direct"}},
        .examples = {{"sm torchrun train.py --epochs 3"},
+                    {"sm torchrun --hosts node1,node2 --key-file job.key train.py",
+                     "on each of two machines, by hand"},
                     {"sm torchrun --nproc-per-node 4 --max-restarts 2 train.py"},
                     {"sm torchrun --launcher direct --nproc-per-node 2 train.py"}},
        .notes = {"Every host of the job runs the same line. One torchrun agent runs on each host; "
@@ -168,12 +180,24 @@ Page run() {
        .group = Group::operators,
        .brief = "run a command once on each host",
        .about = "Runs a command once on every host, as one job.",
-       .examples = {{"sm run -- ./prepare.sh"}, {"sm run -- python check_network.py"}},
+       .examples = {{"sm run -- ./prepare.sh"},
+                    {"sm run -- python check_network.py"},
+                    {"sm run --hosts node[1-3] --key-file job.key -- hostname",
+                     "on each of three machines, by hand"}},
        .notes = {"Every host of the job runs the same line; the command runs once on each. When "
                  "one fails, all end."}});
 }
 
 }  // namespace
+
+std::vector<Flag> host_flags() {
+  return {
+      {"--hosts", "LIST", "the job's hosts, where no platform's file names them: a,b,node[1-4]"},
+      {"--host", "NAME", "which of them this machine is; default: found by name or address"},
+      {"--key-file", "FILE", "the job's key, the same on all hosts: sm key job makes one"},
+      {"--interface", "NAME",
+       "network interface that leads to the other hosts; default: found by the route"}};
+}
 
 std::vector<Page> pages_operators() {
   return {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "env/accelerators.h"
 #include "env/cpus.h"
+#include "env/place.h"
 #include "job/ml_paths.h"
 #include "supervise/spawn.h"
 
@@ -64,10 +65,37 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
   return text.error();
 }
 
+/// The hosts that placed() found; none where a platform's file tells of them.
+job::PyValue placed_hosts(const Env& env) {
+  const std::string own = value_or(env, "MUSTER_HOST", "");
+  if (own.empty()) return {};
+  job::PyValue config = job::PyValue::new_dict();
+  config.set("current_host", job::PyValue::of_text(own));
+  config.set("hosts", job::PyValue::of_list(split(value_or(env, "MUSTER_HOSTS", ""), ',')));
+  const std::string interface = value_or(env, "MUSTER_INTERFACE", "");
+  if (!interface.empty()) config.set("network_interface_name", job::PyValue::of_text(interface));
+  return config;
+}
+
+/// What the job's files say, each where it is there.
+Result<job::Training> read_what_is_there(job::Facts facts, const job::GivenConfig& given) {
+  const std::string config = facts.base_dir + "/input/config/";
+  job::ConfigFiles files;
+  files.resource_config = TRY(read_if_there(config + "resourceconfig.json"));
+  files.hyperparameters = TRY(read_if_there(config + "hyperparameters.json"));
+  files.input_data_config = TRY(read_if_there(config + "inputdataconfig.json"));
+  return job::training_from(files, std::move(facts), given);
+}
+
 }  // namespace
 
-Result<job::Training> read_training(const Env& env, const job::GivenConfig& given) {
+Result<job::Training> read_training(const Env& own_env, const job::GivenConfig& told) {
+  const Env env = TRY(placed(own_env));
   job::Facts facts = facts_of(env);
+  job::GivenConfig given = told;
+  const job::PyValue hosts = placed_hosts(env);
+  if (!given.resource_config.truthy()) given.resource_config = hosts;
+  if (hosts.truthy()) return read_what_is_there(std::move(facts), given);
   const std::string config = facts.base_dir + "/input/config/";
   job::ConfigFiles files;
   if (!given.resource_config.truthy())
@@ -82,14 +110,11 @@ Result<job::Training> read_training(const Env& env, const job::GivenConfig& give
   return job::training_from(files, std::move(facts), given);
 }
 
-Result<job::Training> read_site(const Env& env) {
-  job::Facts facts = facts_of(env);
-  const std::string config = facts.base_dir + "/input/config/";
-  job::ConfigFiles files;
-  files.resource_config = TRY(read_if_there(config + "resourceconfig.json"));
-  files.hyperparameters = TRY(read_if_there(config + "hyperparameters.json"));
-  files.input_data_config = TRY(read_if_there(config + "inputdataconfig.json"));
-  return job::training_from(files, std::move(facts));
+Result<job::Training> read_site(const Env& own_env) {
+  const Env env = TRY(placed(own_env));
+  job::GivenConfig given;
+  given.resource_config = placed_hosts(env);
+  return read_what_is_there(facts_of(env), given);
 }
 
 }  // namespace muster::env

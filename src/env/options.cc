@@ -97,6 +97,7 @@ std::optional<command::Stop> read_train_flags(const Args& args, TrainOptions& op
   std::array<std::string, std::size(duration_settings)> durations;
   line.texts("train", words);
   line.flag("--print-plan", options.print_plan);
+  options.hosts.bind(line);
   line.text("--port", port);
   for (std::size_t i = 0; i < durations.size(); ++i)
     line.text(duration_settings[i].flag, durations[i]);

@@ -8,12 +8,14 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "command/line.h"
+#include "env/place.h"
 
 namespace muster::env {
 
 /// What `train` was told: flags win over MUSTER_* variables, those over the defaults.
 /// Every variable is listed in docs/protocols/environment.md.
 struct TrainOptions {
+  HostFlags hosts;
   std::uint16_t port = 9730;  ///< MUSTER_ROLLCALL_PORT
   Duration join_deadline;     ///< MUSTER_JOIN_DEADLINE (seconds), 15 min
   Duration heartbeat;         ///< MUSTER_HEARTBEAT, 1 s

@@ -10,6 +10,7 @@
 #include "command/exit_codes.h"
 #include "command/line.h"
 #include "env/options.h"
+#include "env/place.h"
 #include "job/limits.h"
 #include "launch/launchers.h"
 #include "operators/operator.h"
@@ -116,15 +117,28 @@ int fail_usage(const std::string& name, const Error& error) {
   return command::exit_usage;
 }
 
-int run_page(const command::Page& page, const Args& args, const Env& env) {
-  Operate operate{std::string(page.name), args, false, {}};
+bool is_host_flag(const command::Flag& flag) {
+  for (const command::Flag& each : command::host_flags())
+    if (each.name == flag.name) return true;
+  return false;
+}
+
+int run_page(const command::Page& page, const Args& args, const Env& own_env) {
+  Operate operate{std::string(page.name), {}, false, {}};
   const launch::OperatorRow row = launch::operator_named(page.name);
   CHECK_THAT(row.found != nullptr, "an operator's page has a row among the launchers");
   command::Line line(page);
   std::deque<Value> values;  // Addresses stay.
-  for (const command::Flag& flag : page.flags) bind(line, values.emplace_back(flag));
+  for (const command::Flag& flag : page.flags)
+    if (!is_host_flag(flag)) bind(line, values.emplace_back(flag));
+  env::HostFlags hosts;
+  hosts.bind(line);
   if (const std::optional<command::Stop> stop = line.parse(args))
     return tell(*stop, log_of(operate.name));
+  const Result<Env> placed = env::placed(own_env, hosts);
+  if (!placed) return fail_usage(operate.name, placed.error());
+  const Env& env = *placed;
+  operate.args = line.without(command::host_flags());
   const Result<void> filled = fill(values, line, env, operate);
   if (!filled) return fail_usage(operate.name, filled.error());
   const Result<launch::Operation> operation = row.found->read(operate.line);

@@ -6,6 +6,7 @@
 #include "command/exit_codes.h"
 #include "command/line.h"
 #include "env/job_files.h"
+#include "env/place.h"
 #include "job/limits.h"
 #include "launch/mpirun_options_table.h"
 #include "launch/site.h"
@@ -98,15 +99,24 @@ int print_plan(MpirunFlags flags, const Args& command, const Env& env) {
 
 }  // namespace
 
-int mpirun_main(const Args& args, const Env& env) {
+int mpirun_main(const Args& all_args, const Env& own_env) {
   command::Line line(command::page_of("mpirun"));
   line.more_help("Of Open MPI 4's options are\n" + launch::mpirun_options_help({}));
   MpirunFlags flags;
   bool print_only = false;
   for (const FlagName& name : flag_names) line.text(name.flag, flags.*name.value);
   line.flag("--print-plan", print_only);
-  if (const std::optional<command::Stop> stop = line.parse(args))
+  env::HostFlags hosts;
+  hosts.bind(line);
+  if (const std::optional<command::Stop> stop = line.parse(all_args))
     return tell(*stop, log_of("mpirun"));
+  const Result<Env> placed = env::placed(own_env, hosts);
+  if (!placed) {
+    log_of("mpirun").error(placed.error().text);
+    return exit_usage;
+  }
+  const Env& env = *placed;
+  const Args args = line.without(command::host_flags());
   const Args& command = line.rest();
   if (print_only) return print_plan(std::move(flags), command, env);
   const auto call = [&](const job::Training& training,

@@ -19,8 +19,8 @@ Result<launch::CallResult> make_call(const job::Training& training, launch::Call
                                      const Env& env, const Log& log);
 
 /// Runs an operator's command line to its end: within a job, `run`; elsewhere this process takes
-/// part in the job itself and runs the same line again, as the host's work. Blocks; the exit
-/// status. Source: docs/protocols/operators.md.
+/// part in the job itself and runs the line `args` again, as the host's work. `env` is placed().
+/// Blocks; the exit status. Source: docs/protocols/operators.md.
 int run_operator(const std::string& name, const Args& args, const Env& env,
                  const std::function<Result<launch::CallResult>(const job::Training& training,
                                                                 const Log& log)>& run);

@@ -112,21 +112,26 @@ int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& en
 
 }  // namespace
 
-int train_main(const Args& args, const Env& own_env) {
+int train_main(const Args& args, const Env& given_env) {
   const Log log(STDERR_FILENO, "train", Log::Level::info);
-  const Result<Env> full = env::full_environment(own_env);
+  const Result<Env> full = env::full_environment(given_env);
   if (!full) {
-    static_cast<void>(forget_end(base_of(own_env)));  // What is wrong already is said below.
-    return fail_with(own_env, full.error(), log);
+    static_cast<void>(forget_end(base_of(given_env)));  // What is wrong already is said below.
+    return fail_with(given_env, full.error(), log);
   }
-  const Env& env = *full;
-  Result<env::TrainOptions> options = env::train_options(env);
+  Result<env::TrainOptions> options = env::train_options(*full);
   if (!options) {
     log.error(options.error().text);
     return exit_usage;
   }
   if (const std::optional<command::Stop> stop = env::read_train_flags(args, *options))
     return tell(*stop, log);
+  const Result<Env> placed = env::placed(*full, options->hosts);
+  if (!placed) {
+    log.error(placed.error().text);
+    return exit_usage;
+  }
+  const Env& env = *placed;
   if (!options->print_plan) {
     const Result<void> forgotten = forget_end(base_of(env));
     if (!forgotten) return fail_with(env, forgotten.error(), log);

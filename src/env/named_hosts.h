@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "base/result.h"
+
+namespace muster::env {
+
+// A job's hosts as a line, a variable or what started the line names them, where no file of a
+// platform does. Source of the variables: docs/protocols/environment.md.
+
+struct NamedHosts {
+  std::vector<std::string> hosts;  ///< In the job's order: the first leads.
+  std::string own;                 ///< One of `hosts`; empty: to be found by name or address.
+  std::string said_by;             ///< "MUSTER_HOSTS", "SLURM_STEP_NODELIST": for messages.
+};
+
+/// Pure. The hosts that `env` names, by MUSTER_HOSTS, else as those of a Slurm step of several
+/// nodes; none if it names none. The own host is MUSTER_HOST, else the one whose place
+/// SLURM_NODEID (of such a step) or JOB_COMPLETION_INDEX (of a Kubernetes Job) is. Errors:
+/// `invalid_input`, naming the variable.
+Result<std::optional<NamedHosts>> named_hosts(const Env& env);
+
+/// What a machine is called, and the numeric addresses of its interfaces but the loopback's.
+struct OwnNames {
+  std::vector<std::string> names;
+  std::vector<std::string> addresses;
+};
+/// A host's numeric addresses; empty if its name means nothing here.
+using AddressesOf = std::function<std::vector<std::string>(const std::string& host)>;
+
+/// Pure. Which of the hosts the machine is: by a name of its own, else by the names' first labels,
+/// else by an address. Error: `invalid_input` where none or several are.
+Result<std::string> own_among(const NamedHosts& named, const OwnNames& own,
+                              const AddressesOf& addresses_of);
+
+}  // namespace muster::env

@@ -1,0 +1,165 @@
+#include "env/place.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "env/named_hosts.h"
+#include "job/ml_paths.h"
+
+namespace muster::env {
+namespace {
+
+// A port that takes part in no exchange: connecting a datagram socket sends nothing.
+constexpr std::uint16_t any_port = 9;
+// Where the route of last resort leads, for hosts that have no address yet (RFC 5737).
+constexpr const char* elsewhere = "192.0.2.1";
+
+std::string numeric(const sockaddr* address, socklen_t size) {
+  std::array<char, NI_MAXHOST> text{};
+  const int failed =
+      ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return failed == 0 ? std::string(text.data()) : std::string();
+}
+
+struct Interface {
+  std::string name;
+  std::string address;
+};
+
+/// One for each address of the interfaces that are up, but the loopback's.
+std::vector<Interface> interfaces() {
+  std::vector<Interface> found;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return found;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0 ||
+        (each->ifa_flags & IFF_LOOPBACK) != 0)
+      continue;
+    const int family = each->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    found.push_back({each->ifa_name, numeric(each->ifa_addr, size)});
+  }
+  return found;
+}
+
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+Addresses look_up(const std::string& host, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  hints.ai_flags = flags;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.c_str(), std::to_string(any_port).c_str(), &hints, &found);
+  return {failed == 0 ? found : nullptr, ::freeaddrinfo};
+}
+
+std::vector<std::string> addresses_of(const std::string& host) {
+  std::vector<std::string> addresses;
+  const Addresses found = look_up(host, 0);
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next)
+    addresses.push_back(numeric(each->ai_addr, each->ai_addrlen));
+  return addresses;
+}
+
+OwnNames own_names() {
+  OwnNames own;
+  char name[256] = {};
+  if (::gethostname(name, sizeof(name) - 1) == 0) own.names.emplace_back(name);
+  if (!own.names.empty()) {
+    const Addresses full = look_up(own.names.front(), AI_CANONNAME);
+    if (full && full->ai_canonname != nullptr && own.names.front() != full->ai_canonname)
+      own.names.emplace_back(full->ai_canonname);
+  }
+  for (const Interface& each : interfaces()) own.addresses.push_back(each.address);
+  return own;
+}
+
+/// The own address from which a datagram to `host` would go.
+std::optional<std::string> address_towards(const std::string& host) {
+  const Addresses found = look_up(host, 0);
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    const Fd socket(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof(own);
+    if (!socket || ::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0 ||
+        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
+      continue;
+    return numeric(reinterpret_cast<const sockaddr*>(&own), size);
+  }
+  return std::nullopt;
+}
+
+/// The interface by which the route to another of the hosts goes; that of the default route while
+/// the other has no address. Empty where there is none.
+std::string interface_among(const NamedHosts& named) {
+  const std::vector<Interface> all = interfaces();
+  const auto with = [&all](const std::optional<std::string>& address) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Interface& each) {
+      return address && each.address == *address;
+    });
+    return found == all.end() ? std::string() : found->name;
+  };
+  const bool leads = named.own == named.hosts.front();
+  const std::string other = named.hosts.size() == 1 ? named.own : named.hosts[leads ? 1 : 0];
+  const std::string name = with(address_towards(other));
+  return name.empty() ? with(address_towards(elsewhere)) : name;
+}
+
+bool has_resource_config(const Env& env) {
+  const Env::const_iterator moved = env.find("SAGEMAKER_BASE_DIR");
+  const std::string base = moved == env.end() ? job::ml_path : moved->second;
+  return ::access((base + "/input/config/resourceconfig.json").c_str(), F_OK) == 0;
+}
+
+bool says(const Env& env, const std::string& name) {
+  const Env::const_iterator found = env.find(name);
+  return found != env.end() && !found->second.empty();
+}
+
+}  // namespace
+
+void HostFlags::bind(command::Line& line) {
+  line.text("--hosts", hosts);
+  line.text("--host", host);
+  line.text("--key-file", key_file);
+  line.text("--interface", interface);
+}
+
+Result<Env> placed(const Env& env, const HostFlags& flags) {
+  // Within a job whatever starts the line again has told all of it.
+  if (says(env, "MUSTER_SOCKET") && !flags.hosts.empty())
+    return fail(Errc::invalid_input,
+                "--hosts: this line runs within a job, whose hosts are known: leave it out");
+  if (says(env, "MUSTER_SOCKET")) return env;
+  Env result = env;
+  const auto lay = [&result](const char* name, const std::string& value) {
+    if (!value.empty()) result[name] = value;
+  };
+  lay("MUSTER_HOSTS", flags.hosts);
+  lay("MUSTER_HOST", flags.host);
+  lay("MUSTER_INTERFACE", flags.interface);
+  lay("MUSTER_JOB_KEY_FILE", flags.key_file);
+  if (!says(result, "MUSTER_HOSTS") && !says(result, "MUSTER_HOST") && has_resource_config(env))
+    return result;
+  std::optional<NamedHosts> named = TRY(named_hosts(result));
+  if (!named) return result;
+  if (named->own.empty()) named->own = TRY(own_among(*named, own_names(), addresses_of));
+  lay("MUSTER_HOSTS", join(named->hosts, ","));
+  lay("MUSTER_HOST", named->own);
+  if (!says(result, "MUSTER_INTERFACE")) lay("MUSTER_INTERFACE", interface_among(*named));
+  return result;
+}
+
+}  // namespace muster::env

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "base/command.h"
+#include "base/result.h"
+#include "command/line.h"
+
+namespace muster::env {
+
+/// What an operator's line, or that of `train`, says of the job's hosts; empty: nothing.
+struct HostFlags {
+  std::string hosts;      ///< --hosts: a list as expand_host_list() reads it.
+  std::string host;       ///< --host: which of them this machine is.
+  std::string key_file;   ///< --key-file: the job's key.
+  std::string interface;  ///< --interface: the network interface that leads to the others.
+
+  /// The page has all four flags (command::host_flags()).
+  void bind(command::Line& line);
+};
+
+/// `env` with this machine's place among hosts that no platform's file tells of: MUSTER_HOSTS,
+/// MUSTER_HOST and MUSTER_INTERFACE are set, MUSTER_JOB_KEY_FILE as the flags say. As it is where
+/// nobody names hosts (named_hosts.h), and where it is set already. What the line says wins over
+/// MUSTER_* variables, those over resourceconfig.json, that over what started the line. Blocks
+/// while names are looked up. Errors: `invalid_input`, naming the flag or the variable.
+Result<Env> placed(const Env& env, const HostFlags& flags = {});
+
+}  // namespace muster::env
