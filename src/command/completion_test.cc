@@ -70,7 +70,8 @@ TEST_CASE("completion: every shell's script knows every command, flag and choice
 
 TEST_CASE("completion: a command that has commands offers them") {
   const std::string bash = *completion_script("bash");
-  CHECK(bash.find("\n    key) flags='--help' words='create list delete';") != std::string::npos);
+  const std::string key = "\n    key) flags='--help' words='create list job delete';";
+  CHECK(bash.find(key) != std::string::npos);
   CHECK(bash.find("'jobs --status'") == std::string::npos);
   const std::string fish = *completion_script("fish");
   CHECK(fish.find("complete -c sm -n '__sm_is key' -f -a create ") != std::string::npos);

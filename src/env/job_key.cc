@@ -1,6 +1,7 @@
 #include "env/job_key.h"
 
 #include <openssl/evp.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <optional>
@@ -11,7 +12,6 @@
 namespace muster::env {
 namespace {
 
-constexpr std::size_t key_bytes = 32;
 constexpr const char* image_key_path = "/etc/muster/image-key";
 
 std::string value_of(const Env& env, const std::string& name) {
@@ -21,17 +21,17 @@ std::string value_of(const Env& env, const std::string& name) {
 
 Result<std::string> decoded(const std::string& where, const std::string& text) {
   std::optional<std::string> key = from_hex(trim(text));
-  if (!key || key->size() != key_bytes)
+  if (!key || key->size() != job_key_bytes)
     return fail(Errc::invalid_input, where + ": expected a key of 64 hex digits");
   return *std::move(key);
 }
 
 std::string sha256(const std::string& text) {
-  std::array<unsigned char, key_bytes> digest{};
+  std::array<unsigned char, job_key_bytes> digest{};
   unsigned length = 0;
   const int done =
       EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha256(), nullptr);
-  CHECK_THAT(done == 1 && length == key_bytes, "SHA-256 is always there");
+  CHECK_THAT(done == 1 && length == job_key_bytes, "SHA-256 is always there");
   return {digest.begin(), digest.end()};
 }
 
@@ -41,16 +41,22 @@ Result<JobKey> job_key(const Env& env) {
   const std::string file = value_of(env, "MUSTER_JOB_KEY_FILE");
   if (!file.empty()) {
     const std::string text = TRY(read_file(file, 4096));
-    return JobKey{TRY(decoded(file, text)), {}};
+    JobKey key;
+    key.bytes = TRY(decoded(file, text));
+    struct stat found {};
+    if (::stat(file.c_str(), &found) == 0 && (found.st_mode & 077) != 0)
+      key.warning = file + ": others may read the job's key: chmod 600 " + file;
+    return key;
   }
   const std::string given = value_of(env, "MUSTER_JOB_KEY");
   if (!given.empty()) return JobKey{TRY(decoded("MUSTER_JOB_KEY", given)), {}};
 
   if (value_of(env, "MUSTER_JOB_KEY_FROM_NAME") != "1")
     return fail(Errc::invalid_input,
-                "a job of several hosts needs a key: set MUSTER_JOB_KEY_FILE or MUSTER_JOB_KEY to "
-                "the same 64 random hex digits on all of them, or MUSTER_JOB_KEY_FROM_NAME=1 if "
-                "nobody but them reaches their network: the key is then made from the job's name");
+                "a job of several hosts needs a key: `sm key job >job.key` makes one; give all of "
+                "them the same file, by --key-file or MUSTER_JOB_KEY_FILE (or its 64 hex digits in "
+                "MUSTER_JOB_KEY); or set MUSTER_JOB_KEY_FROM_NAME=1 if nobody but them reaches "
+                "their network: the key is then made from the job's name");
   std::string seed = "muster job key 1";
   seed += '\0' + value_of(env, "TRAINING_JOB_ARN") + '\0' + value_of(env, "TRAINING_JOB_NAME");
   Result<std::string> image = read_file(image_key_path, 1u << 16);

@@ -7,8 +7,10 @@
 
 namespace muster::env {
 
+inline constexpr std::size_t job_key_bytes = 32;
+
 struct JobKey {
-  std::string bytes;    ///< 32 bytes.
+  std::string bytes;    ///< job_key_bytes of them.
   std::string warning;  ///< Empty, or why this key protects less than it could.
 };
 
