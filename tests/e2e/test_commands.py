@@ -175,7 +175,7 @@ def completed(tmp_path, shell, words):
     ("words", "want"),
     [
         (["sm", "fi"], {"fit"}),
-        (["sm", "key", ""], {"create", "list", "delete"}),
+        (["sm", "key", ""], {"create", "list", "job", "delete"}),
         (["sm", "key", "create", "--c"], {"--config", "--comment"}),
         (["sm", "fit", "--ho"], {"--hosts"}),
         (["sm", "jobs", "--status", "S"], {"Stopping", "Stopped"}),
