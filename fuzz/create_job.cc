@@ -50,6 +50,7 @@ jobs::JobPlaces places() {
 Json own_part(const job::Spec& spec) {
   Json own = to_json(spec).at("Muster");
   own.erase("GroupMemoryBytes");
+  own.erase("GroupCpuMillis");
   own.erase("GroupGpus");
   return own;
 }

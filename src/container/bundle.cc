@@ -157,8 +157,8 @@ Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
 }
 
 /// A host's limit, as programs count processors.
-std::int64_t cpus_of(const job::Spec& spec) {
-  return (spec.cpu_millis + 999) / 1000;
+std::int64_t cpus_of(std::int64_t millis) {
+  return (millis + 999) / 1000;
 }
 
 /// How many processes the job's MPI starts on a host, 1 without it.
@@ -172,16 +172,18 @@ std::int64_t processes_of(const job::Spec& spec) {
 
 /// OpenMP starts a thread for each processor that it sees, in each process: those of a limited host
 /// would only wait for each other. Processors of its own a lone process sees by itself.
-void limit_threads(const job::Spec& spec, const Facts& facts, Env& env) {
-  const std::int64_t processes = processes_of(spec);
-  if (spec.cpu_millis == 0 || (!facts.cpus.empty() && processes == 1)) return;
-  const std::int64_t threads = std::max<std::int64_t>(cpus_of(spec) / processes, 1);
+void limit_threads(const job::HostSpec& spec, const Facts& facts, Env& env) {
+  const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host);
+  const std::int64_t processes = processes_of(spec.spec);
+  if (millis == 0 || (!facts.cpus.empty() && processes == 1)) return;
+  const std::int64_t cpus = std::min(cpus_of(millis), facts.processors);
+  const std::int64_t threads = std::max<std::int64_t>(cpus / processes, 1);
   env.try_emplace("OMP_NUM_THREADS", std::to_string(threads));
 }
 
 Json process(const job::HostSpec& spec, const Facts& facts) {
   Env variables = host_environment(spec);
-  limit_threads(spec.spec, facts, variables);
+  limit_threads(spec, facts, variables);
   if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
     variables["HOME"] = facts.user.home;
   // A program of the user's sees nothing of ours; the operators that it may start find it.
@@ -225,13 +227,13 @@ Json allowed_devices(const job::HostSpec& spec) {
 
 Json resources(const job::HostSpec& spec, const Facts& facts) {
   Json json{{"devices", allowed_devices(spec)}, {"pids", {{"limit", facts.limits.processes}}}};
-  const std::int64_t memory = memory_of(spec);
+  const std::int64_t memory = job::memory_of(spec.spec, spec.host);
+  const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host);
   if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
   if (!facts.cpus.empty())
     json["cpu"] = {{"cpus", facts.cpus}};
-  else if (spec.spec.cpu_millis > 0)
-    json["cpu"] = {{"quota", spec.spec.cpu_millis * cpu_period_us / 1000},
-                   {"period", cpu_period_us}};
+  else if (millis > 0)
+    json["cpu"] = {{"quota", millis * cpu_period_us / 1000}, {"period", cpu_period_us}};
   return json;
 }
 
@@ -364,11 +366,6 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   return all;
 }
 
-std::int64_t memory_of(const job::HostSpec& spec) {
-  const job::HostGroup* const group = job::group_of(spec.spec, spec.host);
-  return group == nullptr ? spec.spec.memory_bytes : group->memory_bytes;
-}
-
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {
   return to_text(Json{{"ociVersion", "1.0.2"},
                       {"process", process(spec, facts)},
@@ -436,7 +433,8 @@ Env host_environment(const job::HostSpec& spec) {
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
   for (const auto& [name, value] : told) env[name] = value;
-  if (spec.spec.cpu_millis > 0) env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(spec.spec));
+  if (const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host); millis > 0)
+    env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(millis));
   if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;

@@ -24,6 +24,7 @@ struct Facts {
   job::User user;                   ///< Who PID 1 is in an image; root of the host elsewhere.
   HostLimits limits;
   std::string cpus;  ///< Processors of its own, as cpu_list() names them; empty: all, by time.
+  std::int64_t processors = 1;          ///< The machine's.
   std::uint64_t open_files_max = 1024;  ///< The steward's own hard limit.
   Args args;  ///< What PID 1 runs; empty: `sm init` over `train`, as hosts do.
 };
@@ -63,8 +64,6 @@ std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what
 std::string user_key_file(const job::HostSpec& spec);
 /// "<job>-algo-K", the runtime's name of the container.
 std::string container_id(const job::HostSpec& spec);
-/// The host's own limit, 0: none. Pure.
-std::int64_t memory_of(const job::HostSpec& spec);
 /// "/muster/<job>"
 std::string job_cgroup_path(const job::HostSpec& spec);
 /// "/muster/<job>/algo-K"

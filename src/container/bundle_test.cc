@@ -129,6 +129,7 @@ TEST_CASE("bundle: a limited host's processors, and the threads of programs that
       {"its own, which a program sees", 2000, "0,1", "", "", ""},
       {"its own, for two processes", 4000, "0,1,2,3", "2", "", "2"},
       {"the job knows better", 1500, "", "", "7", "7"},
+      {"more than the machine has", 90000, "", "", "", "4"},
   };
   for (const Case& c : cases) {
     CAPTURE(c.what);
@@ -139,6 +140,7 @@ TEST_CASE("bundle: a limited host's processors, and the threads of programs that
     if (*c.given != 0) spec.spec.environment["OMP_NUM_THREADS"] = c.given;
     Facts limited = facts();
     limited.cpus = c.cpus;
+    limited.processors = 4;
     const Json json = *parse_json(bundle_config(spec, limited));
     std::string threads;
     for (const std::string variable : json["process"]["env"])
@@ -401,10 +403,10 @@ TEST_CASE("bundle: the files of the job are SageMaker's") {
   CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
 }
 
-TEST_CASE("bundle: a host of a group has its group's type, memory and channels") {
+TEST_CASE("bundle: a host of a group has its group's type, limits and channels") {
   job::HostSpec spec = two_hosts();
   spec.spec.instance_count = 2;
-  spec.spec.groups = {{"cpu", "ml.c5", 1, 0}, {"gpu", "ml.p3", 1, 1 << 30}};
+  spec.spec.groups = {{"cpu", "ml.c5", 1, 0}, {"gpu", "ml.p3", 1, 1 << 30, 0, 1500}};
   spec.spec.input[1].s3.groups = {"cpu"};
   const std::map<std::string, std::string> files = config_files(spec);
   CHECK(*parse_json(files.at("resourceconfig.json")) == *parse_json(R"({
@@ -417,6 +419,8 @@ TEST_CASE("bundle: a host of a group has its group's type, memory and channels")
   CHECK(!input.contains("csv"));
   const Json config = *parse_json(bundle_config(spec, facts()));
   CHECK(config["linux"]["resources"]["memory"]["limit"] == 1 << 30);
+  CHECK(config["linux"]["resources"]["cpu"]["quota"] == 150000);
+  CHECK(host_environment(spec)["MUSTER_NUM_CPUS"] == "2");
   spec.host = "algo-1";
   CHECK(parse_json(config_files(spec).at("inputdataconfig.json"))->contains("csv"));
   CHECK(!parse_json(bundle_config(spec, facts()))->at("linux")["resources"].contains("memory"));

@@ -22,8 +22,12 @@ inline constexpr std::chrono::seconds stop_grace_max{86400};
 inline constexpr std::int64_t memory_bytes_min = 8 << 20;
 /// The least processor time that the kernel can allot: 1 ms of each 100 ms.
 inline constexpr std::int64_t cpu_millis_min = 10;
-inline constexpr int gpus_max = 1024;  ///< One host's.
 inline constexpr std::int64_t cpu_millis_max = 1000000;
+/// 0 stands for no limit.
+constexpr bool is_cpu_limit(std::int64_t millis) {
+  return millis == 0 || (millis >= cpu_millis_min && millis <= cpu_millis_max);
+}
+inline constexpr int gpus_max = 1024;  ///< One host's.
 /// The most that ext4 takes with blocks of 4 KiB, and EBS for a volume.
 inline constexpr int volume_gib_max = 16384;
 inline constexpr int volume_gib_default = 30;  ///< SageMaker's.

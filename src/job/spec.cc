@@ -68,9 +68,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
     else
       own.fail(read.error());
   }
-  if (const Json* const limits = own.array("GroupMemoryBytes"))
-    read_group_limits(*limits, spec, own);
-  if (const Json* const gpus = own.array("GroupGpus")) read_group_gpus(*gpus, spec, own);
+  read_group_resources(spec, own);
   if (const Json* const s3 = own.object("S3")) read_access(*s3, spec.s3, own);
   if (const Json* const bound = own.array("Bound")) read_bound(*bound, spec, own);
   if (const Json* const kept = own.object("Checkpoints")) read_checkpoints(*kept, spec, own);
@@ -177,8 +175,7 @@ Result<void> check(const Spec& spec) {
   if (spec.shm_bytes < shm_bytes_min) return wrong("Muster.ShmBytes", "at least 65536");
   if (spec.memory_bytes != 0 && spec.memory_bytes < memory_bytes_min)
     return wrong("Muster.MemoryBytes", "0 (no limit) or at least 8388608");
-  if (spec.cpu_millis != 0 &&
-      (spec.cpu_millis < cpu_millis_min || spec.cpu_millis > cpu_millis_max))
+  if (!is_cpu_limit(spec.cpu_millis))
     return wrong("Muster.CpuMillis", "0 (no limit), or 10 to 1000000");
   if (spec.gpus < 0 || spec.gpus > gpus_max) return wrong("Muster.Gpus", "0 to 1024");
   for (const std::string& path : spec.read_only_binds)
@@ -225,8 +222,7 @@ Json to_json(const Spec& spec) {
   if (spec.volume_gib > 0) json["ResourceConfig"]["VolumeSizeInGB"] = spec.volume_gib;
   if (!spec.groups.empty()) {
     json["ResourceConfig"]["InstanceGroups"] = groups_json(spec.groups);
-    json["Muster"]["GroupMemoryBytes"] = group_limits_json(spec.groups);
-    json["Muster"]["GroupGpus"] = group_gpus_json(spec.groups);
+    add_group_resources(spec.groups, json["Muster"]);
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
   if (spec.vpc) json["Muster"]["Vpc"] = to_json(*spec.vpc);

@@ -58,6 +58,7 @@ struct HostGroup {
   int count = 0;                  ///< InstanceCount.
   std::int64_t memory_bytes = 0;  ///< Limit per host; 0: none.
   int gpus = 0;                   ///< Each host's own.
+  std::int64_t cpu_millis = 0;    ///< As Spec::cpu_millis.
 
   bool operator==(const HostGroup&) const = default;
 };
@@ -120,8 +121,9 @@ struct Spec {
   std::optional<Owner> checkpoint_owner;       ///< Gets the files there; none: root.
   std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.
   std::int64_t memory_bytes = 0;               ///< Limit per host; 0: none. Groups have theirs.
-  std::int64_t cpu_millis = 0;  ///< Processor time per host, 1500: one and a half; 0: no limit.
-  int gpus = 0;                 ///< Each host's own, that no other has. Groups have theirs.
+  /// Processor time per host, 1500: one and a half; 0: no limit. Groups have theirs.
+  std::int64_t cpu_millis = 0;
+  int gpus = 0;  ///< Each host's own, that no other has. Groups have theirs.
   Network network = Network::none;
   std::optional<VpcPlace> vpc;  ///< The rules there stand before what `network` allows.
   S3Access s3;
@@ -138,8 +140,10 @@ std::vector<std::string> host_names(int count);
 const HostGroup* group_of(const Spec& spec, const std::string& host);
 /// A group's hosts, sorted as host_names() does.
 std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group);
-/// GPUs that the host "algo-K" is to have.
+/// GPUs that the host "algo-K" is to have, and its limits: its group's, or the job's.
 int gpus_of(const Spec& spec, const std::string& host);
+std::int64_t memory_of(const Spec& spec, const std::string& host);
+std::int64_t cpu_millis_of(const Spec& spec, const std::string& host);
 /// True if `host` gets the channel.
 bool has_channel(const Spec& spec, const std::string& host, const InputChannel& channel);
 

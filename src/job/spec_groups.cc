@@ -1,5 +1,7 @@
 #include "job/spec_groups.h"
 
+#include <limits>
+
 #include "base/text.h"
 
 namespace muster::job {
@@ -7,6 +9,23 @@ namespace {
 
 constexpr std::size_t groups_max = 5;  // The API's limit, as the next one.
 constexpr std::size_t name_bytes_max = 64;
+
+/// What a host of a group may have, as it stands in muster's own part of a specification.
+struct Resource {
+  const char* field;
+  std::int64_t most;
+  std::int64_t (*get)(const HostGroup& group);
+  void (*set)(HostGroup& group, std::int64_t amount);
+};
+constexpr Resource resources[] = {
+    {"GroupMemoryBytes", std::numeric_limits<std::int64_t>::max(),
+     [](const HostGroup& group) { return group.memory_bytes; },
+     [](HostGroup& group, std::int64_t amount) { group.memory_bytes = amount; }},
+    {"GroupCpuMillis", cpu_millis_max, [](const HostGroup& group) { return group.cpu_millis; },
+     [](HostGroup& group, std::int64_t amount) { group.cpu_millis = amount; }},
+    {"GroupGpus", gpus_max, [](const HostGroup& group) { return std::int64_t{group.gpus}; },
+     [](HostGroup& group, std::int64_t amount) { group.gpus = static_cast<int>(amount); }},
+};
 
 /// K of "algo-K"; 0 for other names.
 std::int64_t number_of(const std::string& host) {
@@ -46,6 +65,16 @@ int gpus_of(const Spec& spec, const std::string& host) {
   return group == nullptr ? spec.gpus : group->gpus;
 }
 
+std::int64_t memory_of(const Spec& spec, const std::string& host) {
+  const HostGroup* const group = group_of(spec, host);
+  return group == nullptr ? spec.memory_bytes : group->memory_bytes;
+}
+
+std::int64_t cpu_millis_of(const Spec& spec, const std::string& host) {
+  const HostGroup* const group = group_of(spec, host);
+  return group == nullptr ? spec.cpu_millis : group->cpu_millis;
+}
+
 std::vector<std::string> hosts_of(const Spec& spec, const HostGroup& group) {
   std::vector<std::string> hosts;
   for (const std::string& host : host_names(spec.instance_count))
@@ -73,6 +102,8 @@ Result<void> check_groups(const Spec& spec) {
     if (group.count < 1) return wrong(where + "InstanceCount", "at least 1");
     if (group.memory_bytes != 0 && group.memory_bytes < memory_bytes_min)
       return wrong("Muster.GroupMemoryBytes", "0 (no limit) or at least 8388608");
+    if (!is_cpu_limit(group.cpu_millis))
+      return wrong("Muster.GroupCpuMillis", "0 (no limit), or 10 to 1000000");
     if (group.gpus < 0 || group.gpus > gpus_max) return wrong("Muster.GroupGpus", "0 to 1024");
     for (std::size_t j = 0; j < i; ++j)
       if (spec.groups[j].name == group.name)
@@ -94,16 +125,12 @@ Json groups_json(const std::vector<HostGroup>& groups) {
   return list;
 }
 
-Json group_limits_json(const std::vector<HostGroup>& groups) {
-  Json list = Json::array();
-  for (const HostGroup& group : groups) list.push_back(group.memory_bytes);
-  return list;
-}
-
-Json group_gpus_json(const std::vector<HostGroup>& groups) {
-  Json list = Json::array();
-  for (const HostGroup& group : groups) list.push_back(group.gpus);
-  return list;
+void add_group_resources(const std::vector<HostGroup>& groups, Json& own) {
+  for (const Resource& resource : resources) {
+    Json list = Json::array();
+    for (const HostGroup& group : groups) list.push_back(resource.get(group));
+    own[resource.field] = std::move(list);
+  }
 }
 
 void read_groups(const Json& list, Spec& spec, Fields& outer) {
@@ -123,23 +150,23 @@ void read_groups(const Json& list, Spec& spec, Fields& outer) {
   spec.instance_type = spec.groups.front().type;
 }
 
-void read_group_limits(const Json& list, Spec& spec, Fields& outer) {
-  if (list.size() != spec.groups.size())
-    return outer.note("Muster.GroupMemoryBytes", "a number for each group");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_number_integer())
-      return outer.note("Muster.GroupMemoryBytes", "a list of integers");
-    spec.groups[i].memory_bytes = list[i].get<std::int64_t>();
-  }
-}
-
-void read_group_gpus(const Json& list, Spec& spec, Fields& outer) {
-  if (list.size() != spec.groups.size())
-    return outer.note("Muster.GroupGpus", "a number for each group");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_number_integer() || list[i] < 0 || list[i] > gpus_max)
-      return outer.note("Muster.GroupGpus", "a list of numbers from 0 to 1024");
-    spec.groups[i].gpus = list[i].get<int>();
+void read_group_resources(Spec& spec, Fields& own) {
+  for (const Resource& resource : resources) {
+    const std::string where = std::string("Muster.") + resource.field;
+    const Json* const list = own.array(resource.field);
+    if (list == nullptr) continue;
+    if (list->size() != spec.groups.size()) {
+      own.note(where, "a number for each group");
+      continue;
+    }
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const Json& value = (*list)[i];
+      const bool fits = value.is_number_integer() && value >= 0 && value <= resource.most;
+      if (fits)
+        resource.set(spec.groups[i], value.get<std::int64_t>());
+      else
+        own.note(where, "a list of numbers from 0 to " + std::to_string(resource.most));
+    }
   }
 }
 

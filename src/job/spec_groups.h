@@ -12,13 +12,11 @@ Result<void> check_groups(const Spec& spec);
 
 /// ResourceConfig's InstanceGroups.
 Json groups_json(const std::vector<HostGroup>& groups);
-/// Muster's part: limits by group, in their order.
-Json group_limits_json(const std::vector<HostGroup>& groups);
-Json group_gpus_json(const std::vector<HostGroup>& groups);
+/// Muster's part: what each group's hosts have, a list in the groups' order for each of it.
+void add_group_resources(const std::vector<HostGroup>& groups, Json& own);
 
 /// Sets the groups, the count of hosts and the first one's type.
 void read_groups(const Json& list, Spec& spec, Fields& outer);
-void read_group_limits(const Json& list, Spec& spec, Fields& outer);
-void read_group_gpus(const Json& list, Spec& spec, Fields& outer);
+void read_group_resources(Spec& spec, Fields& own);
 
 }  // namespace muster::job

@@ -16,7 +16,7 @@ Spec whole_spec() {
   spec.environment = {{"NCCL_DEBUG", "INFO"}, {"EMPTY", ""}};
   spec.instance_count = 3;
   spec.instance_type = "ml.c5.xlarge";
-  spec.groups = {{"cpu", "ml.c5.xlarge", 1, 1 << 30}, {"gpu", "ml.p3.2xlarge", 2, 0, 4}};
+  spec.groups = {{"cpu", "ml.c5.xlarge", 1, 1 << 30}, {"gpu", "ml.p3.2xlarge", 2, 0, 4, 2500}};
   spec.run_time_max = std::chrono::seconds(60);
   spec.source_folder = "/src";
   spec.python = "/venv/bin/python3";
@@ -149,6 +149,18 @@ TEST_CASE("spec: groups follow each other over the hosts") {
   CHECK(gpus_of(with_gpus, "algo-3") == 2);
   with_gpus.groups.clear();
   CHECK(gpus_of(with_gpus, "algo-3") == 7);
+  Spec limited = *spec;
+  limited.cpu_millis = 500;
+  limited.memory_bytes = 1 << 29;
+  limited.groups[1].cpu_millis = 2000;
+  limited.groups[1].memory_bytes = 1 << 30;
+  CHECK(cpu_millis_of(limited, "algo-1") == 0);
+  CHECK(cpu_millis_of(limited, "algo-3") == 2000);
+  CHECK(memory_of(limited, "algo-1") == 0);
+  CHECK(memory_of(limited, "algo-3") == 1 << 30);
+  limited.groups.clear();
+  CHECK(cpu_millis_of(limited, "algo-3") == 500);
+  CHECK(memory_of(limited, "algo-3") == 1 << 29);
 }
 
 TEST_CASE("spec: what is wrong is named") {

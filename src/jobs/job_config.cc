@@ -31,6 +31,12 @@ Result<double> number_at(const Json& json, const std::string& key) {
   return value;
 }
 
+Result<std::int64_t> cpu_millis_at(double cpus, const std::string& key) {
+  const std::int64_t millis = cpus > 0 ? std::max(std::llround(cpus * 1000), 1LL) : 0;
+  if (!job::is_cpu_limit(millis)) return wrong(key, "0 (no limit), or a number from 0.01 to 1000");
+  return millis;
+}
+
 Result<std::int64_t> user_id_at(const Json& json, const std::string& key) {
   const std::int64_t id = json.is_number_integer() ? json.get<std::int64_t>() : 0;
   if (id < job::first_id_min || id > job::first_id_max)
@@ -84,7 +90,7 @@ Result<JobConfig::Instance> instance_at(const Json& json, const std::string& key
   for (const auto& [name, value] : json.items()) {
     const double number = TRY(number_at(value, key + "." + name));
     if (name == "cpus")
-      instance.cpus = number;
+      instance.cpu_millis = TRY(cpu_millis_at(number, key + ".cpus"));
     else if (name == "memory_gib")
       instance.memory_bytes = static_cast<std::int64_t>(number * gib);
     else if (name == "gpus")

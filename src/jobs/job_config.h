@@ -23,7 +23,7 @@ namespace muster::jobs {
 struct JobConfig {
   /// An instance type as this server gives it. 0: no limit, none counted.
   struct Instance {
-    double cpus = 0;
+    std::int64_t cpu_millis = 0;
     std::int64_t memory_bytes = 0;
     int gpus = 0;
 

@@ -70,10 +70,12 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.grace = config.stop_grace;
   spec.network = places.network;
   spec.memory_bytes = instance(spec.instance_type).memory_bytes;
+  spec.cpu_millis = instance(spec.instance_type).cpu_millis;
   if (spec.volume_gib == 0) spec.volume_gib = job::volume_gib_default;
   spec.gpus = instance(spec.instance_type).gpus;
   for (job::HostGroup& group : spec.groups) {
     group.memory_bytes = instance(group.type).memory_bytes;
+    group.cpu_millis = instance(group.type).cpu_millis;
     group.gpus = instance(group.type).gpus;
   }
   for (const Env* const more : {&places.environment, &config.environment})
@@ -89,7 +91,7 @@ Amounts needs_of(const job::Spec& spec, const JobConfig& config) {
     const JobConfig::Instance instance =
         config.instance(group.type).value_or(JobConfig::Instance{});
     add(needs,
-        {{"cpu", static_cast<std::int64_t>(instance.cpus * 1000)},
+        {{"cpu", instance.cpu_millis},
          {"memory", instance.memory_bytes},
          {"gpu", instance.gpus},
          {"hosts", 1},

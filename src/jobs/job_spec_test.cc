@@ -61,6 +61,7 @@ TEST_CASE("job spec: a job goes to the engine with the server's places") {
   CHECK(spec->instance_count == 3);
   CHECK(spec->instance_type == "ml.c5.xlarge");
   CHECK(spec->memory_bytes == std::int64_t{4} << 30);
+  CHECK(spec->cpu_millis == 2000);
   CHECK(spec->run_time_max == std::chrono::seconds(600));
   CHECK(spec->grace == std::chrono::seconds(120));
   CHECK(spec->environment.at("AWS_REGION") == "eu-1");
@@ -232,8 +233,9 @@ TEST_CASE("job spec: groups have their own types, limits and needs") {
   const Result<job::Spec> spec = job_spec(spec_of(asked), config, {});
   REQUIRE(spec);
   CHECK(spec->instance_count == 3);
-  CHECK(spec->groups == std::vector<job::HostGroup>{{"data", "ml.a", 1, std::int64_t{1} << 30},
-                                                    {"train", "ml.b", 2, 0, 2}});
+  CHECK(spec->groups ==
+        std::vector<job::HostGroup>{{"data", "ml.a", 1, std::int64_t{1} << 30, 0, 1000},
+                                    {"train", "ml.b", 2, 0, 2}});
   const Amounts needs = needs_of(spec_of(asked), config);
   CHECK(needs.at("cpu") == 1000);
   CHECK(needs.at("gpu") == 4);
@@ -324,7 +326,7 @@ TEST_CASE("job spec: no URL becomes a right to more than it names") {
 
 TEST_CASE("job config: types of AWS's that it does not name run without limits, others do not") {
   const JobConfig config = config_of(R"({"instance_types": {"ml.m5.large": {"cpus": 2}}})");
-  CHECK(config.instance("ml.m5.large")->cpus == 2);
+  CHECK(config.instance("ml.m5.large")->cpu_millis == 2000);
   for (const char* type :
        {"ml.m5.xlarge", "ml.p4d.24xlarge", "ml.g5.metal", "ml.t3.medium", "local"})
     CHECK(config.instance(type) == JobConfig::Instance{});
@@ -466,6 +468,8 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"python": ""})", "jobs.python: expected text"},
       {R"({"instance_types": []})", "jobs.instance_types: expected an object"},
       {R"({"instance_types": {"a": {"cpus": -1}}})", "jobs.instance_types.a.cpus: expected a num"},
+      {R"({"instance_types": {"a": {"cpus": 0.001}}})", "jobs.instance_types.a.cpus: expected 0 ("},
+      {R"({"instance_types": {"a": {"cpus": 1001}}})", "jobs.instance_types.a.cpus: expected 0 ("},
       {R"({"instance_types": {"a": {"cores": 1}}})", "jobs.instance_types.a.cores: expected cpus"},
       {R"({"instance_types": {"a": 1}})", "jobs.instance_types.a: expected an object"},
       {R"({"capacity": {"gpus": "x"}})", "jobs.capacity.gpus: expected a number"},

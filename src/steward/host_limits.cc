@@ -117,7 +117,7 @@ Result<void> HostRun::close_disk() {
 /// Processors of its own for a host that has a whole number of them, where enough are left. The
 /// lock is to be held until the host's control group says which.
 Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
-  const std::int64_t millis = spec_.spec.cpu_millis;
+  const std::int64_t millis = job::cpu_millis_of(spec_.spec, spec_.host);
   if (millis == 0 || millis % 1000 != 0) return Fd();
   Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
   const container::CpuShares shares = container::cpu_shares();

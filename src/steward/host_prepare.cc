@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/json.h"
 #include "container/bound_mount.h"
@@ -269,7 +270,8 @@ container::Facts HostRun::facts() const {
   facts.staged = staged_;
   facts.limits =
       container::host_limits(container::job_limits(machine_.size), spec_.spec.instance_count,
-                             spec_.spec.shm_bytes, container::memory_of(spec_));
+                             spec_.spec.shm_bytes, job::memory_of(spec_.spec, spec_.host));
+  facts.processors = std::thread::hardware_concurrency();
   facts.open_files_max = machine_.open_files_max;
   return facts;
 }
