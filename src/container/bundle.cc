@@ -24,7 +24,6 @@ constexpr const char* programs_folder = "/usr/local/bin";
 constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
-constexpr std::uint64_t open_files_soft_max = 65536;
 /// Source: sched-bwc of the kernel; its own default, and Docker's.
 constexpr std::int64_t cpu_period_us = 100000;
 /// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
@@ -147,10 +146,10 @@ std::string working_folder(const job::HostSpec& spec) {
 }
 
 Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
-  const std::uint64_t open_files = std::min(facts.open_files_max, open_files_soft_max);
-  Json list = Json::array(
-      {Json{{"type", "RLIMIT_NOFILE"}, {"soft", open_files}, {"hard", facts.open_files_max}},
-       Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}});
+  Json list = Json::array({Json{{"type", "RLIMIT_NOFILE"},
+                                {"soft", open_files(facts.open_files_max)},
+                                {"hard", facts.open_files_max}},
+                           Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}});
   if (spec.devices.locks_memory)
     list.push_back({{"type", "RLIMIT_MEMLOCK"}, {"soft", RLIM_INFINITY}, {"hard", RLIM_INFINITY}});
   return list;

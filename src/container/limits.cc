@@ -19,6 +19,7 @@ constexpr std::int64_t reserve_most = 4096 * mebi;
 constexpr std::int64_t host_processes_max = 16384;
 constexpr std::int64_t run_bytes_max = 64 * mebi;
 constexpr std::int64_t file_system_least = 65536;
+constexpr std::uint64_t open_files_most = 65536;
 
 bool is_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
@@ -78,6 +79,10 @@ HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
   };
   return {std::min(host_processes_max, job.processes), part(2), std::min(run_bytes_max, part(16)),
           std::min(shm_bytes, part(4))};
+}
+
+std::uint64_t open_files(std::uint64_t hard) {
+  return std::min(hard, open_files_most);
 }
 
 Result<void> limit_cgroup(const std::string& path, const JobLimits& limits) {

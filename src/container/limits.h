@@ -39,6 +39,9 @@ struct HostLimits {
 HostLimits host_limits(const JobLimits& job, int hosts, std::int64_t shm_bytes,
                        std::int64_t memory_bytes);
 
+/// The files that a process may have open, unless it asks for more, up to `hard`. Pure.
+std::uint64_t open_files(std::uint64_t hard);
+
 /// Makes the control group `path` ("/muster", "/muster/<job>") in the hierarchies of memory and
 /// processes and limits it; done again, it does nothing more. What the machine has no hierarchy for
 /// stays without a limit. Error: `system`.

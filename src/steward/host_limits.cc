@@ -72,6 +72,12 @@ void HostRun::watch_memory_places(const container::HostLimits& limits) {
   }
 }
 
+/// What a program says of limits whose refusals the kernel does not count.
+void HostRun::heed(std::string_view words) {
+  if (tells_of_no_room(words)) places_.look(true);
+  lacked_files_ = lacked_files_ || tells_of_open_files(words);
+}
+
 /// What the control groups tell besides: of the host's own limit, or of the job's.
 std::vector<std::string> HostRun::overruns(bool out_of_memory) const {
   std::vector<std::string> lines = places_.found();
@@ -85,6 +91,10 @@ std::vector<std::string> HostRun::overruns(bool out_of_memory) const {
   if (container::refused_processes(own) || container::refused_processes(all))
     if (const std::optional<std::int64_t> limit = container::process_limit(own))
       lines.push_back("processes: " + std::to_string(*limit) + " used up");
+  if (lacked_files_)
+    lines.push_back(
+        "open files: " + std::to_string(container::open_files(machine_.open_files_max)) +
+        " of one process used up");
   return lines;
 }
 

@@ -201,14 +201,15 @@ void HostRun::keep(const Frame& frame) {
   if (!taken || !*taken) return;
   const job::Message kind = static_cast<job::Message>(frame.type);
   has_verdict_ = has_verdict_ || kind == job::Message::verdict;
-  if (tells_of_no_room(**taken) || tells_of_bus_error(kind, **taken)) places_.look(true);
+  heed(**taken);
+  if (tells_of_bus_error(kind, **taken)) places_.look(true);
   journal_.append(kind, **taken);
 }
 
 loop::Task<> HostRun::read_output(Fd pipe, job::Stream stream) {
   supervise::OutputReader reader(loop_, std::move(pipe), -1, stream);
   const supervise::OutputReader::Sink sink = [this](job::Lines lines) -> loop::Task<> {
-    if (tells_of_no_room(lines.bytes)) places_.look(true);
+    heed(lines.bytes);
     journal_.append(job::Message::lines, job::encode(lines));
     flush();
     co_return;

@@ -83,6 +83,7 @@ class HostRun {
   loop::Task<> read_output(Fd pipe, job::Stream stream);
   void keep(const Frame& frame);
   void watch_memory_places(const container::HostLimits& limits);
+  void heed(std::string_view words);
   loop::Task<> watch_places();
   void flush();
 
@@ -121,6 +122,7 @@ class HostRun {
   container::Machine machine_;
   Fd volume_;  ///< The disk's root folder, where its size is limited.
   FullPlaces places_;
+  bool lacked_files_ = false;  ///< A program said that it might open no more.
   container::HostNamespaces namespaces_;
   container::IdMap ids_;             ///< The map of namespaces_.
   Fd image_lease_;                   ///< While it is open no layer of the image goes.

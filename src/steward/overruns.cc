@@ -39,6 +39,10 @@ bool tells_of_no_room(std::string_view text) {
   });
 }
 
+bool tells_of_open_files(std::string_view text) {
+  return text.find("Too many open files") != std::string_view::npos;
+}
+
 void FullPlaces::watch(const std::string& name, std::string bytes, std::string files, Fd folder) {
   places_.push_back({name, std::move(bytes), std::move(files), std::move(folder)});
 }

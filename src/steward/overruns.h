@@ -26,6 +26,9 @@ Full fullness(const Space& space, bool told);
 /// mapping of shared memory that could not be had. Pure.
 bool tells_of_no_room(std::string_view text);
 
+/// True for text in which a program says that it may open no more files. Pure.
+bool tells_of_open_files(std::string_view text);
+
 /// Knows which of a host's limited file systems were full when it failed. The kernel counts no
 /// refusals, and a program that fails may take its files away: so they are looked at while it
 /// runs, when it complains, and at its end.

@@ -45,6 +45,11 @@ TEST_CASE("overruns: what programs say when there is no room") {
   }
 }
 
+TEST_CASE("overruns: what programs say when they may open no more files") {
+  CHECK(tells_of_open_files("OSError: [Errno 24] Too many open files: '/dev/null'"));
+  CHECK(!tells_of_open_files("OSError: [Errno 28] No space left on device"));
+}
+
 TEST_CASE("overruns: what was never full is not named, nor what is let go of looked at") {
   FullPlaces places;
   places.watch("disk", "1 GiB", "all files", Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)));

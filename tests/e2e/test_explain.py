@@ -53,6 +53,8 @@ def test_every_error_of_the_sources_has_a_section():
         ("rank 0: exit code 1; algo-1: disk: 5 GiB of VolumeSizeInGB=5 full", "volume-full"),
         ("rank 0: exit code 1; algo-1: /dev/shm: 64 MiB full", "memory-place-full"),
         ("rank 0: exit code 1; algo-1: processes: 16384 used up", "no-more-processes"),
+        ("rank 0: exit code 1; algo-1: open files: 65536 of one process used up",
+         "no-more-open-files"),
         ("rank 0: exit code 1; algo-1: memory: 96 MiB used up", "out-of-memory"),
         ("host algo-3: lost: no heartbeat for 5 s", "lost-host"),
         ("[::1]:7700: Address already in use; --listen ADDRESS:PORT names another", "port-taken"),
