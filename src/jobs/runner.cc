@@ -324,7 +324,8 @@ void Runner::tell_pull(const store::Job& job) {
                        "Preparing the instances for training", options_.now()});
   changes.push_back({store::Status::in_progress, "Downloading", "Downloading the training image",
                      options_.now()});
-  for (const store::StatusChange& change : changes) {
+  for (store::StatusChange& change : changes) {
+    change.before_hosts = true;
     const Result<bool> told = store_.set_status(job.name, change);
     if (!told) log_.error(job.name + ": " + told.error().text);
   }

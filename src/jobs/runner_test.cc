@@ -370,6 +370,24 @@ TEST_CASE("runner: a job's time limit counts what it ran under an earlier server
   CHECK(world.secondary("a") == "MaxRuntimeExceeded");
 }
 
+TEST_CASE("runner: the pull of a job's image is none of its time") {
+  World world;
+  world.cluster.pass(wall_time() + std::chrono::hours(23));  // Then hosts tell their first word.
+  const auto story = [](World& w) -> loop::Task<> {
+    w.pull_hangs = true;
+    w.job("a").host("algo-1").phase(Phase::downloading).phase(Phase::training);
+    w.submit("a", 1, "AK", 0, "team/box");
+    co_await w.until([&w] { return w.secondary("a") == "Downloading"; });
+    CHECK(!w.stored("a").state.training_start);
+    w.pull_hangs = false;
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+  };
+  world.run(story(world));
+  const store::JobState state = world.stored("a").state;
+  REQUIRE(state.training_start);
+  CHECK(*state.training_start - state.transitions[2].start > std::chrono::hours(22));
+}
+
 TEST_CASE("runner: what could not be uploaded is kept, also when a server starts again") {
   World world;
   const auto before = [](World& w) -> loop::Task<> {

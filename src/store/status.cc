@@ -46,16 +46,16 @@ std::optional<JobState> changed(const JobState& state, const StatusChange& chang
   if (state.status != Status::stopping || is_terminal(change.status)) next.status = change.status;
   Transition& last = next.transitions.back();
   const UnixMillis time = std::max(change.time, last.start);
+  if (begins_work(change.secondary) && !change.before_hosts) {
+    if (!next.training_start) next.training_start = time;
+    if (!next.streams) next.streams = time;
+  }
   if (last.status == change.secondary && !is_terminal(change.status)) {
     last.message = change.message;
     return next == state ? std::nullopt : std::optional(next);
   }
   last.end = time;
   next.transitions.push_back({change.secondary, change.message, time, std::nullopt});
-  if (begins_work(change.secondary)) {
-    if (!next.training_start) next.training_start = time;
-    if (!next.streams) next.streams = time;
-  }
   if (is_terminal(change.status)) {
     next.transitions.back().end = time;
     if (next.training_start) next.training_end = time;

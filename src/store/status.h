@@ -33,7 +33,7 @@ struct Transition {
 struct JobState {
   Status status = Status::in_progress;
   std::vector<Transition> transitions;       ///< Never empty; the last is the secondary status.
-  std::optional<UnixMillis> training_start;  ///< Set by the first Downloading or Training.
+  std::optional<UnixMillis> training_start;  ///< When the first host brought its inputs, or ran.
   std::optional<UnixMillis> training_end;    ///< Set by the end, if there was a start.
   std::optional<UnixMillis> streams;         ///< Since when each host has a log stream; as start.
 
@@ -46,6 +46,7 @@ struct StatusChange {
   std::string secondary;  ///< "Training", "MaxRuntimeExceeded"
   std::string message;    ///< One line for a person.
   UnixMillis time{0};     ///< When it happened; lifted to the last transition's time if before it.
+  bool before_hosts = false;  ///< No host of the job runs yet: its time has not begun.
 };
 
 /// The first state of a job: in progress, "Pending".

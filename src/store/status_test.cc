@@ -82,6 +82,18 @@ TEST_CASE("status: times do not go back, and tell of the training") {
   CHECK(state.transitions.back() == Transition{"Failed", "why", at(400), at(400)});
 }
 
+TEST_CASE("status: what comes before the hosts does not begin a job's time") {
+  StatusChange pull{Status::in_progress, "Downloading", "the image", at(10)};
+  pull.before_hosts = true;
+  const JobState pulled = *changed(first_state(at(1)), pull);
+  CHECK(!pulled.training_start);
+  const JobState begun = *changed(pulled, {Status::in_progress, "Downloading", "inputs", at(20)});
+  CHECK(begun.transitions.size() == 2);
+  CHECK(begun.transitions[1].start == at(10));
+  CHECK(begun.training_start == at(20));
+  CHECK(begun.streams == at(20));
+}
+
 TEST_CASE("status: a job that never began has no times of training and no streams") {
   const JobState state =
       *changed(first_state(at(1)), {Status::stopped, "Stopped", "never began", at(2)});
