@@ -88,6 +88,7 @@ class Fault:
     endless: bool = False  # Chunks, until the client goes.
     ignore_range: bool = False
     expire: bool = False  # The token that came is not taken any more.
+    expire_after: bool = False  # No token that came until now is taken for the next request.
     times: int | None = None
 
 
@@ -154,6 +155,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body[begin:] if cut is None else body[begin : begin + cut])
         self.wfile.flush()
+        if fault.expire_after:
+            self.server.owner.token = ""
         if fault.cut_after is not None:
             linger = struct.pack("ii", 1, 0)  # Closing then resets.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)

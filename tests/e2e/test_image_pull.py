@@ -225,6 +225,60 @@ def test_logins_and_redirects(here, login):
             assert registry.tokens == 2
 
 
+def test_a_token_that_expires_while_a_layer_comes_is_asked_for_again(here):
+    with FakeRegistry("bearer") as registry:
+        image = small_image()
+        name = registry.add("team/box", "v1", image)
+        here.login(registry.address)
+        layer = digest(image.layers[1])
+        registry.fault(layer, cut_after=150_000, expire_after=True, times=1)
+        done = here.pull(name)
+        assert done.returncode == 0, done.stderr
+        assert files_of(image, here)
+        rests = [wanted for path, wanted, _ in registry.requests if path.endswith(layer)]
+        assert rests[0] == "" and all(wanted.startswith("bytes=") for wanted in rests[1:])
+        assert registry.tokens == 2
+
+
+def test_redirects_in_a_circle_end(here):
+    with FakeRegistry() as registry:
+        image = small_image()
+        name = registry.add("team/box", "v1", image)
+        layer = digest(image.layers[1])
+        place = f"http://{registry.address}/v2/team/box/blobs/{layer}"
+        registry.fault(layer, status=307, headers={"Location": place})
+        failed = here.pull(name)
+        assert failed.returncode in (2, 3), failed.stderr
+        assert "redirect" in failed.stderr and failed.stderr.count("\n") == 1, failed.stderr
+        assert registry.asked(layer) < 100
+        registry.faults.clear()
+        assert here.pull(name).returncode == 0
+        assert files_of(image, here)
+
+
+def test_on_a_full_disk_a_pull_fails_whole_and_goes_on_when_there_is_room(here):
+    state = here.folder / "state"
+    state.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", state]
+    if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no tmpfs can be mounted")
+    try:
+        with FakeRegistry() as registry:
+            image = small_image(layers=6)
+            name = registry.add("team/box", "v1", image)
+            failed = here.pull(name)
+            assert failed.returncode == 3, failed.stderr
+            assert "No space left on device" in failed.stderr
+            assert failed.stderr.count("\n") == 1, failed.stderr
+            assert not here.halves()
+            subprocess.run(["mount", "-o", "remount,size=64m", state], check=True)
+            healed = here.pull(name)
+            assert healed.returncode == 0, healed.stderr
+            assert files_of(image, here)
+    finally:
+        subprocess.run(["umount", state], check=True)
+
+
 def test_two_pulls_at_once_are_one(here):
     with FakeRegistry() as registry:
         image = small_image()
