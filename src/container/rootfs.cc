@@ -41,6 +41,26 @@ std::string by_descriptor(const Fd& fd) {
   return "/proc/self/fd/" + std::to_string(fd.get());
 }
 
+/// The kernel takes an overlay's options by the page: paths that are numbers from here take a third
+/// of by_descriptor()'s, so that all the layers that it stacks fit.
+class InDescriptors {
+ public:
+  static Result<InDescriptors> enter() {
+    Fd before = TRY(open_folder("."));
+    if (::chdir("/proc/self/fd") != 0) return fail_errno("/proc/self/fd");
+    return InDescriptors(std::move(before));
+  }
+  InDescriptors(InDescriptors&&) = default;
+  InDescriptors& operator=(InDescriptors&&) = delete;
+  ~InDescriptors() {
+    if (before_) CHECK_THAT(::fchdir(before_.get()) == 0, "an open folder can be gone back to");
+  }
+
+ private:
+  explicit InDescriptors(Fd before) : before_(std::move(before)) {}
+  Fd before_;
+};
+
 bool is_overlay(const std::string& path) {
   struct statfs info {};
   return ::statfs(path.c_str(), &info) == 0 && info.f_type == OVERLAYFS_SUPER_MAGIC;
@@ -116,15 +136,16 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
   for (std::size_t i = lowers.size(); i-- > 0;) {
     const std::string place = TRY(lower_place(lowers[i], ids));
     opened.push_back(TRY(open_folder(place)));
-    stack += (stack.empty() ? "" : ":") + by_descriptor(opened.back());
+    stack += (stack.empty() ? "" : ":") + std::to_string(opened.back().get());
   }
   const Fd upper_fd = TRY(open_folder(layer + "/upper"));
   const Fd work_fd = TRY(open_folder(layer + "/work"));
-  const std::string options = "lowerdir=" + stack + ",upperdir=" + by_descriptor(upper_fd) +
-                              ",workdir=" + by_descriptor(work_fd);
+  const std::string options = "lowerdir=" + stack + ",upperdir=" + std::to_string(upper_fd.get()) +
+                              ",workdir=" + std::to_string(work_fd.get());
   if (options.size() + volatile_option.size() >= mount_options_bytes_max)
     return fail(Errc::invalid_input,
                 std::to_string(lowers.size()) + " layers are more than one mount takes");
+  const InDescriptors here = TRY(InDescriptors::enter());
   constexpr unsigned long flags = MS_NODEV | MS_NOSUID;
   // What a host writes there is thrown away at its end: no need to sync it (Linux 5.10 and later).
   int made = ::mount("muster", target.c_str(), "overlay", flags,

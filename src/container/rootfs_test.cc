@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <thread>
+
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/remove_tree.h"
@@ -18,6 +21,42 @@ TEST_CASE("device: a node that is another device by now, or none, is not shown")
   CHECK(!mount_device({path + "/file", "/dev/gpu0", 0, 0}, target));
   CHECK(mount_device({path + "/none", "/dev/gpu0", 1, 3}, target).error().code == Errc::not_found);
   CHECK(read_file(target).error().code == Errc::not_found);
+  REQUIRE(remove_tree(path));
+}
+
+/// In the mounts of the calling thread alone: what an image's root of `count` layers shows, each of
+/// which has a file of its own.
+Result<std::size_t> files_of_stack(const std::string& scratch, int count) {
+  std::vector<std::string> layers;
+  for (int number = 0; number < count; ++number) {
+    layers.push_back(scratch + "/" + std::to_string(number));
+    TRY(make_folders(layers.back()));
+    TRY(write_file(layers.back() + "/file-" + std::to_string(number), "x"));
+  }
+  TRY(mount_host_place());
+  TRY(make_layers(scratch + "/written"));
+  TRY(mount_image_root(layers, scratch + "/written", {}));
+  return TRY(names_in(host_root())).size();
+}
+
+TEST_CASE(
+    "rootfs: an image's root stacks as many layers as the kernel does, and leaves us where we "
+    "are") {
+  const std::string path = *make_private_folder("/tmp", "muster-rootfs-");
+  const std::filesystem::path before = std::filesystem::current_path();
+  Result<std::size_t> files = fail(Errc::system, "not tried");
+  bool is_private = false;
+  std::thread([&] {
+    is_private = enter_private_mounts().has_value();
+    if (is_private) files = files_of_stack(path, 500);
+    CHECK(std::filesystem::current_path() == before);
+  }).join();
+  if (is_private) {
+    INFO((files ? "" : files.error().text));
+    CHECK(files.value_or(0) == 500);
+  } else {
+    MESSAGE("skipped: this process may have no mounts of its own");
+  }
   REQUIRE(remove_tree(path));
 }
 

@@ -96,6 +96,20 @@ def test_an_image_that_runs_is_not_removed(machine, bring):
     assert "left here" in job.text
 
 
+@pytest.mark.parametrize("count", [200, 400])
+def test_hundreds_of_layers_are_one_root(machine, tmp_path, count):
+    """A mount takes one page of options; the kernel stacks 500 folders."""
+    counts = b"#!/bin/sh\nset -- /many/*\nread -r last </last\necho \"$# files, last $last\"\n"
+    each = [{f"many/{i}": b"x", "last": b"%d\n" % i} for i in range(count - 2)]
+    each[-1]["many/.wh.7"] = b""
+    members = [SHELL, {"bin/train": counts}, *each]
+    write_layout(tmp_path / "box", [layer(m) for m in members], process={"Env": ["PATH=/bin"]})
+    imported = machine.sm("image", "import", f"oci:{tmp_path}/box:v1", "--name", "many")
+    assert imported.wait(GUARD_SECONDS) == 0, imported.text
+    text = run(machine, "--image", "many")
+    assert f"{count - 3} files, last {count - 3}" in text, text
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
