@@ -15,6 +15,7 @@
 
 #include "aws/digest.h"
 #include "base/text.h"
+#include "image/igzip.h"
 
 namespace muster::image {
 namespace {
@@ -106,12 +107,12 @@ class Unpacker {
   virtual Result<std::size_t> fill(Source& source, std::vector<char>& piece) = 0;
 };
 
-class Gunzip final : public Unpacker {
+class ByZlib final : public Unpacker {
  public:
-  Gunzip() { CHECK_THAT(::inflateInit2(&stream_, gzip_window) == Z_OK, "zlib starts"); }
-  Gunzip(const Gunzip&) = delete;
-  Gunzip& operator=(const Gunzip&) = delete;
-  ~Gunzip() override { ::inflateEnd(&stream_); }
+  ByZlib() { CHECK_THAT(::inflateInit2(&stream_, gzip_window) == Z_OK, "zlib starts"); }
+  ByZlib(const ByZlib&) = delete;
+  ByZlib& operator=(const ByZlib&) = delete;
+  ~ByZlib() override { ::inflateEnd(&stream_); }
 
   Result<std::size_t> fill(Source& source, std::vector<char>& piece) override {
     stream_.next_out = reinterpret_cast<Bytef*>(piece.data());
@@ -179,12 +180,27 @@ class Unzstd final : public Unpacker {
   bool in_frame_ = false;
 };
 
+/// All that is left of a source.
+class Rest final : public Bytes {
+ public:
+  explicit Rest(Source& source) : source_(source) {}
+  Result<std::string_view> next() override {
+    const std::string_view piece = TRY(source_.rest());
+    source_.take(piece.size());
+    return piece;
+  }
+
+ private:
+  Source& source_;
+};
+
 class UnpackedBytes final : public Bytes {
  public:
-  explicit UnpackedBytes(std::unique_ptr<Bytes> bytes) : source_(std::move(bytes)) {}
+  UnpackedBytes(std::unique_ptr<Bytes> bytes, Gunzip by) : source_(std::move(bytes)), by_(by) {}
 
   Result<std::string_view> next() override {
     if (!begun_) TRY(begin());
+    if (process_) return process_->next();
     if (!unpacker_) {
       const std::string_view piece = TRY(source_.rest());
       source_.take(piece.size());
@@ -198,14 +214,20 @@ class UnpackedBytes final : public Bytes {
   Result<void> begin() {
     const std::string_view start = TRY(source_.rest());
     begun_ = true;
-    if (start.starts_with("\x1f\x8b")) unpacker_ = std::make_unique<Gunzip>();
+    const bool gzip = start.starts_with("\x1f\x8b");
+    if (gzip && by_ == Gunzip::igzip && start.size() >= piece_bytes)
+      process_ = by_igzip(std::make_unique<Rest>(source_));
+    if (process_) return {};
+    if (gzip) unpacker_ = std::make_unique<ByZlib>();
     if (start.starts_with("\x28\xb5\x2f\xfd")) unpacker_ = std::make_unique<Unzstd>();
     if (unpacker_) piece_.resize(piece_bytes);
     return {};
   }
 
   Source source_;
+  Gunzip by_;
   bool begun_ = false;
+  std::unique_ptr<Bytes> process_;
   std::unique_ptr<Unpacker> unpacker_;
   std::vector<char> piece_;
 };
@@ -285,8 +307,8 @@ std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest)
   return std::make_unique<CheckedBytes>(std::move(bytes), std::move(digest));
 }
 
-std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> bytes) {
-  return std::make_unique<UnpackedBytes>(std::move(bytes));
+std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> bytes, Gunzip by) {
+  return std::make_unique<UnpackedBytes>(std::move(bytes), by);
 }
 
 std::unique_ptr<Bytes> read_ahead(std::unique_ptr<Bytes> bytes) {

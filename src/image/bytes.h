@@ -26,8 +26,11 @@ class Bytes {
 std::unique_ptr<Bytes> bytes_of(Fd file);
 /// As they are; at their end they must have had this digest, else that is a `protocol` error.
 std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest);
+/// Who unpacks gzip's bytes, but for a few, which are sooner unpacked than a process starts.
+enum class Gunzip { zlib, igzip };
 /// What gzip (of any number of members) or zstd packed, told by how they begin; else as they are.
-std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> bytes);
+/// By igzip (see igzip.h) only for who checks the digest of what comes.
+std::unique_ptr<Bytes> unpacked(std::unique_ptr<Bytes> bytes, Gunzip by = Gunzip::zlib);
 /// Read in a thread of its own, a few pieces ahead of who takes them.
 std::unique_ptr<Bytes> read_ahead(std::unique_ptr<Bytes> bytes);
 

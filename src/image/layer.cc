@@ -310,7 +310,7 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size) {
 
 Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
                                  const std::string& root, const std::vector<std::string>& lowers,
-                                 const LayerLimits& limits) {
+                                 const LayerLimits& limits, Gunzip by) {
   std::vector<Fd> open;
   std::vector<int> numbers;
   for (const std::string& path : lowers) {
@@ -321,7 +321,7 @@ Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string
   const Fd own(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!own) return fail_errno(root);
   // One thread unpacks, the other hashes and writes.
-  std::unique_ptr<Bytes> tar = checked(read_ahead(unpacked(std::move(bytes))), diff_id);
+  std::unique_ptr<Bytes> tar = checked(read_ahead(unpacked(std::move(bytes), by)), diff_id);
   Unpacking unpacking(std::move(tar), LayerTree(own.get(), std::move(numbers)), limits);
   return unpacking.run();
 }

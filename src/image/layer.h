@@ -32,10 +32,11 @@ struct LayerReport {
 /// touched.
 ///
 /// Blocks. On an error `root` holds a part of it, which is the caller's to remove. Errors:
-/// `protocol` (damaged, cut short, another tar, beyond a limit), `system` (the disk is full).
+/// `protocol` (damaged, cut short, another tar, beyond a limit; by igzip it may name another cause
+/// than zlib would), `system` (the disk is full).
 /// Source: OCI image specification 1.1, layer.md; the kernel's filesystems/overlayfs.rst.
 Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
                                  const std::string& root, const std::vector<std::string>& lowers,
-                                 const LayerLimits& limits);
+                                 const LayerLimits& limits, Gunzip by = Gunzip::zlib);
 
 }  // namespace muster::image

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "image/claim.h"
+#include "image/igzip.h"
 #include "image/own_image.h"
 #include "image/reference.h"
 #include "image/store_parsed.h"
@@ -163,14 +164,20 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
                                 const std::vector<std::string>& lowers,
                                 const std::function<Result<std::unique_ptr<Bytes>>()>& open,
                                 const AddOptions& options) {
-  TRY(empty_folder(fresh, path));  // A killed process left it.
-  if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno(path);
-  std::unique_ptr<Bytes> bytes = TRY(open());
-  const LayerReport report =
-      TRY(unpack_layer(std::move(bytes), diff_id, path + "/root", lowers, options.limits));
+  const auto unpack = [&](Gunzip by) -> Result<LayerReport> {
+    TRY(empty_folder(fresh, path));  // A killed process left it, or igzip.
+    if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno(path);
+    std::unique_ptr<Bytes> bytes = TRY(open());
+    return unpack_layer(std::move(bytes), diff_id, path + "/root", lowers, options.limits, by);
+  };
+  Result<LayerReport> report = unpack(Gunzip::igzip);
+  // Only zlib can tell what is wrong with a layer, and whether anything is.
+  if (!report && report.error().code == Errc::protocol && has_igzip())
+    report = unpack(Gunzip::zlib);
+  if (!report) return report.error();
   if (options.say)
-    for (const std::string& line : report.said) options.say(line);
-  const Json facts{{"Bytes", report.disk_bytes}, {"Entries", report.entries}};
+    for (const std::string& line : report->said) options.say(line);
+  const Json facts{{"Bytes", report->disk_bytes}, {"Entries", report->entries}};
   TRY(write_file(path + "/layer.json", muster::to_text(facts) + "\n"));
   // A name that is on the disk before what it names would be half a layer after a power cut.
   if (::syncfs(fresh) != 0) return fail_errno(path);

@@ -135,6 +135,33 @@ TEST_CASE("image store: what does not fit together is refused, and nothing stays
   CHECK(place.count("blobs/sha256") == 0);
 }
 
+TEST_CASE(
+    "image store: a large layer that is damaged is named as zlib names it, and leaves nothing") {
+  std::string noise(1 << 20, '\0');
+  unsigned state = 1;
+  for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  const TestImage whole({Tar().file("noise", noise)});
+  for (const bool cut : {true, false}) {
+    Place place;
+    TestImage image = whole;
+    std::string& layer = image.layers[0];
+    REQUIRE(layer.size() > (600u << 10));
+    if (cut)
+      layer.resize(layer.size() - 1000);
+    else
+      layer[layer.size() - 6] = static_cast<char>(layer[layer.size() - 6] ^ 1);
+    image.manifest = document_of({{digest_of(image.config), image.config.size(), "config"},
+                                  {{digest_of(layer), layer.size(), "gzip"}}});
+    const Result<Image> added = place.add(box, image);
+    REQUIRE(!added);
+    CHECK(added.error().code == Errc::protocol);
+    CHECK(added.error().text == "layer " + digest_of(layer) + ": 'noise': " +
+                                    (cut ? "is cut short in the middle of its gzip data"
+                                         : "is damaged: gzip: incorrect data check"));
+    CHECK(place.count("layers") == 0);
+  }
+}
+
 TEST_CASE("image store: many that add one image at once make each layer once") {
   Place place;
   const TestImage image = two_layers(std::string(1 << 20, 'x'));
