@@ -53,7 +53,11 @@ def machine_state() -> dict[str, set[str]]:
     find = ["find", "/sys/fs/cgroup", "-type", "d", "-path", "*/muster/*"]
     groups = subprocess.run(find, capture_output=True, text=True, check=False).stdout
     noted = pathlib.Path("/run/muster/gateways")
+    tables = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=False)
+    loops = pathlib.Path("/sys/block").glob("loop*/loop/backing_file")
     return {
+        "tables": set(tables.stdout.splitlines()),
+        "loop devices": {path.parts[3] for path in loops},
         "ways outside": {path.name for path in noted.iterdir()} if noted.is_dir() else set(),
         "links": {line.split()[0] for line in links.splitlines()},
         "mounts": mounted,
@@ -71,7 +75,7 @@ def leftovers(before: dict[str, set[str]]) -> dict[str, set[str]]:
 
 @pytest.fixture
 def nothing_left():
-    """Fails a test of `sm fit` that leaves a link, mount, cgroup or process on the machine.
+    """Fails a test of `sm fit` that leaves a link, mount, cgroup, rule or process behind.
 
     It takes whatever is new for the test's: run no other job on the machine meanwhile.
     """
