@@ -336,6 +336,15 @@ TEST_CASE("submit: an image's own program gets its hyperparameters as they are")
   CHECK(!request.contains("InputDataConfig"));
 }
 
+TEST_CASE("submit: a job without a network is isolated, any other is as the server has it") {
+  SubmitWords typed = words();
+  CHECK(!create_request(*submit_options(typed), {}, "0").contains("EnableNetworkIsolation"));
+  typed.network = "nat";
+  CHECK(!create_request(*submit_options(typed), {}, "0").contains("EnableNetworkIsolation"));
+  typed.network = "none";
+  CHECK(create_request(*submit_options(typed), {}, "0")["EnableNetworkIsolation"] == true);
+}
+
 TEST_CASE("submit: wrong flags are refused by name") {
   struct {
     std::function<void(SubmitWords&)> change;
@@ -344,6 +353,9 @@ TEST_CASE("submit: wrong flags are refused by name") {
       {[](SubmitWords& w) { w.script.clear(); }, "want --script FILE"},
       {[](SubmitWords& w) { w.name = "a_b"; }, "NAME: "},
       {[](SubmitWords& w) { w.hosts = "0"; }, "--hosts: expected a whole number"},
+      {[](SubmitWords& w) { w.network = "host"; }, "--network: expected nat or none, got \"host\""},
+      {[](SubmitWords& w) { w.json_file = "f", w.script.clear(), w.network = "none"; },
+       "--json-file: the file is the whole job"},
       {[](SubmitWords& w) { w.output = "/tmp"; }, "--output: expected s3://"},
       {[](SubmitWords& w) { w.inputs = {"train"}; }, "--input: expected NAME=DIR"},
       {[](SubmitWords& w) { w.hyperparameters = {"sagemaker_program=x"}; },

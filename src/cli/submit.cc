@@ -127,6 +127,7 @@ void bind(command::Line& line, SubmitWords& words) {
   line.text("--output", words.output);
   line.text("--timeout", words.timeout);
   line.text("--priority", words.priority);
+  line.text("--network", words.network);
   line.text("--json-file", words.json_file);
   line.flag("--wait", words.wait);
   line.flag("--raw", words.raw);

@@ -15,8 +15,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
   const bool more = !words.script.empty() || !words.source_folder.empty() || !words.image.empty() ||
                     !words.instance_type.empty() || !words.hosts.empty() || words.launch.any() ||
                     !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
-                    !words.inputs.empty() || !words.hyperparameters.empty() ||
-                    !words.environment.empty();
+                    !words.network.empty() || !words.inputs.empty() ||
+                    !words.hyperparameters.empty() || !words.environment.empty();
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
@@ -62,6 +62,13 @@ Result<int> priority_of(const std::string& text) {
   return wrong_value("--priority", "a whole number from 0 to 9", text);
 }
 
+/// True for a job that is to reach nothing outside. What more it may have is the server's to say.
+Result<bool> isolated_by(const std::string& text) {
+  const bool none = text == "none";
+  if (none || text.empty() || text == "nat") return none;
+  return wrong_value("--network", "nat or none", text);
+}
+
 }  // namespace
 
 bool is_s3(const std::string& text) {
@@ -100,6 +107,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   options.output = words.output;
   options.timeout = TRY(timeout_of(words.timeout));
   options.priority = TRY(priority_of(words.priority));
+  options.isolated = TRY(isolated_by(words.network));
   TRY(check_script(options));
   return options;
 }
@@ -120,6 +128,7 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
   if (options.priority > 0)
     request["Tags"] =
         Json::array({{{"Key", "muster:priority"}, {"Value", std::to_string(options.priority)}}});
+  if (options.isolated) request["EnableNetworkIsolation"] = true;
   Json environment = map_of(options.environment);
   if (!environment.empty()) request["Environment"] = std::move(environment);
   for (const auto& [name, url] : places.inputs)

@@ -13,7 +13,7 @@ namespace muster::cli {
 /// `sm submit` as it is typed.
 struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
-  std::string hosts, output, timeout, volume_size, priority;
+  std::string hosts, output, timeout, volume_size, priority, network;
   LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, environment;
   bool wait = false, json = false, raw = false;
@@ -36,6 +36,7 @@ struct SubmitOptions {
   std::string output;  ///< s3://…; empty: the default bucket.
   std::chrono::seconds timeout{86400};
   int priority = 0;
+  bool isolated = false;  ///< EnableNetworkIsolation.
   bool wait = false;
   bool json = false;
   bool raw = false;

@@ -59,6 +59,9 @@ std::vector<Flag> submit_flags() {
         .letter = "-o"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
        {"--priority", "N", "0 to 9: jobs of higher priority start first (default 0)"},
+       {"--network", "MODE",
+        "what hosts reach besides each other and S3: nat, what the server's machine does (default, "
+        "where the server allows it), or none"},
        {"--json-file", "FILE", "the job as CreateTrainingJob's input; only NAME counts too"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},
