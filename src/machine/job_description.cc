@@ -56,6 +56,7 @@ Json description_of(const job::Spec& spec, UnixMillis now) {
                    {"StoppingCondition", {{"MaxRuntimeInSeconds", spec.run_time_max.count()}}},
                    {"SecondaryStatusTransitions", Json::array()},
                    {"MusterPlace", "local"},
+                   {"MusterNetwork", job::network_name(spec.network)},
                    {"MusterSource", to_utf8(spec.source_folder)}};
   if (spec.image)
     description["AlgorithmSpecification"] = {

@@ -27,6 +27,7 @@ TEST_CASE("job description: a job that begins, in the words of DescribeTrainingJ
   CHECK(text(job, "TrainingJobName") == "demo");
   CHECK(text(job, "TrainingJobStatus") == "InProgress");
   CHECK(text(job, "MusterPlace") == "local");
+  CHECK(text(job, "MusterNetwork") == "none");
   CHECK(job["CreationTime"] == 1.5);
   CHECK(job["ResourceConfig"]["InstanceCount"] == 2);
   CHECK(job["HyperParameters"]["epochs"] == "2");
