@@ -57,6 +57,7 @@ Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   HostNamespaces alone = TRY(open_namespaces(std::nullopt));
   const Visit visit = TRY(Visit::begin(alone.network.get()));
   const Fd socket = TRY(any_socket());
+  TRY(disable_ipv6("all"));
   TRY(make_bridge(spec.bridge));
   TRY(set_up(socket.get(), spec.bridge));
   const Result<void> routed = spec.spec.vpc ? make_router(spec, env) : Result<void>();
@@ -153,6 +154,11 @@ std::string path_of(const Fd& fd) {
 }
 
 Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const Env& env) {
+  {
+    // Hosts have IPv4 alone, and ::1: before there is an interface that could have more.
+    const Visit visit = TRY(Visit::begin(host.get()));
+    TRY(disable_ipv6("default"));
+  }
   Joined joined = TRY(join_bridge(spec, env));
   HostNetwork network(std::move(host), std::move(joined.bridge));
   network.outside_ = spec.spec.network == job::Network::nat && has_way_outside(network.bridge_);

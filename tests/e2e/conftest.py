@@ -10,6 +10,7 @@ import pytest
 
 from fit import Machine
 from lab import REPOSITORY, SM, Lab
+from outside import Outside
 from process import state_of, wait_until
 from training import Training
 
@@ -133,3 +134,18 @@ def machine(folder, nothing_left):
     machine = Machine(folder)
     yield machine
     machine.close()
+
+
+@pytest.fixture
+def outside(folder):
+    outside = Outside(folder)
+    yield outside
+    outside.close()
+
+
+@pytest.fixture
+def at(outside, machine):
+    """The machine whose `sm` runs inside of it; at the end nothing is left in its network."""
+    machine.within = outside.inside
+    yield machine
+    outside.wait_for_nothing_left()

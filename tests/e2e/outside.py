@@ -6,14 +6,18 @@ packages, name server and strangers are in the other. Nothing shows on the machi
     lan0 198.51.100.1, another interface         203.0.113.9, behind it
     br0 172.30.0.1 ── 172.30.0.2, a container    169.254.169.254, as a cloud's
     127.0.0.53, its resolver
+Both speak IPv6 at the same places: 2001:db8:1::2 and ::1, 2001:db8:2::1 and ::2, fd00:ec2::254.
 """
 
+import base64
 import contextlib
 import ctypes
+import hashlib
 import os
 import pathlib
 import subprocess
 import sys
+import zipfile
 
 from process import Process, die_with_parent, wait_until
 
@@ -24,6 +28,11 @@ LAN = "198.51.100.1"
 BRIDGE = "172.30.0.1"
 CONTAINER = "172.30.0.2"
 CLOUD = "169.254.169.254"
+UPLINK6 = "2001:db8:1::2"
+OUTSIDE6 = "2001:db8:1::1"
+BRIDGE6 = "2001:db8:2::1"
+CONTAINER6 = "2001:db8:2::2"
+CLOUD6 = "fd00:ec2::254"
 SERVICE_PORT = 7777  # Everybody listens there: whom a job may reach and whom it may not.
 NAME = "pypi.lab.example"
 
@@ -34,19 +43,22 @@ HOLDER = ["sh", "-c", "echo ready; exec sleep infinity"]
 SERVICE = """
 import socket, sys, threading
 port = int(sys.argv[1])
-tcp = socket.create_server(("", port))
-udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-udp.bind(("", port))
+tcp = socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+udp.bind(("::", port))
+def name(where):
+    return where[0].removeprefix("::ffff:")
 def datagrams():
     while True:
         came = udp.recvfrom(100)
-        print("got", came[0].decode(), "from", came[1][0], flush=True)
+        print("got", came[0].decode(), "from", name(came[1]), flush=True)
         udp.sendto(b"here", came[1])
 threading.Thread(target=datagrams, daemon=True).start()
 print("ready", flush=True)
 while True:
     peer, where = tcp.accept()
-    print("met", where[0], flush=True)
+    print("met", name(where), flush=True)
     peer.sendall(b"here")
     peer.close()
 """
@@ -159,6 +171,7 @@ class Outside:
         self.container = Space(within=self.inside)
         self._mounts(folder)
         self._links()
+        self._sixth_links()
         self.outside.serve(WEB, self.site)
         self.inside.serve(NAME_SERVER, "127.0.0.53")
         self.stranger = self.outside.serve(SERVICE, SERVICE_PORT)
@@ -201,6 +214,17 @@ class Outside:
         for network in ("10.177.0.0/16", "172.30.0.0/24", "198.51.100.0/24"):
             outside.run("ip", "route", "add", network, "via", UPLINK)
 
+    def _sixth_links(self) -> None:
+        inside, outside, container = self.inside, self.outside, self.container
+        for space, address, link in (
+            (inside, UPLINK6, "up0"), (outside, OUTSIDE6, "down0"),
+            (inside, BRIDGE6, "br0"), (container, CONTAINER6, "eth0"),
+        ):  # fmt: skip
+            space.run("ip", "-6", "addr", "add", f"{address}/64", "dev", link, "nodad")
+        outside.run("ip", "-6", "addr", "add", f"{CLOUD6}/128", "dev", "lo", "nodad")
+        inside.run("ip", "-6", "route", "add", "default", "via", OUTSIDE6)
+        container.run("ip", "-6", "route", "add", "default", "via", BRIDGE6)
+
     def state(self) -> dict[str, str]:
         """What a job could leave in the machine's network."""
         settings = "grep -r . /proc/sys/net/ipv4/conf/*/forwarding /proc/sys/net/ipv4/ip_forward"
@@ -228,3 +252,25 @@ class Outside:
     def close(self) -> None:
         for space in (self.container, self.outside, self.inside):
             space.close()
+
+
+def make_index(site) -> None:
+    """A package index with one wheel, far_away."""
+    simple = site / "simple" / "far-away"
+    simple.mkdir(parents=True)
+    name = "far_away-1.0-py3-none-any.whl"
+    info = "far_away-1.0.dist-info/"
+    files = {
+        "far_away.py": "WORD = 'hello'\n",
+        info + "METADATA": "Metadata-Version: 2.1\nName: far-away\nVersion: 1.0\n",
+        info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+        "Tag: py3-none-any\n",
+    }
+    record = ""
+    with zipfile.ZipFile(simple / name, "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            record += f"{path},sha256={digest.rstrip('=')},{len(text)}\n"
+        wheel.writestr(info + "RECORD", record + f"{info}RECORD,,\n")
+    (simple / "index.html").write_text(f'<a href="{name}">{name}</a>')

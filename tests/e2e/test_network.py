@@ -1,13 +1,8 @@
 """What the hosts of a job reach, and who reaches them: a machine with an outside (outside.py)."""
 
-import base64
-import hashlib
 import json
 import os
 import signal
-import zipfile
-
-import pytest
 
 from fit import GUARD_SECONDS
 from lab import VENV
@@ -21,7 +16,7 @@ from outside import (
     OUTSIDE,
     SERVICE_PORT,
     UPLINK,
-    Outside,
+    make_index,
 )
 from process import wait_until
 from sm_server import SmServer
@@ -100,43 +95,6 @@ def reached(text: str) -> set[tuple[str, str]]:
 
 def both_ways(*addresses: str) -> set[tuple[str, str]]:
     return {(address, way) for address in addresses for way in ("by_tcp", "by_udp")}
-
-
-@pytest.fixture
-def outside(folder):
-    outside = Outside(folder)
-    yield outside
-    outside.close()
-
-
-@pytest.fixture
-def at(outside, machine):
-    """The machine whose `sm` runs inside of it; at the end nothing is left in its network."""
-    machine.within = outside.inside
-    yield machine
-    outside.wait_for_nothing_left()
-
-
-def make_index(site) -> None:
-    """A package index with one wheel, far_away."""
-    simple = site / "simple" / "far-away"
-    simple.mkdir(parents=True)
-    name = "far_away-1.0-py3-none-any.whl"
-    info = "far_away-1.0.dist-info/"
-    files = {
-        "far_away.py": "WORD = 'hello'\n",
-        info + "METADATA": "Metadata-Version: 2.1\nName: far-away\nVersion: 1.0\n",
-        info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
-        "Tag: py3-none-any\n",
-    }
-    record = ""
-    with zipfile.ZipFile(simple / name, "w") as wheel:
-        for path, text in files.items():
-            wheel.writestr(path, text)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
-            record += f"{path},sha256={digest.rstrip('=')},{len(text)}\n"
-        wheel.writestr(info + "RECORD", record + f"{info}RECORD,,\n")
-    (simple / "index.html").write_text(f'<a href="{name}">{name}</a>')
 
 
 def pip_from_there() -> tuple[str, ...]:
