@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "http/client.h"
 #include "jobs/remote_function.h"
 #include "jobs/training_image.h"
 #include "platform/interpreter.h"
@@ -30,6 +31,19 @@ std::string hyperparameter(const job::Spec& spec, const char* name) {
   if (found == spec.hyperparameters.end()) return {};
   const Json decoded = Json::parse(found->second, nullptr, false);
   return decoded.is_string() ? decoded.get<std::string>() : found->second;
+}
+
+/// A job's S3 is reached by its steward, whatever proxy leads to the rest of the world. Where both
+/// spellings of a variable are there, most programs read the small one.
+void keep_from_proxy(Env& environment, const std::string& endpoint) {
+  const auto has = [&](const char* name) { return environment.contains(name); };
+  const bool proxied = has("http_proxy") || has("HTTP_PROXY") || has("https_proxy") ||
+                       has("HTTPS_PROXY") || has("all_proxy") || has("ALL_PROXY");
+  const Result<http::Url> url = http::parse_url(endpoint);
+  if (!proxied || endpoint.empty() || !url) return;
+  const std::string given = has("no_proxy") ? environment["no_proxy"] : environment["NO_PROXY"];
+  const std::string all = (given.empty() ? "" : given + ",") + url->origin.host;
+  for (const char* name : {"no_proxy", "NO_PROXY"}) environment.insert_or_assign(name, all);
 }
 
 }  // namespace
@@ -80,6 +94,7 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   }
   for (const Env* const more : {&places.environment, &config.environment})
     for (const auto& [name, value] : *more) spec.environment.try_emplace(name, value);
+  keep_from_proxy(spec.environment, places.s3.endpoint);
   if (places.packages) platform::add_packages(spec.environment);
   TRY(job::check(spec));
   return spec;

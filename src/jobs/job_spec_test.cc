@@ -84,6 +84,27 @@ TEST_CASE("job spec: the config's variables are every job's, unless it or the se
   CHECK(spec->environment.at("LEVEL") == "debug");
 }
 
+TEST_CASE("job spec: a proxy does not stand between a job and its S3") {
+  const auto no_proxy = [](const char* config, const char* endpoint, const char* name) {
+    JobPlaces places;
+    places.s3.endpoint = endpoint;
+    const Result<job::Spec> spec = job_spec(spec_of(request()), config_of(config), places);
+    REQUIRE(spec);
+    const Env::const_iterator found = spec->environment.find(name);
+    return found == spec->environment.end() ? "none" : found->second;
+  };
+  const char* const here = "http://127.0.0.1:7700";
+  const char* const proxied = R"({"environment": {"https_proxy": "http://p:3128"}})";
+  for (const char* name : {"no_proxy", "NO_PROXY"}) {
+    CHECK(no_proxy(R"({"environment": {"LEVEL": "1"}})", here, name) == "none");
+    CHECK(no_proxy(proxied, "", name) == "none");
+    CHECK(no_proxy(proxied, here, name) == "127.0.0.1");
+    CHECK(no_proxy(proxied, "https://s3.lab:9000", name) == "s3.lab");
+    CHECK(no_proxy(R"({"environment": {"HTTP_PROXY": "http://p:1", "NO_PROXY": "a.lab,b"}})", here,
+                   name) == "a.lab,b,127.0.0.1");
+  }
+}
+
 // Whatever a request calls its members: what a root process runs is set by the server alone.
 TEST_CASE("job spec: a request sets nothing of muster's own part") {
   const JobConfig config = config_of("{}");
