@@ -12,15 +12,23 @@ namespace {
 
 constexpr std::size_t private_bytes_max = 4096;
 constexpr mode_t others_mask = 077;
+constexpr std::size_t guarded_bytes_max = 64u << 10;
+constexpr mode_t others_write = 022;
+
+/// A plain file, open for reading, and what it is.
+Result<Fd> open_plain(const std::string& path, struct stat& status) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return fail_errno(path);
+  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a plain file");
+  return file;
+}
 
 }  // namespace
 
 Result<std::string> read_private(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return fail_errno(path);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::denied, path + ": expected a plain file");
+  const Fd file = TRY(open_plain(path, status));
   if ((status.st_mode & others_mask) != 0)
     return fail(Errc::denied, path + ": others can read it; expected mode 0600");
   std::string text(private_bytes_max + 1, '\0');
@@ -30,6 +38,16 @@ Result<std::string> read_private(const std::string& path) {
     return fail(Errc::invalid_input, path + ": longer than a secret is");
   text.resize(static_cast<std::size_t>(count));
   return trim(text);
+}
+
+Result<std::string> read_guarded(const std::string& path) {
+  struct stat status {};
+  const Fd file = TRY(open_plain(path, status));
+  const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
+  if (!ours || (status.st_mode & others_write) != 0)
+    return fail(Errc::denied,
+                path + ": others can change it; expected a file of root's, mode 0644 or 0600");
+  return read_file("/proc/self/fd/" + std::to_string(file.get()), guarded_bytes_max);
 }
 
 }  // namespace muster

@@ -11,4 +11,9 @@ namespace muster {
 /// `not_found`, `system`, `invalid_input` (longer).
 Result<std::string> read_private(const std::string& path);
 
+/// The text of a file that nobody but its owner can change, and that is root's or this process's
+/// user's; at most 64 KiB. Errors: `denied` for any other, or what is no plain file; `not_found`,
+/// `system`, `invalid_input` (longer).
+Result<std::string> read_guarded(const std::string& path);
+
 }  // namespace muster

@@ -344,6 +344,9 @@ int fit_main(const Args& args, const Env& env) {
   if (!cwd) return stop_with(exit_usage, cwd.error().text);
   Result<Places> places = find_places(options, *cwd, submitter(env));
   if (!places) return stop_with(exit_usage, places.error().text);
+  Result<std::string> pip_conf = pip_conf_of(options.pip_conf, env, *cwd);
+  if (!pip_conf) return stop_with(exit_usage, pip_conf.error().text);
+  places->pip_conf = *std::move(pip_conf);
   if (!options.print_plan) {
     const std::string lack =
         first_lack(machine_facts(env), options.launch.mpi && options.image.empty());

@@ -18,7 +18,7 @@ struct FitWords {
   std::string script, image, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, gpus, shm_size,
-      network, volume_size;
+      network, volume_size, pip_conf;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false;
@@ -39,6 +39,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--checkpoints", words.checkpoints);
   line.text("--name", words.name);
   line.text("--python", words.python);
+  line.text("--pip-conf", words.pip_conf);
   line.text("--memory", words.memory);
   line.text("--cpus", words.cpus);
   line.text("--gpus", words.gpus);
@@ -126,6 +127,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.checkpoints = std::move(words.checkpoints);
   options.name = std::move(words.name);
   options.python = std::move(words.python);
+  options.pip_conf = std::move(words.pip_conf);
   options.overwrite = words.overwrite;
   options.keep = words.keep;
   options.detach = words.detach;

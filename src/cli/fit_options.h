@@ -39,6 +39,7 @@ struct FitOptions {
   std::string checkpoints;  ///< Empty: none are kept.
   std::string name;         ///< Empty: made from the script's name and the time.
   std::string python;       ///< Empty: `python3` of PATH.
+  std::string pip_conf;     ///< Empty: what PIP_CONFIG_FILE names.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds grace = job::stop_grace_default;
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.

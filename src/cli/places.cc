@@ -59,6 +59,22 @@ Result<std::string> real_folder(const std::string& what, const std::string& path
   return std::string(resolved);
 }
 
+Result<std::string> pip_conf_of(const std::string& given, const Env& env, const std::string& cwd) {
+  std::string path = given;
+  if (path.empty()) {
+    // As pip takes it: a file that is none (often /dev/null) says nothing.
+    const Env::const_iterator named = env.find("PIP_CONFIG_FILE");
+    if (named == env.end() || named->second.empty() || !is_file(absolute(named->second, cwd)))
+      return std::string();
+    path = named->second;
+  }
+  char resolved[PATH_MAX];
+  if (::realpath(absolute(path, cwd).c_str(), resolved) == nullptr)
+    return fail(Errc::invalid_input, errno_text("--pip-conf: " + path));
+  if (!is_file(resolved)) return fail(Errc::invalid_input, "--pip-conf: " + path + ": not a file");
+  return std::string(resolved);
+}
+
 std::string lost_venv(const Env& env, const std::string& program, const Places& places,
                       const std::string& cwd) {
   std::vector<std::string> meant;

@@ -20,6 +20,7 @@ struct Places {
   std::string output;         ///< Empty: none was asked for.
   std::string checkpoints{};  ///< Likewise; it may have to be made.
   std::vector<job::BoundPath> bound{};
+  std::string pip_conf{};  ///< Empty: pip reads in the hosts what it finds there.
 };
 
 /// Looks at the disk. Relative paths are relative to `cwd`; `owner` is submitter(). Error:
@@ -30,6 +31,11 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd,
 /// The folder at `path`, links resolved. Error: `invalid_input`, after `what`: it is none, or one
 /// that may not be read.
 Result<std::string> real_folder(const std::string& what, const std::string& path);
+
+/// The file that pip is to read in the hosts, links resolved: `given`, else the one that the
+/// caller's own pip reads by PIP_CONFIG_FILE; empty if there is none. Looks at the disk. Error:
+/// `invalid_input`: what was given is no file.
+Result<std::string> pip_conf_of(const std::string& given, const Env& env, const std::string& cwd);
 
 /// The virtual environment that somebody meant whose script runs under `program`, which is not of
 /// it: the one that VIRTUAL_ENV names or, through sudo, which drops that name, `.venv` or `venv`

@@ -50,6 +50,9 @@ std::vector<Flag> fit_flags() {
         "what each host may have on disk: what it writes, its inputs (default: no limit)"},
        {"--network", "MODE",
         "what hosts reach besides each other: nat, what this machine reaches (default), or none"},
+       {"--pip-conf", "FILE",
+        "what pip reads in every host: a mirror's address, a login (default: the file that "
+        "PIP_CONFIG_FILE names)"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
        {"--grace", "TIME", "from a stop request to the kill: 5 (seconds), 2m (default 30s)"},
        {"--keep", "",

@@ -24,6 +24,7 @@ constexpr const char* programs_folder = "/usr/local/bin";
 constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
+constexpr const char* pip_conf_path = "/run/muster/pip.conf";
 /// Source: sched-bwc of the kernel; its own default, and Docker's.
 constexpr std::int64_t cpu_period_us = 100000;
 /// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
@@ -315,6 +316,9 @@ std::string bundle_folder(const job::HostSpec& spec) {
 std::string user_key_file(const job::HostSpec& spec) {
   return bundle_folder(spec) + "/job.key";
 }
+std::string host_pip_conf(const job::HostSpec& spec) {
+  return bundle_folder(spec) + "/pip.conf";
+}
 std::string container_id(const job::HostSpec& spec) {
   return spec.spec.name + "-" + spec.host;
 }
@@ -355,6 +359,7 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   all.push_back({facts.user.uid == 0 ? spec.key_file : user_key_file(spec), key_path});
   all.push_back({etc + "/python.zip", job::packages_path});
   if (!spec.spec.s3.ca_file.empty()) all.push_back({spec.spec.s3.ca_file, ca_path});
+  if (!spec.spec.pip_conf.empty()) all.push_back({host_pip_conf(spec), pip_conf_path});
   for (const job::DeviceMount& mount : spec.devices.mounts)
     if (spec.spec.image || !mount.image_only) all.push_back({mount.outside, mount.inside});
   for (const job::DeviceNode& node : spec.devices.nodes)
@@ -436,6 +441,7 @@ Env host_environment(const job::HostSpec& spec) {
     env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(millis));
   if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());
   if (!spec.spec.s3.ca_file.empty()) env["AWS_CA_BUNDLE"] = ca_path;
+  if (!spec.spec.pip_conf.empty()) env["PIP_CONFIG_FILE"] = pip_conf_path;
   for (const auto& [name, value] : spec.spec.environment) env[name] = value;
   env["HOSTNAME"] = spec.host;
   env["MUSTER_STEWARD_FD"] = std::to_string(steward_stream_fd);

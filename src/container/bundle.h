@@ -62,6 +62,8 @@ std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
 std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets
 /// A copy of the job's key for an image's user, who may not read the key itself.
 std::string user_key_file(const job::HostSpec& spec);
+/// What pip reads in the host, where the job brings it.
+std::string host_pip_conf(const job::HostSpec& spec);
 /// "<job>-algo-K", the runtime's name of the container.
 std::string container_id(const job::HostSpec& spec);
 /// "/muster/<job>"

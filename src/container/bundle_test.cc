@@ -165,6 +165,19 @@ TEST_CASE("bundle: no privilege reaches beyond the container") {
   CHECK(!json["process"]["capabilities"].contains("ambient"));
 }
 
+TEST_CASE("bundle: pip reads the job's own configuration, unless the user names another") {
+  job::HostSpec spec = two_hosts();
+  CHECK(source_of(spec, "/run/muster/pip.conf").empty());
+  CHECK(!host_environment(spec).contains("PIP_CONFIG_FILE"));
+  spec.spec.pip_conf = "/etc/mirror.conf";
+  CHECK(source_of(spec, "/run/muster/pip.conf") == host_pip_conf(spec));
+  CHECK(host_environment(spec)["PIP_CONFIG_FILE"] == "/run/muster/pip.conf");
+  CHECK(has(mount_at(*parse_json(bundle_config(spec, facts())), "/run/muster/pip.conf")["options"],
+            "ro"));
+  spec.spec.environment["PIP_CONFIG_FILE"] = "/opt/ml/code/pip.conf";
+  CHECK(host_environment(spec)["PIP_CONFIG_FILE"] == "/opt/ml/code/pip.conf");
+}
+
 TEST_CASE("bundle: system calls") {
   const Json seccomp = config()["linux"]["seccomp"];
   CHECK(seccomp["architectures"] == Json({"SCMP_ARCH_X86_64"}));

@@ -55,6 +55,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.integer("MemoryBytes", spec.memory_bytes);
   own.integer("CpuMillis", spec.cpu_millis);
   own.integer("Gpus", spec.gpus);
+  own.text("PipConf", spec.pip_conf);
   std::string network = network_name(spec.network);
   own.text("Network", network);
   if (const std::optional<Network> known = network_from(network))
@@ -185,6 +186,7 @@ Result<void> check(const Spec& spec) {
   if (const Result<void> free = check_inside(spec.bound); !free)
     return free.error().in("Muster.Bound.Inside");
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
+  TRY(check_path("Muster.PipConf", spec.pip_conf, true));
   if (spec.image) TRY(check(*spec.image));
   if (!spec.vpc) return {};
   TRY(check(*spec.vpc));
@@ -226,6 +228,7 @@ Json to_json(const Spec& spec) {
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
   if (spec.vpc) json["Muster"]["Vpc"] = to_json(*spec.vpc);
+  if (!spec.pip_conf.empty()) json["Muster"]["PipConf"] = spec.pip_conf;
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;
   if (!spec.bound.empty()) json["Muster"]["Bound"] = bound_json(spec.bound);
   if (!spec.checkpoint_folder.empty()) json["Muster"]["Checkpoints"] = checkpoints_json(spec);

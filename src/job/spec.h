@@ -117,6 +117,7 @@ struct Spec {
   std::vector<std::string> read_only_binds;  ///< More absolute paths that the hosts must see.
   std::vector<BoundPath> bound;              ///< In the order that they are mounted in.
   std::vector<std::string> hidden;           ///< Absolute paths that the hosts must not see.
+  std::string pip_conf;  ///< Absolute: what pip reads in the hosts, secrets too; may be empty.
   std::string checkpoint_folder;  ///< Absolute, in place of checkpoint_url: there they are kept.
   std::optional<Owner> checkpoint_owner;       ///< Gets the files there; none: root.
   std::int64_t shm_bytes = shm_bytes_default;  ///< Size limit of each host's /dev/shm.

@@ -25,6 +25,7 @@ Spec whole_spec() {
   spec.output_folder = "/out";
   spec.read_only_binds = {"/tmp/lib"};
   spec.hidden = {"/srv/muster"};
+  spec.pip_conf = "/etc/mirror.conf";
   spec.shm_bytes = 1 << 20;
   spec.memory_bytes = 1 << 30;
   spec.cpu_millis = 1500;
@@ -267,6 +268,8 @@ TEST_CASE("spec: what is wrong is named") {
        "Muster.Checkpoints.Folder: expected a folder or CheckpointConfig, not both"},
       {R"({"TrainingJobName": "j", "Muster": {"Hidden": ["x"]}})",
        "Muster.Hidden: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"PipConf": "pip.conf"}})",
+       "Muster.PipConf: expected an absolute path"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.json);

@@ -200,6 +200,12 @@ Result<void> set_network(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_pip_conf(JobConfig& config, const Json& json) {
+  config.pip_conf = TRY(text_at(json, "pip_conf"));
+  if (!config.pip_conf.starts_with('/')) return wrong("pip_conf", "an absolute path");
+  return {};
+}
+
 Result<void> set_environment(JobConfig& config, const Json& json) {
   config.environment = TRY(environment_at(json));
   return {};
@@ -274,6 +280,7 @@ constexpr struct {
     {"network", set_network},
     {"vpc", set_vpc},
     {"environment", set_environment},
+    {"pip_conf", set_pip_conf},
 };
 
 Result<void> set_key(JobConfig& config, const std::string& name, const Json& json) {

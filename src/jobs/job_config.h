@@ -54,6 +54,7 @@ struct JobConfig {
   std::optional<bool> any_vpc;               ///< Ids of networks that there are not are taken,
                                              ///< without effect; none: where there are no networks.
   Env environment;                           ///< Variables of all hosts; a job and the server win.
+  std::string pip_conf;  ///< A file that hosts of all jobs have as pip's configuration; or empty.
   std::optional<std::int64_t> first_user_id;  ///< Where the user ids of jobs begin, 65,536 each.
   Amounts capacity;                           ///< As jobs/schedule.h names them.
   int machine_gpus = 0;                       ///< See count_in_gpus().

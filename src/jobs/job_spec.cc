@@ -83,6 +83,7 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.s3 = places.s3;
   spec.grace = config.stop_grace;
   spec.network = places.network;
+  spec.pip_conf = config.pip_conf;
   spec.memory_bytes = instance(spec.instance_type).memory_bytes;
   spec.cpu_millis = instance(spec.instance_type).cpu_millis;
   if (spec.volume_gib == 0) spec.volume_gib = job::volume_gib_default;

@@ -79,6 +79,9 @@ TEST_CASE("job spec: the config's variables are every job's, unless it or the se
   asked.environment["LEVEL"] = "debug";
   const Result<job::Spec> spec = job_spec(asked, config, places);
   REQUIRE(spec);
+  CHECK(spec->pip_conf.empty());
+  CHECK(job_spec(asked, config_of(R"({"pip_conf": "/etc/mirror.conf"})"), places)->pip_conf ==
+        "/etc/mirror.conf");
   CHECK(spec->environment.at("HTTP_PROXY") == "http://proxy:3128");
   CHECK(spec->environment.at("AWS_REGION") == "eu-1");
   CHECK(spec->environment.at("LEVEL") == "debug");
@@ -514,6 +517,8 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"image_store_gib": "1g"})", "jobs.image_store_gib: expected a number"},
       {R"({"registry_logins": "logins.json"})", "jobs.registry_logins: expected an absolute path"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
+      {R"({"pip_conf": "pip.conf"})", "jobs.pip_conf: expected an absolute path"},
+      {R"({"pip_conf": 1})", "jobs.pip_conf: expected text"},
       {R"({"network": true})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"vpc": "some"})", "jobs.vpc: expected \"known\" or \"any\""},
       {R"({"images": ["a"]})", "jobs.images: expected an object"},

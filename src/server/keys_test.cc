@@ -1,6 +1,7 @@
 #include "server/keys.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,18 @@ TEST_CASE("keys: a secret is taken from a private file only") {
   CHECK(read_private(secret_in(folder, std::string(5000, 'x'))).error().code ==
         Errc::invalid_input);
   CHECK(read_private(folder.path).error().code == Errc::denied);
+  // What is no secret of one owner's may be read by all, and changed by none of them.
+  CHECK(*read_guarded(secret_in(folder, " [global]\n", 0644)) == " [global]\n");
+  CHECK(*read_guarded(secret_in(folder, "x", 0600)) == "x");
+  for (const mode_t mode : {0664u, 0602u}) {
+    const std::string open = secret_in(folder, "x");
+    REQUIRE(::chmod(open.c_str(), mode) == 0);  // Whatever the umask is.
+    CHECK(read_guarded(open).error().code == Errc::denied);
+  }
+  CHECK(read_guarded(secret_in(folder, std::string(70000, 'x'))).error().code ==
+        Errc::invalid_input);
+  CHECK(read_guarded(folder.path).error().code == Errc::denied);
+  CHECK(read_guarded(folder.path + "/none").error().code == Errc::not_found);
   CHECK(read_private(folder.file("none")).error().code == Errc::not_found);
 }
 

@@ -77,6 +77,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     if (jobs && !jobs->registry_logins.empty())
       if (const Result<std::string> logins = read_private(jobs->registry_logins); !logins)
         config = logins.error().in("jobs.registry_logins");
+    if (jobs && !jobs->pip_conf.empty())
+      if (const Result<std::string> pip = read_guarded(jobs->pip_conf); !pip)
+        config = pip.error().in("jobs.pip_conf");
   }
   if (config) {
     const Result<std::vector<store::AccessKey>> keys = read_keys(config->keys);

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::hours keeping_time_max{6};
 /// The copying child tells its errno this way.
 constexpr int exit_other = 255;
+constexpr std::size_t pip_conf_bytes_max = 64u << 10;
 
 bool is_folder(const std::string& path) {
   struct stat info {};
@@ -66,6 +67,10 @@ Result<void> make_host_files(const job::HostSpec& spec) {
   TRY(make_folders(container::bundle_folder(spec)));
   for (const auto& [name, text] : container::etc_files(spec))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
+  if (!spec.spec.pip_conf.empty()) {
+    const std::string text = TRY(read_file(spec.spec.pip_conf, pip_conf_bytes_max));
+    TRY(write_file(container::host_pip_conf(spec), text, 0600));
+  }
   const std::string packages(container::python_packages());
   TRY(write_file(container::bundle_folder(spec) + "/python.zip", packages));
   return write_file(container::bundle_folder(spec) + "/settings", container::host_settings(spec),
@@ -82,6 +87,7 @@ Result<void> give_to_user(const job::HostSpec& spec, const job::User& user) {
   for (const char* folder : {"/model", "/output", "/output/data", "/output/intermediate", "/code"})
     paths.push_back(ml + folder);
   if (job::keeps_checkpoints(spec.spec)) paths.push_back(ml + "/checkpoints");
+  if (!spec.spec.pip_conf.empty()) paths.push_back(container::host_pip_conf(spec));
   for (const std::string& path : paths)
     if (::lchown(path.c_str(), user.uid, user.gid) != 0) return fail_errno(path);
   return {};

@@ -59,7 +59,9 @@ class Job:
         self.name = f"job-{os.getpid()}-{Job.number}"
         self.api = server.client("sagemaker")
         code = f"{self.name}/source/sourcedir.tar.gz"
-        server.client("s3").put_object(Bucket=BUCKET, Key=code, Body=archive({"train.py": script}))
+        files = more.pop("files", {})  # Beside the script.
+        body = archive({"train.py": script, **files})
+        server.client("s3").put_object(Bucket=BUCKET, Key=code, Body=body)
         values = {
             "sagemaker_program": "train.py",
             "sagemaker_submit_directory": f"s3://{BUCKET}/{code}",
