@@ -252,6 +252,7 @@ loop::Task<int> Fit::run_to_the_end() {
   const std::string note = apart_note(options_.script, options_.launch, options_.hosts,
                                       options_.hyperparameters, options_.environment);
   if (!note.empty()) complain(note);
+  if (options_.network == job::Network::host) complain(host_network_note);
   const std::string beyond = beyond_machine_note(
       options_, std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE),
       static_cast<int>(std::thread::hardware_concurrency()));

@@ -111,9 +111,13 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
       TRY(whole_number("--volume-size", words.volume_size, job::volume_gib_max, 0));
   if (!words.network.empty()) {
     const std::optional<job::Network> network = job::network_from(words.network);
-    if (!network) return wrong_value("--network", "nat or none", words.network);
+    if (!network) return wrong_value("--network", "nat, none or host", words.network);
     options.network = *network;
   }
+  if (options.network == job::Network::host && options.hosts > 1)
+    return fail(Errc::invalid_input,
+                "--network host is for one host: several would have one address and every port in "
+                "common; nat or none gives each a network of its own");
   const TimeRange grace{{}, job::stop_grace_max, std::chrono::milliseconds(1), options.grace};
   options.grace = TRY(time_span("--grace", words.grace, grace));
   for (const std::string& argument : arguments)

@@ -26,6 +26,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.shm_bytes = options.shm_bytes;
   spec.volume_gib = options.volume_gib;
   spec.network = options.network;
+  if (spec.network == job::Network::host) spec.notes.emplace_back(host_network_note);
   spec.pip_conf = places.pip_conf;
   spec.path = interpreter ? platform::path_with(*interpreter, path) : path;
   if (interpreter) {

@@ -10,6 +10,11 @@
 
 namespace muster::cli {
 
+/// What whoever starts a job in this machine's own network has to know.
+inline constexpr const char* host_network_note =
+    "network: host: this job reaches all that listens on this machine, also what is for the "
+    "machine alone, and its ports are the machine's";
+
 /// The job that the options ask for. Pure. `path`: the submitter's PATH.
 /// Error: `invalid_input`, as job::check() says it.
 Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,

@@ -112,6 +112,7 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
   CHECK(good({"t.py"}).cpu_millis == 0);
   CHECK(good({"t.py"}).network == job::Network::nat);
   CHECK(good({"t.py", "--network", "none"}).network == job::Network::none);
+  CHECK(good({"t.py", "--network", "host"}).network == job::Network::host);
   CHECK(good({"t.py"}).shm_bytes == 1 << 30);
 }
 
@@ -161,7 +162,8 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--volume-size", "0"}, "--volume-size: expected"},
       {{"t.py", "--volume-size", "20000"}, "--volume-size: expected"},
       {{"t.py", "--volume-size", "5g"}, "got \"5g\""},
-      {{"t.py", "--network", "host"}, "--network: expected nat or none, got \"host\""},
+      {{"t.py", "--network", "wide"}, "--network: expected nat, none or host, got \"wide\""},
+      {{"t.py", "--network", "host", "--hosts", "2"}, "--network host is for one host"},
       {{"t.py", "--cpus", "2x"}, "got \"2x\""},
       {{"t.py", "--gpus", "all"}, "--gpus: expected a whole number from 1 to 1024, got \"all\""},
       {{"t.py", "--grace", "-1"}, "--grace: expected seconds"},

@@ -49,7 +49,8 @@ std::vector<Flag> fit_flags() {
        {"--volume-size", "GIB",
         "what each host may have on disk: what it writes, its inputs (default: no limit)"},
        {"--network", "MODE",
-        "what hosts reach besides each other: nat, what this machine reaches (default), or none"},
+        "what hosts reach besides each other: nat, what this machine reaches (default); none; or "
+        "host, for one host: the machine's own network, its services, too"},
        {"--pip-conf", "FILE",
         "what pip reads in every host: a mirror's address, a login (default: the file that "
         "PIP_CONFIG_FILE names)"},

@@ -19,6 +19,7 @@
 namespace muster::container {
 namespace {
 
+constexpr const char* sys_path = "/sys";
 constexpr const char* programs_folder = "/usr/local/bin";
 /// In an image, which may have programs of these names; all of muster's lies below /run/muster.
 constexpr const char* image_programs_folder = "/run/muster/bin";
@@ -63,6 +64,16 @@ Json list(const char* const (&items)[count]) {
   return json;
 }
 
+/// True for a host in the machine's own network.
+bool shares_network(const job::HostSpec& spec) {
+  return spec.spec.network == job::Network::host;
+}
+
+/// The interface that hosts of the job have in common.
+std::string interface_of(const job::HostSpec& spec) {
+  return shares_network(spec) ? "lo" : "eth0";
+}
+
 Json mount(const std::string& destination, const char* type, const char* source,
            std::vector<std::string> options) {
   return Json{
@@ -73,6 +84,7 @@ Json bind_mount(const Bind& bind, std::size_t number) {
   std::vector<std::string> options = {bind.bound ? "rbind" : "bind", "rprivate",
                                       bind.read_only ? "ro" : "rw", "nosuid"};
   options.emplace_back(bind.is_device ? "noexec" : "nodev");
+  if (bind.target == sys_path) options.emplace_back("noexec");  // As it is mounted.
   return mount(bind.target, "bind", shown_place(number).c_str(), options);
 }
 
@@ -87,6 +99,7 @@ std::string folder_of_programs(const job::HostSpec& spec) {
 
 Json held_capabilities(const job::HostSpec& spec) {
   Json held = list(capabilities);
+  if (shares_network(spec)) std::erase(held.get_ref<Json::array_t&>(), "CAP_NET_BIND_SERVICE");
   if (spec.spec.image) held.push_back(image_capability);
   return held;
 }
@@ -123,8 +136,10 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
       mount("/dev/shm", "tmpfs", "shm",
             {"nosuid", "noexec", "nodev", "mode=1777", size(limits.shm_bytes)}),
       mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
-      mount("/sys", "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}),
   });
+  // The machine's network is not the host's: its sysfs can be shown to it, not mounted by it.
+  if (!shares_network(spec))
+    all.push_back(mount(sys_path, "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
   add_own_places(spec, limits, all);
   std::size_t number = 0;
   for (const Bind& bind : binds(spec, facts)) all.push_back(bind_mount(bind, number++));
@@ -252,7 +267,7 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
                    Json{{"type", "mount"}}, Json{{"type", "cgroup"}}});
   Json net{{"type", "network"}};
   if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
-  namespaces.push_back(std::move(net));
+  if (!shares_network(spec)) namespaces.push_back(std::move(net));
   Json linux{{"cgroupsPath", cgroup_path(spec)},
              {"resources", resources(spec, facts)},
              {"namespaces", namespaces},
@@ -342,6 +357,7 @@ std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts
 
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   std::vector<Bind> all;
+  if (shares_network(spec)) all.push_back({sys_path, sys_path});
   for (const std::string& path : facts.binds) all.push_back({path, path});
   const std::string etc = bundle_folder(spec);
   if (has_own_entry(spec, facts)) all.push_back({etc + "/settings", job::host_settings_path});
@@ -404,7 +420,7 @@ std::map<std::string, std::string> config_files(const job::HostSpec& spec) {
   const Json resources_json{
       {"current_host", spec.host},          {"current_instance_type", current.type},
       {"current_group_name", current.name}, {"hosts", names},
-      {"instance_groups", groups},          {"network_interface_name", "eth0"}};
+      {"instance_groups", groups},          {"network_interface_name", interface_of(spec)}};
   Json input = Json::object();
   for (const job::InputChannel& channel : spec.spec.input) {
     if (!job::has_channel(spec.spec, spec.host, channel)) continue;
@@ -431,7 +447,7 @@ Env host_environment(const job::HostSpec& spec) {
       {"TRAINING_JOB_NAME", spec.spec.name},
       {"TRAINING_JOB_ARN", "arn:aws:sagemaker:local:000000000000:training-job/" + spec.spec.name},
       {"CURRENT_HOST", spec.host},
-      {"DMLC_INTERFACE", "eth0"},
+      {"DMLC_INTERFACE", interface_of(spec)},
       // A host's root is the job's one user: an mpirun of the job's own may run as it.
       {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},

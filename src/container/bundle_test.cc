@@ -165,6 +165,19 @@ TEST_CASE("bundle: no privilege reaches beyond the container") {
   CHECK(!json["process"]["capabilities"].contains("ambient"));
 }
 
+TEST_CASE("bundle: a host in the machine's network sees it and has no right over it") {
+  job::HostSpec spec = two_hosts();
+  spec.spec.network = job::Network::host;
+  const Json json = *parse_json(bundle_config(spec, facts()));
+  for (const Json& each : json["linux"]["namespaces"]) CHECK(each["type"] != "network");
+  CHECK(!has(json["process"]["capabilities"]["bounding"], "CAP_NET_BIND_SERVICE"));
+  CHECK(has(config()["process"]["capabilities"]["bounding"], "CAP_NET_BIND_SERVICE"));
+  CHECK(mount_at(json, "/sys")["type"] == "bind");
+  for (const char* option : {"ro", "nosuid", "nodev", "noexec"})
+    CHECK(has(mount_at(json, "/sys")["options"], option));
+  CHECK(host_environment(spec)["DMLC_INTERFACE"] == "lo");
+}
+
 TEST_CASE("bundle: pip reads the job's own configuration, unless the user names another") {
   job::HostSpec spec = two_hosts();
   CHECK(source_of(spec, "/run/muster/pip.conf").empty());

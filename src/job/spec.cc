@@ -61,7 +61,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   if (const std::optional<Network> known = network_from(network))
     spec.network = *known;
   else
-    own.note(own.path_of("Network"), "none or nat");
+    own.note(own.path_of("Network"), "none, nat or host");
   if (const Json* const vpc = own.object("Vpc")) {
     Result<VpcPlace> read = vpc_place_from(*vpc);
     if (read)
@@ -135,11 +135,19 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
 }  // namespace
 
 const char* network_name(Network network) {
-  return network == Network::nat ? "nat" : "none";
+  switch (network) {
+    case Network::nat:
+      return "nat";
+    case Network::host:
+      return "host";
+    case Network::none:
+      break;
+  }
+  return "none";
 }
 
 std::optional<Network> network_from(std::string_view name) {
-  for (const Network network : {Network::none, Network::nat})
+  for (const Network network : {Network::none, Network::nat, Network::host})
     if (name == network_name(network)) return network;
   return std::nullopt;
 }
@@ -187,6 +195,9 @@ Result<void> check(const Spec& spec) {
     return free.error().in("Muster.Bound.Inside");
   for (const std::string& path : spec.hidden) TRY(check_path("Muster.Hidden", path, false));
   TRY(check_path("Muster.PipConf", spec.pip_conf, true));
+  // Two hosts in one network would have every port and address in common.
+  if (spec.network == Network::host && (spec.instance_count > 1 || spec.vpc))
+    return wrong("Muster.Network", "nat or none for several hosts or a VPC");
   if (spec.image) TRY(check(*spec.image));
   if (!spec.vpc) return {};
   TRY(check(*spec.vpc));

@@ -78,8 +78,9 @@ struct BoundPath {
 enum class Network {
   none,  ///< Nothing.
   nat,   ///< What their machine reaches, by its addresses; nothing of the machine itself.
+  host,  ///< The machine's own network: its services, too. A job of one host can have it.
 };
-/// "none", "nat".
+/// "none", "nat", "host".
 const char* network_name(Network network);
 std::optional<Network> network_from(std::string_view name);
 

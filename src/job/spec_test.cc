@@ -270,6 +270,11 @@ TEST_CASE("spec: what is wrong is named") {
        "Muster.Hidden: expected an absolute path"},
       {R"({"TrainingJobName": "j", "Muster": {"PipConf": "pip.conf"}})",
        "Muster.PipConf: expected an absolute path"},
+      {R"({"TrainingJobName": "j", "Muster": {"Network": "wide"}})",
+       "Muster.Network: expected none, nat or host"},
+      {R"({"TrainingJobName": "j", "ResourceConfig": {"InstanceCount": 2},
+           "Muster": {"Network": "host"}})",
+       "Muster.Network: expected nat or none for several hosts or a VPC"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.json);
@@ -278,6 +283,12 @@ TEST_CASE("spec: what is wrong is named") {
     CHECK(spec.error().code == Errc::invalid_input);
     CHECK(spec.error().text.substr(0, std::string(c.text).size()) == c.text);
   }
+}
+
+TEST_CASE("spec: networks have names") {
+  for (const Network network : {Network::none, Network::nat, Network::host})
+    CHECK(network_from(network_name(network)) == network);
+  CHECK(!network_from("bridge"));
 }
 
 TEST_CASE("spec: hosts sort as text, as SageMaker's do") {

@@ -53,7 +53,8 @@ Result<std::string> text_at(const Json& json, const std::string& key) {
 Result<job::Network> network_at(const Json& json, const std::string& key) {
   const std::optional<job::Network> network =
       json.is_string() ? job::network_from(json.get_ref<const std::string&>()) : std::nullopt;
-  if (network) return *network;
+  // Jobs of a server are others' code: none of them is let into the machine's own network.
+  if (network && *network != job::Network::host) return *network;
   return wrong(key, "\"nat\" or \"none\"");
 }
 

@@ -54,7 +54,9 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
   if (spec.vpc) placed = addresses_of(*spec.vpc, spec.instance_count).value_or({});
   for (const std::string& name : job::host_names(spec.instance_count))
     addresses.push_back({name, spec.vpc ? placed.at(number_of(name) - 1).address
-                                        : address_in(network.subnet, number_of(name))});
+                               : spec.network == job::Network::host
+                                   ? "127.0.0.1"
+                                   : address_in(network.subnet, number_of(name))});
   std::vector<job::HostSpec> specs;
   for (const job::HostAddress& address : addresses) {
     job::HostSpec host;

@@ -90,6 +90,9 @@ Result<void> HostRun::mount_and_connect() {
     TRY(remove_tree(container::root_folder(spec_)));
   }
   if (!ids_) TRY(put_together(std::nullopt));
+  if (spec_.spec.network == job::Network::host)
+    return write_file(container::bundle_folder(spec_) + "/resolv.conf",
+                      read_file("/etc/resolv.conf").value_or(""));
   network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), env_)));
   TRY(open_relay());
   return open_name_service();
@@ -246,7 +249,7 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
 container::Facts HostRun::facts() const {
   container::Facts facts;
   facts.program = machine_.program;
-  facts.network_namespace = network_->path();
+  if (network_) facts.network_namespace = network_->path();
   if (ids_) {
     facts.user_namespace = container::path_of(namespaces_.user);
     facts.first_id = ids_.first;
