@@ -199,7 +199,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
   if (!options_.image.empty()) {
-    Result<machine::UsedImage> used = machine::use_image(env_, options_.image);
+    Result<machine::UsedImage> used = machine::use_image(env_, options_.image, options_.policy);
     if (!used) co_return used.error().in("--image");
     spec->notes.push_back("runs image " + used->image.name + ", " + used->image.digest);
     spec->image = std::move(used->image);

@@ -15,7 +15,7 @@ namespace {
 
 /// The line as it is typed.
 struct FitWords {
-  std::string script, image, source_folder, hosts;
+  std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, gpus, shm_size,
       network, volume_size, pip_conf;
@@ -27,6 +27,7 @@ struct FitWords {
 void bind(command::Line& line, FitWords& words) {
   line.text("SCRIPT", words.script);
   line.text("--image", words.image);
+  line.text("--policy", words.policy);
   line.text("--source-dir", words.source_folder);
   line.text("--hosts", words.hosts);
   bind(line, words.launch);
@@ -80,6 +81,8 @@ Result<void> check_program(const FitWords& words) {
                 "expected a script to run, or --image NAME with a program of its own");
   if (words.script.empty() && !words.source_folder.empty())
     return fail(Errc::invalid_input, "--source-dir: expected the script in it");
+  if (words.image.empty() && !words.policy.empty())
+    return fail(Errc::invalid_input, "--policy: expected --image with it, whose policy it is");
   if (!words.image.empty() && !words.python.empty())
     return fail(Errc::invalid_input,
                 "--python names a program of this machine, and --image shows none of them; leave "
@@ -126,6 +129,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   TRY(check_program(words));
   options.script = std::move(words.script);
   options.image = std::move(words.image);
+  options.policy = std::move(words.policy);
   options.source_folder = std::move(words.source_folder);
   options.output = std::move(words.output);
   options.checkpoints = std::move(words.checkpoints);

@@ -28,6 +28,7 @@ struct BindWish {
 struct FitOptions {
   std::string script;         ///< Empty: what `image` runs.
   std::string image;          ///< Empty: hosts see this machine's programs.
+  std::string policy;         ///< A policy.json that `image` has to satisfy; empty: none.
   std::string source_folder;  ///< Empty: the script's own.
   int hosts = 1;
   LaunchChoice launch;

@@ -132,6 +132,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
   } const cases[] = {
       {{}, "expected a script to run, or --image NAME"},
       {{"--image", "a", "--source-dir", "."}, "--source-dir: expected the script in it"},
+      {{"t.py", "--policy", "p.json"}, "--policy: expected --image with it"},
       {{"t.py", "--image", "a", "--python", "p"}, "--python names a program of this machine"},
       {{"t.py", "--hosts", "0"}, "--hosts: expected a whole number from 1 to 250, got \"0\""},
       {{"t.py", "--hosts", "251"}, "--hosts: expected a whole number from 1 to 250"},

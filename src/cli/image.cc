@@ -1,6 +1,7 @@
 // `sm image import`, `ls`, `inspect`, `rm` and `prune`
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/dates.h"
@@ -14,6 +15,7 @@
 #include "cli/values.h"
 #include "command/line.h"
 #include "image/import.h"
+#include "image/policy.h"
 #include "image/store.h"
 #include "machine/images.h"
 
@@ -25,7 +27,7 @@ constexpr double kilo = 1024;
 
 /// The line as it is typed.
 struct ImageOptions {
-  std::string source, name, size;
+  std::string source, name, size, policy;
   bool all = false;
   bool json = false;
 };
@@ -52,12 +54,25 @@ Result<std::string> whole_name(const std::string& name) {
   return image::to_text(reference);
 }
 
+/// By the place that it is taken from, which carries no signatures.
+Result<void> obey_policy(const std::string& policy_file, image::Reference from) {
+  if (policy_file.empty()) return {};
+  const image::Policy policy = TRY(image::read_policy(policy_file));
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::canonical(from.path, failed);
+  if (!failed) from.path = whole;
+  const Result<void> taken = image::check_image(policy, from, "", {});
+  if (!taken) return fail(Errc::invalid_input, taken.error().text);
+  return {};
+}
+
 Result<std::string> import_one(image::Store& store, const ImageOptions& options) {
   image::Reference from = TRY(image::reference_from(options.source));
   if (from.transport != image::Reference::Transport::oci &&
       from.transport != image::Reference::Transport::docker_archive)
     return fail(Errc::invalid_input,
                 options.source + ": expected oci:DIR[:TAG] or docker-archive:FILE[:NAME]");
+  TRY(obey_policy(options.policy, from));
   std::string name;
   if (!options.name.empty()) name = TRY(whole_name(options.name));
   image::AddOptions add;
@@ -165,6 +180,7 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
   command::Line line(*page);
   if (command == "import") line.text("SOURCE", options.source);
   if (command == "import") line.text("--name", options.name);
+  if (command == "import") line.text("--policy", options.policy);
   if (command == "inspect" || command == "rm") line.text("NAME", options.name);
   if (command == "prune") line.flag("--all", options.all);
   if (command == "prune") line.text("--size", options.size);

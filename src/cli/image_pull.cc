@@ -18,6 +18,7 @@
 #include "cli/exit_codes.h"
 #include "command/line.h"
 #include "image/own_image.h"
+#include "image/policy.h"
 #include "image/pull.h"
 #include "image/this_platform.h"
 #include "loop/tasks.h"
@@ -33,7 +34,7 @@ constexpr auto progress_every = std::chrono::milliseconds(100);
 /// The line as it is typed.
 struct PullLine {
   std::string name;
-  std::string platform, ca_file, user;
+  std::string platform, ca_file, user, policy;
   bool plain_http = false, password_stdin = false, is_public = false, json = false;
 };
 
@@ -43,6 +44,8 @@ struct PullPlan {
   image::Platform platform;
   image::Registry::Options registry;
   image::LoginOptions login;
+  std::string policy_file;
+  std::shared_ptr<const image::Policy> policy;  ///< None: every image is taken.
 };
 
 Result<image::Platform> platform_from(const std::string& text) {
@@ -97,6 +100,9 @@ Result<PullPlan> plan_from(const PullLine& line, const Env& env) {
     std::string password = TRY(password_from(STDIN_FILENO));
     plan.login.given = image::Login{line.user, std::move(password), ""};
   }
+  plan.policy_file = line.policy;
+  if (!line.policy.empty())
+    plan.policy = std::make_shared<const image::Policy>(TRY(image::read_policy(line.policy)));
   return plan;
 }
 
@@ -150,6 +156,7 @@ loop::Task<Result<image::Pulled>> bring(loop::Loop& loop, const Log& log, const 
   image::Registry registry(loop, log, plan.registry, plan.image, find_login);
   image::PullOptions options;
   options.platform = plan.platform;
+  options.policy = plan.policy;
   options.on_progress = [&](const image::PullProgress& now) { progress.show(now); };
   Result<image::Pulled> pulled =
       co_await image::pull(loop, registry, store, plan.image, std::move(options));
@@ -175,12 +182,21 @@ loop::Task<> run(loop::Loop& loop, const PullLine& line, const PullPlan& plan,
   loop.stop();
 }
 
-/// What was pushed to this machine is here already, packed.
-int unpack_pushed(image::Store& store, const PullLine& line, const image::Reference& image) {
+/// What was pushed to this machine is here already, packed. None: nobody pushed it.
+Result<std::optional<image::Image>> unpack(image::Store& store, const PullPlan& plan,
+                                           const image::AddOptions& options) {
+  const std::string name = image::to_text(plan.image);
+  const std::optional<std::string> digest = TRY(store.pushed_digest(name));
+  if (digest) TRY(machine::obey_policy(store, plan.policy_file, plan.image, *digest));
+  return store.unpack(name, options);
+}
+
+int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& plan) {
+  const image::Reference& image = plan.image;
   image::Pulled pulled;
   image::AddOptions options;
   options.say = [&pulled](const std::string& each) { pulled.left_out.push_back(each); };
-  Result<std::optional<image::Image>> made = store.unpack(image::to_text(image), options);
+  Result<std::optional<image::Image>> made = unpack(store, plan, options);
   if (made && !*made)
     made = fail(Errc::not_found, "image " + image::to_text(image) +
                                      ": nobody pushed it to this machine; sm image ls lists those");
@@ -209,6 +225,7 @@ int image_pull_main(const Args& args, const Env& env) {
   line.text("NAME", typed.name);
   line.text("--platform", typed.platform);
   line.text("--ca-file", typed.ca_file);
+  line.text("--policy", typed.policy);
   line.text("--username", typed.user);
   line.flag("--password-stdin", typed.password_stdin);
   line.flag("--plain-http", typed.plain_http);
@@ -226,7 +243,7 @@ int image_pull_main(const Args& args, const Env& env) {
     return exit_platform;
   }
   if (image::read_own_name(image::to_text(plan->image)))
-    return unpack_pushed(*opened, typed, plan->image);
+    return unpack_pushed(*opened, typed, *plan);
   const auto store = std::make_shared<image::Store>(*std::move(opened));
   loop::Loop loop;
   loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});

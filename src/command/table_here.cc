@@ -18,6 +18,7 @@ std::vector<Flag> fit_flags() {
         "what hosts are made of, in place of this machine's programs: an image that sm image "
         "import "
         "brought; without SCRIPT its own program runs"},
+       {"--policy", "FILE", "a policy.json, as skopeo reads it, that the image has to satisfy"},
        {"--bind", "PATH[:PATH][:ro|rw]",
         "show a folder or file of the machine in every host, as it is, at the second path "
         "(default: the same); read-only unless :rw is behind it",

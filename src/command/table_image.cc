@@ -10,6 +10,8 @@ constexpr std::string_view name_note =
     "Short names are made whole as Docker does: box is docker.io/library/box:latest.";
 
 const Flag image_json{"--json", "", "print one JSON object"};
+const Flag image_policy{"--policy", "FILE",
+                        "a policy.json, as skopeo reads it: who must have signed the image"};
 const Operand image_name{"NAME", "the image, as sm image ls shows it", true, "IMAGE"};
 
 std::vector<Exit> image_exits(std::string_view well, std::string_view wrong) {
@@ -32,6 +34,7 @@ Page import_page() {
       .flags = {{"--name", "NAME",
                  "what it is called here (default: its name in the archive; of a folder, "
                  "localhost/DIR:TAG)"},
+                image_policy,
                 image_json},
       .examples = {{"sm image import docker-archive:box.tar",
                     "what docker save box -o box.tar wrote"},
@@ -43,7 +46,7 @@ Page import_page() {
            store_note},
       .exits = image_exits("the image is there",
                            "what was given is wrong: no such file, no image in it, a damaged one, "
-                           "one for another kind of machine"),
+                           "one for another kind of machine, one that the policy refuses"),
   };
 }
 
@@ -65,6 +68,7 @@ Page pull_page() {
                 {"--public", "",
                  "only from addresses on the internet: none of this machine, its networks or its "
                  "cloud"},
+                image_policy,
                 image_json},
       .examples = {{"sm image pull debian:12"},
                    {"sm image pull registry.lab:5000/team/box --ca-file lab.pem",
@@ -76,7 +80,7 @@ Page pull_page() {
       .exits = {{"0", "the image is there; standard output names its digest"},
                 {"2",
                  "what was given is wrong: a flag, a name, an image that the registry does not "
-                 "have, a login that does not do"},
+                 "have, a login that does not do, an image that the policy refuses"},
                 {"3",
                  "it needs root, the registry cannot be reached or sent what its digests do not "
                  "say, or the image cannot be kept"},

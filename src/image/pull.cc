@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "image/pull_signatures.h"
 #include "loop/tasks.h"
 #include "loop/worker.h"
 
@@ -96,9 +97,16 @@ struct Course {
   std::vector<std::string> left_out;  ///< Written by the thread that unpacks, read after its end.
 };
 
-/// The manifest's bytes of the one image that `image` means for the platform.
-loop::Task<Result<std::string>> find_manifest(Registry& registry, Reference image,
-                                              Platform platform) {
+/// The manifest of an image, and the indexes that led to it.
+struct FoundManifest {
+  std::string bytes;
+  std::vector<std::string> indexes;  ///< The innermost first.
+};
+
+/// The manifest of the one image that `image` means for the platform.
+loop::Task<Result<FoundManifest>> find_manifest(Registry& registry, Reference image,
+                                                Platform platform) {
+  FoundManifest found;
   std::string which = image.digest.empty() ? image.tag : image.digest;
   for (int depth = 0; depth <= indexes_max; ++depth) {
     Result<std::string> bytes = co_await registry.manifest(which);
@@ -106,10 +114,14 @@ loop::Task<Result<std::string>> find_manifest(Registry& registry, Reference imag
     const Result<std::variant<Manifest, Index>> read = manifest_from(*bytes);
     if (!read) co_return read.error().in(to_text(image));
     const Index* index = std::get_if<Index>(&*read);
-    if (index == nullptr) co_return bytes;
+    if (index == nullptr) {
+      found.bytes = *std::move(bytes);
+      co_return found;
+    }
     const Result<Descriptor> chosen = choose(*index, platform);
     if (!chosen) co_return chosen.error().in(to_text(image));
     which = chosen->digest;
+    found.indexes.insert(found.indexes.begin(), *std::move(bytes));
   }
   co_return fail(Errc::protocol,
                  to_text(image) + ": indexes in indexes, more than " + std::to_string(indexes_max));
@@ -129,13 +141,10 @@ loop::Task<Result<std::string>> bring_config(Registry& registry, Descriptor conf
   co_return std::move(*text);
 }
 
-loop::Task<Result<Documents>> find_documents(Registry& registry, Reference image,
-                                             Platform platform) {
-  const std::string name = to_text(image);
-  Result<std::string> manifest = co_await find_manifest(registry, image, std::move(platform));
-  if (!manifest) co_return manifest.error();
+loop::Task<Result<Documents>> find_documents(Registry& registry, std::string name,
+                                             std::string manifest_bytes) {
   Documents found;
-  found.manifest_bytes = *std::move(manifest);
+  found.manifest_bytes = std::move(manifest_bytes);
   const Result<std::variant<Manifest, Index>> read = manifest_from(found.manifest_bytes);
   found.manifest = std::get<Manifest>(*read);
   Result<std::string> text = co_await bring_config(registry, found.manifest.config);
@@ -148,6 +157,26 @@ loop::Task<Result<Documents>> find_documents(Registry& registry, Reference image
     co_return fail(Errc::protocol,
                    name + ": its manifest and its configuration have different numbers of layers");
   co_return found;
+}
+
+/// Keeps who signed the image, where the policy wants to know, for those who run it.
+loop::Task<Result<void>> satisfy(Course& course, Reference image, const FoundManifest& found) {
+  if (!course.options.policy) co_return Result<void>();
+  const Policy& policy = *course.options.policy;
+  const Result<bool> needs = needs_signatures(policy, image);
+  if (!needs) co_return needs.error();
+  if (!*needs) co_return Result<void>();
+  const std::string digest = digest_of(found.bytes);
+  Evidence evidence{found.indexes, {}};
+  Result<Evidence> brought =
+      co_await bring_signatures(course.registry, policy, image, digest, std::move(evidence));
+  if (!brought) co_return brought.error();
+  const std::function<Result<void>()> keep = [store = course.store, digest,
+                                              known = *std::move(brought)] {
+    return store->keep_evidence(digest, known);
+  };
+  const Result<void> kept = co_await loop::in_thread(course.loop, keep);
+  co_return kept;
 }
 
 /// Finds the blobs that have to come, each once.
@@ -258,7 +287,16 @@ loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::share
   };
   const Result<void> holds = co_await loop::in_thread(loop, hold);
   if (!holds) co_return holds.error();
-  Result<Documents> found = co_await find_documents(registry, image, course->options.platform);
+  if (course->options.policy)  // What it rejects anyway is not even asked for.
+    if (const Result<bool> needs = needs_signatures(*course->options.policy, image); !needs)
+      co_return needs.error();
+  Result<FoundManifest> manifest =
+      co_await find_manifest(registry, image, course->options.platform);
+  if (!manifest) co_return manifest.error();
+  const Result<void> satisfied = co_await satisfy(*course, image, *manifest);
+  if (!satisfied) co_return satisfied.error();
+  Result<Documents> found =
+      co_await find_documents(registry, to_text(image), std::move(manifest->bytes));
   if (!found) co_return found.error();
   course->documents = *std::move(found);
   plan(*course);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "image/manifest.h"
+#include "image/policy.h"
 #include "image/registry.h"
 #include "image/store.h"
 
@@ -24,6 +25,9 @@ struct PullOptions {
   Platform platform;      ///< Chosen where the name means images of several.
   int blobs_at_once = 4;  ///< >= 1.
   LayerLimits limits{};   ///< For unpacking.
+  /// What it refuses is not pulled: nothing but manifests and signatures is asked for. None: all is
+  /// taken.
+  std::shared_ptr<const Policy> policy{};
   /// Called on the loop at each piece; must be quick.
   std::function<void(const PullProgress&)> on_progress{};
 };
@@ -37,7 +41,8 @@ struct Pulled {
 /// Brings an image from its registry into the store, under the whole name of `image`. Layers come
 /// side by side, those that are there do not come, and each is unpacked as soon as it and those
 /// below it are there. What came whole of a pull that failed stays for the next one, up to the next
-/// prune. Errors: Registry's and Store::add()'s; `not_found`: not for that platform.
+/// prune. Errors: Registry's and Store::add()'s; `not_found`: not for that platform;
+/// check_image()'s.
 loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::shared_ptr<Store> store,
                                 Reference image, PullOptions options);
 

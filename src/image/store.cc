@@ -72,7 +72,8 @@ Store::Store(std::string folder)
 
 Result<Store> Store::open(const std::string& folder) {
   TRY(make_folders(folder, 0700));
-  for (const char* inside : {"/blobs", "/blobs/sha256", "/layers", "/leases", "/registry"})
+  for (const char* inside :
+       {"/blobs", "/blobs/sha256", "/layers", "/leases", "/registry", "/signatures"})
     TRY(make_folders(folder + inside, 0700));
   return Store(folder);
 }

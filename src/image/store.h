@@ -17,6 +17,7 @@
 #include "image/layer.h"
 #include "image/manifest.h"
 #include "image/repositories.h"
+#include "image/signature.h"
 
 namespace muster::image {
 
@@ -76,6 +77,7 @@ struct Pruned {
 ///     leases/HEX             locked by who runs the image of this manifest; its time: the last use
 ///     refs.json              names of images that were pulled or imported
 ///     registry/              those of images that were pushed (repositories.h)
+///     signatures/HEX         who signed the image of this manifest, as its registry told
 ///     lock                   shared: images come and are read; exclusive: what nobody needs goes
 ///
 /// What has its name is whole, also after a crash. Any number of processes and threads; everything
@@ -107,6 +109,17 @@ class Store {
   /// By a name that add() got, one that own_image() gave, or by digest; none if it, or a layer of
   /// it, is not there.
   Result<std::optional<Image>> find(const std::string& name) const;
+
+  /// Keeps who signed an image, in place of what was known of it, for as long as the image is
+  /// there.
+  Result<void> keep_evidence(const std::string& digest, const Evidence& evidence);
+  /// Who signed the image of `digest`, which has the name: of one that was pushed by the signatures
+  /// that were pushed, too; of others as keep_evidence() was told. Nothing that is not known is an
+  /// error. Errors: `protocol`, `system` (what is there is damaged).
+  Result<Evidence> evidence(const std::string& name, const std::string& digest) const;
+  /// The digest of the image that was pushed by a name that own_image() gave, unpacked or not;
+  /// none: nobody pushed it.
+  Result<std::optional<std::string>> pushed_digest(const std::string& name) const;
 
   /// Unpacks what is missing of an image that was pushed to this machine, by a name that
   /// own_image() gave; of several the one for this machine. None: nobody pushed it. Errors: as
@@ -158,7 +171,8 @@ class Store {
   Result<Image> unpack_layers(const Parsed& parsed, const std::string& digest,
                               const AddOptions& options);
   Result<std::optional<Image>> image_of(const std::string& digest) const;
-  Result<std::optional<std::string>> pushed_digest(const std::string& name) const;
+  Result<Evidence> pushed_evidence(const Repository& repository, const std::string& tag,
+                                   const std::string& digest) const;
   Result<std::optional<std::string>> image_in(const std::string& digest) const;
   Result<void> add_pushed(Refs& refs) const;
   Result<std::optional<ListedImage>> listed_of(const std::string& name,

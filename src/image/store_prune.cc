@@ -141,6 +141,8 @@ Result<Pruned> Store::sweep(const PruneOptions& options) {
     pruned.bytes += blobs_.bytes_of(digest);
     blobs_.remove(digest);
   }
+  for (const std::string& hex : TRY(names_in(folder_ + "/signatures")))
+    if (!needed.blobs.contains("sha256:" + hex)) ::unlink((folder_ + "/signatures/" + hex).c_str());
   TRY(blobs_.remove_rests());
   TRY(remove_layers(needed, pruned));
   return pruned;

@@ -62,6 +62,7 @@ Result<void> Store::add_pushed(Refs& refs) const {
     const Result<std::optional<Repository>> repository = repositories_.find(name);
     if (!repository || !*repository) continue;  // Damaged: who asks for it is told.
     for (const auto& [tag, digest] : (*repository)->tags) {
+      if (is_signature_tag(tag)) continue;
       const std::string own = std::string(own_registry) + "/" + name + ":" + tag;
       const Result<std::optional<std::string>> image = pushed_digest(own);
       if (image && *image) refs.insert_or_assign(own, **image);

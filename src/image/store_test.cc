@@ -15,6 +15,7 @@
 
 #include "base/folder.h"
 #include "image/import.h"
+#include "image/signature_testing.h"
 #include "image/testing.h"
 
 namespace muster::image {
@@ -54,6 +55,41 @@ TestImage two_layers(const std::string& top) {
 }
 
 TEST_SUITE_BEGIN("image store" * doctest::skip(::geteuid() != 0));
+
+TEST_CASE("image store: who signed an image is known for as long as it is there") {
+  Place place;
+  const Image image = *place.add(box, two_layers("1"));
+  const Evidence known{{"an index"}, {{"payload", std::string("\0\xff", 2)}}};
+  REQUIRE(place.store.keep_evidence(image.digest, known));
+  CHECK(*place.store.evidence(box, image.digest) == known);
+  CHECK(*place.store.evidence(box, digest_of("another")) == Evidence());
+  REQUIRE(place.store.prune({}));
+  CHECK(place.count("signatures") == 1);
+  REQUIRE(place.store.remove(box));
+  CHECK(place.count("signatures") == 0);
+}
+
+TEST_CASE("image store: a pushed image's signatures are those that were pushed beside it") {
+  Place place;
+  const std::string digest = digest_of("a manifest");
+  const Signature good = TestKey().sign(test_payload(digest, "reg.lab/box"));
+  const Signature foreign = TestKey().sign("its payload is not the repository's");
+  const std::string signatures = test_signatures({good, foreign}, "{}");
+  for (const std::string& blob : {good.payload, foreign.payload, signatures}) place.put(blob);
+  REQUIRE(place.store.repositories().change(
+      "box", [&](std::optional<Repository>& repository) -> Result<void> {
+        repository.emplace();
+        repository->name = "box";
+        repository->tags = {{"v1", digest}, {signature_tag(digest), digest_of(signatures)}};
+        for (const auto& [tag, named] : repository->tags)
+          repository->manifests[named] = {"application/vnd.oci.image.manifest.v1+json", 2, {}};
+        repository->blobs = {{digest_of(good.payload), UnixMillis()}};
+        return {};
+      }));
+  const Evidence known{{}, {good}};
+  CHECK(*place.store.evidence("registry.muster.internal/box:v1", digest) == known);
+  CHECK(*place.store.evidence("registry.muster.internal/other:v1", digest) == Evidence());
+}
 
 TEST_CASE("image store: an image is there with its layers, and found by name and digest") {
   Place place;

@@ -23,6 +23,7 @@ struct ImageWish {
   /// A pull that leaves more than so many bytes of images here removes what was used least
   /// recently, never what a job uses; 0: as many as there are.
   std::int64_t kept_bytes_max = 0;
+  std::string policy{};  ///< A policy.json that it has to satisfy, absolute; empty: none.
   std::string logins{};  ///< A file as ~/.docker/config.json, absolute; empty: nobody logs in.
 };
 

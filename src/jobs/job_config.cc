@@ -261,6 +261,12 @@ Result<void> set_registry_logins(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_image_policy(JobConfig& config, const Json& json) {
+  config.image_policy = TRY(text_at(json, "image_policy"));
+  if (!config.image_policy.starts_with('/')) return wrong("image_policy", "an absolute path");
+  return {};
+}
+
 /// docs/users/configuration.md has a line for each.
 constexpr struct {
   const char* name;
@@ -272,6 +278,7 @@ constexpr struct {
     {"pull", set_pull},
     {"image_store_gib", set_image_store},
     {"registry_logins", set_registry_logins},
+    {"image_policy", set_image_policy},
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},
     {"priority_max", set_priority_max},

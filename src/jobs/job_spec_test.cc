@@ -516,6 +516,7 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"image_store_gib": 0})", "jobs.image_store_gib: expected a number above 0"},
       {R"({"image_store_gib": "1g"})", "jobs.image_store_gib: expected a number"},
       {R"({"registry_logins": "logins.json"})", "jobs.registry_logins: expected an absolute path"},
+      {R"({"image_policy": "policy.json"})", "jobs.image_policy: expected an absolute path"},
       {R"({"network": "host"})", "jobs.network: expected \"nat\" or \"none\""},
       {R"({"pip_conf": "pip.conf"})", "jobs.pip_conf: expected an absolute path"},
       {R"({"pip_conf": 1})", "jobs.pip_conf: expected text"},

@@ -47,6 +47,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
     meant.image.emplace();
     meant.image->name = *own;
     meant.image->anywhere = true;
+    meant.image->policy = config.image_policy;
     meant.image->kept_bytes_max = config.image_store_bytes;
     return meant;
   }
@@ -67,6 +68,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
   meant.image->pull = imported ? job::Pull::never : config.pull;
   meant.image->kept_bytes_max = config.image_store_bytes;
   meant.image->logins = config.registry_logins;
+  meant.image->policy = config.image_policy;
   return meant;
 }
 

@@ -61,7 +61,8 @@ TEST_CASE("training image: what runs, and from where it may come, is the config'
 }
 
 TEST_CASE("training image: what was pushed to this server may be named without being listed") {
-  JobConfig config = config_of(R"({"pull": "never", "images": {"*/mine": {"python": "/p"}}})");
+  JobConfig config = config_of(R"({"pull": "never", "image_policy": "/p.json",
+                                     "images": {"*/mine": {"python": "/p"}}})");
   config.own_images = {"123456789012", "eu-west-1", {"127.0.0.1:7700"}};
   for (const char* asked : {"123456789012.dkr.ecr.eu-west-1.amazonaws.com/lab:v1",
                             "127.0.0.1:7700/lab:v1", "registry.muster.internal/lab:v1"}) {
@@ -70,6 +71,7 @@ TEST_CASE("training image: what was pushed to this server may be named without b
     REQUIRE((meant && meant->image));
     CHECK(meant->image->name == "registry.muster.internal/lab:v1");
     CHECK(meant->image->pull == job::Pull::missing);  // The packed layers are here.
+    CHECK(meant->image->policy == "/p.json");
   }
   CHECK(!training_image("127.0.0.1:7701/lab:v1", config));
   CHECK(training_image("127.0.0.1:7700/mine", config)->python == "/p");
@@ -78,12 +80,13 @@ TEST_CASE("training image: what was pushed to this server may be named without b
 TEST_CASE("training image: how it is brought is the config's") {
   const JobConfig config = config_of(
       R"({"registries": ["*"], "pull": "always", "image_store_gib": 1.5,
-          "registry_logins": "/etc/muster/logins.json"})");
+          "registry_logins": "/etc/muster/logins.json", "image_policy": "/etc/muster/p.json"})");
   const Result<TrainingImage, aws::Refusal> meant = training_image("a/b", config);
   REQUIRE((meant && meant->image));
   CHECK(meant->image->pull == job::Pull::always);
   CHECK(meant->image->kept_bytes_max == std::int64_t{3} << 29);
   CHECK(meant->image->logins == "/etc/muster/logins.json");
+  CHECK(meant->image->policy == "/etc/muster/p.json");
 }
 
 TEST_CASE("training image: what was imported here is never asked for at this machine's own ports") {

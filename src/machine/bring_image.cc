@@ -1,6 +1,5 @@
 #include "machine/bring_image.h"
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -16,17 +15,6 @@ namespace {
 constexpr std::chrono::hours pull_limit{12};
 constexpr std::string_view command_name = "sm image pull: ";
 
-/// An image that was asked for by digest is only what its own repository had: another one's images
-/// are found by their names alone.
-Result<bool> is_of_repository(const image::Store& store, const image::Reference& reference) {
-  const std::string start = reference.registry + "/" + reference.repository;
-  const std::vector<image::ListedImage> images = TRY(store.list());
-  return std::any_of(images.begin(), images.end(), [&](const image::ListedImage& each) {
-    return each.digest == reference.digest &&
-           (each.name.starts_with(start + ":") || each.name.starts_with(start + "@"));
-  });
-}
-
 Result<std::optional<UsedImage>> look_up(const Env& env, const job::ImageWish& wish,
                                          const std::string& digest) {
   const image::Reference reference = TRY(image::reference_from(wish.name));
@@ -38,6 +26,7 @@ Result<std::optional<UsedImage>> look_up(const Env& env, const job::ImageWish& w
   const std::string& own = reference.digest.empty() ? wish.name : reference.digest;
   const std::optional<image::Image> found = TRY(store.find(digest.empty() ? own : digest));
   if (!found) return std::optional<UsedImage>();
+  TRY(obey_policy(store, wish.policy, reference, found->digest));
   return std::optional<UsedImage>(TRY(lease_image(store, *found, wish.name)));
 }
 
@@ -61,6 +50,12 @@ loop::Task<Result<std::optional<UsedImage>>> find(loop::Loop& loop, Env env, job
   const Result<void> done = co_await loop::in_thread(loop, work);
   if (!done) co_return done.error();
   co_return std::move(*found);
+}
+
+/// What its policy refuses is for who asked for the image to mend.
+Error as_users(Error error) {
+  if (error.code == Errc::denied) error.code = Errc::invalid_input;
+  return error;
 }
 
 /// What a digest means never changes.
@@ -87,6 +82,10 @@ Command pull_command(const ImagePlace& place, const job::ImageWish& wish) {
   }
   Command command{.argv = {place.program, "image", "pull", name, "--json"}, .env = {}, .cwd = "/"};
   if (!wish.anywhere) command.argv.emplace_back("--public");
+  if (!wish.policy.empty()) {
+    command.argv.emplace_back("--policy");
+    command.argv.push_back(wish.policy);
+  }
   if (!wish.logins.empty()) {
     command.env = place.env;
     command.env["REGISTRY_AUTH_FILE"] = wish.logins;
@@ -111,8 +110,10 @@ loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace 
   if (wish.pull != job::Pull::always || is_fixed(wish)) {
     Result<std::optional<UsedImage>> found =
         co_await find(programs.loop(), place.env, wish, wish.digest);
-    if (!found) co_return found.error();
-    if (*found) co_return **std::move(found);
+    // What its policy refuses may have been signed since it came: its registry is asked.
+    const bool ask = !found && found.error().code == Errc::denied && wish.pull != job::Pull::never;
+    if (!found && !ask) co_return as_users(found.error());
+    if (found && *found) co_return **std::move(found);
   }
   if (wish.pull == job::Pull::never)
     co_return fail(Errc::not_found, "the image " + wish.name +
@@ -132,7 +133,7 @@ loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace 
   if (!digest) co_return digest.error();
   Result<std::optional<UsedImage>> found =
       co_await find(programs.loop(), place.env, wish, *std::move(digest));
-  if (!found) co_return found.error();
+  if (!found) co_return as_users(found.error());
   if (*found && wish.kept_bytes_max > 0) {
     const std::function<Result<void>()> tidy = [env = place.env, wish] {
       return keep_to_size(env, wish.kept_bytes_max);

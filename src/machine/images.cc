@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/private_folders.h"
 #include "image/own_image.h"
 #include "image/reference.h"
@@ -49,12 +51,53 @@ Result<UsedImage> lease_image(const image::Store& store, const image::Image& ima
   return used;
 }
 
-Result<UsedImage> use_image(const Env& env, const std::string& name) {
+Result<bool> is_of_repository(const image::Store& store, const image::Reference& reference) {
+  const std::string start = reference.registry + "/" + reference.repository;
+  const std::vector<image::ListedImage> images = TRY(store.list());
+  return std::any_of(images.begin(), images.end(), [&](const image::ListedImage& each) {
+    return each.digest == reference.digest &&
+           (each.name.starts_with(start + ":") || each.name.starts_with(start + "@"));
+  });
+}
+
+Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
+                         const image::Reference& name, const std::string& digest) {
+  if (policy_file.empty()) return {};
+  const image::Policy policy = TRY(image::read_policy(policy_file));
+  const bool needs = TRY(image::needs_signatures(policy, name));
+  if (!needs) return {};
+  const image::Evidence evidence = TRY(store.evidence(image::to_text(name), digest));
+  return image::check_image(policy, name, digest, evidence);
+}
+
+namespace {
+
+/// A policy speaks of names, and a digest alone is none.
+Result<void> obey(const image::Store& store, const std::string& policy_file,
+                  const std::string& name, const std::string& digest) {
+  if (policy_file.empty()) return {};
+  if (image::is_digest(name))
+    return fail(Errc::invalid_input, "--policy: expected the image by its name, as team/box:v1");
+  const image::Reference reference = TRY(image::reference_from(name));
+  if (!reference.digest.empty()) {
+    const bool known = TRY(is_of_repository(store, reference));
+    if (!known) return no_such_image(name);
+  }
+  return obey_policy(store, policy_file, reference, digest);
+}
+
+}  // namespace
+
+Result<UsedImage> use_image(const Env& env, const std::string& name,
+                            const std::string& policy_file) {
   const std::string stored = TRY(stored_name(name));
   image::Store store = TRY(open_image_store(env));
+  const std::optional<std::string> pushed = TRY(store.pushed_digest(stored));
+  if (pushed) TRY(obey(store, policy_file, name, *pushed));  // Before it is unpacked.
   std::optional<image::Image> found = TRY(store.find(stored));
   if (!found && image::read_own_name(stored)) found = TRY(store.unpack(stored));
   if (!found) return no_such_image(stored);
+  if (!pushed) TRY(obey(store, policy_file, name, found->digest));
   return lease_image(store, *found, stored);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/command.h"
 #include "base/result.h"
+#include "image/policy.h"
 #include "image/store.h"
 #include "job/image.h"
 
@@ -19,6 +20,16 @@ Result<std::string> stored_name(const std::string& name);
 /// Says that the store has no such image, and where one comes from.
 Error no_such_image(const std::string& name);
 
+/// Whether an image that was asked for by digest is one that its own repository had: another one's
+/// are found by their names alone.
+Result<bool> is_of_repository(const image::Store& store, const image::Reference& reference);
+
+/// Whether the policy of a file takes the image that the store has under a name, by what is known
+/// of who signed it; an empty path takes all. Blocks for a moment. Errors: read_policy()'s;
+/// `denied`.
+Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
+                         const image::Reference& name, const std::string& digest);
+
 /// An image for the hosts of a job; it stays on the machine while this does, or one of them.
 struct UsedImage {
   job::Image image;
@@ -29,7 +40,8 @@ struct UsedImage {
 Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
                               const std::string& stored);
 /// Blocks for a moment, with a pushed image's first use until it is unpacked. Errors: `not_found`,
-/// `invalid_input`, `denied`.
-Result<UsedImage> use_image(const Env& env, const std::string& name);
+/// `invalid_input`, `denied`; obey_policy()'s.
+Result<UsedImage> use_image(const Env& env, const std::string& name,
+                            const std::string& policy_file);
 
 }  // namespace muster::machine

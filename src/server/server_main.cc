@@ -22,6 +22,7 @@
 #include "base/topic.h"
 #include "bucket/bucket_store.h"
 #include "command/exit_codes.h"
+#include "image/policy.h"
 #include "job/client_config.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -80,6 +81,9 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     if (jobs && !jobs->pip_conf.empty())
       if (const Result<std::string> pip = read_guarded(jobs->pip_conf); !pip)
         config = pip.error().in("jobs.pip_conf");
+    if (jobs && !jobs->image_policy.empty())
+      if (const Result<image::Policy> policy = image::read_policy(jobs->image_policy); !policy)
+        config = policy.error().in("jobs.image_policy");
   }
   if (config) {
     const Result<std::vector<store::AccessKey>> keys = read_keys(config->keys);
