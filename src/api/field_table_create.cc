@@ -29,8 +29,10 @@ constexpr FieldRow rows[] = {
      "metrics are always kept as series"},
     {"AlgorithmSpecification.ContainerEntrypoint AlgorithmSpecification.ContainerArguments",
      heeded},
-    {"AlgorithmSpecification.TrainingImageConfig", without_effect,
-     "logins are those of the server's config"},
+    {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode", echoed,
+     "registries are reached as the server reaches them"},
+    {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig", heeded,
+     "an entry of the config's jobs.credentials_providers; others are refused"},
     {"RoleArn", echoed, "keys say who may do what, not roles"},
     {"InputDataConfig.ChannelName InputDataConfig.DataSource.S3DataSource.S3Uri "
      "InputDataConfig.DataSource.S3DataSource.S3DataDistributionType "

@@ -38,6 +38,16 @@ Result<void, aws::Refusal> check_resources(const Json& resources) {
   return {};
 }
 
+Result<std::string, aws::Refusal> credentials_provider(const Json& repository) {
+  const std::string arn = text_of(inside(repository, {"TrainingRepositoryAuthConfig"}),
+                                  "TrainingRepositoryCredentialsProviderArn");
+  if (!arn.empty() && text_of(repository, "TrainingRepositoryAccessMode") != "Vpc")
+    return bad(
+        "TrainingRepositoryAuthConfig goes with TrainingRepositoryAccessMode Vpc, and not with "
+        "Platform");
+  return arn;
+}
+
 }  // namespace
 
 std::vector<std::string> JobRequest::hosts() const {
@@ -69,6 +79,8 @@ Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   request.subnets = texts_of(inside(input, {"VpcConfig"}), "Subnets");
   request.security_groups = texts_of(inside(input, {"VpcConfig"}), "SecurityGroupIds");
   request.image = text_of(algorithm, "TrainingImage");
+  request.credentials_provider =
+      TRY(credentials_provider(inside(algorithm, {"TrainingImageConfig"})));
   for (const Json& metric : elements(algorithm, "MetricDefinitions"))
     request.metrics.push_back({text_of(metric, "Name"), text_of(metric, "Regex")});
   return request;

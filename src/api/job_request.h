@@ -21,8 +21,9 @@ struct JobRequest {
     std::string expression;  ///< As it came: not known to be one.
   };
 
-  job::Spec spec;     ///< What hosts run; muster's own part is a fresh Spec's.
-  std::string image;  ///< TrainingImage; empty: an algorithm by name.
+  job::Spec spec;                    ///< What hosts run; muster's own part is a fresh Spec's.
+  std::string image;                 ///< TrainingImage; empty: an algorithm by name.
+  std::string credentials_provider;  ///< The ARN of what logs in for it; empty: none is named.
   std::vector<Metric> metrics;
   bool isolated = false;             ///< EnableNetworkIsolation: nothing outside is reached.
   std::vector<std::string> subnets;  ///< VpcConfig.Subnets: ids.

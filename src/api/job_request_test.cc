@@ -57,6 +57,10 @@ TEST_CASE("job request: what no server of muster's runs is refused in one line")
     const char* want;
   } const cases[] = {
       {R"({"AlgorithmSpecification": {"TrainingInputMode": "Pipe"}})", "TrainingInputMode is Pipe"},
+      {R"({"AlgorithmSpecification": {"TrainingImageConfig": {
+            "TrainingRepositoryAccessMode": "Platform", "TrainingRepositoryAuthConfig": {
+            "TrainingRepositoryCredentialsProviderArn": "arn:aws:lambda:a:0:function:b"}}}})",
+       "TrainingRepositoryAuthConfig goes with TrainingRepositoryAccessMode Vpc"},
       {R"({"ResourceConfig": null})", "ResourceConfig: want InstanceType"},
       {R"({"ResourceConfig": {"InstanceType": null}})", "ResourceConfig: want InstanceType"},
       {R"({"ResourceConfig": {"InstanceCount": 0}})", "ResourceConfig: want InstanceType"},

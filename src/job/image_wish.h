@@ -24,6 +24,9 @@ struct ImageWish {
   /// recently, never what a job uses; 0: as many as there are.
   std::int64_t kept_bytes_max = 0;
   std::string policy{};  ///< A policy.json that it has to satisfy, absolute; empty: none.
+  /// The registry has to give it to this job's login, also where it is here already: what another's
+  /// login brought is not had without it. Not where `pull` is never.
+  bool private_to_login = false;
   std::string logins{};  ///< A file as ~/.docker/config.json, absolute; empty: nobody logs in.
 };
 

@@ -261,6 +261,42 @@ Result<void> set_registry_logins(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<JobConfig::CredentialsProvider> provider_at(const Json& json, const std::string& key) {
+  if (!json.is_object()) return wrong(key, "an object with registries and logins");
+  JobConfig::CredentialsProvider provider;
+  for (const auto& [name, value] : json.items()) {
+    const std::string place = key + "." + name;
+    if (name == "logins") {
+      provider.logins = TRY(text_at(value, place));
+    } else if (name == "registries") {
+      if (!value.is_array()) return wrong(place, "a list, as [\"registry.lab:5000\"]");
+      for (const Json& each : value) provider.registries.push_back(TRY(text_at(each, place)));
+    } else {
+      return wrong(place, "registries or logins as its name");
+    }
+  }
+  for (const std::string& registry : provider.registries)
+    if (registry.find_first_of("/* \t\n") != std::string::npos)
+      return wrong(key + ".registries",
+                   "registries, as \"registry.lab:5000\", got \"" + registry + "\"");
+  if (provider.registries.empty()) return wrong(key, "registries that its login is for");
+  if (!provider.logins.starts_with('/')) return wrong(key + ".logins", "an absolute path");
+  return provider;
+}
+
+Result<void> set_credentials_providers(JobConfig& config, const Json& json) {
+  const std::string key = "credentials_providers";
+  if (!json.is_object()) return wrong(key, "an object of ARNs");
+  for (const auto& [arn, value] : json.items()) {
+    if (!arn.starts_with("arn:"))
+      return wrong(key, "an ARN, as arn:aws:lambda:us-east-1:000000000000:function:team, got \"" +
+                            arn + "\"");
+    JobConfig::CredentialsProvider provider = TRY(provider_at(value, key + "." + arn));
+    config.credentials_providers.insert_or_assign(arn, std::move(provider));
+  }
+  return {};
+}
+
 Result<void> set_image_policy(JobConfig& config, const Json& json) {
   config.image_policy = TRY(text_at(json, "image_policy"));
   if (!config.image_policy.starts_with('/')) return wrong("image_policy", "an absolute path");
@@ -278,6 +314,7 @@ constexpr struct {
     {"pull", set_pull},
     {"image_store_gib", set_image_store},
     {"registry_logins", set_registry_logins},
+    {"credentials_providers", set_credentials_providers},
     {"image_policy", set_image_policy},
     {"instance_types", set_instance_types},
     {"capacity", set_capacity},

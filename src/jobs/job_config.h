@@ -46,8 +46,14 @@ struct JobConfig {
   image::OwnNames own_images;  ///< What was pushed to this server; any job may name it.
   job::Pull pull = job::Pull::missing;
   std::int64_t image_store_bytes = 0;  ///< Images beyond it go after a pull; 0: no limit.
-  std::string image_policy;            ///< A policy.json for images; empty: all are taken.
-  std::string registry_logins;         ///< A file as ~/.docker/config.json; empty: nobody logs in.
+  /// A login that jobs name for their image, in TrainingRepositoryCredentialsProviderArn.
+  struct CredentialsProvider {
+    std::vector<std::string> registries;  ///< "reg.lab:5000": whom the login is shown to.
+    std::string logins;                   ///< As `registry_logins`.
+  };
+  std::map<std::string, CredentialsProvider> credentials_providers;  ///< By ARN.
+  std::string image_policy;     ///< A policy.json for images; empty: all are taken.
+  std::string registry_logins;  ///< A file as ~/.docker/config.json; empty: nobody logs in.
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.

@@ -39,7 +39,8 @@ std::string lack_in(const std::vector<std::string>& notes) {
 }
 
 loop::Task<Result<job::Spec>> JobPreparation::prepare(store::Job job, api::JobRequest request) {
-  const Result<TrainingImage, aws::Refusal> meant = training_image(request.image, options_.config);
+  const Result<TrainingImage, aws::Refusal> meant =
+      training_image(request.image, request.credentials_provider, options_.config);
   if (!meant) co_return fail(Errc::invalid_input, meant.error().message);
   JobPlaces places;
   if (!meant->image) {

@@ -53,7 +53,7 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
     return bad(
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
         "by name");
-  TRY(training_image(request.image, config));
+  TRY(training_image(request.image, request.credentials_provider, config));
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return bad("InstanceType " + group.type + ": this server has " + config.known_types() +

@@ -37,7 +37,10 @@ const std::map<std::string, const char*> values = {
     {"AlgorithmSpecification.EnableSageMakerMetricsTimeSeries", "true"},
     {"AlgorithmSpecification.ContainerEntrypoint", R"(["run"])"},
     {"AlgorithmSpecification.ContainerArguments", R"(["now"])"},
-    {"AlgorithmSpecification.TrainingImageConfig", R"({"TrainingRepositoryAccessMode": "Vpc"})"},
+    {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAccessMode", R"("Vpc")"},
+    {"AlgorithmSpecification.TrainingImageConfig.TrainingRepositoryAuthConfig",
+     R"({"TrainingRepositoryCredentialsProviderArn":
+         "arn:aws:lambda:us-east-1:000000000000:function:team"})"},
     {"RoleArn", R"("arn:aws:iam::000000000000:role/other")"},
     {"InputDataConfig.ChannelName", R"("other")"},
     {"InputDataConfig.DataSource.S3DataSource.S3Uri", R"("s3://b/other")"},

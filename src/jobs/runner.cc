@@ -295,8 +295,8 @@ loop::Task<> bring_into(const BringImage& bring, job::ImageWish wish, std::funct
 /// job is to be stopped meanwhile.
 loop::Task<Result<void>> Runner::give_image(const store::Job& job, Active& active, job::Spec& spec,
                                             Fd& lease) {
-  Result<TrainingImage, aws::Refusal> meant =
-      training_image(active.request.image, options_.preparation.config);
+  Result<TrainingImage, aws::Refusal> meant = training_image(
+      active.request.image, active.request.credentials_provider, options_.preparation.config);
   if (!meant) co_return fail(Errc::invalid_input, meant.error().message);
   if (!meant->image) co_return Result<void>();
   const NotedImage noted = noted_image(job.notes);

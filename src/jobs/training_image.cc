@@ -1,5 +1,7 @@
 #include "jobs/training_image.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "image/reference.h"
 
@@ -34,16 +36,54 @@ std::string not_served(const JobConfig& config) {
                                     : ", and images that `jobs.registries` of its config lists");
 }
 
+bool has(const std::vector<std::string>& registries, const std::string& registry) {
+  return std::find(registries.begin(), registries.end(), registry) != registries.end();
+}
+
+aws::Refusal bad_provider(const std::string& arn, const std::string& why) {
+  return {"ValidationException", "TrainingRepositoryCredentialsProviderArn " + arn + ": " + why};
+}
+
+Result<void, aws::Refusal> give_login(job::ImageWish& image, const std::string& registry,
+                                      const std::string& arn, const JobConfig& config) {
+  image.logins = config.registry_logins;
+  for (const auto& [name, provider] : config.credentials_providers)
+    image.private_to_login |= has(provider.registries, registry);
+  if (arn.empty()) return {};
+  const auto provider = config.credentials_providers.find(arn);
+  if (provider == config.credentials_providers.end())
+    return bad_provider(arn, "this server has no login by that name: \"" + arn +
+                                 "\": {\"registries\": [\"" + registry +
+                                 "\"], \"logins\": \"/etc/muster/team-logins.json\"} in "
+                                 "`jobs.credentials_providers` of its config gives one");
+  if (!has(provider->second.registries, registry))
+    return bad_provider(arn, "its login is for " + join(provider->second.registries, ", ") +
+                                 ", not for " + registry);
+  image.logins = provider->second.logins;
+  return {};
+}
+
+/// For an image that is pulled from nowhere.
+Result<void, aws::Refusal> expect_no_provider(const std::string& asked, const std::string& arn) {
+  if (arn.empty()) return {};
+  return bad_provider(arn, "TrainingImage " + asked +
+                               " needs no login, it is on this server; leave "
+                               "TrainingRepositoryAuthConfig out");
+}
+
 }  // namespace
 
 Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
+                                                   const std::string& provider,
                                                    const JobConfig& config) {
   TrainingImage meant;
   if (const std::optional<std::string> python = config.python_of(asked)) {
+    TRY(expect_no_provider(asked, provider));
     meant.python = *python;
     return meant;
   }
   if (const std::optional<std::string> own = image::own_image(asked, config.own_images)) {
+    TRY(expect_no_provider(asked, provider));
     meant.image.emplace();
     meant.image->name = *own;
     meant.image->anywhere = true;
@@ -67,7 +107,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
   const bool imported = reference->registry == "localhost";
   meant.image->pull = imported ? job::Pull::never : config.pull;
   meant.image->kept_bytes_max = config.image_store_bytes;
-  meant.image->logins = config.registry_logins;
+  TRY(give_login(*meant.image, reference->registry, provider, config));
   meant.image->policy = config.image_policy;
   return meant;
 }

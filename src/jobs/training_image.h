@@ -19,8 +19,11 @@ struct TrainingImage {
 };
 
 /// Names that mean this machine come first, then what was pushed to this server (only users' keys
-/// may), then images that `registries` of the config lists. Refused: all others.
+/// may), then images that `registries` of the config lists. Refused: all others; a `provider`, the
+/// ARN of a TrainingRepositoryCredentialsProviderArn or nothing, that the config does not know, or
+/// whose login is not for the image's registry.
 Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
+                                                   const std::string& provider,
                                                    const JobConfig& config);
 
 /// The note of a job that runs an image: "runs image docker.io/team/box:v1, sha256:…".

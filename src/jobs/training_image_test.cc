@@ -50,7 +50,8 @@ TEST_CASE("training image: what runs, and from where it may come, is the config'
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    const Result<TrainingImage, aws::Refusal> meant = training_image(c.asked, config_of(c.config));
+    const Result<TrainingImage, aws::Refusal> meant =
+        training_image(c.asked, "", config_of(c.config));
     std::string got = meant ? "python " + meant->python : meant.error().message;
     if (meant && meant->image)
       got = "image " + meant->image->name + (meant->image->anywhere ? " anywhere" : "");
@@ -67,21 +68,21 @@ TEST_CASE("training image: what was pushed to this server may be named without b
   for (const char* asked : {"123456789012.dkr.ecr.eu-west-1.amazonaws.com/lab:v1",
                             "127.0.0.1:7700/lab:v1", "registry.muster.internal/lab:v1"}) {
     CAPTURE(asked);
-    const Result<TrainingImage, aws::Refusal> meant = training_image(asked, config);
+    const Result<TrainingImage, aws::Refusal> meant = training_image(asked, "", config);
     REQUIRE((meant && meant->image));
     CHECK(meant->image->name == "registry.muster.internal/lab:v1");
     CHECK(meant->image->pull == job::Pull::missing);  // The packed layers are here.
     CHECK(meant->image->policy == "/p.json");
   }
-  CHECK(!training_image("127.0.0.1:7701/lab:v1", config));
-  CHECK(training_image("127.0.0.1:7700/mine", config)->python == "/p");
+  CHECK(!training_image("127.0.0.1:7701/lab:v1", "", config));
+  CHECK(training_image("127.0.0.1:7700/mine", "", config)->python == "/p");
 }
 
 TEST_CASE("training image: how it is brought is the config's") {
   const JobConfig config = config_of(
       R"({"registries": ["*"], "pull": "always", "image_store_gib": 1.5,
           "registry_logins": "/etc/muster/logins.json", "image_policy": "/etc/muster/p.json"})");
-  const Result<TrainingImage, aws::Refusal> meant = training_image("a/b", config);
+  const Result<TrainingImage, aws::Refusal> meant = training_image("a/b", "", config);
   REQUIRE((meant && meant->image));
   CHECK(meant->image->pull == job::Pull::always);
   CHECK(meant->image->kept_bytes_max == std::int64_t{3} << 29);
@@ -89,9 +90,41 @@ TEST_CASE("training image: how it is brought is the config's") {
   CHECK(meant->image->policy == "/etc/muster/p.json");
 }
 
+const std::string team = "arn:aws:lambda:us-east-1:000000000000:function:team";
+
+TEST_CASE("training image: a job's login is the one it names, and for its registries alone") {
+  const std::string text = R"({"registries": ["reg.lab/*", "other.lab/*", "open.lab/*"],
+      "registry_logins": "/all", "credentials_providers": {
+        ")" + team + R"(": {"registries": ["reg.lab"], "logins": "/team"},
+        "arn:aws:lambda:us-east-1:000000000000:function:other":
+            {"registries": ["other.lab"], "logins": "/other"}}})";
+  JobConfig config = config_of(text.c_str());
+  config.own_images = {"123456789012", "eu-west-1", {"127.0.0.1:7700"}};
+  CHECK(training_image("reg.lab/box", team, config)->image->logins == "/team");
+  const job::ImageWish without = *training_image("reg.lab/box", "", config)->image;
+  CHECK((without.logins == "/all" && without.private_to_login));
+  CHECK(training_image("other.lab/box", "", config)->image->private_to_login);
+  CHECK_FALSE(training_image("open.lab/box", "", config)->image->private_to_login);
+  const struct {
+    const char *image, *arn, *want;
+  } refused[] = {
+      {"other.lab/box", team.c_str(), "its login is for reg.lab, not for other.lab"},
+      {"reg.lab/box", "arn:aws:lambda:us-east-1:000000000000:function:none",
+       "none: this server has no login by that name: \"arn:aws:lambda"},
+      {"127.0.0.1:7700/lab:v1", team.c_str(), "needs no login"},
+      {"elsewhere.lab/box", team.c_str(), "`jobs.registries` of its config lists"},
+  };
+  for (const auto& c : refused) {
+    const Result<TrainingImage, aws::Refusal> meant = training_image(c.image, c.arn, config);
+    REQUIRE_FALSE(meant);
+    CAPTURE(meant.error().message);
+    CHECK(meant.error().message.find(c.want) != std::string::npos);
+  }
+}
+
 TEST_CASE("training image: what was imported here is never asked for at this machine's own ports") {
   const JobConfig config = config_of(R"({"registries": ["localhost/*"], "pull": "always"})");
-  const Result<TrainingImage, aws::Refusal> meant = training_image("localhost/box", config);
+  const Result<TrainingImage, aws::Refusal> meant = training_image("localhost/box", "", config);
   REQUIRE((meant && meant->image));
   CHECK(meant->image->pull == job::Pull::never);
 }

@@ -107,7 +107,8 @@ std::string pull_failure(std::string_view said) {
 
 loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace place,
                                           job::ImageWish wish, std::function<void()> on_pull) {
-  if (wish.pull != job::Pull::always || is_fixed(wish)) {
+  const bool ask_first = wish.private_to_login && wish.pull != job::Pull::never;
+  if (!ask_first && (wish.pull != job::Pull::always || is_fixed(wish))) {
     Result<std::optional<UsedImage>> found =
         co_await find(programs.loop(), place.env, wish, wish.digest);
     // What its policy refuses may have been signed since it came: its registry is asked.

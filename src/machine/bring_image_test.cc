@@ -23,8 +23,8 @@ TEST_CASE("bring image: a pull is given what the config names") {
   const job::ImageWish wish{
       .name = "reg.lab/box:v1", .anywhere = true, .policy = "/etc/p.json", .logins = "/etc/logins"};
   const Command command = pull_command(place, wish);
-  CHECK(command.argv == Args{"/data/sm", "image", "pull", "reg.lab/box:v1", "--json", "--policy",
-                             "/etc/p.json"});
+  CHECK(command.argv ==
+        Args{"/data/sm", "image", "pull", "reg.lab/box:v1", "--json", "--policy", "/etc/p.json"});
   CHECK(command.env.at("REGISTRY_AUTH_FILE") == "/etc/logins");
   CHECK(command.env.at("HOME") == "/root");  // Where credential helpers keep theirs.
 }

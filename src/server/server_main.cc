@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -66,6 +67,24 @@ int fail_with(const Error& error) {
   return error.code == Errc::invalid_input ? exit_usage : exit_platform;
 }
 
+/// Files of logins, and where the config names each.
+std::map<std::string, std::string> login_files(const jobs::JobConfig& config) {
+  std::map<std::string, std::string> files;
+  if (!config.registry_logins.empty())
+    files.insert_or_assign("jobs.registry_logins", config.registry_logins);
+  for (const auto& [arn, provider] : config.credentials_providers)
+    files.insert_or_assign("jobs.credentials_providers." + arn + ".logins", provider.logins);
+  return files;
+}
+
+Result<void> check_logins(const jobs::JobConfig& config) {
+  for (const auto& [key, path] : login_files(config)) {
+    const Result<std::string> logins = read_private(path);
+    if (!logins) return logins.error().in(key);
+  }
+  return {};
+}
+
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   std::string file;
   if (!flags.config.empty()) file = TRY(read_file(flags.config));
@@ -75,9 +94,8 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<void> gpus =
         jobs ? jobs::check_gpus(*jobs, [&env] { return machine::count_gpus(env); }) : jobs.error();
     if (!gpus) config = gpus.error();
-    if (jobs && !jobs->registry_logins.empty())
-      if (const Result<std::string> logins = read_private(jobs->registry_logins); !logins)
-        config = logins.error().in("jobs.registry_logins");
+    const Result<void> logins = jobs ? check_logins(*jobs) : Result<void>();
+    if (!logins) config = logins.error();
     if (jobs && !jobs->pip_conf.empty())
       if (const Result<std::string> pip = read_guarded(jobs->pip_conf); !pip)
         config = pip.error().in("jobs.pip_conf");
@@ -324,8 +342,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   options.s3 = server.config.s3;
   options.hidden = secret_files(server.config);
   options.hidden.push_back(server.config.data);
-  if (!options.config.registry_logins.empty())
-    options.hidden.push_back(options.config.registry_logins);
+  for (const auto& [key, path] : login_files(options.config)) options.hidden.push_back(path);
   options.env = env;
   options.interpreter = [&server](std::string python) {
     return server.machine->interpreter(std::move(python), "/");

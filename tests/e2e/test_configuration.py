@@ -10,12 +10,16 @@ from lab import REPOSITORY, SM
 
 PAGE = (REPOSITORY / "docs/users/configuration.md").read_text()
 EXAMPLE = REPOSITORY / "docs/users/server.json"
+NAMED = ("jobs.images", "jobs.instance_types", "jobs.credentials_providers")
 # What the page calls each place that has keys: a config with one in it that no server knows.
 PLACES = {
     "": {"x": 1},
     "jobs.": {"jobs": {"x": 1}},
     "jobs.images.NAME.": {"jobs": {"images": {"NAME": {"x": "1"}}}},
     "jobs.instance_types.NAME.": {"jobs": {"instance_types": {"NAME": {"x": 1}}}},
+    "jobs.credentials_providers.NAME.": {
+        "jobs": {"credentials_providers": {"arn:a": {"x": "1"}}}
+    },
     "s3.": {"s3": {"x": "1"}},
     "keys[].": {"keys": [{"x": "1"}]},
 }
@@ -50,7 +54,7 @@ def every_key(config, path: str = "") -> set[str]:
     for name, value in config.items():
         if path in ("jobs.capacity", "jobs.environment", "jobs.priority_max", "networks"):
             continue  # Names of types and of what is counted; of variables; of keys; EC2's.
-        name = "NAME" if path in ("jobs.images", "jobs.instance_types") else name
+        name = "NAME" if path in NAMED else name
         found |= every_key(value, f"{path}.{name}" if path else name)
     return found
 
@@ -77,7 +81,8 @@ def uncommented() -> dict:
 
 def test_the_example_has_every_key_and_each_is_one(uncommented):
     found = every_key(uncommented)
-    rest = {"", "keys[]", "jobs.registries[]", "jobs.images.NAME", "jobs.instance_types.NAME"}
+    rest = {"", "keys[]", "jobs.registries[]", "jobs.credentials_providers.NAME.registries[]"}
+    rest |= {f"{place}.NAME" for place in NAMED}
     assert found - rest == documented()
 
 
@@ -91,6 +96,7 @@ def test_each_key_of_the_example_is_taken_as_it_stands(uncommented, tmp_path):
             value["instance_types"]["ml.p3.2xlarge"].pop("gpus")
             value.pop("registry_logins")
             value.pop("pip_conf")
+            value.pop("credentials_providers")
             value.pop("image_policy")
         path.write_text(json.dumps({name: value}))
         done = check(path)
