@@ -1,0 +1,64 @@
+// CloudFormation's templates from text to networks: made whole, the same each time, or refused.
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "fuzz.h"
+#include "stacks/stack.h"
+#include "vpc/networks.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t value_bytes_max = 4096;
+
+using Made = Result<stacks::Stack, aws::Refusal>;
+
+Made made_of(std::string_view text) {
+  const vpc::Networks known;
+  int count = 0;
+  return stacks::make_stack(text, {{"Zones", "2"}, {"Names", "a,b"}},
+                            {.name = "net",
+                             .id = "arn:aws:cloudformation:eu-west-1:000000000000:stack/net/1",
+                             .region = "eu-west-1",
+                             .account = "000000000000",
+                             .known = known,
+                             .fresh_id = [&count](std::string_view prefix) {
+                               return std::string(prefix) + "-" + std::to_string(++count);
+                             }});
+}
+
+void check_stack(const stacks::Stack& stack) {
+  std::set<std::string> names;
+  for (const stacks::StackResource& each : stack.resources) {
+    CHECK_THAT(names.insert(each.name).second, "a resource is made once");
+    CHECK_THAT(!each.id.empty(), "what is made has an id");
+  }
+  for (const stacks::StackOutput& each : stack.outputs)
+    CHECK_THAT(each.value.size() <= value_bytes_max, "an output has its limit");
+  CHECK_THAT(vpc::check(stack.networks), "networks are such that jobs may name them");
+  const Json kept = stacks::to_json(stack);
+  const Result<stacks::Stack> again = stacks::stack_from(kept);
+  CHECK_THAT(again && stacks::to_json(*again) == kept, "what is kept of a stack reads back");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const Made made = made_of(text);
+  const Made again = made_of(text);
+  CHECK_THAT(made.has_value() == again.has_value(), "a template means the same each time");
+  if (!made) {
+    CHECK_THAT(made.error().code == "ValidationError", "a refusal is CloudFormation's");
+    CHECK_THAT(!made.error().message.empty(), "a refusal says why");
+    return 0;
+  }
+  check_stack(*made);
+  CHECK_THAT(stacks::to_json(*made) == stacks::to_json(*again),
+             "a template means the same each time");
+  return 0;
+}
+
+}  // namespace muster
