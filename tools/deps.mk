@@ -13,7 +13,7 @@ deps-test: deps-demo packages-test $(TEST_FOLDERS)
 
 .PHONY: packages-deps
 packages-deps:
-	@tools/install-packages demo test fuzz lint frameworks
+	@tools/install-packages demo test fuzz lint frameworks docker
 packages-%:
 	@tools/install-packages $*
 
