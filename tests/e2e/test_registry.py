@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import shutil
+import shutil
 import socket
 import subprocess
 import urllib.parse
@@ -164,23 +165,6 @@ def test_crane_pushes_and_pulls(server, tmp_path):
     run("crane", "push", tmp_path / "layout", f"{host_of(server)}/box:v1", env=env)
     assert run("crane", "digest", f"{host_of(server)}/box:v1", env=env).strip() == digest(
         IMAGE.manifest)
-
-
-def test_docker_pushes_and_pulls(server, tmp_path):
-    docker = shutil.which("docker")
-    if not docker or subprocess.run([docker, "info"], capture_output=True).returncode != 0:
-        pytest.skip("no Docker engine runs here")
-    context = tmp_path / "context"
-    context.mkdir()
-    (context / "Dockerfile").write_text("FROM scratch\nCOPY Dockerfile /train\n")
-    env = {**os.environ, "DOCKER_CONFIG": str(tmp_path)}
-    user, password = login_of(server).split(":")
-    name = f"{host_of(server)}/box:v1"
-    run(docker, "login", "-u", user, "--password-stdin", host_of(server), input=password, env=env)
-    run(docker, "build", "-t", name, context, env=env)
-    run(docker, "push", name, env=env)
-    run(docker, "rmi", name, env=env)
-    run(docker, "pull", name, env=env)
 
 
 def test_an_upload_in_chunks_goes_on_where_it_broke(server):

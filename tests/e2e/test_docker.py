@@ -1,0 +1,167 @@
+"""A real Docker engine and `sm`: images pushed to the server's registry, pulled back and run."""
+
+import base64
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+
+import pytest
+
+from attack_bench import BUCKET, Attacked, job_request
+from docker_engine import CGROUPS, GUARD_SECONDS, DockerEngine
+from lab import REPOSITORY
+from oci_image import layer, programs
+from process import wait_until
+from sm_server import SmServer
+from test_server_image import GROUP, SECONDS
+
+SHELL = programs("/bin/sh")
+TRAIN = b"""#!/bin/sh
+echo "arguments: $*, version $VERSION"
+echo weights >/opt/ml/model/weights
+"""
+DOCKERFILE = """FROM scratch
+ADD root.tar /
+COPY train /usr/bin/train
+RUN ["/bin/sh", "-c", "echo built >/built"]
+ENV VERSION=1 PATH=/usr/bin:/bin
+ENTRYPOINT ["train"]
+"""
+
+
+@pytest.fixture(scope="module")
+def engine():
+    folder = REPOSITORY / "build" / "e2e" / "test_docker"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    box = context(folder / "context")
+    with DockerEngine(folder) as engine:
+        engine.docker("build", "-t", "horovod-lab", box)
+        yield engine
+        engine.docker("run", "-d", "-i", "--entrypoint", "/bin/sh", "horovod-lab")
+        started = [os.pidfd_open(pid) for pid in engine.pids()]
+    assert len(started) >= 4, "dockerd, containerd, a shim and the container"
+    assert len(select.select(started, [], [], 0)[0]) == len(started), "a process is left"
+    assert not list(CGROUPS.glob(f"*/{engine.cgroup}")) and list(folder.iterdir()) == [box]
+
+
+def context(folder: pathlib.Path) -> pathlib.Path:
+    folder.mkdir()
+    (folder / "root.tar").write_bytes(layer(SHELL))
+    (folder / "train").write_bytes(TRAIN)
+    (folder / "train").chmod(0o755)
+    (folder / "Dockerfile").write_text(DOCKERFILE)
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path, engine):
+    """Where the engine reaches it."""
+    state = {"MUSTER_STATE": str(tmp_path / "state")}
+    with SmServer(tmp_path, within=engine.space, env=state) as started, engine.space.visited():
+        yield started
+
+
+def image_id(engine: DockerEngine, name: str) -> str:
+    return json.loads(engine.docker("inspect", name))[0]["Id"]
+
+
+def test_the_labs_push_script_and_a_pull_bring_the_image_back(engine, server):
+    script = REPOSITORY / "examples/horovod-lab/push.sh"
+    env = {**server.env(), **engine.env(), **server.keys, "AWS_ENDPOINT_URL": server.url}
+    done = subprocess.run([script, "team/box:v1"], env=env, capture_output=True, text=True,
+                          timeout=SECONDS, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    pushed, name = image_id(engine, "horovod-lab"), f"127.0.0.1:{server.port}/team/box:v1"
+    engine.docker("rmi", name)
+    refused = engine.ask("pull", name)
+    assert refused.returncode != 0 and "no basic auth credentials" in refused.stderr
+    log_in(engine, server, *login_by_key(server))
+    engine.docker("pull", name)
+    assert image_id(engine, name) == pushed
+
+
+def login_by_key(server: SmServer) -> tuple[str, str]:
+    return server.keys["AWS_ACCESS_KEY_ID"], server.keys["AWS_SECRET_ACCESS_KEY"]
+
+
+def login_by_token(client) -> tuple[str, str]:
+    """What `aws ecr get-login-password` prints, for the user AWS."""
+    [told] = client.get_authorization_token()["authorizationData"]
+    user, password = base64.b64decode(told["authorizationToken"]).decode().split(":", 1)
+    return user, password
+
+
+def log_in(engine: DockerEngine, server: SmServer, user: str, password: str) -> None:
+    words = ["login", "--username", user, "--password-stdin", f"127.0.0.1:{server.port}"]
+    assert "Login Succeeded" in engine.docker(*words, input=password)
+
+
+def test_a_job_runs_what_docker_pushed_by_a_token_of_ecr(engine, server):
+    log_in(engine, server, *login_by_token(server.client("ecr")))
+    name = f"127.0.0.1:{server.port}/team/box:v1"
+    engine.docker("tag", "horovod-lab", name)
+    engine.docker("push", name)
+    server.client("s3").create_bucket(Bucket=BUCKET)
+    request = job_request(f"docker-{os.getpid()}")
+    request["AlgorithmSpecification"] = {"TrainingImage": name, "TrainingInputMode": "File"}
+    del request["InputDataConfig"]
+    del request["CheckpointConfig"]
+    api = server.client("sagemaker")
+    api.create_training_job(**request)
+
+    def ended():
+        told = api.describe_training_job(TrainingJobName=request["TrainingJobName"])
+        return told["TrainingJobStatus"] in ("Completed", "Failed") and told
+
+    told = wait_until("the job to end", ended, SECONDS)
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    events = server.client("logs").filter_log_events(logGroupName=GROUP)["events"]
+    assert "arguments: train, version 1" in [event["message"] for event in events]
+
+
+def test_docker_pushes_nothing_by_a_jobs_key(engine, server):
+    log_in(engine, server, *login_by_key(server))
+    name = f"127.0.0.1:{server.port}/team/box"
+    for tag in ("v1", "v2"):
+        engine.docker("tag", "horovod-lab", f"{name}:{tag}")
+    engine.docker("push", f"{name}:v1")
+    job = Attacked(server, f"holds-{os.getpid()}")
+    log_in(engine, server, *login_by_token(job.client("ecr")))
+    engine.docker("rmi", f"{name}:v1")
+    engine.docker("pull", f"{name}:v1")
+    for tag in ("v1", "v2"):
+        refused = engine.ask("push", f"{name}:{tag}")
+        assert refused.returncode != 0 and "denied" in refused.stderr, refused
+    images = server.client("ecr").list_images(repositoryName="team/box")["imageIds"]
+    assert [image["imageTag"] for image in images] == ["v1"]
+
+
+def test_podman_pushes_and_pulls(engine, server, tmp_path):
+    if not shutil.which("podman"):
+        pytest.skip("podman is not here (apt install podman)")
+    box = context(tmp_path / "context")
+    (box / "Dockerfile").write_text("FROM scratch\nCOPY train /usr/bin/train\n")
+    name = f"127.0.0.1:{server.port}/podman/box:v1"
+    user, password = login_by_key(server)
+    auth = ["--tls-verify=false", f"--authfile={tmp_path}/auth.json"]
+
+    def podman(*words, **more) -> str:
+        own = engine.home / "podman"  # A run root has 50 characters at most.
+        places = [f"--root={own}/root", f"--runroot={own}/run", "--storage-driver=vfs"]
+        argv = engine.space.enter(["podman", *places, *words])
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=GUARD_SECONDS,
+                              check=False, **more)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    podman("build", "-q", "-t", name, box)
+    podman("login", *auth, "-u", user, "--password-stdin", name.split("/")[0], input=password)
+    podman("push", *auth, name)
+    pushed = podman("inspect", "--format={{.Id}}", name)
+    podman("rmi", name)
+    podman("pull", "-q", *auth, name)
+    assert podman("inspect", "--format={{.Id}}", name) == pushed
