@@ -2,60 +2,19 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 
 #include "base/fd.h"
+#include "image/child.h"
 #include "loop/wait.h"
-#include "supervise/spawn.h"
 
 namespace muster::image {
 namespace {
 
 constexpr std::size_t answer_bytes_max = 64u << 10;
-
-/// A child that leads a group of its own; both end with this.
-class Helper {
- public:
-  static Result<Helper> start(const Command& command, const supervise::Stdio& stdio) {
-    supervise::SpawnOptions options;
-    options.own_group = true;
-    options.death_signal = SIGKILL;
-    const pid_t pid = TRY(supervise::spawn(command, stdio, options));
-    const long number = ::syscall(SYS_pidfd_open, pid, 0);
-    Helper helper(pid, Fd(static_cast<int>(number)));
-    if (number < 0) return fail_errno(command.argv[0]);
-    return helper;
-  }
-  Helper(Helper&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)) {}
-  Helper& operator=(Helper&&) = delete;
-  ~Helper() { static_cast<void>(reap()); }
-  const Fd& pidfd() const { return pidfd_; }
-
-  /// Kills what is left of the group; whether the program had ended with exit code 0 before.
-  bool reap() {
-    if (pid_ < 0) return false;
-    siginfo_t info{};
-    const auto id = static_cast<id_t>(pid_);
-    ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT);
-    const bool ended = info.si_pid == pid_;
-    ::kill(-pid_, SIGKILL);  // Before it is reaped: the number is its own until then.
-    ::waitid(P_PID, id, &info, WEXITED);
-    pid_ = -1;
-    return ended && info.si_code == CLD_EXITED && info.si_status == 0;
-  }
-
- private:
-  Helper(pid_t pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
-  pid_t pid_;
-  Fd pidfd_;
-};
 
 /// To a socket that nobody has read from yet: it has room for `text`, and if nobody ever will read
 /// that is no failure of ours.
@@ -94,7 +53,7 @@ loop::Task<Result<HelperAnswer>> ask_helper(loop::Loop& loop, Command command, s
   stdio.in = in->second.get();
   stdio.out = out->write.get();
   stdio.err = nowhere.get();
-  Result<Helper> helper = Helper::start(command, stdio);
+  Result<Child> helper = Child::start(command, stdio);
   if (!helper) co_return helper.error();
   in->second.reset();
   out->write.reset();

@@ -30,12 +30,21 @@ Result<std::string> local_name(const std::string& path, const std::string& tag) 
   return to_text(*reference);
 }
 
-std::string blob_path(const std::string& folder, const std::string& digest) {
-  return folder + "/blobs/sha256/" + digest.substr(digest.find(':') + 1);
+constexpr const char* blobs_below = "/blobs/sha256";
+
+/// The name without what it lies in.
+std::string plain_name(Reference reference) {
+  reference.transport = Reference::Transport::registry;
+  return to_text(reference);
 }
 
-Result<std::string> read_document(const std::string& folder, const Descriptor& descriptor) {
-  std::string bytes = TRY(read_file(blob_path(folder, descriptor.digest), document_bytes_max));
+/// In a folder of blobs.
+std::string blob_path(const std::string& blobs, const std::string& digest) {
+  return blobs + "/" + digest.substr(digest.find(':') + 1);
+}
+
+Result<std::string> read_document(const std::string& blobs, const Descriptor& descriptor) {
+  std::string bytes = TRY(read_file(blob_path(blobs, descriptor.digest), document_bytes_max));
   if (digest_of(bytes) != descriptor.digest)
     return fail(Errc::protocol, "blob " + descriptor.digest + " is not what its digest says");
   return bytes;
@@ -73,7 +82,7 @@ Result<std::string> manifest_in(const std::string& folder, const std::string& ta
   else
     next = TRY(entry_for(*index, tag))->manifest;
   for (int depth = 0; depth < indexes_max; ++depth) {
-    std::string bytes = TRY(read_document(folder, next));
+    std::string bytes = TRY(read_document(folder + blobs_below, next));
     read = TRY(manifest_from(bytes));
     if (std::holds_alternative<Manifest>(read)) return bytes;
     next = TRY(choose(std::get<Index>(read), this_platform()));
@@ -81,13 +90,15 @@ Result<std::string> manifest_in(const std::string& folder, const std::string& ta
   return fail(Errc::protocol, "indexes in indexes, more than " + std::to_string(indexes_max));
 }
 
-Result<Imported> import_folder(Store& store, const Reference& from, const std::string& name,
-                               AddOptions options) {
-  const std::string manifest = TRY(manifest_in(from.path, from.tag));
+/// The image of a manifest whose blobs are files of one folder.
+Result<Imported> add_from_blobs(Store& store, const std::string& name, const std::string& manifest,
+                                const std::string& blobs, AddOptions options) {
   const std::variant<Manifest, Index> read = TRY(manifest_from(manifest));
-  const std::string config = TRY(read_document(from.path, std::get<Manifest>(read).config));
+  const Manifest* one = std::get_if<Manifest>(&read);
+  if (one == nullptr) return fail(Errc::protocol, "the manifest is a list of images, not one");
+  const std::string config = TRY(read_document(blobs, one->config));
   options.open = [&](const Descriptor& layer, std::size_t) -> Result<std::unique_ptr<Bytes>> {
-    const std::string path = blob_path(from.path, layer.digest);
+    const std::string path = blob_path(blobs, layer.digest);
     Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(path);
@@ -96,19 +107,30 @@ Result<Imported> import_folder(Store& store, const Reference& from, const std::s
   };
   Imported imported;
   imported.name = name;
-  if (name.empty()) imported.name = TRY(local_name(from.path, from.tag));
   imported.image = TRY(store.add(imported.name, manifest, config, options));
   return imported;
 }
 
+Result<Imported> import_folder(Store& store, const Reference& from, std::string name,
+                               AddOptions options) {
+  const std::string manifest = TRY(manifest_in(from.path, from.tag));
+  if (name.empty()) name = TRY(local_name(from.path, from.tag));
+  return add_from_blobs(store, name, manifest, from.path + blobs_below, std::move(options));
+}
+
+Result<Imported> import_from_engine(Store& store, const Reference& from, std::string name,
+                                    AddOptions options, const CopyOptions& copy) {
+  const StoreScratch scratch = TRY(store.scratch());
+  TRY(copy_from_engine(from, scratch.path(), copy));
+  const std::string folder = scratch.path() + "/image";
+  const std::string manifest = TRY(read_file(folder + "/manifest.json", document_bytes_max));
+  if (name.empty()) name = plain_name(from);
+  return add_from_blobs(store, name, manifest, folder, std::move(options));
+}
+
 Result<Imported> import_archive(Store& store, const Reference& from, const std::string& name,
                                 AddOptions options) {
-  std::string wanted;
-  if (!from.repository.empty()) {
-    Reference plain = from;
-    plain.transport = Reference::Transport::registry;
-    wanted = to_text(plain);
-  }
+  const std::string wanted = from.repository.empty() ? "" : plain_name(from);
   DockerArchive archive = TRY(DockerArchive::open(from.path, wanted));
   Imported imported;
   imported.name = !name.empty() ? name : archive.name();
@@ -121,12 +143,15 @@ Result<Imported> import_archive(Store& store, const Reference& from, const std::
 }  // namespace
 
 Result<Imported> import_image(Store& store, const Reference& from, const std::string& name,
-                              AddOptions options) {
-  Result<Imported> imported = fail(Errc::invalid_input, "expected oci: or docker-archive:");
+                              AddOptions options, const CopyOptions& copy) {
+  Result<Imported> imported =
+      fail(Errc::invalid_input, "expected docker-daemon:, docker-archive: or oci:");
   if (from.transport == Reference::Transport::oci)
     imported = import_folder(store, from, name, std::move(options));
   else if (from.transport == Reference::Transport::docker_archive)
     imported = import_archive(store, from, name, std::move(options));
+  else if (is_of_engine(from))
+    imported = import_from_engine(store, from, name, std::move(options), copy);
   if (!imported) return imported.error().in(to_text(from));
   return imported;
 }

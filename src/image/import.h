@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "image/engine_copy.h"
 #include "image/reference.h"
 #include "image/store.h"
 
@@ -12,13 +13,14 @@ struct Imported {
   Image image;
 };
 
-/// Puts an image of an OCI layout folder, or of an archive that `docker save` wrote (also one that
-/// gzip or zstd packed), into the store. `name`: a whole name as to_text() has it; empty: the one
-/// that the archive has, or "localhost/FOLDER:TAG". Blocks. `options.open` is not used.
-/// Errors: as Store::add(); `not_found`: no such file, or image in it; `invalid_input`: it has
-/// several and none was named, or needs a name.
+/// Puts an image of an OCI layout folder, of an archive that `docker save` wrote (also one that
+/// gzip or zstd packed), or of an engine into the store. `name`: a whole name as to_text() has it;
+/// empty: the one that the archive or the engine has, or "localhost/FOLDER:TAG". `copy`: for what
+/// an engine keeps. Blocks. `options.open` is not used.
+/// Errors: as Store::add() and copy_from_engine(); `not_found`: no such file, or image in it;
+/// `invalid_input`: it has several and none was named, or needs a name.
 /// Source: OCI image specification 1.1, image-layout.md; skopeo's oci: and docker-archive:.
 Result<Imported> import_image(Store& store, const Reference& from, const std::string& name,
-                              AddOptions options);
+                              AddOptions options, const CopyOptions& copy = {});
 
 }  // namespace muster::image

@@ -142,10 +142,13 @@ struct Word {
   std::string_view start;
   Reference::Transport transport;
 };
-constexpr std::array<Word, 4> words = {{{"docker://", Reference::Transport::registry},
-                                        {"docker-archive:", Reference::Transport::docker_archive},
-                                        {"oci:", Reference::Transport::oci},
-                                        {"docker-daemon:", Reference::Transport::docker_daemon}}};
+constexpr std::string_view registry_word = "docker://";
+constexpr std::array<Word, 5> words = {
+    {{registry_word, Reference::Transport::registry},
+     {"docker-archive:", Reference::Transport::docker_archive},
+     {"oci:", Reference::Transport::oci},
+     {"docker-daemon:", Reference::Transport::docker_daemon},
+     {"containers-storage:", Reference::Transport::containers_storage}}};
 
 std::string name_text(const Reference& reference) {
   std::string text = reference.registry + "/" + reference.repository;
@@ -169,9 +172,10 @@ Result<Reference> reference_from(std::string_view text) {
     reference.transport = word.transport;
     rest.remove_prefix(word.start.size());
   }
-  if (reference.transport == Reference::Transport::registry ||
-      reference.transport == Reference::Transport::docker_daemon) {
+  if (reference.transport == Reference::Transport::registry || is_of_engine(reference)) {
     TRY(read_name(text, rest, reference));
+    if (is_of_engine(reference) && !reference.digest.empty())
+      return wrong(text, "an engine knows images by tag, not by digest");
     return reference;
   }
   const std::string_view inside = TRY(read_path(text, rest, reference));
@@ -197,10 +201,20 @@ std::string to_text(const Reference& reference) {
       return "oci:" + reference.path + (reference.tag.empty() ? "" : ":" + reference.tag);
     case Reference::Transport::docker_daemon:
       return "docker-daemon:" + name_text(reference);
+    case Reference::Transport::containers_storage:
+      return "containers-storage:" + name_text(reference);
     case Reference::Transport::registry:
       break;
   }
-  return name_text(reference);
+  const std::string name = name_text(reference);
+  const bool misread = std::any_of(words.begin(), words.end(),
+                                   [&](const Word& word) { return name.starts_with(word.start); });
+  return misread ? std::string(registry_word) + name : name;
+}
+
+bool is_of_engine(const Reference& reference) {
+  return reference.transport == Reference::Transport::docker_daemon ||
+         reference.transport == Reference::Transport::containers_storage;
 }
 
 }  // namespace muster::image

@@ -29,6 +29,10 @@ TEST_CASE("image reference: short names are made whole as Docker does") {
       {"oci:/tmp/layout", "oci:/tmp/layout"},
       {"oci:layout:v1.0_x", "oci:layout:v1.0_x"},
       {"docker-daemon:box", "docker-daemon:docker.io/library/box:latest"},
+      {"docker-daemon:5000/box:1", "docker-daemon:docker.io/5000/box:1"},
+      {"docker://docker-daemon:5000/box:1", "docker://docker-daemon:5000/box:1"},
+      {"docker://oci:5000/box:1", "docker://oci:5000/box:1"},
+      {"containers-storage:localhost/box:1", "containers-storage:localhost/box:1"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);
@@ -75,6 +79,10 @@ TEST_CASE("image reference: what is none is refused by what was expected") {
       {"docker-archive::x", "a path"},
       {"oci:x:a:b", "oci:FOLDER[:TAG]"},
       {"docker-archive:x:box@" + digest, "by tag"},
+      {"docker-daemon:box@" + digest, "by tag"},
+      {"docker-daemon:", "small letters"},
+      {"docker-daemon:--help", "small letters"},
+      {"containers-storage:[overlay@/etc]box", "64 hex digits"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);

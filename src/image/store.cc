@@ -86,6 +86,18 @@ Result<Fd> Store::hold() const {
   return wait_for_lock(folder_ + "/lock", false);
 }
 
+StoreScratch::~StoreScratch() {
+  if (!path_.empty()) static_cast<void>(remove_tree(path_));
+}
+
+Result<StoreScratch> Store::scratch() const {
+  const Fd held = TRY(hold());  // Nobody takes it for a killed process's before it is locked.
+  const std::string path = TRY(make_private_folder(folder_ + "/layers", ".new-scratch-"));
+  Fd lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fail_errno(path);
+  return StoreScratch(path, std::move(lock));
+}
+
 std::string Store::layer_path(const std::string& chain_id) const {
   return folder_ + "/layers/" + hex_of(chain_id);
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -43,6 +44,21 @@ struct ListedImage {
 struct Lease {
   Fd lock;
   std::string file{};  ///< Another process that holds a shared flock on it keeps the image, too.
+};
+
+/// A folder of a store's that goes with this, and by a prune() if the process was killed.
+class StoreScratch {
+ public:
+  StoreScratch(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  StoreScratch(StoreScratch&& other) noexcept
+      : path_(std::exchange(other.path_, "")), lock_(std::move(other.lock_)) {}
+  StoreScratch& operator=(StoreScratch&&) = delete;
+  ~StoreScratch();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  Fd lock_;
 };
 
 /// What else add() is told.
@@ -95,6 +111,8 @@ class Store {
   /// While it is open nothing is removed: whoever brings an image has it from the first has_blob()
   /// until add() is done.
   Result<Fd> hold() const;
+  /// An empty folder, on the disk that images are on.
+  Result<StoreScratch> scratch() const;
   /// The numbers of the layers that add() would need the bytes of; the configuration is the
   /// manifest's own.
   std::vector<std::size_t> missing(const ImageConfig& config) const;
