@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "base/topic.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/detach.h"
 #include "cli/doctor.h"
 #include "cli/exit_codes.h"
@@ -24,6 +25,7 @@
 #include "cli/places.h"
 #include "cli/render.h"
 #include "loop/tasks.h"
+#include "loop/worker.h"
 #include "machine/images.h"
 #include "machine/machine.h"
 #include "platform/crowded.h"
@@ -105,6 +107,7 @@ class Fit {
  private:
   loop::Task<> sweep();
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
+  loop::Task<Result<machine::UsedImage>> use_image();
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
   KeptJob::Options kept_options();
@@ -179,6 +182,19 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
   co_return fail(Errc::invalid_input, "--python: " + found.error().text);
 }
 
+/// In a thread, so that a signal ends it: an engine's image takes as long as its size says.
+loop::Task<Result<machine::UsedImage>> Fit::use_image() {
+  std::optional<machine::UsedImage> used;
+  const std::function<Result<void>()> work = [&]() -> Result<void> {
+    const machine::ImageTelling telling{show_progress, complain};
+    used.emplace(TRY(machine::use_image(env_, options_.image, options_.policy, telling)));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(loop_, work);
+  if (!done) co_return done.error();
+  co_return *std::move(used);
+}
+
 loop::Task<Result<job::Spec>> Fit::specify() {
   Result<std::optional<platform::Interpreter>> python = std::optional<platform::Interpreter>();
   if (options_.image.empty()) python = co_await interpreter();
@@ -199,7 +215,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
   if (!options_.image.empty()) {
-    Result<machine::UsedImage> used = machine::use_image(env_, options_.image, options_.policy);
+    Result<machine::UsedImage> used = co_await use_image();
     if (!used) co_return used.error().in("--image");
     spec->notes.push_back("runs image " + used->image.name + ", " + used->image.digest);
     spec->image = std::move(used->image);

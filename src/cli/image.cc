@@ -11,10 +11,10 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/image_import.h"
 #include "cli/image_pull.h"
 #include "cli/values.h"
 #include "command/line.h"
-#include "image/import.h"
 #include "image/policy.h"
 #include "image/store.h"
 #include "machine/images.h"
@@ -43,10 +43,6 @@ std::string size_text(std::uint64_t bytes) {
   return text;
 }
 
-std::string layers_text(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " layer" : " layers");
-}
-
 Result<std::string> whole_name(const std::string& name) {
   const image::Reference reference = TRY(image::reference_from(name));
   if (reference.transport != image::Reference::Transport::registry || !reference.digest.empty())
@@ -66,32 +62,18 @@ Result<void> obey_policy(const std::string& policy_file, image::Reference from) 
   return {};
 }
 
-Result<std::string> import_one(image::Store& store, const ImageOptions& options) {
-  image::Reference from = TRY(image::reference_from(options.source));
-  if (from.transport != image::Reference::Transport::oci &&
-      from.transport != image::Reference::Transport::docker_archive)
-    return fail(Errc::invalid_input,
-                options.source + ": expected oci:DIR[:TAG] or docker-archive:FILE[:NAME]");
+Result<std::string> import_one(image::Store& store, const ImageOptions& options, const Env& env) {
+  const image::Reference from = TRY(image::reference_from(options.source));
+  if (from.transport == image::Reference::Transport::registry)
+    return fail(Errc::invalid_input, options.source +
+                                         ": expected docker-daemon:NAME[:TAG], "
+                                         "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; sm image "
+                                         "pull brings what is in a registry");
   TRY(obey_policy(options.policy, from));
   std::string name;
   if (!options.name.empty()) name = TRY(whole_name(options.name));
-  image::AddOptions add;
-  add.on_layer = [](std::size_t number, std::size_t all) {
-    show_progress("unpacking layer " + std::to_string(number + 1) + " of " + std::to_string(all));
-  };
-  add.say = [](const std::string& line) {
-    show_progress("");
-    static_cast<void>(say_line(STDERR_FILENO, "sm image import", line));
-  };
-  const Result<image::Imported> imported = image::import_image(store, from, name, std::move(add));
-  show_progress("");
-  if (!imported) return imported.error();
-  const image::Image& one = imported->image;
-  if (options.json)
-    return to_text(Json{
-               {"Name", imported->name}, {"Digest", one.digest}, {"Layers", one.layers.size()}}) +
-           "\n";
-  return imported->name + "  " + one.digest + "  " + layers_text(one.layers.size()) + "\n";
+  const image::Imported imported = TRY(import_shown("sm image import", store, from, name, env));
+  return imported_text(imported, options.json);
 }
 
 std::string use_text(const image::ListedImage& image) {
@@ -190,7 +172,7 @@ std::optional<command::Stop> parse(const Args& args, std::string& command, Image
 
 Result<std::string> run(const std::string& command, const ImageOptions& options, const Env& env) {
   image::Store store = TRY(machine::open_image_store(env));
-  if (command == "import") return import_one(store, options);
+  if (command == "import") return import_one(store, options, env);
   if (command == "ls") return list(store, options);
   if (command == "inspect") return inspect(store, options);
   if (command == "rm") return remove(store, options);

@@ -16,6 +16,7 @@
 #include "base/topic.h"
 #include "cli/client.h"
 #include "cli/exit_codes.h"
+#include "cli/image_import.h"
 #include "command/line.h"
 #include "image/own_image.h"
 #include "image/policy.h"
@@ -210,6 +211,28 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
   return exit_success;
 }
 
+Result<std::string> take_of_engine(const PullLine& line, const image::Reference& from,
+                                   const Env& env) {
+  image::Store store = TRY(machine::open_image_store(env));
+  const image::Imported imported = TRY(import_shown(name_of_command, store, from, "", env));
+  return imported_text(imported, line.json);
+}
+
+/// An image that an engine has: what is said of registries does not fit it.
+int pull_of_engine(const PullLine& line, const image::Reference& from, const Env& env) {
+  const bool of_registries = line.plain_http || line.is_public || line.password_stdin ||
+                             !line.platform.empty() || !line.ca_file.empty() || !line.user.empty();
+  Result<std::string> text =
+      fail(Errc::invalid_input, line.name + " is not in a registry: only --json goes with it");
+  if (!of_registries) text = take_of_engine(line, from, env);
+  if (text) {
+    static_cast<void>(say(STDOUT_FILENO, line.json ? visible_json(*text) : *text));
+    return exit_success;
+  }
+  static_cast<void>(say_error(STDERR_FILENO, name_of_command, text.error().text));
+  return exit_code_of_client(text.error());
+}
+
 loop::Task<> watch_signals(loop::Signals& signals) {
   const Result<int> signal = co_await signals.next();
   if (!signal) co_return;
@@ -232,6 +255,9 @@ int image_pull_main(const Args& args, const Env& env) {
   line.flag("--public", typed.is_public);
   line.flag("--json", typed.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (const Result<image::Reference> from = image::reference_from(typed.name);
+      from && image::is_of_engine(*from))
+    return pull_of_engine(typed, *from, env);
   const Result<PullPlan> plan = plan_from(typed, env);
   if (!plan) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, plan.error().text));

@@ -26,23 +26,29 @@ Page import_page() {
       .group = Group::here,
       .brief = "take an image from a folder or an archive",
       .about =
-          "Unpacks an image for jobs on this machine, from an OCI layout folder (as buildah and "
-          "skopeo write it) or an archive of docker save. Layers that are there already are not "
-          "unpacked again.",
-      .operands = {{"SOURCE", "oci:DIR[:TAG], or docker-archive:FILE[:NAME], as skopeo names them",
+          "Unpacks an image for jobs on this machine: from a Docker engine (docker-daemon:) or "
+          "from "
+          "podman and buildah (containers-storage:), which takes skopeo; from an OCI layout folder "
+          "(as buildah and skopeo write it) or an archive of docker save. Layers that are there "
+          "already are not unpacked again.",
+      .operands = {{"SOURCE",
+                    "docker-daemon:NAME[:TAG], containers-storage:NAME[:TAG], oci:DIR[:TAG] or "
+                    "docker-archive:FILE[:NAME], as skopeo names them",
                     true, "SOURCE"}},
       .flags = {{"--name", "NAME",
-                 "what it is called here (default: its name in the archive; of a folder, "
+                 "what it is called here (default: its name in the archive or engine; of a folder, "
                  "localhost/DIR:TAG)"},
                 image_policy,
                 image_json},
-      .examples = {{"sm image import docker-archive:box.tar",
+      .examples = {{"sm image import docker-daemon:box", "what docker build -t box . made"},
+                   {"sm image import docker-archive:box.tar",
                     "what docker save box -o box.tar wrote"},
                    {"sm image import oci:layout:v1 --name team/box:v1",
                     "what buildah push box oci:layout:v1 wrote, under another name"}},
       .notes =
           {"It is there whole or not at all: every layer is checked by its digests, and an "
            "import that is stopped or fails leaves nothing that the next one does not tidy up.",
+           "DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH name the engine, as for docker.",
            store_note},
       .exits = image_exits("the image is there",
                            "what was given is wrong: no such file, no image in it, a damaged one, "
@@ -58,8 +64,10 @@ Page pull_page() {
       .about =
           "Brings an image from its registry to this machine. Layers that are there already "
           "are not brought again.",
-      .operands = {{"NAME", "as docker pull takes it: box:v1, quay.io/team/box@sha256:...", true,
-                    "IMAGE"}},
+      .operands = {{"NAME",
+                    "as docker pull takes it: box:v1, quay.io/team/box@sha256:...; or "
+                    "docker-daemon:NAME, as sm image import takes it",
+                    true, "IMAGE"}},
       .flags = {{"--platform", "OS/ARCH", "of an image for several (default: this machine's)"},
                 {"--username", "USER", "log in so; with --password-stdin"},
                 {"--password-stdin", "", "read the password from standard input"},

@@ -40,6 +40,8 @@ std::string word_of(Transport transport) {
       return "oci";
     case Transport::docker_daemon:
       return "docker-daemon";
+    case Transport::containers_storage:
+      return "containers-storage";
     case Transport::registry:
       break;
   }

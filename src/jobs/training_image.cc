@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::string_view note_start = "runs image ";
 constexpr std::string_view between = ", ";
+constexpr std::string_view engines_are_not_asked =
+    "is an image of an engine of the server's machine, which no job reaches; push it to this "
+    "server and name it as it was pushed";
 
 aws::Refusal bad(const std::string& asked, const std::string& why) {
   return {"ValidationException", "TrainingImage " + asked + ": " + why};
@@ -21,6 +24,12 @@ Result<image::Reference> reference_of(const std::string& asked) {
   if (reference.transport != image::Reference::Transport::registry)
     return fail(Errc::invalid_input, "expected the name of an image in a registry");
   return reference;
+}
+
+/// Whoever makes a machine's engine work for them has the machine.
+bool names_engine(const std::string& asked) {
+  const Result<image::Reference> reference = image::reference_from(asked);
+  return reference && image::is_of_engine(*reference);
 }
 
 /// Nobody can know where a pattern leads whose registry has a '*' in it.
@@ -91,6 +100,7 @@ Result<TrainingImage, aws::Refusal> training_image(const std::string& asked,
     meant.image->kept_bytes_max = config.image_store_bytes;
     return meant;
   }
+  if (names_engine(asked)) return bad(asked, std::string(engines_are_not_asked));
   if (config.registries.empty()) return bad(asked, not_served(config));
   const Result<image::Reference> reference = reference_of(asked);
   if (!reference) return bad(asked, reference.error().text);

@@ -47,6 +47,14 @@ TEST_CASE("training image: what runs, and from where it may come, is the config'
       {"no name", R"({"registries": ["*"]})", "Not A Name", "expected"},
       {"a file of the server", R"({"registries": ["*"]})", "oci:/etc",
        "expected the name of an image in a registry"},
+      {"an engine's image", R"({"registries": ["*"]})", "docker-daemon:box",
+       "TrainingImage docker-daemon:box: is an image of an engine of the server's machine"},
+      {"an engine's image without any list", "{}", "docker-daemon:5000/box:v1",
+       "which no job reaches; push it to this server"},
+      {"podman's", R"({"registries": ["*/*"]})", "containers-storage:localhost/box",
+       "an engine of the server's machine"},
+      {"a registry that is called as an engine", R"({"registries": ["docker-daemon:5000/*"]})",
+       "docker://docker-daemon:5000/box:v1", "image docker://docker-daemon:5000/box:v1 anywhere"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);

@@ -88,8 +88,52 @@ Result<void> obey(const image::Store& store, const std::string& policy_file,
 
 }  // namespace
 
-Result<UsedImage> use_image(const Env& env, const std::string& name,
-                            const std::string& policy_file) {
+Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
+                                     const std::string& name, const Env& env,
+                                     const ImageTelling& telling) {
+  const auto progress = [&](const std::string& text) {
+    if (telling.progress) telling.progress(text);
+  };
+  image::AddOptions add;
+  add.on_layer = [&](std::size_t number, std::size_t all) {
+    progress("unpacking layer " + std::to_string(number + 1) + " of " + std::to_string(all));
+  };
+  add.say = [&](const std::string& line) {
+    progress("");
+    if (telling.say) telling.say(line);
+  };
+  image::CopyOptions copy;
+  copy.env = env;
+  copy.on_progress = [&](std::uint64_t bytes) {
+    constexpr std::uint64_t million = 1'000'000;
+    progress("copying by skopeo: " + std::to_string(bytes / million) + " MB");
+  };
+  Result<image::Imported> imported = image::import_image(store, from, name, std::move(add), copy);
+  progress("");
+  return imported;
+}
+
+namespace {
+
+/// An engine's image is copied each time: what its tag means there is known to the engine alone.
+Result<UsedImage> use_of_engine(const Env& env, const image::Reference& from,
+                                const std::string& policy_file, const ImageTelling& telling) {
+  if (!policy_file.empty()) {
+    const image::Policy policy = TRY(image::read_policy(policy_file));
+    TRY(image::check_image(policy, from, "", {}));
+  }
+  image::Store store = TRY(open_image_store(env));
+  const image::Imported imported = TRY(import_image(store, from, "", env, telling));
+  return lease_image(store, imported.image, imported.name);
+}
+
+}  // namespace
+
+Result<UsedImage> use_image(const Env& env, const std::string& name, const std::string& policy_file,
+                            const ImageTelling& telling) {
+  if (const Result<image::Reference> from = image::reference_from(name);
+      from && image::is_of_engine(*from))
+    return use_of_engine(env, *from, policy_file, telling);
   const std::string stored = TRY(stored_name(name));
   image::Store store = TRY(open_image_store(env));
   const std::optional<std::string> pushed = TRY(store.pushed_digest(stored));

@@ -1,17 +1,19 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/command.h"
 #include "base/result.h"
+#include "image/import.h"
 #include "image/policy.h"
 #include "image/store.h"
 #include "job/image.h"
 
 namespace muster::machine {
 
-/// The images of this machine, below its state folder, which is noted as muster's. Errors: `denied`
-/// without root; as image::Store::open().
+/// The images of this machine, below its state folder, which is noted as muster's. Errors:
+/// `denied` without root; as image::Store::open().
 Result<image::Store> open_image_store(const Env& env);
 
 /// A name as the store knows it: "docker.io/library/box:latest" for "box"; a digest as it is.
@@ -20,8 +22,8 @@ Result<std::string> stored_name(const std::string& name);
 /// Says that the store has no such image, and where one comes from.
 Error no_such_image(const std::string& name);
 
-/// Whether an image that was asked for by digest is one that its own repository had: another one's
-/// are found by their names alone.
+/// Whether an image that was asked for by digest is one that its own repository had: another
+/// one's are found by their names alone.
 Result<bool> is_of_repository(const image::Store& store, const image::Reference& reference);
 
 /// Whether the policy of a file takes the image that the store has under a name, by what is known
@@ -29,6 +31,17 @@ Result<bool> is_of_repository(const image::Store& store, const image::Reference&
 /// `denied`.
 Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
                          const image::Reference& name, const std::string& digest);
+
+/// Who is told while an image comes.
+struct ImageTelling {
+  std::function<void(const std::string& text)> progress{};  ///< A terminal's; empty: it goes.
+  std::function<void(const std::string& line)> say{};       ///< What of the image was left out.
+};
+/// Takes an image of a file, a folder, or an engine that `env` names. Blocks. Errors: as
+/// image::import_image().
+Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
+                                     const std::string& name, const Env& env,
+                                     const ImageTelling& telling);
 
 /// An image for the hosts of a job; it stays on the machine while this does, or one of them.
 struct UsedImage {
@@ -39,9 +52,10 @@ struct UsedImage {
 /// it was removed meanwhile.
 Result<UsedImage> lease_image(const image::Store& store, const image::Image& image,
                               const std::string& stored);
-/// Blocks for a moment, with a pushed image's first use until it is unpacked. Errors: `not_found`,
-/// `invalid_input`, `denied`; obey_policy()'s.
-Result<UsedImage> use_image(const Env& env, const std::string& name,
-                            const std::string& policy_file);
+/// Blocks for a moment, with a pushed image's first use until it is unpacked, with an engine's
+/// image until it is copied. Errors: `not_found`, `invalid_input`, `denied`; obey_policy()'s and
+/// import_image()'s.
+Result<UsedImage> use_image(const Env& env, const std::string& name, const std::string& policy_file,
+                            const ImageTelling& telling);
 
 }  // namespace muster::machine

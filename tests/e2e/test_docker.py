@@ -9,16 +9,16 @@ import shutil
 import subprocess
 
 import pytest
+from botocore.exceptions import ClientError
 
 from attack_bench import BUCKET, Attacked, job_request
 from docker_engine import CGROUPS, GUARD_SECONDS, DockerEngine
-from lab import REPOSITORY
-from oci_image import layer, programs
+from lab import REPOSITORY, SM
+from oci_image import layer
 from process import wait_until
 from sm_server import SmServer
-from test_server_image import GROUP, SECONDS
+from test_server_image import GROUP, SECONDS, SHELL
 
-SHELL = programs("/bin/sh")
 TRAIN = b"""#!/bin/sh
 echo "arguments: $*, version $VERSION"
 echo weights >/opt/ml/model/weights
@@ -165,3 +165,87 @@ def test_podman_pushes_and_pulls(engine, server, tmp_path):
     podman("rmi", name)
     podman("pull", "-q", *auth, name)
     assert podman("inspect", "--format={{.Id}}", name) == pushed
+
+
+def sm(engine: DockerEngine | None, folder: pathlib.Path, *words, code: int = 0, **env) -> str:
+    own = engine.env() if engine else dict(os.environ)
+    done = subprocess.run([SM, *map(str, words)], capture_output=True, text=True, check=False,
+                          timeout=GUARD_SECONDS, cwd=folder,
+                          env={**own, "MUSTER_STATE": str(folder / "state"), **env})  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_an_engines_image_is_imported_and_run(engine, tmp_path):
+    name = "docker.io/library/horovod-lab:latest"
+    words = ["image", "import", "docker-daemon:horovod-lab"]
+    told = json.loads(sm(engine, tmp_path, *words, "--json"))
+    assert told["Name"] == name and told["Layers"] == 3
+    layers = tmp_path / "state/images/layers"
+    before = {path: path.stat().st_mtime_ns for path in layers.iterdir()}
+    again = sm(engine, tmp_path, "image", "pull", "docker-daemon:horovod-lab:latest")
+    assert again == f"{name}  {told['Digest']}  3 layers\n"
+    assert {path: path.stat().st_mtime_ns for path in layers.iterdir()} == before
+    named = sm(engine, tmp_path, *words, "--name", "a:b")
+    assert named.startswith("docker.io/library/a:b  ")
+    ran = sm(engine, tmp_path, "fit", "--image", "docker-daemon:horovod-lab", "--output", "out")
+    assert "arguments: train, version 1" in ran
+    assert (tmp_path / "out/model/weights").read_text() == "weights\n"
+
+
+def test_what_keeps_an_engines_image_away_is_said(engine, tmp_path):
+    none = sm(engine, tmp_path, "image", "import", "docker-daemon:none", code=2)
+    assert "docker-daemon:docker.io/library/none:latest: there is no such image; docker" in none
+    nowhere = {"DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
+    away = sm(None, tmp_path, "fit", "--image", "docker-daemon:box", code=3, **nowhere)
+    assert f"no Docker engine answers at 'unix://{tmp_path}/none.sock'; start it, or" in away
+    without = sm(None, tmp_path, "image", "import", "docker-daemon:box", code=2, PATH="/nowhere")
+    assert "skopeo is not here, which copies images of engines: apt install skopeo" in without
+    for flag in ("--public", "--plain-http"):
+        refused = sm(engine, tmp_path, "image", "pull", flag, "docker-daemon:box", code=2)
+        assert "docker-daemon:box is not in a registry: only --json goes with it" in refused
+    assert list((tmp_path / "state/images/layers").iterdir()) == []
+
+
+def test_what_podman_built_is_imported(tmp_path):
+    if not shutil.which("buildah"):
+        pytest.skip("buildah is not here (apt install buildah)")
+    config = tmp_path / "storage.conf"
+    config.write_text(f'[storage]\ndriver="vfs"\ngraphroot="{tmp_path}/root"\n'
+                      f'runroot="{tmp_path}/run"\n')  # fmt: skip
+    env = {"CONTAINERS_STORAGE_CONF": str(config)}
+    words = ["buildah", "bud", "-q", "--isolation", "chroot", "-t", "box"]
+    box = context(tmp_path / "context")
+    (box / "Dockerfile").write_text("FROM scratch\nADD root.tar /\nCOPY train /usr/bin/train\n")
+    subprocess.run([*words, box], env={**os.environ, **env}, check=True, timeout=GUARD_SECONDS)
+    told = sm(None, tmp_path, "image", "import", "containers-storage:localhost/box", **env)
+    assert told.startswith("localhost/box:latest  sha256:")
+    none = sm(None, tmp_path, "image", "import", "containers-storage:box", code=2, **env)
+    assert "there is no such image; podman images lists those that there are" in none
+
+
+def test_no_key_reaches_the_servers_engine(engine, tmp_path):
+    config = {"registries": ["*", "*/*", "docker-daemon:5000/*"]}
+    state = {**engine.env(), "MUSTER_STATE": str(tmp_path / "state")}
+    engine.docker("tag", "horovod-lab", "5000/box:v1")
+    with SmServer(tmp_path, within=engine.space, env=state, jobs=config) as server:
+        with engine.space.visited():
+            api = server.client("sagemaker")
+            for name in ("docker-daemon:horovod-lab", "docker-daemon:5000/box:v1",
+                         "containers-storage:localhost/box"):  # fmt: skip
+                request = job_request("engine")
+                request["AlgorithmSpecification"]["TrainingImage"] = name
+                with pytest.raises(ClientError) as refused:
+                    api.create_training_job(**request)
+                assert "an engine of the server's machine" in str(refused.value)
+            name = "docker://docker-daemon:5000/box:v1"  # A registry that is nowhere.
+            request["AlgorithmSpecification"]["TrainingImage"] = name
+            api.create_training_job(**request)
+
+            def failed():
+                told = api.describe_training_job(TrainingJobName="engine")
+                return told["TrainingJobStatus"] == "Failed" and told
+
+            reason = wait_until("the pull to fail", failed, SECONDS)["FailureReason"]
+            assert "docker-daemon:5000/box:v1: docker-daemon: " in reason, reason
+    assert not any((tmp_path / "state/images/layers").iterdir())
