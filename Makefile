@@ -62,7 +62,7 @@ test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal res
 	$(PYTHON) -m pytest tests/e2e -q -m 'framework and more'
 
 .PHONY: test-sdk
-test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.done sm  ## the server with SageMaker's own SDKs, the notebooks and the AWS CLI
+test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.done packages-docker sm  ## the server with SageMaker's own SDKs, the notebooks and the AWS CLI
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
 FUZZ_SECONDS ?= 60

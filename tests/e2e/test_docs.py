@@ -30,7 +30,8 @@ NEEDS = {
     "needs the packages",  # test_packages_of_release.py runs these.
     "needs the packages, and apt",
     "needs the wheel",  # tests/python and tests/e2e/image.py install it so.
-    "needs a server and Docker",  # test_registry.py does this.
+    "needs a server and Docker",  # test_docker.py does this.
+    "needs SageMaker's SDK and Docker",  # test_local_mode.py does this.
     "needs SageMaker's SDK and a server",  # test_remote_functions.py runs these.
 }
 FILES_OF_OTHERS = {"ini", "yaml"}  # A systemd unit, a Job of Kubernetes: nothing here reads them.
