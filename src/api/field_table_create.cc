@@ -74,8 +74,9 @@ constexpr FieldRow rows[] = {
      "a job waits for its turn until it is stopped"},
     {"Tags", heeded},
     {"EnableNetworkIsolation", heeded, "hosts reach each other and the job's S3 alone"},
-    {"EnableInterContainerTrafficEncryption", refused,
-     "what ranks send each other is not encrypted"},
+    {"EnableInterContainerTrafficEncryption", heeded,
+     "WireGuard of the kernel, ESP or wireguard-go, as the job's log says; without any the job "
+     "fails at its start"},
     {"EnableManagedSpotTraining", without_effect, "hosts are neither bought nor taken away"},
     {"CheckpointConfig", heeded},
     {"DebugHookConfig", echoed, "there is no Debugger; the SDKs send it unasked"},

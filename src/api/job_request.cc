@@ -61,12 +61,6 @@ Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   const Json& algorithm = inside(input, {"AlgorithmSpecification"});
   if (text_of(algorithm, "TrainingInputMode") == "Pipe")
     return bad("TrainingInputMode is Pipe; this server has File");
-  // Other members are taken without effect; this one promises safety.
-  if (flag_of(input, "EnableInterContainerTrafficEncryption"))
-    return bad(
-        "EnableInterContainerTrafficEncryption: what ranks send each other is not encrypted here, "
-        "so the job is not taken; its hosts share one machine and a network of their own. Leave it "
-        "out to run without");
   TRY(check_resources(inside(input, {"ResourceConfig"})));
   std::size_t number = 0;
   for (const Json& channel : elements(input, "InputDataConfig"))
@@ -74,6 +68,7 @@ Result<JobRequest, aws::Refusal> job_request(const Json& input) {
   JobRequest request;
   request.spec = TRY(job::spec_asked_for(input).transform_error(
       [](const Error& error) { return bad(error.text); }));
+  request.spec.encrypted = flag_of(input, "EnableInterContainerTrafficEncryption");
   request.without_effect = without_effect(input);
   request.isolated = flag_of(input, "EnableNetworkIsolation");
   request.subnets = texts_of(inside(input, {"VpcConfig"}), "Subnets");

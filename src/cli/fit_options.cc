@@ -21,7 +21,7 @@ struct FitWords {
       network, volume_size, pip_conf;
   std::vector<std::string> inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
-       print_plan = false;
+       print_plan = false, encrypted = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -47,6 +47,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--shm-size", words.shm_size);
   line.text("--volume-size", words.volume_size);
   line.text("--network", words.network);
+  line.flag("--encrypt", words.encrypted);
   line.text("--timeout", words.timeout);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
@@ -136,6 +137,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.name = std::move(words.name);
   options.python = std::move(words.python);
   options.pip_conf = std::move(words.pip_conf);
+  options.encrypted = words.encrypted;
   options.overwrite = words.overwrite;
   options.keep = words.keep;
   options.detach = words.detach;

@@ -49,6 +49,7 @@ struct FitOptions {
   std::int64_t volume_gib = 0;    ///< Each host's on disk; 0: no limit.
   std::int64_t shm_bytes = job::shm_bytes_default;
   job::Network network = job::Network::nat;
+  bool encrypted = false;  ///< What hosts send each other.
   bool overwrite = false;
   bool keep = false;
   bool detach = false;  ///< The job goes on without a terminal.

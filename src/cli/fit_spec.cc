@@ -28,6 +28,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.network = options.network;
   if (spec.network == job::Network::host) spec.notes.emplace_back(host_network_note);
   spec.pip_conf = places.pip_conf;
+  spec.encrypted = options.encrypted;
   spec.path = interpreter ? platform::path_with(*interpreter, path) : path;
   if (interpreter) {
     spec.python = interpreter->program;

@@ -113,6 +113,8 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
   CHECK(good({"t.py"}).network == job::Network::nat);
   CHECK(good({"t.py", "--network", "none"}).network == job::Network::none);
   CHECK(good({"t.py", "--network", "host"}).network == job::Network::host);
+  CHECK(!good({"t.py"}).encrypted);
+  CHECK(good({"t.py", "--encrypt"}).encrypted);
   CHECK(good({"t.py"}).shm_bytes == 1 << 30);
 }
 

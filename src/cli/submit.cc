@@ -128,6 +128,7 @@ void bind(command::Line& line, SubmitWords& words) {
   line.text("--timeout", words.timeout);
   line.text("--priority", words.priority);
   line.text("--network", words.network);
+  line.flag("--encrypt", words.encrypted);
   line.text("--json-file", words.json_file);
   line.flag("--wait", words.wait);
   line.flag("--raw", words.raw);

@@ -16,7 +16,7 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.instance_type.empty() || !words.hosts.empty() || words.launch.any() ||
                     !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
                     !words.network.empty() || !words.inputs.empty() ||
-                    !words.hyperparameters.empty() || !words.environment.empty();
+                    !words.hyperparameters.empty() || !words.environment.empty() || words.encrypted;
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
@@ -106,6 +106,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
     return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
   options.output = words.output;
   options.timeout = TRY(timeout_of(words.timeout));
+  options.encrypted = words.encrypted;
   options.priority = TRY(priority_of(words.priority));
   options.isolated = TRY(isolated_by(words.network));
   TRY(check_script(options));
@@ -129,6 +130,7 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
     request["Tags"] =
         Json::array({{{"Key", "muster:priority"}, {"Value", std::to_string(options.priority)}}});
   if (options.isolated) request["EnableNetworkIsolation"] = true;
+  if (options.encrypted) request["EnableInterContainerTrafficEncryption"] = true;
   Json environment = map_of(options.environment);
   if (!environment.empty()) request["Environment"] = std::move(environment);
   for (const auto& [name, url] : places.inputs)

@@ -16,7 +16,7 @@ struct SubmitWords {
   std::string hosts, output, timeout, volume_size, priority, network;
   LaunchWords launch;
   std::vector<std::string> inputs, hyperparameters, environment;
-  bool wait = false, json = false, raw = false;
+  bool encrypted = false, wait = false, json = false, raw = false;
 };
 
 /// What `sm submit` was told. Paths as they were given. Pure: values only.
@@ -36,7 +36,8 @@ struct SubmitOptions {
   std::string output;  ///< s3://…; empty: the default bucket.
   std::chrono::seconds timeout{86400};
   int priority = 0;
-  bool isolated = false;  ///< EnableNetworkIsolation.
+  bool isolated = false;   ///< EnableNetworkIsolation.
+  bool encrypted = false;  ///< What hosts send each other.
   bool wait = false;
   bool json = false;
   bool raw = false;

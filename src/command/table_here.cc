@@ -55,6 +55,7 @@ std::vector<Flag> fit_flags() {
        {"--pip-conf", "FILE",
         "what pip reads in every host: a mirror's address, a login (default: the file that "
         "PIP_CONFIG_FILE names)"},
+       {"--encrypt", "", "what hosts send each other is encrypted, or the job fails at its start"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
        {"--grace", "TIME", "from a stop request to the kill: 5 (seconds), 2m (default 30s)"},
        {"--keep", "",

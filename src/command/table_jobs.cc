@@ -62,6 +62,7 @@ std::vector<Flag> submit_flags() {
        {"--network", "MODE",
         "what hosts reach besides each other and S3: nat, what the server's machine does (default, "
         "where the server allows it), or none"},
+       {"--encrypt", "", "what hosts send each other is encrypted"},
        {"--json-file", "FILE", "the job as CreateTrainingJob's input; only NAME counts too"},
        {"--wait", "", "follow the job to its end"},
        {"--raw", "", raw_help},

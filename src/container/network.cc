@@ -14,9 +14,9 @@
 
 #include "base/text.h"
 #include "container/gateway.h"
-#include "container/id_map.h"
 #include "container/link.h"
 #include "container/segment.h"
+#include "container/tunnel.h"
 #include "http/client.h"
 
 namespace muster::container {
@@ -52,7 +52,28 @@ Result<Fd> any_socket() {
   return socket;
 }
 
-/// In a VPC nothing hangs on the bridge: by its name the namespace is known.
+/// Where the job's stewards find which cipher the first of them found.
+std::string cipher_file(const job::HostSpec& spec) {
+  return spec.job_folder + "/cipher";
+}
+
+/// The cipher that cipher_file() names; none for a job without one.
+Result<std::optional<Cipher>> cipher_of(const job::HostSpec& spec) {
+  if (!is_encrypted(spec)) return std::optional<Cipher>();
+  const std::string name = TRY(read_file(cipher_file(spec)));
+  const std::optional<Cipher> cipher = cipher_from(trim(name));
+  if (!cipher) return fail(Errc::protocol, cipher_file(spec) + ": expected a cipher's name");
+  return cipher;
+}
+
+/// Between the hosts, in the namespace of the bridge.
+Result<void> choose_cipher(const job::HostSpec& spec, const Env& env) {
+  const Result<Cipher> found = find_cipher(env);
+  if (!found) return found.error().in("what hosts send each other cannot be encrypted here");
+  return write_file(cipher_file(spec), std::string(cipher_name(*found)) + "\n", 0600);
+}
+
+/// In a routed job nothing hangs on the bridge: by its name the namespace is known.
 Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   HostNamespaces alone = TRY(open_namespaces(std::nullopt));
   const Visit visit = TRY(Visit::begin(alone.network.get()));
@@ -60,8 +81,10 @@ Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   TRY(disable_ipv6("all"));
   TRY(make_bridge(spec.bridge));
   TRY(set_up(socket.get(), spec.bridge));
-  const Result<void> routed = spec.spec.vpc ? make_router(spec, env) : Result<void>();
-  if (!routed) return routed.error().in("VpcConfig");
+  if (is_encrypted(spec)) TRY(choose_cipher(spec, env));
+  const std::optional<Cipher> cipher = TRY(cipher_of(spec));
+  const Result<void> routed = is_routed(spec) ? make_router(spec, cipher, env) : Result<void>();
+  if (!routed) return spec.spec.vpc ? routed.error().in("VpcConfig") : routed.error();
   return std::move(alone.network);
 }
 
@@ -69,7 +92,7 @@ Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
 Result<void> route_outside(const Fd& bridge, const job::HostSpec& spec, const Outside& outside) {
   const Visit visit = TRY(Visit::begin(bridge.get()));
   const Fd socket = TRY(any_socket());
-  if (!spec.spec.vpc) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
+  if (!is_routed(spec)) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
   TRY(set_address(socket.get(), inner_gateway, outside.inner_address, gateway_prefix_length));
   TRY(forward_ipv4());
   TRY(set_up(socket.get(), inner_gateway));
@@ -153,7 +176,8 @@ std::string path_of(const Fd& fd) {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
 }
 
-Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const Env& env) {
+Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const IdMap& ids,
+                                      const Env& env) {
   {
     // Hosts have IPv4 alone, and ::1: before there is an interface that could have more.
     const Visit visit = TRY(Visit::begin(host.get()));
@@ -163,18 +187,24 @@ Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const 
   HostNetwork network(std::move(host), std::move(joined.bridge));
   network.outside_ = spec.spec.network == job::Network::nat && has_way_outside(network.bridge_);
   network.why_not_ = std::move(joined.why_not);
+  network.cipher_ = TRY(cipher_of(spec));
   {
     const Visit visit = TRY(Visit::begin(network.bridge_.get()));
     const Fd socket = TRY(any_socket());
-    TRY(make_cable(cable_name(spec.bridge, spec.host), "eth0", network.namespace_.get()));
-    TRY(spec.spec.vpc ? connect_to_router(socket.get(), spec)
-                      : connect_to_bridge(socket.get(), spec));
+    const std::string cable = cable_name(spec.bridge, spec.host);
+    TRY(make_cable(cable, host_cable(network.cipher_), network.namespace_.get()));
+    if (network.cipher_) TRY(set_mtu(socket.get(), cable, cable_mtu));
+    TRY(is_routed(spec) ? connect_to_router(socket.get(), spec)
+                        : connect_to_bridge(socket.get(), spec));
   }
   const Visit visit = TRY(Visit::begin(network.namespace_.get()));
   const Fd socket = TRY(any_socket());
   TRY(set_up(socket.get(), "lo"));
-  TRY(spec.spec.vpc ? connect_host(socket.get(), spec, network.outside_)
-                    : set_addresses(socket.get(), spec, network.outside_));
+  if (network.cipher_)
+    network.tunnel_ = TRY(open_tunnel(spec, *network.cipher_, network.outside_, ids, env));
+  else
+    TRY(spec.spec.vpc ? connect_host(socket.get(), spec, network.outside_)
+                      : set_addresses(socket.get(), spec, network.outside_));
   return network;
 }
 

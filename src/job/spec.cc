@@ -62,6 +62,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
     spec.network = *known;
   else
     own.note(own.path_of("Network"), "none, nat or host");
+  own.flag("Encrypted", spec.encrypted);
   if (const Json* const vpc = own.object("Vpc")) {
     Result<VpcPlace> read = vpc_place_from(*vpc);
     if (read)
@@ -238,6 +239,7 @@ Json to_json(const Spec& spec) {
     add_group_resources(spec.groups, json["Muster"]);
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
+  if (spec.encrypted) json["Muster"]["Encrypted"] = true;
   if (spec.vpc) json["Muster"]["Vpc"] = to_json(*spec.vpc);
   if (!spec.pip_conf.empty()) json["Muster"]["PipConf"] = spec.pip_conf;
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;

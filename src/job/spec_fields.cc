@@ -85,6 +85,13 @@ void Fields::choice(const char* name, const char* no, const char* yes, bool& val
     note(path_of(name), std::string(no) + " or " + yes);
 }
 
+void Fields::flag(const char* name, bool& value) {
+  const Json* const found = find(name, false);
+  if (found == nullptr) return;
+  if (!found->is_boolean()) return note(path_of(name), "true or false");
+  value = found->get<bool>();
+}
+
 void Fields::no_others() {
   if (error_ || !json_.is_object()) return;
   for (const auto& [key, item] : json_.items())

@@ -50,6 +50,7 @@ class Fields {
       return note(path_of(name), "an integer in range");
     value = static_cast<Number>(read);
   }
+  void flag(const char* name, bool& value);
   const Json* array(const char* name);
   const Json* object(const char* name);
   /// True for `yes`, false for `no` or nothing; anything else is wrong.

@@ -106,7 +106,11 @@ TEST_CASE("VPC of a job: what launchers need between hosts") {
   spec.hyperparameters.clear();
   spec.environment = {{"MUSTER_ROLLCALL_PORT", "1234"}};
   CHECK(needs_of_hosts(spec) == Texts{"tcp 1234-1234"});
+  spec.encrypted = true;
+  CHECK(needs_of_hosts(spec) == Texts{"udp 500-500", "50 0-0", "tcp 1234-1234"});
   spec.entrypoint = {"/opt/own"};
+  CHECK(needs_of_hosts(spec) == Texts{"udp 500-500", "50 0-0"});
+  spec.encrypted = false;
   CHECK(needs_of_hosts(spec).empty());
 }
 

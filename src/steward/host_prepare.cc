@@ -93,9 +93,22 @@ Result<void> HostRun::mount_and_connect() {
   if (spec_.spec.network == job::Network::host)
     return write_file(container::bundle_folder(spec_) + "/resolv.conf",
                       read_file("/etc/resolv.conf").value_or(""));
-  network_.emplace(TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), env_)));
+  network_.emplace(
+      TRY(container::HostNetwork::open(spec_, std::move(namespaces_.network), ids_, env_)));
+  follow_tunnel();
   TRY(open_relay());
   return open_name_service();
+}
+
+/// Says how what hosts send each other is encrypted, once for the job.
+void HostRun::follow_tunnel() {
+  const bool is_first = spec_.host == job::host_names(spec_.spec.instance_count).front();
+  if (is_first && network_->cipher())
+    log("note",
+        "traffic between hosts: encrypted by " + container::cipher_words(*network_->cipher()));
+  if (is_first && spec_.spec.encrypted && !network_->cipher())
+    log("note", "traffic between hosts: there is none to encrypt, the job has one host");
+  if (network_->tunnel()) tasks_.start(watch_tunnel());
 }
 
 /// The host's root, for which `first_id` is root, where kernel and file systems can do that.

@@ -226,6 +226,26 @@ void HostRun::flush() {
   kill_now();
 }
 
+/// Without its tunnel a host would wait for others that it does not reach.
+loop::Task<> HostRun::watch_tunnel() {
+  tunnel_runs_ = true;
+  const job::Outcome outcome = co_await network_->tunnel()->ended(loop_);
+  tunnel_runs_ = false;
+  if (!closing_) {
+    log("error", "the tunnel between the hosts broke: wireguard-go " + job::describe(outcome));
+    kill_now();
+  }
+  changed_.notify();
+}
+
+/// The interface is gone when its process is.
+loop::Task<> HostRun::close_tunnel() {
+  closing_ = true;
+  if (!network_ || !network_->tunnel()) co_return;
+  network_->tunnel()->signal(SIGKILL);
+  while (tunnel_runs_) co_await changed_.wait();
+}
+
 // From its end to nothing.
 
 loop::Task<> HostRun::drained() {
@@ -284,6 +304,7 @@ loop::Task<> HostRun::take_down() {
   relay_.reset();
   datagrams_.reset();
   long_answers_.reset();
+  co_await close_tunnel();
   if (network_)
     if (const Result<void> closed = network_->close(spec_, env_); !closed) undone(closed.error());
   network_.reset();

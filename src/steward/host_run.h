@@ -63,6 +63,7 @@ class HostRun {
   Result<void> put_together(std::optional<std::uint32_t> first_id);
   Result<void> keep_image();
   Result<void> become_user();
+  void follow_tunnel();
   Result<void> open_relay();
   Result<void> open_name_service();
   loop::Task<Result<void>> bring_inputs();
@@ -85,6 +86,7 @@ class HostRun {
   void watch_memory_places(const container::HostLimits& limits);
   void heed(std::string_view words);
   loop::Task<> watch_places();
+  loop::Task<> watch_tunnel();
   void flush();
 
   // From its end to nothing.
@@ -93,6 +95,7 @@ class HostRun {
   void tell_failure(const job::Outcome& outcome);
   Result<void> check_disk();
   void collect();
+  loop::Task<> close_tunnel();
   loop::Task<> take_down();
   Result<void> close_disk();
   std::vector<std::string> overruns(bool out_of_memory) const;
@@ -116,8 +119,10 @@ class HostRun {
   bool unwanted_ = false;  ///< The lifeline ended: nothing is kept.
   bool kill_ = false;      ///< No more grace.
   bool done_ = true;
-  bool running_ = false;  ///< The container's init has not ended.
-  int readers_ = 0;       ///< Streams of the container that have not ended.
+  bool running_ = false;      ///< The container's init has not ended.
+  bool tunnel_runs_ = false;  ///< The network's process has not ended.
+  bool closing_ = false;      ///< The network is taken down.
+  int readers_ = 0;           ///< Streams of the container that have not ended.
   std::optional<container::Runtime> runtime_;
   container::Machine machine_;
   Fd volume_;  ///< The disk's root folder, where its size is limited.

@@ -46,7 +46,8 @@ std::optional<Ports> gap_in(const std::vector<job::Passage>& passages, const Nee
   std::vector<Ports> open;
   for (const job::Passage& passage : passages)
     if (is_about(passage, need, other_subnet)) {
-      const bool all = passage.protocol == "-1" || passage.from_port < 0;
+      const bool has_ports = need.protocol == "tcp" || need.protocol == "udp";
+      const bool all = !has_ports || passage.protocol == "-1" || passage.from_port < 0;
       open.push_back(all ? Ports{0, port_max} : Ports{passage.from_port, passage.to_port});
     }
   std::sort(open.begin(), open.end(), [](Ports a, Ports b) { return a.from < b.from; });
@@ -63,8 +64,12 @@ std::optional<Ports> gap_in(const std::vector<job::Passage>& passages, const Nee
 std::string forbidden(const VpcConfig& config, const Need& need, Ports ports, const char* why) {
   const bool one = config.groups.size() == 1;
   const std::string from = std::to_string(ports.from);
-  return join(config.groups, ", ") + (one ? " forbids " : " forbid ") + need.protocol + " " +
-         (ports.from == ports.to ? from : from + "-" + std::to_string(ports.to)) + " between " +
+  const std::string what =
+      need.protocol != "tcp" && need.protocol != "udp"
+          ? "protocol " + need.protocol
+          : need.protocol + " " +
+                (ports.from == ports.to ? from : from + "-" + std::to_string(ports.to));
+  return join(config.groups, ", ") + (one ? " forbids " : " forbid ") + what + " between " +
          (one ? "its" : "their") + " hosts, which " + need.who + " needs: " + why;
 }
 

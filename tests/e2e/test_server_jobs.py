@@ -303,7 +303,7 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
             Job(server, "print()", hosts=4)
 
 
-def test_what_is_taken_without_effect_is_named_and_what_promises_safety_refused(server):
+def test_what_is_taken_without_effect_is_named(server):
     job = Job(server, "print('hello')", hosts=2, RetryStrategy={"MaximumRetryAttempts": 2})
     assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
     line = "taken without effect: RetryStrategy (a job runs once)"
@@ -311,8 +311,6 @@ def test_what_is_taken_without_effect_is_named_and_what_promises_safety_refused(
     done = subprocess.run([SM, "describe", job.name], env=server.env(), capture_output=True,
                           text=True, check=True, timeout=60)  # fmt: skip
     assert line in done.stdout
-    with pytest.raises(ClientError, match="is not encrypted here"):
-        Job(server, "print()", EnableInterContainerTrafficEncryption=True)
 
 
 def test_an_image_of_aws_s_runs_as_this_machine_and_says_so(tmp_path):
