@@ -65,6 +65,10 @@ test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal res
 test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.done packages-docker sm  ## the server with SageMaker's own SDKs, the notebooks and the AWS CLI
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
+.PHONY: test-slurm
+test-slurm: $(VENV)/.test-done packages-slurm sm  ## jobs on a Slurm cluster of three nodes that are namespaces of this machine
+	$(PYTHON) -m pytest tests/e2e -q -m slurm
+
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
   aws_chunked s3_request cbor gunzip image_document journal registry_login terminal yaml
@@ -165,7 +169,7 @@ test-asan: build-asan
 
 .PHONY: test-e2e
 test-e2e: $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done wheel
-	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework and not sdk'
+	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework and not sdk and not slurm'
 
 .PHONY: test-python
 test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done build/twine-venv/.done sm

@@ -20,6 +20,7 @@ def pytest_configure(config):
         "deep: long; only `make test-deep` runs it",
         "framework: needs what `make frameworks` builds; `make test-frameworks` runs it",
         "more: of those, what only `make test-frameworks-all` runs",
+        "slurm: on a Slurm cluster of the test's own; `make test-slurm` runs it",
         "sdk: with SageMaker's SDKs and the AWS CLI; `make test-sdk` runs it",
     ):
         config.addinivalue_line("markers", mark)
