@@ -48,6 +48,7 @@ ROOMS = {
     "steward": "base command loop job supervise aws s3wire s3client packing container",
     "engine": "base loop job",
     "devices": "base job",
+    "slurm": "base",
     "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",
     "machine": "base loop job image engine devices local platform",
@@ -62,12 +63,12 @@ ROOMS = {
     "machine",
     "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
     "stacks s3wire s3client access bucket s3server registry code container env ranks calls "
-    "operators toolkit steward engine devices local platform machine api store logs jobs "
+    "operators toolkit steward engine devices slurm local platform machine api store logs jobs "
     "server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.
-PURE_ROOMS = ("job", "vpc", "stacks", "launch")
+PURE_ROOMS = ("job", "vpc", "stacks", "launch", "slurm")
 # In a pure room, these touch the world; each says why.
 IMPURE_FILES = {
     "src/job/journal.cc": "appends to a descriptor that the steward owns",

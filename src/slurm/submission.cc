@@ -1,0 +1,158 @@
+#include "slurm/submission.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace muster::slurm {
+namespace {
+
+constexpr std::string_view name_prefix = "muster-";
+/// To stop a job (its grace, at most 5 minutes) and to bring its results back.
+constexpr std::chrono::minutes end_margin{15};
+constexpr std::size_t value_bytes_max = 256;
+constexpr std::size_t job_name_max = 63;
+constexpr std::string_view letters_and_digits =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// Options of a site's that change where and when a job runs, not what runs, as whom, or where its
+/// output goes.
+constexpr std::array<std::string_view, 15> allowed_options = {
+    "--begin",     "--constraint",  "--contiguous", "--core-spec", "--exclude",
+    "--exclusive", "--gres",        "--hint",       "--licenses",  "--nice",
+    "--nodelist",  "--reservation", "--switches",   "--tmp",       "--wckey"};
+
+bool holds_only(std::string_view text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return letters_and_digits.find(c) != std::string_view::npos ||
+           others.find(c) != std::string_view::npos;
+  });
+}
+
+Result<void> check_word(const std::string& what, const std::string& value) {
+  if (!value.empty() && value.size() <= value_bytes_max && value.front() != '-' &&
+      holds_only(value, "_.-"))
+    return {};
+  return fail(Errc::invalid_input,
+              what + " '" + value + "': expected letters, digits, '-', '.' and '_'");
+}
+
+/// A value may have what Slurm's own syntax has: lists, ranges, counts, conditions.
+Result<void> check_option(const std::string& option) {
+  const std::size_t equals = option.find('=');
+  const std::string name = option.substr(0, equals);
+  if (std::find(allowed_options.begin(), allowed_options.end(), name) == allowed_options.end())
+    return fail(Errc::invalid_input,
+                "option " + name + ": not one of " +
+                    join({allowed_options.begin(), allowed_options.end()}, ", "));
+  const std::string value = equals == std::string::npos ? "" : option.substr(equals + 1);
+  if (value.size() <= value_bytes_max && holds_only(value, "_.-+:,/[]()&|*@=%")) return {};
+  return fail(Errc::invalid_input, "option " + name + ": a character that no value of Slurm's has");
+}
+
+Result<void> check(const Submission& submission, const Site& site) {
+  if (submission.job.empty() || submission.job.size() > job_name_max ||
+      !holds_only(submission.job, "-"))
+    return fail(Errc::invalid_input, "job name '" + submission.job + "'");
+  if (submission.nonce.size() != nonce_digits || !from_hex(submission.nonce))
+    return fail(Errc::invalid_input, "nonce '" + submission.nonce + "'");
+  for (const auto& [what, value] :
+       {std::pair<const char*, const std::string&>{"partition", site.partition},
+        {"account", site.account},
+        {"qos", site.qos}})
+    if (!value.empty()) TRY(check_word(what, value));
+  for (const std::string& option : site.options) TRY(check_option(option));
+  for (const std::string& node : submission.excluded) TRY(check_word("node", node));
+  return {};
+}
+
+std::int64_t rounded_up(std::int64_t number, std::int64_t unit) {
+  return (number + unit - 1) / unit;
+}
+
+}  // namespace
+
+std::string slurm_name(const Submission& submission) {
+  return std::string(name_prefix) + submission.job + "-" + submission.nonce;
+}
+
+std::optional<OwnName> own_name(std::string_view slurm_name) {
+  if (!slurm_name.starts_with(name_prefix)) return std::nullopt;
+  slurm_name.remove_prefix(name_prefix.size());
+  const std::size_t dash = slurm_name.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  const std::string_view nonce = slurm_name.substr(dash + 1);
+  if (nonce.size() != nonce_digits || !from_hex(nonce)) return std::nullopt;
+  return OwnName{std::string(slurm_name.substr(0, dash)), std::string(nonce)};
+}
+
+std::int64_t limit_minutes(std::chrono::seconds run_time_max) {
+  const std::chrono::seconds all = run_time_max + bring_max + end_margin;
+  return rounded_up(all.count(), 60);
+}
+
+Result<Args> plan_sbatch(const Submission& submission, const Site& site) {
+  TRY(check(submission, site));
+  const auto given = [](const char* flag, std::int64_t value) {
+    return flag + std::to_string(value);
+  };
+  Args argv = {"sbatch",
+               "--parsable",
+               "--job-name=" + slurm_name(submission),
+               "--comment=muster:" + submission.nonce,
+               given("--nodes=", submission.nodes),
+               "--ntasks-per-node=1",
+               given("--time=", limit_minutes(submission.run_time_max)),
+               "--no-requeue",  // An attempt of ours is another submission.
+               "--export=NONE",
+               "--open-mode=append",
+               "--output=/tmp/muster-%j.out",
+               "--chdir=/tmp"};
+  if (submission.memory_bytes > 0)
+    argv.push_back(given("--mem=", rounded_up(submission.memory_bytes, 1 << 20)));
+  if (submission.cpu_millis > 0)
+    argv.push_back(given("--cpus-per-task=", rounded_up(submission.cpu_millis, 1000)));
+  if (submission.gpus > 0) argv.push_back(given("--gres=gpu:", submission.gpus));
+  if (!site.partition.empty()) argv.push_back("--partition=" + site.partition);
+  if (!site.account.empty()) argv.push_back("--account=" + site.account);
+  if (!site.qos.empty()) argv.push_back("--qos=" + site.qos);
+  argv.insert(argv.end(), site.options.begin(), site.options.end());
+  if (!submission.excluded.empty()) argv.push_back("--exclude=" + join(submission.excluded, ","));
+  return argv;
+}
+
+std::string go_file(const Submission& submission) {
+  return "/tmp/muster-" + submission.nonce + ".go";
+}
+
+std::string batch_script(const Submission& submission, const Args& steward) {
+  const std::string seconds =
+      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
+  // Descriptor 3 has both ends of the pipe, so that opening it waits for nobody.
+  return "#!/bin/bash\n"
+         "# A training job of muster's.\n"
+         "umask 077\n"
+         "go=" +
+         go_file(submission) +
+         "\n"
+         "mkfifo \"$go\" || exit 1\n"
+         "trap 'rm -f \"$go\"' EXIT\n"
+         "exec 3<>\"$go\"\n"
+         "if ! read -r -t " +
+         seconds +
+         " word <&3 || [ \"$word\" != go ]; then\n"
+         "  echo \"muster: nobody brought the job within " +
+         seconds +
+         " s\"\n"
+         "  exit 1\n"
+         "fi\n"
+         "exec 3>&-\n"
+         "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none \\\n"
+         "  " +
+         shell_quoted(steward) +
+         "\n"
+         "exit 0\n";
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "base/result.h"
+
+namespace muster::slurm {
+
+// Pure: what Slurm is asked for, as text. Flags are such as Slurm 17.11 knew: sites run old ones.
+// Source: docs/decisions/0047-slurm.md.
+
+/// Where a site wants jobs, from the configuration.
+struct Site {
+  std::string partition{};  ///< Empty: Slurm's default; so are the next two.
+  std::string account{};
+  std::string qos{};
+  Args options{};  ///< More of sbatch's, "--constraint=a100", of those that are allowed.
+};
+
+/// Digits of a nonce, which is 64 random bits.
+inline constexpr std::size_t nonce_digits = 16;
+
+/// One attempt of a job.
+struct Submission {
+  std::string job;    ///< The training job's name: letters, digits, '-'; 1 to 63.
+  std::string nonce;  ///< 16 lower-case hex digits, the attempt's own: Slurm's ids are used again.
+  int nodes = 1;
+  std::int64_t memory_bytes = 0;           ///< Each node's; 0: Slurm's default.
+  std::int64_t cpu_millis = 0;             ///< Each node's; 0: Slurm's default.
+  int gpus = 0;                            ///< Each node's.
+  std::chrono::seconds run_time_max{0};    ///< MaxRuntimeInSeconds; > 0.
+  std::vector<std::string> excluded = {};  ///< Nodes that an earlier attempt broke on.
+};
+
+/// "muster-<job>-<nonce>".
+std::string slurm_name(const Submission& submission);
+/// What a name that slurm_name() made holds; none for a name of somebody else's.
+struct OwnName {
+  std::string job;
+  std::string nonce;
+
+  bool operator==(const OwnName&) const = default;
+};
+std::optional<OwnName> own_name(std::string_view slurm_name);
+
+/// Slurm's limit, in whole minutes: what the job may run, and on top of it the time to bring it to
+/// the nodes, to stop it and to bring its results back.
+std::int64_t limit_minutes(std::chrono::seconds run_time_max);
+
+/// `sbatch` with its arguments; the script comes on its standard input. Error: `invalid_input`,
+/// with the name of what is no such value, or of an option that is not allowed.
+Result<Args> plan_sbatch(const Submission& submission, const Site& site);
+
+/// The script. It waits for the word "go" in a pipe on the first node, at most `bring_max`, so that
+/// nodes are not held for a submitter that is gone; then `steward`, the words of a program that has
+/// been brought by then, runs once on each node. Nothing secret is in it: sites keep scripts.
+std::string batch_script(const Submission& submission, const Args& steward);
+/// The pipe's path, on the first node.
+std::string go_file(const Submission& submission);
+
+inline constexpr std::chrono::minutes bring_max{10};
+
+}  // namespace muster::slurm

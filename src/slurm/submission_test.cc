@@ -1,0 +1,110 @@
+#include "slurm/submission.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace muster::slurm {
+namespace {
+
+Submission demo() {
+  return {.job = "demo-1",
+          .nonce = "0123456789abcdef",
+          .nodes = 3,
+          .run_time_max = std::chrono::seconds(3600)};
+}
+
+bool has(const Args& argv, const std::string& word) {
+  return std::find(argv.begin(), argv.end(), word) != argv.end();
+}
+
+std::string refusal(const Submission& submission, const Site& site) {
+  const Result<Args> argv = plan_sbatch(submission, site);
+  return argv ? "" : argv.error().text;
+}
+
+TEST_CASE("a job is submitted once, by a name that finds it again, without our environment") {
+  const Result<Args> argv = plan_sbatch(demo(), {});
+  REQUIRE(argv);
+  CHECK(*argv == Args{"sbatch", "--parsable", "--job-name=muster-demo-1-0123456789abcdef",
+                      "--comment=muster:0123456789abcdef", "--nodes=3", "--ntasks-per-node=1",
+                      "--time=85", "--no-requeue", "--export=NONE", "--open-mode=append",
+                      "--output=/tmp/muster-%j.out", "--chdir=/tmp"});
+}
+
+TEST_CASE("what a node gets and where a site wants it stand in sbatch's own words") {
+  Submission submission = demo();
+  submission.memory_bytes = (std::int64_t{2} << 30) + 1;
+  submission.cpu_millis = 1500;
+  submission.gpus = 4;
+  submission.excluded = {"node2", "node3"};
+  const Site site{.partition = "gpu",
+                  .account = "lab-7",
+                  .qos = "normal",
+                  .options = {"--constraint=a100&nvlink", "--exclusive"}};
+  const Result<Args> argv = plan_sbatch(submission, site);
+  REQUIRE(argv);
+  for (const char* word :
+       {"--mem=2049", "--cpus-per-task=2", "--gres=gpu:4", "--partition=gpu", "--account=lab-7",
+        "--qos=normal", "--constraint=a100&nvlink", "--exclusive", "--exclude=node2,node3"})
+    CHECK_MESSAGE(has(*argv, word), word);
+}
+
+TEST_CASE("values that are none of Slurm's, and options that say what runs, are refused by name") {
+  const struct {
+    Site site;
+    const char* named;
+  } cases[] = {
+      {{.partition = "a b"}, "partition 'a b'"},
+      {{.account = "--wrap=id"}, "account '--wrap=id'"},
+      {{.qos = "x\n"}, "qos"},
+      {{.options = {"--wrap=id"}}, "option --wrap"},
+      {{.options = {"--output=/etc/passwd"}}, "option --output"},
+      {{.options = {"--export=ALL"}}, "option --export"},
+      {{.options = {"--uid=0"}}, "option --uid"},
+      {{.options = {"-p"}}, "option -p"},
+      {{.options = {"--constraint=a b"}}, "option --constraint"},
+      {{.options = {"--gres=$(id)"}}, "option --gres"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.named);
+    CHECK(refusal(demo(), each.site).find(each.named) != std::string::npos);
+  }
+  Submission submission = demo();
+  submission.job = "a;b";
+  CHECK(refusal(submission, {}) == "job name 'a;b'");
+  submission = demo();
+  submission.nonce = "0123";
+  CHECK(refusal(submission, {}) == "nonce '0123'");
+  submission = demo();
+  submission.excluded = {"-x"};
+  CHECK(refusal(submission, {}).starts_with("node '-x'"));
+}
+
+TEST_CASE("a name tells job and nonce back, and those of others tell nothing") {
+  CHECK(own_name(slurm_name(demo())) == OwnName{"demo-1", "0123456789abcdef"});
+  for (const char* name :
+       {"", "muster-", "muster-demo", "muster-demo-0123", "train", "muster--0123456789abcdef",
+        "muster-demo-0123456789abcdeg", "xmuster-demo-0123456789abcdef"})
+    CHECK_MESSAGE(!own_name(name), name);
+}
+
+TEST_CASE("the time limit is whole minutes with room for the way there and back") {
+  CHECK(limit_minutes(std::chrono::seconds(1)) == 26);
+  CHECK(limit_minutes(std::chrono::seconds(60)) == 26);
+  CHECK(limit_minutes(std::chrono::hours(24)) == 24 * 60 + 25);
+}
+
+TEST_CASE("the script waits for the word, and hands the steward's words on as they are") {
+  const std::string script =
+      batch_script(demo(), {"/tmp/muster-0123456789abcdef.sm", "--x", "it's $(id)"});
+  CHECK(script.starts_with("#!/bin/bash\n"));
+  CHECK(script.find("go=/tmp/muster-0123456789abcdef.go\n") != std::string::npos);
+  CHECK(script.find("read -r -t 600 word") != std::string::npos);
+  CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
+  CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::slurm

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace muster::slurm {
+
+// Pure: what Slurm's states and reasons mean, in plain words. Source: squeue(1), "JOB STATE CODES"
+// and "JOB REASON CODES"; sinfo(1), "NODE STATE CODES"; what they were seen to do:
+// docs/decisions/0047-slurm.md.
+
+enum class Standing {
+  waiting,   ///< Has no nodes yet.
+  starting,  ///< Nodes are made ready for it.
+  running,
+  suspended,  ///< Has its nodes and is not let run.
+  ending,
+  over,
+  unknown,  ///< A state that we do not know: a newer Slurm's.
+};
+
+/// `state` in full, as `squeue -o %T` has it: "PENDING", "NODE_FAIL", "CANCELLED by 1000".
+Standing standing_of(std::string_view state);
+
+/// Why a job waits, for a person: "nodes are not free yet (Resources)". Slurm's own word, as it
+/// came, stands in brackets; alone where we do not know it. Empty for "None".
+std::string why_it_waits(std::string_view reason);
+
+/// How a job is over, where its stewards have not said it themselves.
+struct JobEnd {
+  std::string status;          ///< SageMaker's TrainingJobStatus: Completed, Failed, Stopped.
+  std::string secondary;       ///< SecondaryStatus: Interrupted, MaxRuntimeExceeded, ...
+  std::string reason;          ///< FailureReason, beginning with whose fault it is; or empty.
+  bool node_at_fault = false;  ///< Another attempt had better go to other nodes.
+
+  bool operator==(const JobEnd&) const = default;
+};
+/// `state` is one that is over; `reason`: Slurm's, may be empty or "None".
+JobEnd end_of(std::string_view state, std::string_view reason);
+
+/// What a node does, as `sinfo -o %T` has it: "idle" -> "free", "allocated*" -> "in use, does not
+/// answer".
+std::string node_words(std::string_view state);
+
+}  // namespace muster::slurm
