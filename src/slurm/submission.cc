@@ -129,25 +129,25 @@ std::string go_file(const Submission& submission) {
 std::string batch_script(const Submission& submission, const Args& steward) {
   const std::string seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
-  // Descriptor 3 has both ends of the pipe, so that opening it waits for nobody.
+  // Slurm may start the script after what was brought is there, or long before.
   return "#!/bin/bash\n"
          "# A training job of muster's.\n"
          "umask 077\n"
          "go=" +
          go_file(submission) +
          "\n"
-         "mkfifo \"$go\" || exit 1\n"
-         "trap 'rm -f \"$go\"' EXIT\n"
-         "exec 3<>\"$go\"\n"
-         "if ! read -r -t " +
+         "until [ -f \"$go\" ] && [ -O \"$go\" ]; do\n"
+         "  if [ \"$SECONDS\" -ge " +
          seconds +
-         " word <&3 || [ \"$word\" != go ]; then\n"
-         "  echo \"muster: nobody brought the job within " +
+         " ]; then\n"
+         "    echo \"muster: nobody brought the job within " +
          seconds +
          " s\"\n"
-         "  exit 1\n"
-         "fi\n"
-         "exec 3>&-\n"
+         "    exit 1\n"
+         "  fi\n"
+         "  sleep 0.2\n"
+         "done\n"
+         "rm -f \"$go\"\n"
          "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none \\\n"
          "  " +
          shell_quoted(steward) +

@@ -57,11 +57,12 @@ std::int64_t limit_minutes(std::chrono::seconds run_time_max);
 /// with the name of what is no such value, or of an option that is not allowed.
 Result<Args> plan_sbatch(const Submission& submission, const Site& site);
 
-/// The script. It waits for the word "go" in a pipe on the first node, at most `bring_max`, so that
-/// nodes are not held for a submitter that is gone; then `steward`, the words of a program that has
-/// been brought by then, runs once on each node. Nothing secret is in it: sites keep scripts.
+/// The script. It waits for go_file() on the first node, which comes last of all that is brought,
+/// at most `bring_max`, so that nodes are not held for a submitter that is gone; then `steward`,
+/// the words of a program that has been brought by then, runs once on each node. Nothing secret is
+/// in it: sites keep scripts.
 std::string batch_script(const Submission& submission, const Args& steward);
-/// The pipe's path, on the first node.
+/// In /tmp, where any user of a node could have made it: only one that is ours counts.
 std::string go_file(const Submission& submission);
 
 inline constexpr std::chrono::minutes bring_max{10};

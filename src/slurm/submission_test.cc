@@ -95,12 +95,13 @@ TEST_CASE("the time limit is whole minutes with room for the way there and back"
   CHECK(limit_minutes(std::chrono::hours(24)) == 24 * 60 + 25);
 }
 
-TEST_CASE("the script waits for the word, and hands the steward's words on as they are") {
+TEST_CASE("the script waits for what is brought, and hands the steward's words on as they are") {
   const std::string script =
       batch_script(demo(), {"/tmp/muster-0123456789abcdef.sm", "--x", "it's $(id)"});
   CHECK(script.starts_with("#!/bin/bash\n"));
   CHECK(script.find("go=/tmp/muster-0123456789abcdef.go\n") != std::string::npos);
-  CHECK(script.find("read -r -t 600 word") != std::string::npos);
+  CHECK(script.find("[ -O \"$go\" ]") != std::string::npos);
+  CHECK(script.find("-ge 600 ]") != std::string::npos);
   CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
   CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
         std::string::npos);
