@@ -59,8 +59,8 @@ ROOMS = {
     "platform",
     "server": "base command loop http job vpc aws image stacks s3wire s3client access s3server "
     "registry bucket api env store logs jobs engine platform machine",
-    "cli": "base command loop http job launch aws image s3wire s3client packing env platform "
-    "machine",
+    "cli": "base command loop http job launch aws image s3wire s3client packing env slurm "
+    "platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
     "stacks s3wire s3client access bucket s3server registry code container env ranks calls "
     "operators toolkit steward engine devices slurm local platform machine api store logs jobs "

@@ -11,6 +11,10 @@ int doctor_main(const Args& args, const Env& env);
 /// `sm image import` and its like: the images that jobs on this machine run in.
 int image_main(const Args& args, const Env& env);
 
+/// What Slurm says, on a machine of a cluster where `squeue` and `sinfo` work.
+int queue_main(const Args& args, const Env& env);
+int nodes_main(const Args& args, const Env& env);
+
 /// Clients of `sm server`, or of whatever AWS_ENDPOINT_URL of `env` names.
 int submit_main(const Args& args, const Env& env);
 int jobs_main(const Args& args, const Env& env);

@@ -135,8 +135,8 @@ std::string overview() {
       "muster gathers machines into one training job, the SageMaker way.\n\n"
       "usage: sm COMMAND [ARGS]\n";
   const std::vector<const Page*> pages = typed_pages(true);
-  for (const Group group :
-       {Group::here, Group::server, Group::container, Group::operators, Group::help})
+  for (const Group group : {Group::here, Group::server, Group::cluster, Group::container,
+                            Group::operators, Group::help})
     text += section(title_of(group), commands_of(pages, group));
   return text +
          "\nexamples:\n"

@@ -10,8 +10,8 @@ namespace {
 
 std::vector<Page> all_pages() {
   std::vector<Page> all;
-  for (const auto part : {pages_here, pages_image, pages_server, pages_jobs, pages_container,
-                          pages_operators, pages_help, pages_internal}) {
+  for (const auto part : {pages_here, pages_image, pages_server, pages_jobs, pages_cluster,
+                          pages_container, pages_operators, pages_help, pages_internal}) {
     std::vector<Page> some = part();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
@@ -69,6 +69,8 @@ std::string_view title_of(Group group) {
       return "jobs on this machine";
     case Group::server:
       return "a server and its jobs";
+    case Group::cluster:
+      return "a Slurm cluster";
     case Group::container:
       return "in a training container";
     case Group::operators:

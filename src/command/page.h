@@ -65,6 +65,7 @@ enum class Rest {
 enum class Group {
   here,       ///< Jobs on this machine.
   server,     ///< A server and its jobs.
+  cluster,    ///< A Slurm cluster.
   container,  ///< What a training container runs.
   operators,  ///< What every host runs alike.
   help,
@@ -119,6 +120,7 @@ std::vector<Page> pages_here();
 std::vector<Page> pages_image();
 std::vector<Page> pages_server();
 std::vector<Page> pages_jobs();
+std::vector<Page> pages_cluster();
 std::vector<Page> pages_container();
 std::vector<Page> pages_operators();
 std::vector<Page> pages_help();

@@ -43,6 +43,8 @@ const Entry entries[] = {
     {"stop", cli::stop_main},
     {"download", cli::download_main},
     {"delete", cli::delete_main},
+    {"queue", cli::queue_main},
+    {"nodes", cli::nodes_main},
     {"train", toolkit::train_main},
     {"mpirun", operators::mpirun_main},
     {"env", env::env_main},

@@ -23,6 +23,10 @@ constexpr std::array<std::string_view, 15> allowed_options = {
     "--exclusive", "--gres",        "--hint",       "--licenses",  "--nice",
     "--nodelist",  "--reservation", "--switches",   "--tmp",       "--wckey"};
 
+/// Not `--export=NONE`: with that Slurm asks a login shell for an environment, for 1.3 s where that
+/// was tried, up to 2 minutes where a home folder hangs.
+constexpr std::array kept_variables = {"PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF"};
+
 bool holds_only(std::string_view text, std::string_view others) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return letters_and_digits.find(c) != std::string_view::npos ||
@@ -54,9 +58,10 @@ Result<void> check_option(const std::string& option) {
 Result<void> check(const Submission& submission, const Site& site) {
   if (submission.job.empty() || submission.job.size() > job_name_max ||
       !holds_only(submission.job, "-"))
-    return fail(Errc::invalid_input, "job name '" + submission.job + "'");
+    return fail(Errc::invalid_input,
+                "job name '" + submission.job + "': expected 1 to 63 letters, digits and '-'");
   if (submission.nonce.size() != nonce_digits || !from_hex(submission.nonce))
-    return fail(Errc::invalid_input, "nonce '" + submission.nonce + "'");
+    return fail(Errc::invalid_input, "nonce '" + submission.nonce + "': expected 16 hex digits");
   for (const auto& [what, value] :
        {std::pair<const char*, const std::string&>{"partition", site.partition},
         {"account", site.account},
@@ -92,7 +97,7 @@ std::int64_t limit_minutes(std::chrono::seconds run_time_max) {
   return rounded_up(all.count(), 60);
 }
 
-Result<Args> plan_sbatch(const Submission& submission, const Site& site) {
+Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env) {
   TRY(check(submission, site));
   const auto given = [](const char* flag, std::int64_t value) {
     return flag + std::to_string(value);
@@ -105,7 +110,6 @@ Result<Args> plan_sbatch(const Submission& submission, const Site& site) {
                "--ntasks-per-node=1",
                given("--time=", limit_minutes(submission.run_time_max)),
                "--no-requeue",  // An attempt of ours is another submission.
-               "--export=NONE",
                "--open-mode=append",
                "--output=/tmp/muster-%j.out",
                "--chdir=/tmp"};
@@ -119,7 +123,11 @@ Result<Args> plan_sbatch(const Submission& submission, const Site& site) {
   if (!site.qos.empty()) argv.push_back("--qos=" + site.qos);
   argv.insert(argv.end(), site.options.begin(), site.options.end());
   if (!submission.excluded.empty()) argv.push_back("--exclude=" + join(submission.excluded, ","));
-  return argv;
+  Command command{.argv = std::move(argv), .env = {}, .cwd = "/"};
+  for (const char* name : kept_variables)
+    if (const Env::const_iterator found = env.find(name); found != env.end())
+      command.env.insert(*found);
+  return command;
 }
 
 std::string go_file(const Submission& submission) {

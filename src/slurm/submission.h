@@ -53,9 +53,11 @@ std::optional<OwnName> own_name(std::string_view slurm_name);
 /// the nodes, to stop it and to bring its results back.
 std::int64_t limit_minutes(std::chrono::seconds run_time_max);
 
-/// `sbatch` with its arguments; the script comes on its standard input. Error: `invalid_input`,
-/// with the name of what is no such value, or of an option that is not allowed.
-Result<Args> plan_sbatch(const Submission& submission, const Site& site);
+/// `sbatch` with its arguments; the script comes on its standard input. A job gets the environment
+/// of its sbatch, and Slurm keeps it, so of `env` only what finds programs and Slurm itself is in
+/// it. Error: `invalid_input`, with the name of what is no such value, or of an option that is not
+/// allowed.
+Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env);
 
 /// The script. It waits for go_file() on the first node, which comes last of all that is brought,
 /// at most `bring_max`, so that nodes are not held for a submitter that is gone; then `steward`,

@@ -1,0 +1,143 @@
+#include "slurm/view.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "slurm/submission.h"
+#include "slurm/words.h"
+
+namespace muster::slurm {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i)
+      text += row[i] + std::string(widths[i] + 2 - width_of(row[i]), ' ');
+    text += row.back();
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+  }
+  return text;
+}
+
+/// "2026-11-22T21:30:35" -> "2026-11-22 21:30"
+std::string minute_of(const std::string& time) {
+  if (time.size() != 19 || time[10] != 'T') return time;
+  return time.substr(0, 10) + " " + time.substr(11, 5);
+}
+
+std::string state_words(const QueuedJob& job) {
+  switch (standing_of(job.state)) {
+    case Standing::waiting:
+      return "Pending";
+    case Standing::starting:
+      return "Starting";
+    case Standing::running:
+      return "Running";
+    case Standing::suspended:
+      return "Suspended";
+    case Standing::ending:
+      return "Ending";
+    case Standing::over:
+      return end_of(job.state, job.reason).secondary;
+    case Standing::unknown:
+      break;
+  }
+  return job.state;
+}
+
+/// Why it waits, where it runs, how it ended.
+std::string detail_of(const QueuedJob& job) {
+  const Standing standing = standing_of(job.state);
+  if (standing == Standing::over) return end_of(job.state, job.reason).reason;
+  if (standing != Standing::waiting)
+    return job.node_list + (job.end.empty() ? "" : ", until " + minute_of(job.end));
+  const std::string start = job.start.empty() ? "" : "may start at " + minute_of(job.start);
+  const std::string why = why_it_waits(job.reason);
+  return why + (why.empty() || start.empty() ? "" : ", ") + start;
+}
+
+/// A job of ours is called what its user called it.
+std::string name_of(const QueuedJob& job) {
+  const std::optional<OwnName> own = own_name(job.name);
+  return own ? own->job : job.name;
+}
+
+std::string detail_of(const Node& node) {
+  const std::string words = node_words(node.state);
+  return node.reason.empty() ? words : words + " (" + node.reason + ")";
+}
+
+std::string memory_text(std::int64_t mib) {
+  return mib < 10240 ? std::to_string(mib) + " MiB" : std::to_string(mib / 1024) + " GiB";
+}
+
+}  // namespace
+
+std::string queue_table(const std::vector<QueuedJob>& jobs) {
+  if (jobs.empty()) return "no jobs\n";
+  std::vector<Row> rows = {{"ID", "NAME", "USER", "PARTITION", "STATE", "NODES", "DETAIL"}};
+  for (const QueuedJob& job : jobs)
+    rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
+                    visible_line(job.partition), visible_line(state_words(job)),
+                    std::to_string(job.nodes), visible_line(detail_of(job))});
+  return table(rows);
+}
+
+Json queue_json(const std::vector<QueuedJob>& jobs) {
+  Json all = Json::array();
+  for (const QueuedJob& job : jobs)
+    all.push_back(Json{{"SlurmId", to_utf8(job.id)},
+                       {"Name", to_utf8(name_of(job))},
+                       {"User", to_utf8(job.user)},
+                       {"Partition", to_utf8(job.partition)},
+                       {"State", to_utf8(job.state)},
+                       {"Text", to_utf8(detail_of(job))},
+                       {"Nodes", job.nodes},
+                       {"NodeList", to_utf8(job.node_list)},
+                       {"Start", to_utf8(job.start)}});
+  return Json{{"Jobs", std::move(all)}};
+}
+
+std::string nodes_table(const std::vector<Node>& nodes) {
+  if (nodes.empty()) return "no nodes\n";
+  std::vector<Row> rows = {{"NODE", "PARTITIONS", "CPUS", "MEMORY", "GPUS", "STATE"}};
+  for (const Node& node : nodes)
+    rows.push_back({visible_line(node.name), visible_line(join(node.partitions, ",")),
+                    std::to_string(node.cpus), memory_text(node.memory_mib),
+                    node.gpus.empty() ? "-" : visible_line(node.gpus),
+                    visible_line(detail_of(node))});
+  return table(rows);
+}
+
+Json nodes_json(const std::vector<Node>& nodes) {
+  Json all = Json::array();
+  for (const Node& node : nodes) {
+    Json partitions = Json::array();
+    for (const std::string& partition : node.partitions) partitions.push_back(to_utf8(partition));
+    all.push_back(Json{{"Name", to_utf8(node.name)},
+                       {"State", to_utf8(node.state)},
+                       {"Text", to_utf8(detail_of(node))},
+                       {"Cpus", node.cpus},
+                       {"MemoryMiB", node.memory_mib},
+                       {"Gpus", to_utf8(node.gpus)},
+                       {"Partitions", std::move(partitions)}});
+  }
+  return Json{{"Nodes", std::move(all)}};
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,106 @@
+"""`sm queue` and `sm nodes`: what a real Slurm says, in plain words."""
+
+import json
+import subprocess
+
+import pytest
+from lab import SM
+from process import wait_until
+from slurm_cluster import Cluster
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 2) as cluster:
+        yield cluster
+
+
+def submit(cluster, *options) -> str:
+    script = "#!/bin/sh\nexec sleep 600\n"
+    argv = ["sbatch", "--parsable", "--output=/dev/null", "--chdir=/tmp", *options]
+    done = subprocess.run(
+        cluster.argv("login", *argv), input=script, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def row(text: str, job: str) -> str:
+    found = [line for line in text.splitlines() if line.split()[0] == job]
+    assert len(found) == 1, text
+    return found[0]
+
+
+def queue(cluster, *options) -> str:
+    return cluster.out("login", SM, "queue", *options)
+
+
+def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
+    assert queue(cluster) == "no jobs"
+    running = submit(cluster, "-N2", "--exclusive", "--job-name=muster-demo-0123456789abcdef")
+    wait_until("the job to run", lambda: "Running" in queue(cluster), 30)
+    waiting = submit(cluster, "-N1", "--job-name=x\x1b[2J|y")
+    held = submit(cluster, "-N1", "--hold")
+    try:
+        wait_until("a reason", lambda: "(Resources)" in queue(cluster), 30)
+        text = queue(cluster)
+        assert row(text, running).split()[1:6] == ["demo", "root", "main", "Running", "2"]
+        assert "node[1-2]" in row(text, running)
+        assert "Pending" in row(text, waiting) and r"x\x1b[2J|y" in row(text, waiting)
+        assert "nodes are not free yet (Resources)" in row(text, waiting)
+        assert "held; `scontrol release` lets it go on (JobHeldUser)" in row(text, held)
+        # A user's own settings of squeue are for squeue.
+        same = cluster.out("login", "env", "SQUEUE_STATES=SUSPENDED", "SQUEUE_SORT=i", SM, "queue")
+        assert row(same, running) == row(text, running)
+        jobs = json.loads(queue(cluster, "--json"))["Jobs"]
+        assert {job["SlurmId"]: job["State"] for job in jobs} == {
+            running: "RUNNING",
+            waiting: "PENDING",
+            held: "PENDING",
+        }
+        assert queue(cluster, "--user", "nobody") == "no jobs"
+    finally:
+        cluster.out("login", "scancel", running, waiting, held)
+    wait_until("the queue to be empty", lambda: queue(cluster) == "no jobs", 60)
+    assert "cancelled in Slurm" in row(queue(cluster, "--over"), running)
+
+
+def test_nodes_are_told_with_the_reason_of_whoever_drained_one(cluster):
+    assert row(cluster.out("login", SM, "nodes"), "node1").split() == (
+        ["node1", "main,urgent", "2", "4000", "MiB", "-", "free"]
+    )
+    drain = ["nodename=node2", "state=drain", "reason=disk | full"]
+    cluster.out("login", "scontrol", "update", *drain)
+    text = cluster.out("login", SM, "nodes")
+    cluster.out("login", "scontrol", "update", "nodename=node2", "state=resume")
+    assert row(text, "node2").endswith("drained: takes no jobs (disk | full)")
+    assert json.loads(cluster.out("login", SM, "nodes", "--json"))["Nodes"][0]["Cpus"] == 2
+
+
+def test_a_user_that_slurm_does_not_know_is_its_own_answer(cluster):
+    done = cluster.run("login", SM, "queue", "--user", "no-such-user")
+    assert done.returncode == 3
+    assert done.stderr.startswith("sm queue: Slurm's squeue says: Invalid user: no-such-user")
+
+
+def test_without_slurm_both_say_so():
+    for command in ("queue", "nodes"):
+        done = subprocess.run(
+            [SM, command], env={"PATH": "/nowhere"}, capture_output=True, text=True
+        )
+        assert done.returncode == 3
+        assert "Slurm's commands are on a cluster's nodes (sm explain slurm)" in done.stderr
+    done = subprocess.run([SM, "queue", "--user", "-x"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "--user: expected a user's name" in done.stderr
+
+
+def test_a_controller_that_is_down_is_told_and_nothing_is_taken_for_gone(cluster):
+    """The last one: it kills slurmctld."""
+    cluster.out("login", "sh", "-c", "kill -9 $(cat /run/slurmctld.pid)")
+    done = cluster.run("login", SM, "queue")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert "Slurm's squeue says: " in done.stderr and "(sm explain slurm)" in done.stderr
