@@ -35,7 +35,8 @@ struct JobEnd {
 
   bool operator==(const JobEnd&) const = default;
 };
-/// `state` is one that is over; `reason`: Slurm's, may be empty or "None".
+/// `state` is one that is over; `reason`: Slurm's, may be empty or "None". Slurm's COMPLETED tells
+/// of its script alone, which ends well whatever the stewards saw.
 JobEnd end_of(std::string_view state, std::string_view reason);
 
 /// What a node does, as `sinfo -o %T` has it: "idle" -> "free", "allocated*" -> "in use, does not

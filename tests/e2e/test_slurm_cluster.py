@@ -1,5 +1,6 @@
 """tools/slurm-cluster: a real Slurm on one machine, of which nothing stays."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -85,8 +86,17 @@ def test_what_a_killed_keeper_leaves_is_removed_by_down(folder, nothing_of_slurm
 
 def test_a_folder_of_somebody_elses_is_left_alone(folder):
     (folder / "file").write_text("mine")
-    for command in (["up", "1"], ["down"]):
-        done = subprocess.run([TOOL, *command, "--folder", folder], capture_output=True, text=True)
-        assert done.returncode == 1
-        assert "is no cluster's folder" in done.stderr
+
+    def refusals() -> list[str]:
+        done = [
+            subprocess.run([TOOL, *command, "--folder", folder], capture_output=True, text=True)
+            for command in (["up", "1"], ["down"])
+        ]
+        assert [each.returncode for each in done] == [1, 1]
+        return [each.stderr for each in done]
+
+    assert all("is no cluster's folder" in text for text in refusals())
+    (folder / "keeper").write_text("1")
+    os.chown(folder, 65534, 65534)
+    assert all("is another user's" in text for text in refusals())
     assert (folder / "file").read_text() == "mine"
