@@ -177,6 +177,9 @@ Result<LayerReport> Unpacking::run() {
   }
   TRY(tree_.finish());
   report_.disk_bytes += tree_.copied_bytes();
+  if (tree_.strangers() > 0)
+    report_.said.push_back(std::to_string(tree_.strangers()) +
+                           " files are root's in place of an owner whose id you do not have here");
   return report_;
 }
 
@@ -263,7 +266,10 @@ Result<void> Unpacking::make_device(archive_entry* entry, const LayerTree::Parts
                     std::any_of(harmless.begin(), harmless.end(), [&](const Device& device) {
                       return device.major == major && device.minor == minor;
                     });
-  if (fine) return tree_.make_node(path, S_IFCHR, makedev(major, minor), attributes);
+  if (fine) {
+    Result<void> made = tree_.make_node(path, S_IFCHR, makedev(major, minor), attributes);
+    if (made || made.error().code != Errc::denied) return made;  // Only root makes devices.
+  }
   ++report_.left_out;
   if (report_.said.size() < LayerReport::said_max)
     report_.said.push_back(packing::shown(join(path, "/")) + " left out: it is a device, " +

@@ -18,10 +18,11 @@ struct LayerLimits {
 
 struct LayerReport {
   std::uint64_t entries = 0;
-  std::uint64_t tar_bytes = 0;    ///< The tar's size, not compressed.
-  std::uint64_t disk_bytes = 0;   ///< What its files take: holes do not count.
-  std::uint64_t left_out = 0;     ///< Devices that no image needs.
-  std::vector<std::string> said;  ///< A line for each of those, at most `said_max`.
+  std::uint64_t tar_bytes = 0;   ///< The tar's size, not compressed.
+  std::uint64_t disk_bytes = 0;  ///< What its files take: holes do not count.
+  std::uint64_t left_out = 0;    ///< Devices that no image needs.
+  /// A line for each of those, at most `said_max`, and one for owners that cannot be kept.
+  std::vector<std::string> said;
   static constexpr std::size_t said_max = 20;
 };
 

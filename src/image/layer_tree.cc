@@ -91,9 +91,16 @@ std::vector<std::pair<std::string, std::string>> extended_of(int file) {
   return found;
 }
 
-/// An owner, then what a change of owner takes away.
-Result<void> give(int file, const LayerTree::Parts& path, const Attributes& attributes) {
-  if (::fchown(file, attributes.user, attributes.group) != 0) return fail_errno(text_of(path));
+/// Error of chown(2) for an id that the user namespace of this process does not have.
+constexpr int no_such_id = EINVAL;
+
+/// An owner, then what a change of owner takes away. What cannot have its owner here stays ours,
+/// and is counted in `strangers`.
+Result<void> give(int file, const LayerTree::Parts& path, const Attributes& attributes,
+                  std::uint64_t& strangers) {
+  const bool owned = ::fchown(file, attributes.user, attributes.group) == 0;
+  if (!owned && errno != no_such_id) return fail_errno(text_of(path));
+  strangers += owned ? 0 : 1;
   for (const auto& [name, value] : attributes.extended)
     if (is_taken(name) && ::fsetxattr(file, name.c_str(), value.data(), value.size(), 0) != 0 &&
         errno != ENOTSUP)
@@ -102,13 +109,16 @@ Result<void> give(int file, const LayerTree::Parts& path, const Attributes& attr
   return {};
 }
 
+/// As give().
 Result<void> give_name(int folder, const std::string& name, const LayerTree::Parts& path,
-                       const Attributes& attributes) {
+                       const Attributes& attributes, std::uint64_t& strangers) {
   const timespec times[2] = {attributes.time, attributes.time};
-  if (::fchownat(folder, name.c_str(), attributes.user, attributes.group, AT_SYMLINK_NOFOLLOW) !=
-          0 ||
+  const bool owned =
+      ::fchownat(folder, name.c_str(), attributes.user, attributes.group, AT_SYMLINK_NOFOLLOW) == 0;
+  if ((!owned && errno != no_such_id) ||
       ::utimensat(folder, name.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0)
     return fail_errno(text_of(path));
+  strangers += owned ? 0 : 1;
   return {};
 }
 
@@ -204,7 +214,7 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
       if (!made || !from) return fail_errno(text_of(here));
       Attributes attributes = attributes_of(lower->status);
       attributes.extended = extended_of(from.get());
-      TRY(give(made.get(), here, attributes));
+      TRY(give(made.get(), here, attributes, strangers_));
       times_.emplace_back(here, attributes.time);
     }
   } else if (S_ISLNK(status.st_mode)) {
@@ -265,7 +275,7 @@ Result<bool> LayerTree::clear_name(const Place& parent, const std::string& name,
 
 Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attributes) {
   if (path.empty()) {
-    TRY(give(root_, path, attributes));
+    TRY(give(root_, path, attributes, strangers_));
     times_.emplace_back(path, attributes.time);
     return {};
   }
@@ -280,7 +290,7 @@ Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attribu
   const Fd folder = open_folder(parent->folder.get(), name);
   if (!folder) return fail_errno(text_of(path));
   times_.emplace_back(here, attributes.time);
-  return give(folder.get(), path, attributes);
+  return give(folder.get(), path, attributes, strangers_);
 }
 
 Result<Fd> LayerTree::make_file(const Parts& path) {
@@ -296,7 +306,7 @@ Result<Fd> LayerTree::make_file(const Parts& path) {
 }
 
 Result<void> LayerTree::finish_file(int file, const Parts& path, const Attributes& attributes) {
-  TRY(give(file, path, attributes));
+  TRY(give(file, path, attributes, strangers_));
   const timespec times[2] = {attributes.time, attributes.time};
   if (::futimens(file, times) != 0) return fail_errno(text_of(path));
   return {};
@@ -309,7 +319,7 @@ Result<void> LayerTree::make_link(const Parts& path, const std::string& target,
   TRY(clear_name(*parent, path.back(), false));
   if (::symlinkat(target.c_str(), parent->folder.get(), path.back().c_str()) != 0)
     return fail_errno(text_of(path));
-  return give_name(parent->folder.get(), path.back(), path, attributes);
+  return give_name(parent->folder.get(), path.back(), path, attributes, strangers_);
 }
 
 Result<void> LayerTree::make_node(const Parts& path, mode_t type, dev_t device,
@@ -320,7 +330,7 @@ Result<void> LayerTree::make_node(const Parts& path, mode_t type, dev_t device,
   const char* name = path.back().c_str();
   if (::mknodat(folder, name, type | 0600, device) != 0) return fail_errno(text_of(path));
   if (::fchmodat(folder, name, attributes.mode & 0777, 0) != 0) return fail_errno(text_of(path));
-  return give_name(folder, path.back(), path, attributes);
+  return give_name(folder, path.back(), path, attributes, strangers_);
 }
 
 /// As an overlay does for a file that is changed.

@@ -59,6 +59,8 @@ class LayerTree {
 
   /// What copies from lower layers took.
   std::uint64_t copied_bytes() const { return copied_bytes_; }
+  /// Entries whose owner is nobody in the user namespace of this process: they are its own user's.
+  std::uint64_t strangers() const { return strangers_; }
 
  private:
   struct Place {
@@ -92,6 +94,7 @@ class LayerTree {
   std::set<Parts> opaque_;
   std::vector<std::pair<Parts, timespec>> times_;  ///< Folders', set last.
   std::uint64_t copied_bytes_ = 0;
+  std::uint64_t strangers_ = 0;
 };
 
 }  // namespace muster::image
