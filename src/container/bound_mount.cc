@@ -51,6 +51,8 @@ Result<void> make_target(const std::string& target, bool folder) {
 }
 
 Result<Fd> writable_tree(const Fd& source, const job::BoundPath& bound, const IdMap& ids) {
+  // What a host's root writes there is its user's then, as it should be.
+  if (ids.rootless) return clone_tree(source, bound.outside, true, -1);
   // Root of a host without a user namespace of its own has rights over every owner's files.
   if (!ids)
     return fail(Errc::unsupported, bound.outside +

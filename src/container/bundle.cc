@@ -20,7 +20,6 @@ namespace muster::container {
 namespace {
 
 constexpr const char* sys_path = "/sys";
-constexpr const char* programs_folder = "/usr/local/bin";
 /// In an image, which may have programs of these names; all of muster's lies below /run/muster.
 constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
@@ -56,6 +55,17 @@ const char* const masked_kernel_paths[] = {
     "/sys/kernel/slab",    "/sys/kernel/tracing", "/sys/devices/virtual/powercap"};
 const char* const readonly_kernel_paths[] = {"/proc/bus",      "/proc/fs",  "/proc/irq",
                                              "/proc/pressure", "/proc/sys", "/proc/sysrq-trigger"};
+
+/// tty, of Debian and most others.
+constexpr std::uint32_t terminal_group = 5;
+
+/// False for an id that stands for nobody in the host's user namespace.
+bool has_id(const Facts& facts, std::uint32_t id) {
+  if (facts.user_namespace.empty()) return true;
+  return std::any_of(facts.ids.begin(), facts.ids.end(), [id](const IdExtent& extent) {
+    return id >= extent.inside && id - extent.inside < extent.count;
+  });
+}
 
 template <std::size_t count>
 Json list(const char* const (&items)[count]) {
@@ -128,11 +138,13 @@ void add_own_places(const job::HostSpec& spec, const HostLimits& limits, Json& a
 Json mounts(const job::HostSpec& spec, const Facts& facts) {
   const auto size = [](std::int64_t bytes) { return "size=" + std::to_string(bytes); };
   const HostLimits& limits = facts.limits;
+  std::vector<std::string> terminals = {"nosuid", "noexec", "newinstance", "ptmxmode=0666",
+                                        "mode=0620"};
+  if (has_id(facts, terminal_group)) terminals.push_back("gid=" + std::to_string(terminal_group));
   Json all = Json::array({
       mount("/proc", "proc", "proc", {"nosuid", "noexec", "nodev"}),
       mount("/dev", "tmpfs", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=64k"}),
-      mount("/dev/pts", "devpts", "devpts",
-            {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}),
+      mount("/dev/pts", "devpts", "devpts", terminals),
       mount("/dev/shm", "tmpfs", "shm",
             {"nosuid", "noexec", "nodev", "mode=1777", size(limits.shm_bytes)}),
       mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
@@ -166,7 +178,12 @@ Json limits_of_process(const job::HostSpec& spec, const Facts& facts) {
                                 {"soft", open_files(facts.open_files_max)},
                                 {"hard", facts.open_files_max}},
                            Json{{"type", "RLIMIT_CORE"}, {"soft", 0}, {"hard", 0}}});
-  if (spec.devices.locks_memory)
+  // In place of a control group's limit: each user namespace counts its processes for itself.
+  if (facts.rootless)
+    list.push_back({{"type", "RLIMIT_NPROC"},
+                    {"soft", facts.limits.processes},
+                    {"hard", facts.limits.processes}});
+  if (spec.devices.locks_memory && !facts.rootless)
     list.push_back({{"type", "RLIMIT_MEMLOCK"}, {"soft", RLIM_INFINITY}, {"hard", RLIM_INFINITY}});
   return list;
 }
@@ -241,7 +258,9 @@ Json allowed_devices(const job::HostSpec& spec) {
 }
 
 Json resources(const job::HostSpec& spec, const Facts& facts) {
-  Json json{{"devices", allowed_devices(spec)}, {"pids", {{"limit", facts.limits.processes}}}};
+  Json json{{"devices", allowed_devices(spec)}};
+  if (facts.rootless) return json;
+  json["pids"] = {{"limit", facts.limits.processes}};
   const std::int64_t memory = job::memory_of(spec.spec, spec.host);
   const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host);
   if (memory > 0) json["memory"] = {{"limit", memory}, {"swap", memory}};
@@ -268,16 +287,19 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
   Json net{{"type", "network"}};
   if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
   if (!shares_network(spec)) namespaces.push_back(std::move(net));
-  Json linux{{"cgroupsPath", cgroup_path(spec)},
-             {"resources", resources(spec, facts)},
+  Json linux{{"resources", resources(spec, facts)},
              {"namespaces", namespaces},
              {"rootfsPropagation", "private"},
              {"maskedPaths", masked},
              {"readonlyPaths", list(readonly_kernel_paths)},
              {"seccomp", seccomp_profile(may_set_ids(spec))}};
+  // Where no group can be made the runtime does without one, unless it is named.
+  if (!facts.rootless) linux["cgroupsPath"] = cgroup_path(spec);
   if (facts.user_namespace.empty()) return linux;
-  const Json ids = Json::array(
-      {Json{{"containerID", 0}, {"hostID", facts.first_id}, {"size", job::ids_per_job}}});
+  Json ids = Json::array();
+  for (const IdExtent& extent : facts.ids)
+    ids.push_back(
+        {{"containerID", extent.inside}, {"hostID", extent.outside}, {"size", extent.count}});
   linux["namespaces"].push_back(Json{{"type", "user"}, {"path", facts.user_namespace}});
   linux["uidMappings"] = ids;
   linux["gidMappings"] = ids;

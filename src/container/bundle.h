@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "container/id_map.h"
 #include "container/limits.h"
 #include "job/host_spec.h"
 
@@ -17,7 +18,8 @@ struct Facts {
   std::string program;              ///< The running `sm`; bind-mounted as sm and train.
   std::string network_namespace;    ///< A path that opens it, valid in the runtime's view.
   std::string user_namespace;       ///< Likewise; empty: the machine's own users.
-  std::uint32_t first_id = 0;       ///< With a user namespace: the machine's number of its root.
+  std::vector<IdExtent> ids;        ///< What the user namespace has.
+  bool rootless = false;            ///< See IdMap; no control group can be had then.
   std::vector<std::string> binds;   ///< RootView::binds.
   std::vector<std::string> masks;   ///< Paths in the host that are covered, if they exist.
   std::vector<std::string> staged;  ///< Below /opt/ml, file systems of their own: "/code".

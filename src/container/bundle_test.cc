@@ -352,7 +352,7 @@ TEST_CASE("bundle: where hosts write to a folder of the machine no file gets a s
 TEST_CASE("bundle: root of a host is nobody on the machine") {
   Facts with = facts();
   with.user_namespace = "/proc/7/fd/6";
-  with.first_id = 1879048192;
+  with.ids = ids_from(1879048192);
   const Json json = parse_json(bundle_config(two_hosts(), with))->at("linux");
   CHECK(has_item(json["namespaces"], {{"type", "user"}, {"path", "/proc/7/fd/6"}}));
   const Json ids = Json::array({{{"containerID", 0}, {"hostID", 1879048192}, {"size", 65536}}});

@@ -68,6 +68,15 @@ class Holder {
 
 }  // namespace
 
+std::vector<IdExtent> ids_from(std::uint32_t first) {
+  return {{0, first, job::ids_per_job}};
+}
+
+std::vector<IdExtent> ids_of_rootless(std::int64_t count) {
+  if (count <= 1) return {{0, 0, 1}};
+  return {{0, 0, 1}, {1, 1, count - 1}};
+}
+
 Result<void> give(const std::string& path, const IdMap& ids) {
   if (ids && ::lchown(path.c_str(), ids.first, ids.first) != 0) return fail_errno(path);
   return {};
@@ -79,16 +88,19 @@ Result<void> give(const Fd& fd, const IdMap& ids, std::uint32_t uid) {
   return {};
 }
 
-Result<HostNamespaces> open_namespaces(std::optional<std::uint32_t> first) {
-  const Holder holder = TRY(Holder::begin(CLONE_NEWNET | (first ? CLONE_NEWUSER : 0)));
+Result<HostNamespaces> open_namespaces(const std::vector<IdExtent>& ids) {
+  const Holder holder = TRY(Holder::begin(CLONE_NEWNET | (ids.empty() ? 0 : CLONE_NEWUSER)));
   HostNamespaces made;
   made.network = TRY(holder.open("ns/net"));
-  if (!first) return made;
-  const std::string map =
-      "0 " + std::to_string(*first) + " " + std::to_string(job::ids_per_job) + "\n";
+  if (ids.empty()) return made;
+  std::string map;
+  for (const IdExtent& extent : ids)
+    map += std::to_string(extent.inside) + " " + std::to_string(extent.outside) + " " +
+           std::to_string(extent.count) + "\n";
   TRY(holder.write("uid_map", map));
   TRY(holder.write("gid_map", map));
   made.user = TRY(holder.open("ns/user"));
+  made.ids = ids;
   return made;
 }
 

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mounts.h"
 #include "base/private_folders.h"
+#include "base/rootless.h"
 #include "base/text.h"
 
 namespace muster::container {
@@ -144,7 +145,7 @@ Result<Machine> read_machine(const job::HostSpec& spec, const Env& env) {
   Machine machine;
   machine.program = TRY(own_program());
   machine.size = TRY(machine_size());
-  machine.muster_folders = TRY(private_folders(private_folder_register));
+  machine.muster_folders = TRY(private_folders(private_folder_register_of(env)));
   std::vector<std::string> own = spec.spec.hidden;
   own.push_back(spec.state_folder);
   for (const std::string& path : own)

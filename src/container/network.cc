@@ -11,11 +11,17 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
+#include <thread>
+#include <type_traits>
 
+#include "base/rootless.h"
 #include "base/text.h"
 #include "container/gateway.h"
 #include "container/link.h"
+#include "container/nft.h"
 #include "container/segment.h"
+#include "container/slirp.h"
 #include "container/tunnel.h"
 #include "http/client.h"
 
@@ -24,26 +30,26 @@ namespace {
 
 constexpr std::string_view loopback_start = "127.";
 
-/// The calling thread in another network namespace, until this goes.
-class Visit {
- public:
-  static Result<Visit> begin(int name_space) {
-    Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-    if (!home) return fail_errno("/proc/thread-self/ns/net");
-    if (::setns(name_space, CLONE_NEWNET) != 0) return fail_errno("entering a network namespace");
-    return Visit(std::move(home));
-  }
-  Visit(Visit&&) noexcept = default;
-  Visit& operator=(Visit&&) = delete;
-  ~Visit() {
-    if (home_)
-      CHECK_THAT(::setns(home_.get(), CLONE_NEWNET) == 0, "no way back from a network namespace");
-  }
+/// Does `work` in another network namespace: in a thread that ends there, for a rootless steward
+/// may leave the machine's and cannot come back.
+template <class Work>
+std::invoke_result_t<Work> visit(const Fd& name_space, const Work& work) {
+  std::optional<std::invoke_result_t<Work>> done;
+  std::thread visitor([&] {
+    if (::setns(name_space.get(), CLONE_NEWNET) == 0)
+      done = work();
+    else
+      done = fail_errno("entering a network namespace");
+  });
+  visitor.join();
+  return *std::move(done);
+}
 
- private:
-  explicit Visit(Fd home) : home_(std::move(home)) {}
-  Fd home_;
-};
+bool is_link_in(const Fd& name_space, const std::string& name) {
+  const Result<bool> found =
+      visit(name_space, [&] { return Result<bool>(::if_nametoindex(name.c_str()) != 0); });
+  return found && *found;
+}
 
 /// Any socket of a namespace: requests through it are about that namespace's interfaces.
 Result<Fd> any_socket() {
@@ -68,15 +74,14 @@ Result<std::optional<Cipher>> cipher_of(const job::HostSpec& spec) {
 
 /// Between the hosts, in the namespace of the bridge.
 Result<void> choose_cipher(const job::HostSpec& spec, const Env& env) {
-  const Result<Cipher> found = find_cipher(env);
+  const Result<Cipher> found = rootless_ids(env) == 0
+                                   ? find_cipher(env)
+                                   : fail(Errc::unsupported, "it needs root: run it with sudo");
   if (!found) return found.error().in("what hosts send each other cannot be encrypted here");
   return write_file(cipher_file(spec), std::string(cipher_name(*found)) + "\n", 0600);
 }
 
-/// In a routed job nothing hangs on the bridge: by its name the namespace is known.
-Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
-  HostNamespaces alone = TRY(open_namespaces(std::nullopt));
-  const Visit visit = TRY(Visit::begin(alone.network.get()));
+Result<void> make_bridge_here(const job::HostSpec& spec, const Env& env) {
   const Fd socket = TRY(any_socket());
   TRY(disable_ipv6("all"));
   TRY(make_bridge(spec.bridge));
@@ -84,13 +89,19 @@ Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
   if (is_encrypted(spec)) TRY(choose_cipher(spec, env));
   const std::optional<Cipher> cipher = TRY(cipher_of(spec));
   const Result<void> routed = is_routed(spec) ? make_router(spec, cipher, env) : Result<void>();
-  if (!routed) return spec.spec.vpc ? routed.error().in("VpcConfig") : routed.error();
+  if (routed || !spec.spec.vpc) return routed;
+  return routed.error().in("VpcConfig");
+}
+
+/// In a routed job nothing hangs on the bridge: by its name the namespace is known.
+Result<Fd> namespace_with_bridge(const job::HostSpec& spec, const Env& env) {
+  HostNamespaces alone = TRY(open_namespaces({}));
+  TRY(visit(alone.network, [&] { return make_bridge_here(spec, env); }));
   return std::move(alone.network);
 }
 
 /// The bridge's namespace becomes the hosts' router.
-Result<void> route_outside(const Fd& bridge, const job::HostSpec& spec, const Outside& outside) {
-  const Visit visit = TRY(Visit::begin(bridge.get()));
+Result<void> route_outside(const job::HostSpec& spec, const Outside& outside) {
   const Fd socket = TRY(any_socket());
   if (!is_routed(spec)) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
   TRY(set_address(socket.get(), inner_gateway, outside.inner_address, gateway_prefix_length));
@@ -99,10 +110,27 @@ Result<void> route_outside(const Fd& bridge, const job::HostSpec& spec, const Ou
   return add_route(socket.get(), "0.0.0.0", 0, outside.outer_address);
 }
 
+/// First the rules: they go by the name of what is not there yet.
+Result<void> route_to_slirp(const job::HostSpec& spec, const std::vector<std::string>& closed,
+                            const Env& env) {
+  TRY(run_nft(slirp_rules(closed), env));
+  const Outside outside = TRY(outside_of(spec, {}, false));
+  const Fd socket = TRY(any_socket());
+  if (!is_routed(spec)) TRY(set_address(socket.get(), spec.bridge, outside.bridge_address, 24));
+  return forward_ipv4();
+}
+
+/// What an ordinary user has in place of a gateway: what holds it, see start_slirp().
+Result<Fd> lead_outside_as_user(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
+  const std::vector<std::string> closed = TRY(machine_addresses());
+  TRY(visit(bridge, [&] { return route_to_slirp(spec, closed, env); }));
+  return start_slirp(bridge, env);
+}
+
 /// Error: why the job reaches nothing outside; it can do all else.
 Result<void> lead_outside(const job::HostSpec& spec, const Fd& bridge, const Env& env) {
   const Outside outside = TRY(open_gateway(spec, bridge.get(), env));
-  Result<void> made = route_outside(bridge, spec, outside);
+  Result<void> made = visit(bridge, [&] { return route_outside(spec, outside); });
   if (!made) static_cast<void>(close_gateway(spec.bridge, env));
   return made;
 }
@@ -122,11 +150,6 @@ Result<void> set_addresses(int socket, const job::HostSpec& spec, bool is_outsid
   return add_route(socket, "0.0.0.0", 0, outside.bridge_address);
 }
 
-bool has_way_outside(const Fd& bridge) {
-  const Result<Visit> visit = Visit::begin(bridge.get());
-  return visit && ::if_nametoindex(inner_gateway) != 0;
-}
-
 /// What `path` opens, if that is a network namespace with the job's bridge: the descriptor that a
 /// steward wrote down may have been closed and its number used again. The name of the bridge is
 /// random.
@@ -134,8 +157,7 @@ Fd bridge_at(const std::string& path, const std::string& bridge) {
   Fd found(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct statfs info {};
   if (!found || ::fstatfs(found.get(), &info) != 0 || info.f_type != NSFS_MAGIC) return {};
-  const Result<Visit> visit = Visit::begin(found.get());
-  if (!visit || ::if_nametoindex(bridge.c_str()) == 0) return {};
+  if (!is_link_in(found, bridge)) return {};
   return found;
 }
 
@@ -146,8 +168,27 @@ std::string holders_file(const job::HostSpec& spec) {
 
 struct Joined {
   Fd bridge;
+  Fd slirp;             ///< An ordinary user's: holds the way outside.
   std::string why_not;  ///< The hosts reach nothing outside, though they should.
 };
+
+/// What the steward holds that wrote `line`: the path of its bridge, and that of its slirp's pipe
+/// if it has one. Both opened again: they last until the last steward has gone.
+Joined join_holder(const std::string& line, const std::string& bridge) {
+  const std::vector<std::string> paths = split_words(line);
+  Joined joined;
+  joined.bridge = bridge_at(paths.front(), bridge);
+  if (joined.bridge && paths.size() > 1)
+    joined.slirp = Fd(::open(paths[1].c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return joined;
+}
+
+Result<void> lead(Joined& joined, const job::HostSpec& spec, const Env& env) {
+  if (spec.spec.network != job::Network::nat) return {};
+  if (rootless_ids(env) == 0) return lead_outside(spec, joined.bridge, env);
+  joined.slirp = TRY(lead_outside_as_user(spec, joined.bridge, env));
+  return {};
+}
 
 /// The namespace of the job's bridge, as a descriptor that this process has written down for the
 /// stewards that come later.
@@ -156,68 +197,21 @@ Result<Joined> join_bridge(const job::HostSpec& spec, const Env& env) {
   const Fd lock = TRY(wait_for_lock(file + ".lock"));
   const Result<std::string> text = read_file(file);
   if (!text && text.error().code != Errc::not_found) return text.error();
-  Fd bridge;
-  std::string why_not;
-  for (const std::string& path : split(text.value_or(""), '\n'))
-    if (!bridge && !path.empty()) bridge = bridge_at(path, spec.bridge);
-  if (!bridge) {
-    bridge = TRY(namespace_with_bridge(spec, env));
-    Result<void> led;
-    if (spec.spec.network == job::Network::nat) led = lead_outside(spec, bridge, env);
-    if (!led) why_not = led.error().text;
+  Joined joined;
+  for (const std::string& line : split(text.value_or(""), '\n'))
+    if (!joined.bridge && !line.empty()) joined = join_holder(line, spec.bridge);
+  if (!joined.bridge) {
+    joined.bridge = TRY(namespace_with_bridge(spec, env));
+    const Result<void> led = lead(joined, spec, env);
+    if (!led) joined.why_not = led.error().text;
   }
-  TRY(write_file(file, text.value_or("") + path_of(bridge) + "\n", 0600));
-  return Joined{std::move(bridge), std::move(why_not)};
+  const std::string slirp = joined.slirp ? " " + path_of(joined.slirp) : std::string();
+  TRY(write_file(file, text.value_or("") + path_of(joined.bridge) + slirp + "\n", 0600));
+  return joined;
 }
 
-}  // namespace
-
-std::string path_of(const Fd& fd) {
-  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
-}
-
-Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const IdMap& ids,
-                                      const Env& env) {
-  {
-    // Hosts have IPv4 alone, and ::1: before there is an interface that could have more.
-    const Visit visit = TRY(Visit::begin(host.get()));
-    TRY(disable_ipv6("default"));
-  }
-  Joined joined = TRY(join_bridge(spec, env));
-  HostNetwork network(std::move(host), std::move(joined.bridge));
-  network.outside_ = spec.spec.network == job::Network::nat && has_way_outside(network.bridge_);
-  network.why_not_ = std::move(joined.why_not);
-  network.cipher_ = TRY(cipher_of(spec));
-  {
-    const Visit visit = TRY(Visit::begin(network.bridge_.get()));
-    const Fd socket = TRY(any_socket());
-    const std::string cable = cable_name(spec.bridge, spec.host);
-    TRY(make_cable(cable, host_cable(network.cipher_), network.namespace_.get()));
-    if (network.cipher_) TRY(set_mtu(socket.get(), cable, cable_mtu));
-    TRY(is_routed(spec) ? connect_to_router(socket.get(), spec)
-                        : connect_to_bridge(socket.get(), spec));
-  }
-  const Visit visit = TRY(Visit::begin(network.namespace_.get()));
-  const Fd socket = TRY(any_socket());
-  TRY(set_up(socket.get(), "lo"));
-  if (network.cipher_)
-    network.tunnel_ = TRY(open_tunnel(spec, *network.cipher_, network.outside_, ids, env));
-  else
-    TRY(spec.spec.vpc ? connect_host(socket.get(), spec, network.outside_)
-                      : set_addresses(socket.get(), spec, network.outside_));
-  return network;
-}
-
-Result<void> HostNetwork::close(const job::HostSpec& spec, const Env& env) {
-  const Fd lock = TRY(wait_for_lock(holders_file(spec) + ".lock"));
-  bridge_.reset();
-  for (const std::string& path : split(read_file(holders_file(spec)).value_or(""), '\n'))
-    if (!path.empty() && bridge_at(path, spec.bridge)) return {};
-  return close_gateway(spec.bridge, env);
-}
-
-Result<Fd> HostNetwork::bind(const std::string& host_address, std::uint16_t port, int type) const {
-  const Visit visit = TRY(Visit::begin(namespace_.get()));
+/// In the calling thread's network.
+Result<Fd> bind_here(const std::string& host_address, std::uint16_t port, int type) {
   Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!host_address.starts_with(loopback_start) && socket)
     TRY(set_address(socket.get(), "lo:0", host_address, 32));
@@ -233,6 +227,79 @@ Result<Fd> HostNetwork::bind(const std::string& host_address, std::uint16_t port
   const bool waits = type != SOCK_STREAM || (bound && ::listen(socket.get(), SOMAXCONN) == 0);
   if (bound && waits) return socket;
   return fail_errno(host_address + ":" + std::to_string(port) + " of the host");
+}
+
+/// From the network of the job's bridge to that of the host.
+Result<void> lay_cable(const job::HostSpec& spec, const std::optional<Cipher>& cipher,
+                       const Fd& host) {
+  const Fd socket = TRY(any_socket());
+  const std::string cable = cable_name(spec.bridge, spec.host);
+  TRY(make_cable(cable, host_cable(cipher), host.get()));
+  if (cipher) TRY(set_mtu(socket.get(), cable, cable_mtu));
+  return is_routed(spec) ? connect_to_router(socket.get(), spec)
+                         : connect_to_bridge(socket.get(), spec);
+}
+
+/// The host's own end of it; with a cipher the tunnel is that.
+Result<void> connect_here(const job::HostSpec& spec, const std::optional<Cipher>& cipher,
+                          bool is_outside, const Env& env) {
+  const Fd socket = TRY(any_socket());
+  TRY(set_up(socket.get(), "lo"));
+  if (cipher) return lay_tunnel(spec, *cipher, env);
+  return spec.spec.vpc ? connect_host(socket.get(), spec, is_outside)
+                       : set_addresses(socket.get(), spec, is_outside);
+}
+
+/// The tunnel through a cable that lies. wireguard-go is this thread's child, not a visitor's: it
+/// ends with the thread that started it.
+Result<std::optional<Process>> open_tunnel(const job::HostSpec& spec, Cipher cipher,
+                                           bool is_outside, const Fd& host, const IdMap& ids,
+                                           const Env& env) {
+  std::optional<Process> process;
+  if (cipher == Cipher::wireguard_go) process = TRY(run_wireguard_go(spec, host.get(), ids, env));
+  const Result<void> linked =
+      visit(host, [&] { return link_tunnel(spec, cipher, is_outside, env); });
+  if (linked) return process;
+  if (process) process->signal(SIGKILL);
+  return linked.error();
+}
+
+}  // namespace
+
+std::string path_of(const Fd& fd) {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd.get());
+}
+
+Result<HostNetwork> HostNetwork::open(const job::HostSpec& spec, Fd host, const IdMap& ids,
+                                      const Env& env) {
+  // Hosts have IPv4 alone, and ::1: before there is an interface that could have more.
+  TRY(visit(host, [] { return disable_ipv6("default"); }));
+  Joined joined = TRY(join_bridge(spec, env));
+  HostNetwork network(std::move(host), std::move(joined.bridge));
+  network.outside_ =
+      spec.spec.network == job::Network::nat && is_link_in(network.bridge_, inner_gateway);
+  network.why_not_ = std::move(joined.why_not);
+  network.slirp_ = std::move(joined.slirp);
+  network.cipher_ = TRY(cipher_of(spec));
+  const std::optional<Cipher>& cipher = network.cipher_;
+  const Fd& own = network.namespace_;
+  TRY(visit(network.bridge_, [&] { return lay_cable(spec, cipher, own); }));
+  TRY(visit(own, [&] { return connect_here(spec, cipher, network.outside_, env); }));
+  if (cipher) network.tunnel_ = TRY(open_tunnel(spec, *cipher, network.outside_, own, ids, env));
+  return network;
+}
+
+Result<void> HostNetwork::close(const job::HostSpec& spec, const Env& env) {
+  const Fd lock = TRY(wait_for_lock(holders_file(spec) + ".lock"));
+  bridge_.reset();
+  slirp_.reset();
+  for (const std::string& line : split(read_file(holders_file(spec)).value_or(""), '\n'))
+    if (!line.empty() && join_holder(line, spec.bridge).bridge) return {};
+  return close_gateway(spec.bridge, env);
+}
+
+Result<Fd> HostNetwork::bind(const std::string& host_address, std::uint16_t port, int type) const {
+  return visit(namespace_, [&] { return bind_here(host_address, port, type); });
 }
 
 Result<Fd> HostNetwork::listen(const std::string& address, std::uint16_t port) const {

@@ -25,7 +25,7 @@ namespace muster::container {
 class HostNetwork {
  public:
   /// Joins the job's bridge, or makes it if no living steward of the job holds one; `host` is the
-  /// host's own namespace. The calling thread visits namespaces and comes back. Stewards find each
+  /// host's own namespace. Threads of its own visit the namespaces. Stewards find each
   /// other by `<job folder>/network` (docs/protocols/job-folder.md). Errors: `denied` without root,
   /// `system`.
   /// With job::Spec::encrypted hosts reach each other by a cipher alone; `ids` is whose the
@@ -45,7 +45,7 @@ class HostNetwork {
   Result<void> close(const job::HostSpec& spec, const Env& env);
 
   /// Listens inside of the host's own network, at `address` (numeric IPv4), which becomes one of
-  /// its loopback interface's if it is none yet. The calling thread visits it and comes back.
+  /// its loopback interface's if it is none yet.
   /// Error: `system`: somebody in there listens on it already.
   Result<Fd> listen(const std::string& address, std::uint16_t port) const;
   /// Takes datagrams likewise.
@@ -60,6 +60,7 @@ class HostNetwork {
 
   Fd namespace_;
   Fd bridge_;  ///< The bridge's namespace.
+  Fd slirp_;   ///< An ordinary user's: see start_slirp().
   bool outside_ = false;
   std::string why_not_;
   std::optional<Cipher> cipher_;

@@ -7,16 +7,6 @@ namespace {
 
 constexpr std::size_t name_servers_max = 3;  // resolv.conf(5): MAXNS.
 
-/// What no job has to do with: this network, loopback, link-local with the metadata services of
-/// clouds, multicast and reserved addresses; Alibaba's metadata service and Azure's, which have
-/// ordinary addresses.
-constexpr const char* forbidden =
-    "0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/3, 100.100.100.200, 168.63.129.16";
-
-/// Connections of one job that the machine keeps in mind, of 262,144 or so that it can altogether:
-/// a job that opens them without end is no burden to others.
-constexpr int connections_max = 16384;
-
 /// "10.177.3" of "10.177.3.17".
 std::string first_three(const std::string& address) {
   return address.substr(0, address.rfind('.'));
@@ -57,7 +47,7 @@ std::string rules(const Outside& outside) {
       from_job + "meta nfproto != ipv4 drop",
       from_job + "ip saddr != " + outside.subnet + " drop",
       from_job + "fib daddr type != unicast drop",
-      from_job + "ip daddr { " + forbidden + " } drop",
+      from_job + "ip daddr { " + forbidden_outside + " } drop",
   };
   // What the kernel says about a job's own connections (too large, nobody there) may pass.
   const std::vector<std::string> from_machine = {
@@ -65,7 +55,7 @@ std::string rules(const Outside& outside) {
       to_job + "drop",
   };
   std::vector<std::string> passing = {
-      from_job + "ct state new ct count over " + std::to_string(connections_max) + " drop",
+      from_job + "ct state new ct count over " + std::to_string(outside_connections_max) + " drop",
       from_job + "oifname " + uplink + " accept",
       // Containers and virtual machines of this machine, and other jobs' gateways.
       from_job + "meta oifkind { \"bridge\", \"veth\" } drop",

@@ -28,6 +28,16 @@ struct Outside {
 
 inline constexpr int gateway_prefix_length = 31;
 
+/// What no job has to do with: this network, loopback, link-local with the metadata services of
+/// clouds, multicast and reserved addresses; Alibaba's metadata service and Azure's, which have
+/// ordinary addresses.
+inline constexpr const char* forbidden_outside =
+    "0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/3, 100.100.100.200, 168.63.129.16";
+
+/// Connections of one job that the machine keeps in mind, of 262,144 or so that it can altogether:
+/// a job that opens them without end is no burden to others.
+inline constexpr int outside_connections_max = 16384;
+
 /// Error: `invalid_input`: hosts that are not in one /24, which leaves no room for a gateway.
 Result<Outside> outside_of(const job::HostSpec& spec, std::string uplink, bool guards_uplink);
 

@@ -28,6 +28,8 @@ constexpr const char* machine_place = "/run/muster";
 constexpr const char* host_place = "/run/muster/host";
 constexpr unsigned passable = 0711;
 constexpr std::string_view volatile_option = ",volatile";
+/// What an overlay has to note on its files, in attributes that a user may set, too (Linux 5.11).
+constexpr std::string_view user_attributes = ",userxattr";
 constexpr std::size_t mount_options_bytes_max = 4095;  ///< Source: mount(2), one page with its NUL.
 
 Result<Fd> open_folder(const std::string& path) {
@@ -68,7 +70,14 @@ bool is_overlay(const std::string& path) {
 
 /// A mount of `source` of its own, nowhere yet.
 Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_t attributes) {
+  unsigned below = 0;
   Fd fd(::open_tree(AT_FDCWD, source.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  // An ordinary user has what is mounted inside along, or nothing: it may cover a secret.
+  if (!fd && errno == EINVAL && ids.rootless) {
+    below = AT_RECURSIVE;
+    fd = Fd(
+        ::open_tree(AT_FDCWD, source.c_str(), AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+  }
   if (!fd) return fail_errno(source);
   struct mount_attr change {};
   change.attr_set = attributes;
@@ -77,7 +86,7 @@ Result<Fd> clone_mount(const std::string& source, const IdMap& ids, std::uint64_
     change.userns_fd = static_cast<std::uint64_t>(ids.user_namespace);
   }
   if (change.attr_set != 0 &&
-      ::mount_setattr(fd.get(), "", AT_EMPTY_PATH, &change, sizeof(change)) != 0)
+      ::mount_setattr(fd.get(), "", AT_EMPTY_PATH | below, &change, sizeof(change)) != 0)
     return fail_errno(source + ": translating its owners");
   return fd;
 }
@@ -140,8 +149,9 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
   }
   const Fd upper_fd = TRY(open_folder(layer + "/upper"));
   const Fd work_fd = TRY(open_folder(layer + "/work"));
-  const std::string options = "lowerdir=" + stack + ",upperdir=" + std::to_string(upper_fd.get()) +
-                              ",workdir=" + std::to_string(work_fd.get());
+  std::string options = "lowerdir=" + stack + ",upperdir=" + std::to_string(upper_fd.get()) +
+                        ",workdir=" + std::to_string(work_fd.get());
+  if (ids.rootless) options += user_attributes;
   if (options.size() + volatile_option.size() >= mount_options_bytes_max)
     return fail(Errc::invalid_input,
                 std::to_string(lowers.size()) + " layers are more than one mount takes");
@@ -273,6 +283,18 @@ Result<void> mount_read_only(const std::string& source, const std::string& targe
   return shown;
 }
 
+namespace {
+
+/// A rootless runtime can make no mount points in folders of the machine's root. One that is in the
+/// upper layer already is the host's own, with all that the machine has in it.
+Result<void> own_programs_folder(const std::string& tree, const std::string& layer) {
+  const std::string folder = programs_folder;
+  return is_in(folder, tree) ? make_folders(layer + "/upper" + folder.substr(tree.size()))
+                             : Result<void>();
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
                                                  const std::string& root, const IdMap& ids) {
   std::vector<std::string> read_only = TRY(make_skeleton(view, root));
@@ -282,6 +304,7 @@ Result<std::vector<std::string>> mount_host_root(const RootView& view, const std
   std::size_t number = 0;
   for (const std::string& tree : view.trees) {
     const std::string layer = layers + "/" + std::to_string(number++);
+    if (ids.rootless) TRY(own_programs_folder(tree, layer));
     const Result<void> mounted = mount_overlay(tree, layer, host_root() + tree, ids);
     if (mounted) continue;
     // Not one tree's fault then: no overlay of this kernel's lies on translated owners.

@@ -20,6 +20,9 @@ Result<void> enter_private_mounts();
 /// that anybody may pass; a job's folder lies in private ones.
 Result<void> mount_host_place();
 void unmount_host_place();
+/// Where a host that shows the machine's programs has muster's.
+inline constexpr const char* programs_folder = "/usr/local/bin";
+
 std::string host_root();                      ///< The host's root is mounted here.
 std::string shown_place(std::size_t number);  ///< What is shown as the bundle's bind `number`.
 

@@ -98,8 +98,9 @@ Result<void> become_host_root(const IdMap& ids) {
 }
 
 /// In the child: only returns if it cannot become the program.
-Error become(const Command& command, const IdMap& ids, const std::string& run_folder, int ready,
-             pid_t parent) {
+Error become(const Command& command, int network, const IdMap& ids, const std::string& run_folder,
+             int ready, pid_t parent) {
+  if (::setns(network, CLONE_NEWNET) != 0) return fail_errno("entering a network namespace");
   const Fd listener = TRY(make_place(ids, run_folder));
   TRY(become_host_root(ids));
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Not before: new credentials take it back.
@@ -135,7 +136,8 @@ Result<void> told(const std::string& path, const std::string& request) {
                                          : "wireguard-go: " + to_utf8(trim(text)));
 }
 
-Result<pid_t> start_wireguard_go(const IdMap& ids, const std::string& run_folder, const Env& env) {
+Result<pid_t> start_wireguard_go(int network, const IdMap& ids, const std::string& run_folder,
+                                 const Env& env) {
   const Command command{
       .argv = {TRY(find_tool("wireguard-go", env)), "-f", "eth0"},
       .env = {{"WG_UAPI_FD", "0"}, {"WG_PROCESS_FOREGROUND", "1"}, {"LOG_LEVEL", "error"}},
@@ -145,7 +147,7 @@ Result<pid_t> start_wireguard_go(const IdMap& ids, const std::string& run_folder
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno("fork");
   if (pid == 0) {
-    const Error error = become(command, ids, run_folder, ready.write.get(), parent);
+    const Error error = become(command, network, ids, run_folder, ready.write.get(), parent);
     static_cast<void>(write_all(2, "wireguard-go: " + error.text + "\n"));
     ::_exit(127);
   }
@@ -159,36 +161,11 @@ Result<pid_t> start_wireguard_go(const IdMap& ids, const std::string& run_folder
   return fail(Errc::system, "wireguard-go could not be started: see steward.log");
 }
 
-Result<Process> run_wireguard_go(const job::HostSpec& spec, const std::string& job_key,
-                                 const IdMap& ids, const Env& env) {
-  std::error_code code;
-  // Through /proc/<pid>/root a link would lead back to our own folders.
-  const std::string run_folder = std::filesystem::canonical("/var/run", code);
-  if (code) return fail(Errc::system, "/var/run: " + code.message());
-  const pid_t pid = TRY(start_wireguard_go(ids, run_folder, env));
-  Process process = TRY(Process::open(pid));
-  const std::string path = "/proc/" + std::to_string(pid) + "/root" + run_folder + socket_name;
-  const Result<void> taken = told(path, wireguard_request(spec, job_key));
-  if (taken) return process;
-  process.signal(SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  return taken.error();
-}
-
 /// The cable's answers come for an address whose route leads elsewhere.
 Result<void> take_from_cable() {
   for (const std::string name : {"all", cable_beside_tunnel})
     TRY(tell_kernel("/proc/sys/net/ipv4/conf/" + name + "/rp_filter", "0"));
   return disable_ipv6(cable_beside_tunnel);
-}
-
-Result<std::optional<Process>> connect_esp(const job::HostSpec& spec, bool outside,
-                                           const std::string& job_key, const Env& env) {
-  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket");
-  TRY(run_ip(esp_states(spec, job_key), env));
-  TRY(connect_host(socket.get(), spec, outside));
-  return std::optional<Process>();
 }
 
 }  // namespace
@@ -212,25 +189,40 @@ Result<Cipher> find_cipher(const Env& env) {
   return fail(Errc::not_found, why);
 }
 
-Result<std::optional<Process>> open_tunnel(const job::HostSpec& spec, Cipher cipher, bool outside,
-                                           const IdMap& ids, const Env& env) {
+Result<Process> run_wireguard_go(const job::HostSpec& spec, int network, const IdMap& ids,
+                                 const Env& env) {
+  const std::string job_key = TRY(key_of(spec));
+  std::error_code code;
+  // Through /proc/<pid>/root a link would lead back to our own folders.
+  const std::string run_folder = std::filesystem::canonical("/var/run", code);
+  if (code) return fail(Errc::system, "/var/run: " + code.message());
+  const pid_t pid = TRY(start_wireguard_go(network, ids, run_folder, env));
+  Process process = TRY(Process::open(pid));
+  const std::string path = "/proc/" + std::to_string(pid) + "/root" + run_folder + socket_name;
+  const Result<void> taken = told(path, wireguard_request(spec, job_key));
+  if (taken) return process;
+  process.signal(SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  return taken.error();
+}
+
+Result<void> lay_tunnel(const job::HostSpec& spec, Cipher cipher, const Env& env) {
   const std::string job_key = TRY(key_of(spec));
   if (spec.spec.vpc) TRY(run_nft(tunnel_rules(spec), env));
-  if (cipher == Cipher::esp) return connect_esp(spec, outside, job_key, env);
+  if (cipher == Cipher::esp) return run_ip(esp_states(spec, job_key), env);
   TRY(take_from_cable());
   TRY(run_ip(cable_links(spec), env));
-  std::optional<Process> process;
-  if (cipher == Cipher::wireguard) {
-    TRY(run_ip("link add eth0 type wireguard\n", env));
-    const std::string wg = TRY(find_tool("wg", env));
-    TRY(run_tool({wg, "setconf", "eth0", "/dev/stdin"}, wireguard_config(spec, job_key)));
-  } else {
-    process = TRY(run_wireguard_go(spec, job_key, ids, env));
-  }
-  const Result<void> linked = run_ip(tunnel_links(spec, outside), env);
-  if (linked) return process;
-  if (process) process->signal(SIGKILL);
-  return linked.error();
+  if (cipher != Cipher::wireguard) return {};
+  TRY(run_ip("link add eth0 type wireguard\n", env));
+  const std::string wg = TRY(find_tool("wg", env));
+  return run_tool({wg, "setconf", "eth0", "/dev/stdin"}, wireguard_config(spec, job_key));
+}
+
+Result<void> link_tunnel(const job::HostSpec& spec, Cipher cipher, bool outside, const Env& env) {
+  if (cipher != Cipher::esp) return run_ip(tunnel_links(spec, outside), env);
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket");
+  return connect_host(socket.get(), spec, outside);
 }
 
 }  // namespace muster::container

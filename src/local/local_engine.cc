@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/remove_tree.h"
+#include "base/rootless.h"
 #include "base/text.h"
 #include "local/gpu_register.h"
 #include "local/job_folder.h"
@@ -156,8 +157,10 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
       std::make_unique<LocalRun>(programs_, *this, path, std::move(folder));
   TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
   if (!options_.lifeline) TRY(run->mark_kept());
-  const Network network =
+  Network network =
       TRY(allocate_network(options_.network_register, path, routes, options_.id_base));
+  // An ordinary user's hosts have the ids of his namespace.
+  if (rootless_ids(options_.env) > 0) network.first_id = 0;
   std::vector<job::HostSpec> hosts = host_specs(spec, options_.state, path, key_file, network);
   if (wants_gpus(spec)) TRY(give_gpus(hosts, path, answers));
   for (const job::HostSpec& host : hosts) TRY(run->start(host));

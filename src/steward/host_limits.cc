@@ -128,7 +128,7 @@ Result<void> HostRun::close_disk() {
 /// lock is to be held until the host's control group says which.
 Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
   const std::int64_t millis = job::cpu_millis_of(spec_.spec, spec_.host);
-  if (millis == 0 || millis % 1000 != 0) return Fd();
+  if (millis == 0 || millis % 1000 != 0 || ids_.rootless) return Fd();
   Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
   const container::CpuShares shares = container::cpu_shares();
   const std::optional<container::Cpus> chosen =
@@ -139,6 +139,7 @@ Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
 
 /// The job's own limits, and those of all jobs together. Callers hold the job's lock.
 Result<void> HostRun::limit() {
+  if (ids_.rootless) return {};
   const container::JobLimits limits = container::job_limits(machine_.size);
   TRY(container::limit_cgroup(container::jobs_cgroup, limits));
   return container::limit_cgroup(container::job_cgroup_path(spec_), limits);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/rootless.h"
 #include "container/bound_mount.h"
 #include "container/cgroup.h"
 #include "container/outside.h"
@@ -79,17 +80,23 @@ loop::Task<Result<void>> HostRun::prepare() {
 Result<void> HostRun::mount_and_connect() {
   machine_ = TRY(container::read_machine(spec_, env_));
   Result<void> made;
-  if (spec_.first_id != 0) made = put_together(static_cast<std::uint32_t>(spec_.first_id));
+  const std::int64_t own_ids = rootless_ids(env_);
+  ids_.rootless = own_ids > 0;
+  if (ids_.rootless)
+    TRY(put_together(container::ids_of_rootless(own_ids)));
+  else if (spec_.first_id != 0)
+    made = put_together(container::ids_from(static_cast<std::uint32_t>(spec_.first_id)));
   if (!made) {
     log("warning", "no user namespace: root of this host is root of the machine by number (" +
                        made.error().text + ")");
     ids_ = {};
+    namespaces_ = {};
     container::unmount_host_place();
     container::unmount(container::layers_folder(spec_));
     TRY(remove_tree(container::layers_folder(spec_)));
     TRY(remove_tree(container::root_folder(spec_)));
   }
-  if (!ids_) TRY(put_together(std::nullopt));
+  if (!namespaces_.user) TRY(put_together({}));
   if (spec_.spec.network == job::Network::host)
     return write_file(container::bundle_folder(spec_) + "/resolv.conf",
                       read_file("/etc/resolv.conf").value_or(""));
@@ -111,14 +118,14 @@ void HostRun::follow_tunnel() {
   if (network_->tunnel()) tasks_.start(watch_tunnel());
 }
 
-/// The host's root, for which `first_id` is root, where kernel and file systems can do that.
-Result<void> HostRun::put_together(std::optional<std::uint32_t> first_id) {
+/// The host's root, with these ids, where kernel and file systems can do that.
+Result<void> HostRun::put_together(const std::vector<container::IdExtent>& ids) {
   const std::string layers = container::layers_folder(spec_);
   TRY(container::mount_host_place());
   TRY(container::make_layers(layers));
-  namespaces_ = TRY(container::open_namespaces(first_id));
-  if (first_id) ids_ = {namespaces_.user.get(), *first_id};
-  TRY(container::show_machine(ids_));
+  namespaces_ = TRY(container::open_namespaces(ids));
+  if (!ids.empty() && !ids_.rootless) ids_ = {namespaces_.user.get(), ids.front().outside};
+  if (!ids_.rootless) TRY(container::show_machine(ids_));
   if (spec_.spec.image) {
     TRY(keep_image());
     TRY(container::mount_image_root(spec_.spec.image->layers, layers + "/root", ids_));
@@ -146,6 +153,11 @@ Result<void> HostRun::become_user() {
     return container::read_in_root(container::host_root(), path, accounts_bytes_max).value_or("");
   };
   user_ = TRY(job::user_of(spec_.spec.image->user, file("etc/passwd"), file("etc/group")));
+  const std::int64_t most = rootless_ids(env_);
+  if (ids_.rootless && std::max<std::int64_t>(user_.uid, user_.gid) >= most)
+    return fail(Errc::unsupported, "the image runs as user " + std::to_string(user_.uid) +
+                                       ", and without root you have " + std::to_string(most) +
+                                       " here: subordinate ids give more");
   return give_to_user(spec_, user_);
 }
 
@@ -263,10 +275,11 @@ container::Facts HostRun::facts() const {
   container::Facts facts;
   facts.program = machine_.program;
   if (network_) facts.network_namespace = network_->path();
-  if (ids_) {
+  if (namespaces_.user) {
     facts.user_namespace = container::path_of(namespaces_.user);
-    facts.first_id = ids_.first;
+    facts.ids = namespaces_.ids;
   }
+  facts.rootless = ids_.rootless;
   facts.user = user_;
   if (!spec_.spec.image) {
     facts.binds = machine_.view.binds;

@@ -60,7 +60,7 @@ class HostRun {
   loop::Task<Result<void>> prepare();
   Result<void> open_disk();
   Result<void> mount_and_connect();
-  Result<void> put_together(std::optional<std::uint32_t> first_id);
+  Result<void> put_together(const std::vector<container::IdExtent>& ids);
   Result<void> keep_image();
   Result<void> become_user();
   void follow_tunnel();
