@@ -51,7 +51,7 @@ ROOMS = {
     "slurm": "base",
     "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",
-    "machine": "base loop job image engine devices local platform",
+    "machine": "base loop job supervise image engine devices local platform",
     "api": "base job aws",
     "store": "base",
     "logs": "base loop job aws api store",

@@ -8,6 +8,7 @@
 #include "base/topic.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
+#include "cli/own_namespace.h"
 #include "command/line.h"
 #include "loop/tasks.h"
 #include "machine/job_record.h"
@@ -50,16 +51,14 @@ loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, const Env& env,
 
 }  // namespace
 
-int clean_main(const Args& args, const Env& env) {
+int clean_main(const Args& args, const Env& given) {
   command::Line line(command::page_of("clean"));
   CleanOptions options;
   line.flag("--all", options.all);
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  if (::geteuid() != 0) {
-    static_cast<void>(say_error(STDERR_FILENO, "sm clean", "needs root: run it with sudo"));
-    return exit_platform;
-  }
+  Env env = given;
+  if (const std::optional<int> code = enter_own_namespace("sm clean", env, false)) return *code;
   loop::Loop loop;
   machine::Machine machine(loop, env, {});
   int code = exit_platform;

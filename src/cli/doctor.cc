@@ -16,6 +16,7 @@
 #include "cli/places.h"
 #include "command/line.h"
 #include "launch/launchers.h"
+#include "machine/rootless.h"
 
 namespace muster::cli {
 namespace {
@@ -29,6 +30,7 @@ constexpr KernelVersion kernel_min{5, 9};
 /// Overlays over what is shown with translated owners.
 constexpr KernelVersion kernel_of_user_ids{5, 19};
 constexpr int cap_sys_resource = 24;
+constexpr const char* run_as_root = "run sm as root: sudo sm ...";
 /// Less memory or disk than this is no room for training.
 constexpr std::int64_t least_bytes = std::int64_t{1} << 30;
 
@@ -96,6 +98,21 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
   const bool has_limits =
       has_word(facts.controllers, "memory") && has_word(facts.controllers, "pids");
   const bool own_ids = is_new_enough(facts.kernel, kernel_of_user_ids) && facts.user_namespaces;
+  const bool has_users = facts.rootless_ids > 1;
+  const Finding users{.what = "user ids",
+                      .purpose = "hosts have more users than you",
+                      .good = has_users,
+                      .needed = false,
+                      .advice =
+                          "apt-get install uidmap; usermod --add-subuids 100000-165535 "
+                          "--add-subgids 100000-165535 YOU"};
+  const Finding nobody{.what = "user ids",
+                       .purpose = "root of a host is nobody on the machine",
+                       .good = own_ids,
+                       .needed = false,
+                       .advice =
+                           "Linux 5.19 or newer and user.max_user_namespaces above 0; "
+                           "before, a host's root is root by number"};
   return {
       {.what = "kernel",
        .purpose = "what it must be for hosts to be containers",
@@ -120,12 +137,7 @@ std::vector<Finding> kernel_findings(const MachineFacts& facts) {
        .purpose = "hosts get a system call filter",
        .good = facts.seccomp_actions.find("errno") != std::string::npos,
        .advice = "a kernel with CONFIG_SECCOMP_FILTER"},
-      {.what = "user ids",
-       .purpose = "root of a host is nobody on the machine",
-       .good = own_ids,
-       .needed = false,
-       .advice = "Linux 5.19 or newer and user.max_user_namespaces above 0; before, a host's root "
-                 "is root by number"},
+      facts.rootless_ids > 0 ? users : nobody,
       {.what = "oom score",
        .purpose = "server and stewards outlive jobs when memory runs out",
        .good = has_capability(facts.status, cap_sys_resource),
@@ -141,13 +153,32 @@ std::string purpose_of(const std::string& module) {
   return {};
 }
 
+/// What is otherwise for jobs of an ordinary user.
+void tell_without_root(std::vector<Finding>& all) {
+  const auto is_any_of = [](const Finding& finding, std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), finding.what) != names.end();
+  };
+  for (Finding& each : all) {
+    if (each.what == "cgroups") each.needed = false;
+    if (each.what == "outside")
+      each.advice = "apt-get install slirp4netns nftables, and let everybody open /dev/net/tun";
+    if (!is_any_of(each, {"limits", "volumes", "disk shares", "oom score"})) continue;
+    each.good = false;
+    each.found = "needs root";
+    each.advice = run_as_root;
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> findings(const MachineFacts& facts) {
   std::vector<Finding> all = {{.what = "root",
                                .purpose = "hosts are containers",
                                .good = facts.root,
-                               .advice = "run sm as root: sudo sm ..."}};
+                               .found = facts.rootless_ids > 0
+                                            ? "not needed: you have namespaces of your own"
+                                            : facts.refused,
+                               .advice = run_as_root}};
   all.push_back(program("runc", facts.runc, true, "runs the hosts", "runc"));
   for (Finding& each : kernel_findings(facts)) all.push_back(std::move(each));
   if (facts.root)  // For others it is not writable, and need not be.
@@ -190,6 +221,7 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                  .found = facts.no_outside,
                  .advice = "apt-get install nftables, and give the machine a default route; else "
                            "hosts reach only each other and the job's S3"});
+  if (facts.rootless_ids > 0) tell_without_root(all);
   return all;
 }
 
@@ -273,7 +305,7 @@ std::string first_lack(const MachineFacts& facts, bool mpi) {
   return {};
 }
 
-int doctor_main(const Args& args, const Env& env) {
+int doctor_main(const Args& args, const Env& given) {
   command::Line line(command::page_of("doctor"));
   bool json = false;
   std::string python;
@@ -282,7 +314,10 @@ int doctor_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   if (python.find('/') != std::string::npos)
     python = absolute(python, current_folder().value_or("/"));
+  Env env = given;
+  const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
   MachineFacts machine = machine_facts(env);
+  if (!entered) machine.refused = entered.error().text;
   machine.python_asked = python;
   if (!python.empty()) machine.python3 = on_path(python, env);
   std::vector<Finding> found = findings(machine);

@@ -41,6 +41,29 @@ TEST_CASE("doctor: a good machine is well, also without what only some jobs need
         "mpirun is missing: apt-get install openmpi-bin (sm doctor tells all)");
 }
 
+TEST_CASE("doctor: an ordinary user can run jobs, and is told what they lack") {
+  MachineFacts facts = good_machine();
+  facts.rootless_ids = 1;
+  facts.mountinfo = "";
+  const std::string text = findings_text(findings(facts), false);
+  CHECK(is_well(findings(facts)));
+  CHECK(first_lack(facts, false) == "");
+  for (const char* what : {"limits", "volumes", "disk shares", "oom score", "user ids"}) {
+    CAPTURE(what);
+    CHECK(text.find("absent  " + std::string(what)) != std::string::npos);
+  }
+  facts.rootless_ids = 65536;
+  CHECK(findings_text(findings(facts), false).find("ok      user ids") != std::string::npos);
+}
+
+TEST_CASE("doctor: a machine that refuses an ordinary user says why") {
+  MachineFacts facts = good_machine();
+  facts.root = false;
+  facts.refused = "jobs without root need user namespaces";
+  CHECK(!is_well(findings(facts)));
+  CHECK(findings_text(findings(facts), false).find(facts.refused) != std::string::npos);
+}
+
 TEST_CASE(
     "doctor: what protects the machine from jobs or gives them room, and is not there, is told") {
   struct {

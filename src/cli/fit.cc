@@ -22,6 +22,7 @@
 #include "cli/kept_job.h"
 #include "cli/last_lines.h"
 #include "cli/out.h"
+#include "cli/own_namespace.h"
 #include "cli/places.h"
 #include "cli/render.h"
 #include "loop/tasks.h"
@@ -353,10 +354,14 @@ int stop_with(int code, const std::string& text) {
 
 }  // namespace
 
-int fit_main(const Args& args, const Env& env) {
+int fit_main(const Args& args, const Env& given) {
   FitLine line = fit_options(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
+  Env env = given;
+  if (!options.print_plan)
+    if (const std::optional<int> code = enter_own_namespace("sm fit", env, !options.json))
+      return *code;
   const Result<std::string> cwd = current_folder();
   if (!cwd) return stop_with(exit_usage, cwd.error().text);
   Result<Places> places = find_places(options, *cwd, submitter(env));

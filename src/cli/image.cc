@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/image_import.h"
 #include "cli/image_pull.h"
+#include "cli/own_namespace.h"
 #include "cli/values.h"
 #include "command/line.h"
 #include "image/policy.h"
@@ -186,12 +187,15 @@ int exit_code_of_image(Errc code) {
 
 }  // namespace
 
-int image_main(const Args& args, const Env& env) {
+int image_main(const Args& args, const Env& given) {
+  Env env = given;
   if (!args.empty() && args[0] == "pull")
     return image_pull_main({args.begin() + 1, args.end()}, env);
   std::string command;
   ImageOptions options;
   if (const std::optional<command::Stop> stop = parse(args, command, options)) return tell(*stop);
+  if (const std::optional<int> code = enter_own_namespace("sm image " + command, env, false))
+    return *code;
   const Result<std::string> done = run(command, options, env);
   if (!done) {
     static_cast<void>(say_error(STDERR_FILENO, "sm image " + command, done.error().text));

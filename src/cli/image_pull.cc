@@ -17,6 +17,7 @@
 #include "cli/client.h"
 #include "cli/exit_codes.h"
 #include "cli/image_import.h"
+#include "cli/own_namespace.h"
 #include "command/line.h"
 #include "image/own_image.h"
 #include "image/policy.h"
@@ -242,7 +243,8 @@ loop::Task<> watch_signals(loop::Signals& signals) {
 
 }  // namespace
 
-int image_pull_main(const Args& args, const Env& env) {
+int image_pull_main(const Args& args, const Env& given) {
+  Env env = given;
   command::Line line(command::page_of("image pull"));
   PullLine typed;
   line.text("NAME", typed.name);
@@ -263,6 +265,8 @@ int image_pull_main(const Args& args, const Env& env) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, plan.error().text));
     return exit_code_of_client(plan.error());
   }
+  if (const std::optional<int> code = enter_own_namespace(name_of_command, env, false))
+    return *code;
   Result<image::Store> opened = machine::open_image_store(env);
   if (!opened) {
     static_cast<void>(say_error(STDERR_FILENO, name_of_command, opened.error().text));

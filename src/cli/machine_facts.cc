@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/port.h"
+#include "base/rootless.h"
 #include "base/text.h"
 #include "cli/on_path.h"
 #include "env/accelerators.h"
@@ -83,6 +84,7 @@ std::string trouble_at_port(std::uint16_t port) {
 MachineFacts machine_facts(const Env& env) {
   MachineFacts facts;
   facts.root = ::geteuid() == 0;
+  facts.rootless_ids = rootless_ids(env);
   utsname names{};
   if (::uname(&names) == 0) facts.kernel = names.release;
   facts.runc = on_path("runc", env);

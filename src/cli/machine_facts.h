@@ -11,6 +11,8 @@ namespace muster::cli {
 /// What every job stands on: cheap to look at before each.
 struct MachineFacts {
   bool root = false;
+  std::int64_t rootless_ids = 0;      ///< See base/rootless.h; 0: not rootless.
+  std::string refused{};              ///< Why an ordinary user has no namespaces; or empty.
   std::string kernel;                 ///< "6.1.0"
   std::string runc, python3, mpirun;  ///< Paths; empty: not there.
   std::string python_asked{};         ///< What `python3` is instead, by --python; empty: itself.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/rootless.h"
 #include "base/text.h"
 #include "cli/bound.h"
 #include "platform/results.h"
@@ -94,6 +95,7 @@ std::string lost_venv(const Env& env, const std::string& program, const Places& 
 }
 
 std::optional<Owner> submitter(const Env& env) {
+  if (rootless_ids(env) > 0) return Owner{0, 0};  // Within the user's own namespace.
   const auto number = [&](const char* name) -> std::optional<std::uint32_t> {
     const Env::const_iterator at = env.find(name);
     const std::optional<std::int64_t> value =

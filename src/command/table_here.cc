@@ -174,7 +174,7 @@ std::vector<Page> pages_here() {
                      "also folders of jobs that ran with --keep, and ended jobs' records"}},
        .exits = {{"0", "nothing is left"},
                  {"2", "what was given is wrong"},
-                 {"3", "it needs root, or something could not be removed"}}},
+                 {"3", "this user may make no namespaces, or something could not be removed"}}},
   };
 }
 

@@ -17,7 +17,9 @@ const Operand image_name{"NAME", "the image, as sm image ls shows it", true, "IM
 std::vector<Exit> image_exits(std::string_view well, std::string_view wrong) {
   return {{"0", well},
           {"2", wrong},
-          {"3", "it needs root, the disk is full, or the images cannot be read or written"}};
+          {"3",
+           "this user may make no namespaces, the disk is full, or the images cannot be read or "
+           "written"}};
 }
 
 Page import_page() {
@@ -90,7 +92,8 @@ Page pull_page() {
                  "what was given is wrong: a flag, a name, an image that the registry does not "
                  "have, a login that does not do, an image that the policy refuses"},
                 {"3",
-                 "it needs root, the registry cannot be reached or sent what its digests do not "
+                 "this user may make no namespaces, the registry cannot be reached or sent what "
+                 "its digests do not "
                  "say, or the image cannot be kept"},
                 {"128 + N", "signal N ended it"}}};
 }

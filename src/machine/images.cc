@@ -1,10 +1,9 @@
 #include "machine/images.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/private_folders.h"
+#include "base/rootless.h"
 #include "image/own_image.h"
 #include "image/reference.h"
 #include "machine/machine.h"
@@ -12,10 +11,9 @@
 namespace muster::machine {
 
 Result<image::Store> open_image_store(const Env& env) {
-  if (::geteuid() != 0) return fail(Errc::denied, "needs root: run it with sudo");
   const std::string state = state_folder(env);
   image::Store store = TRY(image::Store::open(state + "/images"));
-  TRY(note_private_folder(private_folder_register, state));
+  TRY(note_private_folder(private_folder_register_of(env), state));
   return store;
 }
 

@@ -12,8 +12,8 @@
 
 namespace muster::machine {
 
-/// The images of this machine, below its state folder, which is noted as muster's. Errors:
-/// `denied` without root; as image::Store::open().
+/// The images of this machine, below its state folder, which is noted as muster's. For root, or
+/// within enter_rootless(). Errors: as image::Store::open().
 Result<image::Store> open_image_store(const Env& env);
 
 /// A name as the store knows it: "docker.io/library/box:latest" for "box"; a digest as it is.

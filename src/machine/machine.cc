@@ -1,6 +1,9 @@
 #include "machine/machine.h"
 
+#include <unistd.h>
+
 #include "base/private_folders.h"
+#include "base/rootless.h"
 #include "devices/find.h"
 #include "local/local_engine.h"
 #include "local/outside.h"
@@ -18,6 +21,9 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
   options.env = env;
   options.devices = devices::places_of(env);
   options.lifeline = !given.outlived;
+  options.folder_register = private_folder_register_of(env);
+  // An ordinary user's jobs have a /run/muster of their own each.
+  if (rootless_ids(env) > 0) options.gpu_register = user_state_folder(env) + "/gpus";
   if (given.first_user_id) options.id_base = *given.first_user_id;
   return options;
 }
@@ -26,7 +32,10 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
 
 std::string state_folder(const Env& env) {
   const Env::const_iterator found = env.find("MUSTER_STATE");
-  if (found == env.end() || found->second.empty()) return default_state_folder;
+  if (found == env.end() || found->second.empty()) {
+    const std::string own = ::geteuid() == 0 ? std::string() : user_state_folder(env);
+    return own.empty() ? default_state_folder : own;
+  }
   std::string path = found->second;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;

@@ -30,7 +30,7 @@ class Machine {
     std::string image_state{};  ///< The state folder that images are below; empty: that of jobs.
   };
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
-  /// (default /var/lib/muster).
+  /// (see state_folder()).
   Machine(loop::Loop& loop, const Env& env, const Options& options);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -62,7 +62,7 @@ std::string why_no_outside(const Env& env);
 /// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
 Result<int> count_gpus(const Env& env);
 
-/// The state folder that `env` names, absolute.
+/// The state folder that `env` names, else the machine's or the ordinary user's; absolute.
 std::string state_folder(const Env& env);
 
 }  // namespace muster::machine

@@ -17,6 +17,7 @@
 #include "base/open_files.h"
 #include "base/private_file.h"
 #include "base/private_folders.h"
+#include "base/rootless.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -29,6 +30,7 @@
 #include "loop/wait.h"
 #include "loop/worker.h"
 #include "machine/machine.h"
+#include "machine/rootless.h"
 #include "registry/registry_server.h"
 #include "s3client/s3_client.h"
 #include "s3server/s3_server.h"
@@ -122,10 +124,10 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
 
 /// Held for as long as the server lives: two servers over one folder would lose jobs. A lock of the
 /// process: one of the descriptor (flock) would live on in a child that is just being started.
-Result<Fd> lock_data(const std::string& data) {
+Result<Fd> lock_data(const std::string& data, const Env& env) {
   TRY(make_folders(data, 0700));
   outlive_others();
-  if (::geteuid() == 0) TRY(note_private_folder(private_folder_register, data));
+  if (::geteuid() == 0) TRY(note_private_folder(private_folder_register_of(env), data));
   Fd lock(::open((data + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return fail_errno(data + "/lock");
   struct flock whole {};
@@ -385,7 +387,7 @@ loop::Task<Result<jobs::HeldImage>> bring_image(Server& server, job::ImageWish w
 }
 
 Result<void> open(Server& server, const Env& env) {
-  server.lock = TRY(lock_data(server.config.data));
+  server.lock = TRY(lock_data(server.config.data, env));
   server.control = TRY(Control::open(server.loop, server.config.data));
   server.store.emplace(TRY(store::Store::open(server.config.data + "/muster.db")));
   TRY(load_keys(server));
@@ -448,7 +450,8 @@ void warn_of_interpreters(const ServerConfig& config) {
 
 }  // namespace
 
-int server_main(const Args& args, const Env& env) {
+int server_main(const Args& args, const Env& given) {
+  Env env = given;
   ServerFlags flags;
   if (const std::optional<command::Stop> stop = parse_flags(args, flags)) return tell(*stop);
   if (flags.operations) return write_all(STDOUT_FILENO, operations_page()) ? 0 : exit_platform;
@@ -456,10 +459,11 @@ int server_main(const Args& args, const Env& env) {
   if (!config) return fail_with(config.error());
   warn_of_interpreters(*config);
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
-  if (::geteuid() != 0) {
-    static_cast<void>(say_error(STDERR_FILENO, "sm server",
-                                "needs root, which makes the hosts of jobs: run it with sudo"));
-    return exit_platform;
+  const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
+  if (!entered) return fail_with(entered.error());
+  if (*entered) {
+    const std::string line = "without root: " + join(machine::lacks(**entered), "; ");
+    static_cast<void>(say_line(STDERR_FILENO, "sm server", line));
   }
   give_memory_back();
   Server server;

@@ -1,0 +1,25 @@
+#include "cli/own_namespace.h"
+
+#include <unistd.h>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/topic.h"
+#include "cli/exit_codes.h"
+#include "machine/rootless.h"
+
+namespace muster::cli {
+
+std::optional<int> enter_own_namespace(const std::string& command, Env& env, bool told) {
+  const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
+  if (!entered) {
+    static_cast<void>(say_line(STDERR_FILENO, command, with_topic(entered.error().text)));
+    return exit_platform;
+  }
+  if (!told || !*entered) return std::nullopt;
+  const std::string line = "without root: " + join(machine::lacks(**entered), "; ");
+  static_cast<void>(say_line(STDERR_FILENO, command, line));
+  return std::nullopt;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,276 @@
+#include "machine/rootless.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/fd.h"
+#include "base/folder.h"
+#include "base/rootless.h"
+#include "base/text.h"
+#include "local/outside.h"
+#include "machine/machine.h"
+#include "supervise/spawn.h"
+
+namespace muster::machine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t subordinate_ids_max = 65535;
+constexpr const char* run_folder = "/run";
+constexpr const char* administrators_path = ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+
+struct User {
+  std::string name;
+  std::int64_t uid = 0;
+  std::int64_t gid = 0;
+};
+
+/// Without the C library's lookups: a static program must not load the machine's modules.
+std::string name_of(std::int64_t uid) {
+  for (const std::string& line : split(read_file("/etc/passwd").value_or(""), '\n')) {
+    const std::vector<std::string> fields = split(line, ':');
+    if (fields.size() > 2 && parse_integer(fields[2]) == uid) return fields[0];
+  }
+  return {};
+}
+
+/// The kernel takes a map in one write, or not at all.
+Result<void> tell(const char* path, const std::string& text) {
+  const Fd fd(::open(path, O_WRONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(path);
+  const Result<void> written = write_all(fd.get(), text);
+  if (!written) return written.error().in(path);
+  return {};
+}
+
+/// What newuidmap(1) and newgidmap(1) have to do, from outside of the new namespace.
+struct Mappers {
+  Args uids;
+  Args gids;
+};
+
+/// None, and why, where the user has no subordinate ids.
+std::optional<Mappers> find_mappers(const User& user, pid_t pid, const Env& env,
+                                    std::int64_t& count, std::string& why) {
+  const Env::const_iterator path = env.find("PATH");
+  const Env search{{"PATH", (path == env.end() ? "" : path->second) + administrators_path}};
+  Mappers mappers;
+  count = subordinate_ids_max;
+  for (const auto& [tool, file, own, argv] :
+       {std::tuple{"newuidmap", "/etc/subuid", user.uid, &mappers.uids},
+        std::tuple{"newgidmap", "/etc/subgid", user.gid, &mappers.gids}}) {
+    const Result<std::string> program = supervise::find_program(tool, search, "/");
+    if (!program) {
+      why = std::string(tool) + " is not installed (Debian: uidmap)";
+      return std::nullopt;
+    }
+    const std::optional<IdRange> range =
+        subordinate_ids(read_file(file).value_or(""), user.name, user.uid);
+    if (!range) {
+      why = std::string(file) + " has none for you";
+      return std::nullopt;
+    }
+    count = std::min(count, range->count);
+    *argv = {*program, std::to_string(pid),         "0", std::to_string(own), "1",
+             "1",      std::to_string(range->first)};
+  }
+  for (Args* argv : {&mappers.uids, &mappers.gids}) argv->push_back(std::to_string(count));
+  return mappers;
+}
+
+bool run_mapper(const Args& argv) {
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const supervise::Stdio stdio{null.get(), null.get(), null.get(), {}};
+  const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = {}};
+  const Result<pid_t> pid = supervise::spawn(command, stdio, {});
+  int status = 0;
+  if (!pid) return false;
+  while (::waitpid(*pid, &status, 0) < 0)
+    if (errno != EINTR) return false;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// A child that stays in the old namespace, where alone the mappers have their rights.
+class MappingChild {
+ public:
+  static Result<MappingChild> begin(const Mappers& mappers) {
+    MappingChild child;
+    Pipe begun = TRY(make_pipe());
+    child.pid_ = ::fork();
+    if (child.pid_ < 0) return fail_errno("fork");
+    if (child.pid_ == 0) {
+      begun.write.reset();
+      char word = 0;
+      const bool wanted = ::read(begun.read.get(), &word, 1) == 1;
+      ::_exit(wanted && run_mapper(mappers.uids) && run_mapper(mappers.gids) ? 0 : 1);
+    }
+    child.begun_ = std::move(begun.write);
+    return child;
+  }
+  MappingChild(MappingChild&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), begun_(std::move(other.begun_)) {}
+  MappingChild& operator=(MappingChild&&) = delete;
+  ~MappingChild() { static_cast<void>(end()); }
+
+  /// True if both maps are written.
+  bool map() { return ::write(begun_.get(), "m", 1) == 1 && end(); }
+
+ private:
+  MappingChild() = default;
+  bool end() {
+    begun_.reset();
+    const pid_t pid = std::exchange(pid_, -1);
+    int status = 1;
+    if (pid <= 0) return false;
+    while (::waitpid(pid, &status, 0) < 0)
+      if (errno != EINTR) return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  pid_t pid_ = -1;
+  Fd begun_;
+};
+
+/// Without setgroups() nobody can leave a group that keeps him out of a file: the kernel's
+/// condition for a map that nobody else has allowed.
+Result<void> map_one_id(const User& user) {
+  TRY(tell("/proc/self/setgroups", "deny"));
+  TRY(tell("/proc/self/uid_map", "0 " + std::to_string(user.uid) + " 1\n"));
+  return tell("/proc/self/gid_map", "0 " + std::to_string(user.gid) + " 1\n");
+}
+
+Env settings() {
+  Env found;
+  for (const char* name : {"kernel.unprivileged_userns_clone", "user.max_user_namespaces",
+                           "kernel.apparmor_restrict_unprivileged_userns"}) {
+    std::string path = std::string("/proc/sys/") + name;
+    std::replace(path.begin(), path.end(), '.', '/');
+    const Result<std::string> value = read_file(path, 64);
+    if (value) found[name] = trim(*value);
+  }
+  return found;
+}
+
+Error refused(const std::string& what) {
+  const std::string why = why_no_user_namespace(settings());
+  return fail(Errc::denied, "jobs without root need user namespaces, which this machine refuses (" +
+                                (why.empty() ? what : why) + "); run it with sudo");
+}
+
+Result<void> unshare_user(const User& user, const Env& env, Rootless& made) {
+  std::int64_t count = 0;
+  const std::optional<Mappers> mappers =
+      find_mappers(user, ::getpid(), env, count, made.why_one_id);
+  std::optional<MappingChild> child;
+  if (mappers) child.emplace(TRY(MappingChild::begin(*mappers)));
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return refused(errno_text("unshare"));
+  if (child && child->map()) {
+    made.ids = count + 1;
+    return {};
+  }
+  if (child) made.why_one_id = "newuidmap refused /etc/subuid's";
+  if (const Result<void> mapped = map_one_id(user); !mapped) return refused(mapped.error().text);
+  return {};
+}
+
+/// What is in `from` at the same place of the new /run.
+void show_again(const Fd& from, const std::string& name) {
+  const std::string source = "/proc/self/fd/" + std::to_string(from.get()) + "/" + name;
+  const std::string target = std::string(run_folder) + "/" + name;
+  struct stat info {};
+  std::error_code code;
+  if (::lstat(source.c_str(), &info) != 0) return;
+  if (S_ISLNK(info.st_mode)) {
+    fs::copy_symlink(source, target, code);
+    return;
+  }
+  if (S_ISDIR(info.st_mode))
+    fs::create_directory(target, code);
+  else
+    static_cast<void>(write_file(target, ""));
+  static_cast<void>(::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr));
+}
+
+/// A /run in which muster can make its own folder; all else of the machine's stays to be seen, the
+/// resolver's settings, say.
+Result<void> make_own_run() {
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return fail_errno("mounts of our own");
+  const Fd before(::open(run_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!before) return fail_errno(run_folder);
+  const std::vector<std::string> names = TRY(names_in(before.get(), run_folder));
+  if (::mount("muster", run_folder, "tmpfs", MS_NODEV | MS_NOSUID, "mode=755") != 0)
+    return fail_errno("a /run of our own");
+  for (const std::string& name : names)
+    if (name != "muster") show_again(before, name);
+  return make_folders("/run/muster");
+}
+
+}  // namespace
+
+std::optional<IdRange> subordinate_ids(std::string_view text, const std::string& name,
+                                       std::int64_t number) {
+  std::optional<IdRange> best;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> fields = split(trim(line), ':');
+    if (fields.size() != 3) continue;
+    const bool own = (!name.empty() && fields[0] == name) || fields[0] == std::to_string(number);
+    const std::optional<std::int64_t> first = parse_integer(fields[1]);
+    const std::optional<std::int64_t> count = parse_integer(fields[2]);
+    if (!own || !first || !count || *first <= 0 || *count <= 0) continue;
+    if (!best || *count > best->count) best = IdRange{*first, *count};
+  }
+  if (best) best->count = std::min(best->count, subordinate_ids_max);
+  return best;
+}
+
+std::string why_no_user_namespace(const Env& settings) {
+  const auto is = [&settings](const char* name, const char* value) {
+    const Env::const_iterator found = settings.find(name);
+    return found != settings.end() && found->second == value;
+  };
+  if (is("kernel.unprivileged_userns_clone", "0")) return "kernel.unprivileged_userns_clone is 0";
+  if (is("user.max_user_namespaces", "0")) return "user.max_user_namespaces is 0";
+  if (is("kernel.apparmor_restrict_unprivileged_userns", "1"))
+    return "kernel.apparmor_restrict_unprivileged_userns is 1";
+  return {};
+}
+
+std::vector<std::string> lacks(const Rootless& rootless) {
+  std::vector<std::string> all = {
+      "no limits of memory and processors, and none of disk (VolumeSizeInGB)",
+      "the machine's own files in hosts are nobody's and cannot be changed"};
+  if (!rootless.why_one_id.empty())
+    all.push_back("hosts have one user, root, who is you (" + rootless.why_one_id + ")");
+  if (!rootless.why_no_outside.empty())
+    all.push_back("jobs reach nothing outside (" + rootless.why_no_outside + ")");
+  return all;
+}
+
+Result<std::optional<Rootless>> enter_rootless(Env& env) {
+  if (::geteuid() == 0) return std::optional<Rootless>();
+  const std::string state = state_folder(env);
+  if (user_state_folder(env).empty())
+    return fail(Errc::invalid_input, "HOME is not set: it says where a user's jobs are kept");
+  const User user{name_of(::geteuid()), ::geteuid(), ::getegid()};
+  Rootless made;
+  TRY(unshare_user(user, env, made));
+  TRY(make_own_run());
+  env[rootless_variable] = std::to_string(made.ids);
+  env["MUSTER_STATE"] = state;
+  for (const char* name : {"SUDO_UID", "SUDO_GID", "SUDO_USER"}) env.erase(name);
+  made.why_no_outside = local::why_no_outside(env);
+  return std::optional(std::move(made));
+}
+
+}  // namespace muster::machine

@@ -1,0 +1,285 @@
+"""Jobs of an ordinary user, without root: what they have, lack, and cannot do."""
+
+import json
+import os
+import pathlib
+import signal
+
+import pytest
+
+from fit import GUARD_SECONDS
+from oci_image import layer, programs, special, write_layout
+from outside import CLOUD, LAN, OUTSIDE, UPLINK, Outside
+from lab import SM
+from process import wait_until
+from rootless import IDS, SUBORDINATE_IDS, TUN, USER, User
+from sm_server import SmServer
+from test_network import IMPORT, SCAN, both_ways, make_index, pip_from_there, reached, targets
+from test_server_jobs import BUCKET, Job
+
+HELLO = """
+import os, resource
+print("i am", os.getuid(), os.getgid(), flush=True)
+print("map", open("/proc/self/uid_map").read().split(), flush=True)
+print("processes", resource.getrlimit(resource.RLIMIT_NPROC)[1], flush=True)
+open(os.path.join(os.environ["SM_MODEL_DIR"], "weights"), "w").write("w")
+os.mkdir("/usr/made-by-the-job")
+"""
+
+RANKS = """
+import os
+print("rank", os.environ["OMPI_COMM_WORLD_RANK"], "of", os.environ["OMPI_COMM_WORLD_SIZE"],
+      "on", os.environ["SM_CURRENT_HOST"], flush=True)
+open(os.path.join(os.environ["SM_MODEL_DIR"], "r" + os.environ["OMPI_COMM_WORLD_RANK"]), "w")
+"""
+
+
+@pytest.fixture
+def make_user(nothing_left):
+    made = []
+
+    def make(*setups):
+        made.append(User(*setups))
+        return made[-1]
+
+    yield make
+    for user in made:
+        user.close()
+
+
+@pytest.fixture
+def user(make_user):
+    return make_user()
+
+
+def succeed(process):
+    assert process.wait(GUARD_SECONDS) == 0, process.text
+    return process.text
+
+
+def test_one_host_writes_the_users_files(user):
+    text = succeed(user.fit(HELLO))
+    assert "sm fit: without root: no limits of memory and processors" in text
+    assert "hosts have one user, root, who is you (/etc/subuid has none for you)" in text
+    assert "i am 0 0" in text and "map ['0', '0', '1']" in text
+    assert not pathlib.Path("/usr/made-by-the-job").exists()
+    weights = user.output / "model/weights"
+    assert weights.read_text() == "w"
+    for path in (user.output, weights, user.state):
+        assert (path.stat().st_uid, path.stat().st_gid) == (USER, USER), path
+    assert user.jobs() == []
+
+
+def test_processes_of_two_hosts_meet_under_mpi(user):
+    text = succeed(user.fit(RANKS, hosts=2, per_host=2))
+    for rank in range(4):
+        assert f"rank {rank} of 4 on algo-{rank // 2 + 1}" in text
+    assert len(list((user.output / "model").iterdir())) == 4
+
+
+def test_a_failure_is_told_as_ever(user):
+    process = user.fit("import sys; sys.exit('no data')", hosts=2)
+    assert process.wait(GUARD_SECONDS) == 1, process.text
+    assert "no data" in process.text and "exit code 1" in process.text
+    assert user.jobs() == []
+
+
+def test_an_interrupt_ends_the_job(user):
+    process = user.fit("print('begun', flush=True)\nimport time; time.sleep(600)", hosts=2)
+    process.wait_for_output(b"begun", GUARD_SECONDS)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(GUARD_SECONDS) == 130, process.text
+    assert user.jobs() == []
+
+
+def test_a_killed_command_leaves_nothing(user):
+    process = user.fit("print('begun', flush=True)\nimport time; time.sleep(600)", hosts=2)
+    process.wait_for_output(b"begun", GUARD_SECONDS)
+    os.kill(process.pid, signal.SIGKILL)
+    wait_until("the job's folder to go", lambda: not user.jobs(), GUARD_SECONDS)
+
+
+def test_other_commands_know_a_detached_job(user):
+    process = user.fit("import time; print('begun', flush=True); time.sleep(600)", "--detach",
+                       "--name", "longer")  # fmt: skip
+    succeed(process)
+    wait_until("its line", lambda: "begun" in succeed(user.sm("logs", "longer")), GUARD_SECONDS)
+    assert "longer" in succeed(user.sm("jobs"))
+    succeed(user.sm("stop", "longer"))
+    wait_until("the job to end", lambda: not user.jobs(), GUARD_SECONDS)
+
+
+def test_a_folder_of_the_users_is_bound_to_write(user):
+    bound = user.home / "bound"
+    bound.mkdir()
+    user.own(bound)
+    succeed(user.fit("open('/bound/new', 'w').write('n')", "--bind", f"{bound}:/bound:rw"))
+    assert (bound / "new").stat().st_uid == USER
+    refused = user.fit("pass", "--bind", "/etc/ssl:/bound:rw", output=user.home / "other")
+    assert refused.wait(GUARD_SECONDS) == 2, refused.text
+    assert "/etc/ssl: rw is for what is yours" in refused.text
+
+
+ATTACK = """
+import os, socket
+home = os.environ["ATTACKED"]
+def attempt(what, action):
+    try:
+        action()
+        print("COULD", what, flush=True)
+    except OSError as error:
+        print("could not", what, error.errno, flush=True)
+attempt("read the home", lambda: open(home + "/secret").read())
+attempt("list the home", lambda: os.listdir(home))
+attempt("list the state", lambda: os.listdir(home + "/.local/state/muster"))
+attempt("write to the source", lambda: open(os.path.realpath("/etc/passwd"), "w").close()
+        or os.stat("/etc/not-there"))
+attempt("mount", lambda: os.stat("/nothing") if os.system("mount -t tmpfs x /mnt") else None)
+attempt("signal the steward", lambda: os.kill(int(os.environ["STEWARD"]), 0))
+attempt("make a device", lambda: os.mknod("/tmp/disk", 0o60666, os.makedev(254, 0)))
+attempt("become another", lambda: os.setuid(1))
+attempt("leave the network", lambda: socket.create_connection(("127.0.0.1", 22), 2))
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    assert b"sm\\0fit" not in open(f"/proc/{pid}/cmdline", "rb").read()
+print("done", flush=True)
+"""
+
+
+def test_attack_a_job_reaches_no_file_of_its_user(user):
+    (user.home / "secret").write_text("s")
+    user.own(user.home)
+    (user.source / "data").write_text("before")
+    text = succeed(user.fit(ATTACK, "--env", f"ATTACKED={user.home}", "--env",
+                            f"STEWARD={os.getpid()}"))  # fmt: skip
+    assert "COULD" not in text and "done" in text, text
+    assert (user.home / "secret").read_text() == "s"
+    assert (user.source / "data").read_text() == "before"
+
+
+def test_subordinate_ids_give_hosts_more_users(make_user):
+    user = make_user(SUBORDINATE_IDS)
+    text = succeed(
+        user.fit(
+            """
+import os
+print("map", open("/proc/self/uid_map").read().split(), flush=True)
+open("/opt/ml/model/mine", "w").close()
+os.chown("/opt/ml/model/mine", 5, 6)
+os.setuid(1000)
+print("now", os.getuid(), flush=True)
+open("/tmp/mine", "w").close()
+""",
+            hosts=1,
+        )
+    )
+    assert f"map ['0', '0', '1', '1', '1', '{IDS}']" in text and "now 1000" in text, text
+    assert "one user" not in text
+    mine = user.output / "model/mine"
+    assert (mine.stat().st_uid, mine.stat().st_gid) == (USER, USER)
+
+
+IMAGE = {
+    "train": b"#!/bin/sh\nid -u; cat /etc/release; ls /old\n"
+    b"touch /old/new /etc/release && ls /old\n"
+    b"echo m > /opt/ml/model/m\n",
+    "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nbob:x:1000:1000::/:/bin/sh\n",
+}
+
+
+def bring(user, tmp_path, process=None, name="team/box:v1"):
+    owned = special("etc/bobs", b"0", uid=1000, gid=1000)
+    folder_of_old = {"old/gone": b"", "gone": b"", "etc/release": b"one\n"}
+    tools = programs("/bin/sh", "/bin/cat", "/bin/ls", "/usr/bin/id", "/bin/touch", str(SM))
+    base = layer({**tools, "etc/bobs": owned, **folder_of_old})
+    top = layer({**IMAGE, "old/.wh..wh..opq": b"", "old/there": b"", ".wh.gone": b"",
+                 "etc/release": b"two\n"})  # fmt: skip
+    folder = tmp_path / "layout"
+    write_layout(folder, [base, top], process=process)
+    os.chmod(tmp_path, 0o755)
+    public = user.home / "layout"
+    folder.rename(public)
+    user.own(public)
+    return user.sm("image", "import", f"oci:{public}:v1", "--name", name)
+
+
+def test_an_images_layers_hide_and_change_what_is_below(user, tmp_path):
+    told = succeed(bring(user, tmp_path))
+    assert "1 files are root's in place of an owner whose id you do not have here" in told
+    text = succeed(user.sm("fit", "--image", "team/box:v1", "--output", user.output))
+    lines = [line.split()[-1] for line in text.splitlines() if line.strip()]
+    assert "two" in lines and "there" in lines and "new" in lines, text
+    assert "gone" not in lines, text
+    assert (user.output / "model/m").stat().st_uid == USER
+    assert "team/box:v1" in succeed(user.sm("image", "ls"))
+
+
+def test_an_images_user_needs_an_id(make_user, tmp_path):
+    bob = {"Entrypoint": ["/train"], "User": "bob"}
+    poor = make_user()
+    succeed(bring(poor, tmp_path, bob))
+    process = poor.sm("fit", "--image", "team/box:v1", "--output", poor.output)
+    assert process.wait(GUARD_SECONDS) != 0
+    assert "runs as user 1000, and without root you have 1 here" in process.text
+
+
+@pytest.fixture
+def outside(folder):
+    outside = Outside(folder)
+    yield outside
+    outside.close()
+
+
+def test_the_outside_is_reached_and_nothing_of_the_machine(outside, make_user):
+    user = make_user(TUN)
+    user.within = outside.inside
+    make_index(outside.site)
+    (user.source / "requirements.txt").write_text("far-away\n")
+    pip = [*pip_from_there(), "--env", "PIP_BREAK_SYSTEM_PACKAGES=1"]
+    seen = targets(OUTSIDE, UPLINK, LAN, CLOUD, "198.18.0.2", "127.0.0.1")
+    text = succeed(user.fit(IMPORT + SCAN, *pip, "--env", seen, hosts=2))
+    assert "far_away says" in text
+    assert reached(text) == both_ways(OUTSIDE), text
+    assert "met " + UPLINK in outside.stranger.text
+
+
+def test_no_network_where_none_is_wanted_or_can_be(outside, make_user):
+    user = make_user()
+    user.within = outside.inside
+    seen = targets(OUTSIDE, UPLINK)
+    text = succeed(user.fit(SCAN, "--env", seen))
+    assert "jobs reach nothing outside (/dev/net/tun: Permission denied)" in text
+    assert not reached(text) and "scanned" in text
+    none = succeed(make_user(TUN).fit(SCAN, "--env", seen, "--network", "none"))
+    assert not reached(none) and "scanned" in none
+
+
+def test_a_doctor_tells_a_user_what_there_is(user):
+    process = user.sm("doctor", "--json")
+    process.wait(GUARD_SECONDS)
+    checks = {each["what"]: each for each in json.loads(process.out)["checks"]}
+    assert checks["root"]["good"] and "namespaces of your own" in checks["root"]["found"]
+    for what in ("limits", "volumes", "oom score", "user ids"):
+        assert not checks[what]["good"] and not checks[what]["needed"], what
+
+
+SERVED = """
+import os
+print(os.environ["SM_CURRENT_HOST"], os.listdir(os.environ["SM_CHANNEL_TRAIN"]), flush=True)
+open(os.path.join(os.environ["SM_MODEL_DIR"], os.environ["SM_CURRENT_HOST"]), "w")
+"""
+
+
+def test_a_users_server_trains(user):
+    jobs = {"python": "/usr/bin/python3", "network": "none"}
+    with SmServer(user.own_folder("server"), jobs=jobs, within=user,
+                  env=user.environment()) as server:  # fmt: skip
+        assert "sm server: without root: no limits" in server.output
+        server.client("s3").create_bucket(Bucket=BUCKET)
+        server.client("s3").put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        job = Job(server, SERVED, hosts=2)
+        told = job.at_end(GUARD_SECONDS)
+        assert told["TrainingJobStatus"] == "Completed", told
+        assert "algo-2 ['a.txt']" in job.text()
+        assert sorted(job.artifact()) == ["algo-1", "algo-2"]
+        assert (server.data / "muster.db").stat().st_uid == USER
+        wait_until("its job to go", lambda: not list((server.data / "machine/jobs").glob("job*")))
