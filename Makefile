@@ -71,9 +71,10 @@ test-slurm: $(VENV)/.test-done packages-slurm sm  ## jobs on a Slurm cluster of 
 
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
-  aws_chunked s3_request cbor gunzip image_document journal registry_login terminal yaml
+  aws_chunked s3_request cbor gunzip image_document image_policy journal registry_login \
+  registry_request stack_template terminal yaml
 .PHONY: fuzz
-fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=10: CI's); what it finds is kept in fuzz/found
+fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=8: CI's); what it finds is kept in fuzz/found
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j$(JOBS)
 	for target in $(FUZZERS); do \

@@ -25,7 +25,7 @@ Command command() {
   Command command;
   command.argv = {"igzip", "-dc"};
   command.env.insert_or_assign("PATH", std::string("/usr/local/bin:/usr/bin:/bin"));
-  command.cwd = "/";
+  command.cwd = std::string("/");
   return command;
 }
 
