@@ -75,9 +75,10 @@ Result<std::optional<Cipher>> cipher_of(const job::HostSpec& spec) {
 
 /// Between the hosts, in the namespace of the bridge.
 Result<void> choose_cipher(const job::HostSpec& spec, const Env& env) {
-  const Result<Cipher> found = rootless_ids(env) == 0
-                                   ? find_cipher(env)
-                                   : fail(Errc::unsupported, "it needs root: run it with sudo");
+  if (rootless_ids(env) > 0)
+    return fail(Errc::unsupported,
+                "what hosts send each other cannot be encrypted here: it needs root; use sudo");
+  const Result<Cipher> found = find_cipher(env);
   if (!found) return found.error().in("what hosts send each other cannot be encrypted here");
   return write_file(cipher_file(spec), std::string(cipher_name(*found)) + "\n", 0600);
 }

@@ -1,5 +1,6 @@
 """`sm fit` on this machine, with a state folder of the test's own."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -81,7 +82,13 @@ class Machine:
             process.end()
         if self.state.exists():
             self.sm("clean").wait(GUARD_SECONDS)
+            wait_until("the state to go", self._state_is_gone)
+
+    def _state_is_gone(self) -> bool:
+        """Stewards that a killed `sm fit` left may still take their own files away."""
+        with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self.state)
+        return not self.state.exists()
 
 
 def in_host(name: str, wanted) -> list[int]:

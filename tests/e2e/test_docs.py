@@ -30,11 +30,13 @@ NEEDS = {
     "needs the packages",  # test_packages_of_release.py runs these.
     "needs the packages, and apt",
     "needs the wheel",  # tests/python and tests/e2e/image.py install it so.
+    "needs cosign and a registry",  # test_image_policy.py, with signatures by openssl.
     "needs a server and Docker",  # test_docker.py does this.
     "needs SageMaker's SDK and Docker",  # test_local_mode.py does this.
     "needs SageMaker's SDK and a server",  # test_remote_functions.py runs these.
 }
-FILES_OF_OTHERS = {"ini", "yaml"}  # A systemd unit, a Job of Kubernetes: nothing here reads them.
+# A systemd unit, a Job of Kubernetes, a part of a config: no line of the page reads them.
+FILES_OF_OTHERS = {"ini", "json", "yaml"}
 TITLES = {f'title="{need}"' if need else "" for need in NEEDS}
 
 
