@@ -29,6 +29,7 @@ constexpr const char* host_place = "/run/muster/host";
 constexpr unsigned passable = 0711;
 constexpr std::string_view volatile_option = ",volatile";
 /// What an overlay has to note on its files, in attributes that a user may set, too (Linux 5.11).
+constexpr std::size_t overlay_layers_max = 500;  ///< The kernel's, OVL_MAX_STACK.
 constexpr std::string_view user_attributes = ",userxattr";
 constexpr std::size_t mount_options_bytes_max = 4095;  ///< Source: mount(2), one page with its NUL.
 
@@ -132,6 +133,43 @@ Result<std::string> lower_place(const std::string& lower, const IdMap& ids) {
   return place;
 }
 
+/// Folders as an overlay's options name them from within InDescriptors, the uppermost first.
+struct Stack {
+  std::vector<Fd> opened;
+  std::string numbers;
+};
+
+/// The folders are `places`, the lowest first.
+Result<Stack> open_stack(const std::vector<std::string>& places) {
+  Stack stack;
+  for (std::size_t i = places.size(); i-- > 0;) {
+    Fd place = TRY(open_folder(places[i]));
+    stack.numbers += (stack.numbers.empty() ? "" : ":") + std::to_string(place.get());
+    stack.opened.push_back(std::move(place));
+  }
+  return stack;
+}
+
+/// Where there are more layers than an overlay takes, the lowest of them as one, by an overlay that
+/// the other one lies on; the kernel has two such storeys. It has to be the lowest: what a layer
+/// hides of those below is not seen of an overlay that it is in.
+Result<std::vector<std::string>> within_limit(std::vector<std::string> places, const IdMap& ids) {
+  if (places.size() <= overlay_layers_max) return places;
+  const auto rest = places.end() - static_cast<std::ptrdiff_t>(overlay_layers_max - 1);
+  const std::vector<std::string> lowest(places.begin(), rest);
+  const std::string target = std::string(host_place) + "/lowest-" + hex(random_bytes(6));
+  TRY(make_folders(target));
+  const Stack stack = TRY(open_stack(lowest));
+  std::string options = "lowerdir=" + stack.numbers;
+  if (ids.rootless) options += user_attributes;
+  const InDescriptors here = TRY(InDescriptors::enter());
+  if (::mount("muster", target.c_str(), "overlay", MS_NODEV | MS_NOSUID, options.c_str()) != 0)
+    return fail_errno("the lowest " + std::to_string(lowest.size()) + " layers");
+  places.erase(places.begin(), rest);
+  places.insert(places.begin(), target);
+  return places;
+}
+
 /// An overlay of `lowers`, the lowest first, at `target`, which is made.
 Result<void> mount_stack(const std::vector<std::string>& lowers, const std::string& layer,
                          const std::string& target, const IdMap& ids) {
@@ -140,16 +178,17 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
     TRY(make_folders(layer + part));
     TRY(give(layer + part, ids));
   }
-  std::vector<Fd> opened;
-  std::string stack;
-  for (std::size_t i = lowers.size(); i-- > 0;) {
-    const std::string place = TRY(lower_place(lowers[i], ids));
-    opened.push_back(TRY(open_folder(place)));
-    stack += (stack.empty() ? "" : ":") + std::to_string(opened.back().get());
+  std::vector<std::string> places;
+  for (const std::string& lower : lowers) {
+    std::string place = TRY(lower_place(lower, ids));
+    places.push_back(std::move(place));
   }
+  places = TRY(within_limit(std::move(places), ids));
+  const Stack stack = TRY(open_stack(places));
   const Fd upper_fd = TRY(open_folder(layer + "/upper"));
   const Fd work_fd = TRY(open_folder(layer + "/work"));
-  std::string options = "lowerdir=" + stack + ",upperdir=" + std::to_string(upper_fd.get()) +
+  std::string options = "lowerdir=" + stack.numbers +
+                        ",upperdir=" + std::to_string(upper_fd.get()) +
                         ",workdir=" + std::to_string(work_fd.get());
   if (ids.rootless) options += user_attributes;
   if (options.size() + volatile_option.size() >= mount_options_bytes_max)

@@ -19,7 +19,8 @@ namespace muster::image {
 /// manifest, version 2, schema 2.
 
 constexpr std::size_t document_bytes_max = 4u << 20;  ///< Each of them; registries have this limit.
-constexpr std::size_t layers_max = 500;    ///< The kernel stacks no more (OVL_MAX_STACK).
+/// What two overlays stack, one on the other (docs/decisions/0042-many-layers.md).
+constexpr std::size_t layers_max = 999;
 constexpr std::size_t entries_max = 1024;  ///< Images of an index.
 
 /// The kinds that manifests are asked of a registry by, index forms among them.

@@ -79,7 +79,7 @@ TEST_CASE("image manifest: what is wrong is one line that says where") {
   for (std::size_t i = 0; i < layers_max; ++i) many += "," + descriptor(b);
   const auto read = manifest_from(R"({"config":)" + descriptor(a) + R"(,"layers":[)" + many + "]}");
   REQUIRE(!read);
-  CHECK(read.error().text.find("at most 500") != std::string::npos);
+  CHECK(read.error().text.find("at most 999") != std::string::npos);
 }
 
 TEST_CASE("image config: what the image says of its processes") {

@@ -11,7 +11,8 @@
 namespace muster::job {
 namespace {
 
-constexpr std::size_t layers_max = 500;  ///< Source: overlayfs' OVL_MAX_STACK of Linux 5.19 on.
+constexpr std::size_t layers_max =
+    999;  ///< What two overlays stack: decisions/0042-many-layers.md.
 constexpr const char* path = "Muster.Image";
 
 /// The line of a passwd(5) or group(5) file whose field `at` is `text`.

@@ -27,7 +27,7 @@ TEST_CASE("image: what is wrong is named") {
     const char* change;
     const char* want;
   } const cases[] = {
-      {"no layers", R"({"Layers": []})", "Muster.Image.Layers: expected 1 to 500"},
+      {"no layers", R"({"Layers": []})", "Muster.Image.Layers: expected 1 to 999"},
       {"a relative layer", R"({"Layers": ["l"]})", "Muster.Image.Layers"},
       {"a relative folder", R"({"Folder": "work"})", "Muster.Image.Folder"},
       {"a variable", R"({"Environment": {"A=B": "c"}})", "Muster.Image.Environment"},
