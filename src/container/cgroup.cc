@@ -1,7 +1,9 @@
 #include "container/cgroup.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -94,6 +96,16 @@ bool has_cgroup(const std::string& path) {
   std::error_code code;
   for (const std::string& root : cgroup_roots())
     if (fs::exists(root + path, code)) return true;
+  return false;
+}
+
+bool is_young_cgroup(const std::string& path) {
+  constexpr std::time_t minute = 60;
+  for (const std::string& root : cgroup_roots()) {
+    struct stat info {};
+    if (::stat((root + path).c_str(), &info) == 0 && std::time(nullptr) - info.st_mtime < minute)
+      return true;
+  }
   return false;
 }
 

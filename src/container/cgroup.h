@@ -14,6 +14,8 @@ namespace muster::container {
 /// "/muster/<job>/algo-K".
 
 using job::jobs_cgroup;
+/// Held while the group of all jobs is made and gets a job's, and while it is removed.
+inline constexpr const char* jobs_cgroup_lock = "/run/muster/cgroups.lock";
 
 /// Where hierarchies are mounted: /sys/fs/cgroup itself and, for version 1, the folders in it.
 std::vector<std::string> cgroup_roots();
@@ -35,6 +37,10 @@ void remove_cgroup(const std::string& path);
 
 /// True if some hierarchy has the group.
 bool has_cgroup(const std::string& path);
+
+/// True if the group, or one in it, was made in the last minute: it may still wait for its
+/// processes.
+bool is_young_cgroup(const std::string& path);
 
 /// Removes the group itself in every hierarchy where nothing is in it.
 void remove_idle_cgroup(const std::string& path);

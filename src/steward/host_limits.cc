@@ -141,6 +141,7 @@ Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
 Result<void> HostRun::limit() {
   if (ids_.rootless) return {};
   const container::JobLimits limits = container::job_limits(machine_.size);
+  const Fd lock = TRY(wait_for_lock(container::jobs_cgroup_lock));
   TRY(container::limit_cgroup(container::jobs_cgroup, limits));
   return container::limit_cgroup(container::job_cgroup_path(spec_), limits);
 }

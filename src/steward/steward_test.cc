@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/folder.h"
+#include "container/cgroup.h"
 #include "loop/unix.h"
 #include "steward/test_job.h"
 
@@ -207,6 +209,16 @@ TEST_CASE("steward: a killed steward takes its container along, and a sweep remo
   ::kill(living_steward, SIGTERM);
   CHECK(living.wait(living_steward) == 0);
   CHECK(living.end("algo-1").outcome == job::Outcome::exited(143));
+}
+
+TEST_CASE("steward: control groups that another server's job was just given are not swept") {
+  SKIP_UNLESS_HOSTS_RUN();
+  TestJob job(1);
+  const std::string other = std::string(container::jobs_cgroup) + "/other-" + hex(random_bytes(4));
+  for (const std::string& root : container::cgroup_roots()) REQUIRE(make_folders(root + other));
+  CHECK(sweep({job.state(), false}, test_env())->removed == none);
+  CHECK(container::has_cgroup(other));
+  container::remove_cgroup(other);
 }
 
 TEST_CASE("steward: hosts that were kept for inspection are swept only when asked for") {

@@ -82,13 +82,16 @@ class Sweeper {
       if (living_jobs_.contains(job) || !is_dead(folder)) continue;
       const std::string path = container::jobs_cgroup + ("/" + job);
       std::error_code code;
-      // Only for jobs that are known to be ours and dead: elsewhere one may be starting.
-      if (fs::exists(folder, code))
+      const bool ours = fs::exists(folder, code);
+      // Another state folder's job may be starting.
+      if (!ours && container::is_young_cgroup(path)) continue;
+      if (ours)
         for (const int pid : container::processes_in(path)) ::kill(pid, SIGKILL);
       container::remove_cgroup(path);
       if (!container::has_cgroup(path)) swept_.removed.push_back("cgroup " + path);
     }
-    container::remove_idle_cgroup(container::jobs_cgroup);
+    const Result<Fd> lock = wait_for_lock(container::jobs_cgroup_lock);
+    if (lock) container::remove_idle_cgroup(container::jobs_cgroup);
   }
 
   /// Also of kept jobs: nobody looks at a network whose hosts are gone.
