@@ -90,7 +90,7 @@ Result<void> make_bridge_here(const job::HostSpec& spec, const Env& env) {
   TRY(set_up(socket.get(), spec.bridge));
   if (is_encrypted(spec)) TRY(choose_cipher(spec, env));
   const std::optional<Cipher> cipher = TRY(cipher_of(spec));
-  const Result<void> routed = is_routed(spec) ? make_router(spec, cipher, env) : Result<void>();
+  Result<void> routed = is_routed(spec) ? make_router(spec, cipher, env) : Result<void>();
   if (routed || !spec.spec.vpc) return routed;
   return routed.error().in("VpcConfig");
 }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <map>
 
+#include "base/text.h"
 #include "http/client_connection.h"
 #include "http/grammar.h"
 #include "http/tls.h"
@@ -225,6 +226,28 @@ loop::Task<Result<Head>> Client::exchange(Origin origin, Request request, OnBody
     if (response.keep_alive() && whole) state->keep(origin, std::move(connection));
     co_return response.head();
   }
+}
+
+std::string find_ca_roots(const Env& env) {
+  for (const char* name : {"AWS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    const auto at = env.find(name);
+    if (at != env.end() && !at->second.empty()) return at->second;
+  }
+  for (const char* path : {
+           "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch
+           "/etc/pki/tls/certs/ca-bundle.crt",    // RHEL, Amazon Linux
+           "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+           "/etc/ssl/ca-bundle.pem",  // SUSE
+           "/etc/ssl/cert.pem",       // Alpine
+       })
+    if (::access(path, R_OK) == 0) return path;
+  return "";
+}
+
+std::string Head::value(std::string_view name) const {
+  for (const auto& [key, value] : headers)
+    if (same_letters(key, name)) return value;
+  return "";
 }
 
 }  // namespace muster::http

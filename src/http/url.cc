@@ -1,11 +1,11 @@
+#include "http/url.h"
+
 #include <arpa/inet.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "base/port.h"
 #include "base/text.h"
-#include "http/client.h"
 
 namespace muster::http {
 namespace {
@@ -74,28 +74,6 @@ bool is_loopback(const std::string& host) {
   in_addr v4{};  // Not by the text's beginning: a name may begin like that, too.
   if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
   return host == "localhost" || host == "::1";
-}
-
-std::string Head::value(std::string_view name) const {
-  for (const auto& [key, value] : headers)
-    if (same_letters(key, name)) return value;
-  return "";
-}
-
-std::string find_ca_roots(const Env& env) {
-  for (const char* name : {"AWS_CA_BUNDLE", "SSL_CERT_FILE"}) {
-    const auto at = env.find(name);
-    if (at != env.end() && !at->second.empty()) return at->second;
-  }
-  for (const char* path : {
-           "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch
-           "/etc/pki/tls/certs/ca-bundle.crt",    // RHEL, Amazon Linux
-           "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-           "/etc/ssl/ca-bundle.pem",  // SUSE
-           "/etc/ssl/cert.pem",       // Alpine
-       })
-    if (::access(path, R_OK) == 0) return path;
-  return "";
 }
 
 }  // namespace muster::http

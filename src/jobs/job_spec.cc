@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "http/client.h"
+#include "http/url.h"
 #include "jobs/remote_function.h"
 #include "jobs/training_image.h"
 #include "platform/interpreter.h"

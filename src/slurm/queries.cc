@@ -93,6 +93,8 @@ std::vector<Node> nodes_from(std::string_view text) {
     else
       known->partitions.push_back(node->partitions.front());
   }
+  // Slurm has them in another order each time.
+  for (Node& node : nodes) std::sort(node.partitions.begin(), node.partitions.end());
   return nodes;
 }
 

@@ -47,8 +47,8 @@ TEST_CASE("what is no row is passed over, and moves no other") {
 TEST_CASE("a node of several partitions is one node, with the words of whoever drained it") {
   CHECK(plan_sinfo() == Args{"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"});
   const std::vector<Node> nodes = nodes_from(
-      "node1|idle|2|4000|(null)|main|none\n"
       "node1|idle|2|4000|(null)|urgent|none\n"
+      "node1|idle|2|4000|(null)|main|none\n"
       "node2|drained*|64|515000|gpu:a100:4|main|disk | full\n"
       "node3|idle|many|4000|(null)|main|none\n");
   REQUIRE(nodes.size() == 2);
