@@ -93,4 +93,4 @@ def test_the_clis_password_logs_docker_in(engine, tmp_path):
         login = ["login", "--username", "AWS", "--password-stdin", host]
         assert "Login Succeeded" in engine.docker(*login, input=told.stdout)
         refused = engine.ask(*login, input=told.stdout[:-2] + "!")
-        assert refused.returncode != 0 and "unauthorized" in refused.stderr, refused
+        assert refused.returncode != 0 and "401 Unauthorized" in refused.stderr, refused
