@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "fuzz.h"
-#include "image/policy.h"
+#include "image/policy_read.h"
 
 namespace muster {
 

@@ -16,7 +16,7 @@
 #include "cli/own_namespace.h"
 #include "cli/values.h"
 #include "command/line.h"
-#include "image/policy.h"
+#include "image/policy_read.h"
 #include "image/store.h"
 #include "machine/images.h"
 

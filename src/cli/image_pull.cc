@@ -20,7 +20,7 @@
 #include "cli/own_namespace.h"
 #include "command/line.h"
 #include "image/own_image.h"
-#include "image/policy.h"
+#include "image/policy_read.h"
 #include "image/pull.h"
 #include "image/this_platform.h"
 #include "loop/tasks.h"

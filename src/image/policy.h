@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,10 +14,8 @@ namespace muster::image {
 /// Rules on which images are taken, by where they come from and who signed them: a policy.json as
 /// skopeo, podman and their like read it.
 ///
-/// Pure but for read_policy().
+/// Pure; image/policy_read.h reads one.
 /// Source: containers-policy.json(5), containers/image 5.23.
-
-constexpr std::size_t policy_bytes_max = 1u << 20;
 
 /// What the name in a signature has to be.
 struct SignedIdentity {
@@ -49,13 +46,6 @@ struct Policy {
   std::vector<Requirement> otherwise;          ///< "default"
   std::map<std::string, Scopes> transports{};  ///< By skopeo's word: "docker", "oci".
 };
-
-/// Every key it names comes by `read_key`, by path. Errors: `invalid_input`, saying where and what
-/// was expected (a kind of requirement or a member that is not known, a member twice); read_key's.
-using ReadKey = std::function<Result<std::string>(const std::string& path)>;
-Result<Policy> policy_from(std::string_view text, const ReadKey& read_key);
-/// policy_from() of a file; every error names it.
-Result<Policy> read_policy(const std::string& file);
 
 /// What counts for an image: all of it has to be met. The longest scope that fits wins.
 struct Ruling {

@@ -1,4 +1,4 @@
-// A policy.json read.
+#include "image/policy_read.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,6 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "image/policy.h"
 
 namespace muster::image {
 namespace {

@@ -1,5 +1,4 @@
-#include "image/policy.h"
-
+#include "image/policy_read.h"
 #include "image/signature_testing.h"
 
 namespace muster::image {

@@ -5,6 +5,7 @@
 #include "base/private_folders.h"
 #include "base/rootless.h"
 #include "image/own_image.h"
+#include "image/policy_read.h"
 #include "image/reference.h"
 #include "machine/machine.h"
 

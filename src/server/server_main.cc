@@ -24,7 +24,7 @@
 #include "base/topic.h"
 #include "bucket/bucket_store.h"
 #include "command/exit_codes.h"
-#include "image/policy.h"
+#include "image/policy_read.h"
 #include "job/client_config.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
