@@ -1,9 +1,10 @@
-"""How soon hosts of an image that is here say their first line: one in turns with a host that has
-no image, and 64 together.
+"""What images cost: unpacked, pulled, started; against umoci, skopeo with tar, and podman.
 
-    bench/images.py [SM] [start] [hosts]
+    bench/images.py [SM] [unpack] [pull] [start] [hosts]
 
-Medians of wall seconds from the command on. SM is a release build: the image has no libraries.
+An image of some 300 MB in three gzip layers is made of this machine's own /usr. Each side begins
+with an empty store, in turns; medians of wall seconds and of the CPU that the user's side of all
+its processes took. A side that is not installed, or cannot run here, is left out and said.
 """
 
 import os
@@ -22,9 +23,127 @@ sys.path.insert(0, str(REPOSITORY / "tests/e2e"))
 from oci_image import layer, programs, write_layout  # noqa: E402
 from process import Process  # noqa: E402
 
-ROUNDS = 20
+ROUNDS = 3
 HOSTS = 64
+PARTS = (["usr/lib/gcc", "usr/lib/python3"], ["usr/share/doc", "usr/share/perl"], ["usr/include"])
+BYTES_MIN = 300 << 20
 SCRIPT = b"#!/bin/sh\necho trains\n"
+HIDDEN_IGZIP = ["unshare", "-m", "sh", "-c", 'mount --bind /dev/null "$0" && exec "$@"']
+
+
+def large_image(folder: pathlib.Path) -> None:
+    """As the layout `folder`, tag v1."""
+    tars, size = [], 0
+    for paths in PARTS:
+        there = [path for path in paths if pathlib.Path("/", path).exists()]
+        words = ["tar", "-C", "/", "-c", *there]
+        tars.append(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+        size += len(tars[-1])
+    noise = max(0, BYTES_MIN - size)
+    if noise:
+        tars.append(layer({"noise": os.urandom(noise)}))
+    write_layout(folder, tars)
+
+
+class Side:
+    """Commands, run one after the other; `{new}` is an empty folder of each run's own."""
+
+    def __init__(self, name: str, *commands: list, env: dict[str, str] | None = None):
+        self.name, self.commands, self.env = name, commands, env or {}
+        self.wall: list[float] = []
+        self.user: list[float] = []
+        self.failure = ""
+
+    def run(self, folder: pathlib.Path) -> None:
+        new = folder / "new"
+        new.mkdir()
+        env = {**os.environ, **{key: value.format(new=new) for key, value in self.env.items()}}
+        before, begun = os.times().children_user, time.monotonic()
+        for words in self.commands:
+            argv = [str(word).format(new=new) for word in words]
+            try:
+                done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+            except FileNotFoundError:
+                self.failure = f"{argv[0]} is not installed"
+                break
+            if done.returncode != 0:
+                self.failure = (done.stderr.strip().splitlines() or ["failed"])[-1][:150]
+                break
+        self.wall.append(time.monotonic() - begun)
+        self.user.append(os.times().children_user - before)
+        subprocess.run(["rm", "-rf", new], check=True)
+
+
+def in_turns(what: str, sides: list[Side], folder: pathlib.Path) -> None:
+    for turn in range(ROUNDS):
+        for side in sides if turn % 2 == 0 else sides[::-1]:
+            if not side.failure:
+                side.run(folder)
+    ours = statistics.median(sides[0].wall)
+    for side in sides:
+        if side.failure:
+            print(f"{what}: {side.name} left out: {side.failure}")
+            continue
+        wall, user = statistics.median(side.wall), statistics.median(side.user)
+        print(f"{what}: {side.name}: {wall:.2f} s ({ours / wall:.2f}), {user:.2f} s of CPU",
+              flush=True)  # fmt: skip
+        record([Figure(f"image, {what}, {side.name}: wall_s", round(wall, 3), "s", "lower"),
+                Figure(f"image, {what}, {side.name}: user_cpu_s", round(user, 3), "s of CPU",
+                       "lower")])  # fmt: skip
+
+
+def podman(verb: str, *words: str) -> list:
+    """With a store of its own, which `rm -rf` can remove."""
+    return ["podman", "--root", "{new}/root", "--runroot", "{new}/run", "--storage-driver",
+            "overlay", verb, "-q", *words]  # fmt: skip
+
+
+def untar(folder: str) -> list:
+    script = 'for file in "$0"/*; do gzip -t "$file" 2>/dev/null && tar -xzf "$file" -C "$1"; done'
+    return ["sh", "-c", script + "; true", folder, "{new}"]
+
+
+def unpack(sm: pathlib.Path, folder: pathlib.Path) -> None:
+    layout = folder / "layout"
+    bring = [sm, "image", "import", f"oci:{layout}:v1", "--name", "box"]
+    state = {"MUSTER_STATE": "{new}"}
+    sides = [
+        Side("muster", bring, env=state),
+        Side("umoci", ["umoci", "unpack", "--image", f"{layout}:v1", "{new}/bundle"]),
+        Side("skopeo and tar",
+             ["skopeo", "copy", "-q", f"oci:{layout}:v1", "dir:{new}/dir"], untar("{new}/dir")),
+        Side("podman", podman("pull", f"oci:{layout}:v1")),
+    ]  # fmt: skip
+    igzip = shutil.which("igzip", path="/usr/local/bin:/usr/bin:/bin")
+    if igzip:
+        sides.append(Side("muster without igzip", [*HIDDEN_IGZIP, igzip, *bring], env=state))
+    in_turns("unpack", sides, folder)
+
+
+def pull(sm: pathlib.Path, folder: pathlib.Path) -> None:
+    config = folder / "registry.yml"
+    config.write_text(
+        "version: 0.1\nlog: {level: info}\nhttp: {addr: '127.0.0.1:0'}\n"
+        f"storage: {{filesystem: {{rootdirectory: '{folder}/registry'}}}}\n"
+    )
+    registry = Process(["docker-registry", "serve", config])
+    try:
+        registry.wait_for_output(b"listening on ")
+        said = registry.text.split("listening on 127.0.0.1:")[1]
+        name = f"127.0.0.1:{int(said.split(',')[0].split(chr(34))[0])}/team/box:v1"
+        subprocess.run(["skopeo", "copy", "-q", "--dest-tls-verify=false",
+                        f"oci:{folder}/layout:v1", f"docker://{name}"], check=True)  # fmt: skip
+        sides = [
+            Side("muster", [sm, "image", "pull", name], env={"MUSTER_STATE": "{new}"}),
+            Side("podman", podman("pull", "--tls-verify=false", name)),
+            Side("skopeo and umoci",
+                 ["skopeo", "copy", "-q", "--src-tls-verify=false", f"docker://{name}",
+                  "oci:{new}/layout:v1"],
+                 ["umoci", "unpack", "--image", "{new}/layout:v1", "{new}/bundle"]),
+        ]  # fmt: skip
+        in_turns("pull", sides, folder)
+    finally:
+        registry.end()
 
 
 def first_line(argv: list, state: pathlib.Path, lines: int = 1) -> float:
@@ -59,7 +178,7 @@ def start(sm: pathlib.Path, folder: pathlib.Path) -> None:
     }
     taken: dict[str, list[float]] = {what: [] for what in sides}
     first = first_line(sides["of an image"], state)
-    for turn in range(ROUNDS):
+    for turn in range(20):
         for what in sides if turn % 2 == 0 else reversed(sides):
             taken[what].append(first_line(sides[what], state))
     plain, image = (statistics.median(taken[what]) * 1000 for what in sides)
@@ -80,12 +199,15 @@ def hosts(sm: pathlib.Path, folder: pathlib.Path) -> None:
 
 def main() -> None:
     words = sys.argv[1:]
-    works = [work for work in (start, hosts) if work.__name__ in words]
-    named = [word for word in words if word not in ("start", "hosts")]
+    works = [work for work in (unpack, pull, start, hosts) if work.__name__ in words]
+    named = [word for word in words if word not in ("unpack", "pull", "start", "hosts")]
     sm = pathlib.Path(named[0] if named else REPOSITORY / "build/release/sm").resolve()
     with tempfile.TemporaryDirectory(dir=REPOSITORY / "build") as name:
-        for work in works or (start, hosts):
-            work(sm, pathlib.Path(name))
+        folder = pathlib.Path(name)
+        if not works or unpack in works or pull in works:
+            large_image(folder / "layout")
+        for work in works or (unpack, pull, start, hosts):
+            work(sm, folder)
 
 
 if __name__ == "__main__":
