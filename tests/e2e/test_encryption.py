@@ -155,9 +155,13 @@ class Watched:
 
 
 def between_hosts(passed: dict) -> set[tuple[str, ...]]:
-    """Protocol and ports of what passed to and from hosts."""
+    """Protocol and ports of what passed to and from hosts.
+
+    The router's kernel says of each new interface which groups it is in: IGMP from no address.
+    """
     flows = [flow.split() for flow in passed]
-    return {tuple(flow[2:]) for flow in flows if flow[0] != flow[1]}
+    reports = ["0.0.0.0", "224.0.0.22", "2"]
+    return {tuple(flow[2:]) for flow in flows if flow[0] != flow[1] and flow[:3] != reports}
 
 
 def tunnels() -> set[int]:
