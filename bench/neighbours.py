@@ -171,7 +171,10 @@ def main() -> None:
         ratios = measure(sm, pathlib.Path(name), HOGS)
     record([Figure(f"neighbour of {what}", round(ratio, 3), "ratio", "lower")
             for what, ratio in ratios.items()])  # fmt: skip
-    if max(ratios.values()) > MOST and len(os.sched_getaffinity(0)) > 1:
+    cores = len(os.sched_getaffinity(0))
+    if cores < 3:
+        ratios.pop("log")  # What reads the lines takes a processor, too.
+    if max(ratios.values()) > MOST and cores > 1:
         sys.exit(f"a step may take {MOST} of its time alone")
 
 
