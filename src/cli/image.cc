@@ -1,7 +1,6 @@
 // `sm image import`, `ls`, `inspect`, `rm` and `prune`
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/dates.h"
@@ -16,7 +15,6 @@
 #include "cli/own_namespace.h"
 #include "cli/values.h"
 #include "command/line.h"
-#include "image/policy_read.h"
 #include "image/store.h"
 #include "machine/images.h"
 
@@ -51,18 +49,6 @@ Result<std::string> whole_name(const std::string& name) {
   return image::to_text(reference);
 }
 
-/// By the place that it is taken from, which carries no signatures.
-Result<void> obey_policy(const std::string& policy_file, image::Reference from) {
-  if (policy_file.empty()) return {};
-  const image::Policy policy = TRY(image::read_policy(policy_file));
-  std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::canonical(from.path, failed);
-  if (!failed) from.path = whole;
-  const Result<void> taken = image::check_image(policy, from, "", {});
-  if (!taken) return fail(Errc::invalid_input, taken.error().text);
-  return {};
-}
-
 Result<std::string> import_one(image::Store& store, const ImageOptions& options, const Env& env) {
   const image::Reference from = TRY(image::reference_from(options.source));
   if (from.transport == image::Reference::Transport::registry)
@@ -70,7 +56,10 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options,
                                          ": expected docker-daemon:NAME[:TAG], "
                                          "docker-archive:FILE[:NAME] or oci:DIR[:TAG]; sm image "
                                          "pull brings what is in a registry");
-  TRY(obey_policy(options.policy, from));
+  const Result<void> taken = machine::obey_policy_of_place(options.policy, from);
+  if (!taken && taken.error().code == Errc::denied)
+    return fail(Errc::invalid_input, taken.error().text);
+  TRY(taken);
   std::string name;
   if (!options.name.empty()) name = TRY(whole_name(options.name));
   const image::Imported imported = TRY(import_shown("sm image import", store, from, name, env));

@@ -214,6 +214,7 @@ int unpack_pushed(image::Store& store, const PullLine& line, const PullPlan& pla
 
 Result<std::string> take_of_engine(const PullLine& line, const image::Reference& from,
                                    const Env& env) {
+  TRY(machine::obey_policy_of_place(line.policy, from));
   image::Store store = TRY(machine::open_image_store(env));
   const image::Imported imported = TRY(import_shown(name_of_command, store, from, "", env));
   return imported_text(imported, line.json);

@@ -1,6 +1,7 @@
 #include "machine/images.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/private_folders.h"
 #include "base/rootless.h"
@@ -87,6 +88,15 @@ Result<void> obey(const image::Store& store, const std::string& policy_file,
 
 }  // namespace
 
+Result<void> obey_policy_of_place(const std::string& policy_file, image::Reference from) {
+  if (policy_file.empty()) return {};
+  const image::Policy policy = TRY(image::read_policy(policy_file));
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::canonical(from.path, failed);
+  if (!failed) from.path = whole;
+  return image::check_image(policy, from, "", {});
+}
+
 Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
                                      const std::string& name, const Env& env,
                                      const ImageTelling& telling) {
@@ -117,10 +127,7 @@ namespace {
 /// An engine's image is copied each time: what its tag means there is known to the engine alone.
 Result<UsedImage> use_of_engine(const Env& env, const image::Reference& from,
                                 const std::string& policy_file, const ImageTelling& telling) {
-  if (!policy_file.empty()) {
-    const image::Policy policy = TRY(image::read_policy(policy_file));
-    TRY(image::check_image(policy, from, "", {}));
-  }
+  TRY(obey_policy_of_place(policy_file, from));
   image::Store store = TRY(open_image_store(env));
   const image::Imported imported = TRY(import_image(store, from, "", env, telling));
   return lease_image(store, imported.image, imported.name);

@@ -32,13 +32,17 @@ Result<bool> is_of_repository(const image::Store& store, const image::Reference&
 Result<void> obey_policy(const image::Store& store, const std::string& policy_file,
                          const image::Reference& name, const std::string& digest);
 
+/// Whether it takes what is about to be imported: by the place, which carries no signatures.
+/// Errors: as above.
+Result<void> obey_policy_of_place(const std::string& policy_file, image::Reference from);
+
 /// Who is told while an image comes.
 struct ImageTelling {
   std::function<void(const std::string& text)> progress{};  ///< A terminal's; empty: it goes.
   std::function<void(const std::string& line)> say{};       ///< What of the image was left out.
 };
-/// Takes an image of a file, a folder, or an engine that `env` names. Blocks. Errors: as
-/// image::import_image().
+/// Takes an image of a file, a folder, or an engine that `env` names; callers have asked
+/// obey_policy_of_place(). Blocks. Errors: as image::import_image().
 Result<image::Imported> import_image(image::Store& store, const image::Reference& from,
                                      const std::string& name, const Env& env,
                                      const ImageTelling& telling);

@@ -198,6 +198,19 @@ def test_an_archives_place_is_judged_and_its_name_when_it_runs(tmp_path):
     assert sm(tmp_path, *fit).returncode == 0
 
 
+@pytest.mark.parametrize("engine", ["docker-daemon", "containers-storage"])
+def test_an_engines_image_is_judged_before_the_engine_is_asked(tmp_path, engine):
+    rules = tmp_path / "policy.json"
+    rules.write_text(json.dumps({"default": [{"type": "reject"}]}))
+    image = f"{engine}:box:v1"
+    for words in (("image", "pull", image), ("image", "import", image)):
+        why = "refused by the image policy (default)"
+        assert is_refused(sm(tmp_path, *words, "--policy", rules), why)
+    done = sm(tmp_path, "fit", "--image", image, "--policy", rules, "--output", "out")
+    assert done.returncode != 0 and why in done.stderr, done.stderr
+    assert sm(tmp_path, "image", "ls").stdout == "no images\n"
+
+
 @pytest.mark.parametrize("text, why", [
     ('{"default": [{"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"}]}',
      '"signedBy", which is not checked here'),
