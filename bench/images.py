@@ -20,6 +20,7 @@ from history import Figure, record
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "tests/e2e"))
+from docker_registry import docker_registry  # noqa: E402
 from oci_image import layer, programs, write_layout  # noqa: E402
 from process import Process  # noqa: E402
 
@@ -121,16 +122,8 @@ def unpack(sm: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def pull(sm: pathlib.Path, folder: pathlib.Path) -> None:
-    config = folder / "registry.yml"
-    config.write_text(
-        "version: 0.1\nlog: {level: info}\nhttp: {addr: '127.0.0.1:0'}\n"
-        f"storage: {{filesystem: {{rootdirectory: '{folder}/registry'}}}}\n"
-    )
-    registry = Process(["docker-registry", "serve", config])
-    try:
-        registry.wait_for_output(b"listening on ")
-        said = registry.text.split("listening on 127.0.0.1:")[1]
-        name = f"127.0.0.1:{int(said.split(',')[0].split(chr(34))[0])}/team/box:v1"
+    with docker_registry(folder) as address:
+        name = f"{address}/team/box:v1"
         subprocess.run(["skopeo", "copy", "-q", "--dest-tls-verify=false",
                         f"oci:{folder}/layout:v1", f"docker://{name}"], check=True)  # fmt: skip
         sides = [
@@ -142,8 +135,6 @@ def pull(sm: pathlib.Path, folder: pathlib.Path) -> None:
                  ["umoci", "unpack", "--image", "{new}/layout:v1", "{new}/bundle"]),
         ]  # fmt: skip
         in_turns("pull", sides, folder)
-    finally:
-        registry.end()
 
 
 def first_line(argv: list, state: pathlib.Path, lines: int = 1) -> float:

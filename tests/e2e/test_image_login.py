@@ -1,17 +1,14 @@
 """TrainingImageConfig: a job's own login for its image, on Debian's registry with htpasswd."""
 
 import base64
-import contextlib
 import json
-import shutil
-import socket
 import subprocess
 
 import pytest
 from botocore.exceptions import ClientError
 
+from docker_registry import docker_registry
 from fake_registry import PASSWORD, USER
-from process import Process, wait_until
 from test_image_pull import BCRYPT_OF_PASSWORD
 from test_image_policy import runnable
 from test_server_image import World
@@ -23,26 +20,8 @@ ARN = "arn:aws:lambda:us-east-1:000000000000:function:"
 @pytest.fixture
 def private_registry(tmp_path):
     """The address."""
-    for program in ("docker-registry", "skopeo"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed: packages.txt")
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
-        port = probe.getsockname()[1]
-    (tmp_path / "htpasswd").write_text(f"{USER}:{BCRYPT_OF_PASSWORD}\n")
-    (tmp_path / "registry.json").write_text(json.dumps({
-        "version": 0.1, "storage": {"filesystem": {"rootdirectory": str(tmp_path / "kept")}},
-        "http": {"addr": f"127.0.0.1:{port}"}, "log": {"level": "error"},
-        "auth": {"htpasswd": {"realm": "lab", "path": str(tmp_path / "htpasswd")}},
-    }))
-    process = Process(["docker-registry", "serve", tmp_path / "registry.json"])
-
-    def listens():
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return True
-
-    wait_until("docker-registry", listens, GUARD_SECONDS)
-    yield f"127.0.0.1:{port}"
-    process.end()
+    with docker_registry(tmp_path, htpasswd=f"{USER}:{BCRYPT_OF_PASSWORD}\n") as address:
+        yield address
 
 
 class Address:

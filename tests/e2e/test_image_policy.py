@@ -1,20 +1,18 @@
 """Images that have to be signed: sm image pull --policy, sm fit --policy, jobs.image_policy."""
 
 import base64
-import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 
 import pytest
 
+from docker_registry import docker_registry
 from fake_registry import FakeRegistry, OciImage, index_of
 from image_signature import Attachment, Key, payload_for, policy
 from lab import SM
 from oci_image import ARCHITECTURE, digest, programs
-from process import Process, wait_until
 from sm_server import SmServer
 from test_server_image import World
 
@@ -44,25 +42,10 @@ def is_refused(done: subprocess.CompletedProcess, why: str) -> bool:
 
 
 @pytest.fixture
-def docker_registry(tmp_path):
-    """Debian's own, without TLS. Its address."""
-    if shutil.which("docker-registry") is None:
-        pytest.skip("docker-registry is not installed: packages.txt")
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
-        port = probe.getsockname()[1]
-    (tmp_path / "registry.json").write_text(json.dumps({
-        "version": 0.1, "storage": {"filesystem": {"rootdirectory": str(tmp_path / "kept")}},
-        "http": {"addr": f"127.0.0.1:{port}"}, "log": {"level": "error"},
-    }))
-    process = Process(["docker-registry", "serve", tmp_path / "registry.json"])
-
-    def listens():
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return True
-
-    wait_until("docker-registry", listens, GUARD_SECONDS)
-    yield f"127.0.0.1:{port}"
-    process.end()
+def debians_registry(tmp_path):
+    """Without TLS. Its address."""
+    with docker_registry(tmp_path) as address:
+        yield address
 
 
 def skopeo_copy(source: str, target: str, *more) -> subprocess.CompletedProcess:
@@ -71,14 +54,14 @@ def skopeo_copy(source: str, target: str, *more) -> subprocess.CompletedProcess:
     return subprocess.run(argv, capture_output=True, text=True, timeout=GUARD_SECONDS)
 
 
-def test_every_rule_on_debians_registry(tmp_path, docker_registry):
+def test_every_rule_on_debians_registry(tmp_path, debians_registry):
     """Debian's skopeo cannot judge beside it: its sigstore is compiled out."""
     own, other = Key(tmp_path), Key(tmp_path, "other")
 
     def push(tag: str) -> tuple[str, str]:
         image = OciImage({"name": tag.encode()})
         image.write_layout(tmp_path / tag)
-        name = f"{docker_registry}/team/box:{tag}"
+        name = f"{debians_registry}/team/box:{tag}"
         pushed = skopeo_copy(f"oci:{tmp_path / tag}:v1", f"docker://{name}", "--insecure-policy")
         assert pushed.returncode == 0, pushed.stderr
         return name, digest(image.manifest)
@@ -87,15 +70,15 @@ def test_every_rule_on_debians_registry(tmp_path, docker_registry):
         payload = payload_for(payload_of or of, reference)
         signature = key.sign(payload)
         payload += b" " if tampered else b""
-        Attachment((payload, signature)).push(docker_registry, "team/box", of)
+        Attachment((payload, signature)).push(debians_registry, "team/box", of)
 
     def verdict(name: str, identity: dict | None) -> str:
-        file = policy(tmp_path, own, f"{docker_registry}/team", identity)
+        file = policy(tmp_path, own, f"{debians_registry}/team", identity)
         pulled = sm(tmp_path, "image", "pull", name, "--policy", file)
         assert pulled.returncode in (0, 2) and pulled.stderr.count("\n") == pulled.returncode // 2
         return pulled.stderr
 
-    repository = f"{docker_registry}/team/box"
+    repository = f"{debians_registry}/team/box"
     name, of = push("plain")
     assert "it is not signed" in verdict(name, None)
     name, of = push("good")
@@ -113,12 +96,12 @@ def test_every_rule_on_debians_registry(tmp_path, docker_registry):
     attach(of, name, own, payload_of="sha256:" + "0" * 64)
     assert "is another image's" in verdict(name, None)
     name, of = push("others-name")
-    attach(of, f"{docker_registry}/team/other:others-name", own)
+    attach(of, f"{debians_registry}/team/other:others-name", own)
     assert "signedIdentity" in verdict(name, REPOSITORY)
     name, of = push("tampered")
     attach(of, name, own, tampered=True)
     assert "is not one by the key" in verdict(name, None)
-    mapped = {"type": "remapIdentity", "prefix": docker_registry, "signedPrefix": "build.lab"}
+    mapped = {"type": "remapIdentity", "prefix": debians_registry, "signedPrefix": "build.lab"}
     name, of = push("mapped")
     attach(of, "build.lab/team/box:mapped", own)
     assert verdict(name, mapped) == "" and "signedIdentity" in verdict(name, None)

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from docker_registry import docker_registry
 from fake_registry import PASSWORD, USER, FakeRegistry, OciImage, index_of
 from lab import SM
 from oci_image import ARCHITECTURE, digest
@@ -323,9 +324,6 @@ def openssl(folder, *words) -> None:
 @pytest.fixture
 def debians_registry(tmp_path):
     """docker-registry with TLS, a CA of its own, and htpasswd. Its address."""
-    for program in ("docker-registry", "skopeo"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed (packages.txt [test])")
     openssl(tmp_path, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
             "/CN=A CA", "-keyout", "ca.key", "-out", "ca.crt")  # fmt: skip
     openssl(tmp_path, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=A registry", "-keyout",
@@ -333,25 +331,11 @@ def debians_registry(tmp_path):
     (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1")
     openssl(tmp_path, "x509", "-req", "-in", "tls.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
             "-days", "1", "-CAcreateserial", "-extfile", "names", "-out", "tls.crt")  # fmt: skip
-    (tmp_path / "htpasswd").write_text(f"{USER}:{BCRYPT_OF_PASSWORD}\n")
     (tmp_path / "roots").mkdir()
     shutil.copy(tmp_path / "ca.crt", tmp_path / "roots")
-    config = {
-        "version": 0.1,
-        "log": {"level": "info"},
-        "storage": {"filesystem": {"rootdirectory": str(tmp_path / "registry")}},
-        "http": {
-            "addr": "127.0.0.1:0",
-            "tls": {"certificate": str(tmp_path / "tls.crt"), "key": str(tmp_path / "tls.key")},
-        },
-        "auth": {"htpasswd": {"realm": "lab", "path": str(tmp_path / "htpasswd")}},
-    }
-    (tmp_path / "registry.json").write_text(json.dumps(config))  # JSON is YAML.
-    process = Process(["docker-registry", "serve", tmp_path / "registry.json"])
-    process.wait_for_output(b"listening on ")
-    port = process.text.split("listening on 127.0.0.1:")[1].split(",")[0].split('"')[0]
-    yield f"127.0.0.1:{int(port)}"
-    process.end()
+    tls = {"certificate": str(tmp_path / "tls.crt"), "key": str(tmp_path / "tls.key")}
+    with docker_registry(tmp_path, tls, f"{USER}:{BCRYPT_OF_PASSWORD}\n") as address:
+        yield address
 
 
 def test_debians_registry_by_tls_and_htpasswd(here, tmp_path, debians_registry):
