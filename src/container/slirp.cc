@@ -1,18 +1,13 @@
 #include "container/slirp.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <memory>
 
+#include "base/interfaces.h"
 #include "base/text.h"
 #include "container/gateway.h"
 #include "container/outside.h"
@@ -84,17 +79,9 @@ std::string slirp_rules(const std::vector<std::string>& machine_addresses) {
 }
 
 Result<std::vector<std::string>> machine_addresses() {
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return fail_errno("the machine's addresses");
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> held(first, ::freeifaddrs);
   std::vector<std::string> found;
-  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const auto* address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
-    if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr)
-      found.emplace_back(text.data());
-  }
+  for (const InterfaceAddress& each : TRY(interface_addresses()))
+    if (each.is_v4) found.push_back(each.address);
   return found;
 }
 

@@ -7,16 +7,11 @@
 #include "env/accelerators.h"
 #include "env/cpus.h"
 #include "env/place.h"
-#include "job/ml_paths.h"
+#include "env/variables.h"
 #include "supervise/spawn.h"
 
 namespace muster::env {
 namespace {
-
-std::string value_or(const Env& env, const std::string& name, const std::string& standard) {
-  const Env::const_iterator found = env.find(name);
-  return found == env.end() ? standard : found->second;
-}
 
 /// One of the files that the platform gives every container.
 Result<std::string> read_config(const std::string& path, const std::string& expected) {
@@ -40,13 +35,13 @@ bool installed(const std::string& program, const Env& env) {
 /// wait for each other.
 int count_cpus(const Env& env) {
   const int usable = usable_cpus();
-  const std::optional<std::int64_t> limit = parse_integer(value_or(env, "MUSTER_NUM_CPUS", ""));
+  const std::optional<std::int64_t> limit = parse_integer(value_of(env, "MUSTER_NUM_CPUS"));
   return limit && *limit >= 1 && *limit < usable ? static_cast<int>(*limit) : usable;
 }
 
 job::Facts facts_of(const Env& env) {
   job::Facts facts;
-  facts.base_dir = value_or(env, "SAGEMAKER_BASE_DIR", job::ml_path);
+  facts.base_dir = base_dir(env);
   facts.host_name = host_name();
   facts.num_cpus = count_cpus(env);
   facts.num_gpus = count_gpus(env);
@@ -67,12 +62,12 @@ Result<std::optional<std::string>> read_if_there(const std::string& path) {
 
 /// The hosts that placed() found; none where a platform's file tells of them.
 job::PyValue placed_hosts(const Env& env) {
-  const std::string own = value_or(env, "MUSTER_HOST", "");
+  const std::string own = value_of(env, "MUSTER_HOST");
   if (own.empty()) return {};
   job::PyValue config = job::PyValue::new_dict();
   config.set("current_host", job::PyValue::of_text(own));
-  config.set("hosts", job::PyValue::of_list(split(value_or(env, "MUSTER_HOSTS", ""), ',')));
-  const std::string interface = value_or(env, "MUSTER_INTERFACE", "");
+  config.set("hosts", job::PyValue::of_list(split(value_of(env, "MUSTER_HOSTS"), ',')));
+  const std::string interface = value_of(env, "MUSTER_INTERFACE");
   if (!interface.empty()) config.set("network_interface_name", job::PyValue::of_text(interface));
   return config;
 }

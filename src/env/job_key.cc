@@ -8,16 +8,12 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "env/variables.h"
 
 namespace muster::env {
 namespace {
 
 constexpr const char* image_key_path = "/etc/muster/image-key";
-
-std::string value_of(const Env& env, const std::string& name) {
-  const Env::const_iterator found = env.find(name);
-  return found == env.end() ? std::string() : found->second;
-}
 
 Result<std::string> decoded(const std::string& where, const std::string& text) {
   std::optional<std::string> key = from_hex(trim(text));

@@ -5,14 +5,10 @@
 
 #include "base/host_list.h"
 #include "base/text.h"
+#include "env/variables.h"
 
 namespace muster::env {
 namespace {
-
-std::string value_of(const Env& env, const std::string& name) {
-  const Env::const_iterator found = env.find(name);
-  return found == env.end() ? std::string() : found->second;
-}
 
 Error wrong(const std::string& name, const std::string& what) {
   return fail(Errc::invalid_input, name + ": " + what);

@@ -1,20 +1,17 @@
 #include "env/place.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 
 #include "base/fd.h"
+#include "base/interfaces.h"
 #include "base/text.h"
 #include "env/named_hosts.h"
-#include "job/ml_paths.h"
+#include "env/variables.h"
 
 namespace muster::env {
 namespace {
@@ -24,34 +21,12 @@ constexpr std::uint16_t any_port = 9;
 // Where the route of last resort leads, for hosts that have no address yet (RFC 5737).
 constexpr const char* elsewhere = "192.0.2.1";
 
-std::string numeric(const sockaddr* address, socklen_t size) {
-  std::array<char, NI_MAXHOST> text{};
-  const int failed =
-      ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  return failed == 0 ? std::string(text.data()) : std::string();
-}
-
-struct Interface {
-  std::string name;
-  std::string address;
-};
-
-/// One for each address of the interfaces that are up, but the loopback's.
-std::vector<Interface> interfaces() {
-  std::vector<Interface> found;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return found;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(list, ::freeifaddrs);
-  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0 ||
-        (each->ifa_flags & IFF_LOOPBACK) != 0)
-      continue;
-    const int family = each->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    found.push_back({each->ifa_name, numeric(each->ifa_addr, size)});
-  }
-  return found;
+/// Addresses of the interfaces that are up, but the loopback; none where the kernel does not tell.
+std::vector<InterfaceAddress> own_addresses() {
+  std::vector<InterfaceAddress> all =
+      interface_addresses().value_or(std::vector<InterfaceAddress>());
+  std::erase_if(all, [](const InterfaceAddress& each) { return each.is_loopback || !each.is_up; });
+  return all;
 }
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
@@ -69,7 +44,7 @@ std::vector<std::string> addresses_of(const std::string& host) {
   std::vector<std::string> addresses;
   const Addresses found = look_up(host, 0);
   for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next)
-    addresses.push_back(numeric(each->ai_addr, each->ai_addrlen));
+    addresses.push_back(numeric_address(each->ai_addr));
   return addresses;
 }
 
@@ -82,7 +57,7 @@ OwnNames own_names() {
     if (full && full->ai_canonname != nullptr && own.names.front() != full->ai_canonname)
       own.names.emplace_back(full->ai_canonname);
   }
-  for (const Interface& each : interfaces()) own.addresses.push_back(each.address);
+  for (const InterfaceAddress& each : own_addresses()) own.addresses.push_back(each.address);
   return own;
 }
 
@@ -96,7 +71,7 @@ std::optional<std::string> address_towards(const std::string& host) {
     if (!socket || ::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0 ||
         ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
       continue;
-    return numeric(reinterpret_cast<const sockaddr*>(&own), size);
+    return numeric_address(reinterpret_cast<const sockaddr*>(&own));
   }
   return std::nullopt;
 }
@@ -104,12 +79,12 @@ std::optional<std::string> address_towards(const std::string& host) {
 /// The interface by which the route to another of the hosts goes; that of the default route while
 /// the other has no address. Empty where there is none.
 std::string interface_among(const NamedHosts& named) {
-  const std::vector<Interface> all = interfaces();
+  const std::vector<InterfaceAddress> all = own_addresses();
   const auto with = [&all](const std::optional<std::string>& address) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Interface& each) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const InterfaceAddress& each) {
       return address && each.address == *address;
     });
-    return found == all.end() ? std::string() : found->name;
+    return found == all.end() ? std::string() : found->interface;
   };
   const bool leads = named.own == named.hosts.front();
   const std::string other = named.hosts.size() == 1 ? named.own : named.hosts[leads ? 1 : 0];
@@ -118,14 +93,11 @@ std::string interface_among(const NamedHosts& named) {
 }
 
 bool has_resource_config(const Env& env) {
-  const Env::const_iterator moved = env.find("SAGEMAKER_BASE_DIR");
-  const std::string base = moved == env.end() ? job::ml_path : moved->second;
-  return ::access((base + "/input/config/resourceconfig.json").c_str(), F_OK) == 0;
+  return ::access((base_dir(env) + "/input/config/resourceconfig.json").c_str(), F_OK) == 0;
 }
 
 bool says(const Env& env, const std::string& name) {
-  const Env::const_iterator found = env.find(name);
-  return found != env.end() && !found->second.empty();
+  return !value_of(env, name).empty();
 }
 
 }  // namespace

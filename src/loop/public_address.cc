@@ -1,14 +1,11 @@
 #include "loop/public_address.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
-#include "loop/tcp.h"
+#include "base/interfaces.h"
 
 namespace muster::loop {
 namespace {
@@ -60,20 +57,10 @@ bool is_public_address(const std::string& address) {
 }
 
 bool is_own_address(const std::string& address) {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return true;  // Not known to be another's.
-  bool found = false;
-  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr) continue;
-    const int family = each->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    TcpAddress own;
-    own.size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    std::memcpy(&own.storage, each->ifa_addr, own.size);
-    found = found || numeric(own) == address;
-  }
-  ::freeifaddrs(list);
-  return found;
+  const Result<std::vector<InterfaceAddress>> own = interface_addresses();
+  if (!own) return true;  // Not known to be another's.
+  return std::any_of(own->begin(), own->end(),
+                     [&](const InterfaceAddress& each) { return each.address == address; });
 }
 
 }  // namespace muster::loop

@@ -5,12 +5,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "base/interfaces.h"
 
 namespace muster::loop {
 namespace {
@@ -86,17 +87,7 @@ Result<void> start(std::shared_ptr<Lookup> lookup) {
 }  // namespace
 
 std::string numeric(const TcpAddress& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address.family() == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &address.storage, sizeof v4);
-    ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
-    return text.data();
-  }
-  sockaddr_in6 v6{};
-  std::memcpy(&v6, &address.storage, sizeof v6);
-  ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
-  const std::string whole = text.data();
+  const std::string whole = numeric_address(reinterpret_cast<const sockaddr*>(&address.storage));
   return whole.starts_with("::ffff:") ? whole.substr(7) : whole;
 }
 

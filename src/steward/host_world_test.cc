@@ -2,12 +2,12 @@
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/interfaces.h"
 #include "container/bundle.h"
 #include "container/limits.h"
 #include "steward/test_job.h"
@@ -63,15 +63,10 @@ TEST_CASE("steward: a host sees its own world, the job's files and nothing secre
 /// The machine's own IPv4 addresses, loopback and the job's subnet included.
 std::vector<std::string> machine_addresses(const std::string& subnet) {
   std::vector<std::string> found{"127.0.0.1", subnet + "254", subnet + "255"};
-  ifaddrs* first = nullptr;
-  REQUIRE(::getifaddrs(&first) == 0);
-  for (const ifaddrs* each = first; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const auto* in = reinterpret_cast<const sockaddr_in*>(each->ifa_addr);
-    found.emplace_back(::inet_ntop(AF_INET, &in->sin_addr, text.data(), text.size()));
-  }
-  ::freeifaddrs(first);
+  const Result<std::vector<InterfaceAddress>> own = interface_addresses();
+  REQUIRE(own);
+  for (const InterfaceAddress& each : *own)
+    if (each.is_v4) found.push_back(each.address);
   return found;
 }
 

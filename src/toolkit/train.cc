@@ -9,7 +9,7 @@
 #include "base/terminal.h"
 #include "calls/conduct_job.h"
 #include "env/job_files.h"
-#include "job/ml_paths.h"
+#include "env/variables.h"
 #include "operators/planning.h"
 #include "toolkit/prepare.h"
 #include "toolkit/report.h"
@@ -34,15 +34,10 @@ Result<calls::JobStart> prepare(const env::TrainOptions& options, const Env& env
   return start;
 }
 
-std::string base_of(const Env& env) {
-  const Env::const_iterator found = env.find("SAGEMAKER_BASE_DIR");
-  return found == env.end() ? job::ml_path : found->second;
-}
-
 int fail_with(const Env& env, const Error& error, const Log& log) {
   log.error(error.text);
   const std::string text = job::framework_failure_text(error.text);
-  const Result<void> written = report_failure(base_of(env), text);
+  const Result<void> written = report_failure(env::base_dir(env), text);
   if (!written) log.error(written.error().text);
   return job::framework_exit_code(error);
 }
@@ -94,7 +89,7 @@ int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& en
     if (!has_model(start.training))
       training_log.warning("No model artifact is saved under path " + model_folder(start.training));
     training_log.info("Reporting training SUCCESS");
-    const Result<void> written = report_success(base_of(env));
+    const Result<void> written = report_success(env::base_dir(env));
     if (!written) return fail_with(env, written.error(), log);
     return 0;
   }
@@ -105,7 +100,7 @@ int report(const calls::JobStart& start, const calls::JobEnd& end, const Env& en
   const std::string text = job::failure_text(verdict);
   const bool told = training_log.error("Reporting training FAILURE") && training_log.error(text);
   if (!told) log.error(line_of(verdict));
-  const Result<void> written = report_failure(base_of(env), text);
+  const Result<void> written = report_failure(env::base_dir(env), text);
   if (!written) log.error(written.error().text);
   return failure_code(start, end);
 }
@@ -116,7 +111,8 @@ int train_main(const Args& args, const Env& given_env) {
   const Log log(STDERR_FILENO, "train", Log::Level::info);
   const Result<Env> full = env::full_environment(given_env);
   if (!full) {
-    static_cast<void>(forget_end(base_of(given_env)));  // What is wrong already is said below.
+    static_cast<void>(
+        forget_end(env::base_dir(given_env)));  // What is wrong already is said below.
     return fail_with(given_env, full.error(), log);
   }
   Result<env::TrainOptions> options = env::train_options(*full);
@@ -133,7 +129,7 @@ int train_main(const Args& args, const Env& given_env) {
   }
   const Env& env = *placed;
   if (!options->print_plan) {
-    const Result<void> forgotten = forget_end(base_of(env));
+    const Result<void> forgotten = forget_end(env::base_dir(env));
     if (!forgotten) return fail_with(env, forgotten.error(), log);
   }
   const Result<calls::JobStart> start = prepare(*options, env, log);
@@ -144,7 +140,7 @@ int train_main(const Args& args, const Env& given_env) {
   if (!start) return fail_with(env, start.error(), log);
   if (options->print_plan) return print_plan(*start, env, log);
 
-  const Result<void> made = make_result_folders(base_of(env));
+  const Result<void> made = make_result_folders(env::base_dir(env));
   if (!made) return fail_with(env, made.error(), log);
   const Result<operators::TrainingLog> training_log =
       operators::TrainingLog::open(start->training, env);
