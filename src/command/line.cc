@@ -37,6 +37,11 @@ const Flag* flag_named(const Page& page, std::string_view word) {
   return found == page.flags.end() ? nullptr : &*found;
 }
 
+/// Whether the word behind `word`, a flag's name if there is a flag, is its value.
+bool value_is_next(const Flag* flag, const std::string& word) {
+  return flag != nullptr && flag->takes_value() && word.find('=') == std::string::npos;
+}
+
 std::string full_name(const Page& page) {
   return "sm " + std::string(page.name);
 }
@@ -172,9 +177,7 @@ Args Line::split(const Args& args) {
     for (end = args.begin(); end != args.end() && end->starts_with("-") && *end != "--"; ++end) {
       const Flag* known = flag_named(page_, *end);
       if (known == nullptr && page_.passes_flags_on) break;
-      const bool value_is_next = known != nullptr && known->takes_value() &&
-                                 end->find('=') == std::string::npos && end + 1 != args.end();
-      if (value_is_next) ++end;
+      if (value_is_next(known, *end) && end + 1 != args.end()) ++end;
     }
   }
   own_ = static_cast<std::size_t>(end - args.begin());
@@ -188,13 +191,11 @@ Args Line::without(const std::vector<Flag>& flags) const {
     const std::string& word = args_[at];
     const bool own = at < own_ && word.starts_with("-");
     const Flag* flag = own ? flag_named(page_, word) : nullptr;
-    const bool value_is_next =
-        flag != nullptr && flag->takes_value() && word.find('=') == std::string::npos;
     const bool gone = flag != nullptr && std::any_of(flags.begin(), flags.end(), [&](auto& each) {
                         return each.name == flag->name;
                       });
     if (!gone) words.push_back(word);
-    if (!value_is_next) continue;
+    if (!value_is_next(flag, word)) continue;
     ++at;
     if (!gone && at < args_.size()) words.push_back(args_[at]);
   }

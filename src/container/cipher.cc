@@ -65,6 +65,21 @@ std::vector<job::HostAddress> others(const job::HostSpec& spec) {
   return all;
 }
 
+/// Another host, as WireGuard has to know it; keys as bytes.
+struct Peer {
+  std::string public_key;
+  std::string shared_key;
+  std::string address;
+};
+
+std::vector<Peer> peers_of(const job::HostSpec& spec, const std::string& job_key) {
+  std::vector<Peer> peers;
+  for (const job::HostAddress& other : others(spec))
+    peers.push_back({public_key(private_key(job_key, other.name)),
+                     pair_key(job_key, spec.host, other.name), other.address});
+  return peers;
+}
+
 int number_of(const std::string& host) {
   return static_cast<int>(parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
 }
@@ -145,11 +160,10 @@ std::string wireguard_config(const job::HostSpec& spec, const std::string& job_k
   const std::string port = std::to_string(tunnel_port);
   std::string text = "[Interface]\nPrivateKey = " + base64(private_key(job_key, spec.host)) +
                      "\nListenPort = " + port + "\nFwMark = " + port + "\n";
-  for (const job::HostAddress& other : others(spec))
-    text += "[Peer]\nPublicKey = " + base64(public_key(private_key(job_key, other.name))) +
-            "\nPresharedKey = " + base64(pair_key(job_key, spec.host, other.name)) +
-            "\nEndpoint = " + other.address + ":" + port + "\nAllowedIPs = " + other.address +
-            "/32\nPersistentKeepalive = 25\n";
+  for (const Peer& peer : peers_of(spec, job_key))
+    text += "[Peer]\nPublicKey = " + base64(peer.public_key) +
+            "\nPresharedKey = " + base64(peer.shared_key) + "\nEndpoint = " + peer.address + ":" +
+            port + "\nAllowedIPs = " + peer.address + "/32\nPersistentKeepalive = 25\n";
   return text;
 }
 
@@ -157,10 +171,9 @@ std::string wireguard_request(const job::HostSpec& spec, const std::string& job_
   const std::string port = std::to_string(tunnel_port);
   std::string text = "set=1\nprivate_key=" + hex(private_key(job_key, spec.host)) +
                      "\nlisten_port=" + port + "\nfwmark=" + port + "\nreplace_peers=true\n";
-  for (const job::HostAddress& other : others(spec))
-    text += "public_key=" + hex(public_key(private_key(job_key, other.name))) +
-            "\npreshared_key=" + hex(pair_key(job_key, spec.host, other.name)) +
-            "\nendpoint=" + other.address + ":" + port + "\nallowed_ip=" + other.address +
+  for (const Peer& peer : peers_of(spec, job_key))
+    text += "public_key=" + hex(peer.public_key) + "\npreshared_key=" + hex(peer.shared_key) +
+            "\nendpoint=" + peer.address + ":" + port + "\nallowed_ip=" + peer.address +
             "/32\npersistent_keepalive_interval=25\n";
   return text + "\n";
 }

@@ -24,7 +24,7 @@
 #include "container/segment.h"
 #include "container/slirp.h"
 #include "container/tunnel.h"
-#include "http/client.h"
+#include "http/url.h"
 
 namespace muster::container {
 namespace {

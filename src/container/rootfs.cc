@@ -28,8 +28,8 @@ constexpr const char* machine_place = "/run/muster";
 constexpr const char* host_place = "/run/muster/host";
 constexpr unsigned passable = 0711;
 constexpr std::string_view volatile_option = ",volatile";
-/// What an overlay has to note on its files, in attributes that a user may set, too (Linux 5.11).
 constexpr std::size_t overlay_layers_max = 500;  ///< The kernel's, OVL_MAX_STACK.
+/// What an overlay has to note on its files, in attributes that a user may set, too (Linux 5.11).
 constexpr std::string_view user_attributes = ",userxattr";
 constexpr std::size_t mount_options_bytes_max = 4095;  ///< Source: mount(2), one page with its NUL.
 
