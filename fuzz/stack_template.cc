@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "fuzz.h"
-#include "stacks/stack.h"
+#include "stacks/testing.h"
 #include "vpc/networks.h"
 
 namespace muster {
@@ -16,17 +16,7 @@ constexpr std::size_t value_bytes_max = 4096;
 using Made = Result<stacks::Stack, aws::Refusal>;
 
 Made made_of(std::string_view text) {
-  const vpc::Networks known;
-  int count = 0;
-  return stacks::make_stack(text, {{"Zones", "2"}, {"Names", "a,b"}},
-                            {.name = "net",
-                             .id = "arn:aws:cloudformation:eu-west-1:000000000000:stack/net/1",
-                             .region = "eu-west-1",
-                             .account = "000000000000",
-                             .known = known,
-                             .fresh_id = [&count](std::string_view prefix) {
-                               return std::string(prefix) + "-" + std::to_string(++count);
-                             }});
+  return stacks::stack_made(text, {{"Zones", "2"}, {"Names", "a,b"}});
 }
 
 void check_stack(const stacks::Stack& stack) {

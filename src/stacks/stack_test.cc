@@ -5,29 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "stacks/template.h"
+#include "stacks/testing.h"
 
 namespace muster::stacks {
 namespace {
 
 using Parameters = std::map<std::string, std::string>;
 
-/// Ids are counted: "vpc-1", "sg-2", …
-Result<Stack, aws::Refusal> made(const std::string& text, const Parameters& parameters = {},
-                                 const vpc::Networks& known = {}) {
-  int count = 0;
-  return make_stack(text, parameters,
-                    {.name = "net",
-                     .id = "arn:aws:cloudformation:eu-west-1:000000000000:stack/net/1",
-                     .region = "eu-west-1",
-                     .account = "000000000000",
-                     .known = known,
-                     .fresh_id = [&count](std::string_view prefix) {
-                       return std::string(prefix) + "-" + std::to_string(++count);
-                     }});
-}
-
 std::string refusal_of(const std::string& text, const Parameters& parameters = {}) {
-  const Result<Stack, aws::Refusal> stack = made(text, parameters);
+  const Result<Stack, aws::Refusal> stack = stack_made(text, parameters);
   if (stack) return "none";
   CHECK(stack.error().code == "ValidationError");
   return stack.error().message;
@@ -41,7 +27,7 @@ std::string output_of(const Stack& stack, const std::string& key) {
 
 /// What `written`, a value in JSON, becomes as an output.
 std::string value_of(const std::string& written, const std::string& sections = "") {
-  const Result<Stack, aws::Refusal> stack = made(
+  const Result<Stack, aws::Refusal> stack = stack_made(
       R"({"Parameters": {"Name": {"Type": "String", "Default": "n"},
           "Some": {"Type": "CommaDelimitedList", "Default": "a, b ,c"}},
           "Mappings": {"Zone": {"eu-west-1": {"Size": 5}}},
@@ -123,7 +109,7 @@ Outputs:
 )yaml";
 
 TEST_CASE("stacks: a template like the guide's becomes networks, and tells their ids") {
-  const Result<Stack, aws::Refusal> stack = made(guide);
+  const Result<Stack, aws::Refusal> stack = stack_made(guide);
   REQUIRE_MESSAGE(stack, stack.error().message);
   const vpc::Networks& networks = stack->networks;
   REQUIRE(networks.vpcs.size() == 1);
@@ -150,7 +136,7 @@ TEST_CASE("stacks: a template like the guide's becomes networks, and tells their
 }
 
 TEST_CASE("stacks: conditions leave resources and outputs out") {
-  const Result<Stack, aws::Refusal> stack = made(guide, {{"Zones", "1"}});
+  const Result<Stack, aws::Refusal> stack = stack_made(guide, {{"Zones", "1"}});
   REQUIRE_MESSAGE(stack, stack.error().message);
   REQUIRE(stack->networks.subnets.size() == 1);
   CHECK(stack->networks.subnets[0].zone == "eu-west-1a");
@@ -163,7 +149,7 @@ TEST_CASE("stacks: conditions leave resources and outputs out") {
 }
 
 TEST_CASE("stacks: what the store keeps is what was made") {
-  const Stack stack = *made(guide);
+  const Stack stack = *stack_made(guide);
   const Result<Stack> kept = stack_from(to_json(stack));
   REQUIRE(kept);
   CHECK(to_json(*kept) == to_json(stack));
@@ -407,17 +393,17 @@ TEST_CASE("stacks: parameters are what the template allows") {
     CAPTURE(c.parameter);
     CHECK(refusal_of(text(c.parameter), c.given) == c.want);
   }
-  const Stack stack = *made(text(R"({"Type": "String", "NoEcho": true})"), {{"P", "secret"}});
+  const Stack stack = *stack_made(text(R"({"Type": "String", "NoEcho": true})"), {{"P", "secret"}});
   CHECK(stack.parameters[0].second == "****");
 }
 
 TEST_CASE("stacks: a subnet may be in a VPC that there is already") {
   const vpc::Networks known{.vpcs = {{"vpc-old", "10.9.0.0/16"}}, .subnets = {}, .groups = {}};
   const Result<Stack, aws::Refusal> stack =
-      made(R"({"Parameters": {"V": {"Type": "AWS::EC2::VPC::Id"}}, "Resources": {"S": {
+      stack_made(R"({"Parameters": {"V": {"Type": "AWS::EC2::VPC::Id"}}, "Resources": {"S": {
           "Type": "AWS::EC2::Subnet", "Properties": {"VpcId": {"Ref": "V"},
           "CidrBlock": "10.9.1.0/24"}}}})",
-           {{"V", "vpc-old"}}, known);
+                 {{"V", "vpc-old"}}, known);
   REQUIRE_MESSAGE(stack, stack.error().message);
   CHECK(stack->networks.vpcs.empty());
   CHECK(stack->networks.subnets[0].vpc == "vpc-old");
