@@ -3,16 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
+#include <optional>
 #include <vector>
 
-#include "supervise/spawn.h"
+#include "image/child.h"
 
 namespace muster::image {
 namespace {
@@ -37,12 +35,6 @@ class IgzipBytes final : public Bytes {
  public:
   explicit IgzipBytes(std::unique_ptr<Bytes> packed)
       : packed_(std::move(packed)), piece_(piece_bytes) {}
-  ~IgzipBytes() override {
-    if (pidfd_) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
-    siginfo_t info{};
-    // Where a reaper of the process was faster there is no such child any more.
-    if (pid_ > 0) ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
-  }
 
   Result<std::string_view> next() override {
     if (!started_) ended_ = !start();
@@ -73,12 +65,7 @@ class IgzipBytes final : public Bytes {
     stdio.in = in.second.get();
     stdio.out = out.write.get();
     stdio.err = nowhere.get();
-    supervise::SpawnOptions options;
-    options.own_session = true;
-    options.death_signal = SIGKILL;
-    pid_ = TRY(supervise::spawn(command(), stdio, options));
-    pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!pidfd_) return fail_errno("igzip");
+    program_.emplace(TRY(Child::start(command(), stdio)));
     in_ = std::move(in.first);
     out_ = std::move(out.read);
     return {};
@@ -116,8 +103,7 @@ class IgzipBytes final : public Bytes {
   bool packed_ended_ = false;
   bool started_ = false;
   bool ended_ = false;
-  pid_t pid_ = -1;
-  Fd pidfd_;
+  std::optional<Child> program_;
   Fd in_;
   Fd out_;
   std::vector<char> piece_;
