@@ -50,6 +50,12 @@ Result<std::string> text_at(const Json& json, const std::string& key) {
   return wrong(key, "text");
 }
 
+Result<std::string> absolute_path_at(const Json& json, const std::string& key) {
+  std::string path = TRY(text_at(json, key));
+  if (!path.starts_with('/')) return wrong(key, "an absolute path");
+  return path;
+}
+
 Result<job::Network> network_at(const Json& json, const std::string& key) {
   const std::optional<job::Network> network =
       json.is_string() ? job::network_from(json.get_ref<const std::string&>()) : std::nullopt;
@@ -202,8 +208,7 @@ Result<void> set_network(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_pip_conf(JobConfig& config, const Json& json) {
-  config.pip_conf = TRY(text_at(json, "pip_conf"));
-  if (!config.pip_conf.starts_with('/')) return wrong("pip_conf", "an absolute path");
+  config.pip_conf = TRY(absolute_path_at(json, "pip_conf"));
   return {};
 }
 
@@ -256,8 +261,7 @@ Result<void> set_image_store(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_registry_logins(JobConfig& config, const Json& json) {
-  config.registry_logins = TRY(text_at(json, "registry_logins"));
-  if (!config.registry_logins.starts_with('/')) return wrong("registry_logins", "an absolute path");
+  config.registry_logins = TRY(absolute_path_at(json, "registry_logins"));
   return {};
 }
 
@@ -298,8 +302,7 @@ Result<void> set_credentials_providers(JobConfig& config, const Json& json) {
 }
 
 Result<void> set_image_policy(JobConfig& config, const Json& json) {
-  config.image_policy = TRY(text_at(json, "image_policy"));
-  if (!config.image_policy.starts_with('/')) return wrong("image_policy", "an absolute path");
+  config.image_policy = TRY(absolute_path_at(json, "image_policy"));
   return {};
 }
 
