@@ -46,7 +46,7 @@ ROOMS = {
     "operators": "base command loop job launch supervise code env ranks calls",
     "toolkit": "base command loop job launch aws s3wire s3client code env ranks calls operators",
     "steward": "base command loop job supervise aws s3wire s3client packing container",
-    "engine": "base loop job",
+    "engine": "base loop job supervise",
     "devices": "base job",
     "slurm": "base",
     "local": "base loop job supervise engine devices",

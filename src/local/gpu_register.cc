@@ -2,7 +2,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "local/job_folder.h"
+#include "engine/job_folder.h"
 #include "local/register.h"
 
 namespace muster::local {
@@ -19,7 +19,7 @@ std::vector<Line> living_lines(std::string_view text) {
   std::vector<Line> lines;
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> fields = split(line, '\t');
-    if (fields.size() == 3 && is_locked(fields[2]))
+    if (fields.size() == 3 && engine::is_locked(fields[2]))
       lines.push_back({fields[0], fields[1], fields[2]});
   }
   return lines;

@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/remove_tree.h"
-#include "local/job_folder.h"
+#include "engine/job_folder.h"
 
 namespace muster::local {
 namespace {
@@ -18,11 +18,11 @@ std::vector<devices::Gpu> two_gpus() {
 TEST_CASE("gpu register: a job's GPUs are its own for as long as it lives, in every state folder") {
   const std::string path = *make_private_folder("/tmp", "muster-gpus-");
   const std::string file = path + "/run/gpus";
-  const auto allocate = [&](const JobFolder& folder, int count) {
+  const auto allocate = [&](const engine::JobFolder& folder, int count) {
     return allocate_gpus(file, folder.path(), two_gpus(), {{"algo-1", count}}, {});
   };
-  Result<JobFolder> one = JobFolder::create(path + "/a", "one");
-  Result<JobFolder> other = JobFolder::create(path + "/b", "other");
+  Result<engine::JobFolder> one = engine::JobFolder::create(path + "/a", "one");
+  Result<engine::JobFolder> other = engine::JobFolder::create(path + "/b", "other");
   REQUIRE(one);
   REQUIRE(other);
   CHECK(allocate(*one, 1)->at(0)[0].name == "a.b/gpu=0");
@@ -33,7 +33,7 @@ TEST_CASE("gpu register: a job's GPUs are its own for as long as it lives, in ev
   CHECK(*read_file(file) ==
         "algo-1\t/dev/g0\t" + one->path() + "\nalgo-1\t/dev/g1\t" + other->path() + "\n");
   REQUIRE(one->remove());
-  Result<JobFolder> third = JobFolder::create(path + "/a", "third");
+  Result<engine::JobFolder> third = engine::JobFolder::create(path + "/a", "third");
   REQUIRE(third);
   CHECK(allocate(*third, 1)->at(0)[0].name == "a.b/gpu=0");
   REQUIRE(third->remove());

@@ -10,8 +10,8 @@
 #include "base/remove_tree.h"
 #include "base/rootless.h"
 #include "base/text.h"
+#include "engine/job_folder.h"
 #include "local/gpu_register.h"
-#include "local/job_folder.h"
 #include "local/local_run.h"
 #include "local/network.h"
 
@@ -80,7 +80,7 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
   return specs;
 }
 
-LocalEngine::LocalEngine(Programs& programs, Options options)
+LocalEngine::LocalEngine(supervise::Programs& programs, Options options)
     : programs_(programs), options_(std::move(options)) {}
 
 loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::start(job::Spec spec) {
@@ -92,7 +92,7 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::start(job::Spec sp
 /// What the program prints; nothing where it is missing, fails or is silent.
 loop::Task<std::string> LocalEngine::answer_of(Args argv) {
   Command command{.argv = std::move(argv), .env = options_.env, .cwd = "/"};
-  Result<Programs::Done> done = co_await programs_.run(std::move(command), answer_limit);
+  Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), answer_limit);
   if (!done || !done->outcome.success()) co_return std::string();
   co_return std::move(done->out);
 }
@@ -149,7 +149,7 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
   const std::string routes = TRY(read_file(options_.routes));
   TRY(make_folders(options_.state, 0700));
   TRY(note_private_folder(options_.folder_register, options_.state));
-  JobFolder folder = TRY(JobFolder::create(options_.state, spec.name));
+  engine::JobFolder folder = TRY(engine::JobFolder::create(options_.state, spec.name));
   const std::string path = folder.path();
   const std::string key_file = folder.key_file();
   // From here on the run owns the folder: if anything fails, discarding it removes everything.
@@ -170,7 +170,7 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
 }
 
 std::vector<std::string> LocalEngine::list() const {
-  return JobFolder::names(options_.state);
+  return engine::JobFolder::names(options_.state);
 }
 
 std::string LocalEngine::journal_file(const std::string& job, const std::string& host) const {
@@ -214,7 +214,7 @@ loop::Task<Result<std::string>> LocalEngine::sweep(bool kept_too, bool json) {
   if (kept_too) command.argv.push_back("--all");
   if (json) command.argv.push_back("--json");
   command.env["MUSTER_STATE"] = options_.state;
-  Result<Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);
+  Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);
   if (!done) co_return done.error();
   if (done->outcome.success()) co_return done->out;
   const std::string why = trim(done->out + done->err);

@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "job/host_spec.h"
 #include "local/network.h"
-#include "local/programs.h"
+#include "supervise/programs.h"
 
 namespace muster::local {
 
@@ -34,7 +34,7 @@ class LocalEngine final : public engine::Engine {
     bool lifeline = true;  ///< Jobs end with us, however we end.
   };
   /// `programs` outlives this and the runs.
-  LocalEngine(Programs& programs, Options options);
+  LocalEngine(supervise::Programs& programs, Options options);
 
   loop::Task<Result<std::unique_ptr<engine::Run>>> start(job::Spec spec) override;
   loop::Task<Result<std::unique_ptr<engine::Run>>> attach(std::string job) override;
@@ -64,7 +64,7 @@ class LocalEngine final : public engine::Engine {
   Result<std::unique_ptr<engine::Run>> attach_now(const std::string& job);
   std::string jobs_folder() const { return options_.state + "/jobs"; }
 
-  Programs& programs_;
+  supervise::Programs& programs_;
   Options options_;
 };
 

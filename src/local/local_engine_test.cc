@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
-#include "local/job_folder.h"
+#include "engine/job_folder.h"
 #include "loop/testing.h"
 #include "loop/worker.h"
 
@@ -44,7 +44,7 @@ class Stage {
   void run(const std::function<loop::Task<>()>& body) { loop::run_task(loop_, body()); }
 
   loop::Loop& loop() { return loop_; }
-  Programs& programs() { return programs_; }
+  supervise::Programs& programs() { return programs_; }
   std::string state() const { return folder_ + "/state"; }
   std::string program() const { return folder_ + "/sm"; }
   std::string job() const { return state() + "/jobs/demo"; }
@@ -52,7 +52,7 @@ class Stage {
  private:
   std::string folder_;
   loop::Loop loop_;
-  Programs programs_;
+  supervise::Programs programs_;
 };
 
 job::Spec demo(int hosts) {
@@ -157,7 +157,7 @@ TEST_CASE("local: without us the lifeline ends, and with it the steward") {
   stage.run([&]() -> loop::Task<> {
     RunResult run = co_await engine.start(demo(1));
     REQUIRE(run);
-    CHECK(is_locked(stage.job()));
+    CHECK(engine::is_locked(stage.job()));
     const Fd lock(::open((stage.job() + "/lock").c_str(), O_RDWR | O_CLOEXEC));
     run->reset();
     // The steward's death gives the lock up: in a thread, since the loop has to reap.
@@ -280,7 +280,7 @@ TEST_CASE("local: a start that was cut short is seen, and can be taken away") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
-    { REQUIRE(JobFolder::create(stage.state(), "demo")); }
+    { REQUIRE(engine::JobFolder::create(stage.state(), "demo")); }
     const std::string job = c.job == nullptr ? "" : c.job;
     const std::string text = job.empty() ? job : to_text(job::to_json(demo(1)));
     REQUIRE(make_folders(stage.job() + "/algo-1"));
@@ -331,20 +331,20 @@ TEST_CASE("local: what is half made or half removed is cleared, a job is not") {
 
 TEST_CASE("programs: output, outcome and time limit") {
   Stage stage;
-  Programs& programs = stage.programs();
+  supervise::Programs& programs = stage.programs();
   stage.run([&]() -> loop::Task<> {
     const Env env{{"PATH", "/usr/bin:/bin"}};
     Command command{{"sh", "-c", "echo out; echo err >&2; exit 3"}, env, ""};
-    const Result<Programs::Done> done = co_await programs.run(command, 30s);
+    const Result<supervise::Programs::Done> done = co_await programs.run(command, 30s);
     REQUIRE(done);
     CHECK(done->outcome == job::Outcome::exited(3));
     CHECK(done->out == "out\n");
     CHECK(done->err == "err\n");
     Command endless{{"sleep", "60"}, env, ""};
-    const Result<Programs::Done> late = co_await programs.run(endless, 10ms);
+    const Result<supervise::Programs::Done> late = co_await programs.run(endless, 10ms);
     CHECK(late.error().code == Errc::timeout);
     Command none{{"no-such-program"}, env, ""};
-    const Result<Programs::Done> missing = co_await programs.run(none, 10ms);
+    const Result<supervise::Programs::Done> missing = co_await programs.run(none, 10ms);
     CHECK(missing.error().code == Errc::not_found);
   });
 }

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "base/topic.h"
+#include "engine/upload.h"
 #include "job/message.h"
 #include "local/usage.h"
 #include "loop/unix.h"
@@ -29,7 +29,6 @@ constexpr int lifeline_number = 3;
 constexpr int lock_number = 4;
 constexpr int gate_number = 5;
 constexpr std::size_t log_tail_bytes = 500;
-constexpr std::chrono::hours upload_limit{24 * 7};
 
 /// When the kernel started `pid`: with it a pid names one process for ever.
 std::string started_at(pid_t pid) {
@@ -87,8 +86,8 @@ struct LocalRun::State {
   }
 };
 
-LocalRun::LocalRun(Programs& programs, LocalEngine& local, std::string path,
-                   std::optional<JobFolder> folder)
+LocalRun::LocalRun(supervise::Programs& programs, LocalEngine& local, std::string path,
+                   std::optional<engine::JobFolder> folder)
     : programs_(programs),
       local_(local),
       path_(std::move(path)),
@@ -183,9 +182,9 @@ loop::Task<> LocalRun::watch(std::string host) {
 }
 
 Result<void> LocalRun::follow() {
-  std::vector<Journals::Host> hosts;
+  std::vector<engine::Journals::Host> hosts;
   for (const std::string& host : hosts_) hosts.push_back({host, host_folder(host)});
-  journals_ = TRY(Journals::open(programs_.loop(), std::move(hosts)));
+  journals_ = TRY(engine::Journals::open(programs_.loop(), std::move(hosts)));
   return {};
 }
 
@@ -206,7 +205,7 @@ Result<engine::Records> LocalRun::records(const std::string& host, std::uint64_t
 }
 
 loop::Task<bool> LocalRun::grown() {
-  const std::shared_ptr<Journals> journals = journals_;
+  const std::shared_ptr<engine::Journals> journals = journals_;
   const bool grown = co_await journals->grown();
   co_return grown;
 }
@@ -257,27 +256,14 @@ void LocalRun::destroy(const std::string& host) {
   signal(host, SIGKILL);
 }
 
-/// The program goes on without us if it must: whoever runs it again waits for its end.
 loop::Task<Result<std::string>> LocalRun::upload(bool completed) {
   const LocalEngine::Options& options = local_.options();
-  Command command{
-      .argv = {options.program, "steward", "--upload", path_}, .env = options.env, .cwd = "/"};
-  if (completed) command.argv.push_back("--completed");
-  Result<Programs::Done> done = co_await programs_.run(std::move(command), upload_limit);
-  if (!done) co_return done.error();
-  if (done->outcome.success()) co_return trim(done->out);
-  const std::string said = trim(done->err);
-  std::string line = to_utf8(said.substr(said.rfind('\n') + 1));
-  constexpr std::string_view name = "sm steward: ";
-  if (const std::size_t at = line.find(name); at != std::string::npos)
-    line = line.substr(at + name.size());
-  if (line.starts_with("error: ")) line = line.substr(7);
-  co_return fail(Errc::system,
-                 line.empty() ? job::describe(done->outcome) : without_topic(std::move(line)));
+  engine::UploadProgram program{options.program, options.env};
+  co_return co_await engine::upload(programs_, std::move(program), path_, completed);
 }
 
 bool LocalRun::uploaded() const {
-  return ::access(uploaded_mark().c_str(), F_OK) == 0;
+  return engine::is_uploaded(path_);
 }
 
 loop::Task<Result<std::vector<engine::HostResult>>> LocalRun::results() {
@@ -293,7 +279,7 @@ loop::Task<Result<std::string>> LocalRun::release(bool keep) {
   const bool well = state_->all_well;
   Result<void> released;
   if (!folder_) {  // An earlier process's run; its stewards have ended, so nobody holds the lock.
-    Result<JobFolder> taken = JobFolder::take(path_);
+    Result<engine::JobFolder> taken = engine::JobFolder::take(path_);
     if (taken)
       folder_ = *std::move(taken);
     else
@@ -304,7 +290,8 @@ loop::Task<Result<std::string>> LocalRun::release(bool keep) {
     released = folder_->keep();
     folder_.reset();
   } else if (folder_ && well) {
-    const std::shared_ptr<JobFolder> folder = std::make_shared<JobFolder>(*std::move(folder_));
+    const std::shared_ptr<engine::JobFolder> folder =
+        std::make_shared<engine::JobFolder>(*std::move(folder_));
     folder_.reset();
     const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
     released = co_await loop::in_thread(programs_.loop(), remove);

@@ -13,8 +13,8 @@
 
 #include "base/fd.h"
 #include "engine/engine.h"
-#include "local/job_folder.h"
-#include "local/journals.h"
+#include "engine/job_folder.h"
+#include "engine/journals.h"
 #include "local/local_engine.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -25,13 +25,13 @@ namespace muster::local {
 class LocalRun final : public engine::Run {
  public:
   /// `folder`: with its lock, when the job is ours.
-  LocalRun(Programs& programs, LocalEngine& local, std::string path,
-           std::optional<JobFolder> folder);
+  LocalRun(supervise::Programs& programs, LocalEngine& local, std::string path,
+           std::optional<engine::JobFolder> folder);
   LocalRun(const LocalRun&) = delete;
   LocalRun& operator=(const LocalRun&) = delete;
   ~LocalRun() override;
 
-  /// For a job that outlives this process: see JobFolder::mark_kept().
+  /// For a job that outlives this process: see engine::JobFolder::mark_kept().
   Result<void> mark_kept() { return folder_->mark_kept(); }
   /// Starts the steward of `spec`, whose folder is made here. Of a job that outlives this process
   /// it does nothing before begin(): if we end in between, so does it.
@@ -41,7 +41,7 @@ class LocalRun final : public engine::Run {
   /// Watches a steward that runs already, by the pid file that start() wrote; where there is none
   /// the host was never started. `address` is the host's.
   Result<void> attach(const std::string& host, const std::string& address);
-  /// Journals of all hosts that there are by now can be read from here on.
+  /// engine::Journals of all hosts that there are by now can be read from here on.
   Result<void> follow();
   /// For a folder in which there is nothing yet that a steward could have done.
   void cut_short() { whole_ = false; }
@@ -70,19 +70,18 @@ class LocalRun final : public engine::Run {
   void signal(const std::string& host, int number);
   bool runs(const std::string& host) const;
   std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
-  std::string uploaded_mark() const { return path_ + "/uploaded.json"; }
 
-  Programs& programs_;
+  supervise::Programs& programs_;
   LocalEngine& local_;
   std::string path_;
-  std::optional<JobFolder> folder_;
+  std::optional<engine::JobFolder> folder_;
   std::vector<std::string> hosts_;
   bool whole_ = true;
   bool removed_ = false;  ///< The name may be another job's by now.
   Pipe lifeline_;
-  Pipe gate_;                           ///< Open as long as no steward may begin.
-  std::shared_ptr<State> state_;        ///< The reaper tells it of ends, also later.
-  std::shared_ptr<Journals> journals_;  ///< Also of whoever waits for one to grow.
+  Pipe gate_;                                   ///< Open as long as no steward may begin.
+  std::shared_ptr<State> state_;                ///< The reaper tells it of ends, also later.
+  std::shared_ptr<engine::Journals> journals_;  ///< Also of whoever waits for one to grow.
   loop::Tasks tasks_;
 };
 

@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "engine/job_folder.h"
 #include "job/host_spec.h"
-#include "local/job_folder.h"
 #include "local/register.h"
 
 namespace muster::local {
@@ -34,7 +34,7 @@ std::vector<Entry> living_entries(std::string_view text) {
     const std::optional<std::int64_t> id =
         parse_integer(line.substr(second + 1, third - second - 1));
     Entry entry{{{}, line.substr(first + 1, second - first - 1)}, line.substr(third + 1)};
-    if (!subnet || !id || !is_locked(entry.job_folder)) continue;
+    if (!subnet || !id || !engine::is_locked(entry.job_folder)) continue;
     entry.network.first_id = *id;
     entry.network.subnet = *subnet;
     entries.push_back(std::move(entry));

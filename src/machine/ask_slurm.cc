@@ -1,7 +1,7 @@
 #include "machine/ask_slurm.h"
 
 #include "base/text.h"
-#include "local/programs.h"
+#include "supervise/programs.h"
 
 namespace muster::machine {
 namespace {
@@ -33,9 +33,9 @@ std::string last_words(const std::string& said, const std::string& name) {
 
 loop::Task<Result<std::string>> ask_slurm(loop::Loop& loop, Env env, Args argv) {
   const std::string name = argv.at(0);
-  local::Programs programs(loop);
+  supervise::Programs programs(loop);
   Command command{.argv = std::move(argv), .env = bare(std::move(env)), .cwd = "/"};
-  Result<local::Programs::Done> done =
+  Result<supervise::Programs::Done> done =
       co_await programs.run(std::move(command), answer_limit, true);
   if (!done && done.error().code == Errc::not_found)
     co_return fail(Errc::unsupported,

@@ -105,7 +105,7 @@ std::string pull_failure(std::string_view said) {
   return to_utf8(without_topic(std::move(last)));
 }
 
-loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace place,
+loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePlace place,
                                           job::ImageWish wish, std::function<void()> on_pull) {
   const bool ask_first = wish.private_to_login && wish.pull != job::Pull::never;
   if (!ask_first && (wish.pull != job::Pull::always || is_fixed(wish))) {
@@ -122,7 +122,7 @@ loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace 
                                         "sm image pull or sm image import brings it");
   on_pull();
   Command command = pull_command(place, wish);
-  const Result<local::Programs::Done> done =
+  const Result<supervise::Programs::Done> done =
       co_await programs.run(std::move(command), pull_limit, true);
   if (!done) co_return done.error();
   if (!done->outcome.success()) {

@@ -5,8 +5,8 @@
 
 #include "base/command.h"
 #include "job/image_wish.h"
-#include "local/programs.h"
 #include "machine/images.h"
+#include "supervise/programs.h"
 
 namespace muster::machine {
 
@@ -21,7 +21,7 @@ struct ImagePlace {
 /// Destroying the task ends the pull. Errors: `not_found` (it is not here, and is not to be
 /// pulled), `invalid_input` (why the pull failed, or its policy refuses it), `denied`, `timeout`,
 /// `system`.
-loop::Task<Result<UsedImage>> bring_image(local::Programs& programs, ImagePlace place,
+loop::Task<Result<UsedImage>> bring_image(supervise::Programs& programs, ImagePlace place,
                                           job::ImageWish wish, std::function<void()> on_pull);
 
 /// The command that pulls it. Pure.

@@ -9,14 +9,14 @@ constexpr std::chrono::seconds answer_limit{30};
 
 }  // namespace
 
-loop::Task<Result<platform::Interpreter>> find_interpreter(local::Programs& programs,
+loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& programs,
                                                            std::string python, Env env,
                                                            std::string cwd) {
   env.erase("PYTHONPATH");  // A job does not have the submitter's.
   Command command{.argv = {python, "-c", platform::interpreter_question},
                   .env = std::move(env),
                   .cwd = std::move(cwd)};
-  const Result<local::Programs::Done> done =
+  const Result<supervise::Programs::Done> done =
       co_await programs.run(std::move(command), answer_limit);
   if (!done) co_return done.error();
   if (!done->outcome.success()) {

@@ -3,14 +3,14 @@
 #include <string>
 
 #include "base/command.h"
-#include "local/programs.h"
 #include "platform/interpreter.h"
+#include "supervise/programs.h"
 
 namespace muster::machine {
 
 /// Asks `python` (a name for the PATH of `env`, or a path) who it is, by running it once. Errors:
 /// `not_found`, `denied`; `invalid_input` when what was found is no Python 3.
-loop::Task<Result<platform::Interpreter>> find_interpreter(local::Programs& programs,
+loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& programs,
                                                            std::string python, Env env,
                                                            std::string cwd);
 

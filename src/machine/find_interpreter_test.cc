@@ -17,7 +17,7 @@ TEST_CASE("interpreter: a shim is asked, what is none is refused") {
   REQUIRE(write_file(folder + "/python3", "#!/bin/sh\necho '" + answer + "'\n", 0755));
   REQUIRE(write_file(folder + "/broken", "#!/bin/sh\necho no >&2; exit 1\n", 0755));
   loop::Loop loop;
-  local::Programs programs(loop);
+  supervise::Programs programs(loop);
   const auto story = [&]() -> loop::Task<> {
     const Env env{{"PATH", folder + ":/usr/bin:/bin"}};
     const Result<Interpreter> shim = co_await find_interpreter(programs, "python3", env, "/");

@@ -7,9 +7,9 @@
 #include "devices/find.h"
 #include "local/local_engine.h"
 #include "local/outside.h"
-#include "local/programs.h"
 #include "machine/bring_image.h"
 #include "machine/find_interpreter.h"
+#include "supervise/programs.h"
 
 namespace muster::machine {
 namespace {
@@ -54,7 +54,7 @@ Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
     : env_(env),
       program_(options.program),
       image_state_(options.image_state.empty() ? state_folder(env) : options.image_state),
-      programs_(std::make_unique<local::Programs>(loop)),
+      programs_(std::make_unique<supervise::Programs>(loop)),
       engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {}
 
 Machine::~Machine() = default;

@@ -14,8 +14,11 @@
 
 namespace muster::local {
 class LocalEngine;
+}
+
+namespace muster::supervise {
 class Programs;
-}  // namespace muster::local
+}
 
 namespace muster::machine {
 
@@ -52,7 +55,7 @@ class Machine {
   Env env_;
   std::string program_;
   std::string image_state_;
-  std::unique_ptr<local::Programs> programs_;
+  std::unique_ptr<supervise::Programs> programs_;
   std::unique_ptr<local::LocalEngine> engine_;
 };
 

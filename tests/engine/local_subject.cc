@@ -13,7 +13,7 @@
 
 #include "base/json.h"
 #include "base/remove_tree.h"
-#include "local/job_folder.h"
+#include "engine/job_folder.h"
 
 namespace muster::contract {
 namespace {
@@ -140,7 +140,7 @@ void LocalSubject::ready(const std::string& host) {
 }
 
 void LocalSubject::cut_short(const job::Spec& spec) {
-  const Result<local::JobFolder> folder = local::JobFolder::create(state_, spec.name);
+  const Result<engine::JobFolder> folder = engine::JobFolder::create(state_, spec.name);
   REQUIRE(folder);
   REQUIRE(write_file(folder->path() + "/job.json", to_text(job::to_json(spec))));
   REQUIRE(make_folders(host_folder("algo-1")));

@@ -4,8 +4,8 @@
 
 #include "base/fd.h"
 #include "local/local_engine.h"
-#include "local/programs.h"
 #include "subject.h"
+#include "supervise/programs.h"
 
 namespace muster::contract {
 
@@ -43,7 +43,7 @@ class LocalSubject final : public Subject {
 
   std::string folder_;
   std::string state_;
-  local::Programs programs_;
+  supervise::Programs programs_;
   std::unique_ptr<local::LocalEngine> engine_;
   std::map<std::string, Host> hosts_;
 };

@@ -1,4 +1,4 @@
-#include "local/journals.h"
+#include "engine/journals.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include "base/remove_tree.h"
 #include "loop/testing.h"
 
-namespace muster::local {
+namespace muster::engine {
 namespace {
 
 struct Folder {
@@ -33,7 +33,7 @@ std::string record(std::uint64_t seq, const std::string& text) {
 std::string all(Journals& journals, std::uint64_t from = 1) {
   std::string got;
   while (true) {
-    const Result<engine::Records> read = journals.records("algo-1", from);
+    const Result<Records> read = journals.records("algo-1", from);
     REQUIRE(read);
     for (const job::Record& each : read->records) {
       CHECK(each.seq == from++);
@@ -90,7 +90,7 @@ TEST_CASE("journals: damage is an error behind what can be read; a missing folde
   loop::Loop loop;
   Result<std::unique_ptr<Journals>> journals = Journals::open(loop, {{"algo-1", folder.path}});
   REQUIRE(journals);
-  const Result<engine::Records> first = (*journals)->records("algo-1", 1);
+  const Result<Records> first = (*journals)->records("algo-1", 1);
   REQUIRE(first);
   CHECK(first->records.size() == 1);
   CHECK(first->more);
@@ -100,4 +100,4 @@ TEST_CASE("journals: damage is an error behind what can be read; a missing folde
 }
 
 }  // namespace
-}  // namespace muster::local
+}  // namespace muster::engine

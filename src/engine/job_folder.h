@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-namespace muster::local {
+namespace muster::engine {
 
 /// A job's place on this machine, `<state>/jobs/<name>`, mode 0700 (docs/protocols/job-folder.md):
 /// `lock` (held as long as the job lives, also by its stewards: a sweep takes what is not locked),
@@ -45,4 +45,4 @@ class JobFolder {
 /// True while a living process holds the job folder's lock.
 bool is_locked(const std::string& job_folder);
 
-}  // namespace muster::local
+}  // namespace muster::engine

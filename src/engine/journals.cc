@@ -1,4 +1,4 @@
-#include "local/journals.h"
+#include "engine/journals.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace muster::local {
+namespace muster::engine {
 namespace {
 constexpr std::size_t read_bytes = 1u << 20;
 }
@@ -25,17 +25,17 @@ Result<std::unique_ptr<Journals>> Journals::open(loop::Loop& loop, std::vector<H
   return std::unique_ptr<Journals>(new Journals(std::move(notices), std::move(files)));
 }
 
-Result<engine::Records> Journals::records(const std::string& host, std::uint64_t from) {
+Result<Records> Journals::records(const std::string& host, std::uint64_t from) {
   for (File& file : files_)
     if (file.host.name == host) return read(file, from);
   return fail(Errc::not_found, "the job has no host " + host);
 }
 
-Result<engine::Records> Journals::read(File& file, std::uint64_t from) {
+Result<Records> Journals::read(File& file, std::uint64_t from) {
   const std::string path = file.host.folder + "/journal";
   if (!file.fd) {
     file.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.fd && errno == ENOENT) return engine::Records();
+    if (!file.fd && errno == ENOENT) return Records();
     if (!file.fd) return fail_errno(path);
   }
   if (from <= file.reader.seq()) {  // Given already: once more from the beginning.
@@ -50,7 +50,7 @@ Result<engine::Records> Journals::read(File& file, std::uint64_t from) {
   if (count < 0) return fail_errno(path);
   file.read_to += static_cast<std::uint64_t>(count);
   file.reader.feed(std::string_view(buffer_.data(), static_cast<std::size_t>(count)));
-  engine::Records got;
+  Records got;
   while (true) {
     Result<std::optional<job::Record>> record = file.reader.next();
     if (!record && got.records.empty()) return record.error();
@@ -60,4 +60,4 @@ Result<engine::Records> Journals::read(File& file, std::uint64_t from) {
   }
 }
 
-}  // namespace muster::local
+}  // namespace muster::engine

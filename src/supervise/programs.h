@@ -8,10 +8,8 @@
 #include "loop/loop.h"
 
 namespace muster::supervise {
-class Reaper;
-}
 
-namespace muster::local {
+class Reaper;
 
 /// Runs the few short programs that a job needs besides its stewards. One exists in a process: it
 /// holds the reaper of all children.
@@ -32,12 +30,12 @@ class Programs {
   /// it is `bound`, when the task is destroyed or this process ends. Errors of the start as
   /// supervise::spawn gives them.
   loop::Task<Result<Done>> run(Command command, Duration limit, bool bound = false);
-  supervise::Reaper& reaper() { return *reaper_; }
+  Reaper& reaper() { return *reaper_; }
   loop::Loop& loop() { return loop_; }
 
  private:
   loop::Loop& loop_;
-  std::unique_ptr<supervise::Reaper> reaper_;
+  std::unique_ptr<Reaper> reaper_;
 };
 
-}  // namespace muster::local
+}  // namespace muster::supervise

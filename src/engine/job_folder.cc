@@ -1,4 +1,4 @@
-#include "local/job_folder.h"
+#include "engine/job_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 #include "base/remove_tree.h"
 #include "base/text.h"
 
-namespace muster::local {
+namespace muster::engine {
 namespace {
 
 constexpr std::size_t key_bytes = 32;
@@ -102,4 +102,4 @@ void JobFolder::forget_kept() {
   ::unlink((path_ + "/kept").c_str());
 }
 
-}  // namespace muster::local
+}  // namespace muster::engine

@@ -1,4 +1,4 @@
-#include "local/programs.h"
+#include "supervise/programs.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 
-namespace muster::local {
+namespace muster::supervise {
 namespace {
 
 constexpr std::size_t output_bytes_max = 1u << 20;
@@ -22,13 +22,13 @@ constexpr std::size_t output_bytes_max = 1u << 20;
 /// Kills a program that nobody waits for any more.
 class KillUnlessEnded {
  public:
-  KillUnlessEnded(const supervise::Reaper& reaper, pid_t pid) : reaper_(reaper), pid_(pid) {}
+  KillUnlessEnded(const Reaper& reaper, pid_t pid) : reaper_(reaper), pid_(pid) {}
   KillUnlessEnded(const KillUnlessEnded&) = delete;
   KillUnlessEnded& operator=(const KillUnlessEnded&) = delete;
   ~KillUnlessEnded() { reaper_.signal_group(pid_, SIGKILL); }
 
  private:
-  const supervise::Reaper& reaper_;
+  const Reaper& reaper_;
   pid_t pid_;
 };
 
@@ -65,16 +65,15 @@ Result<Started> start(const Command& command, bool bound) {
   Pipe err = TRY(make_pipe());
   ::fcntl(out.read.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(err.read.get(), F_SETFL, O_NONBLOCK);
-  const supervise::Stdio stdio{null.get(), out.write.get(), err.write.get(), {}};
-  const pid_t pid = TRY(
-      supervise::spawn(command, stdio, {.own_group = true, .death_signal = bound ? SIGKILL : 0}));
+  const Stdio stdio{null.get(), out.write.get(), err.write.get(), {}};
+  const pid_t pid =
+      TRY(spawn(command, stdio, {.own_group = true, .death_signal = bound ? SIGKILL : 0}));
   return Started{pid, std::move(out.read), std::move(err.read)};
 }
 
 }  // namespace
 
-Programs::Programs(loop::Loop& loop)
-    : loop_(loop), reaper_(std::make_unique<supervise::Reaper>(loop)) {}
+Programs::Programs(loop::Loop& loop) : loop_(loop), reaper_(std::make_unique<Reaper>(loop)) {}
 
 Programs::~Programs() = default;
 
@@ -107,4 +106,4 @@ loop::Task<Result<Programs::Done>> Programs::run(Command command, Duration limit
   co_return fail(Errc::timeout, name + ": not done within " + std::to_string(seconds) + " s");
 }
 
-}  // namespace muster::local
+}  // namespace muster::supervise

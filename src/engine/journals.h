@@ -10,7 +10,7 @@
 #include "job/journal.h"
 #include "loop/notices.h"
 
-namespace muster::local {
+namespace muster::engine {
 
 /// Reads the growing journals of a job's hosts. The kernel tells when one has grown (inotify); a
 /// journal that does not exist yet is waited for.
@@ -24,9 +24,9 @@ class Journals {
   /// Error: `system` with the folder's name.
   static Result<std::unique_ptr<Journals>> open(loop::Loop& loop, std::vector<Host> hosts);
 
-  /// As engine::Run::records() and grown(). Reading on costs one read of a MiB at most; going back,
+  /// As Run::records() and grown(). Reading on costs one read of a MiB at most; going back,
   /// or far ahead, reads the journal from its beginning.
-  Result<engine::Records> records(const std::string& host, std::uint64_t from);
+  Result<Records> records(const std::string& host, std::uint64_t from);
   loop::Task<bool> grown() { return notices_->happened(); }
   void cancel() { notices_->cancel(); }
 
@@ -38,11 +38,11 @@ class Journals {
     job::JournalReader reader;
   };
   Journals(std::unique_ptr<loop::Notices> notices, std::vector<File> files);
-  Result<engine::Records> read(File& file, std::uint64_t from);
+  Result<Records> read(File& file, std::uint64_t from);
 
   std::unique_ptr<loop::Notices> notices_;
   std::vector<File> files_;
   std::string buffer_;
 };
 
-}  // namespace muster::local
+}  // namespace muster::engine

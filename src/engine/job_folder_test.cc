@@ -1,4 +1,4 @@
-#include "local/job_folder.h"
+#include "engine/job_folder.h"
 
 #include <doctest/doctest.h>
 #include <sys/mount.h>
@@ -8,9 +8,8 @@
 #include "base/private_folders.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
-#include "local/network.h"
 
-namespace muster::local {
+namespace muster::engine {
 namespace {
 
 struct State {
@@ -59,33 +58,6 @@ TEST_CASE("job folder: a name in use is refused, with what to do about it") {
   CHECK(JobFolder::create(state.path, "other"));
 }
 
-TEST_CASE("network: jobs that live never share one; a dead job's is used again") {
-  State state;
-  const std::string file = state.path + "/run/subnets";
-  Result<JobFolder> one = JobFolder::create(state.path, "one");
-  Result<JobFolder> two = JobFolder::create(state.path, "two");
-  REQUIRE(one);
-  REQUIRE(two);
-  const Network first = *allocate_network(file, one->path(), "", 1 << 20);
-  const Network second = *allocate_network(file, two->path(), "", 1 << 20);
-  CHECK(cidr(first.subnet) == "10.177.0.0/24");
-  CHECK(cidr(second.subnet) == "10.177.1.0/24");
-  CHECK(first.bridge != second.bridge);
-  CHECK(first.bridge.size() == 10);
-  CHECK(first.first_id == 1 << 20);
-  CHECK(second.first_id == (1 << 20) + 65536);
-  REQUIRE(one->remove());
-  Result<JobFolder> three = JobFolder::create(state.path, "three");
-  CHECK(cidr(allocate_network(file, three->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
-}
-
-TEST_CASE("network: ids of jobs never meet, and end where programs go wrong") {
-  CHECK(*choose_ids(100'000, {}) == 100'000);
-  CHECK(*choose_ids(100'000, {100'000, 165'536 + 1}) == 100'000 + 3 * 65536);
-  CHECK(*choose_ids(100'000, {35'000}) == 165'536);
-  CHECK(choose_ids((std::int64_t{1} << 31) - 65535, {}).error().code == Errc::system);
-}
-
 TEST_CASE("private folders: noted once, forgotten when they are gone") {
   State state;
   const std::string file = state.path + "/run/folders";
@@ -109,13 +81,5 @@ TEST_CASE("private folders: noted once, forgotten when they are gone") {
   CHECK((info.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("network: a register that was damaged does not stop a job") {
-  State state;
-  const std::string file = state.path + "/subnets";
-  REQUIRE(write_file(file, "nonsense\n10.177.0.0/24\n10.177.0.0/24 mu1 7 /no/such/job\n\n"));
-  Result<JobFolder> job = JobFolder::create(state.path, "demo");
-  CHECK(cidr(allocate_network(file, job->path(), "", 1 << 20)->subnet) == "10.177.0.0/24");
-}
-
 }  // namespace
-}  // namespace muster::local
+}  // namespace muster::engine
