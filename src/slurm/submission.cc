@@ -55,19 +55,13 @@ Result<void> check_option(const std::string& option) {
   return fail(Errc::invalid_input, "option " + name + ": a character that no value of Slurm's has");
 }
 
-Result<void> check(const Submission& submission, const Site& site) {
+Result<void> check(const Submission& submission) {
   if (submission.job.empty() || submission.job.size() > job_name_max ||
       !holds_only(submission.job, "-"))
     return fail(Errc::invalid_input,
                 "job name '" + submission.job + "': expected 1 to 63 letters, digits and '-'");
   if (submission.nonce.size() != nonce_digits || !from_hex(submission.nonce))
     return fail(Errc::invalid_input, "nonce '" + submission.nonce + "': expected 16 hex digits");
-  for (const auto& [what, value] :
-       {std::pair<const char*, const std::string&>{"partition", site.partition},
-        {"account", site.account},
-        {"qos", site.qos}})
-    if (!value.empty()) TRY(check_word(what, value));
-  for (const std::string& option : site.options) TRY(check_option(option));
   for (const std::string& node : submission.excluded) TRY(check_word("node", node));
   return {};
 }
@@ -77,6 +71,16 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t unit) {
 }
 
 }  // namespace
+
+Result<void> check(const Site& site) {
+  for (const auto& [what, value] :
+       {std::pair<const char*, const std::string&>{"partition", site.partition},
+        {"account", site.account},
+        {"qos", site.qos}})
+    if (!value.empty()) TRY(check_word(what, value));
+  for (const std::string& option : site.options) TRY(check_option(option));
+  return {};
+}
 
 std::string slurm_name(const Submission& submission) {
   return std::string(name_prefix) + submission.job + "-" + submission.nonce;
@@ -98,7 +102,8 @@ std::int64_t limit_minutes(std::chrono::seconds run_time_max) {
 }
 
 Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env) {
-  TRY(check(submission, site));
+  TRY(check(submission));
+  TRY(check(site));
   const auto given = [](const char* flag, std::int64_t value) {
     return flag + std::to_string(value);
   };

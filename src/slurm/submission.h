@@ -23,6 +23,10 @@ struct Site {
   Args options{};  ///< More of sbatch's, "--constraint=a100", of those that are allowed.
 };
 
+/// Error: `invalid_input`, with the name of what is no value of Slurm's, or of an option that is
+/// not allowed.
+Result<void> check(const Site& site);
+
 /// Digits of a nonce, which is 64 random bits.
 inline constexpr std::size_t nonce_digits = 16;
 
@@ -53,10 +57,9 @@ std::optional<OwnName> own_name(std::string_view slurm_name);
 /// the nodes, to stop it and to bring its results back.
 std::int64_t limit_minutes(std::chrono::seconds run_time_max);
 
-/// `sbatch` with its arguments; the script comes on its standard input. A job gets the environment
-/// of its sbatch, and Slurm keeps it, so of `env` only what finds programs and Slurm itself is in
-/// it. Error: `invalid_input`, with the name of what is no such value, or of an option that is not
-/// allowed.
+/// `sbatch` with its arguments, to which the script's path is to be added. A job gets the
+/// environment of its sbatch, and Slurm keeps it, so of `env` only what finds programs and Slurm
+/// itself is in it. Error: `invalid_input`, also of check(Site).
 Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env);
 
 /// The script. It waits for go_file() on the first node, which comes last of all that is brought,

@@ -1,0 +1,53 @@
+#include "slurm/orders.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace muster::slurm {
+namespace {
+
+/// Slurm's messages for ESLURM_..._COMM_..., SLURM_COMMUNICATIONS_..., and what munge says. Source:
+/// slurm's src/common/slurm_errno.c; the first three and the last were seen (22.05).
+constexpr std::array no_answers = {
+    "Unable to contact slurm controller",
+    "Socket timed out",
+    "Protocol authentication error",
+    "Zero Bytes were transmitted",
+    "Communication shutdown",
+    "Communication connection",
+    "Connection refused",
+    "Transport endpoint",
+    "Munge encode failed",
+};
+
+}  // namespace
+
+std::optional<std::string> submitted_id(std::string_view out) {
+  const std::string word = trim(out.substr(0, out.find('\n')));
+  const std::string id = word.substr(0, word.find(';'));
+  const std::optional<std::int64_t> number = parse_integer(id);
+  if (!number || *number <= 0) return std::nullopt;
+  return id;
+}
+
+bool is_no_answer(std::string_view err) {
+  return std::any_of(no_answers.begin(), no_answers.end(), [&](std::string_view text) {
+    return err.find(text) != std::string_view::npos;
+  });
+}
+
+Args plan_sbcast(const std::string& id, const std::string& from, const std::string& to) {
+  return {"sbcast", "-j", id, "-p", from, to};
+}
+
+Args plan_scancel(const std::string& id) {
+  return {"scancel", id};
+}
+
+Args plan_scancel_named(const std::string& slurm_name) {
+  return {"scancel", "--name=" + slurm_name};
+}
+
+}  // namespace muster::slurm

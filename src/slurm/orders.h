@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/command.h"
+
+namespace muster::slurm {
+
+// Pure: what Slurm is told about a job that it has, and what sbatch answers.
+
+/// The id that `sbatch --parsable` prints: "17", or "17;cluster". None for anything else.
+std::optional<std::string> submitted_id(std::string_view out);
+
+/// True if a command says on its standard error that it has not reached the controller, or no
+/// answer of it: what was asked for may have been done all the same.
+bool is_no_answer(std::string_view err);
+
+/// Copies `from`, a file of this machine, to `to` on each node of the running job `id`, with its
+/// mode. It fails where a file of that name is there.
+Args plan_sbcast(const std::string& id, const std::string& from, const std::string& to);
+
+/// Ends a job, whether it waits or runs: SIGTERM, and SIGKILL after Slurm's KillWait. A job that is
+/// not known is no error to scancel.
+Args plan_scancel(const std::string& id);
+/// As above, a job whose id was never told.
+Args plan_scancel_named(const std::string& slurm_name);
+
+}  // namespace muster::slurm
