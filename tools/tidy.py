@@ -49,6 +49,7 @@ ROOMS = {
     "engine": "base loop job supervise",
     "devices": "base job",
     "slurm": "base",
+    "cluster": "base loop job supervise packing engine slurm",
     "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",
     "machine": "base loop job supervise image engine devices local platform",

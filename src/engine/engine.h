@@ -21,19 +21,20 @@ struct Event {
     queued,     ///< The host waits to be started; `text`: for what. Comes again when that changes.
     started,    ///< The host's steward runs: `node`, `address`.
     health,     ///< `text`: what is wrong with its node; empty: nothing any more.
-    ended,      ///< The host's steward has ended: `outcome`.
+    ended,      ///< The host's steward has ended: `outcome`; `text`: who else had it stopped.
     lost,       ///< Nothing is heard of it any more; `text`: why, as far as that is known.
     preempted,  ///< The host's node was taken away; `text`: for whom, or by which rule.
   };
   Kind kind = Kind::queued;
-  std::string host;
+  std::string host{};
   int attempt = 1;         ///< The host's: 1, 2, ...; see Run::replace().
   UnixMillis time{0};      ///< When it happened; for `lost`, when the host was last heard of.
   std::string text{};      ///< One line of the engine's.
   std::string node{};      ///< The name of the machine that the host is on.
   std::string address{};   ///< Where the job's other hosts reach it.
   job::Outcome outcome{};  ///< The steward's, not the host's: that stands in the journal.
-                           ///< Success where the engine cannot know it, after attach().
+                           ///< Success where the engine cannot know it, after attach();
+                           ///< is_stopped() where others took the job out of their scheduler.
 };
 
 /// True for the three ways in which a host's attempt is over.

@@ -1,0 +1,400 @@
+#include "cluster/attempt.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "slurm/words.h"
+
+namespace muster::cluster {
+namespace {
+
+using engine::Event;
+using slurm::Standing;
+
+void earlier(std::optional<TimePoint>& next, const std::optional<TimePoint>& at) {
+  if (at && (!next || *at < *next)) next = at;
+}
+
+/// Slurm's word of an end, for a host that has not told its own.
+Event event_of(const slurm::QueuedJob& over) {
+  if (over.state.empty())
+    return {.kind = Event::Kind::lost, .text = "Slurm does not know the job any more"};
+  const slurm::JobEnd end = slurm::end_of(over.state, over.reason);
+  if (over.state == "PREEMPTED") return {.kind = Event::Kind::preempted, .text = end.reason};
+  if (end.secondary == "Stopped")
+    return {
+        .kind = Event::Kind::ended, .text = end.reason, .outcome = job::Outcome::stopped(SIGTERM)};
+  if (end.status == "Completed")
+    return {.kind = Event::Kind::lost, .text = "its steward ended without a word"};
+  return {.kind = Event::Kind::lost, .text = end.reason};
+}
+
+}  // namespace
+
+Attempt::Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times,
+                 TimePoint now)
+    : number_(number),
+      times_(times),
+      states_(std::move(hosts)),
+      hosts_(states_.size()),
+      delivered_(delivered),
+      since_(now) {
+  for (const HostState& state : states_) begun_ = begun_ || state.started;
+  if (delivered_) join_by_ = now + times_.join_max;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const bool is_out = states_[i].started && !states_[i].given;
+    if (is_out) hosts_[i].silent_since = now;
+  }
+}
+
+std::size_t Attempt::index(const std::string& host) const {
+  const auto found = std::find_if(states_.begin(), states_.end(),
+                                  [&](const HostState& each) { return each.name == host; });
+  CHECK_THAT(found != states_.end(), "a host that is not of the job");
+  return static_cast<std::size_t>(found - states_.begin());
+}
+
+void Attempt::tell(Actions& actions, Event event) const {
+  event.attempt = number_;
+  actions.push_back({.kind = Action::Kind::tell, .host = event.host, .event = std::move(event)});
+}
+
+void Attempt::end_host(Actions& actions, std::size_t at, Event event) {
+  HostState& state = states_[at];
+  if (state.end) return;
+  event.host = state.name;
+  event.attempt = number_;
+  state.end = event;
+  hosts_[at].held.reset();
+  hosts_[at].held_until.reset();
+  hosts_[at].end_by.reset();
+  tell(actions, std::move(event));
+}
+
+/// The host's steward is not there to say how it ended.
+void Attempt::gone(Actions& actions, std::size_t at, Event event, UnixMillis time) {
+  hosts_[at].result_lost = hosts_[at].result_lost || !states_[at].given;
+  event.time = hosts_[at].heard > UnixMillis(0) ? hosts_[at].heard : time;
+  end_host(actions, at, std::move(event));
+  if (states_[at].started) actions.push_back({.kind = Action::Kind::end, .host = states_[at].name});
+  finish(actions);
+}
+
+void Attempt::all_gone(Actions& actions, const Event& event, UnixMillis time) {
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    if (!states_[i].end) gone(actions, i, hosts_[i].held.value_or(event), time);
+}
+
+/// Once nothing more is to come of an attempt it has no business in Slurm.
+void Attempt::finish(Actions& actions) {
+  if (!settled() || over_ || cancelled_) return;
+  const bool well = std::all_of(states_.begin(), states_.end(),
+                                [](const HostState& state) { return state.given; });
+  if (well) return;  // Stewards end by themselves.
+  cancelled_ = true;
+  actions.push_back({.kind = Action::Kind::cancel});
+}
+
+void Attempt::waits(Actions& actions, const std::string& text, UnixMillis time) {
+  if (begun_ || text == waits_for_) return;
+  waits_for_ = text;
+  for (const HostState& state : states_)
+    if (!state.end)
+      tell(actions, {.kind = Event::Kind::queued, .host = state.name, .time = time, .text = text});
+}
+
+void Attempt::ails(Actions& actions, const std::string& text, UnixMillis time) {
+  if (!begun_ || text == ails_) return;
+  ails_ = text;
+  for (const HostState& state : states_)
+    if (!state.end)
+      tell(actions, {.kind = Event::Kind::health, .host = state.name, .time = time, .text = text});
+}
+
+Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis time,
+                          TimePoint now) {
+  Actions actions;
+  if (settled() || over_) return actions;
+  if (!job) {
+    const bool forgotten = seen_ || now > since_ + times_.forget_max;
+    if (forgotten) on_over(actions, {}, time, now);
+    return actions;
+  }
+  seen_ = true;
+  switch (slurm::standing_of(job->state)) {
+    case Standing::waiting:
+      if (delivered_ || delivering_) {
+        // A controller that was killed has forgotten that it runs: it would run a second time.
+        all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm began it anew"}, time);
+        break;
+      }
+      waits(actions, waiting_text(*job), time);
+      break;
+    case Standing::starting:
+      waits(actions, "its nodes are made ready", time);
+      break;
+    case Standing::running:
+      ails(actions, "", time);
+      if (delivered_ || delivering_ || over()) break;
+      delivering_ = true;
+      actions.push_back({.kind = Action::Kind::deliver});
+      break;
+    case Standing::suspended:
+      ails(actions, "Slurm has suspended the job", time);
+      break;
+    case Standing::over:
+      on_over(actions, *job, time, now);
+      break;
+    case Standing::ending:
+    case Standing::unknown:
+      break;
+  }
+  return actions;
+}
+
+/// Links that are open have `over_max` to say more than Slurm does.
+void Attempt::on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis time,
+                      TimePoint now) {
+  over_ = job;
+  over_by_ = now + times_.over_max;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].held) {
+      tell_held(actions, i);
+    } else if (!hosts_[i].connected) {
+      if (!states_[i].end) gone(actions, i, event_of(job), time);
+      hosts_[i].result_lost = !states_[i].given;
+    }
+  }
+}
+
+/// A host that ended after somebody's SIGTERM: Slurm has said why it sent that, or says nothing.
+void Attempt::tell_held(Actions& actions, std::size_t at) {
+  Event event = *hosts_[at].held;
+  const Event said = over_ ? event_of(*over_) : Event{.kind = Event::Kind::ended};
+  if (said.kind == Event::Kind::preempted || said.outcome.is_stopped()) {
+    const UnixMillis time = event.time;
+    event = said;
+    event.time = time;
+  }
+  end_host(actions, at, std::move(event));
+  finish(actions);
+}
+
+Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoint now) {
+  Actions actions;
+  delivering_ = false;
+  delivered_ = true;
+  if (done) join_by_ = now + times_.join_max;
+  if (!done && !over_)
+    all_gone(actions,
+             {.kind = Event::Kind::lost,
+              .text = "it could not be brought to its nodes: " + done.error().text},
+             time);
+  return actions;
+}
+
+Actions Attempt::on_joined(const std::string& name, const std::string& node,
+                           const std::string& address, UnixMillis time) {
+  Actions actions;
+  const std::size_t at = index(name);
+  HostState& state = states_[at];
+  Host& host = hosts_[at];
+  host.connected = true;
+  host.silent_since.reset();
+  host.heard = time;
+  if (host.end_by || (state.end && host.result_lost)) {
+    actions.push_back({.kind = Action::Kind::end, .host = name});
+    return actions;
+  }
+  if (state.end || host.held) {
+    actions.push_back(
+        {.kind = state.given ? Action::Kind::done : Action::Kind::give, .host = name});
+    return actions;
+  }
+  if (host.stopping)
+    actions.push_back({.kind = Action::Kind::stop, .host = name, .grace = host.grace});
+  if (begun_) return actions;
+  state.node = node;
+  state.address = address;
+  const bool all =
+      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.connected; });
+  if (!all) return actions;
+  begun_ = true;
+  join_by_.reset();
+  for (HostState& each : states_) {
+    Event started{.kind = Event::Kind::started,
+                  .host = each.name,
+                  .attempt = number_,
+                  .time = time,
+                  .node = each.node,
+                  .address = each.address};
+    each.started = started;
+    tell(actions, std::move(started));
+  }
+  actions.push_back({.kind = Action::Kind::begin});
+  return actions;
+}
+
+Actions Attempt::on_signalled(const std::string& name) {
+  Host& host = hosts_[index(name)];
+  if (host.stopping || host.end_by) return {};
+  host.signalled = true;
+  return {{.kind = Action::Kind::look}};
+}
+
+Actions Attempt::on_silent(const std::string& name, UnixMillis heard, TimePoint now) {
+  Actions actions;
+  const std::size_t at = index(name);
+  Host& host = hosts_[at];
+  if (!host.connected) return actions;
+  host.connected = false;
+  host.silent_since = now;
+  host.heard = heard;
+  if (states_[at].end && states_[at].given) return actions;
+  if (host.end_by)
+    gone(actions, at, {.kind = Event::Kind::ended, .outcome = job::Outcome::signaled(SIGKILL)},
+         heard);
+  else if (over_ && !states_[at].end)
+    gone(actions, at, event_of(*over_), heard);
+  else
+    actions.push_back({.kind = Action::Kind::look});
+  return actions;
+}
+
+Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMillis time,
+                          TimePoint now) {
+  Actions actions;
+  const std::size_t at = index(name);
+  if (states_[at].end || hosts_[at].held) return actions;
+  Event event{.kind = Event::Kind::ended,
+              .host = name,
+              .time = time,
+              .outcome = hosts_[at].end_by ? job::Outcome::signaled(SIGKILL) : std::move(outcome)};
+  actions.push_back({.kind = Action::Kind::give, .host = name});
+  if (hosts_[at].signalled) {
+    hosts_[at].held = std::move(event);
+    hosts_[at].held_until = now + times_.over_max;
+    if (over_) tell_held(actions, at);
+    return actions;
+  }
+  end_host(actions, at, std::move(event));
+  return actions;
+}
+
+Actions Attempt::on_given(const std::string& name) {
+  states_[index(name)].given = true;
+  Actions actions{{.kind = Action::Kind::done, .host = name}};
+  finish(actions);
+  return actions;
+}
+
+Actions Attempt::stop(const std::string& name, std::chrono::milliseconds grace, UnixMillis time) {
+  Actions actions;
+  const std::size_t at = index(name);
+  if (states_[at].end) return actions;
+  hosts_[at].stopping = true;
+  hosts_[at].grace = grace;
+  if (begun_) {
+    actions.push_back({.kind = Action::Kind::stop, .host = name, .grace = grace});
+    return actions;
+  }
+  gone(actions, at, {.kind = Event::Kind::ended, .outcome = job::Outcome::signaled(SIGTERM)}, time);
+  return actions;
+}
+
+Actions Attempt::destroy(const std::string& name, UnixMillis time, TimePoint now) {
+  const std::size_t at = index(name);
+  if (states_[at].end) return {};
+  if (!begun_) return stop(name, std::chrono::milliseconds(0), time);
+  Actions actions{{.kind = Action::Kind::end, .host = name}};
+  hosts_[at].end_by = now + times_.end_max;
+  if (!hosts_[at].connected)
+    gone(actions, at, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
+  return actions;
+}
+
+Actions Attempt::on_time(UnixMillis time, TimePoint now) {
+  Actions actions;
+  if (join_by_ && now >= *join_by_) {
+    std::string missing;
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+      if (!hosts_[i].connected) missing += (missing.empty() ? "" : ", ") + states_[i].name;
+    join_by_.reset();
+    if (!begun_)
+      all_gone(actions, {.kind = Event::Kind::lost, .text = "no steward came for " + missing},
+               time);
+  }
+  if (over_by_ && now >= *over_by_) {
+    over_by_.reset();
+    all_gone(actions, event_of(*over_), time);
+    for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].result_lost = !states_[i].given;
+  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    Host& host = hosts_[i];
+    if (host.held_until && now >= *host.held_until) tell_held(actions, i);
+    if (host.end_by && now >= *host.end_by)
+      gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
+    if (host.silent_since && now >= *host.silent_since + times_.silence_max) {
+      host.silent_since.reset();
+      if (!states_[i].end)
+        gone(actions, i, {.kind = Event::Kind::lost, .text = "its node does not answer"}, time);
+      host.result_lost = !states_[i].given;
+      finish(actions);
+    }
+  }
+  return actions;
+}
+
+std::optional<TimePoint> Attempt::next_deadline() const {
+  std::optional<TimePoint> next;
+  earlier(next, join_by_);
+  earlier(next, over_by_);
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    earlier(next, hosts_[i].held_until);
+    earlier(next, hosts_[i].end_by);
+    if (hosts_[i].silent_since) earlier(next, *hosts_[i].silent_since + times_.silence_max);
+  }
+  return next;
+}
+
+bool Attempt::over() const {
+  return std::all_of(states_.begin(), states_.end(),
+                     [](const HostState& state) { return state.end.has_value(); });
+}
+
+bool Attempt::settled() const {
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    if (!states_[i].end || (!states_[i].given && !hosts_[i].result_lost)) return false;
+  return true;
+}
+
+bool Attempt::moves() const {
+  if (settled()) return false;
+  if (!begun_) return true;
+  return std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
+    return host.silent_since || host.held || host.signalled;
+  });
+}
+
+std::vector<Event> Attempt::present() const {
+  std::vector<Event> events;
+  for (const HostState& state : states_) {
+    if (!state.started && !waits_for_.empty() && !state.end)
+      events.push_back({.kind = Event::Kind::queued, .host = state.name, .text = waits_for_});
+    if (state.started) events.push_back(*state.started);
+    if (state.started && !ails_.empty() && !state.end)
+      events.push_back({.kind = Event::Kind::health, .host = state.name, .text = ails_});
+    if (state.end) events.push_back(*state.end);
+  }
+  for (Event& event : events) event.attempt = number_;
+  return events;
+}
+
+std::string waiting_text(const slurm::QueuedJob& job) {
+  std::string text = slurm::why_it_waits(job.reason);
+  if (text.empty()) text = "Slurm has not looked at it yet";
+  if (!job.start.empty()) text += "; expected to start at " + job.start;
+  return text;
+}
+
+}  // namespace muster::cluster

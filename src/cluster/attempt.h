@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "engine/engine.h"
+#include "slurm/queries.h"
+
+namespace muster::cluster {
+
+/// What is to be done about an attempt.
+struct Action {
+  enum class Kind {
+    deliver,  ///< Bring the job to its nodes.
+    begin,    ///< All stewards are there: they may start their hosts.
+    stop,     ///< The host is to be stopped, with `grace`.
+    end,      ///< The host is to be ended at once; nothing of it counts any more.
+    give,     ///< The host is over: its results are to come.
+    done,     ///< Nothing more is wanted of the host's node.
+    look,     ///< Slurm is to be asked now.
+    cancel,   ///< The job is to be taken out of Slurm.
+    tell,     ///< `event` has happened.
+  };
+  Kind kind = Kind::look;
+  std::string host{};
+  std::chrono::milliseconds grace{0};
+  engine::Event event{};
+};
+using Actions = std::vector<Action>;
+
+/// What is known of a host, also by an engine that is started again.
+struct HostState {
+  std::string name;
+  std::string node{};     ///< Empty until its steward has come.
+  std::string address{};  ///< Where the job's other hosts reach it.
+  std::optional<engine::Event> started{};
+  std::optional<engine::Event> end{};  ///< As it was told.
+  bool given = false;                  ///< What it left is here.
+};
+
+/// One attempt of a job, from its submission to the last host's end: from what its stewards say by
+/// their links and what Slurm says, to what happened and what is to be done. The links are the
+/// truth: Slurm counts where they are silent (docs/decisions/0047-slurm.md).
+///
+/// Pure: callers pass the time; `now` must not go back.
+class Attempt {
+ public:
+  struct Times {
+    Duration join_max = std::chrono::minutes(2);     ///< From the delivery to the last steward.
+    Duration silence_max = std::chrono::minutes(5);  ///< A link is silent, and Slurm knows nothing.
+    Duration over_max = std::chrono::seconds(10);    ///< For links after Slurm's word of the end.
+    Duration end_max = std::chrono::seconds(3);      ///< For a steward to end at once.
+    Duration forget_max = std::chrono::seconds(20);  ///< For Slurm to show a job that it took.
+  };
+  /// `hosts` in the job's order; some may be over. `delivered`: the job was brought by an earlier
+  /// engine.
+  Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times, TimePoint now);
+
+  /// Slurm's answer: its row of the job, or none where it has none. A query that failed is no
+  /// answer, and nothing to be told here.
+  Actions on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis time, TimePoint now);
+  Actions on_delivered(const Result<void>& done, UnixMillis time, TimePoint now);
+
+  // What comes by the host's link.
+  Actions on_joined(const std::string& host, const std::string& node, const std::string& address,
+                    UnixMillis time);
+  /// Somebody sent its steward SIGTERM.
+  Actions on_signalled(const std::string& host);
+  Actions on_silent(const std::string& host, UnixMillis heard, TimePoint now);
+  Actions on_ended(const std::string& host, job::Outcome outcome, UnixMillis time, TimePoint now);
+  Actions on_given(const std::string& host);
+
+  // What is wanted.
+  Actions stop(const std::string& host, std::chrono::milliseconds grace, UnixMillis time);
+  Actions destroy(const std::string& host, UnixMillis time, TimePoint now);
+
+  Actions on_time(UnixMillis time, TimePoint now);
+  std::optional<TimePoint> next_deadline() const;
+
+  /// All hosts are over.
+  bool over() const;
+  /// As over(), and no result is still to come.
+  bool settled() const;
+  /// Slurm may start or end it soon: it is to be asked often.
+  bool moves() const;
+  const std::vector<HostState>& states() const { return states_; }
+  /// What holds now, as somebody who comes later hears it.
+  std::vector<engine::Event> present() const;
+
+ private:
+  struct Host {
+    bool connected = false;
+    bool signalled = false;    ///< By somebody else than us.
+    bool stopping = false;     ///< We asked for a stop, with `grace`.
+    bool result_lost = false;  ///< Over, and nothing more is to come.
+    std::chrono::milliseconds grace{0};
+    UnixMillis heard{0};                    ///< The last that came of it.
+    std::optional<TimePoint> end_by;        ///< Was told to end at once.
+    std::optional<TimePoint> silent_since;  ///< The link is not open.
+    std::optional<engine::Event> held;      ///< The end, until Slurm says whose doing it was,
+    std::optional<TimePoint> held_until{};  ///< or does not.
+  };
+  std::size_t index(const std::string& host) const;
+  void tell(Actions& actions, engine::Event event) const;
+  void tell_held(Actions& actions, std::size_t host);
+  void end_host(Actions& actions, std::size_t host, engine::Event event);
+  void gone(Actions& actions, std::size_t host, engine::Event event, UnixMillis time);
+  void all_gone(Actions& actions, const engine::Event& event, UnixMillis time);
+  void finish(Actions& actions);
+  void waits(Actions& actions, const std::string& text, UnixMillis time);
+  void ails(Actions& actions, const std::string& text, UnixMillis time);
+  void on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis time, TimePoint now);
+
+  int number_;
+  Times times_;
+  std::vector<HostState> states_;
+  std::vector<Host> hosts_;  ///< As states_.
+  bool delivered_ = false;
+  bool delivering_ = false;
+  bool begun_ = false;
+  bool cancelled_ = false;  ///< We took it out of Slurm.
+  bool seen_ = false;       ///< Slurm has shown it.
+  TimePoint since_;         ///< When it was submitted, or found again.
+  std::string waits_for_;
+  std::string ails_;
+  std::optional<TimePoint> join_by_;
+  std::optional<slurm::QueuedJob> over_;  ///< Slurm's last word.
+  std::optional<TimePoint> over_by_;      ///< Until then links may say more.
+};
+
+/// Why a job waits and until when, for a person.
+std::string waiting_text(const slurm::QueuedJob& job);
+
+}  // namespace muster::cluster

@@ -1,0 +1,242 @@
+#include "cluster/attempt.h"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+#include "base/text.h"
+
+namespace muster::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::Event;
+using Kind = Action::Kind;
+
+std::string text_of(const Event& event) {
+  constexpr const char* names[] = {"queued", "started", "health", "ended", "lost", "preempted"};
+  std::string text = event.host + " " + names[static_cast<int>(event.kind)];
+  if (!event.text.empty()) text += ": " + event.text;
+  if (event.kind == Event::Kind::started) text += " on " + event.node + " " + event.address;
+  if (event.kind == Event::Kind::ended) text += ", " + job::describe(event.outcome);
+  return text;
+}
+
+std::string text_of(const Actions& actions) {
+  constexpr const char* names[] = {"deliver", "begin", "stop", "end",
+                                   "give",    "done",  "look", "cancel"};
+  std::vector<std::string> texts;
+  for (const Action& action : actions) {
+    std::string text =
+        action.kind == Kind::tell ? text_of(action.event) : names[static_cast<int>(action.kind)];
+    if (action.kind != Kind::tell && !action.host.empty()) text += " " + action.host;
+    if (action.kind == Kind::stop) text += " " + std::to_string(action.grace.count());
+    texts.push_back(std::move(text));
+  }
+  return join(texts, "; ");
+}
+
+/// An attempt of two hosts, its time, and what is done to it.
+struct Story {
+  explicit Story(std::vector<HostState> hosts = {{.name = "algo-1"}, {.name = "algo-2"}},
+                 bool delivered = false)
+      : attempt(1, std::move(hosts), delivered, {}, TimePoint()) {}
+
+  std::string slurm(const std::string& state, const std::string& reason = "None") {
+    return text_of(attempt.on_queue(slurm::QueuedJob{.id = "7", .state = state, .reason = reason},
+                                    wall(), now));
+  }
+  std::string joined(const std::string& host) {
+    const std::string number = host.substr(5);
+    return text_of(attempt.on_joined(host, "node" + number, "10.0.0." + number, wall()));
+  }
+  std::string ended(const std::string& host, job::Outcome outcome = job::Outcome::exited(0)) {
+    return text_of(attempt.on_ended(host, std::move(outcome), wall(), now));
+  }
+  std::string given(const std::string& host) { return text_of(attempt.on_given(host)); }
+  std::string silent(const std::string& host) {
+    return text_of(attempt.on_silent(host, wall(), now));
+  }
+  std::string until(Duration time) {
+    now = TimePoint() + time;
+    return text_of(attempt.on_time(wall(), now));
+  }
+  UnixMillis wall() const {
+    return UnixMillis(1000) + std::chrono::duration_cast<UnixMillis>(now - TimePoint());
+  }
+  /// Both hosts run.
+  void run() {
+    CHECK(slurm("RUNNING") == "deliver");
+    CHECK(text_of(attempt.on_delivered({}, wall(), now)).empty());
+    CHECK(joined("algo-2").empty());
+    CHECK(joined("algo-1") ==
+          "algo-1 started on node1 10.0.0.1; algo-2 started on node2 10.0.0.2; begin");
+  }
+
+  Attempt attempt;
+  TimePoint now{};
+};
+
+TEST_CASE("attempt: from the queue to the last result") {
+  Story job;
+  CHECK(job.slurm("PENDING", "Resources") ==
+        "algo-1 queued: nodes are not free yet (Resources); "
+        "algo-2 queued: nodes are not free yet (Resources)");
+  CHECK(job.slurm("PENDING", "Resources").empty());
+  job.run();
+  CHECK(job.slurm("RUNNING").empty());
+  CHECK(!job.attempt.moves());
+  CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
+  CHECK(job.ended("algo-2", job::Outcome::exited(1)) == "give algo-2; algo-2 ended, exit code 1");
+  CHECK(job.attempt.over());
+  CHECK(!job.attempt.settled());
+  CHECK(job.given("algo-1") == "done algo-1");
+  CHECK(job.given("algo-2") == "done algo-2");  // And no scancel: the step ends by itself.
+  CHECK(job.attempt.settled());
+  CHECK(!job.attempt.next_deadline());
+}
+
+TEST_CASE("attempt: a stop takes what waits out of the queue") {
+  Story job;
+  job.slurm("PENDING", "Priority");
+  CHECK(text_of(job.attempt.stop("algo-1", 5s, job.wall())) == "algo-1 ended, killed by SIGTERM");
+  CHECK(text_of(job.attempt.stop("algo-2", 5s, job.wall())) ==
+        "algo-2 ended, killed by SIGTERM; cancel");
+  CHECK(job.slurm("RUNNING").empty());
+}
+
+TEST_CASE("attempt: what runs is stopped by its link, also by one that comes back") {
+  Story job;
+  job.run();
+  CHECK(job.silent("algo-2") == "look");
+  CHECK(text_of(job.attempt.stop("algo-2", 5s, job.wall())) == "stop algo-2 5000");
+  CHECK(job.joined("algo-2") == "stop algo-2 5000");
+  CHECK(job.ended("algo-2") == "give algo-2; algo-2 ended, exit code 0");
+}
+
+TEST_CASE("attempt: Slurm's word counts where a link is silent, and not before") {
+  Story job;
+  job.run();
+  CHECK(job.silent("algo-2") == "look");
+  job.now += 3s;
+  CHECK(job.slurm("NODE_FAIL", "None") ==
+        "algo-2 lost: InternalServerError: Slurm lost one of its nodes; end algo-2");
+  CHECK(job.attempt.states()[1].end->time == UnixMillis(1000));  // When it was heard of last.
+  CHECK(!job.attempt.over());
+  CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
+  CHECK(job.given("algo-1") == "done algo-1");
+  CHECK(job.attempt.settled());
+  CHECK(job.joined("algo-2") == "end algo-2");  // A stray comes back.
+}
+
+TEST_CASE("attempt: a link that stays open has its time to say more than Slurm") {
+  Story job;
+  job.run();
+  CHECK(job.slurm("CANCELLED by 1000").empty());
+  CHECK(job.until(9s).empty());
+  CHECK(job.until(10s).find("algo-1 ended: cancelled in Slurm by user 1000, killed by SIGTERM: "
+                            "stopped on request") != std::string::npos);
+  CHECK(job.attempt.settled());
+}
+
+TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of whose it was") {
+  struct {
+    const char* state;
+    const char* want;
+  } const cases[] = {
+      {"PREEMPTED",
+       "algo-1 preempted: CapacityError: Slurm took its nodes away for a job that comes before it"},
+      {"CANCELLED by 0",
+       "algo-1 ended: cancelled in Slurm by user 0, killed by SIGTERM: stopped on request"},
+      {"COMPLETED", "algo-1 ended, exit code 0"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.state);
+    Story job({{.name = "algo-1"}});
+    job.slurm("RUNNING");
+    job.joined("algo-1");
+    CHECK(text_of(job.attempt.on_signalled("algo-1")) == "look");
+    CHECK(job.ended("algo-1") == "give algo-1");
+    CHECK(job.given("algo-1") == "done algo-1");
+    CHECK(job.slurm(c.state).find(c.want) != std::string::npos);
+    CHECK(job.attempt.settled());
+  }
+  Story job({{.name = "algo-1"}});
+  job.slurm("RUNNING");
+  job.joined("algo-1");
+  static_cast<void>(job.attempt.on_signalled("algo-1"));
+  job.ended("algo-1");
+  CHECK(job.until(10s) == "algo-1 ended, exit code 0");  // Slurm says nothing.
+}
+
+TEST_CASE("attempt: a steward that does not end is given up") {
+  Story job;
+  job.run();
+  CHECK(text_of(job.attempt.destroy("algo-1", job.wall(), job.now)) == "end algo-1");
+  CHECK(job.silent("algo-1") == "algo-1 ended, killed by SIGKILL; end algo-1");
+  CHECK(text_of(job.attempt.destroy("algo-2", job.wall(), job.now)) == "end algo-2");
+  CHECK(job.until(3s) == "algo-2 lost: its node does not answer; end algo-2; cancel");
+}
+
+TEST_CASE("attempt: a node that nobody hears is lost in the end, whatever Slurm says") {
+  Story job;
+  job.run();
+  job.silent("algo-2");
+  CHECK(job.slurm("RUNNING").empty());
+  CHECK(job.until(299s).empty());
+  CHECK(job.until(300s) == "algo-2 lost: its node does not answer; end algo-2");
+}
+
+TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end it") {
+  Story brought;
+  brought.slurm("RUNNING");
+  CHECK(text_of(brought.attempt.on_delivered(fail(Errc::system, "File exists"), brought.wall(),
+                                             brought.now)) ==
+        "algo-1 lost: it could not be brought to its nodes: File exists; "
+        "algo-2 lost: it could not be brought to its nodes: File exists; cancel");
+  Story missing;
+  missing.slurm("RUNNING");
+  static_cast<void>(missing.attempt.on_delivered({}, missing.wall(), missing.now));
+  missing.joined("algo-1");
+  CHECK(missing.until(119s).empty());
+  CHECK(missing.until(120s) ==
+        "algo-1 lost: no steward came for algo-2; algo-2 lost: no steward came for algo-2; cancel");
+}
+
+TEST_CASE("attempt: a batch that Slurm would begin a second time is taken away") {
+  Story job;
+  job.run();
+  job.silent("algo-1");
+  job.silent("algo-2");
+  CHECK(job.slurm("PENDING", "BeginTime") ==
+        "algo-1 lost: Slurm began it anew; end algo-1; "
+        "algo-2 lost: Slurm began it anew; end algo-2; cancel");
+}
+
+TEST_CASE("attempt: a job that Slurm does not know is lost, but not one that it took just now") {
+  Story job;
+  CHECK(text_of(job.attempt.on_queue({}, job.wall(), job.now)).empty());
+  job.now += 21s;
+  CHECK(text_of(job.attempt.on_queue({}, job.wall(), job.now)) ==
+        "algo-1 lost: Slurm does not know the job any more; "
+        "algo-2 lost: Slurm does not know the job any more");
+}
+
+TEST_CASE("attempt: an engine that comes later goes on where the last one was") {
+  const Event started{.kind = Event::Kind::started, .host = "algo-1", .node = "node1"};
+  const Event ended{.kind = Event::Kind::ended, .host = "algo-2"};
+  Event other = started;
+  other.host = "algo-2";
+  Story job({{.name = "algo-1", .node = "node1", .started = started},
+             {.name = "algo-2", .node = "node1", .started = other, .end = ended}},
+            true);
+  CHECK(job.attempt.present().size() == 3);
+  CHECK(job.slurm("RUNNING").empty());
+  CHECK(job.joined("algo-1").empty());
+  CHECK(job.joined("algo-2") == "give algo-2");
+  CHECK(job.given("algo-2") == "done algo-2");
+  CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
+}
+
+}  // namespace
+}  // namespace muster::cluster

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "job/spec.h"
+#include "slurm/submission.h"
+
+namespace muster::cluster {
+
+/// Where a job's things lie on its nodes. All names begin with the attempt's nonce: sbcast refuses
+/// one that another user of the node has taken.
+struct NodePlaces {
+  std::string program;  ///< `sm`.
+  std::string order;    ///< What `sm node --job` reads, 0600.
+  std::string archive;  ///< The folders that the job's spec names, as tar.
+  std::string folder;   ///< The job's, on the node; made there.
+};
+NodePlaces places_of(const slurm::Submission& submission);
+
+/// A folder of the submitter's that the nodes get, and its name in the archive.
+struct Brought {
+  std::string from;
+  std::string name;
+
+  bool operator==(const Brought&) const = default;
+};
+
+/// What of a job must be brought to its nodes, and the job as they see it: its folders lie below
+/// `folder`, and nothing of the submitter's own (output folder, image state) is in it. Pure.
+struct Delivery {
+  std::vector<Brought> folders;
+  job::Spec spec;
+};
+/// Error: `unsupported`, naming what hosts of a cluster cannot have.
+Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder);
+
+/// Makes the archive `to` of the folders, mode 0600. Blocks. Error: with the path.
+Result<void> make_archive(const std::vector<Brought>& folders, const std::string& to);
+
+}  // namespace muster::cluster

@@ -1,0 +1,116 @@
+#include "cluster/notes.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace muster::cluster {
+namespace {
+
+using engine::Event;
+
+constexpr std::size_t note_bytes_max = 1u << 20;
+constexpr std::size_t key_bytes = 32;
+
+std::string attempt_file(const std::string& job_folder) {
+  return job_folder + "/attempt.json";
+}
+
+std::string host_file(const std::string& job_folder, const std::string& name) {
+  return job_folder + "/" + name + "/host.json";
+}
+
+Error damaged(const std::string& path, const std::string& what) {
+  return fail(Errc::protocol, path + ": " + what);
+}
+
+/// None where there is no such file.
+Result<std::optional<Json>> read_json(const std::string& path) {
+  const Result<std::string> text = read_file(path, note_bytes_max);
+  if (!text && text.error().code == Errc::not_found) return std::optional<Json>();
+  if (!text) return text.error();
+  Result<Json> json = parse_json(*text);
+  if (!json || !json->is_object()) return damaged(path, "expected a JSON object");
+  return std::optional<Json>(*std::move(json));
+}
+
+Json to_json(const Event& event) {
+  return Json{{"kind", static_cast<int>(event.kind)},
+              {"attempt", event.attempt},
+              {"time", event.time.count()},
+              {"text", event.text},
+              {"outcome", job::to_json(event.outcome)}};
+}
+
+Result<Event> event_from(const Json& json, const HostState& state) {
+  const std::int64_t kind = json.value("kind", std::int64_t{-1});
+  if (kind < 0 || kind > static_cast<std::int64_t>(Event::Kind::preempted))
+    return fail(Errc::protocol, "an event of no kind");
+  Event event{.kind = static_cast<Event::Kind>(kind),
+              .host = state.name,
+              .attempt = json.value("attempt", 1),
+              .time = UnixMillis(json.value("time", std::int64_t{0})),
+              .text = json.value("text", ""),
+              .outcome = TRY(job::outcome_from(json.at("outcome")))};
+  if (event.kind != Event::Kind::started) return event;
+  event.node = state.node;
+  event.address = state.address;
+  return event;
+}
+
+}  // namespace
+
+Result<void> write_note(const std::string& job_folder, const AttemptNote& note) {
+  const Json json{{"number", note.number},     {"nonce", note.nonce},
+                  {"key", hex(note.key)},      {"port", note.port},
+                  {"slurm_id", note.slurm_id}, {"delivered", note.delivered},
+                  {"excluded", note.excluded}};
+  return write_file(attempt_file(job_folder), to_text(json), 0600);
+}
+
+Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
+  const std::string path = attempt_file(job_folder);
+  const std::optional<Json> json = TRY(read_json(path));
+  if (!json) return std::optional<AttemptNote>();
+  try {
+    AttemptNote note{.number = json->at("number").get<int>(),
+                     .nonce = json->at("nonce").get<std::string>(),
+                     .key = from_hex(json->at("key").get<std::string>()).value_or(""),
+                     .port = json->at("port").get<std::uint16_t>(),
+                     .slurm_id = json->at("slurm_id").get<std::string>(),
+                     .delivered = json->at("delivered").get<bool>(),
+                     .excluded = json->at("excluded").get<std::vector<std::string>>()};
+    if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
+    return std::optional<AttemptNote>(std::move(note));
+  } catch (const Json::exception& error) {
+    return damaged(path, error.what());
+  }
+}
+
+Result<void> write_host(const std::string& job_folder, const HostState& state) {
+  Json json{{"node", state.node}, {"address", state.address}, {"given", state.given}};
+  if (state.started) json["started"] = to_json(*state.started);
+  if (state.end) json["end"] = to_json(*state.end);
+  return write_file(host_file(job_folder, state.name), to_text(json), 0600);
+}
+
+Result<HostState> read_host(const std::string& job_folder, const std::string& name) {
+  const std::string path = host_file(job_folder, name);
+  HostState state{.name = name};
+  const std::optional<Json> json = TRY(read_json(path));
+  if (!json) return state;
+  try {
+    state.node = json->at("node").get<std::string>();
+    state.address = json->at("address").get<std::string>();
+    state.given = json->at("given").get<bool>();
+    if (json->contains("started")) state.started = TRY(event_from(json->at("started"), state));
+    if (json->contains("end")) state.end = TRY(event_from(json->at("end"), state));
+    return state;
+  } catch (const Json::exception& error) {
+    return damaged(path, error.what());
+  }
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/attempt.h"
+
+namespace muster::cluster {
+
+/// What an engine that comes later must know of a job's latest attempt: `attempt.json` in the job's
+/// folder, mode 0600, for the key is in it (docs/protocols/slurm-job.md).
+struct AttemptNote {
+  int number = 1;
+  std::string nonce;                    ///< 16 hex digits.
+  std::string key;                      ///< 32 bytes: the links' of this attempt.
+  std::uint16_t port = 0;               ///< Where its stewards call.
+  std::string slurm_id{};               ///< Empty: sbatch's answer has not come.
+  bool delivered = false;               ///< The job was brought to its nodes, or that was begun.
+  std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
+
+  bool operator==(const AttemptNote&) const = default;
+};
+
+Result<void> write_note(const std::string& job_folder, const AttemptNote& note);
+/// None where no attempt was begun. Error: `protocol` for a file that is none of ours.
+Result<std::optional<AttemptNote>> read_note(const std::string& job_folder);
+
+/// `host.json` in the host's folder: what was told of it.
+Result<void> write_host(const std::string& job_folder, const HostState& state);
+/// A host of which nothing was told is one without node. Error: as above.
+Result<HostState> read_host(const std::string& job_folder, const std::string& name);
+
+}  // namespace muster::cluster

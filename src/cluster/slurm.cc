@@ -1,0 +1,110 @@
+#include "cluster/slurm.h"
+
+#include <unistd.h>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "slurm/orders.h"
+
+namespace muster::cluster {
+namespace {
+
+/// A controller that is down is given up after 9 s by Slurm itself.
+constexpr std::chrono::seconds answer_limit{30};
+constexpr std::chrono::minutes copy_limit{10};
+/// What Programs keeps of an answer.
+constexpr std::size_t answer_bytes_max = 1u << 20;
+
+Env bare(Env env) {
+  std::erase_if(env, [](const auto& variable) {
+    for (const char* prefix : {"SQUEUE_", "SINFO_", "SBCAST_", "SCANCEL_"})
+      if (variable.first.starts_with(prefix)) return true;
+    return false;
+  });
+  env.insert_or_assign("SLURM_TIME_FORMAT", std::string("standard"));
+  env.insert_or_assign("LC_ALL", std::string("C.UTF-8"));
+  return env;
+}
+
+/// The last line, without the command's own name before it.
+std::string last_words(const std::string& said, const std::string& name) {
+  const std::string text = trim(said);
+  std::string line = to_utf8(text.substr(text.rfind('\n') + 1));
+  for (const std::string& start : {name + ": ", std::string("error: ")})
+    if (line.starts_with(start)) line = line.substr(start.size());
+  return line;
+}
+
+loop::Task<Result<std::string>> answer_of(supervise::Programs& programs, Command command,
+                                          Duration limit) {
+  const std::string name = command.argv.at(0);
+  Result<supervise::Programs::Done> done = co_await programs.run(std::move(command), limit, true);
+  if (!done && done.error().code == Errc::not_found)
+    co_return fail(Errc::unsupported,
+                   "there is no " + name + " here: Slurm's commands are on a cluster's nodes");
+  if (!done && done.error().code == Errc::timeout) co_return fail(Errc::closed, done.error().text);
+  if (!done) co_return done.error();
+  // An unknown user is such an error, and squeue's exit code is 0 all the same.
+  if (!done->outcome.success() || done->err.find(name + ": error: ") != std::string::npos) {
+    const std::string said = last_words(done->err, name);
+    const bool is_silent = said.empty() || slurm::is_no_answer(done->err);
+    co_return fail(
+        is_silent ? Errc::closed : Errc::system,
+        "Slurm's " + name + " says: " + (said.empty() ? job::describe(done->outcome) : said));
+  }
+  if (done->out.size() >= answer_bytes_max)
+    co_return fail(Errc::system, "Slurm tells of more than a MiB of jobs: ask for one --user");
+  co_return std::move(done->out);
+}
+
+}  // namespace
+
+Slurm::Slurm(supervise::Programs& programs, Env env)
+    : programs_(programs), env_(bare(std::move(env))) {}
+
+loop::Task<Result<std::string>> ask_slurm(supervise::Programs& programs, Env env, Args argv) {
+  Command command{.argv = std::move(argv), .env = bare(std::move(env)), .cwd = "/"};
+  co_return co_await answer_of(programs, std::move(command), answer_limit);
+}
+
+loop::Task<Result<std::string>> Slurm::submit(slurm::Submission submission, slurm::Site site,
+                                              std::string script) {
+  Result<Command> command = slurm::plan_sbatch(submission, site, env_);
+  if (!command) co_return command.error();
+  command->argv.push_back(std::move(script));
+  const Result<std::string> out = co_await answer_of(programs_, *std::move(command), answer_limit);
+  if (!out) co_return out.error();
+  const std::optional<std::string> id = slurm::submitted_id(*out);
+  if (!id) co_return fail(Errc::closed, "Slurm's sbatch says no id, but: " + visible_line(*out));
+  co_return *id;
+}
+
+loop::Task<Result<std::vector<slurm::QueuedJob>>> Slurm::queue() {
+  Command command = with_env(slurm::plan_squeue(std::to_string(::geteuid()), true));
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
+  if (!out) co_return out.error();
+  co_return slurm::queue_from(*out);
+}
+
+loop::Task<Result<void>> Slurm::broadcast(std::string id, std::string from, std::string to) {
+  Command command = with_env(slurm::plan_sbcast(id, from, to));
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), copy_limit);
+  if (!out) co_return out.error();
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> Slurm::cancel(std::string id) {
+  Command command = with_env(slurm::plan_scancel(id));
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
+  if (!out) co_return out.error();
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> Slurm::cancel_named(std::string slurm_name) {
+  Command command = with_env(slurm::plan_scancel_named(slurm_name));
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
+  if (!out) co_return out.error();
+  co_return Result<void>();
+}
+
+}  // namespace muster::cluster

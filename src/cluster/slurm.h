@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "slurm/queries.h"
+#include "slurm/submission.h"
+#include "supervise/programs.h"
+
+namespace muster::cluster {
+
+/// Slurm's commands, asked and told. Errors of all: `unsupported` where the command is not there;
+/// `closed` where it is not known whether Slurm has heard (no answer, or a part of one); `system`
+/// with the command's last line where Slurm says no.
+class Slurm {
+ public:
+  /// `env`: PATH finds the commands, SLURM_CONF Slurm.
+  Slurm(supervise::Programs& programs, Env env);
+
+  /// The id of the job that `script`, a file of this machine, has become. Also `invalid_input`,
+  /// from slurm::plan_sbatch().
+  loop::Task<Result<std::string>> submit(slurm::Submission submission, slurm::Site site,
+                                         std::string script);
+  /// All that Slurm knows of this user's jobs, those included that were over lately.
+  loop::Task<Result<std::vector<slurm::QueuedJob>>> queue();
+  loop::Task<Result<void>> broadcast(std::string id, std::string from, std::string to);
+  loop::Task<Result<void>> cancel(std::string id);
+  loop::Task<Result<void>> cancel_named(std::string slurm_name);
+
+  supervise::Programs& programs() { return programs_; }
+
+ private:
+  loop::Task<Result<std::string>> ask(Command command, Duration limit);
+  Command with_env(Args argv) const { return {.argv = std::move(argv), .env = env_, .cwd = "/"}; }
+
+  supervise::Programs& programs_;
+  Env env_;
+};
+
+/// What one of Slurm's commands prints, asked in its own words whatever SQUEUE_* and SINFO_* say.
+/// Errors as above.
+loop::Task<Result<std::string>> ask_slurm(supervise::Programs& programs, Env env, Args argv);
+
+}  // namespace muster::cluster
