@@ -154,6 +154,7 @@ void JobRun::take(const engine::Event& event) {
       if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
       return;
     case Kind::ended:
+      if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
       return act(cycle_.on_steward_end(event.host, event.outcome, event.time, Clock::now()));
     case Kind::lost:
       return act(cycle_.on_host_gone(event.host, job::Outcome::lost(event.text), event.time,

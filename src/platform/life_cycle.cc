@@ -192,6 +192,8 @@ void LifeCycle::on_success(TimePoint now) {
 Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome, UnixMillis time,
                                   TimePoint now) {
   Host& from = host(name);
+  // Somebody else's stop, an operator's of the cluster: as good as one of the user's.
+  if (outcome.is_stopped() && !failed_ && !succeeded_ && !timed_out_) stopped_ = true;
   const bool well = from.facts.end && from.facts.end->outcome.success() && outcome.success();
   from.facts.steward = std::move(outcome);
   from.facts.steward_time = time;

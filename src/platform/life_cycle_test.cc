@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
+
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -281,6 +283,16 @@ TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
   job.steward("algo-1");
   REQUIRE(job.cycle.finished());
   CHECK(job.cycle.end(0ms).reason == "host algo-2: lost: node n2 is down");
+}
+
+TEST_CASE("life cycle: a job that an operator takes out of a scheduler's hands is stopped") {
+  Story job(2);
+  job.all(Phase::training);
+  for (const char* host : {"algo-1", "algo-2"})
+    static_cast<void>(
+        job.cycle.on_steward_end(host, Outcome::stopped(SIGTERM), job.wall(), job.now));
+  REQUIRE(job.cycle.finished());
+  CHECK(job.cycle.end(0ms).status == JobEnd::Status::stopped);
 }
 
 TEST_CASE("life cycle: a host that does not end after the leader's success is killed and named") {
