@@ -86,6 +86,10 @@ struct LogLine {
 std::string encode(const LogLine& line);
 Result<LogLine> log_from(std::string_view payload);
 
+/// A `log` record whose text begins so tells that a file of a checkpoint is kept: what the job has
+/// done until then is not lost with its machine.
+inline constexpr std::string_view checkpoint_stored = "checkpoints: stored ";
+
 /// How the host itself ended, exactly, by its steward: the last `outcome` record of a journal that
 /// was finished. It reads as a Verdict too (process "host"), with more fields.
 struct HostEnd {

@@ -31,6 +31,8 @@ class JobRun {
 
   loop::Task<> run();
   JobEnd end() const { return cycle_.end(wall_time()); }
+  bool got_on() const { return got_on_; }
+  Duration time_left() const { return cycle_.time_left(Clock::now()); }
 
  private:
   loop::Task<> watch_hosts();
@@ -51,6 +53,7 @@ class JobRun {
   bool grown_ = true;                 ///< A journal may have, since it was read.
   std::vector<std::uint64_t> next_;   ///< For each host the number of the record to read next.
   std::set<std::size_t> unreadable_;
+  bool got_on_ = false;  ///< A checkpoint was kept.
   bool stop_done_ = false;
   bool kill_done_ = false;
   loop::Tasks tasks_;
@@ -139,6 +142,7 @@ void JobRun::take(std::size_t host, const job::Record& record) {
   if (record.kind == job::Message::log) {
     const Result<job::LogLine> line = job::log_from(record.payload);
     if (line) sink_.log(name, record.time, *line);
+    got_on_ = got_on_ || (line && line->text.starts_with(job::checkpoint_stored));
   }
   act(cycle_.on_record(name, record, Clock::now()));
 }
@@ -157,11 +161,11 @@ void JobRun::take(const engine::Event& event) {
       if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
       return act(cycle_.on_steward_end(event.host, event.outcome, event.time, Clock::now()));
     case Kind::lost:
-      return act(cycle_.on_host_gone(event.host, job::Outcome::lost(event.text), event.time,
+      return act(cycle_.on_host_gone(event.host, JobEnd::Taken::lost, event.text, event.time,
                                      Clock::now()));
     case Kind::preempted:
-      return act(cycle_.on_host_gone(event.host, job::Outcome::failed("preempted: " + event.text),
-                                     event.time, Clock::now()));
+      return act(cycle_.on_host_gone(event.host, JobEnd::Taken::preempted, event.text, event.time,
+                                     Clock::now()));
   }
 }
 
@@ -222,18 +226,42 @@ loop::Task<Result<Merged>> merge(loop::Loop& loop, engine::Run& run, std::string
   co_return *merged;
 }
 
+/// All attempts of a job, one after the other: the end of the last.
+loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Spec& spec,
+                               const JobRunOptions& options, Sink& sink, Requests& requests) {
+  LifeCycle::Options times = options.times;
+  times.hosts = job::host_names(spec.instance_count);
+  times.grace = spec.grace;
+  times.run_time_max = spec.run_time_max;
+  Retries retries(options.retries);
+  std::chrono::seconds trained{0};
+  while (true) {
+    JobRun job(loop, run, times, sink, requests);
+    co_await job.run();
+    JobEnd end = job.end();
+    trained += end.training_time;
+    end.training_time = trained;
+    const Retries::Answer answer = retries.after(end, job.got_on());
+    const bool wanted = !requests.stop_wanted() && !requests.kill_wanted();
+    if (!answer.text.empty() && !answer.again)
+      sink.log(times.hosts.front(), wall_time(), {"warning", answer.text});
+    if (!answer.again || !wanted || job.time_left() <= Duration(0)) co_return end;
+    const Result<void> begun = co_await run.replace(times.hosts);
+    if (!begun && begun.error().code != Errc::unsupported)
+      end.reason += "; it could not be started again: " + begun.error().text;
+    if (!begun) co_return end;
+    sink.status({"Interrupted", answer.text, wall_time()});
+    sink.status({"Restarting", "Restarting the training job", wall_time()});
+    times.run_time_max = job.time_left();
+  }
+}
+
 /// From running hosts to the last file.
 loop::Task<Result<JobReport>> carry_out(loop::Loop& loop, std::unique_ptr<engine::Run> run,
                                         job::Spec spec, JobRunOptions options, Sink& sink,
                                         Requests& requests) {
-  options.times.hosts = job::host_names(spec.instance_count);
-  options.times.grace = spec.grace;
-  options.times.run_time_max = spec.run_time_max;
-  JobRun job(loop, *run, options.times, sink, requests);
-  co_await job.run();
-
   JobReport report;
-  report.end = job.end();
+  report.end = co_await attempt_all(loop, *run, spec, options, sink, requests);
   if (!spec.s3_output.empty()) {  // First: merging takes the hosts' folders apart.
     const bool completed = report.end.status == JobEnd::Status::completed;
     Result<std::string> uploaded = co_await run->upload(completed);

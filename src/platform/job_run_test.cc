@@ -312,6 +312,7 @@ TEST_CASE(
     CAPTURE(c.name);
     Bench bench(2);
     bench.options.times.failure_window = 10ms;
+    bench.options.retries.idle_most = 1;
     bench.run([&]() -> loop::Task<> {
       for (const char* name : {"algo-1", "algo-2"}) bench.host(name).phase(Phase::training);
       co_await bench.sink.until("Training;");
@@ -319,6 +320,65 @@ TEST_CASE(
     });
     CHECK(bench.report.end.status == JobEnd::Status::failed);
     CHECK(bench.report.end.reason == c.want);
+  }
+}
+
+TEST_CASE("job run: a job whose machine was taken goes on elsewhere, with the same hosts") {
+  Bench bench(2);
+  bench.options.times.failure_window = 10ms;
+  bench.run([&]() -> loop::Task<> {
+    for (const char* name : {"algo-1", "algo-2"}) bench.host(name).phase(Phase::training);
+    co_await bench.sink.until("Training;");
+    bench.host("algo-1").says(0, "first try\n");
+    bench.host("algo-2").preempted("by job 7 of gold");
+    co_await bench.sink.until("Restarting;");
+    for (const char* name : {"algo-1", "algo-2"}) {
+      engine::FakeHost& host = bench.host(name);
+      host.phase(Phase::training).says(0, "second try\n");
+      host.verdict({}).outcome(Outcome::exited(0)).leaves("model/weights", "w").ends();
+    }
+  });
+  CHECK(bench.report.end.status == JobEnd::Status::completed);
+  CHECK(bench.sink.text.find("first try") < bench.sink.text.find("Interrupted;Restarting;"));
+  CHECK(bench.sink.text.find("algo-2:0 second try\n") != std::string::npos);
+  CHECK(read_file(bench.folder + "/out/model/weights").value_or("") == "w");
+}
+
+TEST_CASE("job run: a job that somebody stops is not started again") {
+  Bench bench(1);
+  bench.job().on_stop = [&](const std::string&, std::chrono::milliseconds) {
+    bench.host("algo-1").preempted("by job 7 of gold");
+  };
+  bench.run([&]() -> loop::Task<> {
+    bench.host("algo-1").phase(Phase::training);
+    co_await bench.sink.until("Training;");
+    bench.requests.stop();
+  });
+  CHECK(bench.report.end.status == JobEnd::Status::stopped);
+  CHECK(bench.sink.text.find("Restarting") == std::string::npos);
+}
+
+TEST_CASE("job run: three attempts that leave no checkpoint are the last, one that does is not") {
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    Bench bench(1);
+    bench.options.times.failure_window = 10ms;
+    bench.run([&]() -> loop::Task<> {
+      for (int attempt = 1; attempt <= 4; ++attempt) {
+        engine::FakeHost& host = bench.host("algo-1").phase(Phase::training);
+        const std::string told(job::checkpoint_stored);
+        if (keeps) host.record(job::Message::log, encode(job::LogLine{"info", told + "a"}));
+        if (keeps && attempt == 4) {
+          host.verdict({}).outcome(Outcome::exited(0)).ends();
+          co_return;
+        }
+        host.preempted("by job 7 of gold");
+        if (!keeps && attempt == 3) co_return;
+        while (bench.host("algo-1").attempt() == attempt) co_await bench.loop.turn();
+      }
+    });
+    CHECK((bench.report.end.status == JobEnd::Status::completed) == keeps);
+    CHECK((bench.sink.text.find("no checkpoint") == std::string::npos) == keeps);
   }
 }
 

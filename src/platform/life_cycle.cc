@@ -203,10 +203,13 @@ Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome,
   return failed_ || stopped_ ? Actions{} : say_progress(time);
 }
 
-Actions LifeCycle::on_host_gone(const std::string& name, job::Outcome how, UnixMillis time,
-                                TimePoint now) {
-  host(name).facts.gone = how;
-  return on_steward_end(name, std::move(how), time, now);
+Actions LifeCycle::on_host_gone(const std::string& name, JobEnd::Taken how, const std::string& why,
+                                UnixMillis time, TimePoint now) {
+  job::Outcome outcome = how == JobEnd::Taken::lost ? job::Outcome::lost(why)
+                                                    : job::Outcome::failed("preempted: " + why);
+  host(name).taken = how;
+  host(name).facts.gone = outcome;
+  return on_steward_end(name, std::move(outcome), time, now);
 }
 
 Actions LifeCycle::stop_all(StatusLine line, TimePoint now) {
@@ -297,6 +300,9 @@ JobEnd LifeCycle::end(UnixMillis time) const {
     end.status = JobEnd::Status::failed;
     end.last = line_of(Phase::failed, time);
     end.last.message += ": " + end.reason;
+    for (const Host& each : hosts_)
+      if (each.facts.host == end.verdict.host && end.verdict.process == "host")
+        end.taken = each.taken;
   }
   return end;
 }

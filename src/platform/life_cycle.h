@@ -42,7 +42,10 @@ using Actions = std::vector<Action>;
 /// How a job ended.
 struct JobEnd {
   enum class Status { completed, failed, stopped, timed_out };
+  /// Whether the cause is that a host's machine went: the engine's word, and nobody's before it.
+  enum class Taken { no, lost, preempted };
   Status status = Status::failed;
+  Taken taken = Taken::no;
   job::Verdict verdict;
   std::string reason;  ///< The verdict in one line.
   /// Whole seconds from the first download to the end; 0 if it never came to that.
@@ -82,15 +85,18 @@ class LifeCycle {
   /// The host's steward has ended, and its journal was read to the end.
   Actions on_steward_end(const std::string& host, job::Outcome outcome, UnixMillis time,
                          TimePoint now);
-  /// The engine says that the host is gone since `time`, and how: lost, or taken away. Its journal
-  /// was read to the end.
-  Actions on_host_gone(const std::string& host, job::Outcome how, UnixMillis time, TimePoint now);
+  /// The engine says that the host is gone since `time`: lost, or taken away for others, and `why`.
+  /// What is here of its journal was read.
+  Actions on_host_gone(const std::string& host, JobEnd::Taken how, const std::string& why,
+                       UnixMillis time, TimePoint now);
   /// The user asks for a stop.
   Actions on_stop(UnixMillis time, TimePoint now);
   /// The user wants it over at once.
   Actions on_kill(TimePoint now);
   Actions on_time(UnixMillis time, TimePoint now);
   std::optional<TimePoint> next_deadline() const;
+  /// What is left of the job's time limit.
+  Duration time_left(TimePoint now) const { return times_out_at_ - now; }
 
   /// All stewards have ended.
   bool finished() const;
@@ -107,6 +113,7 @@ class LifeCycle {
     bool started = false;
     std::optional<TimePoint> kill_at;
     std::optional<TimePoint> destroy_at;
+    JobEnd::Taken taken = JobEnd::Taken::no;
     bool over() const { return facts.steward.has_value(); }
   };
 

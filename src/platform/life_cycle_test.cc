@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
-
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -276,13 +275,14 @@ TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
   job.all(Phase::training);
   job.now += 5s;
   const UnixMillis before = job.wall() - 1s;
-  CHECK(Story::text(job.cycle.on_host_gone("algo-2", Outcome::lost("node n2 is down"), before,
+  CHECK(Story::text(job.cycle.on_host_gone("algo-2", JobEnd::Taken::lost, "node n2 is down", before,
                                            job.now)) == "");
   CHECK(job.until(7s) == "kill algo-1; ");
   job.ends("algo-1", Outcome::signaled(9));
   job.steward("algo-1");
   REQUIRE(job.cycle.finished());
   CHECK(job.cycle.end(0ms).reason == "host algo-2: lost: node n2 is down");
+  CHECK(job.cycle.end(0ms).taken == JobEnd::Taken::lost);
 }
 
 TEST_CASE("life cycle: a job that an operator takes out of a scheduler's hands is stopped") {

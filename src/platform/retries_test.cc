@@ -1,0 +1,46 @@
+#include "platform/retries.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::platform {
+namespace {
+
+JobEnd taken(JobEnd::Taken how) {
+  JobEnd end;
+  end.taken = how;
+  end.reason = "node7 is down";
+  return end;
+}
+
+TEST_CASE("retries: a job ends by its own failure, and goes on after a machine's") {
+  Retries retries({});
+  CHECK(!retries.after(taken(JobEnd::Taken::no), true).again);
+  const Retries::Answer again = retries.after(taken(JobEnd::Taken::lost), true);
+  CHECK(again.again);
+  CHECK(again.text == "node7 is down");
+}
+
+TEST_CASE("retries: losses are counted, preemptions are not") {
+  Retries retries({.most = 2});
+  for (int i = 0; i < 10; ++i) CHECK(retries.after(taken(JobEnd::Taken::preempted), true).again);
+  CHECK(retries.after(taken(JobEnd::Taken::lost), true).again);
+  CHECK(retries.after(taken(JobEnd::Taken::lost), true).again);
+  const Retries::Answer last = retries.after(taken(JobEnd::Taken::lost), true);
+  CHECK(!last.again);
+  CHECK(last.text == "not started again: a machine was lost 3 times");
+}
+
+TEST_CASE("retries: three attempts that get nowhere are the last, also when they are preempted") {
+  Retries retries({});
+  CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
+  CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
+  CHECK(retries.after(taken(JobEnd::Taken::preempted), true).again);
+  CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
+  CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
+  const Retries::Answer last = retries.after(taken(JobEnd::Taken::preempted), false);
+  CHECK(!last.again);
+  CHECK(last.text.find("no checkpoint") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::platform
