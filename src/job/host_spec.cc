@@ -10,6 +10,42 @@ namespace muster::job {
 namespace {
 
 constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and more lies below.
+constexpr int port_max = 65535;
+constexpr std::size_t interface_bytes_max = 15;  // IFNAMSIZ, less its NUL.
+
+/// What a light host is asked for and cannot have; each has a way out.
+Result<void> check_light(const HostSpec& spec) {
+  const auto refuse = [](const char* field, const char* why) {
+    return fail(Errc::invalid_input, std::string(field) + ": a light host " + why);
+  };
+  if (spec.spec.image)
+    return refuse("Muster.Image", "cannot run an image; it runs its machine's programs");
+  if (spec.spec.vpc) return refuse("VpcConfig", "has its machine's network, and none of its own");
+  if (spec.spec.encrypted)
+    return refuse("EnableInterContainerTrafficEncryption",
+                  "has its machine's network, in which muster encrypts nothing but its own");
+  if (spec.spec.network == Network::none)
+    return refuse("EnableNetworkIsolation", "has its machine's network, and all that it reaches");
+  if (!spec.spec.bound.empty())
+    return refuse("Muster.Bound", "sees its machine's folders where they are");
+  if (!spec.devices.nodes.empty() || !spec.devices.mounts.empty())
+    return refuse("devices", "has the devices that its machine lets it open");
+  return {};
+}
+
+/// What a host with a container needs of its machine's network.
+Result<void> check_contained(const HostSpec& spec) {
+  if (spec.bridge.empty() || spec.bridge.size() > interface_bytes_max || !only_has(spec.bridge, ""))
+    return wrong("bridge", "an interface name of at most 15 letters and digits");
+  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
+    return wrong("first_id", "0, or 65536 to 2147418112");
+  if (spec.spec.vpc.has_value() == spec.machine_subnet.empty())
+    return wrong("machine_subnet", "it for hosts in a VPC, and for no others");
+  if (spec.machine_subnet.empty()) return {};
+  const Result<AddressBlock> block = block_from(spec.machine_subnet);
+  if (!block || block->prefix_length != 24) return wrong("machine_subnet", "a /24");
+  return {};
+}
 
 }  // namespace
 
@@ -38,16 +74,11 @@ Result<void> check(const HostSpec& spec) {
     found = found || host.name == spec.host;
   }
   if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
-  if (spec.bridge.empty() || spec.bridge.size() > 15 || !only_has(spec.bridge, ""))
-    return wrong("bridge", "an interface name of at most 15 letters and digits");
-  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
-    return wrong("first_id", "0, or 65536 to 2147418112");
-  if (spec.spec.vpc.has_value() == spec.machine_subnet.empty())
-    return wrong("machine_subnet", "it for hosts in a VPC, and for no others");
-  if (!spec.machine_subnet.empty()) {
-    const Result<AddressBlock> block = block_from(spec.machine_subnet);
-    if (!block || block->prefix_length != 24) return wrong("machine_subnet", "a /24");
-  }
+  TRY(spec.light ? check_light(spec) : check_contained(spec));
+  if (spec.rollcall_port < 1 || spec.rollcall_port > port_max)
+    return wrong("rollcall_port", "1 to 65535");
+  if (spec.interface.size() > interface_bytes_max || !only_has(spec.interface, ".-_@:"))
+    return wrong("interface", "an interface name of at most 15 letters and digits");
   if (spec.prefix_length < 8 || spec.prefix_length > 30) return wrong("prefix_length", "8 to 30");
   TRY(check_path("state_folder", spec.state_folder, false));
   TRY(check_path("job_folder", spec.job_folder, false));
@@ -73,6 +104,10 @@ Json to_json(const HostSpec& spec) {
             {"job_folder", spec.job_folder},
             {"host_folder", spec.host_folder},
             {"key_file", spec.key_file}};
+  if (spec.light) json.emplace("light", true);
+  if (spec.rollcall_port != HostSpec{}.rollcall_port)
+    json.emplace("rollcall_port", spec.rollcall_port);
+  if (!spec.interface.empty()) json.emplace("interface", spec.interface);
   if (spec.devices != HostDevices{}) json.emplace("devices", to_json(spec.devices));
   return json;
 }
@@ -91,7 +126,10 @@ Result<HostSpec> host_spec_from(const Json& json) {
       inner.text("address", host.address, true);
       fields.take(inner);
     }
-  fields.text("bridge", spec.bridge, true);
+  fields.flag("light", spec.light);
+  fields.integer("rollcall_port", spec.rollcall_port);
+  fields.text("interface", spec.interface);
+  fields.text("bridge", spec.bridge, !spec.light);
   fields.integer("prefix_length", spec.prefix_length);
   fields.text("machine_subnet", spec.machine_subnet);
   fields.integer("first_id", spec.first_id);

@@ -33,7 +33,14 @@ struct HostSpec {
   Spec spec;
   std::string host;                ///< "algo-K", one of `hosts`.
   std::vector<HostAddress> hosts;  ///< All of the job, in SageMaker's sorted order.
-  std::string bridge;              ///< "mu" + 8 hex digits, one per job on this machine.
+  /// No container: the machine's network, users and programs, with mounts and processes of its own
+  /// (docs/decisions/0048-light-hosts.md). `bridge`, `machine_subnet` and `first_id` mean nothing.
+  bool light = false;
+  int rollcall_port = 9730;  ///< On the leader; jobs that share a network need one each.
+  /// The network interface that leads to the other hosts; empty: "eth0", on a light host that which
+  /// has its address.
+  std::string interface;
+  std::string bridge;  ///< "mu" + 8 hex digits, one per job on this machine.
   int prefix_length = 24;
   /// The job's own network of the machine's, "10.177.3.0/24": where its hosts are in a VPC, that
   /// stands for them outside of it. Empty: the hosts' addresses are of it.

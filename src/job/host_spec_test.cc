@@ -71,6 +71,63 @@ TEST_CASE("host spec: a VPC and a network of the machine's go together, and host
         0);
 }
 
+HostSpec a_light_one() {
+  HostSpec spec = whole_host_spec();
+  spec.light = true;
+  spec.bridge.clear();
+  spec.spec.network = Network::nat;
+  spec.rollcall_port = 20001;
+  spec.interface = "ib0";
+  return spec;
+}
+
+TEST_CASE("host spec: a light host needs no network of the machine's for it") {
+  const Result<HostSpec> read = host_spec_from(*parse_json(to_text(to_json(a_light_one()))));
+  REQUIRE(read);
+  CHECK(*read == a_light_one());
+  HostSpec contained = a_light_one();
+  contained.light = false;
+  CHECK(check(contained).error().text.find("bridge: expected") == 0);
+}
+
+TEST_CASE("host spec: what a light host cannot have is refused by its name") {
+  struct {
+    const char* text;
+    std::function<void(HostSpec&)> change;
+  } const cases[] = {
+      {"Muster.Image: a light host cannot run an image",
+       [](HostSpec& spec) {
+         spec.spec.image = Image{.name = "a", .digest = "sha256:" + std::string(64, 'a')};
+         spec.spec.image->layers = {"/layers/a"};
+       }},
+      {"VpcConfig: a light host has its machine's network",
+       [](HostSpec& spec) {
+         spec.spec.vpc = in_a_vpc().spec.vpc;
+         spec.hosts = in_a_vpc().hosts;
+       }},
+      {"EnableInterContainerTrafficEncryption: a light host",
+       [](HostSpec& spec) { spec.spec.encrypted = true; }},
+      {"EnableNetworkIsolation: a light host",
+       [](HostSpec& spec) { spec.spec.network = Network::none; }},
+      {"Muster.Bound: a light host sees its machine's folders",
+       [](HostSpec& spec) { spec.spec.bound = {{.outside = "/a", .inside = "/b"}}; }},
+      {"devices: a light host has the devices",
+       [](HostSpec& spec) {
+         spec.devices.nodes = {{.outside = "/dev/x", .inside = "/dev/x", .major = 1, .minor = 2}};
+       }},
+      {"rollcall_port: expected 1 to 65535", [](HostSpec& spec) { spec.rollcall_port = 0; }},
+      {"interface: expected", [](HostSpec& spec) { spec.interface = "a/b"; }},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    HostSpec spec = a_light_one();
+    c.change(spec);
+    const Result<void> checked = check(spec);
+    REQUIRE(!checked);
+    CHECK(checked.error().text.find(c.text) == 0);
+  }
+}
+
 TEST_CASE("host spec: a host's part is checked too") {
   struct {
     const char* text;
