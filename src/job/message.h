@@ -5,9 +5,9 @@
 namespace muster::job {
 
 /// Types of the frames that muster's processes exchange. Payloads are compact JSON objects, except
-/// `lines` and `exec_output` (job/lines.h). docs/protocols/ has a page for each stream:
-/// rollcall.md (member - leader), host-socket.md (rank, agent - train), steward.md (train -
-/// steward).
+/// `lines`, `exec_output` (job/lines.h) and those of the node link that carry bytes.
+/// docs/protocols/ has a page for each stream: rollcall.md (member - leader), host-socket.md (rank,
+/// agent - train), steward.md (train - steward), node-link.md (node - engine).
 enum class Message : std::uint8_t {
   // Roll call; owned by coordinate/.
   join = 1,       ///< member: {version, muster, host, facts, ports, digest}
@@ -48,6 +48,22 @@ enum class Message : std::uint8_t {
   phase = 40,    ///< {phase, message}: see job/journal.h
   log = 41,      ///< {level, text}: muster's own line
   verdict = 42,  ///< the job's verdict as this host knows it
+  // Link of a cluster's node: job/node_messages.h, docs/protocols/node-link.md.
+  node_hello = 50,      ///< node: its first frame
+  node_welcome = 51,    ///< engine: what it has of the node's bytes
+  node_begin = 52,      ///< engine: all hosts and their addresses; the steward may run
+  node_began = 53,      ///< node: {} the steward runs
+  node_beat = 54,       ///< both: {} I am here
+  node_journal = 55,    ///< node: a piece of the journal
+  node_have = 56,       ///< engine: how much of the journal it has
+  node_stop = 57,       ///< engine: {grace_ms}
+  node_signalled = 58,  ///< node: its scheduler told it to end
+  node_ended = 59,      ///< node: how the steward ended; the engine has the whole journal
+  node_give = 60,       ///< engine: {} the result is wanted
+  node_result = 61,     ///< node: a piece of the result, as a tar
+  node_given = 62,      ///< node: the result's size, or why there is none
+  node_done = 63,       ///< engine: {} nothing more is wanted; the node removes all
+  node_end = 64,        ///< engine: {why} the attempt is over, whatever still runs
 };
 
 constexpr std::uint8_t type_of(Message message) {

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/host_spec.h"
+#include "job/outcome.h"
+#include "job/spec.h"
+
+namespace muster::job {
+
+/// What a cluster's node and the engine say to each other, and the file that a node is given.
+/// Source: docs/protocols/node-link.md. A change that an older muster would not understand raises
+/// `node_link_version`.
+inline constexpr int node_link_version = 1;
+
+/// Bytes of a journal or a result in one frame: at 7 kB/s each frame still counts as a beat in
+/// time.
+inline constexpr std::size_t node_piece_bytes_max = 64u << 10;
+/// A host's lines end at 16 GiB (docs/protocols/journal.md); the rest is records of other kinds.
+inline constexpr std::uint64_t node_journal_bytes_max = (std::uint64_t{16} << 30) + (64u << 20);
+inline constexpr std::size_t node_job_bytes_max = 16u << 20;
+
+/// How long each waits for the other. The engine decides; the node finds it in its file.
+struct LinkTiming {
+  std::chrono::milliseconds beat{2000};      ///< Between two beats.
+  std::chrono::milliseconds silence{10000};  ///< Without a frame the connection counts as broken.
+  std::chrono::milliseconds begin{600000};   ///< A node waits so long to be told to begin.
+  /// After the host's end, and after the engine was last heard of, a node keeps the host's result
+  /// for so long.
+  std::chrono::milliseconds linger{900000};
+
+  bool operator==(const LinkTiming&) const = default;
+};
+
+/// What `sm node` is given: a file of mode 0600, which it removes when it has read it.
+struct NodeJob {
+  std::string nonce;                   ///< The attempt's: 16 hex digits.
+  std::string key;                     ///< The attempt's, of its link: 32 bytes.
+  std::string job_key;                 ///< The job's own, for its hosts: 32 bytes.
+  std::vector<std::string> addresses;  ///< The engine's, numeric; tried in turn. At most 16.
+  std::uint16_t port = 0;              ///< The engine's.
+  std::string folder;                  ///< Absolute; made by the node, does not exist before.
+  std::string archive;  ///< Absolute: a tar that is unpacked into `folder`; empty: none.
+  Spec spec;            ///< Paths in it are of the node.
+  bool light = false;
+  int rollcall_port = HostSpec{}.rollcall_port;
+  /// From SIGTERM of the scheduler to its SIGKILL.
+  std::chrono::milliseconds kill_wait{30000};
+  LinkTiming timing{};
+
+  bool operator==(const NodeJob&) const = default;
+};
+Json to_json(const NodeJob& job);
+/// Error: `invalid_input`, naming the field.
+Result<NodeJob> node_job_from(std::string_view text);
+
+/// The TLS identity of a node, "<nonce>/algo-2", and what stands in one; none if it is none.
+struct NodeIdentity {
+  std::string nonce;
+  std::string host;
+
+  bool operator==(const NodeIdentity&) const = default;
+};
+std::string encode(const NodeIdentity& identity);
+std::optional<NodeIdentity> node_identity_from(std::string_view identity);
+/// True for 16 lower-case hex digits.
+bool is_nonce(std::string_view text);
+
+/// What has become of a node's host.
+enum class NodeState { waiting, running, ended };
+
+/// A node's first frame. Of another version only `version` and `muster` are read.
+struct NodeHello {
+  int version = node_link_version;
+  std::string muster = {};   ///< The program's version, for messages.
+  std::string node = {};     ///< The node's name, one line of at most 255 bytes.
+  std::string address = {};  ///< IPv4, of this connection: where other hosts reach it.
+  NodeState state = NodeState::waiting;
+
+  bool operator==(const NodeHello&) const = default;
+};
+std::string encode(const NodeHello& hello);
+Result<NodeHello> node_hello_from(std::string_view payload);  ///< Errors, here and below: protocol.
+
+/// What the engine has already: the node goes on from there.
+struct NodeWelcome {
+  int version = node_link_version;
+  std::string muster = {};
+  std::uint64_t journal_bytes = 0;
+  std::uint64_t result_bytes = 0;
+
+  bool operator==(const NodeWelcome&) const = default;
+};
+std::string encode(const NodeWelcome& welcome);
+Result<NodeWelcome> node_welcome_from(std::string_view payload);
+
+struct NodeBegin {
+  std::vector<HostAddress> hosts;
+
+  bool operator==(const NodeBegin&) const = default;
+};
+std::string encode(const NodeBegin& begin);
+Result<NodeBegin> node_begin_from(std::string_view payload);
+
+struct NodeStop {
+  std::chrono::milliseconds grace{0};  ///< 0 to stop_grace_max.
+
+  bool operator==(const NodeStop&) const = default;
+};
+std::string encode(const NodeStop& stop);
+Result<NodeStop> node_stop_from(std::string_view payload);
+
+/// When something happened is told as how long ago: nodes' clocks differ.
+struct NodeSignalled {
+  int signal = 0;
+  std::chrono::milliseconds ago{0};
+
+  bool operator==(const NodeSignalled&) const = default;
+};
+std::string encode(const NodeSignalled& signalled);
+Result<NodeSignalled> node_signalled_from(std::string_view payload);
+
+struct NodeEnded {
+  Outcome outcome;  ///< The steward's.
+  std::chrono::milliseconds ago{0};
+
+  bool operator==(const NodeEnded&) const = default;
+};
+std::string encode(const NodeEnded& ended);
+Result<NodeEnded> node_ended_from(std::string_view payload);
+
+struct NodeGiven {
+  std::uint64_t bytes = 0;  ///< The tar's.
+  std::string error = {};   ///< One line: why there is none; empty otherwise.
+
+  bool operator==(const NodeGiven&) const = default;
+};
+std::string encode(const NodeGiven& given);
+Result<NodeGiven> node_given_from(std::string_view payload);
+
+struct NodeEnd {
+  std::string why;  ///< One line.
+
+  bool operator==(const NodeEnd&) const = default;
+};
+std::string encode(const NodeEnd& end);
+Result<NodeEnd> node_end_from(std::string_view payload);
+
+/// Payload of `node_have`: a count of bytes.
+std::string encode_node_have(std::uint64_t bytes);
+Result<std::uint64_t> node_have_from(std::string_view payload);
+
+/// Payload of `node_journal` and `node_result`: u64 offset, bytes.
+inline constexpr std::size_t node_piece_header_bytes = 8;
+struct NodePiece {
+  std::uint64_t offset = 0;
+  std::string_view bytes;  ///< At least one; of the payload.
+};
+void set_piece_offset(std::string& payload, std::uint64_t offset);
+Result<NodePiece> node_piece_from(std::string_view payload);
+
+}  // namespace muster::job
