@@ -64,8 +64,8 @@ ROOMS = {
     "platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
     "stacks s3wire s3client access bucket s3server registry code container env ranks calls "
-    "operators toolkit steward engine devices slurm local platform machine api store logs jobs "
-    "server cli",
+    "operators toolkit steward engine devices slurm cluster local platform machine api store "
+    "logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "job/host_spec.h"
+#include "job/node_messages.h"
+#include "job/outcome.h"
+#include "loop/loop.h"
+
+namespace muster::cluster {
+
+/// Something that the link of a node told.
+struct LinkEvent {
+  enum class Kind {
+    joined,     ///< The node is there: `node`, `address`.
+    began,      ///< The steward runs.
+    signalled,  ///< The node's scheduler told it to end; the host is being stopped.
+    silent,     ///< Nothing is heard of it; `time`: when it was last heard of.
+    back,       ///< The node is heard again.
+    ended,      ///< The steward has, and the whole journal is here: `outcome`.
+    given,      ///< The result is here; `text`: why it is not, or empty.
+  };
+  Kind kind = Kind::joined;
+  std::string host;
+  UnixMillis time{0};  ///< When it happened, by this machine's clock.
+  std::string node{};
+  std::string address{};
+  job::Outcome outcome{};
+  std::string text{};
+
+  bool operator==(const LinkEvent&) const = default;
+};
+
+/// An attempt whose nodes may connect.
+struct ExpectedNodes {
+  std::string nonce;               ///< 16 hex digits.
+  std::string key;                 ///< 32 bytes.
+  std::vector<std::string> hosts;  ///< "algo-K"; any order.
+  /// Exists. What comes of a host is in `<folder>/algo-K`: `journal`, a copy of its own, and
+  /// `result/`, whole once it has that name. What is there already is gone on from.
+  std::string folder;
+};
+
+/// The nodes of one attempt. Nothing here waits for a node but next_event(); what is asked of one
+/// that is not connected is asked when it is. Gone with its last owner: then its nodes are refused,
+/// and go on trying until their own deadlines (docs/protocols/node-link.md).
+class AttemptLinks {
+ public:
+  virtual ~AttemptLinks() = default;
+
+  /// The next thing that happened, of each host in order; `silent` and `back` that nobody took in
+  /// time cancel each other out. After a restart of the engine, what holds is told anew. One
+  /// waiter. Error: `closed` once the Links are gone.
+  virtual loop::Task<Result<LinkEvent>> next_event() = 0;
+  /// Hosts may run. Once all have joined: their addresses are known then.
+  virtual void begin() = 0;
+  /// SIGTERM to the host, SIGKILL after `grace`. A second one with a shorter grace shortens it.
+  virtual void stop(const std::string& host, std::chrono::milliseconds grace) = 0;
+  /// The host is killed and all of it removed on its node, its journal and result too.
+  virtual void end(const std::string& host, const std::string& why) = 0;
+  /// After `ended`: the host's result is brought into `result/` of its folder, then `given` comes.
+  virtual void give(const std::string& host) = 0;
+  /// The node may remove everything and go.
+  virtual void done(const std::string& host) = 0;
+  /// Waits until what was asked has been handed to the kernel of every connected node, or `limit`
+  /// has passed: before this is destroyed.
+  virtual loop::Task<void> flushed(Duration limit) = 0;
+  virtual bool connected(const std::string& host) const = 0;
+};
+
+/// An engine's end of the links: one listener for the nodes of all its attempts.
+class Links {
+ public:
+  struct Options {
+    std::uint16_t port = 0;  ///< 0: a free one.
+    job::LinkTiming timing{};
+    /// Told in one line: who was refused and why, a copy that cannot be written. At most 50 of
+    /// strangers.
+    std::function<void(std::string)> trouble{};
+  };
+  /// Error: `system` with the port.
+  static Result<std::unique_ptr<Links>> open(loop::Loop& loop, Options options);
+  virtual ~Links() = default;
+
+  virtual std::uint16_t port() const = 0;
+  /// Errors: `system` with a path; `invalid_input` for a nonce that is expected already.
+  virtual Result<std::shared_ptr<AttemptLinks>> expect(ExpectedNodes nodes) = 0;
+  /// Nodes of an attempt that is over are told to end, whatever they do.
+  virtual void fence(const std::string& nonce, const std::string& key) = 0;
+};
+
+}  // namespace muster::cluster
