@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "container/cgroup.h"
+#include "container/bundle.h"
 #include "container/rootfs.h"
 #include "steward/failure_file.h"
 #include "steward/folders.h"
@@ -20,7 +20,9 @@ namespace {
 
 /// After the grace, for `train` to have killed its own and told why.
 constexpr std::chrono::seconds kill_margin{2};
-/// Streams end with the container's last process; this guards against one that does not die.
+/// A program may take away what it wrote before it says that it did not fit.
+constexpr std::chrono::milliseconds look_interval{250};
+/// Streams end with the host's last process; this guards against one that does not die.
 constexpr std::chrono::seconds drain_deadline{5};
 constexpr Duration init_poll = std::chrono::milliseconds(5);
 
@@ -44,7 +46,18 @@ HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile jour
       changed_(loop),
       kill_timer_(loop),
       word_(spec_.host, job::host_names(spec_.spec.instance_count)),
+      housing_(container_housing(housing_context())),
       tasks_(loop) {}
+
+HousingContext HostRun::housing_context() {
+  return {.loop = loop_,
+          .spec = spec_,
+          .env = env_,
+          .full = places_,
+          .log = [this](const char* level, const std::string& text) { log(level, text); },
+          .broke = [this] { kill_now(); },
+          .not_undone = [this](const Error& error) { undone(error); }};
+}
 
 loop::Task<> HostRun::run() {
   tasks_.start(watch_signals());
@@ -59,10 +72,12 @@ loop::Task<> HostRun::run() {
   }
   kill_timer_.cancel();
   co_await drained();
-  const bool out_of_memory =
-      prepared && container::killed_for_memory(container::cgroup_path(spec_));
+  const bool out_of_memory = prepared && housing_->out_of_memory();
   places_.look(tells_of_no_room(job::describe(outcome)));
-  std::vector<std::string> met = prepared ? overruns(out_of_memory) : places_.found();
+  std::vector<std::string> met = places_.found();
+  if (prepared)
+    for (std::string& line : housing_->overruns(out_of_memory, lacked_files_))
+      met.push_back(std::move(line));
   if (init_) enter(job::Phase::uploading);
   co_await store_checkpoints();
   if (prepared) tell_failure(outcome);
@@ -226,24 +241,19 @@ void HostRun::flush() {
   kill_now();
 }
 
-/// Without its tunnel a host would wait for others that it does not reach.
-loop::Task<> HostRun::watch_tunnel() {
-  tunnel_runs_ = true;
-  const job::Outcome outcome = co_await network_->tunnel()->ended(loop_);
-  tunnel_runs_ = false;
-  if (!closing_) {
-    log("error", "the tunnel between the hosts broke: wireguard-go " + job::describe(outcome));
-    kill_now();
-  }
-  changed_.notify();
+/// What a program says of limits whose refusals the kernel does not count.
+void HostRun::heed(std::string_view words) {
+  if (tells_of_no_room(words)) places_.look(true);
+  lacked_files_ = lacked_files_ || tells_of_open_files(words);
 }
 
-/// The interface is gone when its process is.
-loop::Task<> HostRun::close_tunnel() {
-  closing_ = true;
-  if (!network_ || !network_->tunnel()) co_return;
-  network_->tunnel()->signal(SIGKILL);
-  while (tunnel_runs_) co_await changed_.wait();
+loop::Task<> HostRun::watch_places() {
+  loop::Timer timer(loop_);
+  while (true) {
+    const bool came = co_await timer.after(look_interval);
+    if (!came || !running_) co_return;
+    places_.look(false);
+  }
 }
 
 // From its end to nothing.
@@ -283,7 +293,7 @@ void HostRun::tell_failure(const job::Outcome& outcome) {
 }
 
 void HostRun::collect() {
-  if (const Result<void> whole = check_disk(); !whole) store_error_ = whole.error();
+  if (const Result<void> whole = housing_->check_disk(); !whole) store_error_ = whole.error();
   const Result<std::vector<std::string>> collected = collect_results(spec_, env_);
   if (!collected) store_error_ = collected.error().in("results");
   if (store_error_) log("error", store_error_->text);
@@ -292,27 +302,11 @@ void HostRun::collect() {
 }
 
 loop::Task<> HostRun::take_down() {
-  if (init_) {  // What did not start has been removed by then.
-    const Result<void> removed = co_await runtime_->remove(loop_, container::container_id(spec_),
-                                                           container::bundle_folder(spec_));
-    if (!removed) undone(removed.error());
-  }
-  container::unmount_host_place();
+  co_await housing_->end();
   unmount_below(container::ml_folder(spec_));
   container::unmount(container::layers_folder(spec_));
   if (!unwanted_) collect();
-  relay_.reset();
-  datagrams_.reset();
-  long_answers_.reset();
-  co_await close_tunnel();
-  if (network_)
-    if (const Result<void> closed = network_->close(spec_, env_); !closed) undone(closed.error());
-  network_.reset();
-  if (const Result<void> closed = close_disk(); !closed) undone(closed.error());
-  if (const Result<Fd> leaving = wait_for_shared_lock(spec_.job_folder, true)) {
-    container::remove_cgroup(container::cgroup_path(spec_));
-    container::remove_idle_cgroup(container::job_cgroup_path(spec_));
-  }
+  co_await housing_->close();
 }
 
 void HostRun::finish(job::Outcome outcome, bool out_of_memory, std::vector<std::string> overruns) {

@@ -1,4 +1,4 @@
-// What a host may have of its machine, and what it had when it failed.
+// What a container may have of its machine, and what it had when it failed.
 
 #include <fcntl.h>
 
@@ -6,15 +6,13 @@
 #include "container/cpus.h"
 #include "container/rootfs.h"
 #include "container/volume.h"
+#include "steward/container_housing.h"
 #include "steward/folders.h"
-#include "steward/host_run.h"
 
 namespace muster::steward {
 namespace {
 
 constexpr std::int64_t gibi = std::int64_t{1} << 30;
-/// A program may take away what it wrote before it says that it did not fit.
-constexpr std::chrono::milliseconds look_interval{250};
 
 /// "5 GiB", "1.5 GiB", "96 MiB".
 std::string size_text(std::int64_t bytes) {
@@ -37,7 +35,7 @@ std::string image_of(const job::HostSpec& spec) {
 }  // namespace
 
 /// Begins the host's own mounts with the disk that all it writes goes to.
-Result<void> HostRun::open_disk() {
+Result<void> ContainerHousing::open_disk() {
   TRY(container::enter_private_mounts());
   const std::string folder = container::disk_folder(spec_);
   TRY(make_folders(folder));
@@ -45,42 +43,38 @@ Result<void> HostRun::open_disk() {
   const std::string asked = "VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib);
   const std::int64_t wanted = spec_.spec.volume_gib * gibi;
   const std::int64_t bytes = TRY(container::volume_bytes(folder, wanted));
-  if (Result<void> made = container::mount_volume(image_of(spec_), folder, bytes, env_); !made) {
-    log("warning", asked + " limits nothing here: " + made.error().text);
+  if (Result<void> made = container::mount_volume(image_of(spec_), folder, bytes, context_.env);
+      !made) {
+    context_.log("warning", asked + " limits nothing here: " + made.error().text);
     return {};
   }
   if (bytes < wanted)
-    log("info", "the disk has " + size_text(bytes) + " of " + asked +
-                    ", which is what the machine has free");
+    context_.log("info", "the disk has " + size_text(bytes) + " of " + asked +
+                             ", which is what the machine has free");
   volume_ = TRY(open_folder(folder));
-  places_.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
-                TRY(open_folder(folder)));
+  context_.full.watch("disk", size_text(bytes) + " of " + asked, "all files of " + asked,
+                      TRY(open_folder(folder)));
   return {};
 }
 
 /// The host's file systems in memory: those that the bundle gives a size.
-void HostRun::watch_memory_places(const container::HostLimits& limits) {
-  std::vector<std::pair<const char*, std::int64_t>> sizes = {{"/dev/shm", limits.shm_bytes}};
+void ContainerHousing::watch_memory_places(const container::Process& init) {
+  std::vector<std::pair<const char*, std::int64_t>> sizes = {{"/dev/shm", limits_.shm_bytes}};
   if (!spec_.spec.image) {
-    sizes.emplace_back("/tmp", limits.tmp_bytes);
-    sizes.emplace_back("/run", limits.run_bytes);
+    sizes.emplace_back("/tmp", limits_.tmp_bytes);
+    sizes.emplace_back("/run", limits_.run_bytes);
   }
   for (const auto& [path, bytes] : sizes) {
-    const std::string seen = "/proc/" + std::to_string(init_->pid()) + "/root" + path;
+    const std::string seen = "/proc/" + std::to_string(init.pid()) + "/root" + path;
     Fd folder(::open(seen.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    places_.watch(path, size_text(bytes), "all files of " + size_text(bytes), std::move(folder));
+    context_.full.watch(path, size_text(bytes), "all files of " + size_text(bytes),
+                        std::move(folder));
   }
-}
-
-/// What a program says of limits whose refusals the kernel does not count.
-void HostRun::heed(std::string_view words) {
-  if (tells_of_no_room(words)) places_.look(true);
-  lacked_files_ = lacked_files_ || tells_of_open_files(words);
 }
 
 /// What the control groups tell besides: of the host's own limit, or of the job's.
-std::vector<std::string> HostRun::overruns(bool out_of_memory) const {
-  std::vector<std::string> lines = places_.found();
+std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lacked_files) const {
+  std::vector<std::string> lines;
   const std::string own = container::cgroup_path(spec_);
   const std::string all = container::job_cgroup_path(spec_);
   if (out_of_memory) {
@@ -91,32 +85,23 @@ std::vector<std::string> HostRun::overruns(bool out_of_memory) const {
   if (container::refused_processes(own) || container::refused_processes(all))
     if (const std::optional<std::int64_t> limit = container::process_limit(own))
       lines.push_back("processes: " + std::to_string(*limit) + " used up");
-  if (lacked_files_)
+  if (lacked_files)
     lines.push_back(
         "open files: " + std::to_string(container::open_files(machine_.open_files_max)) +
         " of one process used up");
   return lines;
 }
 
-loop::Task<> HostRun::watch_places() {
-  loop::Timer timer(loop_);
-  while (true) {
-    const bool came = co_await timer.after(look_interval);
-    if (!came || !running_) co_return;
-    places_.look(false);
-  }
-}
-
 /// Before results are taken from the disk: what it lost is worse than what it lacks.
-Result<void> HostRun::check_disk() {
+Result<void> ContainerHousing::check_disk() const {
   if (!volume_ || container::is_volume_whole(volume_.get())) return {};
   return fail(Errc::system, "disk: the machine had no room for what the host wrote within its " +
                                 ("VolumeSizeInGB=" + std::to_string(spec_.spec.volume_gib)) +
                                 "; files of it are lost");
 }
 
-Result<void> HostRun::close_disk() {
-  places_.close();
+Result<void> ContainerHousing::close_disk() {
+  context_.full.close();
   volume_.reset();
   container::unmount(container::disk_folder(spec_));
   const Result<void> image = remove_tree(image_of(spec_));
@@ -126,7 +111,7 @@ Result<void> HostRun::close_disk() {
 
 /// Processors of its own for a host that has a whole number of them, where enough are left. The
 /// lock is to be held until the host's control group says which.
-Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
+Result<Fd> ContainerHousing::choose_cpus(std::string& cpus) const {
   const std::int64_t millis = job::cpu_millis_of(spec_.spec, spec_.host);
   if (millis == 0 || millis % 1000 != 0 || ids_.rootless) return Fd();
   Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
@@ -138,7 +123,7 @@ Result<Fd> HostRun::choose_cpus(std::string& cpus) const {
 }
 
 /// The job's own limits, and those of all jobs together. Callers hold the job's lock.
-Result<void> HostRun::limit() {
+Result<void> ContainerHousing::limit() {
   if (ids_.rootless) return {};
   const container::JobLimits limits = container::job_limits(machine_.size);
   const Fd lock = TRY(wait_for_lock(container::jobs_cgroup_lock));

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "container/bundle.h"
+#include "container/machine.h"
+#include "container/network.h"
+#include "loop/datagram_relay.h"
+#include "loop/relay.h"
+#include "loop/tasks.h"
+#include "steward/housing.h"
+
+namespace muster::steward {
+
+/// A container by runc, with a network, a root and a control group of its own.
+class ContainerHousing : public Housing {
+ public:
+  explicit ContainerHousing(HousingContext context);
+
+  Result<void> open() override;
+  Result<void> build() override;
+  const container::IdMap& ids() const override { return ids_; }
+  Result<void> furnish(const std::vector<std::string>& staged) override;
+  loop::Task<Result<container::Process>> start(container::ContainerStdio stdio) override;
+  bool out_of_memory() const override;
+  std::vector<std::string> overruns(bool out_of_memory, bool lacked_files) const override;
+  loop::Task<> end() override;
+  Result<void> check_disk() const override;
+  loop::Task<> close() override;
+
+ private:
+  Result<void> open_disk();
+  Result<void> put_together(const std::vector<container::IdExtent>& ids);
+  Result<void> keep_image();
+  Result<void> become_user();
+  void follow_tunnel();
+  Result<void> open_relay();
+  Result<void> open_name_service();
+  container::Facts facts(const std::vector<std::string>& staged) const;
+  void tell_lesser_shm(const container::HostLimits& limits);
+  Result<void> show(const container::Facts& facts);
+  Result<Fd> choose_cpus(std::string& cpus) const;
+  Result<void> limit();
+  void watch_memory_places(const container::Process& init);
+  loop::Task<> watch_tunnel();
+  loop::Task<> close_tunnel();
+  Result<void> close_disk();
+
+  HousingContext context_;
+  const job::HostSpec& spec_;
+  loop::Event changed_;
+  bool started_ = false;      ///< The runtime has a container of ours.
+  bool tunnel_runs_ = false;  ///< The network's process has not ended.
+  bool closing_ = false;      ///< The network is taken down.
+  std::optional<container::Runtime> runtime_;
+  container::Machine machine_;
+  container::HostLimits limits_;
+  Fd volume_;       ///< The disk's root folder, where its size is limited.
+  Fd cpus_chosen_;  ///< A lock: others choose when this host's group says what it took.
+  container::HostNamespaces namespaces_;
+  container::IdMap ids_;  ///< The map of namespaces_.
+  Fd image_lease_;        ///< While it is open no layer of the image goes.
+  job::User user_;        ///< Whom an image names.
+  std::optional<container::HostNetwork> network_;
+  std::unique_ptr<loop::Relay> relay_;              ///< To this machine's own S3, from inside.
+  std::unique_ptr<loop::DatagramRelay> datagrams_;  ///< To its name servers.
+  std::unique_ptr<loop::Relay> long_answers_;       ///< To the first of them, by TCP.
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::steward
