@@ -13,10 +13,11 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/cover_folder.h"
 #include "base/fd.h"
-#include "base/folder.h"
 #include "base/rootless.h"
 #include "base/text.h"
+#include "base/user_namespace.h"
 #include "local/outside.h"
 #include "machine/machine.h"
 #include "supervise/spawn.h"
@@ -42,15 +43,6 @@ std::string name_of(std::int64_t uid) {
     const std::vector<std::string> fields = split(line, ':');
     if (fields.size() > 2 && parse_integer(fields[2]) == uid) return fields[0];
   }
-  return {};
-}
-
-/// The kernel takes a map in one write, or not at all.
-Result<void> tell(const char* path, const std::string& text) {
-  const Fd fd(::open(path, O_WRONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(path);
-  const Result<void> written = write_all(fd.get(), text);
-  if (!written) return written.error().in(path);
   return {};
 }
 
@@ -141,28 +133,8 @@ class MappingChild {
   Fd begun_;
 };
 
-/// Without setgroups() nobody can leave a group that keeps him out of a file: the kernel's
-/// condition for a map that nobody else has allowed.
-Result<void> map_one_id(const User& user) {
-  TRY(tell("/proc/self/setgroups", "deny"));
-  TRY(tell("/proc/self/uid_map", "0 " + std::to_string(user.uid) + " 1\n"));
-  return tell("/proc/self/gid_map", "0 " + std::to_string(user.gid) + " 1\n");
-}
-
-Env settings() {
-  Env found;
-  for (const char* name : {"kernel.unprivileged_userns_clone", "user.max_user_namespaces",
-                           "kernel.apparmor_restrict_unprivileged_userns"}) {
-    std::string path = std::string("/proc/sys/") + name;
-    std::replace(path.begin(), path.end(), '.', '/');
-    const Result<std::string> value = read_file(path, 64);
-    if (value) found[name] = trim(*value);
-  }
-  return found;
-}
-
 Error refused(const std::string& what) {
-  const std::string why = why_no_user_namespace(settings());
+  const std::string why = why_no_user_namespace(user_namespace_settings());
   return fail(Errc::denied, "jobs without root need user namespaces, which this machine refuses (" +
                                 (why.empty() ? what : why) + "); run it with sudo");
 }
@@ -179,26 +151,11 @@ Result<void> unshare_user(const User& user, const Env& env, Rootless& made) {
     return {};
   }
   if (child) made.why_one_id = "newuidmap refused /etc/subuid's";
-  if (const Result<void> mapped = map_one_id(user); !mapped) return refused(mapped.error().text);
+  if (const Result<void> mapped = map_one_id(static_cast<std::uint32_t>(user.uid),
+                                             static_cast<std::uint32_t>(user.gid), 0, 0);
+      !mapped)
+    return refused(mapped.error().text);
   return {};
-}
-
-/// What is in `from` at the same place of the new /run.
-void show_again(const Fd& from, const std::string& name) {
-  const std::string source = "/proc/self/fd/" + std::to_string(from.get()) + "/" + name;
-  const std::string target = std::string(run_folder) + "/" + name;
-  struct stat info {};
-  std::error_code code;
-  if (::lstat(source.c_str(), &info) != 0) return;
-  if (S_ISLNK(info.st_mode)) {
-    fs::copy_symlink(source, target, code);
-    return;
-  }
-  if (S_ISDIR(info.st_mode))
-    fs::create_directory(target, code);
-  else
-    static_cast<void>(write_file(target, ""));
-  static_cast<void>(::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr));
 }
 
 /// A /run in which muster can make its own folder; all else of the machine's stays to be seen, the
@@ -206,13 +163,8 @@ void show_again(const Fd& from, const std::string& name) {
 Result<void> make_own_run() {
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return fail_errno("mounts of our own");
-  const Fd before(::open(run_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!before) return fail_errno(run_folder);
-  const std::vector<std::string> names = TRY(names_in(before.get(), run_folder));
-  if (::mount("muster", run_folder, "tmpfs", MS_NODEV | MS_NOSUID, "mode=755") != 0)
-    return fail_errno("a /run of our own");
-  for (const std::string& name : names)
-    if (name != "muster") show_again(before, name);
+  if (Result<void> covered = cover_folder(run_folder, {"muster"}); !covered)
+    return covered.error().in("a /run of our own");
   return make_folders("/run/muster");
 }
 
@@ -232,18 +184,6 @@ std::optional<IdRange> subordinate_ids(std::string_view text, const std::string&
   }
   if (best) best->count = std::min(best->count, subordinate_ids_max);
   return best;
-}
-
-std::string why_no_user_namespace(const Env& settings) {
-  const auto is = [&settings](const char* name, const char* value) {
-    const Env::const_iterator found = settings.find(name);
-    return found != settings.end() && found->second == value;
-  };
-  if (is("kernel.unprivileged_userns_clone", "0")) return "kernel.unprivileged_userns_clone is 0";
-  if (is("user.max_user_namespaces", "0")) return "user.max_user_namespaces is 0";
-  if (is("kernel.apparmor_restrict_unprivileged_userns", "1"))
-    return "kernel.apparmor_restrict_unprivileged_userns is 1";
-  return {};
 }
 
 std::vector<std::string> lacks(const Rootless& rootless) {

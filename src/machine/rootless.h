@@ -40,8 +40,4 @@ struct IdRange {
 std::optional<IdRange> subordinate_ids(std::string_view text, const std::string& name,
                                        std::int64_t number);
 
-/// What stands in the way of namespaces of an ordinary user; empty: nothing is known. `settings`
-/// are those of /proc/sys that are there, by name, as "kernel.unprivileged_userns_clone". Pure.
-std::string why_no_user_namespace(const Env& settings);
-
 }  // namespace muster::machine

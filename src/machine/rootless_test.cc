@@ -16,16 +16,6 @@ TEST_CASE("rootless: a user's largest range of ids, by name or number, 65,535 at
   CHECK(!subordinate_ids("ann:0:65536\nann:5:0\nann:-5:7\n", "ann", 1001));
 }
 
-TEST_CASE("rootless: the setting that forbids namespaces is named") {
-  CHECK(why_no_user_namespace({{"user.max_user_namespaces", "0"}}) ==
-        "user.max_user_namespaces is 0");
-  CHECK(why_no_user_namespace({{"kernel.unprivileged_userns_clone", "0"}}) ==
-        "kernel.unprivileged_userns_clone is 0");
-  CHECK(why_no_user_namespace({{"kernel.apparmor_restrict_unprivileged_userns", "1"}}) ==
-        "kernel.apparmor_restrict_unprivileged_userns is 1");
-  CHECK(why_no_user_namespace({{"user.max_user_namespaces", "1000"}}).empty());
-}
-
 TEST_CASE("rootless: only what is missing is told") {
   const Rootless most{65536, "", ""};
   CHECK(lacks(most).size() == 2);

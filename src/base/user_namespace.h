@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/command.h"
+#include "base/result.h"
+
+namespace muster {
+
+/// A user namespace of one's own, without another program's help.
+
+/// For a process that has just left its user namespace, whose `user` and `group` it had: these
+/// alone are `inside_user` and `inside_group` in the new one. Error: the kernel's.
+Result<void> map_one_id(std::uint32_t user, std::uint32_t group, std::uint32_t inside_user,
+                        std::uint32_t inside_group);
+
+/// Settings of this machine that keep ordinary users from namespaces: "user.max_user_namespaces".
+Env user_namespace_settings();
+/// The setting among these that does, as people write it: "user.max_user_namespaces is 0"; empty:
+/// none of them. Pure.
+std::string why_no_user_namespace(const Env& settings);
+
+/// Gives the calling process, which has one thread, a user namespace in which its user is who it
+/// was and has every right over the namespaces that it makes, until it becomes another program; and
+/// a mount namespace in it. Error: `denied`, and which setting of the machine's it was.
+Result<void> enter_own_namespaces();
+
+}  // namespace muster
