@@ -20,7 +20,8 @@ namespace muster::container {
 namespace {
 
 constexpr const char* sys_path = "/sys";
-/// In an image, which may have programs of these names; all of muster's lies below /run/muster.
+/// In an image or on a light host's machine, which may have programs of these names; all of
+/// muster's lies below /run/muster.
 constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
@@ -81,6 +82,7 @@ bool shares_network(const job::HostSpec& spec) {
 
 /// The interface that hosts of the job have in common.
 std::string interface_of(const job::HostSpec& spec) {
+  if (!spec.interface.empty()) return spec.interface;
   return shares_network(spec) ? "lo" : "eth0";
 }
 
@@ -104,7 +106,7 @@ bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
 }
 
 std::string folder_of_programs(const job::HostSpec& spec) {
-  return spec.spec.image ? image_programs_folder : programs_folder;
+  return spec.spec.image || spec.light ? image_programs_folder : programs_folder;
 }
 
 Json held_capabilities(const job::HostSpec& spec) {
@@ -214,30 +216,16 @@ void limit_threads(const job::HostSpec& spec, const Facts& facts, Env& env) {
 }
 
 Json process(const job::HostSpec& spec, const Facts& facts) {
-  Env variables = host_environment(spec);
-  limit_threads(spec, facts, variables);
-  if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
-    variables["HOME"] = facts.user.home;
-  // A program of the user's sees nothing of ours; the operators that it may start find it.
-  if (has_own_entry(spec, facts)) job::take_host_settings(variables);
+  const Command first = first_process(spec, facts);
   Json env = Json::array();
-  for (const auto& [name, value] : variables) env.push_back(name + "=" + value);
-  Args args = facts.args;
-  if (args.empty()) {
-    args = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd)};
-    // `train` sees to its ranks itself; what else runs may not hand a stop on.
-    if (has_own_entry(spec, facts)) args.push_back("--everyone");
-    args.push_back("--");
-    const Args command = host_command(spec);
-    args.insert(args.end(), command.begin(), command.end());
-  }
+  for (const auto& [name, value] : first.env) env.push_back(name + "=" + value);
   const Json held = held_capabilities(spec);
   // A user that an image names has none, as in other engines; what it starts may have none either.
   const Json used = facts.user.uid == 0 ? held : Json::array();
   return Json{{"terminal", false},
               {"user", {{"uid", facts.user.uid}, {"gid", facts.user.gid}}},
-              {"args", args},
-              {"cwd", working_folder(spec)},
+              {"args", first.argv},
+              {"cwd", first.cwd},
               {"env", env},
               {"capabilities", {{"bounding", held}, {"effective", used}, {"permitted", used}}},
               {"noNewPrivileges", true},
@@ -328,6 +316,20 @@ bool has_driver_libraries(const job::HostSpec& spec) {
                      });
 }
 
+/// The lines of a hosts(5) file that name no host of the job.
+std::string without_hosts(const std::string& file, const job::HostSpec& spec) {
+  std::string kept;
+  for (const std::string& line : split(file, '\n')) {
+    const std::vector<std::string> words = split_words(line);
+    const bool names_one = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return std::any_of(spec.hosts.begin(), spec.hosts.end(),
+                         [&](const job::HostAddress& host) { return host.name == word; });
+    });
+    if (!words.empty() && !names_one) kept += line + "\n";
+  }
+  return kept;
+}
+
 /// Behind those that are there: an image's own choice of a library stands.
 void append_folder(std::string& folders, const std::string& folder) {
   folders += folders.empty() ? folder : ":" + folder;
@@ -408,6 +410,35 @@ std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   return all;
 }
 
+std::vector<Bind> light_binds(const job::HostSpec& spec, const std::string& program) {
+  Facts facts;
+  facts.program = program;
+  std::vector<Bind> all = binds(spec, facts);
+  // The machine's resolver is the host's own, and /etc/hostname is read by nobody but at a boot.
+  std::erase_if(all, [](const Bind& bind) {
+    return bind.target == "/etc/hostname" || bind.target == "/etc/resolv.conf" ||
+           bind.target == sys_path;
+  });
+  return all;
+}
+
+Command first_process(const job::HostSpec& spec, const Facts& facts) {
+  Command command{.argv = facts.args, .env = host_environment(spec), .cwd = working_folder(spec)};
+  limit_threads(spec, facts, command.env);
+  if (spec.spec.image && !spec.spec.image->environment.contains("HOME"))
+    command.env["HOME"] = facts.user.home;
+  // A program of the user's sees nothing of ours; the operators that it may start find it.
+  if (has_own_entry(spec, facts)) job::take_host_settings(command.env);
+  if (!command.argv.empty()) return command;
+  command.argv = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd)};
+  // `train` sees to its ranks itself; what else runs may not hand a stop on.
+  if (has_own_entry(spec, facts)) command.argv.push_back("--everyone");
+  command.argv.push_back("--");
+  const Args program = host_command(spec);
+  command.argv.insert(command.argv.end(), program.begin(), program.end());
+  return command;
+}
+
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {
   return to_text(Json{{"ociVersion", "1.0.2"},
                       {"process", process(spec, facts)},
@@ -417,11 +448,14 @@ std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {
                       {"linux", linux_part(spec, facts)}});
 }
 
-std::map<std::string, std::string> etc_files(const job::HostSpec& spec) {
+std::map<std::string, std::string> etc_files(const job::HostSpec& spec,
+                                             const std::string& machine_hosts) {
   std::string hosts = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
   for (const job::HostAddress& host : spec.hosts) hosts += host.address + " " + host.name + "\n";
+  hosts += without_hosts(machine_hosts, spec);
   const Result<std::optional<Doorway>> s3 = doorway(spec.spec.s3);
-  if (s3 && *s3 && !(*s3)->name.empty()) hosts += (*s3)->address + " " + (*s3)->name + "\n";
+  if (!spec.light && s3 && *s3 && !(*s3)->name.empty())
+    hosts += (*s3)->address + " " + (*s3)->name + "\n";
   // The job's network leads nowhere else: with no server named, a foreign name fails at once.
   return {{"hosts", hosts},
           {"hostname", spec.host + "\n"},
@@ -484,11 +518,15 @@ Env host_environment(const job::HostSpec& spec) {
   env["HOSTNAME"] = spec.host;
   env["MUSTER_STEWARD_FD"] = std::to_string(steward_stream_fd);
   env["MUSTER_JOB_KEY_FILE"] = key_path;
+  if (spec.rollcall_port != job::HostSpec{}.rollcall_port)
+    env["MUSTER_ROLLCALL_PORT"] = std::to_string(spec.rollcall_port);
   env.erase("MUSTER_JOB_KEY");
   env.erase("MUSTER_SOCKET");
   if (has_driver_libraries(spec)) append_folder(env["LD_LIBRARY_PATH"], job::driver_libraries_path);
   // Programs that look for `sm` must find it whatever PATH the submitter had.
   const std::string programs = folder_of_programs(spec);
+  // On a light host's machine another `sm` may be installed.
+  if (spec.light) env["PATH"] = programs + ":" + env["PATH"];
   const std::vector<std::string> folders = split(env["PATH"], ':');
   if (std::find(folders.begin(), folders.end(), programs) == folders.end())
     env["PATH"] += env["PATH"].empty() ? programs : ":" + programs;
@@ -499,7 +537,8 @@ std::string host_settings(const job::HostSpec& spec) {
   Env env = host_environment(spec);
   // Whoever needs the stream opens init's end: a program between them may have closed its own, or
   // use the number for something else.
-  env["MUSTER_STEWARD_FD"] = "/proc/1/fd/" + std::to_string(steward_stream_fd);
+  env["MUSTER_STEWARD_FD"] =
+      spec.light ? light_stream_path : "/proc/1/fd/" + std::to_string(steward_stream_fd);
   return job::take_host_settings(env);
 }
 

@@ -50,10 +50,20 @@ std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts
 /// finds the i-th at shown_place(i). Pure.
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts);
 
+/// What a light host sees besides its machine's files, likewise; `program` is the running `sm`.
+/// Pure.
+std::vector<Bind> light_binds(const job::HostSpec& spec, const std::string& program);
+
+/// The host's first process: `sm init` over what the job runs. With an entry point of the job's
+/// own, its environment has no MUSTER_*. Pure.
+Command first_process(const job::HostSpec& spec, const Facts& facts);
+
 /// Descriptors of the container's first process, besides 0 to 2.
 constexpr int steward_stream_fd = 3;  ///< Write end of the steward stream.
 constexpr int lifeline_fd = 4;        ///< Read end; end of file when the steward is gone.
 constexpr int preserved_fds = 2;
+/// Leads to the first process's steward_stream_fd in a light host, whatever its number is.
+inline constexpr const char* light_stream_path = "/run/muster/stream";
 
 /// Places inside a host_folder.
 /// All that a host has on disk: a file system of its own where the job limits that.
@@ -78,8 +88,10 @@ std::string cgroup_path(const job::HostSpec& spec);
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts);
 
 /// Files beside config.json that are bound over the machine's own: name -> text
-/// ("hosts", "hostname", "resolv.conf"). Pure.
-std::map<std::string, std::string> etc_files(const job::HostSpec& spec);
+/// ("hosts", "hostname", "resolv.conf"). `machine_hosts`: the machine's /etc/hosts, which a light
+/// host has, too. Pure.
+std::map<std::string, std::string> etc_files(const job::HostSpec& spec,
+                                             const std::string& machine_hosts = {});
 
 /// What stands in /opt/ml/input/config: name -> text. Pure.
 /// Source: SageMaker's "How Amazon SageMaker provides training information".

@@ -17,7 +17,8 @@ namespace muster::steward {
 bool needs_s3(const job::Spec& spec);
 
 /// Where a channel lies that all hosts of this machine share: it comes once for all of them, and
-/// each sees it through an overlay. Empty for one that is the host's own. Pure.
+/// each sees it through an overlay. Empty for one that is the host's own; a light host is most
+/// often alone on its machine. Pure.
 std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& channel);
 
 /// Tells of what was done, one line each.

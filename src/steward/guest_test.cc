@@ -133,6 +133,40 @@ int guest_report() {
   return 0;
 }
 
+/// What a light host has, and what it leaves where it may.
+int guest_light() {
+  Json report;
+  report["hostname"] = host_name();
+  report["hosts"] = text_of("/etc/hosts");
+  report["config"] = text_of("/opt/ml/input/config/resourceconfig.json");
+  report["input"] = text_of("/opt/ml/input/data/train/file");
+  report["code"] = text_of("/opt/ml/code/script.py");
+  report["key"] = text_of("/run/muster/job.key");
+  report["tmp"] = names_in("/tmp");
+  report["bound"] = text_of(std::string(std::getenv("TEST_BOUND")) + "/file");
+  report["pid"] = static_cast<int>(::getppid());
+  report["uid"] = static_cast<int>(::geteuid());
+  report["oom"] = text_of("/proc/self/oom_score_adj");
+  report["fds"] = names_in("/proc/self/fd").size();
+  report["lifeline"] = static_cast<bool>(Fd(::open("/proc/1/fd/4", O_WRONLY)));
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    report["env"][text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  report["writes"] = write_file("/tmp/mine", "x").has_value() &&
+                     write_file("/dev/shm/mine", "x").has_value() &&
+                     write_file("/opt/ml/input/data/train/file", "changed").has_value() &&
+                     write_file("/opt/ml/model/" + host_name(), "weights").has_value() &&
+                     write_file("/opt/ml/output/failure", "none").has_value();
+  tell(to_text(report));
+  // An orphan, which must not outlive the host.
+  if (::fork() == 0) {
+    ::setsid();
+    while (true) ::pause();
+  }
+  return 0;
+}
+
 /// algo-1 listens, the others connect to it by name and say theirs.
 int guest_talk() {
   Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -229,6 +263,7 @@ int guest_fork() {
 int guest_train() {
   const std::string action = std::getenv("TEST_ACTION");
   if (action == "report") return guest_report();
+  if (action == "light") return guest_light();
   if (action == "talk") return guest_talk();
   if (action == "knock") return guest_knock();
   if (action == "flood") return guest_flood();
@@ -244,7 +279,9 @@ int guest_train() {
 /// Before main: in a container this program is not a test.
 __attribute__((constructor)) void become_guest(int argc, char** argv, char** /*environment*/) {
   if (argc > 1 && std::strcmp(argv[1], "init") == 0) ::_exit(guest_init(argv));
-  if (argc == 1 && std::strcmp(argv[0], "/usr/local/bin/train") == 0) ::_exit(guest_train());
+  const std::string program = argc == 1 ? argv[0] : "";
+  if (program == "/usr/local/bin/train" || program == "/run/muster/bin/train")
+    ::_exit(guest_train());
 }
 
 }  // namespace

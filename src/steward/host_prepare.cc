@@ -18,6 +18,13 @@ using container::Process;
 
 constexpr std::size_t stream_bytes = 1u << 20;
 
+/// Sockets, for a pipe's other end can be opened anew through /proc: whoever in the host held it
+/// could outlive the steward.
+Result<Pipe> make_lifeline() {
+  std::pair<Fd, Fd> ends = TRY(make_socket_pair());
+  return Pipe{std::move(ends.first), std::move(ends.second)};
+}
+
 }  // namespace
 
 loop::Task<Result<void>> HostRun::still_wanted() {
@@ -131,7 +138,8 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
 
 loop::Task<Result<void>> HostRun::start_host() {
   if (Result<void> furnished = housing_->furnish(staged_); !furnished) co_return furnished.error();
-  Result<Pipe> out = make_pipe(), err = make_pipe(), stream = make_pipe(), lifeline = make_pipe();
+  Result<Pipe> out = make_pipe(), err = make_pipe(), stream = make_pipe();
+  Result<Pipe> lifeline = make_lifeline();
   if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
   ::fcntl(stream->read.get(), F_SETPIPE_SZ, stream_bytes);  // Fewer turns; fine if refused.
   init_lifeline_ = std::move(lifeline->write);

@@ -39,14 +39,15 @@ bool tells_of_bus_error(job::Message kind, const std::string& word) {
 
 HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile journal, Fd lifeline)
     : loop_(loop),
-      spec_(std::move(spec)),
+      spec_(with_interface(std::move(spec))),
       env_(std::move(env)),
       journal_(std::move(journal)),
       lifeline_(std::move(lifeline)),
       changed_(loop),
       kill_timer_(loop),
       word_(spec_.host, job::host_names(spec_.spec.instance_count)),
-      housing_(container_housing(housing_context())),
+      housing_(spec_.light ? light_housing(housing_context())
+                           : container_housing(housing_context())),
       tasks_(loop) {}
 
 HousingContext HostRun::housing_context() {

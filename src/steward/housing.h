@@ -62,4 +62,10 @@ class Housing {
 /// docs/protocols/steward.md, "What a host sees".
 std::unique_ptr<Housing> container_housing(HousingContext context);
 
+/// docs/protocols/steward.md, "What a light host sees".
+std::unique_ptr<Housing> light_housing(HousingContext context);
+/// A light host's specification with the interface that has its address, where it names none and
+/// the machine has it.
+job::HostSpec with_interface(job::HostSpec spec);
+
 }  // namespace muster::steward

@@ -1,18 +1,23 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <grp.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/user_namespace.h"
 #include "container/cgroup.h"
 #include "container/process.h"
 #include "container/rootfs.h"
@@ -121,7 +126,21 @@ class TestJob {
   std::string folder() const { return state_ + "/jobs/" + spec_.name; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
+  /// The job's stewards are refused a process namespace.
+  void no_pids() { no_pids_ = true; }
   void unlock() { lock_.reset(); }
+  /// Makes the hosts light, at 127.0.0.1; processes of the ordinary user `uid`, unless that is 0.
+  void light(uid_t uid = 0) {
+    light_ = true;
+    uid_ = uid;
+    spec_.network = job::Network::nat;
+    for (job::HostAddress& host : hosts_) host.address = "127.0.0.1";
+    for (const std::string& tree : {state_, submitter_}) {
+      REQUIRE(::chown(tree.c_str(), uid, uid) == 0);
+      for (const auto& entry : fs::recursive_directory_iterator(tree))
+        REQUIRE(::lchown(entry.path().c_str(), uid, uid) == 0);
+    }
+  }
 
   job::HostSpec host_spec(const std::string& host) const {
     job::HostSpec host_spec;
@@ -131,8 +150,10 @@ class TestJob {
     host_spec.spec.environment["TEST_BOUND"] = submitter_ + "/bound";
     host_spec.host = host;
     host_spec.hosts = hosts_;
-    host_spec.bridge = bridge_;
-    host_spec.first_id = first_id;
+    host_spec.light = light_;
+    if (light_) host_spec.rollcall_port = 20001;
+    if (!light_) host_spec.bridge = bridge_;
+    if (!light_) host_spec.first_id = first_id;
     host_spec.state_folder = state_;
     host_spec.job_folder = folder();
     host_spec.host_folder = folder(host);
@@ -144,15 +165,21 @@ class TestJob {
   pid_t start(const std::string& host, const Pipe* lifeline = nullptr) {
     const std::string file = folder(host) + ".json";
     REQUIRE(write_file(file, to_text(job::to_json(host_spec(host))), 0600));
+    REQUIRE(::chown(file.c_str(), uid_, uid_) == 0);
     const pid_t pid = ::fork();
     if (pid == 0) {
+      become(uid_);
+      if (no_pids_ && !refuse_pids()) ::_exit(126);
       Args args{"--spec", file};
       if (lifeline != nullptr)
         args.insert(args.end(), {"--lifeline", std::to_string(lifeline->read.get())});
       // Locks of this test's jobs and its ends of lifelines must not live on in a steward.
       for (int fd = 3; fd < 256; ++fd)
         if (lifeline == nullptr || fd != lifeline->read.get()) ::close(fd);
-      ::_exit(steward_main(args, test_env()));
+      Env env = test_env();
+      env.insert({{"SLURM_JOB_ID", "7"}, {"PMI_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+      env.insert({{"CUDA_VISIBLE_DEVICES", "3"}, {"USER", "ann"}});
+      ::_exit(steward_main(args, env));
     }
     started_.push_back(pid);
     return pid;
@@ -239,7 +266,21 @@ class TestJob {
   }
 
  private:
+  static void become(uid_t uid) {
+    if (uid == 0) return;
+    if (::setgroups(0, nullptr) != 0 || ::setgid(uid) != 0 || ::setuid(uid) != 0) ::_exit(125);
+    ::prctl(PR_SET_DUMPABLE, 1);  // As after an exec: /proc/self is ours.
+  }
+
+  static bool refuse_pids() {
+    return ::unshare(CLONE_NEWUSER) == 0 && map_one_id(0, 0, 0, 0) &&
+           std::ofstream("/proc/sys/user/max_pid_namespaces") << "0" << std::flush;
+  }
+
   job::Spec spec_;
+  bool light_ = false;
+  bool no_pids_ = false;
+  uid_t uid_ = 0;
   std::string state_, submitter_, bridge_, subnet_;
   std::vector<job::HostAddress> hosts_;
   std::vector<pid_t> started_;

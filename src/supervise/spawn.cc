@@ -242,16 +242,17 @@ Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptio
   return explained(failure, command, program);
 }
 
-Error replace_self(const Command& command) {
+Error replace_self(const Command& command, const Stdio& stdio) {
   if (command.argv.empty() || has_nul(command))
     return fail(Errc::invalid_input, "a command that is empty or holds a NUL cannot be started");
   Result<std::string> program = find_program(command.argv[0], command.env, command.cwd);
   if (!program) return program.error();
-  Prepared self = prepared(command, *program, {});
+  Prepared self = prepared(command, *program, stdio);
   if (!command.cwd.empty() && ::chdir(command.cwd.c_str()) != 0)
     return explained({Step::chdir, errno}, command, *program);
   reset_signals();
   keep_nothing_open();
+  if (!place_descriptors(self)) return explained({Step::descriptors, errno}, command, *program);
   ::execve(self.program.c_str(), self.argv.data(), self.envp.data());
   return explained({Step::exec, errno}, command, *program);
 }

@@ -35,9 +35,9 @@ struct SpawnOptions {
 /// too long, or with a NUL inside).
 Result<pid_t> spawn(const Command& command, const Stdio& stdio, const SpawnOptions& options);
 
-/// Becomes the program: this process goes on as it, with descriptors 0, 1 and 2 only, default
-/// signal handlers and an empty mask. Returns only if that fails; errors as spawn().
-Error replace_self(const Command& command);
+/// Becomes the program: this process goes on as it, with these descriptors only, default signal
+/// handlers and an empty mask. Returns only if that fails; errors as spawn().
+Error replace_self(const Command& command, const Stdio& stdio = {});
 
 /// Where `name` is on the PATH of `env`; a name with a slash is taken as it is. What is relative
 /// is below `cwd`. Errors: `not_found`, `denied` for a file that is there but cannot be executed,

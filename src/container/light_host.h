@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/command.h"
+#include "container/bundle.h"
+#include "container/runtime.h"
+#include "loop/wait.h"
+
+namespace muster::container {
+
+/// A host without a container (docs/decisions/0048-light-hosts.md): mounts, a hostname and, where
+/// the machine allows it, processes of its own; all else is the machine's.
+struct LightHost {
+  std::string name;               ///< The hostname.
+  std::vector<Bind> binds;        ///< Only `source`, `target` and `read_only` count.
+  std::string tmp_folder;         ///< Becomes /tmp.
+  std::vector<std::string> kept;  ///< Paths in /tmp that it sees nevertheless.
+  Command command;                ///< The first process.
+};
+
+/// Begins the calling process's own mounts, as root in the machine's users, else in a user
+/// namespace of its own. True in the latter case. Error: `denied`, what the machine refuses.
+Result<bool> enter_light_mounts();
+
+/// Starts the first process of `host` from the mounts of the calling process, which is a child
+/// subreaper: it becomes its child. `own_pids` is false afterwards where it has no process
+/// namespace: what it leaves behind is then to be killed one by one (end_descendants()).
+/// Errors: of what cannot be shown, or started.
+loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, ContainerStdio stdio,
+                                        bool& own_pids);
+
+/// Kills and reaps all descendants of the calling process, until none is left or `deadline` has
+/// come. False: some is left, in an uninterruptible sleep, say.
+loop::Task<bool> end_descendants(loop::Loop& loop, TimePoint deadline);
+
+}  // namespace muster::container

@@ -1,0 +1,143 @@
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/interfaces.h"
+#include "base/private_folders.h"
+#include "base/rootless.h"
+#include "base/text.h"
+#include "container/bundle.h"
+#include "container/light_host.h"
+#include "container/machine.h"
+#include "container/rootfs.h"
+#include "steward/folders.h"
+#include "steward/housing.h"
+
+namespace muster::steward {
+namespace {
+
+using container::Process;
+
+/// After SIGKILL; for what sleeps in a broken file system.
+constexpr std::chrono::seconds end_deadline{5};
+
+/// What a light host's programs have of its steward's environment, which is the node's and its
+/// scheduler's: who they are, and the accelerators that they were given. A list of what is let in,
+/// for a scheduler's own variables make mpirun and others believe that it starts the ranks.
+constexpr const char* inherited[] = {"HOME",
+                                     "USER",
+                                     "LOGNAME",
+                                     "TZ",
+                                     "CUDA_VISIBLE_DEVICES",
+                                     "NVIDIA_VISIBLE_DEVICES",
+                                     "ROCR_VISIBLE_DEVICES",
+                                     "HIP_VISIBLE_DEVICES",
+                                     "GPU_DEVICE_ORDINAL",
+                                     "ZE_AFFINITY_MASK"};
+
+std::string tmp_folder(const job::HostSpec& spec) {
+  return container::disk_folder(spec) + "/tmp";
+}
+
+/// Mounts and processes of its own on the machine as it is.
+class LightHousing : public Housing {
+ public:
+  explicit LightHousing(HousingContext context)
+      : context_(std::move(context)), spec_(context_.spec) {}
+
+  Result<void> open() override {
+    const bool entered = TRY(container::enter_light_mounts());
+    ids_.rootless = entered || rootless_ids(context_.env) > 0;
+    TRY(make_folders(tmp_folder(spec_)));
+    if (::chmod(tmp_folder(spec_).c_str(), 01777) != 0) return fail_errno(tmp_folder(spec_));
+    return {};
+  }
+
+  Result<void> build() override {
+    program_ = TRY(own_program());
+    return container::make_layers(container::layers_folder(spec_));
+  }
+
+  const container::IdMap& ids() const override { return ids_; }
+
+  Result<void> furnish(const std::vector<std::string>&) override { return {}; }
+
+  loop::Task<Result<Process>> start(container::ContainerStdio stdio) override {
+    container::LightHost host = light_host();
+    Result<Process> init = co_await container::start_light(context_.loop, std::move(host),
+                                                           std::move(stdio), own_pids_);
+    if (init && !own_pids_)
+      context_.log("info",
+                   "this machine gives no process namespace: processes are ended one by one");
+    co_return init;
+  }
+
+  bool out_of_memory() const override { return false; }
+
+  std::vector<std::string> overruns(bool, bool lacked_files) const override {
+    struct rlimit files {};
+    if (!lacked_files || ::getrlimit(RLIMIT_NOFILE, &files) != 0) return {};
+    return {"open files: " + std::to_string(files.rlim_cur) + " of one process used up"};
+  }
+
+  loop::Task<> end() override {
+    const bool all =
+        co_await container::end_descendants(context_.loop, Clock::now() + end_deadline);
+    if (!all) context_.not_undone(fail(Errc::timeout, "processes of the host survived SIGKILL"));
+  }
+
+  Result<void> check_disk() const override { return {}; }
+
+  loop::Task<> close() override {
+    const Result<void> removed = remove_tree(container::disk_folder(spec_));
+    if (!removed) context_.not_undone(removed.error());
+    co_return;
+  }
+
+ private:
+  container::LightHost light_host() const {
+    container::Facts facts;
+    facts.processors = std::thread::hardware_concurrency();
+    container::LightHost host{.name = spec_.host,
+                              .binds = container::light_binds(spec_, program_),
+                              .tmp_folder = tmp_folder(spec_),
+                              .kept = spec_.spec.read_only_binds,
+                              .command = container::first_process(spec_, facts)};
+    for (const std::string& folder : split(spec_.spec.path, ':'))
+      if (folder.starts_with('/')) host.kept.push_back(folder);
+    if (!spec_.spec.python.empty())
+      for (std::string& folder : container::interpreter_folders(spec_.spec.python))
+        host.kept.push_back(std::move(folder));
+    for (const char* name : inherited) {
+      const Env::const_iterator found = context_.env.find(name);
+      if (found != context_.env.end() && !spec_.spec.environment.contains(name))
+        host.command.env[name] = found->second;
+    }
+    return host;
+  }
+
+  HousingContext context_;
+  const job::HostSpec& spec_;
+  container::IdMap ids_;
+  std::string program_;  ///< The running `sm`.
+  bool own_pids_ = true;
+};
+
+}  // namespace
+
+job::HostSpec with_interface(job::HostSpec spec) {
+  if (!spec.light || !spec.interface.empty()) return spec;
+  const Result<std::vector<InterfaceAddress>> found = interface_addresses();
+  if (!found) return spec;
+  for (const InterfaceAddress& each : *found)
+    if (each.address == job::own_address(spec)) spec.interface = each.interface;
+  return spec;
+}
+
+std::unique_ptr<Housing> light_housing(HousingContext context) {
+  return std::make_unique<LightHousing>(std::move(context));
+}
+
+}  // namespace muster::steward

@@ -1,0 +1,222 @@
+// Light hosts, from their specification to their end: as root, and as an ordinary user.
+
+#include <doctest/doctest.h>
+#include <sched.h>
+
+#include <nlohmann/json.hpp>
+
+#include "container/light_host.h"
+#include "loop/unix.h"
+#include "steward/housing.h"
+#include "steward/test_job.h"
+
+namespace muster::steward {
+namespace {
+
+constexpr uid_t nobody = 65534;
+
+/// True if the ordinary user `uid` gets namespaces here and reaches this test program.
+bool user_can(uid_t uid) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const bool is_user = ::setgroups(0, nullptr) == 0 && ::setgid(uid) == 0 && ::setuid(uid) == 0;
+    const bool reaches = ::access("/proc/self/exe", X_OK) == 0;
+    ::_exit(is_user && reaches && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return status == 0;
+}
+
+std::vector<uid_t> users() {
+  if (::geteuid() != 0) return {};
+  if (!user_can(nobody)) {
+    MESSAGE("skipped for ordinary users: no namespaces for them here");
+    return {0};
+  }
+  return {0, nobody};
+}
+
+loop::Task<bool> send_stop(loop::Loop& loop, std::string path, int grace_ms) {
+  Result<std::unique_ptr<loop::UnixChannel>> channel = loop::unix_connect(loop, path);
+  if (!channel) co_return false;
+  const std::string payload = to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace_ms}});
+  (*channel)->post(job::type_of(job::Message::signal), payload);
+  co_return (co_await (*channel)->flushed()).has_value();
+}
+
+TEST_CASE("light host: it sees the job's files at their places on its machine") {
+  for (const uid_t uid : users()) {
+    CAPTURE(uid);
+    TestJob job(1);
+    job.light(uid);
+    job.spec().input = {{"train", job.submitter() + "/data"}};
+    job.spec().source_folder = job.submitter() + "/code";
+    job.action("light");
+    CHECK(job.run("algo-1") == 0);
+    const job::HostEnd end = job.end("algo-1");
+    CHECK(end.outcome == job::Outcome::exited(0));
+    CHECK(job.phases("algo-1") ==
+          Names{"Starting", "Downloading", "Training", "Uploading", "Completed"});
+    const Result<Json> parsed = parse_json(job.lines("algo-1", 0));
+    REQUIRE_MESSAGE(parsed, end.outcome.text);
+    const Json& report = *parsed;
+    CHECK(report["hostname"] == "algo-1");
+    CHECK(report["hosts"].get<std::string>().find("127.0.0.1 algo-1\n") != std::string::npos);
+    CHECK(report["config"].get<std::string>().find("\"network_interface_name\":\"lo\"") !=
+          std::string::npos);
+    CHECK(report["input"] == "input");
+    CHECK(report["code"] == "code");
+    CHECK(report["key"] == "secret");
+    CHECK(report["bound"] == "bound");  // In the machine's /tmp, and named by the job.
+    CHECK(report["tmp"] == Json::array({job.submitter().substr(5)}));
+    CHECK(report["pid"] == 1);
+    CHECK(report["uid"] == uid);
+    CHECK(report["oom"] == "0\n");
+    CHECK(report["fds"] == 5);  // 0 to 2, the steward's stream, and the folder being read.
+    CHECK(report["lifeline"] == false);
+    CHECK(report["writes"] == true);
+    CHECK(report["env"]["MUSTER_ROLLCALL_PORT"] == "20001");
+    CHECK(report["env"]["CUDA_VISIBLE_DEVICES"] == "3");
+    CHECK(report["env"]["USER"] == "ann");
+    CHECK(report["env"]["PATH"].get<std::string>().find("/run/muster/bin:") == 0);
+    for (const char* name : {"SLURM_JOB_ID", "PMI_RANK", "OMPI_COMM_WORLD_SIZE"})
+      CHECK(!report["env"].contains(name));
+    CHECK(*read_file(job.submitter() + "/data/file") == "input");
+    CHECK(*read_file(job.folder("algo-1") + "/result/model/algo-1") == "weights");
+    CHECK(*read_file(job.folder("algo-1") + "/result/output/failure") == "none");
+    CHECK(!fs::exists("/tmp/mine"));
+    CHECK(!fs::exists("/dev/shm/mine"));
+    CHECK(job.left() == none);
+    CHECK(!job.folders_left("algo-1"));
+  }
+}
+
+/// Processes of the machine that have `text` in their environment.
+int processes_with(const std::string& text) {
+  int count = 0;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator("/proc", code))
+    if (read_file(entry.path() / "environ").value_or("").find(text) != std::string::npos) ++count;
+  return count;
+}
+
+TEST_CASE("light host: a stop has its grace, a second one kills") {
+  for (const uid_t uid : users()) {
+    for (const bool twice : {false, true}) {
+      CAPTURE(uid);
+      CAPTURE(twice);
+      TestJob job(1);
+      job.light(uid);
+      job.action(twice ? "ignore" : "wait");
+      const pid_t steward = job.start("algo-1");
+      job.wait_for_line("algo-1", "waiting");
+      loop::Loop loop;
+      const std::string socket = job.folder("algo-1") + "/control.sock";
+      REQUIRE(await(loop, send_stop(loop, socket, 20'000)));
+      if (twice) REQUIRE(await(loop, send_stop(loop, socket, 0)));
+      CHECK(job.wait(steward) == 0);
+      const job::Outcome outcome = twice ? job::Outcome::signaled(9) : job::Outcome::exited(143);
+      CHECK(job.end("algo-1") == job::HostEnd{"algo-1", outcome, false, true});
+      CHECK(job.left() == none);
+      CHECK(processes_with("TEST_STATE=" + job.state()) == 0);
+    }
+  }
+}
+
+TEST_CASE("light host: when the lifeline ends, nothing is left, not even the folder") {
+  for (const uid_t uid : users()) {
+    CAPTURE(uid);
+    TestJob job(2);
+    job.light(uid);
+    job.action("ignore");
+    Pipe lifeline = *make_pipe();
+    const pid_t first = job.start("algo-1", &lifeline);
+    const pid_t second = job.start("algo-2", &lifeline);
+    job.wait_for_line("algo-1", "waiting");
+    job.wait_for_line("algo-2", "waiting");
+    CHECK(processes_with("TEST_STATE=" + job.state()) > 0);
+    lifeline.write.reset();
+    CHECK(job.wait(first) == 0);
+    CHECK(job.wait(second) == 0);
+    CHECK(processes_with("TEST_STATE=" + job.state()) == 0);
+    CHECK(!fs::exists(job.folder()));
+  }
+}
+
+TEST_CASE("light host: a killed steward takes its processes along") {
+  for (const uid_t uid : users()) {
+    CAPTURE(uid);
+    TestJob job(1);
+    job.light(uid);
+    job.action("ignore");
+    const pid_t steward = job.start("algo-1");
+    job.wait_for_line("algo-1", "waiting");
+    ::kill(steward, SIGKILL);
+    CHECK(job.wait(steward) == 137);
+    const TimePoint deadline = Clock::now() + guard;
+    while (processes_with("TEST_STATE=" + job.state()) > 0 && Clock::now() < deadline)
+      ::sched_yield();
+    CHECK(processes_with("TEST_STATE=" + job.state()) == 0);
+  }
+}
+
+TEST_CASE("light host: without a process namespace its processes are ended one by one") {
+  if (users().empty()) return;
+  TestJob job(1);
+  job.light();
+  job.no_pids();
+  job.action("light");
+  job.spec().entrypoint = {"/bin/sh", "-c", "exec /run/muster/bin/train 3>/run/muster/stream"};
+  CHECK(job.run("algo-1") == 0);
+  CHECK(job.end("algo-1").outcome == job::Outcome::exited(0));
+  const Result<Json> report = parse_json(job.lines("algo-1", 0));
+  REQUIRE(report);
+  CHECK((*report)["pid"] != 1);
+  CHECK(processes_with("TEST_STATE=" + job.state()) == 0);
+  CHECK(job.left() == none);
+}
+
+TEST_CASE("light host: its exact end is told") {
+  for (const uid_t uid : users()) {
+    CAPTURE(uid);
+    TestJob job(1);
+    job.light(uid);
+    job.action("exit7");
+    CHECK(job.run("algo-1") == 0);
+    CHECK(job.end("algo-1") == job::HostEnd{"algo-1", job::Outcome::exited(7), false, false});
+    CHECK(job.left() == none);
+  }
+}
+
+TEST_CASE("light host: what it cannot show ends it with one line") {
+  for (const uid_t uid : users()) {
+    CAPTURE(uid);
+    TestJob job(1);
+    job.light(uid);
+    job.action("exit0");
+    REQUIRE(fs::remove(job.folder() + "/key"));
+    CHECK(job.run("algo-1") == 0);
+    CHECK(job.end("algo-1").outcome ==
+          job::Outcome::failed(job.folder() + "/key: No such file or directory"));
+    CHECK(job.left() == none);
+    CHECK(!job.folders_left("algo-1"));
+  }
+}
+
+TEST_CASE("light host: the interface that has its address is found") {
+  job::HostSpec spec;
+  spec.host = "algo-1";
+  spec.hosts = {{"algo-1", "127.0.0.1"}};
+  CHECK(with_interface(spec).interface.empty());
+  spec.light = true;
+  CHECK(with_interface(spec).interface == "lo");
+  spec.interface = "ib0";
+  CHECK(with_interface(spec).interface == "ib0");
+  spec.interface.clear();
+  spec.hosts = {{"algo-1", "192.0.2.1"}};
+  CHECK(with_interface(spec).interface.empty());
+}
+
+}  // namespace
+}  // namespace muster::steward
