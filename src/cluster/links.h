@@ -26,7 +26,7 @@ struct LinkEvent {
     given,      ///< The result is here; `text`: why it is not, or empty.
   };
   Kind kind = Kind::joined;
-  std::string host;
+  std::string host{};
   UnixMillis time{0};  ///< When it happened, by this machine's clock.
   std::string node{};
   std::string address{};

@@ -241,11 +241,14 @@ Task<Result<TlsPeer>> tls_connect(Loop& loop, std::string host, std::uint16_t po
       last = socket.error();
       continue;
     }
+    const std::string from = numeric(own_address(*socket));
     SslContext context = psk_client_context();
     if (!context) co_return fail(Errc::system, "TLS: OpenSSL has no TLS_AES_128_GCM_SHA256");
     Result<TlsPeer> peer = co_await prove(loop, std::move(*socket), std::move(context),
                                           std::move(identity), std::move(key), deadline);
-    if (peer) peer->address = numeric(address);
+    if (!peer) co_return peer;
+    peer->address = numeric(address);
+    peer->own_address = from;
     co_return peer;
   }
   co_return last;

@@ -18,6 +18,7 @@ struct TlsPeer {
   std::unique_ptr<Channel> channel;
   std::string identity;  ///< The PSK identity that the client proved; known on the server side.
   std::string address;   ///< Numeric, for messages.
+  std::string own_address = {};  ///< Numeric: this side's, known on the client side.
 };
 
 class TlsListener {

@@ -1,0 +1,396 @@
+#include "cluster/linked_attempt.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/remove_tree.h"
+#include "loop/worker.h"
+#include "packing/unpack.h"
+
+namespace muster::cluster {
+namespace {
+
+using job::Message;
+
+constexpr std::uint64_t result_bytes_max = std::uint64_t{1} << 40;
+constexpr std::uint64_t result_entries_max = 10'000'000;
+
+Error out_of_turn(const Frame& frame) {
+  return fail(Errc::protocol, "a message of type " + std::to_string(frame.type) + " out of turn");
+}
+
+std::string result_folder(const std::string& host_folder) {
+  return host_folder + "/result";
+}
+std::string tar_file(const std::string& host_folder) {
+  return host_folder + "/result.tar.partial";
+}
+
+bool exists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+/// Blocks. `result` has its name once it is whole; what an earlier try left goes first.
+Result<void> unpack_result(const std::string& host_folder, const std::string& host) {
+  const std::string fresh = host_folder + "/.result";
+  TRY(remove_tree(fresh));
+  if (::mkdir(fresh.c_str(), 0700) != 0) return fail_errno(fresh);
+  packing::UnpackLimits limits;
+  limits.bytes_max = result_bytes_max;
+  limits.entries_max = result_entries_max;
+  const std::string tar = tar_file(host_folder);
+  const packing::UnpackReport report =
+      TRY(packing::unpack(tar, fresh, limits, "result of " + host));
+  if (::rename(fresh.c_str(), result_folder(host_folder).c_str()) != 0) return fail_errno(fresh);
+  ::unlink(tar.c_str());
+  return {};
+}
+
+loop::Task<> flush(loop::Channel& channel) {
+  static_cast<void>(co_await channel.flushed());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LinkedAttempt>> LinkedAttempt::open(loop::Loop& loop, ExpectedNodes attempt,
+                                                           job::LinkTiming timing,
+                                                           Trouble trouble) {
+  const std::shared_ptr<LinkedAttempt> made =
+      std::make_shared<LinkedAttempt>(loop, std::move(attempt), timing, std::move(trouble));
+  TRY(made->open_hosts());
+  return made;
+}
+
+LinkedAttempt::LinkedAttempt(loop::Loop& loop, ExpectedNodes attempt, job::LinkTiming timing,
+                             Trouble trouble)
+    : loop_(loop),
+      attempt_(std::move(attempt)),
+      timing_(timing),
+      trouble_(std::move(trouble)),
+      told_(std::make_shared<Told>(loop)),
+      tasks_(loop) {
+  tasks_.start(watch());
+}
+
+LinkedAttempt::~LinkedAttempt() {
+  close();
+}
+
+void LinkedAttempt::close() {
+  tasks_.end();
+  for (auto& [name, host] : hosts_)
+    if (host.channel) std::exchange(host.channel, nullptr)->close();
+  told_->closed = true;
+  told_->more.notify();
+}
+
+Result<void> LinkedAttempt::open_hosts() {
+  for (const std::string& name : attempt_.hosts) {
+    Host& host = hosts_[name];
+    host.name = name;
+    host.folder = attempt_.folder + "/" + name;
+    TRY(make_folders(host.folder, 0700));
+    host.journal = TRY(AppendFile::open(host.folder + "/journal"));
+  }
+  return {};
+}
+
+LinkedAttempt::Host* LinkedAttempt::find(const std::string& host) {
+  const auto found = hosts_.find(host);
+  return found == hosts_.end() ? nullptr : &found->second;
+}
+
+// Connections.
+
+void LinkedAttempt::take(const std::string& name, std::unique_ptr<loop::Channel> channel) {
+  Host* const host = find(name);
+  CHECK_THAT(host != nullptr, "a connection of a host that the attempt has not");
+  if (host->channel) host->channel->close();
+  host->channel = std::move(channel);
+  host->greeted = false;
+  host->heard = Clock::now();
+  tasks_.start(converse(*host, host->channel));
+}
+
+loop::Task<> LinkedAttempt::converse(Host& host, std::shared_ptr<loop::Channel> channel) {
+  Result<void> fine;
+  while (fine && host.channel == channel) {
+    const Result<Frame> frame = co_await channel->receive();
+    if (!frame && frame.error().code != Errc::protocol) break;
+    if (host.channel != channel) break;
+    if (!frame) {
+      fine = frame.error();
+      break;
+    }
+    host.heard = Clock::now();
+    host.heard_time = wall_time();
+    fine = host.greeted ? hear(host, *frame) : greet(host, *frame);
+    if (!fine) break;
+    // A node that reads no answers is heard no more, and silent soon.
+    const Result<void> room = co_await channel->room();
+    if (!room) break;
+  }
+  if (host.channel == channel) host.channel.reset();
+  if (!fine && trouble_) trouble_(host.name + ": " + fine.error().text);
+  channel->close();
+}
+
+Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
+  if (frame.type != job::type_of(Message::node_hello)) return out_of_turn(frame);
+  const job::NodeHello hello = TRY(job::node_hello_from(frame.payload));
+  host.greeted = true;
+  if (hello.version != job::node_link_version) {
+    give_up(host, "its node speaks version " + std::to_string(hello.version) + " of the link (" +
+                      hello.muster + "), this is version " +
+                      std::to_string(job::node_link_version) + " (" MUSTER_VERSION ")");
+    return {};
+  }
+  host.address = hello.address;
+  job::NodeWelcome welcome;
+  welcome.muster = MUSTER_VERSION;
+  welcome.journal_bytes = host.journal.bytes();
+  welcome.result_bytes = host.tar ? host.tar.bytes() : 0;
+  post(host, Message::node_welcome, job::encode(welcome));
+  post_all_asked(host);
+  if (!host.joined) {
+    host.joined = true;
+    tell(host, {.kind = Kind::joined, .node = hello.node, .address = hello.address});
+  }
+  if (host.silent) tell(host, {.kind = Kind::back});
+  host.silent = false;
+  if (hello.state == job::NodeState::running && !std::exchange(host.began, true))
+    tell(host, {.kind = Kind::began});
+  return {};
+}
+
+void LinkedAttempt::post_all_asked(Host& host) {
+  if (host.end) return post(host, Message::node_end, job::encode(job::NodeEnd{*host.end}));
+  if (host.done) return post(host, Message::node_done);
+  if (begun_) {
+    job::NodeBegin begin;
+    for (const std::string& name : attempt_.hosts)
+      begin.hosts.push_back({name, hosts_.at(name).address});
+    post(host, Message::node_begin, job::encode(begin));
+  }
+  if (host.stop) post(host, Message::node_stop, job::encode(job::NodeStop{*host.stop}));
+  if (host.wanted) post(host, Message::node_give);
+}
+
+/// Beats, and what has become silent.
+loop::Task<> LinkedAttempt::watch() {
+  loop::Timer timer(loop_);
+  TimePoint last = Clock::now();
+  while (true) {
+    if (!co_await timer.after(timing_.beat)) co_return;
+    const TimePoint now = Clock::now();
+    // Who did not run did not listen.
+    if (now - last > 3 * timing_.beat)
+      for (auto& [name, host] : hosts_) host.heard = now;
+    last = now;
+    for (auto& [name, host] : hosts_) look_at(host, now);
+  }
+}
+
+void LinkedAttempt::look_at(Host& host, TimePoint now) {
+  const bool is_mute = now - host.heard > timing_.silence;
+  if (host.channel && is_mute) std::exchange(host.channel, nullptr)->close();
+  if (host.channel && host.greeted) post(host, Message::node_beat);
+  if (!is_mute || !host.joined || host.silent || host.done || host.end) return;
+  host.silent = true;
+  tell(host, {.kind = Kind::silent, .time = host.heard_time});
+}
+
+// What nodes say.
+
+Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
+  if (host.end) return {};  // Until it has read that.
+  switch (static_cast<Message>(frame.type)) {
+    case Message::node_beat:
+      return {};
+    case Message::node_began:
+      if (!std::exchange(host.began, true)) tell(host, {.kind = Kind::began});
+      return {};
+    case Message::node_journal:
+      return hear_journal(host, frame);
+    case Message::node_signalled: {
+      const job::NodeSignalled signalled = TRY(job::node_signalled_from(frame.payload));
+      if (!std::exchange(host.signalled, true))
+        tell(host, {.kind = Kind::signalled, .time = wall_time() - signalled.ago});
+      return {};
+    }
+    case Message::node_ended: {
+      const job::NodeEnded ended = TRY(job::node_ended_from(frame.payload));
+      if (!std::exchange(host.ended, true))
+        tell(host,
+             {.kind = Kind::ended, .time = wall_time() - ended.ago, .outcome = ended.outcome});
+      return {};
+    }
+    case Message::node_result:
+      return hear_result(host, frame);
+    case Message::node_given:
+      return hear_given(host, frame);
+    default:
+      return out_of_turn(frame);
+  }
+}
+
+Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
+  const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
+  if (host.ended) return out_of_turn(frame);
+  if (piece.offset != host.journal.bytes())
+    return fail(Errc::protocol, "a piece of the journal at " + std::to_string(piece.offset) +
+                                    ", of which there are " + std::to_string(host.journal.bytes()) +
+                                    " bytes");
+  if (piece.offset + piece.bytes.size() > job::node_journal_bytes_max) {
+    give_up(host, "its journal is longer than a journal may be");
+    return {};
+  }
+  TRY(host.journal.append(piece.bytes));
+  post(host, Message::node_have, job::encode_node_have(host.journal.bytes()));
+  return {};
+}
+
+Result<void> LinkedAttempt::hear_result(Host& host, const Frame& frame) {
+  const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
+  if (!host.wanted || piece.offset != host.tar.bytes()) return out_of_turn(frame);
+  if (piece.offset + piece.bytes.size() > result_bytes_max) {
+    tell_given(host, "the result is larger than 1 TiB");
+    return {};
+  }
+  return host.tar.append(piece.bytes);
+}
+
+Result<void> LinkedAttempt::hear_given(Host& host, const Frame& frame) {
+  const job::NodeGiven given = TRY(job::node_given_from(frame.payload));
+  if (!host.wanted) return out_of_turn(frame);
+  if (!given.error.empty()) {
+    tell_given(host, given.error);
+    return {};
+  }
+  if (given.bytes != host.tar.bytes()) return out_of_turn(frame);
+  host.wanted = false;
+  host.unpacking = true;
+  tasks_.start(unpack(host));
+  return {};
+}
+
+loop::Task<> LinkedAttempt::unpack(Host& host) {
+  const std::function<Result<void>()> work = [folder = host.folder, name = host.name] {
+    return unpack_result(folder, name);
+  };
+  const Result<void> unpacked = co_await loop::in_thread(loop_, work);
+  host.unpacking = false;
+  tell_given(host, unpacked ? "" : unpacked.error().text);
+}
+
+void LinkedAttempt::tell_given(Host& host, const std::string& error) {
+  host.wanted = false;
+  host.tar = AppendFile();
+  tell(host, {.kind = Kind::given, .text = error});
+}
+
+/// A node that cannot be gone on with.
+void LinkedAttempt::give_up(Host& host, const std::string& why) {
+  if (!std::exchange(host.ended, true))
+    tell(host, {.kind = Kind::ended, .outcome = job::Outcome::failed(why)});
+  end(host.name, why);
+}
+
+// What is told to who runs the job.
+
+void LinkedAttempt::tell(Host& host, LinkEvent event) {
+  event.host = host.name;
+  if (event.time.count() == 0) event.time = wall_time();
+  std::deque<LinkEvent>& events = told_->events;
+  const auto of_host = [&](const LinkEvent& told) { return told.host == host.name; };
+  const auto last = std::find_if(events.rbegin(), events.rend(), of_host);
+  const bool cancels =
+      last != events.rend() && ((last->kind == Kind::silent && event.kind == Kind::back) ||
+                                (last->kind == Kind::back && event.kind == Kind::silent));
+  if (cancels)
+    events.erase(std::next(last).base());
+  else
+    events.push_back(std::move(event));
+  told_->more.notify();
+}
+
+loop::Task<Result<LinkEvent>> LinkedAttempt::next_event() {
+  const std::shared_ptr<Told> told = told_;
+  while (told->events.empty()) {
+    if (told->closed) co_return fail(Errc::closed, "the links are closed");
+    co_await told->more.wait();
+  }
+  LinkEvent next = std::move(told->events.front());
+  told->events.pop_front();
+  co_return next;
+}
+
+// What is asked of nodes.
+
+void LinkedAttempt::post(Host& host, Message message, std::string_view payload) {
+  if (host.channel && host.greeted) host.channel->post(job::type_of(message), payload);
+}
+
+void LinkedAttempt::begin() {
+  for (const auto& [name, host] : hosts_)
+    CHECK_THAT(!host.address.empty(), "hosts begin when all have joined");
+  begun_ = true;
+  for (auto& [name, host] : hosts_) post_all_asked(host);
+}
+
+void LinkedAttempt::stop(const std::string& name, std::chrono::milliseconds grace) {
+  Host* const host = find(name);
+  if (host == nullptr || (host->stop && *host->stop <= grace)) return;
+  host->stop = std::clamp(grace, std::chrono::milliseconds(0),
+                          std::chrono::milliseconds(job::stop_grace_max));
+  post(*host, Message::node_stop, job::encode(job::NodeStop{*host->stop}));
+}
+
+void LinkedAttempt::end(const std::string& name, const std::string& why) {
+  Host* const host = find(name);
+  if (host == nullptr || host->end) return;
+  host->end = why;
+  post(*host, Message::node_end, job::encode(job::NodeEnd{why}));
+}
+
+void LinkedAttempt::end_all(const std::string& why) {
+  for (const auto& [name, host] : hosts_) end(name, why);
+}
+
+void LinkedAttempt::give(const std::string& name) {
+  Host* const host = find(name);
+  if (host == nullptr || host->wanted || host->unpacking) return;
+  if (exists(result_folder(host->folder))) return tell_given(*host, "");
+  if (const Result<void> wanted = want_result(*host); !wanted)
+    return tell_given(*host, wanted.error().text);
+  post(*host, Message::node_give);
+}
+
+Result<void> LinkedAttempt::want_result(Host& host) {
+  host.tar = TRY(AppendFile::open(tar_file(host.folder)));
+  host.wanted = true;
+  return {};
+}
+
+void LinkedAttempt::done(const std::string& name) {
+  Host* const host = find(name);
+  if (host == nullptr || std::exchange(host->done, true)) return;
+  post(*host, Message::node_done);
+}
+
+loop::Task<void> LinkedAttempt::flushed(Duration limit) {
+  loop::Tasks flushes(loop_);
+  for (auto& [name, host] : hosts_)
+    if (host.channel && host.greeted) flushes.start(flush(*host.channel));
+  static_cast<void>(co_await flushes.join_until(Clock::now() + limit));
+}
+
+bool LinkedAttempt::connected(const std::string& name) const {
+  const auto found = hosts_.find(name);
+  return found != hosts_.end() && found->second.channel && found->second.greeted;
+}
+
+}  // namespace muster::cluster

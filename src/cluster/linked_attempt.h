@@ -1,0 +1,108 @@
+#pragma once
+
+// Inside cluster/ only.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/append_file.h"
+#include "cluster/links.h"
+#include "job/message.h"
+#include "loop/channel.h"
+#include "loop/tasks.h"
+#include "loop/wait.h"
+
+namespace muster::cluster {
+
+/// The engine's end of one attempt: what its nodes say becomes events and files.
+class LinkedAttempt final : public AttemptLinks {
+ public:
+  using Trouble = std::function<void(std::string)>;
+
+  /// Error: `system` with a path.
+  static Result<std::shared_ptr<LinkedAttempt>> open(loop::Loop& loop, ExpectedNodes attempt,
+                                                     job::LinkTiming timing, Trouble trouble);
+  LinkedAttempt(loop::Loop& loop, ExpectedNodes attempt, job::LinkTiming timing, Trouble trouble);
+  LinkedAttempt(const LinkedAttempt&) = delete;
+  LinkedAttempt& operator=(const LinkedAttempt&) = delete;
+  ~LinkedAttempt() override;
+
+  loop::Task<Result<LinkEvent>> next_event() override;
+  void begin() override;
+  void stop(const std::string& host, std::chrono::milliseconds grace) override;
+  void end(const std::string& host, const std::string& why) override;
+  void give(const std::string& host) override;
+  void done(const std::string& host) override;
+  loop::Task<void> flushed(Duration limit) override;
+  bool connected(const std::string& host) const override;
+
+  const std::string& key() const { return attempt_.key; }
+  bool has(const std::string& host) const { return hosts_.contains(host); }
+  /// A connection that proved to be `host`'s; an older one ends.
+  void take(const std::string& host, std::unique_ptr<loop::Channel> channel);
+  void end_all(const std::string& why);
+  /// The Links are gone: no connection comes any more.
+  void close();
+
+ private:
+  struct Host {
+    std::string name;
+    std::string folder;
+    AppendFile journal;
+    AppendFile tar;                          ///< Open once a result is wanted.
+    std::shared_ptr<loop::Channel> channel;  ///< The latest; null: not connected.
+    bool greeted = false;                    ///< On this connection.
+    TimePoint heard;
+    UnixMillis heard_time{0};
+    std::string address;
+    // What was told of it.
+    bool joined = false, began = false, signalled = false, silent = false, ended = false;
+    // What was asked of it.
+    std::optional<std::chrono::milliseconds> stop;
+    std::optional<std::string> end;
+    bool wanted = false;     ///< The result, of which not all is here.
+    bool unpacking = false;  ///< The result, of which all is.
+    bool done = false;
+  };
+  /// Also held by who waits for an event.
+  struct Told {
+    explicit Told(loop::Loop& loop) : more(loop) {}
+    std::deque<LinkEvent> events;
+    bool closed = false;
+    loop::Event more;
+  };
+  using Kind = LinkEvent::Kind;
+
+  Result<void> open_hosts();
+  loop::Task<> converse(Host& host, std::shared_ptr<loop::Channel> channel);
+  loop::Task<> watch();
+  void look_at(Host& host, TimePoint now);
+  Result<void> greet(Host& host, const Frame& frame);
+  void post_all_asked(Host& host);
+  Result<void> hear(Host& host, const Frame& frame);
+  Result<void> hear_journal(Host& host, const Frame& frame);
+  Result<void> hear_result(Host& host, const Frame& frame);
+  Result<void> hear_given(Host& host, const Frame& frame);
+  Result<void> want_result(Host& host);
+  loop::Task<> unpack(Host& host);
+  void tell_given(Host& host, const std::string& error);
+  void give_up(Host& host, const std::string& why);
+  void post(Host& host, job::Message message, std::string_view payload = "{}");
+  void tell(Host& host, LinkEvent event);
+  Host* find(const std::string& host);
+
+  loop::Loop& loop_;
+  ExpectedNodes attempt_;
+  job::LinkTiming timing_;
+  Trouble trouble_;
+  bool begun_ = false;
+  std::map<std::string, Host> hosts_;
+  std::shared_ptr<Told> told_;
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::cluster
