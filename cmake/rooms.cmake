@@ -72,7 +72,8 @@ function(muster_program name)
     return()
   endif()
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE muster_toolkit muster_steward muster_server muster_cli)
+  target_link_libraries(${name} PRIVATE muster_toolkit muster_steward muster_node muster_server
+    muster_cli)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   if(MUSTER_STATIC)
     # Symbols and line numbers lie beside what is shipped; a debugger finds them by the link.
@@ -95,6 +96,19 @@ endfunction()
 function(muster_engine_contract_test)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/engine/*.cc)
   muster_test(engine_contract_test muster_local ${sources})
+endfunction()
+
+# Both ends of the link of a cluster's nodes, the nodes being processes.
+function(muster_node_link_test)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cluster/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/node_program\\.cc$")
+  add_executable(node_program ${CMAKE_SOURCE_DIR}/tests/cluster/node_program.cc)
+  target_link_libraries(node_program PRIVATE muster_node)
+  muster_test(node_link_test muster_cluster ${sources})
+  target_link_libraries(node_link_test PRIVATE muster_supervise)
+  target_compile_definitions(node_link_test PRIVATE
+    MUSTER_NODE_PROGRAM="$<TARGET_FILE:node_program>")
+  add_dependencies(node_link_test node_program)
 endfunction()
 
 # The Python packages as one archive, which muster_container carries

@@ -49,6 +49,7 @@ ROOMS = {
     "engine": "base loop job supervise",
     "devices": "base job",
     "slurm": "base",
+    "node": "base command loop job supervise packing",
     "cluster": "base loop job supervise packing engine slurm",
     "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",
@@ -64,7 +65,7 @@ ROOMS = {
     "platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
     "stacks s3wire s3client access bucket s3server registry code container env ranks calls "
-    "operators toolkit steward engine devices slurm cluster local platform machine api store "
+    "operators toolkit steward node engine devices slurm cluster local platform machine api store "
     "logs jobs server cli",
 }
 

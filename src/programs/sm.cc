@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "command/commands.h"
 #include "env/env_command.h"
+#include "node/node.h"
 #include "operators/operators.h"
 #include "ranks/agent.h"
 #include "ranks/init.h"
@@ -61,6 +62,7 @@ const Entry entries[] = {
     {"rank", ranks::rank_main},
     {"init", ranks::init_main},
     {"steward", steward::steward_main},
+    {"node", node::node_main},
 };
 
 /// A static glibc must not load an image's NSS modules, nor OpenSSL an image's configuration.

@@ -1,0 +1,174 @@
+#include "node/agent.h"
+
+#include <signal.h>
+#include <sys/inotify.h>
+
+#include <algorithm>
+
+#include "loop/worker.h"
+
+namespace muster::node {
+namespace {
+
+using job::Message;
+
+/// The scheduler's grace less this is a host's: 2 s that the steward waits beyond the host's, 2 s
+/// to tell the end.
+constexpr std::chrono::seconds farewell{4};
+constexpr std::size_t complaints_max = 20;
+constexpr std::size_t bridge_digits = 8;
+
+}  // namespace
+
+Agent::Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log)
+    : loop_(loop),
+      job_(std::move(job)),
+      options_(std::move(options)),
+      log_(log),
+      begun_at_(Clock::now()),
+      heard_(begun_at_),
+      changed_(loop),
+      steward_(loop, options_.program, options_.env),
+      tasks_(loop) {}
+
+job::NodeState Agent::state() const {
+  if (ended_) return job::NodeState::ended;
+  return begun_ ? job::NodeState::running : job::NodeState::waiting;
+}
+
+void Agent::complain(const std::string& text) {
+  if (complaints_.size() < complaints_max && complaints_.insert(text).second) log_.warning(text);
+}
+
+loop::Task<> Agent::run() {
+  tasks_.start(heed_signals());
+  const auto made = std::make_shared<std::optional<Result<NodeFolder>>>();
+  const std::function<Result<void>()> make = [made, job = job_]() -> Result<void> {
+    *made = NodeFolder::make(job);
+    return {};
+  };
+  static_cast<void>(co_await loop::in_thread(loop_, make));
+  if (**made) {
+    folder_ = std::move(***made);
+  } else {  // The engine is to hear why.
+    log_.error((*made)->error().text);
+    end(job::Outcome::failed(options_.node + ": " + (*made)->error().text));
+  }
+  tasks_.start(keep_connected());
+  co_await wait_for_end();
+  co_await steward_.kill();
+  tasks_.end();
+  if (folder_) {
+    const std::shared_ptr<NodeFolder> folder = std::make_shared<NodeFolder>(*std::move(folder_));
+    const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
+    const Result<void> removed = co_await loop::in_thread(loop_, remove);
+    if (!removed) log_.error(removed.error().text);
+  }
+  loop_.stop();
+}
+
+TimePoint Agent::deadline() const {
+  if (ended_) return std::max(ended_->at, heard_) + job_.timing.linger;
+  return begun_at_ + job_.timing.begin;
+}
+
+loop::Task<> Agent::wait_for_end() {
+  while (!over_) {
+    if (state() == job::NodeState::running) {
+      co_await changed_.wait();
+      continue;
+    }
+    const TimePoint until = deadline();
+    static_cast<void>(co_await changed_.wait_until(until));
+    if (over_ || Clock::now() < deadline() || state() == job::NodeState::running) continue;
+    over(ended_ ? "nobody fetched the host's result in time" : "nobody said in time to begin");
+  }
+}
+
+void Agent::over(const std::string& why) {
+  if (!why.empty() && !over_) log_.warning(why + "; all of it is removed");
+  over_ = true;
+  changed_.notify();
+}
+
+void Agent::end(job::Outcome outcome) {
+  if (ended_) return;
+  ended_ = Ended{std::move(outcome), Clock::now()};
+  changed_.notify();
+}
+
+// The host.
+
+void Agent::begin(const job::NodeBegin& begin) {
+  if (state() != job::NodeState::waiting) return;
+  begun_ = true;
+  const Result<void> started = start_host(begin);
+  if (started) return changed_.notify();
+  log_.error(started.error().text);
+  end(job::Outcome::failed(options_.node + ": " + started.error().text));
+}
+
+Result<void> Agent::start_host(const job::NodeBegin& begin) {
+  job::HostSpec spec;
+  spec.spec = job_.spec;
+  // A steward that the scheduler's signal reaches too has no more time than this process.
+  spec.spec.grace = std::min(spec.spec.grace, std::max(job_.kill_wait - farewell, {}));
+  spec.host = options_.host;
+  spec.hosts = begin.hosts;
+  spec.light = job_.light;
+  spec.rollcall_port = job_.rollcall_port;
+  if (!job_.light) spec.bridge = "mu" + job_.nonce.substr(0, bridge_digits);
+  spec.state_folder = job_.folder;
+  spec.job_folder = job_.folder;
+  spec.host_folder = host_folder();
+  spec.key_file = folder_->key_file();
+  TRY(make_folders(spec.host_folder, 0700));
+  notices_ = TRY(loop::Notices::open(loop_));
+  TRY(notices_->add(spec.host_folder, IN_CREATE | IN_MODIFY));
+  TRY(steward_.start(spec, folder_->lock(),
+                     [this](job::Outcome outcome) { end(std::move(outcome)); }));
+  tasks_.start(follow_journal());
+  return {};
+}
+
+loop::Task<> Agent::follow_journal() {
+  bool grown = true;
+  while (grown) {
+    grown = co_await notices_->happened();
+    changed_.notify();
+  }
+}
+
+/// A steward kills at a second request, whatever grace that has: of several stops the earliest end
+/// of a grace counts.
+void Agent::stop(std::chrono::milliseconds grace) {
+  const TimePoint until = Clock::now() + grace;
+  if (stop_until_ && *stop_until_ <= until) return;
+  const bool is_first = !stop_until_;
+  stop_until_ = until;
+  if (state() == job::NodeState::waiting) return end(job::Outcome::stopped(SIGTERM));
+  if (is_first || grace.count() == 0)
+    steward_.stop(grace);
+  else
+    tasks_.start(kill_at(until));
+}
+
+loop::Task<> Agent::kill_at(TimePoint deadline) {
+  loop::Timer timer(loop_);
+  const bool in_time = co_await timer.until(deadline);
+  if (in_time) steward_.stop(std::chrono::milliseconds(0));
+}
+
+loop::Task<> Agent::heed_signals() {
+  loop::Signals signals(loop_, {SIGTERM, SIGINT, SIGHUP});
+  while (true) {
+    const Result<int> signal = co_await signals.next();
+    if (!signal) co_return;
+    if (signalled_) continue;
+    signalled_ = Signalled{*signal, Clock::now()};
+    stop(std::min(job_.spec.grace, std::max(job_.kill_wait - farewell, {})));
+    changed_.notify();
+  }
+}
+
+}  // namespace muster::node

@@ -1,0 +1,112 @@
+#pragma once
+
+// Inside node/ only.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/command.h"
+#include "base/log.h"
+#include "job/message.h"
+#include "job/node_messages.h"
+#include "loop/channel.h"
+#include "loop/notices.h"
+#include "loop/tasks.h"
+#include "loop/wait.h"
+#include "node/host_steward.h"
+#include "node/node_folder.h"
+#include "packing/tar.h"
+
+namespace muster::node {
+
+/// One host of a job on a cluster's node, from its folder to its removal, and the connection to
+/// the engine. Protocol: docs/protocols/node-link.md.
+class Agent {
+ public:
+  struct Options {
+    std::string program;  ///< `sm`.
+    Env env;              ///< The steward's.
+    std::string host;     ///< "algo-2"
+    std::string node;
+  };
+  Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// To the end, when all is removed; then stops the loop.
+  loop::Task<> run();
+
+ private:
+  struct Signalled {
+    int signal = 0;
+    TimePoint at;
+  };
+  struct Ended {
+    job::Outcome outcome;
+    TimePoint at;
+  };
+  /// What was said on the connection that there is; each begins with a new one.
+  struct Said {
+    std::uint64_t journal_bytes = 0;  ///< Sent.
+    std::uint64_t have = 0;           ///< What the engine has of them.
+    std::uint64_t result_bytes = 0;   ///< Sent.
+    bool began = false, signalled = false, ended = false, given = false;
+    bool wanted = false;  ///< The result, by the engine.
+  };
+  enum class Sent { nothing, something };
+
+  loop::Task<> heed_signals();
+  loop::Task<> follow_journal();
+  void begin(const job::NodeBegin& begin);
+  Result<void> start_host(const job::NodeBegin& begin);
+  void stop(std::chrono::milliseconds grace);
+  loop::Task<> kill_at(TimePoint deadline);
+  void end(job::Outcome outcome);
+  void over(const std::string& why);
+  loop::Task<> wait_for_end();
+  TimePoint deadline() const;
+
+  loop::Task<> keep_connected();
+  loop::Task<bool> connect();
+  loop::Task<bool> converse(std::shared_ptr<loop::Channel> channel, std::string address);
+  loop::Task<> watch(std::shared_ptr<loop::Channel> channel);
+  loop::Task<> send(std::shared_ptr<loop::Channel> channel);
+  loop::Task<Result<void>> plan_result();
+  Result<Sent> send_journal(loop::Channel& channel);
+  Result<Sent> send_result(loop::Channel& channel);
+  void send_words(loop::Channel& channel);
+  Result<void> hear_welcome(const Frame& frame);
+  Result<void> hear(const Frame& frame);
+  void complain(const std::string& text);
+
+  job::NodeState state() const;
+  std::string host_folder() const { return job_.folder + "/" + options_.host; }
+
+  loop::Loop& loop_;
+  job::NodeJob job_;
+  Options options_;
+  const Log& log_;
+  std::set<std::string> complaints_;
+
+  std::optional<NodeFolder> folder_;
+  bool begun_ = false;
+  std::optional<TimePoint> stop_until_;  ///< A stop was asked for, and the grace ends then.
+  std::optional<Signalled> signalled_;
+  std::optional<Ended> ended_;
+  bool over_ = false;
+  TimePoint begun_at_;  ///< When this object was made.
+  TimePoint heard_;     ///< When the engine was.
+  Said said_;
+  Fd journal_;
+  std::optional<packing::TarPlan> result_;
+  std::string piece_;
+  std::unique_ptr<loop::Notices> notices_;
+  loop::Event changed_;
+  HostSteward steward_;
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::node

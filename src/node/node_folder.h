@@ -1,0 +1,34 @@
+#pragma once
+
+// Inside node/ only.
+
+#include <string>
+
+#include "base/fd.h"
+#include "job/node_messages.h"
+
+namespace muster::node {
+
+/// The place of a job on its node (docs/protocols/node-link.md): what came in the archive, `lock`,
+/// `key`, and the host's folder. All of it blocks.
+class NodeFolder {
+ public:
+  /// Makes it. Errors: `invalid_input` where it is there already, or for the archive; `denied`,
+  /// `system`. Then nothing of it is left.
+  static Result<NodeFolder> make(const job::NodeJob& job);
+
+  std::string key_file() const { return path_ + "/key"; }
+  std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
+  /// For the steward to hold too.
+  const Fd& lock() const { return lock_; }
+  Result<void> remove();
+
+ private:
+  explicit NodeFolder(std::string path) : path_(std::move(path)) {}
+  Result<void> fill(const job::NodeJob& job);
+
+  std::string path_;
+  Fd lock_;
+};
+
+}  // namespace muster::node
