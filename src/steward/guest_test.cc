@@ -40,7 +40,9 @@ void pass_on(int number) {
 
 /// Like `sm init`: starts argv behind "--", passes SIGTERM on, ends with it or with the lifeline.
 int guest_init(char** argv) {
-  while (std::strcmp(*argv, "--") != 0) ++argv;
+  bool is_own_entry = false;
+  for (; std::strcmp(*argv, "--") != 0; ++argv)
+    is_own_entry = is_own_entry || std::strcmp(*argv, "--everyone") == 0;
   // Blocked until there is somebody to pass it on to: the kernel drops a signal that the first
   // process of a container neither blocks nor handles.
   sigset_t term, none;
@@ -58,7 +60,7 @@ int guest_init(char** argv) {
   program_pid = pid;
   std::signal(SIGTERM, pass_on);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::close(stream_fd);
+  if (!is_own_entry) ::close(stream_fd);  // Else somebody may open it anew.
   const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
   std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};
   while (::poll(fds.data(), fds.size(), -1) < 0) continue;

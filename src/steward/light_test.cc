@@ -165,7 +165,7 @@ TEST_CASE("light host: without a process namespace its processes are ended one b
   if (users().empty()) return;
   TestJob job(1);
   job.light();
-  job.no_pids();
+  job.refuse("max_pid_namespaces", 0);
   job.action("light");
   job.spec().entrypoint = {"/bin/sh", "-c", "exec /run/muster/bin/train 3>/run/muster/stream"};
   CHECK(job.run("algo-1") == 0);
@@ -202,6 +202,20 @@ TEST_CASE("light host: what it cannot show ends it with one line") {
     CHECK(job.left() == none);
     CHECK(!job.folders_left("algo-1"));
   }
+}
+
+TEST_CASE("light host: a machine that gives an ordinary user no mounts is told, with its setting") {
+  if (users().empty()) return;
+  TestJob job(1);
+  job.light();
+  job.refuse("max_user_namespaces", 1000);
+  CHECK(job.run("algo-1") == 0);
+  CHECK(job.end("algo-1").outcome ==
+        job::Outcome::failed("a light host needs mounts of its own, which this machine refuses "
+                             "(user.max_user_namespaces is 0)"));
+  CHECK(job.phases("algo-1") == Names{"Starting", "Failed"});
+  CHECK(job.left() == none);
+  CHECK(!job.folders_left("algo-1"));
 }
 
 TEST_CASE("light host: the interface that has its address is found") {

@@ -126,8 +126,12 @@ class TestJob {
   std::string folder() const { return state_ + "/jobs/" + spec_.name; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
-  /// The job's stewards are refused a process namespace.
-  void no_pids() { no_pids_ = true; }
+  /// The kernel refuses the job's stewards what `setting` of /proc/sys/user counts. They are root,
+  /// with the number `uid` in a user namespace.
+  void refuse(const char* setting, std::uint32_t uid) {
+    refused_ = setting;
+    uid_within_ = uid;
+  }
   void unlock() { lock_.reset(); }
   /// Makes the hosts light, at 127.0.0.1; processes of the ordinary user `uid`, unless that is 0.
   void light(uid_t uid = 0) {
@@ -169,7 +173,7 @@ class TestJob {
     const pid_t pid = ::fork();
     if (pid == 0) {
       become(uid_);
-      if (no_pids_ && !refuse_pids()) ::_exit(126);
+      if (!refused_.empty() && !enter_refusal()) ::_exit(126);
       Args args{"--spec", file};
       if (lifeline != nullptr)
         args.insert(args.end(), {"--lifeline", std::to_string(lifeline->read.get())});
@@ -272,14 +276,15 @@ class TestJob {
     ::prctl(PR_SET_DUMPABLE, 1);  // As after an exec: /proc/self is ours.
   }
 
-  static bool refuse_pids() {
-    return ::unshare(CLONE_NEWUSER) == 0 && map_one_id(0, 0, 0, 0) &&
-           std::ofstream("/proc/sys/user/max_pid_namespaces") << "0" << std::flush;
+  bool enter_refusal() const {
+    return ::unshare(CLONE_NEWUSER) == 0 && map_one_id(0, 0, uid_within_, uid_within_) &&
+           std::ofstream("/proc/sys/user/" + refused_) << "0" << std::flush;
   }
 
   job::Spec spec_;
   bool light_ = false;
-  bool no_pids_ = false;
+  std::string refused_;
+  std::uint32_t uid_within_ = 0;
   uid_t uid_ = 0;
   std::string state_, submitter_, bridge_, subnet_;
   std::vector<job::HostAddress> hosts_;
