@@ -429,6 +429,38 @@ TEST_CASE("bundle: the files of the job are SageMaker's") {
   CHECK(etc.at("hosts").find("10.177.0.1 algo-1\n10.177.0.2 algo-2\n") != std::string::npos);
 }
 
+TEST_CASE("bundle: a light host has the job's files beside its machine's") {
+  job::HostSpec spec = two_hosts();
+  spec.light = true;
+  spec.rollcall_port = 20001;
+  spec.interface = "ib0";
+  std::vector<std::string> targets;
+  for (const Bind& bind : light_binds(spec, "/opt/sm")) targets.push_back(bind.target);
+  CHECK(targets == std::vector<std::string>{"/etc/hosts", "/opt/ml", "/run/muster/bin/sm",
+                                            "/run/muster/bin/train", "/run/muster/job.key",
+                                            "/run/muster/python.zip"});
+  const Command first = first_process(spec, {});
+  CHECK(first.argv ==
+        Args{"/run/muster/bin/sm", "init", "--lifeline", "4", "--", "/run/muster/bin/train"});
+  CHECK(first.env.at("MUSTER_ROLLCALL_PORT") == "20001");
+  CHECK(first.env.at("DMLC_INTERFACE") == "ib0");
+  CHECK(first.env.at("PATH").starts_with("/run/muster/bin:"));
+  CHECK(config_files(spec).at("resourceconfig.json").find("\"ib0\"") != std::string::npos);
+  // A name of the machine's stays, but for one of the job's own; S3 is reached without a relay.
+  spec.spec.s3.endpoint = "http://s3.example:9000";
+  const std::string hosts =
+      etc_files(spec, "10.0.0.9 licences\n\n10.9.9.9 algo-1 old\n# words\n").at("hosts");
+  CHECK(hosts.ends_with("10.177.0.2 algo-2\n10.0.0.9 licences\n# words\n"));
+}
+
+TEST_CASE("bundle: with an entry point of its own a light host's stream is found by a link") {
+  job::HostSpec spec = two_hosts();
+  spec.light = true;
+  spec.spec.entrypoint = {"/bin/sh"};
+  CHECK(host_settings(spec).find("MUSTER_STEWARD_FD=/run/muster/stream") != std::string::npos);
+  CHECK(!first_process(spec, {}).env.contains("MUSTER_STEWARD_FD"));
+}
+
 TEST_CASE("bundle: a host of a group has its group's type, limits and channels") {
   job::HostSpec spec = two_hosts();
   spec.spec.instance_count = 2;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <set>
@@ -57,11 +58,28 @@ std::vector<std::string> cgroup_roots() {
   return folders_in(mount_folder);
 }
 
-bool killed_for_memory(const std::string& path) {
+long killed_for_memory(const std::string& path) {
+  long count = 0;
   for (const std::string& root : cgroup_roots())
     for (const char* file : {"/memory.events", "/memory.oom_control"})
-      if (count_in(read_file(root + path + file).value_or(""), "oom_kill") > 0) return true;
-  return false;
+      count = std::max(count, count_in(read_file(root + path + file).value_or(""), "oom_kill"));
+  return count;
+}
+
+std::string memory_cgroup(const std::string& proc_cgroup) {
+  std::string unified;
+  for (const std::string& line : split(proc_cgroup, '\n')) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::vector<std::string> controllers =
+        split(line.substr(first + 1, second - first - 1), ',');
+    const std::string path = line.substr(second + 1);
+    if (std::find(controllers.begin(), controllers.end(), "memory") != controllers.end())
+      return path;
+    if (line.starts_with("0::")) unified = path;
+  }
+  return unified;
 }
 
 bool refused_processes(const std::string& path) {
@@ -78,6 +96,14 @@ std::optional<std::int64_t> memory_limit(const std::string& path) {
           limit && *limit < no_limit)
         return limit;
   return std::nullopt;
+}
+
+std::optional<std::int64_t> least_memory_limit(std::string path) {
+  std::optional<std::int64_t> least;
+  for (; path.size() > 1; path.resize(path.rfind('/')))
+    if (const std::optional<std::int64_t> limit = memory_limit(path))
+      least = std::min(*limit, least.value_or(no_limit));
+  return least;
 }
 
 std::optional<std::int64_t> process_limit(const std::string& path) {

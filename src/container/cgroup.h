@@ -20,9 +20,13 @@ inline constexpr const char* jobs_cgroup_lock = "/run/muster/cgroups.lock";
 /// Where hierarchies are mounted: /sys/fs/cgroup itself and, for version 1, the folders in it.
 std::vector<std::string> cgroup_roots();
 
-/// True if the kernel killed a process of the group for want of memory. To be asked before the
+/// How many processes of the group the kernel killed for want of memory. To be asked before the
 /// container is removed.
-bool killed_for_memory(const std::string& path);
+long killed_for_memory(const std::string& path);
+
+/// The group that a process's memory counts in, from its /proc/PID/cgroup: as `path` elsewhere
+/// here. Pure.
+std::string memory_cgroup(const std::string& proc_cgroup);
 
 /// True if the kernel refused a process of the group one more; the limit may be that of a group
 /// above it. To be asked likewise.
@@ -30,6 +34,8 @@ bool refused_processes(const std::string& path);
 
 /// A group's own limits; none: it has none, or the machine does not count that.
 std::optional<std::int64_t> memory_limit(const std::string& path);
+/// The least limit of the group and those above it.
+std::optional<std::int64_t> least_memory_limit(std::string path);
 std::optional<std::int64_t> process_limit(const std::string& path);
 
 /// Removes the group in every hierarchy, and those in it; what still holds a process stays.

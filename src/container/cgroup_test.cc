@@ -58,6 +58,14 @@ std::string text_of(const std::string& path) {
   return read_file(path).value_or("none");
 }
 
+TEST_CASE("cgroup: the group that a process's memory counts in, of either version") {
+  CHECK(memory_cgroup("9:name=systemd:/\n4:cpu,memory:/slurm/job_4/task_0\n0::/\n") ==
+        "/slurm/job_4/task_0");
+  CHECK(memory_cgroup("0::/system.slice/slurmstepd.scope/job_4\n") ==
+        "/system.slice/slurmstepd.scope/job_4");
+  CHECK(memory_cgroup("junk\n").empty());
+}
+
 TEST_CASE("cgroup: limits of a machine with version 2 stand in its one hierarchy") {
   const OwnMounts mounts("tmpfs");
   SKIP_UNLESS(mounts);

@@ -259,7 +259,7 @@ loop::Task<Result<Process>> ContainerHousing::start(container::ContainerStdio st
 }
 
 bool ContainerHousing::out_of_memory() const {
-  return container::killed_for_memory(container::cgroup_path(spec_));
+  return container::killed_for_memory(container::cgroup_path(spec_)) > 0;
 }
 
 /// Without its tunnel a host would wait for others that it does not reach.

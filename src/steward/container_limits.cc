@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::int64_t gibi = std::int64_t{1} << 30;
 
-/// "5 GiB", "1.5 GiB", "96 MiB".
-std::string size_text(std::int64_t bytes) {
-  if (bytes < gibi) return std::to_string(bytes >> 20) + " MiB";
-  const std::int64_t tenths = bytes * 10 / gibi;
-  const std::string rest = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
-  return std::to_string(tenths / 10) + rest + " GiB";
-}
-
 Result<Fd> open_folder(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail_errno(path);

@@ -60,7 +60,7 @@ int guest_init(char** argv) {
   program_pid = pid;
   std::signal(SIGTERM, pass_on);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (!is_own_entry) ::close(stream_fd);  // Else somebody may open it anew.
+  if (!is_own_entry) ::close(stream_fd);                     // Else somebody may open it anew.
   const Fd ended(static_cast<int>(::syscall(434, pid, 0)));  // pidfd_open
   std::array<pollfd, 2> fds = {pollfd{ended.get(), POLLIN, 0}, pollfd{4, POLLIN, 0}};
   while (::poll(fds.data(), fds.size(), -1) < 0) continue;

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/fd.h"
 #include "base/interfaces.h"
 #include "base/private_folders.h"
 #include "base/rootless.h"
 #include "base/text.h"
 #include "container/bundle.h"
+#include "container/cgroup.h"
 #include "container/light_host.h"
 #include "container/machine.h"
 #include "container/rootfs.h"
@@ -57,6 +59,8 @@ class LightHousing : public Housing {
 
   Result<void> build() override {
     program_ = TRY(own_program());
+    memory_group_ = container::memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
+    killed_before_ = container::killed_for_memory(memory_group_);
     return container::make_layers(container::layers_folder(spec_));
   }
 
@@ -74,12 +78,20 @@ class LightHousing : public Housing {
     co_return init;
   }
 
-  bool out_of_memory() const override { return false; }
+  /// The scheduler's group is the host's and its steward's alone, but for what came before them.
+  bool out_of_memory() const override {
+    return container::killed_for_memory(memory_group_) > killed_before_;
+  }
 
-  std::vector<std::string> overruns(bool, bool lacked_files) const override {
+  std::vector<std::string> overruns(bool out_of_memory, bool lacked_files) const override {
+    std::vector<std::string> lines;
     struct rlimit files {};
-    if (!lacked_files || ::getrlimit(RLIMIT_NOFILE, &files) != 0) return {};
-    return {"open files: " + std::to_string(files.rlim_cur) + " of one process used up"};
+    if (out_of_memory)
+      if (const std::optional<std::int64_t> limit = container::least_memory_limit(memory_group_))
+        lines.push_back("memory: " + size_text(*limit) + " used up");
+    if (lacked_files && ::getrlimit(RLIMIT_NOFILE, &files) == 0)
+      lines.push_back("open files: " + std::to_string(files.rlim_cur) + " of one process used up");
+    return lines;
   }
 
   loop::Task<> end() override {
@@ -121,7 +133,9 @@ class LightHousing : public Housing {
   HousingContext context_;
   const job::HostSpec& spec_;
   container::IdMap ids_;
-  std::string program_;  ///< The running `sm`.
+  std::string program_;       ///< The running `sm`.
+  std::string memory_group_;  ///< The control group that the host's memory counts in.
+  long killed_before_ = 0;    ///< How many of its processes the kernel had killed.
   bool own_pids_ = true;
 };
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -216,6 +217,52 @@ TEST_CASE("light host: a machine that gives an ordinary user no mounts is told, 
   CHECK(job.phases("algo-1") == Names{"Starting", "Failed"});
   CHECK(job.left() == none);
   CHECK(!job.folders_left("algo-1"));
+}
+
+/// A control group of memory, as a scheduler makes one for a step.
+class Step {
+ public:
+  explicit Step(const std::string& limit) {
+    const std::string name = "/light-test-" + hex(random_bytes(4));
+    for (const std::string& root : container::cgroup_roots()) {
+      if (::mkdir((root + name).c_str(), 0755) != 0) continue;
+      made_.push_back(root + name);
+      for (const char* file : {"/memory.limit_in_bytes", "/memory.max"})
+        if (fs::exists(root + name + file) && std::ofstream(root + name + file) << limit)
+          limited_ = true;
+    }
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+  ~Step() {
+    for (const std::string& folder : made_) ::rmdir(folder.c_str());
+  }
+  bool is_limited() const { return limited_; }
+  const std::vector<std::string>& folders() const { return made_; }
+
+ private:
+  std::vector<std::string> made_;
+  bool limited_ = false;
+};
+
+TEST_CASE("light host: memory that its scheduler's control group ran out of is told") {
+  const Step step("100663296");
+  for (const uid_t uid : users()) {
+    CAPTURE(uid);
+    if (!step.is_limited()) {
+      MESSAGE("skipped: no control group of memory can be made here");
+      return;
+    }
+    TestJob job(1);
+    job.light(uid);
+    job.group(step.folders());
+    job.action("eat");
+    CHECK(job.run("algo-1") == 0);
+    const job::HostEnd end = job.end("algo-1");
+    CHECK(end.out_of_memory);
+    CHECK(end.overruns == Names{"memory: 96 MiB used up"});
+    CHECK(!end.outcome.success());
+  }
 }
 
 TEST_CASE("light host: the interface that has its address is found") {

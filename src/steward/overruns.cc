@@ -8,6 +8,8 @@
 namespace muster::steward {
 namespace {
 
+constexpr std::int64_t gibi = std::int64_t{1} << 30;
+
 constexpr std::string_view complaints[] = {"No space left on device", "Disk quota exceeded",
                                            "Bus error", "SIGBUS", "insufficient shared memory"};
 
@@ -25,6 +27,13 @@ bool is_used_up(std::int64_t all, std::int64_t free, bool told) {
 }
 
 }  // namespace
+
+std::string size_text(std::int64_t bytes) {
+  if (bytes < gibi) return std::to_string(bytes >> 20) + " MiB";
+  const std::int64_t tenths = bytes * 10 / gibi;
+  const std::string rest = tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10);
+  return std::to_string(tenths / 10) + rest + " GiB";
+}
 
 Full fullness(const Space& space, bool told) {
   if (is_used_up(space.bytes, space.bytes_free, told)) return Full::bytes;

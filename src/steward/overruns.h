@@ -10,6 +10,9 @@
 
 namespace muster::steward {
 
+/// "5 GiB", "1.5 GiB", "96 MiB". Pure.
+std::string size_text(std::int64_t bytes);
+
 /// What a file system has, in bytes and in files (0 files: it does not count them).
 struct Space {
   std::int64_t bytes = 0;

@@ -126,6 +126,8 @@ class TestJob {
   std::string folder() const { return state_ + "/jobs/" + spec_.name; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
+  /// Stewards are in this control group, as a scheduler's step is; its folder in each hierarchy.
+  void group(std::vector<std::string> folders) { group_ = std::move(folders); }
   /// The kernel refuses the job's stewards what `setting` of /proc/sys/user counts. They are root,
   /// with the number `uid` in a user namespace.
   void refuse(const char* setting, std::uint32_t uid) {
@@ -172,6 +174,8 @@ class TestJob {
     REQUIRE(::chown(file.c_str(), uid_, uid_) == 0);
     const pid_t pid = ::fork();
     if (pid == 0) {
+      for (const std::string& group : group_)
+        std::ofstream(group + "/cgroup.procs") << "0" << std::flush;
       become(uid_);
       if (!refused_.empty() && !enter_refusal()) ::_exit(126);
       Args args{"--spec", file};
@@ -283,6 +287,7 @@ class TestJob {
 
   job::Spec spec_;
   bool light_ = false;
+  std::vector<std::string> group_;
   std::string refused_;
   std::uint32_t uid_within_ = 0;
   uid_t uid_ = 0;

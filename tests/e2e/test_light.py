@@ -90,6 +90,7 @@ class Nodes:
         spec = self.spec(node, **muster)
         if arguments:
             spec["spec"]["HyperParameters"]["word"] = json.dumps(arguments)
+        node.check("sh", "-c", "umount /opt/ml && rmdir /opt/ml")  # A node knows of no job.
         node.check("sh", "-c", "mkdir -p /run/state /state && mount --bind /run/state /state")
         root = node.path("/state")
         job = root / f"jobs/{self.name}"
@@ -127,7 +128,7 @@ class Nodes:
             assert node.processes() == {}
             assert not node.path("/tmp/left").exists()
             mounts = node.path("/proc/1/mountinfo").read_text()
-            assert self.name not in mounts and "/opt/ml/" not in mounts
+            assert self.name not in mounts and not node.path("/opt/ml").exists()
 
 
 @pytest.fixture(params=[0, USER], ids=["root", "user"])
