@@ -45,15 +45,15 @@ class Nodes:
         self.lifelines: dict[str, int] = {}
 
     def spec(self, node, **muster) -> dict:
-        job = f"/state/jobs/{self.name}"
+        job = f"/run/state/jobs/{self.name}"
         return {
             "spec": {
                 "TrainingJobName": self.name,
                 "HyperParameters": {"sagemaker_program": "script.py", **mpi_hyperparameters(2)},
-                "InputDataConfig": [{"ChannelName": "train", "Folder": "/state/data"}],
+                "InputDataConfig": [{"ChannelName": "train", "Folder": "/run/state/data"}],
                 "ResourceConfig": {"InstanceCount": len(self.nodes), "InstanceType": "local"},
                 "Muster": {
-                    "SourceFolder": "/state/code",
+                    "SourceFolder": "/run/state/code",
                     "Python": "/usr/bin/python3",
                     "Path": "/usr/local/bin:/usr/bin:/bin",
                     "GraceMs": 5000,
@@ -65,7 +65,7 @@ class Nodes:
             "rollcall_port": PORT,
             "host": node.name,
             "hosts": [{"name": each.name, "address": each.address} for each in self.nodes],
-            "state_folder": "/state",
+            "state_folder": "/run/state",
             "job_folder": job,
             "host_folder": f"{job}/{node.name}",
             "key_file": f"{job}/key",
@@ -75,24 +75,23 @@ class Nodes:
         for node in self.nodes:
             self.bring(node, script, arguments, muster)
             # Opened for both, so that nobody waits for the other end.
-            self.lifelines[node.name] = os.open(node.path("/state/life"), os.O_RDWR)
+            self.lifelines[node.name] = os.open(node.path("/run/state/life"), os.O_RDWR)
             user = [f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-            steward = [SM, "steward", "--spec", "/state/spec.json", "--lifeline", "9"]
-            env = {"PATH": os.environ["PATH"], "HOME": "/state", "SLURM_JOB_ID": "7",
+            steward = [SM, "steward", "--spec", "/run/state/spec.json", "--lifeline", "9"]
+            env = {"PATH": os.environ["PATH"], "HOME": "/run/state", "SLURM_JOB_ID": "7",
                    "SLURM_STEP_NODELIST": "algo-[1-2]", "PMI_FD": "9"}  # fmt: skip
-            held = ["sh", "-c", 'exec "$@" 9</state/life', "sh"]
+            held = ["sh", "-c", 'exec "$@" 9</run/state/life', "sh"]
             line = [*held, "setpriv", *user, *steward]
             self.stewards[node.name] = node.start(line, env=env)
         return self
 
     def bring(self, node, script: str, arguments: str, muster: dict) -> None:
-        """What an engine brings to a node: below a folder of the node's own /run."""
+        """What an engine brings to a node."""
         spec = self.spec(node, **muster)
         if arguments:
             spec["spec"]["HyperParameters"]["word"] = json.dumps(arguments)
-        node.check("sh", "-c", "umount /opt/ml && rmdir /opt/ml")  # A node knows of no job.
-        node.check("sh", "-c", "mkdir -p /run/state /state && mount --bind /run/state /state")
-        root = node.path("/state")
+        node.check("sh", "-c", "umount /opt/ml && rm -r /opt/ml")  # A node knows of no job.
+        root = node.path("/run/state")
         job = root / f"jobs/{self.name}"
         for folder in (job, root / "data", root / "code/mpi4py"):
             folder.mkdir(parents=True)
@@ -109,7 +108,7 @@ class Nodes:
 
     def host(self, name: str) -> pathlib.Path:
         node = next(each for each in self.nodes if each.name == name)
-        return node.path(f"/state/jobs/{self.name}/{name}")
+        return node.path(f"/run/state/jobs/{self.name}/{name}")
 
     def journal(self, name: str) -> bytes:
         file = self.host(name) / "journal"
