@@ -75,15 +75,10 @@ Json list(const char* const (&items)[count]) {
   return json;
 }
 
-/// True for a host in the machine's own network.
-bool shares_network(const job::HostSpec& spec) {
-  return spec.spec.network == job::Network::host;
-}
-
 /// The interface that hosts of the job have in common.
 std::string interface_of(const job::HostSpec& spec) {
   if (!spec.interface.empty()) return spec.interface;
-  return shares_network(spec) ? "lo" : "eth0";
+  return spec.spec.network == job::Network::host ? "lo" : "eth0";
 }
 
 Json mount(const std::string& destination, const char* type, const char* source,
@@ -111,7 +106,7 @@ std::string folder_of_programs(const job::HostSpec& spec) {
 
 Json held_capabilities(const job::HostSpec& spec) {
   Json held = list(capabilities);
-  if (shares_network(spec)) std::erase(held.get_ref<Json::array_t&>(), "CAP_NET_BIND_SERVICE");
+  if (job::shares_network(spec)) std::erase(held.get_ref<Json::array_t&>(), "CAP_NET_BIND_SERVICE");
   if (spec.spec.image) held.push_back(image_capability);
   return held;
 }
@@ -152,7 +147,7 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
       mount("/dev/mqueue", "mqueue", "mqueue", {"nosuid", "noexec", "nodev"}),
   });
   // The machine's network is not the host's: its sysfs can be shown to it, not mounted by it.
-  if (!shares_network(spec))
+  if (!job::shares_network(spec))
     all.push_back(mount(sys_path, "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
   add_own_places(spec, limits, all);
   std::size_t number = 0;
@@ -274,7 +269,7 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
                    Json{{"type", "mount"}}, Json{{"type", "cgroup"}}});
   Json net{{"type", "network"}};
   if (!facts.network_namespace.empty()) net["path"] = facts.network_namespace;
-  if (!shares_network(spec)) namespaces.push_back(std::move(net));
+  if (!job::shares_network(spec)) namespaces.push_back(std::move(net));
   Json linux{{"resources", resources(spec, facts)},
              {"namespaces", namespaces},
              {"rootfsPropagation", "private"},
@@ -282,7 +277,9 @@ Json linux_part(const job::HostSpec& spec, const Facts& facts) {
              {"readonlyPaths", list(readonly_kernel_paths)},
              {"seccomp", seccomp_profile(may_set_ids(spec))}};
   // Where no group can be made the runtime does without one, unless it is named.
-  if (!facts.rootless) linux["cgroupsPath"] = cgroup_path(spec);
+  // A path that begins with no '/' lies below the group of whoever starts the runtime.
+  if (!facts.rootless)
+    linux["cgroupsPath"] = spec.in_step ? step_cgroup_name(spec) : cgroup_path(spec);
   if (facts.user_namespace.empty()) return linux;
   Json ids = Json::array();
   for (const IdExtent& extent : facts.ids)
@@ -368,6 +365,10 @@ std::string cgroup_path(const job::HostSpec& spec) {
   return job_cgroup_path(spec) + "/" + spec.host;
 }
 
+std::string step_cgroup_name(const job::HostSpec& spec) {
+  return "muster-" + container_id(spec);
+}
+
 std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts) {
   if (!spec.spec.image) return {""};
   // An image may bring its code in /opt/ml/code, and more beside what SageMaker mounts.
@@ -381,7 +382,7 @@ std::vector<std::string> ml_places(const job::HostSpec& spec, const Facts& facts
 
 std::vector<Bind> binds(const job::HostSpec& spec, const Facts& facts) {
   std::vector<Bind> all;
-  if (shares_network(spec)) all.push_back({sys_path, sys_path});
+  if (job::shares_network(spec)) all.push_back({sys_path, sys_path});
   for (const std::string& path : facts.binds) all.push_back({path, path});
   const std::string etc = bundle_folder(spec);
   if (has_own_entry(spec, facts)) all.push_back({etc + "/settings", job::host_settings_path});
@@ -454,7 +455,7 @@ std::map<std::string, std::string> etc_files(const job::HostSpec& spec,
   for (const job::HostAddress& host : spec.hosts) hosts += host.address + " " + host.name + "\n";
   hosts += without_hosts(machine_hosts, spec);
   const Result<std::optional<Doorway>> s3 = doorway(spec.spec.s3);
-  if (!spec.light && s3 && *s3 && !(*s3)->name.empty())
+  if (!spec.light && !spec.in_step && s3 && *s3 && !(*s3)->name.empty())
     hosts += (*s3)->address + " " + (*s3)->name + "\n";
   // The job's network leads nowhere else: with no server named, a foreign name fails at once.
   return {{"hosts", hosts},

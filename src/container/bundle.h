@@ -83,6 +83,9 @@ std::string job_cgroup_path(const job::HostSpec& spec);
 /// "/muster/<job>/algo-K"
 std::string cgroup_path(const job::HostSpec& spec);
 
+/// "muster-<job>-algo-K": the control group of a host in a scheduler's step, below its steward's.
+std::string step_cgroup_name(const job::HostSpec& spec);
+
 /// The OCI description (config.json) of one host. Pure.
 /// Source: OCI runtime specification 1.0.2; settings as runc 1.1 takes them.
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts);

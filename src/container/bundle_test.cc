@@ -453,6 +453,18 @@ TEST_CASE("bundle: a light host has the job's files beside its machine's") {
   CHECK(hosts.ends_with("10.177.0.2 algo-2\n10.0.0.9 licences\n# words\n"));
 }
 
+TEST_CASE("bundle: a host in a scheduler's step has its machine's network and a group below") {
+  job::HostSpec spec = two_hosts();
+  spec.in_step = true;
+  spec.interface = "ib0";
+  const Json config = *parse_json(bundle_config(spec, {}));
+  CHECK(config["linux"]["cgroupsPath"] == step_cgroup_name(spec));
+  CHECK(config["linux"]["namespaces"].dump().find("network") == std::string::npos);
+  CHECK(config_files(spec).at("resourceconfig.json").find("\"ib0\"") != std::string::npos);
+  spec.in_step = false;
+  CHECK(parse_json(bundle_config(spec, {}))->at("linux").at("cgroupsPath") == cgroup_path(spec));
+}
+
 TEST_CASE("bundle: with an entry point of its own a light host's stream is found by a link") {
   job::HostSpec spec = two_hosts();
   spec.light = true;

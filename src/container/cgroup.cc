@@ -66,6 +66,12 @@ long killed_for_memory(const std::string& path) {
   return count;
 }
 
+std::string cgroup_below(const std::string& own, const std::string& name) {
+  const bool is_unified = cgroup_roots() == std::vector<std::string>{mount_folder};
+  const std::string parent = is_unified ? own.substr(0, own.rfind('/')) : own;
+  return (parent == "/" ? "" : parent) + "/" + name;
+}
+
 std::string memory_cgroup(const std::string& proc_cgroup) {
   std::string unified;
   for (const std::string& line : split(proc_cgroup, '\n')) {

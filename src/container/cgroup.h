@@ -32,6 +32,11 @@ std::string memory_cgroup(const std::string& proc_cgroup);
 /// above it. To be asked likewise.
 bool refused_processes(const std::string& path);
 
+/// The group that runc makes of the relative path `name` for a caller in the group `own`: below it,
+/// or with version 2, where a group that has processes has no others with limits, beside it. Pure
+/// but for the version, which it looks up.
+std::string cgroup_below(const std::string& own, const std::string& name);
+
 /// A group's own limits; none: it has none, or the machine does not count that.
 std::optional<std::int64_t> memory_limit(const std::string& path);
 /// The least limit of the group and those above it.

@@ -13,23 +13,33 @@ constexpr std::size_t host_folder_bytes_max = 3000;  // PATH_MAX is 4096, and mo
 constexpr int port_max = 65535;
 constexpr std::size_t interface_bytes_max = 15;  // IFNAMSIZ, less its NUL.
 
-/// What a light host is asked for and cannot have; each has a way out.
-Result<void> check_light(const HostSpec& spec) {
-  const auto refuse = [](const char* field, const char* why) {
-    return fail(Errc::invalid_input, std::string(field) + ": a light host " + why);
+Result<void> check_first_id(const HostSpec& spec) {
+  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
+    return wrong("first_id", "0, or 65536 to 2147418112");
+  return {};
+}
+
+/// What a host on its machine's own network is asked for and cannot have; each has a
+/// way out.
+Result<void> check_on_node(const HostSpec& spec) {
+  const auto refuse = [&spec](const char* field, const char* why) {
+    const char* const who = spec.light ? "a light host " : "a host in a scheduler's step ";
+    return fail(Errc::invalid_input, field + std::string(": ") + who + why);
   };
-  if (spec.spec.image)
-    return refuse("Muster.Image", "cannot run an image; it runs its machine's programs");
   if (spec.spec.vpc) return refuse("VpcConfig", "has its machine's network, and none of its own");
   if (spec.spec.encrypted)
     return refuse("EnableInterContainerTrafficEncryption",
                   "has its machine's network, in which muster encrypts nothing but its own");
   if (spec.spec.network == Network::none)
     return refuse("EnableNetworkIsolation", "has its machine's network, and all that it reaches");
+  if (!spec.light) return check_first_id(spec);
+  if (spec.spec.image)
+    return refuse("Muster.Image", "cannot run an image; it runs its machine's programs");
   if (!spec.spec.bound.empty())
     return refuse("Muster.Bound", "sees its machine's folders where they are");
   if (!spec.devices.nodes.empty() || !spec.devices.mounts.empty())
     return refuse("devices", "has the devices that its machine lets it open");
+  if (spec.in_step) return wrong("in_step", "a light host or a container, not both");
   return {};
 }
 
@@ -37,8 +47,7 @@ Result<void> check_light(const HostSpec& spec) {
 Result<void> check_contained(const HostSpec& spec) {
   if (spec.bridge.empty() || spec.bridge.size() > interface_bytes_max || !only_has(spec.bridge, ""))
     return wrong("bridge", "an interface name of at most 15 letters and digits");
-  if (spec.first_id != 0 && (spec.first_id < first_id_min || spec.first_id > first_id_max))
-    return wrong("first_id", "0, or 65536 to 2147418112");
+  TRY(check_first_id(spec));
   if (spec.spec.vpc.has_value() == spec.machine_subnet.empty())
     return wrong("machine_subnet", "it for hosts in a VPC, and for no others");
   if (spec.machine_subnet.empty()) return {};
@@ -48,6 +57,10 @@ Result<void> check_contained(const HostSpec& spec) {
 }
 
 }  // namespace
+
+bool shares_network(const HostSpec& spec) {
+  return spec.light || spec.in_step || spec.spec.network == Network::host;
+}
 
 const std::string& own_address(const HostSpec& spec) {
   for (const HostAddress& host : spec.hosts)
@@ -74,7 +87,7 @@ Result<void> check(const HostSpec& spec) {
     found = found || host.name == spec.host;
   }
   if (!found) return wrong("host", "one of \"hosts\", got \"" + to_utf8(spec.host) + "\"");
-  TRY(spec.light ? check_light(spec) : check_contained(spec));
+  TRY(spec.light || spec.in_step ? check_on_node(spec) : check_contained(spec));
   if (spec.rollcall_port < 1 || spec.rollcall_port > port_max)
     return wrong("rollcall_port", "1 to 65535");
   if (spec.interface.size() > interface_bytes_max || !only_has(spec.interface, ".-_@:"))
@@ -105,6 +118,7 @@ Json to_json(const HostSpec& spec) {
             {"host_folder", spec.host_folder},
             {"key_file", spec.key_file}};
   if (spec.light) json.emplace("light", true);
+  if (spec.in_step) json.emplace("in_step", true);
   if (spec.rollcall_port != HostSpec{}.rollcall_port)
     json.emplace("rollcall_port", spec.rollcall_port);
   if (!spec.interface.empty()) json.emplace("interface", spec.interface);
@@ -127,9 +141,10 @@ Result<HostSpec> host_spec_from(const Json& json) {
       fields.take(inner);
     }
   fields.flag("light", spec.light);
+  fields.flag("in_step", spec.in_step);
   fields.integer("rollcall_port", spec.rollcall_port);
   fields.text("interface", spec.interface);
-  fields.text("bridge", spec.bridge, !spec.light);
+  fields.text("bridge", spec.bridge, !spec.light && !spec.in_step);
   fields.integer("prefix_length", spec.prefix_length);
   fields.text("machine_subnet", spec.machine_subnet);
   fields.integer("first_id", spec.first_id);

@@ -36,9 +36,13 @@ struct HostSpec {
   /// No container: the machine's network, users and programs, with mounts and processes of its own
   /// (docs/decisions/0048-light-hosts.md). `bridge`, `machine_subnet` and `first_id` mean nothing.
   bool light = false;
+  /// A container of a scheduler's step: on the machine's own network, and in a control group below
+  /// its steward's, so that the scheduler's limits hold. `bridge` and `machine_subnet` mean
+  /// nothing.
+  bool in_step = false;
   int rollcall_port = 9730;  ///< On the leader; jobs that share a network need one each.
-  /// The network interface that leads to the other hosts; empty: "eth0", on a light host that which
-  /// has its address.
+  /// The network interface that leads to the other hosts; empty: "eth0", on the machine's own
+  /// network that which has the host's address.
   std::string interface;
   std::string bridge;  ///< "mu" + 8 hex digits, one per job on this machine.
   int prefix_length = 24;
@@ -54,6 +58,9 @@ struct HostSpec {
 
   bool operator==(const HostSpec&) const = default;
 };
+
+/// True for a host on its machine's own network.
+bool shares_network(const HostSpec& spec);
 
 /// The address of `spec.host`. `spec` is one that check() accepts.
 const std::string& own_address(const HostSpec& spec);

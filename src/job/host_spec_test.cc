@@ -90,6 +90,24 @@ TEST_CASE("host spec: a light host needs no network of the machine's for it") {
   CHECK(check(contained).error().text.find("bridge: expected") == 0);
 }
 
+TEST_CASE("host spec: a container in a scheduler's step has its machine's network, too") {
+  HostSpec spec = a_light_one();
+  spec.light = false;
+  spec.in_step = true;
+  spec.first_id = first_id_min;
+  const Result<HostSpec> read = host_spec_from(*parse_json(to_text(to_json(spec))));
+  REQUIRE(read);
+  CHECK(*read == spec);
+  CHECK(shares_network(spec));
+  spec.spec.encrypted = true;
+  CHECK(check(spec).error().text.find("EnableInterContainerTrafficEncryption: a host in a ") == 0);
+  spec.spec.encrypted = false;
+  spec.first_id = 1;
+  CHECK(check(spec).error().text.find("first_id: expected") == 0);
+  spec.light = true;
+  CHECK(check(spec).error().text.find("in_step: expected") == 0);
+}
+
 TEST_CASE("host spec: what a light host cannot have is refused by its name") {
   struct {
     const char* text;

@@ -151,7 +151,7 @@ bool needs_s3(const job::Spec& spec) {
 }
 
 std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& channel) {
-  if (channel.s3.url.empty() || channel.s3.sharded || spec.light) return {};
+  if (channel.s3.url.empty() || channel.s3.sharded || spec.light || spec.in_step) return {};
   if (takers(spec, channel).size() < 2) return {};
   return spec.job_folder + "/input/" + channel.name;
 }

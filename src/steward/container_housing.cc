@@ -80,7 +80,7 @@ Result<void> ContainerHousing::build() {
     TRY(remove_tree(container::root_folder(spec_)));
   }
   if (!namespaces_.user) TRY(put_together({}));
-  if (spec_.spec.network == job::Network::host)
+  if (job::shares_network(spec_))
     return write_file(container::bundle_folder(spec_) + "/resolv.conf",
                       read_file("/etc/resolv.conf").value_or(""));
   network_.emplace(
@@ -258,8 +258,16 @@ loop::Task<Result<Process>> ContainerHousing::start(container::ContainerStdio st
   co_return init;
 }
 
+/// Where the host's memory counts.
+std::string ContainerHousing::own_cgroup() const {
+  if (!spec_.in_step) return container::cgroup_path(spec_);
+  const std::string own =
+      container::memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
+  return container::cgroup_below(own, container::step_cgroup_name(spec_));
+}
+
 bool ContainerHousing::out_of_memory() const {
-  return container::killed_for_memory(container::cgroup_path(spec_)) > 0;
+  return container::killed_for_memory(own_cgroup()) > 0;
 }
 
 /// Without its tunnel a host would wait for others that it does not reach.

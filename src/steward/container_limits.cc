@@ -67,10 +67,11 @@ void ContainerHousing::watch_memory_places(const container::Process& init) {
 /// What the control groups tell besides: of the host's own limit, or of the job's.
 std::vector<std::string> ContainerHousing::overruns(bool out_of_memory, bool lacked_files) const {
   std::vector<std::string> lines;
-  const std::string own = container::cgroup_path(spec_);
+  const std::string own = own_cgroup();
   const std::string all = container::job_cgroup_path(spec_);
   if (out_of_memory) {
-    std::optional<std::int64_t> limit = container::memory_limit(own);
+    std::optional<std::int64_t> limit =
+        spec_.in_step ? container::least_memory_limit(own) : container::memory_limit(own);
     if (!limit) limit = container::memory_limit(all);
     if (limit) lines.push_back("memory: " + size_text(*limit) + " used up");
   }
@@ -105,7 +106,8 @@ Result<void> ContainerHousing::close_disk() {
 /// lock is to be held until the host's control group says which.
 Result<Fd> ContainerHousing::choose_cpus(std::string& cpus) const {
   const std::int64_t millis = job::cpu_millis_of(spec_.spec, spec_.host);
-  if (millis == 0 || millis % 1000 != 0 || ids_.rootless) return Fd();
+  // A scheduler chooses processors itself.
+  if (millis == 0 || millis % 1000 != 0 || ids_.rootless || spec_.in_step) return Fd();
   Fd lock = TRY(wait_for_lock("/run/muster/cpus.lock"));
   const container::CpuShares shares = container::cpu_shares();
   const std::optional<container::Cpus> chosen =
@@ -116,7 +118,7 @@ Result<Fd> ContainerHousing::choose_cpus(std::string& cpus) const {
 
 /// The job's own limits, and those of all jobs together. Callers hold the job's lock.
 Result<void> ContainerHousing::limit() {
-  if (ids_.rootless) return {};
+  if (ids_.rootless || spec_.in_step) return {};
   const container::JobLimits limits = container::job_limits(machine_.size);
   const Fd lock = TRY(wait_for_lock(container::jobs_cgroup_lock));
   TRY(container::limit_cgroup(container::jobs_cgroup, limits));

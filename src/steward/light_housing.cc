@@ -142,7 +142,7 @@ class LightHousing : public Housing {
 }  // namespace
 
 job::HostSpec with_interface(job::HostSpec spec) {
-  if (!spec.light || !spec.interface.empty()) return spec;
+  if ((!spec.light && !spec.in_step) || !spec.interface.empty()) return spec;
   const Result<std::vector<InterfaceAddress>> found = interface_addresses();
   if (!found) return spec;
   for (const InterfaceAddress& each : *found)

@@ -265,6 +265,56 @@ TEST_CASE("light host: memory that its scheduler's control group ran out of is t
   }
 }
 
+/// Control groups that are left in a step's.
+std::vector<std::string> groups_in(const Step& step) {
+  std::vector<std::string> found;
+  for (const std::string& folder : step.folders())
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.is_directory()) found.push_back(entry.path());
+  return found;
+}
+
+TEST_CASE("steward: a container in a step is below the step's control group, on its network") {
+  SKIP_UNLESS_HOSTS_RUN();
+  const Step step("402653184");
+  TestJob job(1);
+  job.in_step();
+  job.group(step.folders());
+  job.action("wait");
+  const pid_t steward = job.start("algo-1");
+  job.wait_for_line("algo-1", "waiting");
+  const std::string init = "/proc/" + std::to_string(job.init_pid("algo-1"));
+  CHECK(fs::read_symlink(init + "/ns/net") == fs::read_symlink("/proc/self/ns/net"));
+  const std::string own = container::memory_cgroup(*read_file(init + "/cgroup"));
+  const std::string above =
+      container::memory_cgroup(*read_file("/proc/" + std::to_string(steward) + "/cgroup"));
+  CHECK(own == container::cgroup_below(above, "muster-" + job.spec().name + "-algo-1"));
+  ::kill(steward, SIGTERM);
+  CHECK(job.wait(steward) == 0);
+  CHECK(job.end("algo-1").outcome == job::Outcome::exited(143));
+  CHECK(groups_in(step) == none);
+  CHECK(job.left() == none);
+}
+
+TEST_CASE("steward: a container in a step cannot go beyond the step's memory, and that is told") {
+  SKIP_UNLESS_HOSTS_RUN();
+  const Step step("402653184");
+  if (!step.is_limited()) {
+    MESSAGE("skipped: no control group of memory can be made here");
+    return;
+  }
+  TestJob job(1);
+  job.in_step();
+  job.group(step.folders());
+  job.action("eat");
+  CHECK(job.run("algo-1") == 0);
+  const job::HostEnd end = job.end("algo-1");
+  CHECK(end.out_of_memory);
+  CHECK(end.overruns == Names{"memory: 384 MiB used up"});
+  CHECK(groups_in(step) == none);
+  CHECK(job.left() == none);
+}
+
 TEST_CASE("light host: the interface that has its address is found") {
   job::HostSpec spec;
   spec.host = "algo-1";

@@ -65,7 +65,8 @@ Result<void> make_host_files(const job::HostSpec& spec) {
     TRY(write_file(ml + "/input/config/" + name, text));
   if (job::keeps_checkpoints(spec.spec)) TRY(make_folders(ml + "/checkpoints"));
   TRY(make_folders(container::bundle_folder(spec)));
-  const std::string machine_hosts = spec.light ? read_file("/etc/hosts").value_or("") : "";
+  const std::string machine_hosts =
+      spec.light || spec.in_step ? read_file("/etc/hosts").value_or("") : "";
   for (const auto& [name, text] : container::etc_files(spec, machine_hosts))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
   if (!spec.spec.pip_conf.empty()) {

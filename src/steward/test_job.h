@@ -126,6 +126,12 @@ class TestJob {
   std::string folder() const { return state_ + "/jobs/" + spec_.name; }
   std::string folder(const std::string& host) const { return folder() + "/" + host; }
   void action(const std::string& name) { spec_.environment["TEST_ACTION"] = name; }
+  /// Makes the hosts containers of a scheduler's step, at 127.0.0.1.
+  void in_step() {
+    in_step_ = true;
+    spec_.network = job::Network::nat;
+    for (job::HostAddress& host : hosts_) host.address = "127.0.0.1";
+  }
   /// Stewards are in this control group, as a scheduler's step is; its folder in each hierarchy.
   void group(std::vector<std::string> folders) { group_ = std::move(folders); }
   /// The kernel refuses the job's stewards what `setting` of /proc/sys/user counts. They are root,
@@ -157,8 +163,9 @@ class TestJob {
     host_spec.host = host;
     host_spec.hosts = hosts_;
     host_spec.light = light_;
+    host_spec.in_step = in_step_;
     if (light_) host_spec.rollcall_port = 20001;
-    if (!light_) host_spec.bridge = bridge_;
+    if (!light_ && !in_step_) host_spec.bridge = bridge_;
     if (!light_) host_spec.first_id = first_id;
     host_spec.state_folder = state_;
     host_spec.job_folder = folder();
@@ -287,6 +294,7 @@ class TestJob {
 
   job::Spec spec_;
   bool light_ = false;
+  bool in_step_ = false;
   std::vector<std::string> group_;
   std::string refused_;
   std::uint32_t uid_within_ = 0;
