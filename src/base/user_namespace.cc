@@ -69,8 +69,13 @@ Result<void> enter_own_namespaces() {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return refused(errno_text("unshare"));
   if (const Result<void> mapped = map_one_id(user, group, user, group); !mapped)
     return refused(mapped.error().text);
-  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return refused(errno_text("making mounts private"));
+  if (const Result<void> own = keep_own_mounts(); !own) return refused(own.error().text);
+  return {};
+}
+
+Result<void> keep_own_mounts() {
+  if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+    return fail_errno("making mounts private");
   return {};
 }
 

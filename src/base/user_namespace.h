@@ -23,7 +23,12 @@ std::string why_no_user_namespace(const Env& settings);
 
 /// Gives the calling process, which has one thread, a user namespace in which its user is who it
 /// was and has every right over the namespaces that it makes, until it becomes another program; and
-/// a mount namespace in it. Error: `denied`, and which setting of the machine's it was.
+/// a mount namespace in it, as keep_own_mounts() has it. Error: `denied`, and which setting of the
+/// machine's it was.
 Result<void> enter_own_namespaces();
+
+/// What the calling process mounts in its mount namespace is not seen by the machine from now on;
+/// what the machine mounts is seen here: folders that come when they are looked at (autofs) do so.
+Result<void> keep_own_mounts();
 
 }  // namespace muster

@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "base/user_namespace.h"
 #include "container/root_view.h"
-#include "container/rootfs.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
 
@@ -201,6 +200,11 @@ class Report {
   ::_exit(0);
 }
 
+Result<void> enter_own_mounts() {
+  if (::unshare(CLONE_NEWNS) != 0) return fail_errno("a mount namespace of our own");
+  return keep_own_mounts();
+}
+
 /// Reads until all writers have gone: the first process by becoming another program.
 loop::Task<std::string> read_report(loop::Loop& loop, const Fd& fd) {
   std::string text;
@@ -243,7 +247,7 @@ void reap(pid_t pid) {
 
 Result<bool> enter_light_mounts() {
   const bool ordinary = ::geteuid() != 0;
-  const Result<void> entered = ordinary ? enter_own_namespaces() : enter_private_mounts();
+  const Result<void> entered = ordinary ? enter_own_namespaces() : enter_own_mounts();
   if (entered) return ordinary;
   return fail(Errc::denied, "a light host needs mounts of its own, which this machine refuses (" +
                                 entered.error().text + ")");

@@ -121,13 +121,18 @@ class Nodes:
     def wait_for(self, text: bytes) -> None:
         wait_until("the ranks", lambda: all(text in self.journal(n) for n in self.stewards))
 
+    def assert_unmounted(self) -> None:
+        """No mount of the job's shows on a node."""
+        for node in self.nodes:
+            mounts = node.path("/proc/1/mountinfo").read_text()
+            assert self.name not in mounts and not node.path("/opt/ml").exists()
+
     def assert_bare(self) -> None:
         """Nothing of the job is left on a node but what it gives back."""
+        self.assert_unmounted()
         for node in self.nodes:
             assert node.processes() == {}
             assert not node.path("/tmp/left").exists()
-            mounts = node.path("/proc/1/mountinfo").read_text()
-            assert self.name not in mounts and not node.path("/opt/ml").exists()
 
 
 @pytest.fixture(params=[0, USER], ids=["root", "user"])
@@ -169,6 +174,28 @@ def test_a_cut_lifeline_leaves_nothing_and_ends_the_others(nodes):
     assert not job.host("algo-2").exists()
     assert b"algo-2" in job.journal("algo-1") and b'"Failed"' in job.journal("algo-1")
     job.assert_bare()
+
+
+LATE = """
+import pathlib, time
+print("waiting", flush=True)
+while not pathlib.Path("/run/later/here/file").exists():
+    time.sleep(0.05)
+"""
+
+
+def test_what_a_node_mounts_later_is_seen_and_nothing_the_other_way(nodes):
+    job = nodes(1)
+    node = job.nodes[0]
+    node.check("sh", "-c", "mkdir -p /run/later/here; mount --bind /run/later /run/later")
+    node.check("mount", "--make-shared", "/run/later")
+    job.start(LATE)
+    job.wait_for(b"waiting")
+    job.assert_unmounted()
+    node.check("mount", "-t", "tmpfs", "late", "/run/later/here")
+    node.path("/run/later/here/file").touch()
+    job.wait()
+    assert b'"Completed"' in job.journal("algo-1")
 
 
 def test_a_field_that_no_light_host_can_have_is_refused_by_name(lab):
