@@ -95,10 +95,12 @@ Result<std::chrono::milliseconds> span_at(const char* message, const Json& json,
 constexpr const char* state_names[] = {"waiting", "running", "ended"};
 
 Json timing_json(const LinkTiming& timing) {
-  return {{"beat_ms", timing.beat.count()},
-          {"silence_ms", timing.silence.count()},
-          {"begin_ms", timing.begin.count()},
-          {"linger_ms", timing.linger.count()}};
+  Json json{{"beat_ms", timing.beat.count()},
+            {"silence_ms", timing.silence.count()},
+            {"begin_ms", timing.begin.count()},
+            {"linger_ms", timing.linger.count()}};
+  if (timing.alone.count() > 0) json["alone_ms"] = timing.alone.count();
+  return json;
 }
 
 void read_span(Fields& fields, const char* name, std::chrono::milliseconds& value) {
@@ -116,6 +118,7 @@ LinkTiming timing_from(Fields& outer, const Json& json) {
   read_span(fields, "silence_ms", timing.silence);
   read_span(fields, "begin_ms", timing.begin);
   read_span(fields, "linger_ms", timing.linger);
+  if (json.is_object() && json.contains("alone_ms")) read_span(fields, "alone_ms", timing.alone);
   fields.no_others();
   if (timing.silence < 2 * timing.beat) fields.note("timing.silence_ms", "twice beat_ms, or more");
   outer.take(fields);

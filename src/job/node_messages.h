@@ -33,6 +33,8 @@ struct LinkTiming {
   /// After the host's end, and after the engine was last heard of, a node keeps the host's result
   /// for so long.
   std::chrono::milliseconds linger{900000};
+  /// A host runs on for so long when nothing is heard of the engine; 0: as long as it likes.
+  std::chrono::milliseconds alone{0};
 
   bool operator==(const LinkTiming&) const = default;
 };

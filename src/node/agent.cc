@@ -75,7 +75,11 @@ TimePoint Agent::deadline() const {
 loop::Task<> Agent::wait_for_end() {
   while (!over_) {
     if (state() == job::NodeState::running) {
-      co_await changed_.wait();
+      const bool alone_is_bounded = job_.timing.alone.count() > 0;
+      const TimePoint until = alone_is_bounded ? heard_ + job_.timing.alone : TimePoint::max();
+      static_cast<void>(co_await changed_.wait_until(until));
+      if (alone_is_bounded && Clock::now() >= heard_ + job_.timing.alone)
+        over("nothing was heard of the engine for too long");
       continue;
     }
     const TimePoint until = deadline();

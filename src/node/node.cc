@@ -21,6 +21,8 @@ namespace muster::node {
 namespace {
 
 constexpr int exit_untaken = 1;
+/// A program that was brought for this one job lies beside its folder.
+constexpr const char* brought_program_end = ".sm";
 
 struct NodeArgs {
   std::string job_file;
@@ -75,10 +77,12 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
   Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env)};
   const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
   loop::Loop loop;
+  const std::string brought = job.folder + brought_program_end;
   Agent agent(loop, std::move(job), std::move(options), own);
   loop::Tasks tasks(loop);
   tasks.start(agent.run());
   loop.run();
+  if (own_program().value_or("") == brought) ::unlink(brought.c_str());
   return {};
 }
 

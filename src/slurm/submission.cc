@@ -115,8 +115,7 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
                "--ntasks-per-node=1",
                given("--time=", limit_minutes(submission.run_time_max)),
                "--no-requeue",  // An attempt of ours is another submission.
-               "--open-mode=append",
-               "--output=/tmp/muster-%j.out",
+               "--output=/dev/null",
                "--chdir=/tmp"};
   if (submission.memory_bytes > 0)
     argv.push_back(given("--mem=", rounded_up(submission.memory_bytes, 1 << 20)));
@@ -153,18 +152,19 @@ std::string batch_script(const Submission& submission, const Args& steward) {
          "  if [ \"$SECONDS\" -ge " +
          seconds +
          " ]; then\n"
-         "    echo \"muster: nobody brought the job within " +
-         seconds +
-         " s\"\n"
          "    exit 1\n"
          "  fi\n"
          "  sleep 0.2\n"
          "done\n"
          "rm -f \"$go\"\n"
+         // What stewards say of themselves, if anything: a file that was not there before.
+         "said=\"${go%.go}.log\"\n"
+         "set -o noclobber\n"
          "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none \\\n"
          "  " +
          shell_quoted(steward) +
-         "\n"
+         " >\"$said\" 2>&1\n"
+         "[ -s \"$said\" ] || rm -f \"$said\"\n"
          "exit 0\n";
 }
 

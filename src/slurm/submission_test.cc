@@ -31,7 +31,7 @@ TEST_CASE("a job is submitted once, by a name that finds it again, without our e
   CHECK(command->argv == Args{"sbatch", "--parsable", "--job-name=muster-demo-1-0123456789abcdef",
                               "--comment=muster:0123456789abcdef", "--nodes=3",
                               "--ntasks-per-node=1", "--time=85", "--no-requeue",
-                              "--open-mode=append", "--output=/tmp/muster-%j.out", "--chdir=/tmp"});
+                              "--output=/dev/null", "--chdir=/tmp"});
 }
 
 TEST_CASE("what a node gets and where a site wants it stand in sbatch's own words") {
@@ -105,6 +105,7 @@ TEST_CASE("the script waits for what is brought, and hands the steward's words o
   CHECK(script.find("[ -O \"$go\" ]") != std::string::npos);
   CHECK(script.find("-ge 600 ]") != std::string::npos);
   CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
+  CHECK(script.find("set -o noclobber") < script.find("srun"));  // /tmp is everybody's.
   CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
         std::string::npos);
 }

@@ -82,7 +82,7 @@ Bed::~Bed() {
   static_cast<void>(remove_tree(folder_));
 }
 
-Attempt Bed::attempt() const {
+ExpectedNodes Bed::attempt() const {
   return {nonce, std::string(32, 'k'), hosts_, folder_ + "/engine"};
 }
 
