@@ -95,7 +95,7 @@ endfunction()
 # One contract over every engine.
 function(muster_engine_contract_test)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/engine/*.cc)
-  muster_test(engine_contract_test muster_local ${sources})
+  muster_test(engine_contract_test "muster_local;muster_cluster" ${sources})
 endfunction()
 
 # Both ends of the link of a cluster's nodes, the nodes being processes.

@@ -206,13 +206,6 @@ Actions Attempt::on_joined(const std::string& name, const std::string& node,
     actions.push_back({.kind = Action::Kind::end, .host = name});
     return actions;
   }
-  if (state.end || host.held) {
-    actions.push_back(
-        {.kind = state.given ? Action::Kind::done : Action::Kind::give, .host = name});
-    return actions;
-  }
-  if (host.stopping)
-    actions.push_back({.kind = Action::Kind::stop, .host = name, .grace = host.grace});
   if (begun_) return actions;
   state.node = node;
   state.address = address;
@@ -265,7 +258,11 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
                           TimePoint now) {
   Actions actions;
   const std::size_t at = index(name);
-  if (states_[at].end || hosts_[at].held) return actions;
+  if (states_[at].end || hosts_[at].held) {  // Told anew to an engine that was started again.
+    actions.push_back(
+        {.kind = states_[at].given ? Action::Kind::done : Action::Kind::give, .host = name});
+    return actions;
+  }
   Event event{.kind = Event::Kind::ended,
               .host = name,
               .time = time,
@@ -281,8 +278,10 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
   return actions;
 }
 
-Actions Attempt::on_given(const std::string& name) {
-  states_[index(name)].given = true;
+Actions Attempt::on_given(const std::string& name, const std::string& why_not) {
+  const std::size_t at = index(name);
+  states_[at].given = why_not.empty();
+  hosts_[at].result_lost = !why_not.empty();
   Actions actions{{.kind = Action::Kind::done, .host = name}};
   finish(actions);
   return actions;
@@ -293,7 +292,6 @@ Actions Attempt::stop(const std::string& name, std::chrono::milliseconds grace, 
   const std::size_t at = index(name);
   if (states_[at].end) return actions;
   hosts_[at].stopping = true;
-  hosts_[at].grace = grace;
   if (begun_) {
     actions.push_back({.kind = Action::Kind::stop, .host = name, .grace = grace});
     return actions;

@@ -72,7 +72,8 @@ class Attempt {
   Actions on_signalled(const std::string& host);
   Actions on_silent(const std::string& host, UnixMillis heard, TimePoint now);
   Actions on_ended(const std::string& host, job::Outcome outcome, UnixMillis time, TimePoint now);
-  Actions on_given(const std::string& host);
+  /// What the host left is here, or `why_not`.
+  Actions on_given(const std::string& host, const std::string& why_not);
 
   // What is wanted.
   Actions stop(const std::string& host, std::chrono::milliseconds grace, UnixMillis time);
@@ -94,10 +95,9 @@ class Attempt {
  private:
   struct Host {
     bool connected = false;
-    bool signalled = false;    ///< By somebody else than us.
-    bool stopping = false;     ///< We asked for a stop, with `grace`.
-    bool result_lost = false;  ///< Over, and nothing more is to come.
-    std::chrono::milliseconds grace{0};
+    bool signalled = false;                 ///< By somebody else than us.
+    bool stopping = false;                  ///< We asked for a stop.
+    bool result_lost = false;               ///< Over, and nothing more is to come.
     UnixMillis heard{0};                    ///< The last that came of it.
     std::optional<TimePoint> end_by;        ///< Was told to end at once.
     std::optional<TimePoint> silent_since;  ///< The link is not open.

@@ -53,7 +53,7 @@ struct Story {
   std::string ended(const std::string& host, job::Outcome outcome = job::Outcome::exited(0)) {
     return text_of(attempt.on_ended(host, std::move(outcome), wall(), now));
   }
-  std::string given(const std::string& host) { return text_of(attempt.on_given(host)); }
+  std::string given(const std::string& host) { return text_of(attempt.on_given(host, "")); }
   std::string silent(const std::string& host) {
     return text_of(attempt.on_silent(host, wall(), now));
   }
@@ -110,7 +110,7 @@ TEST_CASE("attempt: what runs is stopped by its link, also by one that comes bac
   job.run();
   CHECK(job.silent("algo-2") == "look");
   CHECK(text_of(job.attempt.stop("algo-2", 5s, job.wall())) == "stop algo-2 5000");
-  CHECK(job.joined("algo-2") == "stop algo-2 5000");
+  CHECK(job.joined("algo-2").empty());  // The link keeps what is asked of it.
   CHECK(job.ended("algo-2") == "give algo-2; algo-2 ended, exit code 0");
 }
 
@@ -233,7 +233,8 @@ TEST_CASE("attempt: an engine that comes later goes on where the last one was") 
   CHECK(job.attempt.present().size() == 3);
   CHECK(job.slurm("RUNNING").empty());
   CHECK(job.joined("algo-1").empty());
-  CHECK(job.joined("algo-2") == "give algo-2");
+  CHECK(job.joined("algo-2").empty());
+  CHECK(job.ended("algo-2") == "give algo-2");
   CHECK(job.given("algo-2") == "done algo-2");
   CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
 }

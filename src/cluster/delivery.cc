@@ -1,11 +1,14 @@
 #include "cluster/delivery.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <span>
 
 #include "base/fd.h"
+#include "base/remove_tree.h"
 #include "packing/tar.h"
 
 namespace muster::cluster {
@@ -19,6 +22,8 @@ Error cannot(const std::string& what) {
 
 /// Hosts are light: their node's network and programs (docs/decisions/0047-slurm.md).
 Result<void> check_possible(const job::Spec& spec) {
+  if (spec.network == job::Network::none)
+    return cannot("no network (EnableNetworkIsolation, --network none): they are on their nodes'");
   if (spec.vpc) return cannot("a VpcConfig: they are on their nodes' network");
   if (spec.encrypted) return cannot("encrypted traffic: they are on their nodes' network");
   if (spec.image) return cannot("an image yet: they run their nodes' programs");
@@ -26,6 +31,14 @@ Result<void> check_possible(const job::Spec& spec) {
   if (!spec.checkpoint_folder.empty())
     return cannot("checkpoints in a folder of this machine: name a prefix of S3");
   return {};
+}
+
+/// True for a link to somewhere outside of the folder that it is in.
+bool leads_out(const packing::TreeEntry& entry) {
+  if (entry.kind != packing::TreeEntry::Kind::link) return false;
+  const std::filesystem::path target(entry.target);
+  const std::filesystem::path from = std::filesystem::path(entry.path).parent_path();
+  return target.is_absolute() || (from / target).lexically_normal().string().starts_with("..");
 }
 
 }  // namespace
@@ -41,28 +54,45 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder)
   const auto bring = [&](std::string& path, const std::string& name) {
     if (path.empty()) return;
     delivery.folders.push_back({path, name});
-    path = folder + "/inputs/" + name;
+    path = folder + "/" + name;
   };
   bring(delivery.spec.source_folder, "source");
   for (job::InputChannel& channel : delivery.spec.input)
     bring(channel.folder, "channel-" + channel.name);
+  bring(delivery.spec.s3.credentials_file, "credentials");
+  bring(delivery.spec.s3.ca_file, "ca.pem");
+  bring(delivery.spec.pip_conf, "pip.conf");
   delivery.spec.output_folder.clear();
   delivery.spec.hidden.clear();
-  delivery.spec.read_only_binds.clear();
   return delivery;
 }
 
-Result<void> make_archive(const std::vector<Brought>& folders, const std::string& to) {
-  // Entries are read as <root>/<path>: a link stands for each folder's place below one root.
+Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folders,
+                                              const std::string& to) {
+  std::vector<std::string> left_out;
+  // Entries are read as <root>/<path>: a link stands for each folder's place below one root, and
+  // files, which are small, lie there.
   const std::string root = to + ".folders";
   TRY(make_folders(root, 0700));
   std::vector<packing::TreeEntry> entries;
   for (const Brought& folder : folders) {
     const std::string link = root + "/" + folder.name;
+    struct stat status {};
+    if (::stat(folder.from.c_str(), &status) != 0) return fail_errno(folder.from);
+    if (S_ISREG(status.st_mode)) {
+      const std::string text = TRY(read_file(folder.from));
+      TRY(write_file(link, text, 0600));
+      entries.push_back({.path = folder.name, .mode = 0600, .bytes = text.size()});
+      continue;
+    }
     if (::symlink(folder.from.c_str(), link.c_str()) != 0) return fail_errno(link);
     entries.push_back(
         {.path = folder.name, .kind = packing::TreeEntry::Kind::folder, .mode = 0755});
     for (packing::TreeEntry& entry : TRY(packing::walk_tree(folder.from))) {
+      if (leads_out(entry)) {
+        left_out.push_back(folder.from + "/" + entry.path + " -> " + entry.target);
+        continue;
+      }
       entry.path = folder.name + "/" + entry.path;
       entries.push_back(std::move(entry));
     }
@@ -76,9 +106,8 @@ Result<void> make_archive(const std::vector<Brought>& folders, const std::string
     TRY(write_all(file.get(), std::string_view(buffer.data(), count)));
     at += count;
   }
-  for (const Brought& folder : folders) ::unlink((root + "/" + folder.name).c_str());
-  ::rmdir(root.c_str());
-  return {};
+  TRY(remove_tree(root));
+  return left_out;
 }
 
 }  // namespace muster::cluster

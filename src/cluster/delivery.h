@@ -14,12 +14,12 @@ namespace muster::cluster {
 struct NodePlaces {
   std::string program;  ///< `sm`.
   std::string order;    ///< What `sm node --job` reads, 0600.
-  std::string archive;  ///< The folders that the job's spec names, as tar.
+  std::string archive;  ///< What the job's spec names, as tar.
   std::string folder;   ///< The job's, on the node; made there.
 };
 NodePlaces places_of(const slurm::Submission& submission);
 
-/// A folder of the submitter's that the nodes get, and its name in the archive.
+/// A folder of the submitter's, or a small file, that the nodes get, and its name in the archive.
 struct Brought {
   std::string from;
   std::string name;
@@ -36,7 +36,9 @@ struct Delivery {
 /// Error: `unsupported`, naming what hosts of a cluster cannot have.
 Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder);
 
-/// Makes the archive `to` of the folders, mode 0600. Blocks. Error: with the path.
-Result<void> make_archive(const std::vector<Brought>& folders, const std::string& to);
+/// Makes the archive `to` of the folders, mode 0600. Gives the links in them that are left out,
+/// since they lead out of their folder: to what nodes do not have. Blocks. Error: with the path.
+Result<std::vector<std::string>> make_archive(const std::vector<Brought>& folders,
+                                              const std::string& to);
 
 }  // namespace muster::cluster

@@ -18,8 +18,8 @@ std::string attempt_file(const std::string& job_folder) {
   return job_folder + "/attempt.json";
 }
 
-std::string host_file(const std::string& job_folder, const std::string& name) {
-  return job_folder + "/" + name + "/host.json";
+std::string hosts_file(const std::string& job_folder) {
+  return job_folder + "/hosts.json";
 }
 
 Error damaged(const std::string& path, const std::string& what) {
@@ -89,25 +89,34 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
   }
 }
 
-Result<void> write_host(const std::string& job_folder, const HostState& state) {
-  Json json{{"node", state.node}, {"address", state.address}, {"given", state.given}};
-  if (state.started) json["started"] = to_json(*state.started);
-  if (state.end) json["end"] = to_json(*state.end);
-  return write_file(host_file(job_folder, state.name), to_text(json), 0600);
+Result<void> write_hosts(const std::string& job_folder, const std::vector<HostState>& states) {
+  Json all = Json::object();
+  for (const HostState& state : states) {
+    Json json{{"node", state.node}, {"address", state.address}, {"given", state.given}};
+    if (state.started) json["started"] = to_json(*state.started);
+    if (state.end) json["end"] = to_json(*state.end);
+    all[state.name] = std::move(json);
+  }
+  return write_file(hosts_file(job_folder), to_text(all), 0600);
 }
 
-Result<HostState> read_host(const std::string& job_folder, const std::string& name) {
-  const std::string path = host_file(job_folder, name);
-  HostState state{.name = name};
-  const std::optional<Json> json = TRY(read_json(path));
-  if (!json) return state;
+Result<std::vector<HostState>> read_hosts(const std::string& job_folder,
+                                          const std::vector<std::string>& names) {
+  const std::string path = hosts_file(job_folder);
+  const std::optional<Json> all = TRY(read_json(path));
+  std::vector<HostState> states;
   try {
-    state.node = json->at("node").get<std::string>();
-    state.address = json->at("address").get<std::string>();
-    state.given = json->at("given").get<bool>();
-    if (json->contains("started")) state.started = TRY(event_from(json->at("started"), state));
-    if (json->contains("end")) state.end = TRY(event_from(json->at("end"), state));
-    return state;
+    for (const std::string& name : names) {
+      HostState& state = states.emplace_back(HostState{.name = name});
+      if (!all || !all->contains(name)) continue;
+      const Json& json = all->at(name);
+      state.node = json.at("node").get<std::string>();
+      state.address = json.at("address").get<std::string>();
+      state.given = json.at("given").get<bool>();
+      if (json.contains("started")) state.started = TRY(event_from(json.at("started"), state));
+      if (json.contains("end")) state.end = TRY(event_from(json.at("end"), state));
+    }
+    return states;
   } catch (const Json::exception& error) {
     return damaged(path, error.what());
   }

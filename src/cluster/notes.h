@@ -28,9 +28,10 @@ Result<void> write_note(const std::string& job_folder, const AttemptNote& note);
 /// None where no attempt was begun. Error: `protocol` for a file that is none of ours.
 Result<std::optional<AttemptNote>> read_note(const std::string& job_folder);
 
-/// `host.json` in the host's folder: what was told of it.
-Result<void> write_host(const std::string& job_folder, const HostState& state);
-/// A host of which nothing was told is one without node. Error: as above.
-Result<HostState> read_host(const std::string& job_folder, const std::string& name);
+/// `hosts.json` in the job's folder: what was told of its hosts in this attempt.
+Result<void> write_hosts(const std::string& job_folder, const std::vector<HostState>& states);
+/// The hosts `names`; one of which nothing was told has no node. Error: as above.
+Result<std::vector<HostState>> read_hosts(const std::string& job_folder,
+                                          const std::vector<std::string>& names);
 
 }  // namespace muster::cluster

@@ -65,7 +65,7 @@ TEST_CASE_TEMPLATE("contract: a stop ends the host that it is for, the others go
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
-    subject.ready("algo-1");
+    co_await subject.ready("algo-1");
     run->stop("algo-1", 60s);
     const Event stopped = co_await next_end(*run);
     CHECK(stopped.host == "algo-1");
@@ -83,7 +83,7 @@ TEST_CASE_TEMPLATE("contract: a second stop is one too many, and does nothing", 
   Engine subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
-    subject.ready("algo-1");
+    co_await subject.ready("algo-1");
     run->stop("algo-1", 60s);
     run->stop("algo-1", 60s);
     co_await next_end(*run);
@@ -114,7 +114,7 @@ TEST_CASE_TEMPLATE("contract: a host that takes no stop is killed, and tells so"
   subject.manner(Manner::stubborn);
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
-    subject.ready("algo-1");
+    co_await subject.ready("algo-1");
     run->stop("algo-1", 60s);
     run->kill("algo-1");
     const Event killed = co_await next_end(*run);
@@ -128,7 +128,7 @@ TEST_CASE_TEMPLATE("contract: a steward that answers nobody is destroyed", Engin
   subject.manner(Manner::deaf);
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 2);
-    for (const std::string& host : run->hosts()) subject.ready(host);
+    for (const std::string& host : run->hosts()) co_await subject.ready(host);
     run->kill("algo-1");
     run->destroy("algo-1");
     run->destroy("algo-1");
@@ -147,7 +147,7 @@ TEST_CASE_TEMPLATE("contract: hosts that an earlier engine started are stopped a
   subject.run([&]() -> loop::Task<> {
     RunPtr run = co_await start(subject, 2);
     for (const std::string& host : run->hosts()) {
-      subject.ready(host);
+      co_await subject.ready(host);
       subject.writes(host, "begun");
     }
     run.reset();
@@ -258,7 +258,7 @@ TEST_CASE("contract: the grace of a stop is the time that passes before the kill
   subject.manner(Manner::stubborn);
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
-    subject.ready("algo-1");
+    co_await subject.ready("algo-1");
     run->stop("algo-1", 30s);
     subject.cluster().pass(29s);
     CHECK(!subject.job().host("algo-1").over());

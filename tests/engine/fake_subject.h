@@ -24,8 +24,9 @@ class FakeSubject final : public Subject {
     job().host(host).ends(job::Outcome::exited(code));
   }
   void manner(Manner manner) override { manner_ = manner; }
-  void ready(const std::string& host) override {
+  loop::Task<> ready(std::string host) override {
     job().host(host).manner = static_cast<engine::FakeHost::Manner>(manner_);
+    co_return;
   }
   void cut_short(const job::Spec& spec) override { cluster_.job(spec).begun = true; }
   void full_disk(bool full) override { cluster_.full_disk = full; }

@@ -132,11 +132,12 @@ void LocalSubject::manner(Manner manner) {
   if (manner == Manner::deaf) REQUIRE(write_file(program() + "-deaf", ""));
 }
 
-void LocalSubject::ready(const std::string& host) {
+loop::Task<> LocalSubject::ready(std::string host) {
   pollfd wait{hosts_[host].ready.get(), POLLIN, 0};
   REQUIRE(::poll(&wait, 1, ready_limit_ms) == 1);
   std::array<char, 16> line{};
   REQUIRE(::read(wait.fd, line.data(), line.size()) > 0);
+  co_return;
 }
 
 void LocalSubject::cut_short(const job::Spec& spec) {

@@ -26,7 +26,7 @@ class LocalSubject final : public Subject {
   void leaves(const std::string& host, const std::string& path, const std::string& text) override;
   void ends(const std::string& host, int code) override;
   void manner(Manner manner) override;
-  void ready(const std::string& host) override;
+  loop::Task<> ready(std::string host) override;
   void cut_short(const job::Spec& spec) override;
   void full_disk(bool full) override;
   void upload_fails() override;

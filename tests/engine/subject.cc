@@ -8,11 +8,13 @@ job::Spec demo(int hosts) {
   job::Spec spec;
   spec.name = "demo";
   spec.instance_count = hosts;
+  spec.network = job::Network::nat;
   return spec;
 }
 
 loop::Task<RunPtr> start(Subject& subject, int hosts) {
   RunResult run = co_await subject.engine().start(demo(hosts));
+  if (!run) FAIL(run.error().text);
   REQUIRE(run);
   co_return *std::move(run);
 }

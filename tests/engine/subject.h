@@ -33,7 +33,7 @@ class Subject {
   enum class Manner { obeys, stubborn, deaf };
   virtual void manner(Manner manner) = 0;
   /// Waits until the host runs and has its manner.
-  virtual void ready(const std::string& host) = 0;
+  virtual loop::Task<> ready(std::string host) = 0;
 
   /// Leaves "demo" as a start does that was killed halfway.
   virtual void cut_short(const job::Spec& spec) = 0;

@@ -1,0 +1,343 @@
+#include "cluster/cluster_job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cluster/slurm_engine.h"
+#include "job/node_messages.h"
+#include "loop/worker.h"
+
+namespace muster::cluster {
+namespace {
+
+constexpr std::chrono::minutes submit_limit{10};
+constexpr std::chrono::seconds first_pause{1};
+constexpr std::chrono::seconds longest_pause{30};
+constexpr std::size_t nonce_bytes = slurm::nonce_digits / 2;
+constexpr std::size_t key_bytes = 32;
+/// For the last orders of an attempt to leave this machine.
+constexpr std::chrono::seconds last_word_limit{2};
+
+/// Nodes that were lost while others were not: what is wrong is more likely theirs than the
+/// network's.
+std::vector<std::string> lost_nodes(const std::vector<HostState>& states) {
+  std::vector<std::string> lost;
+  for (const HostState& state : states)
+    if (state.end && state.end->kind == engine::Event::Kind::lost && !state.node.empty())
+      lost.push_back(state.node);
+  return lost.size() < states.size() ? lost : std::vector<std::string>();
+}
+
+}  // namespace
+
+ClusterJob::ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder folder)
+    : engine_(engine),
+      spec_(std::move(spec)),
+      folder_(std::move(folder)),
+      folder_path_(folder_->path()),
+      hosts_(job::host_names(spec_.instance_count)),
+      moved_(engine.loop()),
+      due_(engine.loop()),
+      tasks_(engine.loop()) {}
+
+slurm::Submission ClusterJob::submission() const {
+  return {.job = spec_.name,
+          .nonce = note_.nonce,
+          .nodes = spec_.instance_count,
+          .memory_bytes = spec_.memory_bytes,
+          .cpu_millis = spec_.cpu_millis,
+          .gpus = spec_.gpus,
+          .run_time_max = spec_.run_time_max,
+          .excluded = note_.excluded};
+}
+
+Result<void> ClusterJob::new_attempt(int number) {
+  note_ = {.number = number,
+           .nonce = hex(random_bytes(nonce_bytes)),
+           .key = random_bytes(key_bytes),
+           .port = TRY(engine_.port()),
+           .excluded = std::move(note_.excluded)};
+  return write_note(folder_path_, note_);
+}
+
+/// From here on what links and Slurm say is heard.
+Result<void> ClusterJob::begin_attempt(std::vector<HostState> states) {
+  for (const std::string& host : hosts_) TRY(make_folders(folder_path_ + "/" + host, 0700));
+  Links* const links = TRY(engine_.links(note_.port));
+  links_ = TRY(links->expect(
+      {.nonce = note_.nonce, .key = note_.key, .hosts = hosts_, .folder = folder_path_}));
+  attempt_.emplace(note_.number, std::move(states), note_.delivered, engine_.options().times,
+                   Clock::now());
+  tasks_.start(follow_links(links_));
+  tasks_.start(watch_time());
+  return {};
+}
+
+loop::Task<Result<void>> ClusterJob::submit() {
+  const Result<std::string> id = co_await bring_into_queue();
+  if (!id) co_return id.error();
+  note_.slurm_id = *id;
+  if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
+  std::vector<HostState> states;
+  for (const std::string& host : hosts_) states.push_back({.name = host});
+  if (Result<void> begun = begin_attempt(std::move(states)); !begun) co_return begun.error();
+  engine_.look(*this);
+  co_return Result<void>();
+}
+
+/// What is here of the attempt that is over makes room for the next, and stays.
+Result<void> ClusterJob::set_aside() {
+  const std::string aside = folder_path_ + "/attempt-" + std::to_string(note_.number);
+  TRY(make_folders(aside, 0700));
+  ::unlink((folder_path_ + "/hosts.json").c_str());
+  for (const std::string& host : hosts_) {
+    const std::string from = folder_path_ + "/" + host;
+    if (::rename(from.c_str(), (aside + "/" + host).c_str()) != 0) return fail_errno(from);
+  }
+  return {};
+}
+
+loop::Task<Result<void>> ClusterJob::again() {
+  if (!attempt_ || !attempt_->over())
+    co_return fail(Errc::invalid_input, "a host of " + spec_.name + " is not over");
+  const Result<void> let_go_of = co_await let_go();
+  if (!let_go_of) co_return let_go_of.error();
+  co_await links_->flushed(last_word_limit);
+  const Result<Links*> links = engine_.links(note_.port);
+  if (!links) co_return links.error();
+  tasks_.end();
+  links_.reset();
+  (*links)->fence(note_.nonce, note_.key);
+  const std::vector<std::string> lost = lost_nodes(attempt_->states());
+  note_.excluded.insert(note_.excluded.end(), lost.begin(), lost.end());
+  attempt_.reset();
+  if (Result<void> aside = set_aside(); !aside) co_return aside.error();
+  ++note_.number;
+  looks = 0;
+  co_return co_await submit();
+}
+
+/// An answer that did not come says nothing: the job may be in the queue all the same, and is
+/// looked for by its name before another is submitted, under another name.
+loop::Task<Result<std::string>> ClusterJob::bring_into_queue() {
+  const TimePoint deadline = Clock::now() + submit_limit;
+  Duration pause = first_pause;
+  loop::Timer timer(engine_.loop());
+  Error said = fail(Errc::closed, "");
+  bool in_doubt = false;
+  while (Clock::now() < deadline) {
+    if (!in_doubt) {
+      if (Result<void> made = new_attempt(note_.number); !made) co_return made.error();
+      const std::string script = folder_path_ + "/script";
+      const Result<void> written = write_file(
+          script, slurm::batch_script(submission(), engine_.steward(submission())), 0600);
+      if (!written) co_return written.error();
+      Result<std::string> id =
+          co_await engine_.slurm().submit(submission(), engine_.site(spec_), script);
+      if (id || id.error().code != Errc::closed) co_return id;
+      said = id.error();
+    }
+    const Result<std::optional<std::string>> found = co_await id_by_name();
+    if (found && *found) co_return **found;
+    in_doubt = !found;
+    co_await timer.after(pause);
+    pause = std::min<Duration>(pause * 2, longest_pause);
+  }
+  co_return fail(Errc::system, said.text);
+}
+
+/// None where Slurm has no such job.
+loop::Task<Result<std::optional<std::string>>> ClusterJob::id_by_name() {
+  const Result<std::vector<slurm::QueuedJob>> rows = co_await engine_.slurm().queue();
+  if (!rows) co_return rows.error();
+  const std::string name = slurm::slurm_name(submission());
+  for (const slurm::QueuedJob& row : *rows)
+    if (row.name == name) co_return std::optional<std::string>(row.id);
+  co_return std::optional<std::string>();
+}
+
+loop::Task<Result<bool>> ClusterJob::find_again() {
+  const Result<std::optional<AttemptNote>> note = read_note(folder_path_);
+  if (!note) co_return note.error();
+  if (!*note) co_return false;
+  note_ = **note;
+  if (note_.slurm_id.empty()) {
+    const Result<std::optional<std::string>> id = co_await id_by_name();
+    if (!id) co_return id.error();
+    if (!*id) co_return false;
+    note_.slurm_id = **id;
+    if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
+  }
+  Result<std::vector<HostState>> states = read_hosts(folder_path_, hosts_);
+  if (!states) co_return states.error();
+  if (Result<void> begun = begin_attempt(*std::move(states)); !begun) co_return begun.error();
+  engine_.look(*this);
+  co_return true;
+}
+
+std::vector<engine::Event> ClusterJob::present() const {
+  return attempt_ ? attempt_->present() : std::vector<engine::Event>();
+}
+
+void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
+  std::optional<slurm::QueuedJob> own;
+  const std::string name = slurm::slurm_name(submission());
+  for (const slurm::QueuedJob& row : rows)
+    if (row.name == name) own = row;
+  perform(attempt_->on_queue(own, wall_time(), Clock::now()));
+}
+
+void ClusterJob::stop(const std::string& host, std::chrono::milliseconds grace) {
+  if (attempt_) perform(attempt_->stop(host, grace, wall_time()));
+}
+
+void ClusterJob::destroy(const std::string& host) {
+  if (attempt_) perform(attempt_->destroy(host, wall_time(), Clock::now()));
+}
+
+loop::Task<> ClusterJob::follow_links(std::shared_ptr<AttemptLinks> links) {
+  while (true) {
+    Result<LinkEvent> event = co_await links->next_event();
+    if (!event) co_return;
+    take(*event);
+  }
+}
+
+void ClusterJob::take(const LinkEvent& event) {
+  const TimePoint now = Clock::now();
+  switch (event.kind) {
+    case LinkEvent::Kind::joined:
+    case LinkEvent::Kind::back:
+      return perform(attempt_->on_joined(event.host, event.node, event.address, event.time));
+    case LinkEvent::Kind::began:
+      return;
+    case LinkEvent::Kind::signalled:
+      return perform(attempt_->on_signalled(event.host));
+    case LinkEvent::Kind::silent:
+      return perform(attempt_->on_silent(event.host, event.time, now));
+    case LinkEvent::Kind::ended:
+      return perform(attempt_->on_ended(event.host, event.outcome, event.time, now));
+    case LinkEvent::Kind::given:
+      return perform(attempt_->on_given(event.host, event.text));
+  }
+}
+
+loop::Task<> ClusterJob::watch_time() {
+  while (true) {
+    const TimePoint deadline = attempt_->next_deadline().value_or(TimePoint::max());
+    co_await due_.wait_until(deadline);
+    perform(attempt_->on_time(wall_time(), Clock::now()));
+  }
+}
+
+void ClusterJob::perform(const Actions& actions) {
+  for (const Action& action : actions) {
+    switch (action.kind) {
+      case Action::Kind::deliver:
+        tasks_.start(deliver());
+        break;
+      case Action::Kind::begin:
+        links_->begin();
+        break;
+      case Action::Kind::stop:
+        links_->stop(action.host, action.grace);
+        break;
+      case Action::Kind::end:
+        links_->end(action.host, "the job goes on without it");
+        break;
+      case Action::Kind::give:
+        links_->give(action.host);
+        break;
+      case Action::Kind::done:
+        links_->done(action.host);
+        break;
+      case Action::Kind::look:
+        engine_.look(*this);
+        break;
+      case Action::Kind::cancel:
+        tasks_.start(cancel());
+        break;
+      case Action::Kind::tell:
+        history_.push_back(action.event);
+        break;
+    }
+  }
+  if (actions.empty()) return;
+  // A note that is missing costs a later engine a question to the nodes.
+  static_cast<void>(write_hosts(folder_path_, attempt_->states()));
+  moved_.notify();
+  due_.notify();
+}
+
+Result<void> ClusterJob::write_order(const std::string& path) const {
+  job::NodeJob order = TRY(engine_.order(spec_, submission()));
+  order.nonce = note_.nonce;
+  order.key = note_.key;
+  order.port = note_.port;
+  order.job_key = from_hex(trim(TRY(read_file(folder_path_ + "/key")))).value_or("");
+  return write_file(path, to_text(job::to_json(order)), 0600);
+}
+
+/// The small file that the script waits for comes last, when all else is on every node.
+loop::Task<Result<void>> ClusterJob::bring() {
+  const NodePlaces places = places_of(submission());
+  const std::string order = folder_path_ + "/order";
+  const std::string go = folder_path_ + "/go";
+  if (Result<void> made = write_order(order); !made) co_return made.error();
+  if (Result<void> made = write_file(go, "go\n", 0600); !made) co_return made.error();
+  std::vector<std::pair<std::string, std::string>> files;
+  if (engine_.options().node_program.empty())
+    files.emplace_back(engine_.options().program, places.program);
+  if (::access((folder_path_ + "/archive").c_str(), F_OK) == 0)
+    files.emplace_back(folder_path_ + "/archive", places.archive);
+  files.emplace_back(order, places.order);
+  files.emplace_back(go, slurm::go_file(submission()));
+  Result<void> brought;
+  for (const auto& [from, to] : files) {
+    brought = co_await engine_.slurm().broadcast(note_.slurm_id, from, to);
+    if (!brought) break;
+  }
+  ::unlink(order.c_str());  // The key is in it.
+  co_return brought;
+}
+
+loop::Task<> ClusterJob::deliver() {
+  note_.delivered = true;
+  Result<void> done = write_note(folder_path_, note_);
+  if (done) done = co_await bring();
+  perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
+}
+
+loop::Task<> ClusterJob::cancel() {
+  cancelling_ = true;
+  const Result<void> done = co_await engine_.slurm().cancel(note_.slurm_id);
+  static_cast<void>(done);  // What still runs is told to end by its link.
+  cancelling_ = false;
+  moved_.notify();
+}
+
+loop::Task<Result<void>> ClusterJob::all_given() {
+  while (!attempt_->settled()) co_await moved_.wait();
+  for (const HostState& state : attempt_->states())
+    if (!state.given && state.end->kind == engine::Event::Kind::ended && state.started)
+      co_return fail(Errc::closed, "what " + state.name + " left on " + state.node +
+                                       " could not be brought: the node is gone");
+  co_return Result<void>();
+}
+
+loop::Task<Result<void>> ClusterJob::let_go() {
+  if (attempt_ && !attempt_->over())
+    co_return fail(Errc::denied, folder_path_ + ": a host of the job lives");
+  if (links_)
+    for (const HostState& state : attempt_->states())
+      if (!state.given) links_->done(state.name);
+  while (cancelling_) co_await moved_.wait();
+  co_return Result<void>();
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,100 @@
+#pragma once
+
+// Inside cluster/ only.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/attempt.h"
+#include "cluster/delivery.h"
+#include "cluster/links.h"
+#include "cluster/notes.h"
+#include "cluster/slurm.h"
+#include "engine/job_folder.h"
+#include "job/spec.h"
+#include "loop/tasks.h"
+#include "loop/wait.h"
+
+namespace muster::cluster {
+
+class SlurmEngine;
+
+/// A job of the engine's, for all Runs that follow it: it hears its links and Slurm, and does what
+/// its attempt says.
+class ClusterJob {
+ public:
+  ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder folder);
+  ClusterJob(const ClusterJob&) = delete;
+  ClusterJob& operator=(const ClusterJob&) = delete;
+
+  /// Brings the job into Slurm's queue. Errors: of Slurm::submit(), of the disk.
+  loop::Task<Result<void>> submit();
+  /// Another attempt, after all hosts are over: with a key of its own, so that strays of the last
+  /// are told to end, and without the nodes that were lost. Errors: as of submit();
+  /// `invalid_input` while a host runs.
+  loop::Task<Result<void>> again();
+  /// For a job of an earlier engine; false: it never came into the queue, as far as Slurm knows.
+  loop::Task<Result<bool>> find_again();
+
+  void on_queue(const std::vector<slurm::QueuedJob>& rows);
+  void stop(const std::string& host, std::chrono::milliseconds grace);
+  void destroy(const std::string& host);
+  /// Waits until no result is still to come. Error: `closed` with the host whose results are lost.
+  loop::Task<Result<void>> all_given();
+  /// Takes what is left of the job out of Slurm. Error: `denied` while a host runs.
+  loop::Task<Result<void>> let_go();
+
+  /// A line for people, at the head of the job's log.
+  void note(std::string line) { spec_.notes.push_back(std::move(line)); }
+  const job::Spec& spec() const { return spec_; }
+  const std::vector<std::string>& hosts() const { return hosts_; }
+  const std::string& path() const { return folder_path_; }
+  /// None once it was kept or removed.
+  std::optional<engine::JobFolder>& folder() { return folder_; }
+  /// Events since the engine knows the job; a Run reads on from where it is.
+  const std::vector<engine::Event>& history() const { return history_; }
+  std::vector<engine::Event> present() const;
+  loop::Event& moved() { return moved_; }
+  int attempt() const { return note_.number; }
+  bool over() const { return attempt_ && attempt_->over(); }
+  /// True while what Slurm says of it counts.
+  bool asks() const { return attempt_ && !attempt_->settled() && !note_.slurm_id.empty(); }
+  bool moves() const { return asks() && attempt_->moves(); }
+  /// Times that Slurm was asked since it was submitted.
+  int looks = 0;
+
+ private:
+  slurm::Submission submission() const;
+  Result<void> new_attempt(int number);
+  Result<void> set_aside();
+  Result<void> begin_attempt(std::vector<HostState> states);
+  loop::Task<Result<std::string>> bring_into_queue();
+  loop::Task<Result<std::optional<std::string>>> id_by_name();
+  Result<void> write_order(const std::string& path) const;
+  loop::Task<> deliver();
+  loop::Task<Result<void>> bring();
+  loop::Task<> cancel();
+  loop::Task<> follow_links(std::shared_ptr<AttemptLinks> links);
+  loop::Task<> watch_time();
+  void take(const LinkEvent& event);
+  void perform(const Actions& actions);
+
+  SlurmEngine& engine_;
+  job::Spec spec_;
+  std::optional<engine::JobFolder> folder_;
+  std::string folder_path_;
+  std::vector<std::string> hosts_;
+  AttemptNote note_;
+  std::optional<Attempt> attempt_;
+  std::shared_ptr<AttemptLinks> links_;
+  std::vector<engine::Event> history_;
+  bool cancelling_ = false;
+  loop::Event moved_;
+  loop::Event due_;  ///< The attempt's deadline may be another.
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::cluster

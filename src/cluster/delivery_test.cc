@@ -1,0 +1,95 @@
+#include "cluster/delivery.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/remove_tree.h"
+#include "packing/unpack.h"
+
+namespace muster::cluster {
+namespace {
+
+struct Folder {
+  Folder() : path(*make_private_folder("/tmp", "muster-delivery-")) {}
+  ~Folder() { static_cast<void>(remove_tree(path)); }
+  std::string path;
+};
+
+job::Spec demo() {
+  job::Spec spec;
+  spec.name = "demo";
+  spec.network = job::Network::nat;
+  return spec;
+}
+
+TEST_CASE("delivery: a job's folders are brought, and its spec names them as nodes see them") {
+  job::Spec spec = demo();
+  spec.source_folder = "/home/me/code";
+  spec.input = {{.name = "train", .folder = "/data/train"}, {.name = "test"}};
+  spec.input[1].s3.url = "s3://b/test";
+  spec.s3.credentials_file = "/state/keys/demo";
+  spec.output_folder = "/home/me/out";
+  const Result<Delivery> delivery = plan_delivery(spec, "/tmp/muster-1");
+  REQUIRE(delivery);
+  CHECK(delivery->folders == std::vector<Brought>{{"/home/me/code", "source"},
+                                                  {"/data/train", "channel-train"},
+                                                  {"/state/keys/demo", "credentials"}});
+  CHECK(delivery->spec.source_folder == "/tmp/muster-1/source");
+  CHECK(delivery->spec.input[0].folder == "/tmp/muster-1/channel-train");
+  CHECK(delivery->spec.input[1].folder.empty());
+  CHECK(delivery->spec.s3.credentials_file == "/tmp/muster-1/credentials");
+  CHECK(delivery->spec.output_folder.empty());
+}
+
+TEST_CASE("delivery: what hosts of a cluster cannot have is refused by name") {
+  struct {
+    void (*ask)(job::Spec&);
+    const char* what;
+  } const cases[] = {
+      {[](job::Spec& spec) { spec.network = job::Network::none; }, "EnableNetworkIsolation"},
+      {[](job::Spec& spec) { spec.vpc.emplace(); }, "VpcConfig"},
+      {[](job::Spec& spec) { spec.encrypted = true; }, "encrypted traffic"},
+      {[](job::Spec& spec) { spec.image.emplace(); }, "an image"},
+      {[](job::Spec& spec) { spec.bound.push_back({.outside = "/a"}); }, "--bind"},
+      {[](job::Spec& spec) { spec.checkpoint_folder = "/a"; }, "checkpoints in a folder"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    job::Spec spec = demo();
+    c.ask(spec);
+    const Result<Delivery> delivery = plan_delivery(spec, "/tmp/x");
+    REQUIRE(!delivery);
+    CHECK(delivery.error().code == Errc::unsupported);
+    CHECK(delivery.error().text.find(c.what) != std::string::npos);
+  }
+}
+
+TEST_CASE("delivery: the archive holds folders and files below their names, and nothing is left") {
+  const Folder folder;
+  REQUIRE(make_folders(folder.path + "/code/deep"));
+  REQUIRE(write_file(folder.path + "/code/deep/train.py", "print()"));
+  REQUIRE(write_file(folder.path + "/secret", "key", 0600));
+  const std::string archive = folder.path + "/archive";
+  const auto link = [&](const char* target, const char* name) {
+    REQUIRE(::symlink(target, (folder.path + "/code/" + name).c_str()) == 0);
+  };
+  link("train.py", "deep/inside");
+  link("/etc/passwd", "deep/absolute");
+  link("../../secret", "deep/outside");
+  const Result<std::vector<std::string>> left_out = make_archive(
+      {{folder.path + "/code", "source"}, {folder.path + "/secret", "credentials"}}, archive);
+  REQUIRE(left_out);
+  CHECK(*left_out == std::vector<std::string>{folder.path + "/code/deep/absolute -> /etc/passwd",
+                                              folder.path + "/code/deep/outside -> ../../secret"});
+  const std::string out = folder.path + "/out";
+  REQUIRE(make_folders(out));
+  REQUIRE(packing::unpack(archive, out, {}, "archive"));
+  CHECK(read_file(out + "/source/deep/train.py").value_or("") == "print()");
+  CHECK(read_file(out + "/credentials").value_or("") == "key");
+  CHECK(::access((archive + ".folders").c_str(), F_OK) != 0);
+  CHECK(!make_archive({{folder.path + "/none", "source"}}, archive + "2"));
+}
+
+}  // namespace
+}  // namespace muster::cluster

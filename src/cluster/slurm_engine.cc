@@ -1,0 +1,209 @@
+#include "cluster/slurm_engine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/interfaces.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cluster/cluster_job.h"
+#include "cluster/slurm_run.h"
+#include "engine/job_folder.h"
+#include "loop/worker.h"
+
+namespace muster::cluster {
+namespace {
+
+/// Slurm mostly starts a job at once where nodes are free: it is asked soon, then seldomer.
+constexpr std::chrono::milliseconds first_look{150};
+constexpr int looks_that_grow = 6;
+/// The roll call's port is chosen at random for each attempt: jobs may share a node. The range lies
+/// below the kernel's own choices (net.ipv4.ip_local_port_range).
+constexpr int rollcall_port_min = 20'000;
+constexpr int rollcall_ports = 12'000;
+/// Jobs that end with who submitted them run on for so long when nothing is heard of that.
+constexpr std::chrono::minutes alone_max{1};
+
+/// Addresses by which other machines reach this one, as far as it knows.
+Result<std::vector<std::string>> own_addresses() {
+  std::vector<std::string> addresses;
+  for (const InterfaceAddress& each : TRY(interface_addresses()))
+    if (each.is_v4 && each.is_up && !each.is_loopback) addresses.push_back(each.address);
+  if (addresses.empty())
+    return fail(Errc::system, "this machine has no address that nodes could reach it by");
+  return addresses;
+}
+
+int port_from(const std::string& nonce) {
+  const std::string bytes = from_hex(nonce).value_or("\0\0");
+  const int number =
+      static_cast<unsigned char>(bytes[0]) << 8 | static_cast<unsigned char>(bytes[1]);
+  return rollcall_port_min + number % rollcall_ports;
+}
+
+}  // namespace
+
+SlurmEngine::SlurmEngine(supervise::Programs& programs, Options options)
+    : options_(std::move(options)),
+      slurm_(programs, options_.env),
+      look_sooner_(programs.loop()),
+      tasks_(programs.loop()) {
+  tasks_.start(ask());
+}
+
+SlurmEngine::~SlurmEngine() = default;
+
+loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec spec) {
+  using Started = Result<std::unique_ptr<engine::Run>>;
+  if (const Result<void> right = job::check(spec); !right) co_return right.error();
+  const Result<Delivery> delivery = plan_delivery(spec, "/");
+  if (!delivery) co_return delivery.error();
+  if (const Result<void> made = make_folders(options_.state, 0700); !made) co_return made.error();
+  const Result<void> noted = note_private_folder(options_.folder_register, options_.state);
+  if (!noted) co_return noted.error();
+  Result<engine::JobFolder> folder = engine::JobFolder::create(root(), spec.name);
+  if (!folder) co_return folder.error();
+  const std::shared_ptr<ClusterJob> job =
+      std::make_shared<ClusterJob>(*this, spec, *std::move(folder));
+  jobs_[spec.name] = job;
+  Result<void> done = write_file(job->path() + "/job.json", to_text(job::to_json(spec)), 0600);
+  if (done && !delivery->folders.empty()) {
+    const auto left_out = std::make_shared<std::vector<std::string>>();
+    const std::function<Result<void>()> pack = [folders = delivery->folders, left_out,
+                                                to = job->path() + "/archive"]() -> Result<void> {
+      *left_out = TRY(make_archive(folders, to));
+      return {};
+    };
+    done = co_await loop::in_thread(loop(), pack);
+    for (const std::string& link : *left_out)
+      job->note("a link that leads out of its folder is not brought to the nodes: " + link);
+    for (const std::string& link : *left_out)
+      job->note("a link that leads out of its folder is not brought to the nodes: " + link);
+  }
+  if (done) done = co_await job->submit();
+  Started run = done ? SlurmRun::follow(*this, job, true) : Started(done.error());
+  if (run) co_return run;
+  forget(spec.name);
+  static_cast<void>(job->folder()->remove());
+  co_return run.error();
+}
+
+loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::attach(std::string name) {
+  if (const auto known = jobs_.find(name); known != jobs_.end())
+    co_return SlurmRun::follow(*this, known->second, true);
+  const std::string path = root() + "/jobs/" + name;
+  std::error_code none;
+  if (!std::filesystem::exists(path, none))
+    co_return fail(Errc::not_found, "no job named " + name + " is on this cluster");
+  Result<engine::JobFolder> folder = engine::JobFolder::take(path);
+  if (!folder) co_return folder.error();
+  const Result<std::string> text = read_file(path + "/job.json");
+  const Result<Json> json = text && !text->empty() ? parse_json(*text) : Json::object();
+  Result<job::Spec> spec = json ? job::spec_from(*json) : json.error();
+  job::Spec nothing;
+  nothing.name = name;
+  const bool is_noted = spec.has_value();
+  const std::shared_ptr<ClusterJob> job = std::make_shared<ClusterJob>(
+      *this, is_noted ? *std::move(spec) : std::move(nothing), *std::move(folder));
+  Result<bool> found = false;
+  if (is_noted) found = co_await job->find_again();
+  if (!found) co_return found.error();
+  jobs_[name] = job;
+  co_return SlurmRun::follow(*this, job, *found);
+}
+
+std::vector<std::string> SlurmEngine::list() const {
+  return engine::JobFolder::names(root());
+}
+
+std::string SlurmEngine::journal_file(const std::string& job, const std::string& host) const {
+  return root() + "/jobs/" + job + "/" + host + "/journal";
+}
+
+Result<std::unique_ptr<Links>> SlurmEngine::open_links(std::uint16_t port) {
+  return options_.open_links ? options_.open_links(port) : Links::open(loop(), {.port = port});
+}
+
+Result<Links*> SlurmEngine::links(std::uint16_t port) {
+  std::unique_ptr<Links>& links = links_[port];
+  if (!links) links = TRY(open_links(port));
+  return links.get();
+}
+
+Result<std::uint16_t> SlurmEngine::port() {
+  if (port_ != 0) return port_;
+  std::unique_ptr<Links> links = TRY(open_links(options_.port));
+  port_ = links->port();
+  links_[port_] = std::move(links);
+  return port_;
+}
+
+const slurm::Site& SlurmEngine::site(const job::Spec& spec) const {
+  const auto found = options_.sites.find(spec.instance_type);
+  return found == options_.sites.end() ? options_.site : found->second;
+}
+
+Args SlurmEngine::steward(const slurm::Submission& submission) const {
+  const NodePlaces places = places_of(submission);
+  const std::string& program =
+      options_.node_program.empty() ? places.program : options_.node_program;
+  return {program, "node", "--job", places.order};
+}
+
+Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
+                                        const slurm::Submission& submission) const {
+  const NodePlaces places = places_of(submission);
+  Delivery delivery = TRY(plan_delivery(spec, places.folder));
+  job::NodeJob order;
+  order.addresses = options_.addresses.empty() ? TRY(own_addresses()) : options_.addresses;
+  order.folder = places.folder;
+  if (!delivery.folders.empty()) order.archive = places.archive;
+  order.spec = std::move(delivery.spec);
+  order.light = true;
+  if (options_.lifeline) order.timing.alone = alone_max;
+  order.rollcall_port = port_from(submission.nonce);
+  return order;
+}
+
+void SlurmEngine::forget(const std::string& job) {
+  jobs_.erase(job);
+}
+
+void SlurmEngine::look(ClusterJob& job) {
+  const auto soon = first_look * (1 << std::min(job.looks, looks_that_grow));
+  look_at_ = std::min(look_at_, Clock::now() + std::min<Duration>(soon, options_.look_each));
+  look_sooner_.notify();
+}
+
+/// When Slurm is to be asked next, after an answer or none.
+void SlurmEngine::plan_look() {
+  look_at_ = TimePoint::max();
+  for (const auto& [name, job] : jobs_) {
+    if (!job->asks()) continue;
+    if (job->moves()) look(*job);
+    look_at_ = std::min(look_at_, Clock::now() + options_.look_seldom);
+  }
+}
+
+/// One question for all jobs. An answer that did not come changes nothing.
+loop::Task<> SlurmEngine::ask() {
+  while (true) {
+    const bool sooner = co_await look_sooner_.wait_until(look_at_);
+    if (sooner && Clock::now() < look_at_) continue;
+    std::vector<std::shared_ptr<ClusterJob>> asking;
+    for (const auto& [name, job] : jobs_)
+      if (job->asks()) asking.push_back(job);
+    for (const std::shared_ptr<ClusterJob>& job : asking) ++job->looks;
+    if (!asking.empty()) {
+      const Result<std::vector<slurm::QueuedJob>> rows = co_await slurm_.queue();
+      for (const std::shared_ptr<ClusterJob>& job : asking)
+        if (rows && job->asks()) job->on_queue(*rows);
+    }
+    plan_look();
+  }
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,219 @@
+#include "slurm_subject.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/remove_tree.h"
+#include "engine/job_folder.h"
+#include "job/journal.h"
+
+namespace muster::contract {
+namespace {
+
+/// What `sm` and Slurm's commands do here, by their names.
+constexpr const char* script = R"(#!/bin/sh
+case "${0##*/}" in
+sm)
+  [ -e "$0-upload-fails" ] && { echo "sm steward: error: s3://b/x: no" >&2; exit 1; }
+  [ -e "$3/uploaded.json" ] || echo '{}' > "$3/uploaded.json"
+  cat "$3/uploaded.json";;
+sbatch)
+  for word; do case "$word" in --job-name=*) echo "${word#--job-name=}" >> "$0-names";; esac; done
+  grep -c . "$0-names";;
+squeue)
+  [ -e "${0%/*}/sbatch-names" ] || exit 0
+  n=0
+  while read -r name; do
+    n=$((n + 1))
+    echo "$n|RUNNING|None|1|node1|0:01|N/A|N/A|root|main|$name"
+  done < "${0%/*}/sbatch-names";;
+esac
+)";
+
+class FakeAttemptLinks final : public cluster::AttemptLinks {
+ public:
+  explicit FakeAttemptLinks(FakeNodes& nodes) : nodes_(nodes) {}
+  loop::Task<Result<cluster::LinkEvent>> next_event() override {
+    while (nodes_.events.empty()) co_await nodes_.moved->wait();
+    cluster::LinkEvent event = std::move(nodes_.events.front());
+    nodes_.events.pop_front();
+    co_return event;
+  }
+  void begin() override { nodes_.begin(); }
+  void stop(const std::string& host, std::chrono::milliseconds grace) override {
+    nodes_.stop(host, grace);
+  }
+  void end(const std::string& host, const std::string&) override {
+    FakeNodes::Node& node = nodes_.node(host);
+    if (!node.is_over) nodes_.tell({.kind = cluster::LinkEvent::Kind::silent, .host = host});
+    node.is_over = true;
+  }
+  void give(const std::string& host) override {
+    nodes_.tell({.kind = cluster::LinkEvent::Kind::given, .host = host});
+  }
+  void done(const std::string&) override {}
+  loop::Task<void> flushed(Duration) override { co_return; }
+  bool connected(const std::string& host) const override { return !nodes_.node(host).is_over; }
+
+ private:
+  FakeNodes& nodes_;
+};
+
+class FakeLinks final : public cluster::Links {
+ public:
+  explicit FakeLinks(FakeNodes& nodes) : nodes_(nodes) {}
+  std::uint16_t port() const override { return 7; }
+  Result<std::shared_ptr<cluster::AttemptLinks>> expect(cluster::ExpectedNodes nodes) override {
+    nodes_.expect(nodes);
+    return std::shared_ptr<cluster::AttemptLinks>(std::make_shared<FakeAttemptLinks>(nodes_));
+  }
+  void fence(const std::string&, const std::string&) override {}
+
+ private:
+  FakeNodes& nodes_;
+};
+
+}  // namespace
+
+/// Nodes that were there before tell it anew.
+void FakeNodes::expect(const cluster::ExpectedNodes& nodes) {
+  if (nodes.nonce != nonce_) nodes_.clear();
+  begun_ = begun_ && nodes.nonce == nonce_;
+  nonce_ = nodes.nonce;
+  folder_ = nodes.folder;
+  moved = std::make_shared<loop::Event>(loop_);
+  events.clear();
+  for (const std::string& host : nodes.hosts) {
+    if (!nodes_.contains(host)) nodes_[host].manner = manner;
+    tell({.kind = cluster::LinkEvent::Kind::joined,
+          .host = host,
+          .node = "node" + host.substr(5),
+          .address = "10.0.0." + host.substr(5)});
+    if (nodes_[host].is_over)
+      tell(
+          {.kind = cluster::LinkEvent::Kind::ended, .host = host, .outcome = nodes_[host].outcome});
+  }
+}
+
+void FakeNodes::tell(cluster::LinkEvent event) {
+  event.time = wall_time();
+  events.push_back(std::move(event));
+  moved->notify();
+}
+
+void FakeNodes::ends(const std::string& host, job::Outcome outcome) {
+  Node& node = nodes_[host];
+  if (node.is_over) return;
+  node.is_over = true;
+  node.outcome = outcome;
+  tell({.kind = cluster::LinkEvent::Kind::ended, .host = host, .outcome = std::move(outcome)});
+}
+
+void FakeNodes::begin() {
+  begun_ = true;
+  moved->notify();
+}
+
+loop::Task<> FakeNodes::begun() {
+  while (!begun_) co_await moved->wait();
+}
+
+void FakeNodes::stop(const std::string& host, std::chrono::milliseconds grace) {
+  const Subject::Manner own = nodes_[host].manner;
+  if (own == Subject::Manner::deaf) return;
+  if (own == Subject::Manner::stubborn && grace.count() > 0) return;
+  ends(host, job::Outcome::exited(0));
+}
+
+SlurmSubject::SlurmSubject()
+    : folder_(*make_private_folder("/tmp", "muster-contract-")), programs_(loop()), nodes_(loop()) {
+  for (const char* name : {"sm", "sbatch", "squeue", "sbcast", "scancel"})
+    REQUIRE(write_file(folder_ + "/" + name, script, 0755));
+  std::signal(SIGXFSZ, SIG_IGN);
+  restart();
+}
+
+SlurmSubject::~SlurmSubject() {
+  full_disk(false);
+  engine_.reset();
+  static_cast<void>(remove_tree(folder_));
+}
+
+void SlurmSubject::restart() {
+  engine_.reset();
+  cluster::SlurmEngine::Options options;
+  options.state = folder_ + "/state";
+  options.program = program();
+  options.addresses = {"127.0.0.1"};
+  options.folder_register = folder_ + "/folders";
+  options.env = {{"PATH", folder_ + ":/usr/bin:/bin"}};
+  options.open_links = [this](std::uint16_t) -> Result<std::unique_ptr<cluster::Links>> {
+    return std::unique_ptr<cluster::Links>(std::make_unique<FakeLinks>(nodes_));
+  };
+  engine_ = std::make_unique<cluster::SlurmEngine>(programs_, options);
+}
+
+void SlurmSubject::append(const std::string& host, const std::string& bytes) {
+  const std::string path = engine_->journal_file("demo", host);
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  REQUIRE(file);
+  REQUIRE(write_all(file.get(), bytes));
+}
+
+void SlurmSubject::writes(const std::string& host, const std::string& text) {
+  std::string bytes;
+  job::append_record(bytes, ++nodes_.node(host).seq, UnixMillis(1000), job::Message::log, text);
+  append(host, bytes);
+}
+
+void SlurmSubject::tears(const std::string& host) {
+  std::string bytes;
+  job::append_record(bytes, nodes_.node(host).seq + 1, UnixMillis(1000), job::Message::log, "half");
+  append(host, bytes.substr(0, bytes.size() - 2));
+}
+
+void SlurmSubject::damages(const std::string& host) {
+  append(host, std::string(100, 'x'));
+}
+
+void SlurmSubject::leaves(const std::string& host, const std::string& path,
+                          const std::string& text) {
+  const std::string file = nodes_.folder() + "/" + host + "/result/" + path;
+  REQUIRE(make_folders(file.substr(0, file.rfind('/'))));
+  REQUIRE(write_file(file, text));
+}
+
+void SlurmSubject::ends(const std::string& host, int code) {
+  nodes_.ends(host, job::Outcome::exited(code));
+}
+
+loop::Task<> SlurmSubject::ready(std::string) {
+  co_await nodes_.begun();
+}
+
+void SlurmSubject::cut_short(const job::Spec& spec) {
+  const Result<engine::JobFolder> folder =
+      engine::JobFolder::create(folder_ + "/state/slurm", spec.name);
+  REQUIRE(folder);
+  REQUIRE(write_file(folder->path() + "/job.json", to_text(job::to_json(spec))));
+}
+
+/// As of LocalSubject: no file grows any more.
+void SlurmSubject::full_disk(bool full) {
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  limit.rlim_cur = full ? 0 : limit.rlim_max;
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+void SlurmSubject::upload_fails() {
+  REQUIRE(write_file(program() + "-upload-fails", ""));
+}
+
+}  // namespace muster::contract
