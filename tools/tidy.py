@@ -53,7 +53,7 @@ ROOMS = {
     "cluster": "base loop job supervise packing engine slurm",
     "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",
-    "machine": "base loop job supervise image engine devices local platform",
+    "machine": "base loop job supervise image engine devices slurm cluster local platform",
     "api": "base job aws",
     "store": "base",
     "logs": "base loop job aws api store",

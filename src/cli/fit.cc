@@ -93,7 +93,7 @@ class Fit {
         cwd_(std::move(cwd)),
         detachment_(std::move(detachment)),
         signals_(loop, {SIGINT, SIGTERM, SIGHUP}),
-        machine_(loop, env, {}),
+        machine_(loop, env, {.slurm = options_.slurm}),
         out_(loop, STDOUT_FILENO),
         colour_(!env.contains("NO_COLOR")),
         requests_(loop),
@@ -235,7 +235,8 @@ loop::Task<Result<job::Spec>> Fit::specify() {
         platform::make_folders_of(spec->checkpoint_folder, spec->checkpoint_owner);
     if (!made) co_return made.error().in("--checkpoints");
   }
-  platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
+  if (!options_.slurm)
+    platform::yield_if_crowded(*spec, static_cast<int>(std::thread::hardware_concurrency()));
   co_return spec;
 }
 
@@ -254,7 +255,7 @@ std::unique_ptr<Render> Fit::make_render() {
 }
 
 loop::Task<int> Fit::run_to_the_end() {
-  if (!options_.print_plan) sweeping_.start(sweep());
+  if (!options_.print_plan && !options_.slurm) sweeping_.start(sweep());
   const Result<job::Spec> spec = co_await specify();
   co_await sweeping_.join();
   if (!spec) {
@@ -270,9 +271,11 @@ loop::Task<int> Fit::run_to_the_end() {
                                       options_.hyperparameters, options_.environment);
   if (!note.empty()) complain(note);
   if (options_.network == job::Network::host) complain(host_network_note);
-  const std::string beyond = beyond_machine_note(
-      options_, std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE),
-      static_cast<int>(std::thread::hardware_concurrency()));
+  std::string beyond;
+  if (!options_.slurm)
+    beyond = beyond_machine_note(options_,
+                                 std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE),
+                                 static_cast<int>(std::thread::hardware_concurrency()));
   if (!beyond.empty()) complain(beyond);
   running_ = true;
   Screen screen(out_, make_render());
@@ -359,7 +362,8 @@ int fit_main(const Args& args, const Env& given) {
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
   Env env = given;
-  if (!options.print_plan)
+  const bool here = !options.print_plan && !options.slurm;
+  if (here)
     if (const std::optional<int> code = enter_own_namespace("sm fit", env, !options.json))
       return *code;
   const Result<std::string> cwd = current_folder();
@@ -369,7 +373,7 @@ int fit_main(const Args& args, const Env& given) {
   Result<std::string> pip_conf = pip_conf_of(options.pip_conf, env, *cwd);
   if (!pip_conf) return stop_with(exit_usage, pip_conf.error().text);
   places->pip_conf = *std::move(pip_conf);
-  if (!options.print_plan) {
+  if (here) {
     const std::string lack =
         first_lack(machine_facts(env), options.launch.mpi && options.image.empty());
     if (!lack.empty()) return stop_with(exit_platform, lack);

@@ -18,8 +18,8 @@ struct FitWords {
   std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, grace, memory, cpus, gpus, shm_size,
-      network, volume_size, pip_conf;
-  std::vector<std::string> inputs, bound, hyperparameters, environment;
+      network, volume_size, pip_conf, engine;
+  std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, encrypted = false;
 };
@@ -51,6 +51,8 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--timeout", words.timeout);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
+  line.text("--engine", words.engine);
+  line.texts("--slurm", words.slurm);
   line.flag("--detach", words.detach);
   line.flag("--raw", words.raw);
   line.flag("--json", words.json);
@@ -73,6 +75,24 @@ Result<BindWish> bind_wish(const std::string& text) {
   wish.outside = parts.front();
   if (parts.size() == 2) wish.inside = parts.back();
   return wish;
+}
+
+/// What `--engine` and `--slurm` ask for; none: this machine.
+Result<std::optional<machine::SlurmCluster>> slurm_of(const FitWords& words) {
+  if (!words.engine.empty() && words.engine != "local" && words.engine != "slurm")
+    return wrong_value("--engine", "local or slurm", words.engine);
+  if (words.engine != "slurm" && !words.slurm.empty())
+    return fail(Errc::invalid_input, "--slurm: expected --engine slurm with it");
+  if (words.engine != "slurm") return std::optional<machine::SlurmCluster>();
+  machine::SlurmCluster cluster;
+  for (const std::string& text : words.slurm) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    const Result<void> taken = machine::set(cluster, name, value);
+    if (!taken) return taken.error().in("--slurm");
+  }
+  return std::optional<machine::SlurmCluster>(std::move(cluster));
 }
 
 /// What runs is a script, or what an image brings.
@@ -128,6 +148,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     if (!is_utf8(argument))
       return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");
   TRY(check_program(words));
+  options.slurm = TRY(slurm_of(words));
   options.script = std::move(words.script);
   options.image = std::move(words.image);
   options.policy = std::move(words.policy);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "command/line.h"
 #include "job/limits.h"
 #include "job/spec.h"
+#include "machine/machine.h"
 
 namespace muster::cli {
 
@@ -52,7 +54,8 @@ struct FitOptions {
   bool encrypted = false;  ///< What hosts send each other.
   bool overwrite = false;
   bool keep = false;
-  bool detach = false;  ///< The job goes on without a terminal.
+  std::optional<machine::SlurmCluster> slurm{};  ///< None: hosts are on this machine.
+  bool detach = false;                           ///< The job goes on without a terminal.
   bool json = false;
   bool raw = false;
   bool verbose = false;

@@ -3,6 +3,17 @@
 namespace muster::command {
 namespace {
 
+const Flag engine_flag = {
+    "--engine", "NAME",
+    "where hosts run: local, this machine (default), or slurm, nodes of a Slurm cluster of which "
+    "this is a submit host"};
+const Flag slurm_flag = {
+    "--slurm", "NAME=VALUE",
+    "what Slurm is asked for: partition, account, qos, constraint, exclusive and others of "
+    "sbatch's options; also address, by which nodes reach this machine, and sm, where nodes have "
+    "this program",
+    "", true};
+
 /// The five that are typed most have letters: -H and -n as mpirun calls hosts and processes, -i and
 /// -o as most programs do, -p for a parameter since -h is help. `sm submit` has the same.
 std::vector<Flag> fit_flags() {
@@ -61,6 +72,8 @@ std::vector<Flag> fit_flags() {
        {"--keep", "",
         "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "
         "removes it"},
+       engine_flag,
+       slurm_flag,
        {"--detach", "",
         "return as soon as the job runs: it prints the job's name, and what to type next"},
        {"--raw", "", raw_help},
@@ -94,6 +107,8 @@ Page fit() {
             "a job that goes on from what an earlier one left in ckpt"},
            {"sm fit train.py --detach --name run-7 && sm logs -f run-7",
             "the job goes on when the terminal is closed; Ctrl-C ends only sm logs"},
+           {"sm fit train.py --engine slurm --hosts 4 --slurm partition=gpu --gpus 8",
+            "four nodes of a cluster; the log, the results and Ctrl-C are as here"},
            {"sm fit train.py -- --resume 'last run'",
             "what follows -- is given to the script as it is, behind the hyperparameters"}},
       .notes =

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/private_folders.h"
 #include "base/rootless.h"
+#include "cluster/slurm_engine.h"
 #include "devices/find.h"
 #include "local/local_engine.h"
 #include "local/outside.h"
@@ -13,6 +15,8 @@
 
 namespace muster::machine {
 namespace {
+
+constexpr const char* own_program_link = "/proc/self/exe";
 
 local::LocalEngine::Options local_options(const Env& env, const Machine::Options& given) {
   local::LocalEngine::Options options;
@@ -25,6 +29,23 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
   // An ordinary user's jobs have a /run/muster of their own each.
   if (rootless_ids(env) > 0) options.gpu_register = user_state_folder(env) + "/gpus";
   if (given.first_user_id) options.id_base = *given.first_user_id;
+  return options;
+}
+
+cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Options& given) {
+  cluster::SlurmEngine::Options options;
+  options.state = state_folder(env);
+  // The file itself: Slurm's sbcast reads it, too.
+  options.program =
+      given.program == own_program_link ? own_program().value_or(given.program) : given.program;
+  options.node_program = given.slurm->node_program;
+  options.addresses = given.slurm->addresses;
+  options.lifeline = !given.outlived;
+  options.site = given.slurm->site;
+  options.sites = given.slurm->sites;
+  options.folder_register =
+      ::geteuid() == 0 ? private_folder_register_of(env) : options.state + "/folders";
+  options.env = env;
   return options;
 }
 
@@ -55,11 +76,15 @@ Machine::Machine(loop::Loop& loop, const Env& env, const Options& options)
       program_(options.program),
       image_state_(options.image_state.empty() ? state_folder(env) : options.image_state),
       programs_(std::make_unique<supervise::Programs>(loop)),
-      engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {}
+      engine_(std::make_unique<local::LocalEngine>(*programs_, local_options(env, options))) {
+  if (options.slurm)
+    cluster_ = std::make_unique<cluster::SlurmEngine>(*programs_, slurm_options(env, options));
+}
 
 Machine::~Machine() = default;
 
 engine::Engine& Machine::engine() {
+  if (cluster_) return *cluster_;
   return *engine_;
 }
 
@@ -78,7 +103,7 @@ void Machine::clear_halves() {
 }
 
 std::string Machine::journal_file(const std::string& job, const std::string& host) const {
-  return engine_->journal_file(job, host);
+  return cluster_ ? cluster_->journal_file(job, host) : engine_->journal_file(job, host);
 }
 
 loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python,

@@ -10,7 +10,12 @@
 #include "engine/engine.h"
 #include "job/image_wish.h"
 #include "machine/images.h"
+#include "machine/slurm_cluster.h"
 #include "platform/interpreter.h"
+
+namespace muster::cluster {
+class SlurmEngine;
+}
 
 namespace muster::local {
 class LocalEngine;
@@ -22,8 +27,8 @@ class Programs;
 
 namespace muster::machine {
 
-/// The machine as a place for jobs: the one room that knows which engine it is. One exists in a
-/// process.
+/// Places for jobs, seen from this machine: the one room that knows which engine it is. One exists
+/// in a process.
 class Machine {
  public:
   struct Options {
@@ -31,6 +36,7 @@ class Machine {
     bool outlived = false;                        ///< Jobs go on without us, for resume_job().
     std::optional<std::int64_t> first_user_id{};  ///< See local::LocalEngine::Options::id_base.
     std::string image_state{};  ///< The state folder that images are below; empty: that of jobs.
+    std::optional<SlurmCluster> slurm{};  ///< Jobs run there; none: on this machine.
   };
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
   /// (see state_folder()).
@@ -57,6 +63,7 @@ class Machine {
   std::string image_state_;
   std::unique_ptr<supervise::Programs> programs_;
   std::unique_ptr<local::LocalEngine> engine_;
+  std::unique_ptr<cluster::SlurmEngine> cluster_;  ///< In its place, where there is one.
 };
 
 /// See local/outside.h.

@@ -326,7 +326,8 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
                          machine::Machine::Options{.program = kept_program(folder),
                                                    .outlived = true,
                                                    .first_user_id = config.first_user_id,
-                                                   .image_state = machine::state_folder(env)});
+                                                   .image_state = machine::state_folder(env),
+                                                   .slurm = server.config.slurm});
 }
 
 /// All that jobs may name in VpcConfig, as things stand.
@@ -349,7 +350,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   options.interpreter = [&server](std::string python) {
     return server.machine->interpreter(std::move(python), "/");
   };
-  options.no_outside = [env] { return machine::why_no_outside(env); };
+  if (!server.config.slurm) options.no_outside = [env] { return machine::why_no_outside(env); };
   options.networks = [&server] { return known_networks(server); };
   options.read_object = [&server](s3wire::S3Url url) {
     return object_text(server, std::move(url));

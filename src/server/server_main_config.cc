@@ -89,6 +89,17 @@ Result<void> set_networks(ServerConfig& config, const Json& json) {
   return {};
 }
 
+/// {"slurm": {...}}, or "local", which is so without the key.
+Result<void> set_engine(ServerConfig& config, const Json& json) {
+  if (json == Json("local")) return {};
+  if (!json.is_object() || json.size() != 1 || !json.contains("slurm"))
+    return wrong("engine: expected \"local\" or {\"slurm\": {...}}");
+  Result<machine::SlurmCluster> cluster = machine::slurm_cluster_from(json.at("slurm"));
+  if (!cluster) return cluster.error().in("engine.slurm");
+  config.slurm = *std::move(cluster);
+  return {};
+}
+
 Result<void> set_jobs(ServerConfig& config, const Json& json) {
   if (!json.is_object()) return wrong("jobs: expected an object");
   config.jobs = json;
@@ -122,6 +133,7 @@ constexpr Key keys[] = {
      }},
     {"account", nullptr, set_account},
     {"networks", nullptr, set_networks},
+    {"engine", nullptr, set_engine},
     {"jobs", nullptr, set_jobs},
 };
 

@@ -12,6 +12,7 @@
 #include "base/port.h"
 #include "command/line.h"
 #include "jobs/outside_s3.h"
+#include "machine/slurm_cluster.h"
 #include "server/keys.h"
 #include "vpc/networks.h"
 
@@ -31,9 +32,10 @@ struct ServerConfig {
   std::string s3_domain;
   api::Realm realm;
   std::vector<ConfigKey> keys;
-  std::optional<jobs::OutsideS3> s3;  ///< None: the server keeps the objects.
-  vpc::Networks networks;             ///< What jobs may name beside the networks of stacks.
-  Json jobs = Json::object();         ///< "jobs" of the file, as it is: the runner's.
+  std::optional<jobs::OutsideS3> s3;           ///< None: the server keeps the objects.
+  std::optional<machine::SlurmCluster> slurm;  ///< Jobs run there; none: on this machine.
+  vpc::Networks networks;      ///< What jobs may name beside the networks of stacks.
+  Json jobs = Json::object();  ///< "jobs" of the file, as it is: the runner's.
 };
 
 struct ServerFlags {

@@ -1,0 +1,73 @@
+#include "machine/slurm_cluster.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster::machine {
+namespace {
+
+Error wrong(const std::string& text) {
+  return fail(Errc::invalid_input, text);
+}
+
+/// What one job asks for. False for a name that is none of Slurm's own settings.
+bool set_site(slurm::Site& site, const std::string& name, const std::string& value) {
+  if (name == "partition")
+    site.partition = value;
+  else if (name == "account")
+    site.account = value;
+  else if (name == "qos")
+    site.qos = value;
+  else
+    return false;
+  return true;
+}
+
+Result<void> set_for_type(slurm::Site& site, const std::string& name, const std::string& value) {
+  if (!set_site(site, name, value))
+    site.options.push_back("--" + name + (value.empty() ? "" : "=" + value));
+  return slurm::check(site);
+}
+
+Result<std::string> text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value == Json(true)) return std::string();
+  return wrong("expected a text, or true for an option without value");
+}
+
+}  // namespace
+
+Result<void> set(SlurmCluster& cluster, const std::string& name, const std::string& value) {
+  if (name == "address") {
+    cluster.addresses.push_back(value);
+    return {};
+  }
+  if (name != "sm") return set_for_type(cluster.site, name, value);
+  if (!value.starts_with('/')) return wrong("sm: expected an absolute path on the nodes");
+  cluster.node_program = value;
+  return {};
+}
+
+Result<SlurmCluster> slurm_cluster_from(const Json& json) {
+  if (!json.is_object()) return wrong("expected an object");
+  SlurmCluster cluster;
+  for (const auto& [name, value] : json.items()) {
+    if (name == "instance_types") continue;
+    const Result<std::string> text = text_of(value);
+    if (!text) return text.error().in(name);
+    TRY(set(cluster, name, *text));
+  }
+  const Json types = json.value("instance_types", Json::object());
+  if (!types.is_object()) return wrong("instance_types: expected an object");
+  for (const auto& [type, settings] : types.items()) {
+    slurm::Site& site = cluster.sites[type] = cluster.site;
+    if (!settings.is_object()) return wrong("instance_types." + type + ": expected an object");
+    for (const auto& [name, value] : settings.items()) {
+      const Result<std::string> text = text_of(value);
+      const Result<void> taken = text ? set_for_type(site, name, *text) : text.error();
+      if (!taken) return taken.error().in("instance_types." + type + "." + name);
+    }
+  }
+  return cluster;
+}
+
+}  // namespace muster::machine

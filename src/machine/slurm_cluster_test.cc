@@ -1,0 +1,49 @@
+#include "machine/slurm_cluster.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::machine {
+namespace {
+
+TEST_CASE("slurm cluster: a config's settings, and those of an instance type over them") {
+  const Result<SlurmCluster> cluster = slurm_cluster_from(Json::parse(R"({
+    "partition": "cpu", "account": "ml", "exclusive": true, "sm": "/opt/muster/sm",
+    "address": "10.0.0.1",
+    "instance_types": {"ml.p4d.24xlarge": {"partition": "gpu", "constraint": "a100"}}})"));
+  REQUIRE(cluster);
+  CHECK(cluster->site.partition == "cpu");
+  CHECK(cluster->site.options == Args{"--exclusive"});
+  CHECK(cluster->node_program == "/opt/muster/sm");
+  CHECK(cluster->addresses == std::vector<std::string>{"10.0.0.1"});
+  const slurm::Site& gpu = cluster->sites.at("ml.p4d.24xlarge");
+  CHECK(gpu.partition == "gpu");
+  CHECK(gpu.account == "ml");
+  CHECK(gpu.options == Args{"--exclusive", "--constraint=a100"});
+}
+
+TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
+  struct {
+    const char* json;
+    const char* what;
+  } const cases[] = {
+      {R"([])", "expected an object"},
+      {R"({"wrap": "rm -rf /"})", "option --wrap"},
+      {R"({"partition": "a b"})", "partition 'a b'"},
+      {R"({"partition": 7})", "partition: expected a text"},
+      {R"({"sm": "sm"})", "sm: expected an absolute path"},
+      {R"({"instance_types": []})", "instance_types: expected an object"},
+      {R"({"instance_types": {"a": {"uid": "0"}}})", "instance_types.a.uid: option --uid"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.json);
+    const Result<SlurmCluster> cluster = slurm_cluster_from(Json::parse(c.json));
+    REQUIRE(!cluster);
+    CHECK(cluster.error().code == Errc::invalid_input);
+    CHECK(cluster.error().text.find(c.what) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace muster::machine
