@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "job/journal.h"
 #include "job/lines.h"
+#include "job/node_messages.h"
 #include "job/spec.h"
 #include "launch/rsh_agent.h"
 
@@ -67,6 +68,30 @@ void session(std::string_view bytes) {
   static_cast<void>(ranks::verdict_from_text(bytes));
 }
 
+/// What reads back must read back as it was.
+template <class Message>
+void node_message(const Result<Message>& read, Result<Message> (*again)(std::string_view)) {
+  if (read) CHECK_THAT(*again(job::encode(*read)) == *read, "a node's message reads back");
+}
+
+void node_link(std::string_view bytes) {
+  if (const auto hello = job::node_hello_from(bytes); hello && hello->version == 1)
+    node_message(hello, job::node_hello_from);
+  if (const auto welcome = job::node_welcome_from(bytes); welcome && welcome->version == 1)
+    node_message(welcome, job::node_welcome_from);
+  node_message(job::node_begin_from(bytes), job::node_begin_from);
+  node_message(job::node_stop_from(bytes), job::node_stop_from);
+  node_message(job::node_signalled_from(bytes), job::node_signalled_from);
+  node_message(job::node_ended_from(bytes), job::node_ended_from);
+  node_message(job::node_given_from(bytes), job::node_given_from);
+  node_message(job::node_end_from(bytes), job::node_end_from);
+  static_cast<void>(job::node_have_from(bytes));
+  static_cast<void>(job::node_piece_from(bytes));
+  static_cast<void>(job::node_job_from(bytes));
+  if (const auto identity = job::node_identity_from(bytes))
+    CHECK_THAT(job::encode(*identity) == bytes, "an identity reads back");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -88,6 +113,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 's':
       session(bytes);
+      break;
+    case 'n':
+      node_link(bytes);
       break;
     default:
       break;

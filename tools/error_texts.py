@@ -42,6 +42,8 @@ FORMS = {
     "src/vpc/ wrong": "{0}: expected {1}",
     "src/job/spec wrong": "{0}: expected {1}",
     "src/job/host_spec wrong": "{0}: expected {1}",
+    "src/job/node_messages wrong": "{0}: expected {1}",
+    "src/job/node_messages bad": "{0}: {1}",
     "src/job/vpc_place wrong": "{0}: expected {1}",
     "src/vpc/networks wrong": "{0}: expected {1}",
     "src/job/training_env wrong": 'sagemaker_program: the entry point "…" {0}; expected a path',

@@ -72,7 +72,7 @@ Result<std::int64_t> integer_at(const char* message, const Json& json, const cha
                                 std::int64_t least, std::int64_t most) {
   const auto found = json.find(name);
   if (found == json.end() || !found->is_number_integer())
-    return bad(message, std::string("no ") + name);
+    return bad(message, std::string("no field ") + name);
   // Numbers beyond an int64_t come as unsigned ones.
   if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(most))
     return bad(message, std::string(name) + " out of range");
@@ -238,7 +238,7 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   if (!is_ipv4(hello.address)) return bad(name, "address is no IPv4 address");
   const std::string state = TRY(line_at(name, json, "state"));
   const auto found = std::find(std::begin(state_names), std::end(state_names), state);
-  if (found == std::end(state_names)) return bad(name, "no state that there is");
+  if (found == std::end(state_names)) return bad(name, "no field state that there is");
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
   return hello;
 }
@@ -274,14 +274,14 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
   const Json json = TRY(object_from(name, payload));
   const auto hosts = json.find("hosts");
   if (hosts == json.end() || !hosts->is_array() || hosts->empty() || hosts->size() > hosts_max)
-    return bad(name, "no hosts");
+    return bad(name, "no field hosts");
   NodeBegin begin;
   for (const Json& entry : *hosts) {
-    if (!entry.is_object()) return bad(name, "a host is no object");
+    if (!entry.is_object()) return bad(name, "no field hosts of objects");
     HostAddress& host = begin.hosts.emplace_back();
     host.name = TRY(line_at(name, entry, "name"));
     host.address = TRY(line_at(name, entry, "address"));
-    if (!is_job_name(host.name)) return bad(name, "no host's name");
+    if (!is_job_name(host.name)) return bad(name, "no field name that a host has");
     if (!is_ipv4(host.address)) return bad(name, host.name + " has no IPv4 address");
   }
   return begin;
@@ -317,7 +317,7 @@ Result<NodeEnded> node_ended_from(std::string_view payload) {
   constexpr const char* name = "ended";
   const Json json = TRY(object_from(name, payload, outcome_bytes_max));
   const auto outcome = json.find("outcome");
-  if (outcome == json.end()) return bad(name, "no outcome");
+  if (outcome == json.end()) return bad(name, "no field outcome");
   NodeEnded ended;
   ended.outcome = TRY(outcome_from(*outcome));
   if (!is_line(ended.outcome.text, line_bytes_max)) return bad(name, "its text is no short line");
