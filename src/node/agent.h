@@ -97,8 +97,9 @@ class Agent {
   std::optional<Signalled> signalled_;
   std::optional<Ended> ended_;
   bool over_ = false;
-  TimePoint begun_at_;  ///< When this object was made.
-  TimePoint heard_;     ///< When the engine was.
+  TimePoint begun_at_;       ///< When this object was made.
+  TimePoint heard_;          ///< When the engine was.
+  std::size_t address_ = 0;  ///< Where the engine was last: a place among its addresses.
   Said said_;
   Fd journal_;
   std::optional<packing::TarPlan> result_;

@@ -19,7 +19,7 @@ namespace {
 using job::Message;
 
 constexpr Backoff::Options pauses{std::chrono::milliseconds(100), std::chrono::seconds(5)};
-constexpr std::chrono::seconds connect_max{10};
+constexpr std::chrono::seconds connect_max{5};
 
 std::chrono::milliseconds since(TimePoint time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - time);
@@ -46,10 +46,11 @@ loop::Task<> Agent::keep_connected() {
   }
 }
 
-/// Tries each address, and stays with the first that welcomes us. False: none did.
+/// Tries each address, that which was right last time first. False: none welcomes us.
 loop::Task<bool> Agent::connect() {
   for (std::size_t i = 0; i < job_.addresses.size() && !over_; ++i) {
-    const std::string address = job_.addresses[i];
+    const std::size_t chosen = (address_ + i) % job_.addresses.size();
+    const std::string address = job_.addresses[chosen];
     std::string identity = job::encode(job::NodeIdentity{job_.nonce, options_.host});
     Result<loop::TlsPeer> peer = co_await loop::tls_connect(
         loop_, address, job_.port, std::move(identity), job_.key, Clock::now() + connect_max);
@@ -65,7 +66,9 @@ loop::Task<bool> Agent::connect() {
     }
     std::shared_ptr<loop::Channel> channel = std::move(peer->channel);
     const bool welcomed = co_await converse(channel, peer->own_address);
-    if (welcomed) co_return true;
+    if (!welcomed) continue;
+    address_ = chosen;
+    co_return true;
   }
   co_return false;
 }

@@ -154,7 +154,9 @@ TEST_CASE("node link: a stop reaches the steward; the scheduler's signal is told
 TEST_CASE("node link: a node that is killed takes its steward with it") {
   Bed bed(1);
   const auto body = [](Bed& on) -> loop::Task<> {
-    on.start_nodes();
+    job::NodeJob job = on.node_job("algo-1");
+    job.addresses = {"::1", "127.0.0.1"};  // Hosts need IPv4.
+    on.start_node("algo-1", job);
     co_await on.begin();
     on.signal_node("algo-1", SIGKILL);
     const job::Outcome killed = co_await on.ended("algo-1");
