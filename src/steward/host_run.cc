@@ -39,7 +39,7 @@ bool tells_of_bus_error(job::Message kind, const std::string& word) {
 
 HostRun::HostRun(loop::Loop& loop, job::HostSpec spec, Env env, JournalFile journal, Fd lifeline)
     : loop_(loop),
-      spec_(with_interface(std::move(spec))),
+      spec_(on_this_machine(std::move(spec), env)),
       env_(std::move(env)),
       journal_(std::move(journal)),
       lifeline_(std::move(lifeline)),

@@ -64,8 +64,9 @@ std::unique_ptr<Housing> container_housing(HousingContext context);
 
 /// docs/protocols/steward.md, "What a light host sees".
 std::unique_ptr<Housing> light_housing(HousingContext context);
-/// A light host's specification with the interface that has its address, where it names none and
-/// the machine has it.
-job::HostSpec with_interface(job::HostSpec spec);
+/// What a host on its machine's own network finds there, where its specification names none: the
+/// interface that has its address, and on a light host the GPUs that a scheduler's variables in
+/// `env` give to the steward.
+job::HostSpec on_this_machine(job::HostSpec spec, const Env& env);
 
 }  // namespace muster::steward

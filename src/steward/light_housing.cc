@@ -43,6 +43,16 @@ std::string tmp_folder(const job::HostSpec& spec) {
   return container::disk_folder(spec) + "/tmp";
 }
 
+/// "0,3": two, of however many the machine has. Slurm says "NoDevFiles" where it gave none.
+std::vector<std::string> given_gpus(const Env& env) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    const Env::const_iterator found = env.find(name);
+    if (found == env.end() || found->second.empty() || found->second == "NoDevFiles") continue;
+    return split(found->second, ',');
+  }
+  return {};
+}
+
 /// Mounts and processes of its own on the machine as it is.
 class LightHousing : public Housing {
  public:
@@ -141,7 +151,8 @@ class LightHousing : public Housing {
 
 }  // namespace
 
-job::HostSpec with_interface(job::HostSpec spec) {
+job::HostSpec on_this_machine(job::HostSpec spec, const Env& env) {
+  if (spec.light && spec.devices.gpus.empty()) spec.devices.gpus = given_gpus(env);
   if ((!spec.light && !spec.in_step) || !spec.interface.empty()) return spec;
   const Result<std::vector<InterfaceAddress>> found = interface_addresses();
   if (!found) return spec;

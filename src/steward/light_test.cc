@@ -79,6 +79,7 @@ TEST_CASE("light host: it sees the job's files at their places on its machine") 
     CHECK(report["writes"] == true);
     CHECK(report["env"]["MUSTER_ROLLCALL_PORT"] == "20001");
     CHECK(report["env"]["CUDA_VISIBLE_DEVICES"] == "3");
+    CHECK(report["env"]["MUSTER_NUM_GPUS"] == "1");
     CHECK(report["env"]["USER"] == "ann");
     CHECK(report["env"]["PATH"].get<std::string>().find("/run/muster/bin:") == 0);
     for (const char* name : {"SLURM_JOB_ID", "PMI_RANK", "OMPI_COMM_WORLD_SIZE"})
@@ -315,18 +316,20 @@ TEST_CASE("steward: a container in a step cannot go beyond the step's memory, an
   CHECK(job.left() == none);
 }
 
-TEST_CASE("light host: the interface that has its address is found") {
+TEST_CASE("light host: its interface and the GPUs that it was given are found") {
   job::HostSpec spec;
   spec.host = "algo-1";
   spec.hosts = {{"algo-1", "127.0.0.1"}};
-  CHECK(with_interface(spec).interface.empty());
+  CHECK(on_this_machine(spec, {}).interface.empty());
   spec.light = true;
-  CHECK(with_interface(spec).interface == "lo");
+  CHECK(on_this_machine(spec, {}).interface == "lo");
   spec.interface = "ib0";
-  CHECK(with_interface(spec).interface == "ib0");
+  CHECK(on_this_machine(spec, {}).interface == "ib0");
   spec.interface.clear();
+  CHECK(on_this_machine(spec, {{"ROCR_VISIBLE_DEVICES", "0,2"}}).devices.gpus.size() == 2);
+  CHECK(on_this_machine(spec, {{"CUDA_VISIBLE_DEVICES", "NoDevFiles"}}).devices.gpus.empty());
   spec.hosts = {{"algo-1", "192.0.2.1"}};
-  CHECK(with_interface(spec).interface.empty());
+  CHECK(on_this_machine(spec, {}).interface.empty());
 }
 
 }  // namespace
