@@ -74,6 +74,9 @@ const char* name_of(Launcher launcher) {
   return "process";
 }
 
+/// How PMIx, Open MPI's wire between daemon and ranks, keeps what it knows of a job.
+constexpr const char* pmix_store = "PMIX_MCA_gds";
+
 /// What `env` has that `base` has not, or has otherwise.
 Env added(const Env& env, const Env& base) {
   Env result;
@@ -129,6 +132,9 @@ Env launcher_environment(const Env& base) {
   Env env;
   for (const auto& [name, value] : base)
     if (!begins_with_any(name, launchers) && !sets_refused_mca(name)) env.emplace(name, value);
+  // Hosts share no memory: what a daemon lays out there for its ranks costs more than it saves.
+  const Env::const_iterator store = base.find(pmix_store);
+  env.insert_or_assign(pmix_store, store == base.end() ? std::string("hash") : store->second);
   return env;
 }
 

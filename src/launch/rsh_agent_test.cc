@@ -83,6 +83,7 @@ TEST_CASE("agent call: --prefix and OPAL_PREFIX change the daemon's paths, befor
                             {"LD_LIBRARY_PATH", "/opt/ompi/lib:"},
                             {"DYLD_LIBRARY_PATH", "/opt/ompi/lib:"},
                             {"OPAL_PREFIX", "/opt/ompi"},
+                            {"PMIX_MCA_gds", "hash"},
                             {"HOME", "/root"}});
 }
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "base/fd.h"
 #include "base/time.h"
@@ -73,6 +75,14 @@ Result<launch::MpiFlavour> mpi_version(const Env& env) {
   pipe.write.reset();
   const std::string text = TRY(read_answer(pipe.read, Clock::now() + patience));
   return launch::mpi_flavour_from(text);
+}
+
+Result<launch::MpiFlavour> mpi_version_of_member(const Env& env) {
+  const Result<std::string> program = supervise::find_program("mpirun", env, "");
+  std::error_code code;
+  if (program && std::filesystem::canonical(*program, code).filename() == "orterun")
+    return launch::MpiFlavour{launch::MpiFlavour::Kind::open_mpi, 4};
+  return mpi_version(env);
 }
 
 }  // namespace muster::operators

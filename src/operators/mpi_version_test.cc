@@ -64,3 +64,13 @@ TEST_CASE("mpi version: an endless answer is cut, and its writer ended") {
   REQUIRE_MESSAGE(got, (got ? "" : got.error().text));
   CHECK(launch::name_of(*got) == "MPICH 5");
 }
+
+TEST_CASE("mpi version: a member runs no mpirun whose file tells enough, and any other") {
+  const Machine machine("echo 'mpirun (Open MPI) 5.0.11'\n");
+  CHECK(launch::name_of(*mpi_version_of_member(machine.env)) == "Open MPI 5");
+  std::filesystem::rename(machine.folder + "/mpirun", machine.folder + "/orterun");
+  std::filesystem::create_symlink("orterun", machine.folder + "/mpirun");
+  CHECK(launch::name_of(*mpi_version_of_member(machine.env)) == "Open MPI 4");
+  CHECK(launch::name_of(*mpi_version(machine.env)) == "Open MPI 5");
+  CHECK(mpi_version_of_member({{"PATH", "/nowhere"}}).error().code == Errc::not_found);
+}

@@ -154,7 +154,8 @@ Result<launch::HostPlan> plan_host(const job::Training& job, const Env& env, con
   const launch::LauncherRow& launcher = launch::launcher_of(inputs.runner);
   // On every host: its mpirun's flavour says what the custom options may be.
   if (launcher.needs.mpirun) {
-    options.mpi = TRY(mpi_version(options.env));
+    const bool leads = !inputs.hosts.empty() && inputs.host == inputs.hosts.front();
+    options.mpi = TRY(leads ? mpi_version(options.env) : mpi_version_of_member(options.env));
     options.transport = TRY(calls::transport_from(env));
   }
   TRY(check_needs(launcher, options.python, {{}, options.env, options.code_dir}));
