@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/json.h"
+#include "base/remove_tree.h"
 #include "base/text.h"
 #include "container/bundle.h"
 #include "loop/tasks.h"
@@ -126,6 +127,10 @@ loop::Task<Result<void>> Runtime::remove(loop::Loop& loop, std::string id,
   std::string log = log_folder + "/runc-delete.log";
   ContainerStdio stdio;
   co_return co_await call(loop, std::move(args), std::move(log), std::move(stdio));
+}
+
+Result<void> forget_ended(const std::string& id) {
+  return remove_tree((fs::path(state_folder) / id).string());
 }
 
 std::vector<KnownContainer> known_containers() {

@@ -41,6 +41,10 @@ class Runtime {
   std::string program_;
 };
 
+/// Removes the runtime's record of a container whose first process has ended, and all others with
+/// it; its cgroup is the caller's to remove. Starts no program, as Runtime::remove() has to.
+Result<void> forget_ended(const std::string& id);
+
 /// A container that the runtime knows, living or not.
 struct KnownContainer {
   std::string id;

@@ -294,8 +294,12 @@ loop::Task<> ContainerHousing::close_tunnel() {
 loop::Task<> ContainerHousing::end() {
   cpus_chosen_.reset();
   if (started_) {  // What did not start has been removed by then.
-    const Result<void> removed = co_await runtime_->remove(
-        context_.loop, container::container_id(spec_), container::bundle_folder(spec_));
+    const std::string id = container::container_id(spec_);
+    Result<void> removed;
+    if (spec_.in_step)  // Below the step's control group there is one that the runtime made.
+      removed = co_await runtime_->remove(context_.loop, id, container::bundle_folder(spec_));
+    else
+      removed = container::forget_ended(id);
     if (!removed) context_.not_undone(removed.error());
   }
   container::unmount_host_place();
