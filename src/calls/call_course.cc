@@ -25,6 +25,7 @@ Result<void> CallCourse::call(launch::Call call, bool whole_job, TimePoint now) 
                                   "none inside a rank");
   launch::HostCall own{call.name, call.digest, call.data};
   own_ = std::move(call);
+  parts_ = {own_->hosts.begin(), own_->hosts.end()};
   whole_job_ = whole_job;
   came(options_.host, std::move(own), now);
   return {};
@@ -43,14 +44,32 @@ void CallCourse::came(const std::string& host, launch::HostCall call, TimePoint 
   came_[host] = std::move(call);
   if (phase_ == Phase::idle) next_say_ = now + options_.say_missing_every;
   phase_ = Phase::gathering;
-  begin_if_complete();
+  begin_if_complete(host);
 }
 
 bool CallCourse::takes_part(const std::string& host) const {
-  return own_ && std::find(own_->hosts.begin(), own_->hosts.end(), host) != own_->hosts.end();
+  return own_ && parts_.contains(host);
 }
 
-void CallCourse::begin_if_complete() {
+/// Why the call cannot come about, as `host` has called, or is gone.
+std::optional<std::string> CallCourse::objection(const std::string& host) const {
+  const auto called = came_.find(host);
+  if (called == came_.end()) {
+    if (!gone_.contains(host) || !takes_part(host)) return std::nullopt;
+    return "ended without calling " + own_->name;
+  }
+  const launch::HostCall& call = called->second;
+  const launch::HostCall& first = came_.at(options_.host);
+  if (!takes_part(host)) return "calls " + call.name + ", but takes no part in the distribution";
+  if (call.digest != first.digest)
+    return "calls " + call.name + ", but " + options_.host + " calls " + first.name +
+           "; every host must make the same call";
+  return std::nullopt;
+}
+
+/// `news`: the host that has called, or is gone. Those before it were looked at then, or are when
+/// this host's own call is there to compare with: many hosts are not all looked at for each.
+void CallCourse::begin_if_complete(const std::string& news) {
   if (phase_ != Phase::gathering) return;
   if (!own_) {
     // The hosts that must call stand in this host's own call.
@@ -58,24 +77,21 @@ void CallCourse::begin_if_complete() {
       fail_call(options_.host, "ended without calling " + came_.begin()->second.name);
     return;
   }
-  const launch::HostCall& first = came_.at(options_.host);
-  for (const auto& [host, call] : came_) {
-    if (!takes_part(host))
-      return fail_call(host, "calls " + call.name + ", but takes no part in the distribution");
-    if (call.digest != first.digest)
-      return fail_call(host, "calls " + call.name + ", but " + options_.host + " calls " +
-                                 first.name + "; every host must make the same call");
+  Args looked_at = {news};
+  if (news == options_.host) {
+    looked_at.clear();
+    for (const auto& [host, call] : came_) looked_at.push_back(host);
+    looked_at.insert(looked_at.end(), own_->hosts.begin(), own_->hosts.end());
   }
-  for (const std::string& host : own_->hosts)
-    if (gone_.contains(host) && !came_.contains(host))
-      return fail_call(host, "ended without calling " + own_->name);
-  if (missing().empty()) begin();
+  for (const std::string& host : looked_at)
+    if (const std::optional<std::string> why = objection(host)) return fail_call(host, *why);
+  if (came_.size() == parts_.size()) begin();
 }
 
 void CallCourse::gone(const std::string& host) {
   if (closed_) return;
   gone_.insert(host);
-  begin_if_complete();
+  begin_if_complete(host);
 }
 
 Args CallCourse::missing() const {

@@ -104,7 +104,8 @@ class CallCourse {
   void came(const std::string& host, launch::HostCall call, TimePoint now);
   bool takes_part(const std::string& host) const;
   void look(TimePoint now);
-  void begin_if_complete();
+  std::optional<std::string> objection(const std::string& host) const;
+  void begin_if_complete(const std::string& news);
   void begin();
   std::optional<job::Verdict> verdict(TimePoint now) const;
   void end(const job::Verdict& verdict, TimePoint now);
@@ -121,6 +122,7 @@ class CallCourse {
   std::map<std::string, launch::HostCall> came_;  ///< Hosts that have called.
   std::set<std::string> gone_;                    ///< Hosts that never will again.
   std::optional<launch::Call> own_;
+  std::set<std::string> parts_;  ///< The hosts of the own call.
   bool whole_job_ = false;
   bool launcher_running_ = false;  ///< Or about to.
   coordinate::FirstCause cause_;

@@ -200,6 +200,7 @@ void LeaderCall::expire_silent(TimePoint now) {
 }
 
 void LeaderCall::expire_peers(TimePoint now) {
+  if (all_joined()) return;
   std::vector<Session> over;
   for (const auto& [session, peer] : peers_)
     if (peer.stage != Stage::joined && now >= peer.until) over.push_back(session);
@@ -237,8 +238,9 @@ std::optional<TimePoint> LeaderCall::next_deadline() const {
     if (!first || time < *first) first = time;
   };
   if (const std::optional<TimePoint> silent = liveness_.next_deadline()) add(*silent);
-  for (const auto& [session, peer] : peers_)
-    if (peer.stage != Stage::joined) add(peer.until);
+  if (!all_joined())
+    for (const auto& [session, peer] : peers_)
+      if (peer.stage != Stage::joined) add(peer.until);
   if (!joined_.empty()) add(next_beat_);
   if (phase_ == Phase::gathering) add(opened_at_ + options_.join_deadline);
   if (phase_ == Phase::gathering) add(next_say_);

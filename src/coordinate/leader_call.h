@@ -91,6 +91,7 @@ class LeaderCall {
   void drop(Session session);
   void lose(const std::string& host, const std::string& how);
   void expire_silent(TimePoint now);
+  bool all_joined() const { return peers_.size() == joined_.size(); }
   void expire_peers(TimePoint now);
   void beat(TimePoint now);
   void say_missing(TimePoint now);
