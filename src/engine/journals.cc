@@ -2,54 +2,63 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "base/fd.h"
 
 namespace muster::engine {
 namespace {
 constexpr std::size_t read_bytes = 1u << 20;
 }
 
-Journals::Journals(std::unique_ptr<loop::Notices> notices, std::vector<File> files)
+Journals::Journals(std::unique_ptr<loop::Notices> notices, Files files)
     : notices_(std::move(notices)), files_(std::move(files)), buffer_(read_bytes, '\0') {}
 
 Result<std::unique_ptr<Journals>> Journals::open(loop::Loop& loop, std::vector<Host> hosts) {
   std::unique_ptr<loop::Notices> notices = TRY(loop::Notices::open(loop));
-  std::vector<File> files;
+  Files files;
   for (Host& host : hosts) {
     // The folder, not the file: that may come later.
     TRY(notices->add(host.folder, IN_CREATE | IN_MODIFY));
-    files.push_back({std::move(host), Fd(), 0, job::JournalReader()});
+    files.emplace(std::move(host.name), File{host.folder + "/journal", 0, job::JournalReader()});
   }
   return std::unique_ptr<Journals>(new Journals(std::move(notices), std::move(files)));
 }
 
 Result<Records> Journals::records(const std::string& host, std::uint64_t from) {
-  for (File& file : files_)
-    if (file.host.name == host) return read(file, from);
+  const Files::iterator file = files_.find(host);
+  if (file != files_.end()) return read(file->second, from);
   return fail(Errc::not_found, "the job has no host " + host);
 }
 
-Result<Records> Journals::read(File& file, std::uint64_t from) {
-  const std::string path = file.host.folder + "/journal";
-  if (!file.fd) {
-    file.fd = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.fd && errno == ENOENT) return Records();
-    if (!file.fd) return fail_errno(path);
+/// What has been written behind `file.read_to`, into the buffer.
+Result<std::size_t> Journals::read_on(const File& file) {
+  struct stat info {};
+  if (::stat(file.path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return std::size_t{0};
+    return fail_errno(file.path);
   }
+  if (static_cast<std::uint64_t>(info.st_size) <= file.read_to) return std::size_t{0};
+  const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return fail_errno(file.path);
+  ssize_t count = 0;
+  do count = ::pread(fd.get(), buffer_.data(), buffer_.size(), static_cast<off_t>(file.read_to));
+  while (count < 0 && errno == EINTR);
+  if (count < 0) return fail_errno(file.path);
+  return static_cast<std::size_t>(count);
+}
+
+Result<Records> Journals::read(File& file, std::uint64_t from) {
   if (from <= file.reader.seq()) {  // Given already: once more from the beginning.
     file.read_to = 0;
     file.reader = job::JournalReader();
   }
-  ssize_t count = 0;
-  do
-    count =
-        ::pread(file.fd.get(), buffer_.data(), buffer_.size(), static_cast<off_t>(file.read_to));
-  while (count < 0 && errno == EINTR);
-  if (count < 0) return fail_errno(path);
-  file.read_to += static_cast<std::uint64_t>(count);
-  file.reader.feed(std::string_view(buffer_.data(), static_cast<std::size_t>(count)));
+  const std::size_t count = TRY(read_on(file));
+  file.read_to += count;
+  file.reader.feed(std::string_view(buffer_.data(), count));
   Records got;
   while (true) {
     Result<std::optional<job::Record>> record = file.reader.next();

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
 #include "engine/engine.h"
 #include "job/journal.h"
 #include "loop/notices.h"
@@ -13,7 +13,8 @@
 namespace muster::engine {
 
 /// Reads the growing journals of a job's hosts. The kernel tells when one has grown (inotify); a
-/// journal that does not exist yet is waited for.
+/// journal that does not exist yet is waited for. No file stays open: a job of 1,000 hosts would
+/// take all descriptors that a process has by default.
 class Journals {
  public:
   struct Host {
@@ -25,23 +26,24 @@ class Journals {
   static Result<std::unique_ptr<Journals>> open(loop::Loop& loop, std::vector<Host> hosts);
 
   /// As Run::records() and grown(). Reading on costs one read of a MiB at most; going back,
-  /// or far ahead, reads the journal from its beginning.
+  /// or far ahead, reads the journal from its beginning. One that has not grown is not opened.
   Result<Records> records(const std::string& host, std::uint64_t from);
   loop::Task<bool> grown() { return notices_->happened(); }
   void cancel() { notices_->cancel(); }
 
  private:
   struct File {
-    Host host;
-    Fd fd;
+    std::string path;
     std::uint64_t read_to = 0;
     job::JournalReader reader;
   };
-  Journals(std::unique_ptr<loop::Notices> notices, std::vector<File> files);
+  using Files = std::map<std::string, File, std::less<>>;  ///< By host.
+  Journals(std::unique_ptr<loop::Notices> notices, Files files);
+  Result<std::size_t> read_on(const File& file);
   Result<Records> read(File& file, std::uint64_t from);
 
   std::unique_ptr<loop::Notices> notices_;
-  std::vector<File> files_;
+  Files files_;
   std::string buffer_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "base/fd.h"
 #include "base/remove_tree.h"
@@ -97,6 +98,41 @@ TEST_CASE("journals: damage is an error behind what can be read; a missing folde
   CHECK((*journals)->records("algo-1", 2).error().code == Errc::protocol);
   CHECK((*journals)->records("algo-1", 2).error().code == Errc::protocol);
   CHECK(!Journals::open(loop, {{"algo-1", folder.path + "/none"}}));
+}
+
+TEST_CASE("journals: those of 1,000 hosts are followed with as many descriptors as those of one") {
+  constexpr std::size_t hosts = 1000;
+  constexpr rlim_t open_max = 256;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit few{open_max, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::vector<Folder> folders(hosts);
+  std::vector<Journals::Host> all_hosts;
+  const auto name_of = [](std::size_t host) { return "algo-" + std::to_string(host + 1); };
+  for (std::size_t i = 0; i < hosts; ++i) all_hosts.push_back({name_of(i), folders[i].path});
+  loop::Loop loop;
+  Result<std::unique_ptr<Journals>> opened = Journals::open(loop, std::move(all_hosts));
+  REQUIRE(opened);
+  std::size_t got = 0, wrong = 0;
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    for (Folder& folder : folders)
+      folder.append(record(round, "of round " + std::to_string(round)));
+    const auto wait = [&]() -> loop::Task<> {
+      const bool grown = co_await (*opened)->grown();
+      CHECK(grown);
+    };
+    loop::run_task(loop, wait());
+    for (std::size_t i = 0; i < hosts; ++i) {
+      const Result<engine::Records> read = (*opened)->records(name_of(i), round);
+      REQUIRE(read);
+      for (const job::Record& each : read->records) wrong += each.seq == round ? 0 : 1;
+      got += read->records.size();
+    }
+  }
+  CHECK(got == 3 * hosts);
+  CHECK(wrong == 0);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
 
 }  // namespace
