@@ -103,6 +103,23 @@ TEST_CASE(
   CHECK(merge.wanting() == a);
 }
 
+TEST_CASE("client: the lines of 1,000 hosts become one log") {
+  constexpr std::size_t hosts = 1000, lines = 20;
+  LogMerge merge;
+  for (std::size_t host = 0; host < hosts; ++host) {
+    const std::size_t source = merge.add_source();
+    for (std::size_t line = 0; line < lines; ++line)
+      merge.add(source, {.time = ms(static_cast<int>(line * hosts + (host * 7) % hosts))});
+    merge.dry(source);
+  }
+  int next = 0;
+  while (const std::optional<LogEntry> entry = merge.next()) {
+    if (entry->time != ms(next)) FAIL("line " << next << " came at another time");
+    ++next;
+  }
+  CHECK(next == static_cast<int>(hosts * lines));
+}
+
 TEST_CASE("client: a refusal says what is wrong in one line, and how the command ends") {
   struct {
     int status;

@@ -64,36 +64,43 @@ std::string host_of_stream(std::string_view stream) {
 
 std::size_t LogMerge::add_source() {
   sources_.emplace_back();
+  wanting_.insert(sources_.size() - 1);
   return sources_.size() - 1;
 }
 
 void LogMerge::add(std::size_t source, LogEntry entry) {
-  sources_[source].entries.push_back(std::move(entry));
+  if (sources_[source].empty()) heads_.emplace(entry.time, source);
+  wanting_.erase(source);
+  sources_[source].push_back(std::move(entry));
+}
+
+void LogMerge::dry(std::size_t source) {
+  dry_.insert(source);
+  wanting_.erase(source);
 }
 
 void LogMerge::again() {
-  for (Source& source : sources_) source.dry = false;
+  for (const std::size_t source : dry_)
+    if (sources_[source].empty()) wanting_.insert(source);
+  dry_.clear();
 }
 
 std::optional<std::size_t> LogMerge::wanting() const {
-  for (std::size_t i = 0; i < sources_.size(); ++i)
-    if (sources_[i].entries.empty() && !sources_[i].dry) return i;
-  return std::nullopt;
+  if (wanting_.empty()) return std::nullopt;
+  return *wanting_.begin();
 }
 
 std::optional<LogEntry> LogMerge::next() {
-  Source* first = nullptr;
-  for (Source& source : sources_) {
-    if (source.entries.empty()) {
-      if (!source.dry) return std::nullopt;
-      continue;
-    }
-    if (first == nullptr || source.entries.front().time < first->entries.front().time)
-      first = &source;
-  }
-  if (first == nullptr) return std::nullopt;
-  LogEntry entry = std::move(first->entries.front());
-  first->entries.pop_front();
+  if (!wanting_.empty() || heads_.empty()) return std::nullopt;
+  const std::size_t source = heads_.begin()->second;
+  heads_.erase(heads_.begin());
+  std::deque<LogEntry>& entries = sources_[source];
+  LogEntry entry = std::move(entries.front());
+  entries.pop_front();
+  if (!entries.empty())
+    heads_.emplace(entries.front().time, source);
+  else if (!dry_.contains(source))
+    wanting_.insert(source);
   return entry;
 }
 

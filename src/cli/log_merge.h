@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -44,7 +46,7 @@ class LogMerge {
   std::size_t add_source();
   void add(std::size_t source, LogEntry entry);
   /// The source has nothing more for now.
-  void dry(std::size_t source) { sources_[source].dry = true; }
+  void dry(std::size_t source);
   /// Sources are asked again.
   void again();
   /// A source that has to be read before the next entry is known.
@@ -53,11 +55,12 @@ class LogMerge {
   std::optional<LogEntry> next();
 
  private:
-  struct Source {
-    std::deque<LogEntry> entries;
-    bool dry = false;
-  };
-  std::vector<Source> sources_;
+  using Head = std::pair<UnixMillis, std::size_t>;
+
+  std::vector<std::deque<LogEntry>> sources_;
+  std::set<Head> heads_;           ///< The first entry's time of each source that has one.
+  std::set<std::size_t> dry_;      ///< Sources that have nothing more for now.
+  std::set<std::size_t> wanting_;  ///< Sources without an entry that may have more.
 };
 
 }  // namespace muster::cli

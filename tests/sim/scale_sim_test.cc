@@ -16,8 +16,8 @@ using sim::Fault;
 namespace {
 
 constexpr std::size_t hosts = 1000;
-constexpr Duration job_max = 5min;  ///< Of the simulation's time.
-constexpr Duration guard = 60s;     ///< Real: docs/decisions/0049-launch-at-scale.md has figures.
+constexpr Duration job_max = 5min;  ///< By the simulation clock.
+constexpr Duration guard = 60s;     ///< By the real clock; some seconds are usual.
 
 CallPlan large_job() {
   CallPlan plan;
