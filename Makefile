@@ -89,6 +89,7 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/neighbours.py
+	$(PYTHON) bench/launch.py
 	$(PYTHON) bench/images.py
 	$(PYTHON) bench/server.py
 	$(PYTHON) bench/s3.py
