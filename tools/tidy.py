@@ -28,6 +28,7 @@ ROOMS = {
     "launch": "base job",
     "supervise": "base loop job",
     "coordinate": "base loop job",
+    "preflight": "base",
     "packing": "base",
     "aws": "base loop http",
     "image": "base loop http supervise packing aws",
@@ -42,7 +43,8 @@ ROOMS = {
     "container": "base loop http job supervise",
     "env": "base command job supervise",
     "ranks": "base command loop job launch supervise",
-    "calls": "base loop job launch supervise coordinate s3wire s3client env ranks",
+    "calls": "base loop job launch supervise coordinate preflight s3wire s3client env "
+    "ranks",
     "operators": "base command loop job launch supervise code env ranks calls",
     "toolkit": "base command loop job launch aws s3wire s3client code env ranks calls operators",
     "steward": "base command loop job supervise aws s3wire s3client packing container",
@@ -63,8 +65,8 @@ ROOMS = {
     "registry bucket api env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws image s3wire s3client packing env slurm "
     "platform machine",
-    "programs": "base command loop http job vpc launch supervise coordinate packing aws image "
-    "stacks s3wire s3client access bucket s3server registry code container env ranks calls "
+    "programs": "base command loop http job vpc launch supervise coordinate preflight packing aws "
+    "image stacks s3wire s3client access bucket s3server registry code container env ranks calls "
     "operators toolkit steward node engine devices slurm cluster local platform machine api store "
     "logs jobs server cli",
 }

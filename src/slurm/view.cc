@@ -1,8 +1,8 @@
 #include "slurm/view.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "slurm/submission.h"
@@ -10,29 +10,6 @@
 
 namespace muster::slurm {
 namespace {
-
-using Row = std::vector<std::string>;
-
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-std::string table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i)
-      text += row[i] + std::string(widths[i] + 2 - width_of(row[i]), ' ');
-    text += row.back();
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += "\n";
-  }
-  return text;
-}
 
 /// "2026-11-22T21:30:35" -> "2026-11-22 21:30"
 std::string minute_of(const std::string& time) {
@@ -90,12 +67,12 @@ std::string memory_text(std::int64_t mib) {
 
 std::string queue_table(const std::vector<QueuedJob>& jobs) {
   if (jobs.empty()) return "no jobs\n";
-  std::vector<Row> rows = {{"ID", "NAME", "USER", "PARTITION", "STATE", "NODES", "DETAIL"}};
+  std::vector<TableRow> rows = {{"ID", "NAME", "USER", "PARTITION", "STATE", "NODES", "DETAIL"}};
   for (const QueuedJob& job : jobs)
     rows.push_back({visible_line(job.id), visible_line(name_of(job)), visible_line(job.user),
                     visible_line(job.partition), visible_line(state_words(job)),
                     std::to_string(job.nodes), visible_line(detail_of(job))});
-  return table(rows);
+  return table_text(rows);
 }
 
 Json queue_json(const std::vector<QueuedJob>& jobs) {
@@ -115,13 +92,13 @@ Json queue_json(const std::vector<QueuedJob>& jobs) {
 
 std::string nodes_table(const std::vector<Node>& nodes) {
   if (nodes.empty()) return "no nodes\n";
-  std::vector<Row> rows = {{"NODE", "PARTITIONS", "CPUS", "MEMORY", "GPUS", "STATE"}};
+  std::vector<TableRow> rows = {{"NODE", "PARTITIONS", "CPUS", "MEMORY", "GPUS", "STATE"}};
   for (const Node& node : nodes)
     rows.push_back({visible_line(node.name), visible_line(join(node.partitions, ",")),
                     std::to_string(node.cpus), memory_text(node.memory_mib),
                     node.gpus.empty() ? "-" : visible_line(node.gpus),
                     visible_line(detail_of(node))});
-  return table(rows);
+  return table_text(rows);
 }
 
 Json nodes_json(const std::vector<Node>& nodes) {
