@@ -24,6 +24,7 @@ Result<void> Conduct::open_socket() {
 }
 
 loop::Task<> Conduct::work() {
+  if (given_up_) co_return;
   Prepared prepared = co_await context_.prepare();
   if (given_up_) co_return;
   begun_ = true;
@@ -66,9 +67,13 @@ Result<void> Conduct::start_program(const Work& work) {
 }
 
 void Conduct::give_up_work(int signal) {
+  refuse_work(stopped_verdict(signal));
+}
+
+void Conduct::refuse_work(job::Verdict verdict) {
   if (begun_ || given_up_) return;
   given_up_ = true;
-  end_work(stopped_verdict(signal));
+  end_work(std::move(verdict));
 }
 
 void Conduct::end_work(job::Verdict verdict) {

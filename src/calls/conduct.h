@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "calls/output.h"
+#include "calls/preflight.h"
 #include "env/options.h"
 #include "job/training.h"
 #include "launch/call.h"
@@ -38,6 +39,7 @@ struct HostContext {
   std::function<loop::Task<Prepared>()> prepare;
   bool socket = true;  ///< Whether ranks or operators may come.
   Env for_operators;   ///< Variables of muster's own that an operator in the program needs, too.
+  PreflightOptions preflight = {};
 };
 
 /// The end of a host's `process`, with nothing more to tell.
@@ -64,6 +66,8 @@ class Conduct {
   Result<void> open_socket();
   /// Prepares and does this host's work; host_ended() is called with its end.
   loop::Task<> work();
+  /// The job can't begin: the own work ends with `verdict`.
+  void refuse_work(job::Verdict verdict);
   /// A stop was requested: work that has not begun never will.
   void give_up_work(int signal);
 

@@ -109,6 +109,14 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
                       host_run,      output,
                       log,           [&prepare, &workshop] { return prepare(workshop); },
                       start.socket,  for_operators(start.env, start.socket)};
+  const auto failed = [&start](const Error& error) {
+    return JobEnd{
+        verdict_of(job::Outcome::failed(error.text), start.training.current_host, "train"),
+        std::nullopt};
+  };
+  Result<PreflightOptions> preflight = preflight_options(start.env, start.steward_fd.has_value());
+  if (!preflight) return failed(preflight.error());
+  context.preflight = *std::move(preflight);
   std::unique_ptr<Conduct> part;
   if (start.training.current_host == start.training.leader)
     part = std::make_unique<Lead>(std::move(context));
@@ -116,10 +124,7 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
     part = std::make_unique<Follow>(std::move(context));
   Result<std::unique_ptr<Intermediate>> intermediate =
       Intermediate::start(loop, start.env, log, intermediate_options(start.training));
-  if (!intermediate)
-    return {verdict_of(job::Outcome::failed(intermediate.error().text), start.training.current_host,
-                       "train"),
-            std::nullopt};
+  if (!intermediate) return failed(intermediate.error());
   std::optional<job::Verdict> verdict;
   loop::Tasks tasks(loop);
   tasks.start(conduct({loop, *part, output, intermediate->get(), verdict}));

@@ -62,7 +62,7 @@ void Follow::settle(job::Verdict verdict) {
 void Follow::on_frame(const Frame& frame) {
   switch (static_cast<Message>(frame.type)) {
     case Message::start:
-      return tasks_.start(work());
+      return begin(frame);
     case Message::exec:
       return on_exec(frame);
     case Message::signal: {
@@ -82,7 +82,45 @@ void Follow::on_frame(const Frame& frame) {
   }
 }
 
+void Follow::begin(const Frame& start) {
+  const PreflightMode mode = mode_in(start.payload);
+  if (mode == PreflightMode::off) return tasks_.start(work());
+  preflight_.emplace(context_.loop, context_.training, context_.preflight);
+  tasks_.start(tell_facts(mode == PreflightMode::full));
+}
+
+bool Follow::on_preflight_frame(const Frame& frame) {
+  if (!preflight_) return false;
+  if (frame.type == type_of(Message::preflight_over)) {
+    // What still looks up names is left alone: to end it is to wait for it.
+    const bool is_first = !std::exchange(program_may_run_, true);
+    preflight_->close();
+    if (is_first) tasks_.start(work());
+    return true;
+  }
+  if (frame.type != type_of(Message::preflight_pair)) return false;
+  Result<preflight::PairTask> task = preflight::pair_task_from(frame.payload);
+  if (task)
+    tasks_.start(measure(*std::move(task)));
+  else
+    context_.log.warning("leader: " + task.error().text);
+  return true;
+}
+
+loop::Task<> Follow::tell_facts(bool listens) {
+  const preflight::HostFacts facts = co_await preflight_->facts(listens);
+  member_->post(type_of(Message::preflight_facts), to_text(preflight::to_json(facts)));
+}
+
+loop::Task<> Follow::measure(preflight::PairTask task) {
+  const std::vector<preflight::PairFacts> ways = co_await preflight_->measure(std::move(task));
+  Json told = Json::array();
+  for (const preflight::PairFacts& way : ways) told.push_back(preflight::to_json(way));
+  member_->post(type_of(Message::preflight_ways), to_text(told));
+}
+
 void Follow::on_call_frame(const Frame& frame) {
+  if (on_preflight_frame(frame)) return;
   switch (static_cast<Message>(frame.type)) {
     case Message::call_start:
       return begin_call();

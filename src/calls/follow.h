@@ -26,6 +26,10 @@ class Follow final : public Conduct {
   ranks::HostRun::Sink user_sink();
   void on_frame(const Frame& frame);
   void on_call_frame(const Frame& frame);
+  void begin(const Frame& start);
+  bool on_preflight_frame(const Frame& frame);
+  loop::Task<> tell_facts(bool listens);
+  loop::Task<> measure(preflight::PairTask task);
   void begin_call();
   void on_exec(const Frame& frame);
   void send_end(int id, const job::Outcome& outcome);
@@ -36,6 +40,8 @@ class Follow final : public Conduct {
   void settle(job::Verdict verdict);
 
   std::unique_ptr<coordinate::Member> member_;
+  std::optional<PreflightHost> preflight_;
+  bool program_may_run_ = false;          ///< The leader has said that the preflight is over.
   std::optional<launch::Call> own_call_;  ///< From the call to its end.
   launch::CallEnd on_call_end_;
   int share_ =

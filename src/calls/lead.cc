@@ -44,6 +44,7 @@ loop::Task<job::Verdict> Lead::run() {
 loop::Task<Result<void>> Lead::gather() {
   auto options = roll_call<coordinate::Leader::Options>();
   options.hosts = context_.training.hosts;
+  options.start = start_text(context_.preflight.mode);
   Result<std::unique_ptr<coordinate::Leader>> leader =
       coordinate::Leader::open(context_.loop, std::move(options), context_.log);
   if (!leader) co_return leader.error().in("roll call");
@@ -53,6 +54,7 @@ loop::Task<Result<void>> Lead::gather() {
     draining_.erase(lost);
     working_.erase(lost);
     calls_.lost(lost);
+    if (preflight_) preflight_->lost(lost);
     add_failure(verdict_of(job::Outcome::lost(how), lost, "host"));
   });
   co_return co_await leader_->gather();
@@ -63,7 +65,19 @@ void Lead::start() {
   working_.insert(context_.training.hosts.begin(), context_.training.hosts.end());
   draining_ = working_;
   draining_.erase(host());
-  tasks_.start(work());
+  const bool at_once = leads_alone() || context_.preflight.mode == PreflightMode::off;
+  tasks_.start(at_once ? work() : preflight_then_work());
+}
+
+loop::Task<> Lead::preflight_then_work() {
+  const PreflightLead::Post post = [this](const std::string& to, Message type,
+                                          std::string_view payload) {
+    leader_->post(to, type_of(type), payload);
+  };
+  preflight_.emplace(context_.loop, context_.training, context_.preflight, context_.log, post);
+  const Result<void> well = co_await preflight_->run();
+  if (!well) refuse_work(failed_here("preflight", well.error()));
+  co_await work();
 }
 
 Result<void> Lead::call(launch::Call made, launch::CallEnd on_end, bool whole_job) {
@@ -176,6 +190,12 @@ void Lead::on_frame(const std::string& from, const Frame& frame) {
 
 void Lead::on_job_frame(const std::string& from, const Frame& frame) {
   switch (static_cast<Message>(frame.type)) {
+    case Message::preflight_facts:
+      if (preflight_) preflight_->member_facts(from, frame.payload);
+      return;
+    case Message::preflight_ways:
+      if (preflight_) preflight_->member_ways(from, frame.payload);
+      return;
     case Message::drained:
       draining_.erase(from);
       return changed_.notify();

@@ -29,6 +29,7 @@ class Lead final : public Conduct {
 
   loop::Task<Result<void>> gather();
   void start();
+  loop::Task<> preflight_then_work();
   loop::Task<job::Verdict> watch();
   std::optional<job::Verdict> verdict_now(TimePoint now) const;
   TimePoint next_look() const;
@@ -45,6 +46,7 @@ class Lead final : public Conduct {
 
   std::unique_ptr<coordinate::Leader> leader_;
   CallLead calls_;
+  std::optional<PreflightLead> preflight_;
   coordinate::FirstCause cause_;
   std::optional<job::Verdict> decided_;  ///< By a call that was the whole job.
   std::set<std::string> working_;        ///< Hosts whose work has not ended.

@@ -37,7 +37,8 @@ struct Leader::State {
               .join_deadline = options.join_deadline,
               .heartbeat = options.heartbeat,
               .lost_after = options.lost_after,
-              .say_missing_every = options.say_missing_every},
+              .say_missing_every = options.say_missing_every,
+              .start = options.start},
              Clock::now()),
         changed(on),
         tasks(on) {}

@@ -31,6 +31,7 @@ class Leader {
     Duration lost_after = std::chrono::seconds(5);      ///< Silence that makes a host lost.
     Duration say_missing_every = std::chrono::seconds(10);
     Duration handshake = std::chrono::seconds(10);
+    std::string start = "{}";  ///< The payload of `start`, a JSON object.
   };
   /// Starts to listen and to admit. Errors: `invalid_input`, `system` ("port 9730: ...").
   static Result<std::unique_ptr<Leader>> open(loop::Loop& loop, Options options, Log log);

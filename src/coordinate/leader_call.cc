@@ -176,7 +176,8 @@ void LeaderCall::step(TimePoint now) {
   expire_peers(now);
   if (phase_ == Phase::gathering && joined_.size() == members_.size()) {
     phase_ = Phase::started;
-    for (const auto& [host, session] : joined_) send(session, type_of(Message::start), "{}");
+    for (const auto& [host, session] : joined_)
+      send(session, type_of(Message::start), options_.start);
     actions_.push_back({.kind = Action::Kind::start});
   }
   if (phase_ == Phase::gathering && now >= opened_at_ + options_.join_deadline)

@@ -29,6 +29,7 @@ class LeaderCall {
     Duration heartbeat = std::chrono::seconds(1);
     Duration lost_after = std::chrono::seconds(5);
     Duration say_missing_every = std::chrono::seconds(10);
+    std::string start = "{}";  ///< The payload of `start`.
   };
   using Session = std::uint64_t;  ///< Named by the driver, never used twice.
 

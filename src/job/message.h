@@ -15,7 +15,7 @@ enum class Message : std::uint8_t {
   refuse = 3,     ///< leader: {why}; then it closes
   heartbeat = 4,  ///< both: {}
   // Between leader and members after the roll call; calls/ gives them meaning.
-  start = 5,        ///< leader: {} the plan may run
+  start = 5,        ///< leader: {preflight} the plan may run, or a preflight begins
   exec = 6,         ///< leader: {id, argv} run this launcher daemon
   exec_output = 7,  ///< member: as `lines`, rank is the exec's id
   exec_end = 8,     ///< member: {id, outcome}
@@ -25,6 +25,11 @@ enum class Message : std::uint8_t {
   drain = 12,       ///< leader: {grace_ms} end what runs, send all lines, then `drained`
   drained = 13,     ///< member: {}
   end = 14,         ///< leader: the job's verdict; the session ends
+  // Before the program runs, between leader and members: preflight/facts.h, preflight/pair.h.
+  preflight_facts = 15,  ///< member: what its machine is like
+  preflight_pair = 16,   ///< leader: {connects, peer, ...} measure the way to another host
+  preflight_ways = 17,   ///< member: what came of that
+  preflight_over = 18,   ///< leader: {} the program may run
   // Host socket.
   rank_hello = 20,    ///< rank: {rank, local_rank, pid}
   rank_run = 21,      ///< train: {argv, env, cwd}

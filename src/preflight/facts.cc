@@ -37,8 +37,8 @@ const NumberField numbers[] = {{"clock_unix_ms", &HostFacts::clock_unix_ms},
                                {"mtu", &HostFacts::mtu},
                                {"port", &HostFacts::port}};
 
-Error bad(const std::string& what) {
-  return fail(Errc::protocol, "preflight: " + what);
+Error misfit(const std::string& what) {
+  return fail(Errc::protocol, "preflight: a host's facts do not fit: " + what);
 }
 
 std::string bounded(const Json& value) {
@@ -46,10 +46,10 @@ std::string bounded(const Json& value) {
 }
 
 Result<std::vector<std::string>> list_from(const std::string& name, const Json& value) {
-  if (!value.is_array() || value.size() > entries_max) return bad(name + " is no list");
+  if (!value.is_array() || value.size() > entries_max) return misfit(name + " is no list");
   std::vector<std::string> list;
   for (const Json& each : value) {
-    if (!each.is_string()) return bad(name + " holds what is no text");
+    if (!each.is_string()) return misfit(name + " holds what is no text");
     list.push_back(bounded(each));
   }
   return list;
@@ -59,7 +59,7 @@ Result<void> read_texts(const Json& json, HostFacts& facts) {
   for (const TextField& field : texts) {
     const auto found = json.find(field.name);
     if (found == json.end()) continue;
-    if (!found->is_string()) return bad(std::string(field.name) + " is no text");
+    if (!found->is_string()) return misfit(std::string(field.name) + " is no text");
     facts.*field.value = bounded(*found);
   }
   return {};
@@ -71,10 +71,10 @@ Result<void> read_numbers(const Json& json, HostFacts& facts) {
     if (found == json.end()) continue;
     const bool fits = found->is_number_integer() && found->get<double>() >= 0 &&
                       found->get<double>() <= number_max;
-    if (!fits) return bad(std::string(field.name) + " is out of range");
+    if (!fits) return misfit(std::string(field.name) + " is out of range");
     facts.*field.value = found->get<std::int64_t>();
   }
-  if (facts.port > 65535) return bad("port is out of range");
+  if (facts.port > 65535) return misfit("port is out of range");
   return {};
 }
 
@@ -83,18 +83,18 @@ Result<double> measure_from(const Json& json, const char* name) {
   if (found == json.end()) return 0.0;
   const bool fits =
       found->is_number() && found->get<double>() >= 0 && found->get<double>() <= number_max;
-  if (!fits) return bad(std::string(name) + " is out of range");
+  if (!fits) return misfit(std::string(name) + " is out of range");
   return found->get<double>();
 }
 
 Result<PairFacts> pair_from(const Json& json) {
-  if (!json.is_object()) return bad("a pair is no object");
+  if (!json.is_object()) return misfit("a pair is no object");
   PairFacts pair;
   for (const auto& [name, value] : {std::pair("from", &pair.from), std::pair("to", &pair.to),
                                     std::pair("error", &pair.error)}) {
     const auto found = json.find(name);
     if (found == json.end()) continue;
-    if (!found->is_string()) return bad(std::string(name) + " is no text");
+    if (!found->is_string()) return misfit(std::string(name) + " is no text");
     *value = bounded(*found);
   }
   pair.latency_us = TRY(measure_from(json, "latency_us"));
@@ -125,7 +125,7 @@ Json to_json(const PairFacts& pair) {
 
 Result<HostFacts> host_facts_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
-  if (!json.is_object()) return bad("no object");
+  if (!json.is_object()) return misfit("no object");
   HostFacts facts;
   TRY(read_texts(json, facts));
   TRY(read_numbers(json, facts));
@@ -133,10 +133,10 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
   if (json.contains("gpus")) facts.gpus = TRY(list_from("gpus", json["gpus"]));
   for (const char* name : {"packages", "names"})
     if (json.contains(name) && (!json[name].is_object() || json[name].size() > entries_max))
-      return bad(std::string(name) + " is no object");
+      return misfit(std::string(name) + " is no object");
   if (json.contains("packages"))
     for (const auto& [name, version] : json["packages"].items()) {
-      if (!version.is_string()) return bad("a package's version is no text");
+      if (!version.is_string()) return misfit("a package's version is no text");
       facts.packages[bounded(name)] = bounded(version);
     }
   if (json.contains("names"))
@@ -147,7 +147,7 @@ Result<HostFacts> host_facts_from(std::string_view payload) {
 
 Result<std::vector<PairFacts>> pairs_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
-  if (!json.is_array() || json.size() > pairs_max) return bad("no list of pairs");
+  if (!json.is_array() || json.size() > pairs_max) return misfit("no list of pairs");
   std::vector<PairFacts> pairs;
   for (const Json& each : json) pairs.push_back(TRY(pair_from(each)));
   return pairs;

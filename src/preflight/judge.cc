@@ -40,6 +40,21 @@ std::string listed(const std::vector<std::string>& names) {
   return join(first, ", ") + " and " + std::to_string(names.size() - named_max) + " more";
 }
 
+/// A difference of clocks, in tenths of a second.
+std::string ahead_text(std::int64_t ms) {
+  const double tenths = std::round(static_cast<double>(ms) / 100);
+  if (tenths == 0) return "0 s";
+  return (tenths < 0 ? "-" : "+") + number_text(std::abs(tenths) / 10, 1) + " s";
+}
+
+/// A round trip is one of both ways; one of the two hosts measured it.
+double round_trip_of(const PairFacts& pair, const std::vector<PairFacts>& pairs) {
+  if (pair.latency_us > 0) return pair.latency_us;
+  for (const PairFacts& other : pairs)
+    if (other.from == pair.to && other.to == pair.from) return other.latency_us;
+  return 0;
+}
+
 class Judge {
  public:
   Judge(const Hosts& hosts, const std::vector<PairFacts>& pairs, const Thresholds& thresholds)
@@ -324,10 +339,7 @@ std::string table_of(const std::vector<HostFacts>& hosts, const std::vector<Pair
   std::vector<TableRow> rows = {
       {"HOST", "CLOCK", "DISK FREE", "MEMORY FREE", "GPUS", "MTU", "PYTHON", "SM"}};
   for (const HostFacts& host : hosts)
-    rows.push_back({visible_line(name_of(host)),
-                    (host.clock_ahead_ms < 0 ? "-" : "+") +
-                        number_text(std::abs(static_cast<double>(host.clock_ahead_ms)) / 1000, 2) +
-                        " s",
+    rows.push_back({visible_line(name_of(host)), ahead_text(host.clock_ahead_ms),
                     size_text(host.disk_free_bytes), size_text(host.memory_free_bytes),
                     std::to_string(host.gpus.size()), std::to_string(host.mtu),
                     visible_line(host.python), visible_line(host.muster)});
@@ -336,7 +348,7 @@ std::string table_of(const std::vector<HostFacts>& hosts, const std::vector<Pair
   rows = {{"FROM", "TO", "ROUND TRIP", "BANDWIDTH"}};
   for (const PairFacts& pair : pairs)
     rows.push_back({pair.from, pair.to,
-                    pair.error.empty() ? latency_text(pair.latency_us) : "no connection",
+                    pair.error.empty() ? latency_text(round_trip_of(pair, pairs)) : "no connection",
                     bandwidth_text(pair.bits_per_second)});
   return text + "\n" + table_text(rows);
 }

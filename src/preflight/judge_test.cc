@@ -214,15 +214,22 @@ TEST_CASE("thresholds are numbers in variables") {
 }
 
 TEST_CASE("the tables show every host and every way") {
-  const std::string text = table_of(alike(2), ring(2));
-  CHECK(text ==
+  std::vector<HostFacts> hosts = alike(3);
+  hosts[1].clock_ahead_ms = -49;
+  hosts[2].clock_ahead_ms = 41280;
+  std::vector<PairFacts> pairs = ring(2);
+  pairs[1].latency_us = 0;
+  CHECK(table_of(hosts, pairs) ==
         "HOST            CLOCK  DISK FREE  MEMORY FREE  GPUS  MTU   PYTHON  SM\n"
-        "algo-1 (node1)  +0 s   50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
-        "algo-2 (node2)  +0 s   50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
+        "algo-1 (node1)  0 s    50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
+        "algo-2 (node2)  0 s    50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
+        "algo-3 (node3)  +41 s  50 GiB     60 GiB       2     1500  3.11.2  0.1.0\n"
         "\n"
         "FROM    TO      ROUND TRIP  BANDWIDTH\n"
         "algo-1  algo-2  40 µs       23 Gbit/s\n"
-        "algo-2  algo-1  41 µs       23 Gbit/s\n");
+        "algo-2  algo-1  40 µs       23 Gbit/s\n");
+  pairs[0].error = "refused";
+  CHECK(table_of(alike(1), pairs).find("algo-1  algo-2  no connection  23") != std::string::npos);
 }
 
 }  // namespace

@@ -246,10 +246,10 @@ Json to_json(const PairTask& task) {
 Result<PairTask> pair_task_from(std::string_view payload) {
   const Json json = TRY(parse_json(payload));
   PairTask task;
-  const auto bad = [](const char* name) {
-    return fail(Errc::protocol, "preflight: no " + std::string(name));
+  const auto misfit = [](const std::string& what) {
+    return fail(Errc::protocol, "preflight: a measurement without " + what);
   };
-  if (!json.is_object()) return bad("task");
+  if (!json.is_object()) return misfit("a task");
   const auto text = [&json](const char* name) {
     const auto found = json.find(name);
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -259,13 +259,13 @@ Result<PairTask> pair_task_from(std::string_view payload) {
   task.address = text("address");
   task.hello = from_hex(text("hello")).value_or("");
   task.answer = from_hex(text("answer")).value_or("");
-  if (task.hello.size() != token_bytes || task.answer.size() != token_bytes) return bad("token");
+  if (task.hello.size() != token_bytes || task.answer.size() != token_bytes) return misfit("token");
   const auto connects = json.find("connects");
-  if (connects == json.end() || !connects->is_boolean()) return bad("part");
+  if (connects == json.end() || !connects->is_boolean()) return misfit("part");
   task.connects = connects->get<bool>();
   const auto port = json.find("port");
   if (port == json.end() || !port->is_number_unsigned() || port->get<std::uint64_t>() > 65535)
-    return bad("port");
+    return misfit("port");
   task.port = port->get<std::uint16_t>();
   return task;
 }
