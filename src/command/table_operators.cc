@@ -188,6 +188,32 @@ Page run() {
                  "one fails, all end."}});
 }
 
+Page preflight() {
+  std::vector<Flag> flags = host_flags();
+  flags.pop_back();
+  flags.push_back({"--json", "", "on the leading host, all that was found as one JSON object"});
+  return {.name = "preflight",
+          .group = Group::operators,
+          .brief = "compare the hosts and measure the ways between them, and run nothing",
+          .about =
+              "Compares the hosts of a job and measures the ways between them, before a job "
+              "needs them: names, ports, clocks, free disk and memory, versions, GPUs, MTU, "
+              "round trips and bandwidth. The leading host names the odd one.",
+          .flags = std::move(flags),
+          .examples = {{"sm preflight --hosts node[1-3] --key-file job.key",
+                        "on each of three machines"},
+                       {"srun --ntasks-per-node 1 sm preflight",
+                        "on the nodes of a Slurm job, with MUSTER_JOB_KEY_FILE"}},
+          .notes = {"Every host of the job runs the same line. What is compared, from where on a "
+                    "difference is told, and how a job does this by itself: the page Several "
+                    "machines."},
+          .exits = {{"0", "the hosts can work together; warnings are told"},
+                    {"1", "they can't, or some did not come: the last line says why"},
+                    {"2", "what was given is wrong"},
+                    {"128 + N", "it was stopped by signal N"}},
+          .last_wins = true};
+}
+
 }  // namespace
 
 std::vector<Flag> host_flags() {
@@ -196,7 +222,8 @@ std::vector<Flag> host_flags() {
       {"--host", "NAME", "which of them this machine is; default: found by name or address"},
       {"--key-file", "FILE", "the job's key, the same on all hosts: sm key job makes one"},
       {"--interface", "NAME",
-       "network interface that leads to the other hosts; default: found by the route"}};
+       "network interface that leads to the other hosts; default: found by the route"},
+      {"--preflight", "", "measure the ways between the hosts first, and name the odd one"}};
 }
 
 std::vector<Page> pages_operators() {
@@ -222,6 +249,7 @@ std::vector<Page> pages_operators() {
        .exits = operator_exits()},
       mxnet_run(),
       run(),
+      preflight(),
   };
 }
 

@@ -103,6 +103,11 @@ bool says(const Env& env, const std::string& name) {
 }  // namespace
 
 void HostFlags::bind(command::Line& line) {
+  bind_place(line);
+  line.flag("--preflight", preflight);
+}
+
+void HostFlags::bind_place(command::Line& line) {
   line.text("--hosts", hosts);
   line.text("--host", host);
   line.text("--key-file", key_file);
@@ -123,6 +128,7 @@ Result<Env> placed(const Env& env, const HostFlags& flags) {
   lay("MUSTER_HOST", flags.host);
   lay("MUSTER_INTERFACE", flags.interface);
   lay("MUSTER_JOB_KEY_FILE", flags.key_file);
+  lay("MUSTER_PREFLIGHT", flags.preflight ? "full" : "");
   if (!says(result, "MUSTER_HOSTS") && !says(result, "MUSTER_HOST") && has_resource_config(env))
     return result;
   std::optional<NamedHosts> named = TRY(named_hosts(result));

@@ -10,13 +10,16 @@ namespace muster::env {
 
 /// What an operator's line, or that of `train`, says of the job's hosts; empty: nothing.
 struct HostFlags {
-  std::string hosts;      ///< --hosts: a list as expand_host_list() reads it.
-  std::string host;       ///< --host: which of them this machine is.
-  std::string key_file;   ///< --key-file: the job's key.
-  std::string interface;  ///< --interface: the network interface that leads to the others.
+  std::string hosts;       ///< --hosts: a list as expand_host_list() reads it.
+  std::string host;        ///< --host: which of them this machine is.
+  std::string key_file;    ///< --key-file: the job's key.
+  std::string interface;   ///< --interface: the network interface that leads to the others.
+  bool preflight = false;  ///< --preflight: the hosts measure themselves before they work.
 
-  /// The page has all four flags (command::host_flags()).
+  /// The page has all flags of command::host_flags().
   void bind(command::Line& line);
+  /// The page has those without --preflight.
+  void bind_place(command::Line& line);
 };
 
 /// `env` with this machine's place among hosts that no platform's file tells of: MUSTER_HOSTS,

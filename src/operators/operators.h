@@ -11,6 +11,8 @@ namespace muster::operators {
 // wrong usage. Source: docs/protocols/operators.md.
 
 int mpirun_main(const Args& args, const Env& env);
+/// `sm preflight`: the hosts of a job compare and measure themselves, and nothing is run.
+int preflight_main(const Args& args, const Env& env);
 /// `sm WORD ARGS` for the operators of the launchers' table (launch/launchers.h): all others.
 int operator_main(const std::string& word, const Args& args, const Env& env);
 /// True if the table has an operator of this name, or some below it ("tf").

@@ -48,6 +48,7 @@ const Entry entries[] = {
     {"nodes", cli::nodes_main},
     {"train", toolkit::train_main},
     {"mpirun", operators::mpirun_main},
+    {"preflight", operators::preflight_main},
     {"env", env::env_main},
     {"toolkit", toolkit::toolkit_main},
     {"doctor", cli::doctor_main},

@@ -14,7 +14,7 @@ LAUNCHERS = REPOSITORY / "src/launch/launchers.cc"
 NAMES = ["mpirun", *re.findall(r'\{"([a-z][a-z -]*)", read_\w+\}', LAUNCHERS.read_text())]
 
 # A script that calls an operator is within its job, whose hosts are known.
-JOBS_HOSTS = {"hosts", "host", "key_file", "interface"}
+JOBS_HOSTS = {"hosts", "host", "key_file", "interface", "preflight"}
 
 # "tf multi-worker" is operators.tf.multi_worker; null where there is none.
 SIGNATURES = """
