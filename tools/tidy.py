@@ -63,8 +63,8 @@ ROOMS = {
     "platform",
     "server": "base command loop http job vpc aws image stacks s3wire s3client access s3server "
     "registry bucket api env store logs jobs engine platform machine",
-    "cli": "base command loop http job launch aws image s3wire s3client packing env slurm "
-    "platform machine",
+    "cli": "base command loop http job launch aws image s3wire s3client packing env preflight "
+    "slurm platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate preflight packing aws "
     "image stacks s3wire s3client access bucket s3server registry code container env ranks calls "
     "operators toolkit steward node engine devices slurm cluster local platform machine api store "

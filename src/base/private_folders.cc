@@ -1,12 +1,14 @@
 #include "base/private_folders.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "base/fd.h"
+#include "base/rootless.h"
 #include "base/text.h"
 
 namespace muster {
@@ -18,6 +20,17 @@ bool is_there(const std::string& folder) {
 }
 
 }  // namespace
+
+std::string state_folder(const Env& env) {
+  const Env::const_iterator found = env.find("MUSTER_STATE");
+  if (found == env.end() || found->second.empty()) {
+    const std::string own = ::geteuid() == 0 ? std::string() : user_state_folder(env);
+    return own.empty() ? default_state_folder : own;
+  }
+  std::string path = found->second;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
 
 Result<std::vector<std::string>> private_folders(const std::string& register_file) {
   const Result<std::string> text = read_file(register_file);

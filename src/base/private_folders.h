@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/command.h"
 #include "base/result.h"
 
 namespace muster {
@@ -17,6 +18,10 @@ inline constexpr const char* private_folder_register = "/var/lib/muster/folders"
 
 /// Where `sm fit` keeps its state if MUSTER_STATE says nothing else.
 inline constexpr const char* default_state_folder = "/var/lib/muster";
+
+/// The state folder that `env` names (MUSTER_STATE), else the machine's or the ordinary user's;
+/// absolute.
+std::string state_folder(const Env& env);
 
 /// Notes a folder that exists, by its real path, before anything secret is put into it. Those that
 /// are no longer there are dropped. Blocks for a moment (flock). Errors: `not_found`; `denied`,

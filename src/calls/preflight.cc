@@ -7,10 +7,12 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "loop/worker.h"
 #include "preflight/collect.h"
+#include "preflight/health.h"
 
 namespace muster::calls {
 
@@ -145,9 +147,7 @@ loop::Task<Result<void>> PreflightLead::run() {
   co_await wait_for_all(facts_wait);
   for (const std::string& host : awaited_)
     log_.warning("preflight: " + host + " told nothing of itself in time");
-  if (options_.mode == PreflightMode::full)
-    for (const Round& round : preflight::ring_rounds(training_.hosts.size()))
-      co_await measure_round(round);
+  if (options_.mode == PreflightMode::full) co_await measure_ring();
   own_.close();
   for (const std::string& host : training_.hosts)
     if (host != training_.current_host) post_(host, Message::preflight_over, "{}");
@@ -166,6 +166,39 @@ loop::Task<> PreflightLead::own_facts() {
 loop::Task<> PreflightLead::wait_for_all(Duration at_most) {
   const TimePoint deadline = Clock::now() + at_most;
   while (!awaited_.empty() && Clock::now() < deadline) co_await changed_.wait_until(deadline);
+}
+
+/// What is slow is measured once more: a moment's other work is no trouble of the way.
+loop::Task<> PreflightLead::measure_ring() {
+  const std::vector<Round> rounds = preflight::ring_rounds(training_.hosts.size());
+  for (const Round& round : rounds) co_await measure_round(round);
+  const std::vector<Round> again = slow_rounds();
+  for (const Round& round : again) co_await measure_round(round);
+}
+
+std::vector<PreflightLead::Round> PreflightLead::slow_rounds() const {
+  const std::vector<Finding> findings =
+      preflight::judge(known_hosts(), preflight::merged(ways_), options_.thresholds);
+  const auto is_slow = [&](const std::string& a, const std::string& b) {
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
+      return (each.kind == "bandwidth" || each.kind == "latency") &&
+             (each.hosts == std::vector{a, b} || each.hosts == std::vector{b, a});
+    });
+  };
+  std::vector<Round> rounds = preflight::ring_rounds(training_.hosts.size());
+  for (Round& round : rounds)
+    std::erase_if(round, [&](const auto& edge) {
+      return !is_slow(training_.hosts[edge.first], training_.hosts[edge.second]);
+    });
+  std::erase_if(rounds, [](const Round& round) { return round.empty(); });
+  return rounds;
+}
+
+std::vector<HostFacts> PreflightLead::known_hosts() const {
+  std::vector<HostFacts> hosts;
+  for (const std::string& host : training_.hosts)
+    if (const auto found = facts_.find(host); found != facts_.end()) hosts.push_back(found->second);
+  return hosts;
 }
 
 loop::Task<> PreflightLead::measure_round(Round round) {
@@ -241,9 +274,7 @@ void PreflightLead::lost(const std::string& host) {
 }
 
 Result<void> PreflightLead::tell(Duration took) {
-  std::vector<HostFacts> hosts;
-  for (const std::string& host : training_.hosts)
-    if (const auto found = facts_.find(host); found != facts_.end()) hosts.push_back(found->second);
+  const std::vector<HostFacts> hosts = known_hosts();
   const std::vector<PairFacts> ways = preflight::merged(ways_);
   const std::vector<Finding> findings = preflight::judge(hosts, ways, options_.thresholds);
   const bool is_full = options_.mode == PreflightMode::full;
@@ -259,6 +290,11 @@ Result<void> PreflightLead::tell(Duration took) {
       log_.error(text);
     else
       log_.warning(text);
+  }
+  if (is_full) {
+    const std::string folder = preflight::health_folder(state_folder(options_.env));
+    const Result<void> kept = preflight::keep_health(folder, hosts, findings, wall_time());
+    if (!kept) log_.info("preflight: not kept for sm nodes: " + kept.error().text);
   }
   if (options_.json) TRY(say(STDOUT_FILENO, json_of(hosts, ways, findings)));
   if (!is_full || !preflight::has_error(findings)) return {};

@@ -78,7 +78,10 @@ class PreflightLead {
   loop::Task<> own_facts();
   loop::Task<> own_ways(preflight::PairTask task);
   loop::Task<> wait_for_all(Duration at_most);
+  loop::Task<> measure_ring();
   loop::Task<> measure_round(Round round);
+  std::vector<Round> slow_rounds() const;
+  std::vector<preflight::HostFacts> known_hosts() const;
   void give(const preflight::HostFacts& host, const preflight::HostFacts& peer, bool connects,
             const std::string& hello, const std::string& answer);
   void take_ways(const std::string& from, const std::vector<preflight::PairFacts>& ways);

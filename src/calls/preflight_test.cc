@@ -4,9 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/fd.h"
 #include "base/json.h"
+#include "base/remove_tree.h"
 #include "calls/testing.h"
 #include "loop/testing.h"
+#include "preflight/health.h"
 
 namespace muster::calls {
 namespace {
@@ -53,6 +56,7 @@ struct Led {
     training.current_host = training.leader = "127.0.0.1";
     training.hosts = {"127.0.0.1", "127.0.0.2", "127.0.0.3"};
     training.interface = "no-such-interface";
+    options.env = {{"MUSTER_STATE", state}};
     options.thresholds = {.disk_gib = 0, .memory_percent = 0, .latency_us = 1e9};
   }
 
@@ -91,6 +95,11 @@ struct Led {
     Message type;
     bool operator==(const Posted&) const = default;
   };
+  ~Led() { static_cast<void>(remove_tree(state)); }
+  Led(const Led&) = delete;
+  Led& operator=(const Led&) = delete;
+
+  std::string state = *make_private_folder("/tmp", "muster-preflight-");
   loop::Loop loop;
   Paper said;
   Log log{said.file.get(), "test", Log::Level::info};
@@ -130,6 +139,9 @@ TEST_CASE_FIXTURE(Led, "preflight: a way that does not open ends a full one, aft
   CHECK(end.error().text.starts_with("the hosts can't work together: 127.0.0.1"));
   CHECK(said.has("error: preflight: 127.0.0.2 → 127.0.0.3: no connection: Connection refused"));
   CHECK(heard.back() == Posted{"127.0.0.3", Message::preflight_over});
+  const auto kept = preflight::kept_health(preflight::health_folder(state));
+  REQUIRE(kept.size() == 3);
+  CHECK(kept.at("127.0.0.3").findings.front().find("Connection refused") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Led, "preflight: a host speaks of its own ways alone, and when it is asked") {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/private_folders.h"
 #include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -36,7 +37,7 @@ loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, const Env& env,
                    CleanOptions options, int& code) {
   Result<std::string> swept = co_await machine.sweep(options.all, options.json);
   if (swept && options.all) {
-    const Result<std::vector<std::string>> gone = machine::forget_ended(machine::state_folder(env));
+    const Result<std::vector<std::string>> gone = machine::forget_ended(state_folder(env));
     swept = gone ? Result<std::string>(with_records(*swept, *gone, options.json)) : gone.error();
   }
   if (swept) {

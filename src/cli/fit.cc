@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/private_folders.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/terminal.h"
@@ -300,7 +301,7 @@ loop::Task<int> Fit::run_to_the_end() {
 
 KeptJob::Options Fit::kept_options() {
   KeptJob::Options options;
-  options.state = machine::state_folder(env_);
+  options.state = state_folder(env_);
   options.detachment = std::move(detachment_);
   options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
   options.stop = [this] {

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "aws/endpoint.h"
+#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
@@ -48,7 +49,7 @@ int run_here(const std::string& name, const Env& env, const Work& work) {
             .out = out,
             .colour = colour,
             .name = name,
-            .state = machine::state_folder(env)};
+            .state = state_folder(env)};
   loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});
   int code = exit_platform;
   loop::Tasks tasks(loop);
@@ -75,12 +76,12 @@ bool names_server(const Env& env) {
 
 std::string why_local(const Env& env, const std::string& name) {
   if (names_server(env)) return {};
-  const Result<machine::FoundJob> own = machine::find_job(machine::state_folder(env), name);
+  const Result<machine::FoundJob> own = machine::find_job(state_folder(env), name);
   return own ? local_text(own->description) : std::string();
 }
 
 Result<std::optional<machine::FoundJob>> own_job(const Env& env, const std::string& name) {
-  Result<machine::FoundJob> own = machine::find_job(machine::state_folder(env), name);
+  Result<machine::FoundJob> own = machine::find_job(state_folder(env), name);
   if (own) return std::optional(*std::move(own));
   if (names_server(env)) return std::optional<machine::FoundJob>();
   const std::string what = own.error().code == Errc::not_found ? "; sm jobs lists them" : "";

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -135,7 +136,7 @@ int jobs_main(const Args& args, const Env& env) {
   const Result<Query> query = query_from(options);
   if (!query) return tell(command::wrong_line(page, query.error().text));
   const Result<std::vector<machine::FoundJob>> found =
-      machine::find_jobs(machine::state_folder(env));
+      machine::find_jobs(state_folder(env));
   const Json own = found ? summaries_of(*found, *query) : Json::array();
   if (names_server(env) || (found && found->empty()))
     return run_client("sm jobs", env,

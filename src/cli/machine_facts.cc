@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/private_folders.h"
 #include "base/fd.h"
 #include "base/port.h"
 #include "base/rootless.h"
@@ -100,7 +101,7 @@ MachineFacts machine_facts(const Env& env) {
   facts.status = text_of("/proc/self/status");
   facts.user_namespaces =
       parse_integer(trim(text_of("/proc/sys/user/max_user_namespaces"))).value_or(0) > 0;
-  facts.state_folder = machine::state_folder(env);
+  facts.state_folder = state_folder(env);
   const std::string there = nearest(facts.state_folder);
   facts.state_writable = ::access(there.c_str(), W_OK) == 0;
   facts.disk_scheduler = scheduler_below(there);

@@ -2,12 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "cli/cli.h"
 #include "cli/exit_codes.h"
 #include "cli/here.h"
 #include "command/line.h"
 #include "machine/ask_slurm.h"
+#include "preflight/health.h"
 #include "slurm/queries.h"
 #include "slurm/view.h"
 
@@ -27,6 +29,15 @@ loop::Task<Result<int>> tell_of(Here& here, Env env, Args argv,
 int run(const std::string& name, const Env& env, const Args& argv,
         const std::function<std::string(const std::string&)>& show) {
   return run_here(name, env, [&](Here& here) { return tell_of(here, env, argv, show); });
+}
+
+/// What the last preflights that were led here say of each host.
+slurm::Remarks preflights(const Env& env) {
+  slurm::Remarks words;
+  for (const auto& [host, health] :
+       preflight::kept_health(preflight::health_folder(state_folder(env))))
+    words[host] = preflight::health_words(health);
+  return words;
 }
 
 std::string json_text(const Json& json) {
@@ -59,9 +70,10 @@ int nodes_main(const Args& args, const Env& env) {
   bool json = false;
   line.flag("--json", json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  return run("sm nodes", env, slurm::plan_sinfo(), [json](const std::string& text) {
+  const slurm::Remarks health = preflights(env);
+  return run("sm nodes", env, slurm::plan_sinfo(), [json, health](const std::string& text) {
     const std::vector<slurm::Node> nodes = slurm::nodes_from(text);
-    return json ? json_text(slurm::nodes_json(nodes)) : slurm::nodes_table(nodes);
+    return json ? json_text(slurm::nodes_json(nodes, health)) : slurm::nodes_table(nodes, health);
   });
 }
 

@@ -40,7 +40,9 @@ Page nodes() {
           "Tells of each node of a Slurm cluster what it has and does, and why one takes no jobs.",
       .flags = {{"--json", "", "print one JSON object"}},
       .examples = {{"sm nodes"}},
-      .notes = {source_note},
+      .notes = {source_note,
+                "PREFLIGHT is what the last sm preflight, or a job with --preflight, found of a "
+                "node, if it was led with this state folder (MUSTER_STATE)."},
       .exits = exits_of_slurm(),
   };
 }

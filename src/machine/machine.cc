@@ -51,17 +51,6 @@ cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Optio
 
 }  // namespace
 
-std::string state_folder(const Env& env) {
-  const Env::const_iterator found = env.find("MUSTER_STATE");
-  if (found == env.end() || found->second.empty()) {
-    const std::string own = ::geteuid() == 0 ? std::string() : user_state_folder(env);
-    return own.empty() ? default_state_folder : own;
-  }
-  std::string path = found->second;
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 std::string why_no_outside(const Env& env) {
   return local::why_no_outside(env);
 }

@@ -39,7 +39,7 @@ class Machine {
     std::optional<SlurmCluster> slurm{};  ///< Jobs run there; none: on this machine.
   };
   /// `env`: PATH finds programs, MUSTER_STATE the folder of this machine's jobs
-  /// (see state_folder()).
+  /// (see muster::state_folder()).
   Machine(loop::Loop& loop, const Env& env, const Options& options);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -71,8 +71,5 @@ std::string why_no_outside(const Env& env);
 
 /// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
 Result<int> count_gpus(const Env& env);
-
-/// The state folder that `env` names, else the machine's or the ordinary user's; absolute.
-std::string state_folder(const Env& env);
 
 }  // namespace muster::machine

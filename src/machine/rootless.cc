@@ -15,6 +15,7 @@
 
 #include "base/cover_folder.h"
 #include "base/fd.h"
+#include "base/private_folders.h"
 #include "base/rootless.h"
 #include "base/text.h"
 #include "base/user_namespace.h"

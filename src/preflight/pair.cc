@@ -312,7 +312,8 @@ std::vector<PairFacts> merged(const std::vector<PairFacts>& told) {
       return way.from == each.from && way.to == each.to;
     });
     PairFacts& way = known == ways.end() ? ways.emplace_back(each) : *known;
-    way.latency_us = std::max(way.latency_us, each.latency_us);
+    const bool is_quicker = each.latency_us > 0 && each.latency_us < way.latency_us;
+    if (is_quicker || way.latency_us == 0) way.latency_us = each.latency_us;
     way.bits_per_second = std::max(way.bits_per_second, each.bits_per_second);
     if (way.error.empty()) way.error = each.error;
   }

@@ -57,7 +57,7 @@ std::vector<PairFacts> measure(const PairTask& task, const Listener& listener,
 /// Each edge is there once; the first of it connects.
 std::vector<std::vector<std::pair<std::size_t, std::size_t>>> ring_rounds(std::size_t hosts);
 
-/// Pure. What both ends said of the same ways, put together.
+/// Pure. What was said of the same ways, put together: the best of what was measured.
 std::vector<PairFacts> merged(const std::vector<PairFacts>& told);
 
 }  // namespace muster::preflight

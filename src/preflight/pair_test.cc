@@ -109,6 +109,14 @@ TEST_CASE("a task comes back as it was sent, and wrong ones are refused") {
   CHECK_FALSE(listen_at("no address"));
 }
 
+TEST_CASE("of a way that was measured twice the better figures stand") {
+  const std::vector<PairFacts> ways = merged({{"a", "b", 90, 0, ""},
+                                              {"a", "b", 0, 2e9, ""},
+                                              {"b", "a", 0, 0, "refused"},
+                                              {"a", "b", 40, 1e9, ""}});
+  CHECK(ways == std::vector<PairFacts>{{"a", "b", 40, 2e9, ""}, {"b", "a", 0, 0, "refused"}});
+}
+
 TEST_CASE("the ring has each edge once, and no host twice in a round") {
   CHECK(ring_rounds(0).empty());
   CHECK(ring_rounds(1).empty());

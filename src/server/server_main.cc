@@ -326,7 +326,7 @@ void open_machine(Server& server, const jobs::JobConfig& config, const Env& env)
                          machine::Machine::Options{.program = kept_program(folder),
                                                    .outlived = true,
                                                    .first_user_id = config.first_user_id,
-                                                   .image_state = machine::state_folder(env),
+                                                   .image_state = state_folder(env),
                                                    .slurm = server.config.slurm});
 }
 
@@ -360,7 +360,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
 
 /// Where images of the machine are, those that `sm image` brings among them.
 std::string image_folder(const Env& env) {
-  return machine::state_folder(env) + "/images";
+  return state_folder(env) + "/images";
 }
 
 /// Uploads end when nobody goes on with them. Those of an earlier server are gone at once.

@@ -1,5 +1,6 @@
 #include "slurm/view.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/table.h"
@@ -90,18 +91,26 @@ Json queue_json(const std::vector<QueuedJob>& jobs) {
   return Json{{"Jobs", std::move(all)}};
 }
 
-std::string nodes_table(const std::vector<Node>& nodes) {
+std::string nodes_table(const std::vector<Node>& nodes, const Remarks& health) {
   if (nodes.empty()) return "no nodes\n";
+  const bool has_health = std::any_of(nodes.begin(), nodes.end(), [&health](const Node& node) {
+    return health.contains(node.name);
+  });
   std::vector<TableRow> rows = {{"NODE", "PARTITIONS", "CPUS", "MEMORY", "GPUS", "STATE"}};
-  for (const Node& node : nodes)
+  if (has_health) rows.front().push_back("PREFLIGHT");
+  for (const Node& node : nodes) {
     rows.push_back({visible_line(node.name), visible_line(join(node.partitions, ",")),
                     std::to_string(node.cpus), memory_text(node.memory_mib),
                     node.gpus.empty() ? "-" : visible_line(node.gpus),
                     visible_line(detail_of(node))});
+    const auto known = health.find(node.name);
+    if (has_health)
+      rows.back().push_back(known == health.end() ? "-" : visible_line(known->second));
+  }
   return table_text(rows);
 }
 
-Json nodes_json(const std::vector<Node>& nodes) {
+Json nodes_json(const std::vector<Node>& nodes, const Remarks& health) {
   Json all = Json::array();
   for (const Node& node : nodes) {
     Json partitions = Json::array();
@@ -113,6 +122,8 @@ Json nodes_json(const std::vector<Node>& nodes) {
                        {"MemoryMiB", node.memory_mib},
                        {"Gpus", to_utf8(node.gpus)},
                        {"Partitions", std::move(partitions)}});
+    const auto known = health.find(node.name);
+    if (known != health.end()) all.back()["Preflight"] = to_utf8(known->second);
   }
   return Json{{"Nodes", std::move(all)}};
 }

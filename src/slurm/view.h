@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,12 @@ std::string queue_table(const std::vector<QueuedJob>& jobs);
 /// "Start"}]}; `Text` is what the table says of the job.
 Json queue_json(const std::vector<QueuedJob>& jobs);
 
-/// Likewise; "no nodes".
-std::string nodes_table(const std::vector<Node>& nodes);
-/// {"Nodes": [{"Name", "State", "Text", "Cpus", "MemoryMiB", "Gpus", "Partitions"}]}
-Json nodes_json(const std::vector<Node>& nodes);
+/// What else is known of nodes, by name; a column of the table where it is known of one at least.
+using Remarks = std::map<std::string, std::string>;
+/// Likewise; "no nodes". `health`: the words of their last preflights.
+std::string nodes_table(const std::vector<Node>& nodes, const Remarks& health = {});
+/// {"Nodes": [{"Name", "State", "Text", "Cpus", "MemoryMiB", "Gpus", "Partitions", "Preflight"}]};
+/// the last where there is one.
+Json nodes_json(const std::vector<Node>& nodes, const Remarks& health = {});
 
 }  // namespace muster::slurm

@@ -67,6 +67,14 @@ TEST_CASE("nodes are told with what they have, and why one takes no jobs") {
         "node2  main         64    502 GiB   gpu:a100:4  drained: takes no jobs, does not answer "
         "(disk full)\n");
   CHECK(nodes_json(two)["Nodes"][1]["Cpus"] == 64);
+  const Remarks health = {{"node2", "well, 2026-11-23 02:10"}, {"node9", "of another cluster"}};
+  CHECK(nodes_table({two[0]}, health).find("PREFLIGHT") == std::string::npos);
+  CHECK(nodes_table(two, health)
+            .starts_with("NODE   PARTITIONS   CPUS  MEMORY    GPUS        STATE"));
+  CHECK(nodes_table(two, health).find("free") < nodes_table(two, health).find("  -\n"));
+  CHECK(nodes_table(two, health).ends_with("(disk full)  well, 2026-11-23 02:10\n"));
+  CHECK(nodes_json(two, health)["Nodes"][1]["Preflight"] == "well, 2026-11-23 02:10");
+  CHECK_FALSE(nodes_json(two, health)["Nodes"][0].contains("Preflight"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ from test_by_hand import Hands
 HOSTS = ["--hosts", "algo-[1-3]", "--key-file", "/etc/job.key"]
 # What a busy machine's noise would make of three namespaces is no matter here.
 CALM = {
+    "MUSTER_STATE": "/opt/state",
     "MUSTER_PREFLIGHT_BANDWIDTH_RATIO": "0.1",
     "MUSTER_PREFLIGHT_LATENCY_RATIO": "1000",
     "MUSTER_PREFLIGHT_DISK_GIB": "0",
@@ -64,6 +65,21 @@ def test_a_slow_link_is_named_with_its_direction(hands):
     for to in ("algo-1", "algo-2"):
         want = rf"algo-3 → {to}: \d+(\.\d)? Mbit/s, others [\d.]+ [GM]bit/s$"
         assert any(re.match(want, each) for each in told), told
+
+
+def test_what_was_found_is_kept_for_sm_nodes(hands):
+    job = hands(3)
+    job.hosts[1].check("ip", "link", "set", "eth0", "mtu", "1400")
+    preflight(job)
+    kept = job.hosts[0].path("/opt/state/health")
+    assert sorted(file.name for file in kept.iterdir()) == [
+        "algo-1.json", "algo-2.json", "algo-3.json"
+    ]
+    odd = json.loads((kept / "algo-2.json").read_text())
+    assert [each["kind"] for each in odd["findings"]] == ["mtu"] and odd["facts"]["mtu"] == 1400
+    assert (kept / "algo-2.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads((kept / "algo-1.json").read_text())["findings"] == []
+    assert not job.hosts[1].path("/opt/state").exists()
 
 
 def closed(host, peer: str) -> None:

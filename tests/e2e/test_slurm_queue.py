@@ -67,6 +67,23 @@ def test_the_queue_says_what_runs_where_and_why_what_waits_waits(cluster):
     assert "cancelled in Slurm" in row(queue(cluster, "--over"), running)
 
 
+def test_nodes_are_told_with_what_their_last_preflight_found(cluster, tmp_path):
+    (tmp_path / "health").mkdir()
+    found = [{"text": "MTU: 1400 on node1, 1500 on the others"}]
+    record = {"time": "2026-11-23T02:10:00.000Z", "findings": found}
+    (tmp_path / "health" / "node1.json").write_text(json.dumps(record))
+    (tmp_path / "health" / "node2.json").write_text(json.dumps({**record, "findings": []}))
+    nodes = ["env", f"MUSTER_STATE={tmp_path}", SM, "nodes"]
+    text = cluster.out("login", *nodes)
+    assert text.splitlines()[0].endswith("PREFLIGHT"), text
+    assert row(text, "node1").endswith(
+        "1 finding, 2026-11-23 02:10: MTU: 1400 on node1, 1500 on the others"
+    )
+    assert row(text, "node2").endswith("well, 2026-11-23 02:10")
+    told = json.loads(cluster.out("login", *nodes, "--json"))["Nodes"]
+    assert told[1]["Preflight"] == "well, 2026-11-23 02:10"
+
+
 def test_nodes_are_told_with_the_reason_of_whoever_drained_one(cluster):
     assert row(cluster.out("login", SM, "nodes"), "node1").split() == (
         ["node1", "main,urgent", "2", "4000", "MiB", "-", "free"]
