@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/private_folders.h"
 #include "base/json.h"
+#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/private_folders.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/private_folders.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"

@@ -45,11 +45,7 @@ int run_here(const std::string& name, const Env& env, const Work& work) {
   loop::Loop loop;
   Out out(loop, STDOUT_FILENO);
   const bool colour = out.is_terminal() && !env.contains("NO_COLOR");
-  Here here{.loop = loop,
-            .out = out,
-            .colour = colour,
-            .name = name,
-            .state = state_folder(env)};
+  Here here{.loop = loop, .out = out, .colour = colour, .name = name, .state = state_folder(env)};
   loop::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP});
   int code = exit_platform;
   loop::Tasks tasks(loop);

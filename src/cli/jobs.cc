@@ -135,8 +135,7 @@ int jobs_main(const Args& args, const Env& env) {
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
   const Result<Query> query = query_from(options);
   if (!query) return tell(command::wrong_line(page, query.error().text));
-  const Result<std::vector<machine::FoundJob>> found =
-      machine::find_jobs(state_folder(env));
+  const Result<std::vector<machine::FoundJob>> found = machine::find_jobs(state_folder(env));
   const Json own = found ? summaries_of(*found, *query) : Json::array();
   if (names_server(env) || (found && found->empty()))
     return run_client("sm jobs", env,

@@ -9,9 +9,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/private_folders.h"
 #include "base/fd.h"
 #include "base/port.h"
+#include "base/private_folders.h"
 #include "base/rootless.h"
 #include "base/text.h"
 #include "cli/on_path.h"
