@@ -44,7 +44,7 @@ int preflight_main(const Args& args, const Env& own_env) {
     log.error(env.error().text);
     return exit_usage;
   }
-  (*env)["MUSTER_PREFLIGHT"] = json ? "json" : "full";
+  env->insert_or_assign("MUSTER_PREFLIGHT", std::string(json ? "json" : "full"));
   const Result<job::Training> training = env::read_site(*env);
   if (training && env->contains("MUSTER_SOCKET")) {
     log.error("this line runs within a job, whose hosts are compared before it: --preflight there");
