@@ -40,6 +40,7 @@ Attempt::Attempt(int number, std::vector<HostState> hosts, bool delivered, Times
       delivered_(delivered),
       since_(now) {
   for (const HostState& state : states_) begun_ = begun_ || state.started;
+  begun_before_ = begun_;
   if (delivered_) join_by_ = now + times_.join_max;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const bool is_out = states_[i].started && !states_[i].given;
@@ -206,11 +207,15 @@ Actions Attempt::on_joined(const std::string& name, const std::string& node,
     actions.push_back({.kind = Action::Kind::end, .host = name});
     return actions;
   }
+  const bool all =
+      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.connected; });
+  if (begun_before_ && all && none_over()) {
+    begun_before_ = false;
+    actions.push_back({.kind = Action::Kind::begin});
+  }
   if (begun_) return actions;
   state.node = node;
   state.address = address;
-  const bool all =
-      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.connected; });
   if (!all) return actions;
   begun_ = true;
   join_by_.reset();
@@ -358,6 +363,11 @@ std::optional<TimePoint> Attempt::next_deadline() const {
 bool Attempt::over() const {
   return std::all_of(states_.begin(), states_.end(),
                      [](const HostState& state) { return state.end.has_value(); });
+}
+
+bool Attempt::none_over() const {
+  return std::none_of(states_.begin(), states_.end(),
+                      [](const HostState& state) { return state.end.has_value(); });
 }
 
 bool Attempt::settled() const {

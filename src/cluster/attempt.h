@@ -110,6 +110,7 @@ class Attempt {
   void end_host(Actions& actions, std::size_t host, engine::Event event);
   void gone(Actions& actions, std::size_t host, engine::Event event, UnixMillis time);
   void all_gone(Actions& actions, const engine::Event& event, UnixMillis time);
+  bool none_over() const;
   void finish(Actions& actions);
   void waits(Actions& actions, const std::string& text, UnixMillis time);
   void ails(Actions& actions, const std::string& text, UnixMillis time);
@@ -122,9 +123,10 @@ class Attempt {
   bool delivered_ = false;
   bool delivering_ = false;
   bool begun_ = false;
-  bool cancelled_ = false;  ///< We took it out of Slurm.
-  bool seen_ = false;       ///< Slurm has shown it.
-  TimePoint since_;         ///< When it was submitted, or found again.
+  bool begun_before_ = false;  ///< By an earlier engine, whose word may not have reached all.
+  bool cancelled_ = false;     ///< We took it out of Slurm.
+  bool seen_ = false;          ///< Slurm has shown it.
+  TimePoint since_;            ///< When it was submitted, or found again.
   std::string waits_for_;
   std::string ails_;
   std::optional<TimePoint> join_by_;

@@ -222,6 +222,17 @@ TEST_CASE("attempt: a job that Slurm does not know is lost, but not one that it 
         "algo-2 lost: Slurm does not know the job any more");
 }
 
+TEST_CASE("attempt: an engine that comes later says again that hosts may begin") {
+  const Event started{.kind = Event::Kind::started, .host = "algo-1", .node = "node1"};
+  Story job({{.name = "algo-1", .node = "node1", .started = started},
+             {.name = "algo-2", .node = "node2", .started = started}},
+            true);
+  CHECK(job.joined("algo-1").empty());
+  CHECK(job.joined("algo-2") == "begin");
+  job.silent("algo-2");
+  CHECK(job.joined("algo-2").empty());
+}
+
 TEST_CASE("attempt: an engine that comes later goes on where the last one was") {
   const Event started{.kind = Event::Kind::started, .host = "algo-1", .node = "node1"};
   const Event ended{.kind = Event::Kind::ended, .host = "algo-2"};

@@ -107,7 +107,6 @@ loop::Task<Result<void>> ClusterJob::again() {
     co_return fail(Errc::invalid_input, "a host of " + spec_.name + " is not over");
   const Result<void> let_go_of = co_await let_go();
   if (!let_go_of) co_return let_go_of.error();
-  co_await links_->flushed(last_word_limit);
   const Result<Links*> links = engine_.links(note_.port);
   if (!links) co_return links.error();
   tasks_.end();
@@ -336,6 +335,7 @@ loop::Task<Result<void>> ClusterJob::let_go() {
   if (links_)
     for (const HostState& state : attempt_->states())
       if (!state.given) links_->done(state.name);
+  if (links_) co_await links_->flushed(last_word_limit);
   while (cancelling_) co_await moved_.wait();
   co_return Result<void>();
 }

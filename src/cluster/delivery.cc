@@ -62,6 +62,8 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder)
   bring(delivery.spec.s3.credentials_file, "credentials");
   bring(delivery.spec.s3.ca_file, "ca.pem");
   bring(delivery.spec.pip_conf, "pip.conf");
+  // Nodes differ where containers of one machine cannot.
+  if (spec.instance_count > 1) delivery.spec.environment.emplace("MUSTER_PREFLIGHT", "light");
   delivery.spec.output_folder.clear();
   delivery.spec.hidden.clear();
   return delivery;

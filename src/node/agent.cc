@@ -16,7 +16,6 @@ using job::Message;
 /// to tell the end.
 constexpr std::chrono::seconds farewell{4};
 constexpr std::size_t complaints_max = 20;
-constexpr std::size_t bridge_digits = 8;
 
 }  // namespace
 
@@ -121,7 +120,7 @@ Result<void> Agent::start_host(const job::NodeBegin& begin) {
   spec.hosts = begin.hosts;
   spec.light = job_.light;
   spec.rollcall_port = job_.rollcall_port;
-  if (!job_.light) spec.bridge = "mu" + job_.nonce.substr(0, bridge_digits);
+  spec.in_step = !job_.light;
   spec.state_folder = job_.folder;
   spec.job_folder = job_.folder;
   spec.host_folder = host_folder();
