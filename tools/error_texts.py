@@ -53,6 +53,7 @@ FORMS = {
     "src/jobs/job_config wrong": "jobs.{0}: expected {1}",
     "src/platform/results wrong": "output: {0}",
     "src/server/ wrong": "{0}",
+    "src/machine/slurm_cluster wrong": "engine.slurm: {0}",
     "src/launch/mpirun_options bad": "sagemaker_mpi_custom_mpi_options: {0}",
     "src/launch/mpirun_options refused": '"{0}" is not for a job to set: {1}',
     "src/coordinate/protocol bad": "{0}: {1}",
