@@ -145,7 +145,7 @@ TEST_CASE("links: what a node may not say ends its connection, and changes no co
   for (const auto& c : cases) {
     CAPTURE(c.name);
     stage.open();
-    ::truncate((stage.folder + "/algo-1/journal").c_str(), 0);
+    REQUIRE(::truncate((stage.folder + "/algo-1/journal").c_str(), 0) == 0);
     stage.open();
     const auto body = [](Stage& on, Message message, std::string payload) -> loop::Task<> {
       const ChannelPtr node = co_await join(on);
