@@ -87,7 +87,10 @@ constexpr FieldRow rows[] = {
     {"ProfilerConfig", echoed, "there is no profiler; the SDKs send it unasked"},
     {"ProfilerRuleConfigurations", without_effect, "there is no profiler"},
     {"Environment", heeded},
-    {"RetryStrategy", without_effect, "a job runs once"},
+    {"RetryStrategy", heeded,
+     "further attempts after nodes of a Slurm cluster were lost, 2 where it is missing; a job of "
+     "one "
+     "machine runs once"},
     {"RemoteDebugConfig.EnableRemoteDebug", without_effect, "no shell leads into a host"},
     {"InfraCheckConfig.EnableInfraCheck", without_effect, "sm doctor looks at the machine"},
     {"SessionChainingConfig", without_effect, "a job has a key of its own"},

@@ -101,8 +101,8 @@ TEST_CASE("job request: members without effect are named once, with what holds i
       {R"({"EnableManagedSpotTraining": false, "OutputDataConfig": {"KmsKeyId": ""},
            "VpcConfig": null, "DebugHookConfig": {"S3OutputPath": "s3://b/d"}})",
        ""},
-      {R"({"RetryStrategy": {"MaximumRetryAttempts": 3}})",
-       "taken without effect: RetryStrategy (a job runs once)"},
+      {R"({"OutputDataConfig": {"KmsKeyId": "k"}, "RetryStrategy": {"MaximumRetryAttempts": 3}})",
+       "taken without effect: OutputDataConfig.KmsKeyId (objects are stored as they are)"},
       {R"({"AlgorithmSpecification": {"TrainingInputMode": "FastFile"},
            "ResourceConfig": {"KeepAlivePeriodInSeconds": 60}})",
        "taken without effect: FastFile (as File: all data is there before the job starts), "

@@ -17,8 +17,8 @@ namespace {
 struct FitWords {
   std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
-  std::string output, checkpoints, name, python, timeout, grace, memory, cpus, gpus, shm_size,
-      network, volume_size, pip_conf, engine;
+  std::string output, checkpoints, name, python, timeout, retries, grace, memory, cpus, gpus,
+      shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, encrypted = false;
@@ -49,6 +49,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--network", words.network);
   line.flag("--encrypt", words.encrypted);
   line.text("--timeout", words.timeout);
+  line.text("--retries", words.retries);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
   line.text("--engine", words.engine);
@@ -125,6 +126,11 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     if (!named) return named.error().in("--name");
   }
   options.timeout = TRY(timeout_of(words.timeout));
+  if (words.retries != "0")
+    options.retries =
+        TRY(whole_number("--retries", words.retries, job::retries_max, job::retries_default));
+  else
+    options.retries = 0;
   options.memory_bytes = TRY(byte_count("--memory", words.memory, job::memory_bytes_min, 0));
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));

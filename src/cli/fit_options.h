@@ -38,11 +38,12 @@ struct FitOptions {
   std::vector<BindWish> bound;
   Pairs hyperparameters;  ///< In the order given.
   Pairs environment;
-  std::string output;       ///< Empty: a folder named as the job, if it leaves any file.
-  std::string checkpoints;  ///< Empty: none are kept.
-  std::string name;         ///< Empty: made from the script's name and the time.
-  std::string python;       ///< Empty: `python3` of PATH.
-  std::string pip_conf;     ///< Empty: what PIP_CONFIG_FILE names.
+  std::string output;                  ///< Empty: a folder named as the job, if it leaves any file.
+  std::string checkpoints;             ///< Empty: none are kept.
+  std::string name;                    ///< Empty: made from the script's name and the time.
+  std::string python;                  ///< Empty: `python3` of PATH.
+  std::string pip_conf;                ///< Empty: what PIP_CONFIG_FILE names.
+  int retries = job::retries_default;  ///< After nodes of a cluster were lost.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds grace = job::stop_grace_default;
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.

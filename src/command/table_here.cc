@@ -7,6 +7,10 @@ const Flag engine_flag = {
     "--engine", "NAME",
     "where hosts run: local, this machine (default), or slurm, nodes of a Slurm cluster of which "
     "this is a submit host"};
+const Flag retries_flag = {
+    "--retries", "N",
+    "on a cluster, how often the job may start again after nodes were lost, 0 to 30 (default 2); "
+    "preemptions do not count, but 0 is never"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
     "what Slurm is asked for: partition, account, qos, constraint, exclusive and others of "
@@ -74,6 +78,7 @@ std::vector<Flag> fit_flags() {
         "removes it"},
        engine_flag,
        slurm_flag,
+       retries_flag,
        {"--detach", "",
         "return as soon as the job runs: it prints the job's name, and what to type next"},
        {"--raw", "", raw_help},

@@ -11,6 +11,9 @@ inline constexpr int hosts_max = 250;
 inline constexpr int processes_per_host_max = 1024;  ///< More is a slip of the finger.
 inline constexpr int ranks_max = hosts_max * processes_per_host_max;
 
+/// Further attempts of a job that lost its machines: RetryStrategy's MaximumRetryAttempts.
+inline constexpr int retries_max = 30;
+inline constexpr int retries_default = 2;
 /// Source: StoppingCondition of the CreateTrainingJob API, MaxRuntimeInSeconds.
 inline constexpr std::chrono::seconds training_time_max{28 * 86400};
 

@@ -114,6 +114,11 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
     inner.integer("MaxRuntimeInSeconds", seconds);
     fields.take(inner);
   }
+  if (const Json* const retry = fields.object("RetryStrategy")) {
+    Fields inner(*retry, "RetryStrategy");
+    inner.integer("MaximumRetryAttempts", spec.retries);
+    fields.take(inner);
+  }
   if (const Json* const algorithm = fields.object("AlgorithmSpecification")) {
     Fields inner(*algorithm, "AlgorithmSpecification");
     std::string mode = "File";
@@ -176,6 +181,8 @@ Result<void> check(const Spec& spec) {
     return wrong("ResourceConfig.VolumeSizeInGB", "1 to 16384 (or 0: no limit)");
   if (spec.run_time_max.count() < 1 || spec.run_time_max > training_time_max)
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
+  if (spec.retries < 0 || spec.retries > retries_max)
+    return wrong("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
   TRY(check_path("Muster.Python", spec.python, true));
   TRY(check_text("Muster.Path", spec.path));
@@ -214,6 +221,7 @@ Json to_json(const Spec& spec) {
             {"ResourceConfig",
              {{"InstanceCount", spec.instance_count}, {"InstanceType", spec.instance_type}}},
             {"StoppingCondition", {{"MaxRuntimeInSeconds", spec.run_time_max.count()}}},
+            {"RetryStrategy", {{"MaximumRetryAttempts", spec.retries}}},
             {"AlgorithmSpecification",
              {{"TrainingImage", spec.image ? spec.image->name : "host"},
               {"TrainingInputMode", "File"},

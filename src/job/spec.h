@@ -102,6 +102,9 @@ struct Spec {
   std::vector<HostGroup> groups;
   std::int64_t volume_gib = 0;  ///< VolumeSizeInGB: what a host may have on disk; 0: no limit.
   std::chrono::seconds run_time_max{86400};
+  /// Further attempts after machines were lost, where the engine can start a job again; 0: none,
+  /// after a preemption neither.
+  int retries = retries_default;
   Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
   Args arguments;             ///< ContainerArguments.
   std::string s3_output;      ///< S3OutputPath: results go below <this>/<job>/output; may be empty.

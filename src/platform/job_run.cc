@@ -233,7 +233,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
   times.hosts = job::host_names(spec.instance_count);
   times.grace = spec.grace;
   times.run_time_max = spec.run_time_max;
-  Retries retries(options.retries);
+  Retries retries(spec.retries);
   std::chrono::seconds trained{0};
   while (true) {
     JobRun job(loop, run, times, sink, requests);

@@ -63,7 +63,6 @@ struct JobRunOptions {
   LifeCycle::Options times;      ///< `hosts`, `grace` and `run_time_max` are taken from the spec.
   bool keep = false;             ///< The job stays for inspection.
   bool only_if_any = false;      ///< No output folder for a job that leaves no file.
-  Retries::Limits retries{};     ///< Where the engine can start a job again.
   bool overwrite = false;        ///< An earlier job's results in the output folder make way.
   std::optional<Owner> owner{};  ///< The output folder's; none: whoever runs this.
   /// Puts the job's log, which ends with `last`, into a folder, in a thread of its own; none: the

@@ -312,7 +312,7 @@ TEST_CASE(
     CAPTURE(c.name);
     Bench bench(2);
     bench.options.times.failure_window = 10ms;
-    bench.options.retries.idle_most = 1;
+    bench.spec.retries = 0;
     bench.run([&]() -> loop::Task<> {
       for (const char* name : {"algo-1", "algo-2"}) bench.host(name).phase(Phase::training);
       co_await bench.sink.until("Training;");

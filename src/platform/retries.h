@@ -12,11 +12,10 @@ namespace muster::platform {
 /// Pure. Source: decisions/0047-slurm.md, "Attempts".
 class Retries {
  public:
-  struct Limits {
-    int most = 2;       ///< Further attempts after a host was lost; preemptions do not count.
-    int idle_most = 3;  ///< Attempts one after the other, of any kind, that got nowhere.
-  };
-  explicit Retries(Limits limits) : limits_(limits) {}
+  /// `most`: further attempts after a host was lost; preemptions do not count; 0: none at all.
+  explicit Retries(int most) : most_(most) {}
+  /// Attempts one after the other, of any kind, that got nowhere.
+  static constexpr int idle_most = 3;
 
   struct Answer {
     bool again = false;
@@ -26,7 +25,7 @@ class Retries {
   Answer after(const JobEnd& end, bool got_on);
 
  private:
-  Limits limits_;
+  int most_;
   int lost_ = 0;
   int idle_ = 0;
 };

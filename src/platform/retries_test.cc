@@ -13,15 +13,17 @@ JobEnd taken(JobEnd::Taken how) {
 }
 
 TEST_CASE("retries: a job ends by its own failure, and goes on after a machine's") {
-  Retries retries({});
+  Retries retries(2);
   CHECK(!retries.after(taken(JobEnd::Taken::no), true).again);
   const Retries::Answer again = retries.after(taken(JobEnd::Taken::lost), true);
   CHECK(again.again);
   CHECK(again.text == "node7 is down");
+  Retries none(0);
+  CHECK(!none.after(taken(JobEnd::Taken::preempted), true).again);
 }
 
 TEST_CASE("retries: losses are counted, preemptions are not") {
-  Retries retries({.most = 2});
+  Retries retries(2);
   for (int i = 0; i < 10; ++i) CHECK(retries.after(taken(JobEnd::Taken::preempted), true).again);
   CHECK(retries.after(taken(JobEnd::Taken::lost), true).again);
   CHECK(retries.after(taken(JobEnd::Taken::lost), true).again);
@@ -31,7 +33,7 @@ TEST_CASE("retries: losses are counted, preemptions are not") {
 }
 
 TEST_CASE("retries: three attempts that get nowhere are the last, also when they are preempted") {
-  Retries retries({});
+  Retries retries(2);
   CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
   CHECK(retries.after(taken(JobEnd::Taken::preempted), false).again);
   CHECK(retries.after(taken(JobEnd::Taken::preempted), true).again);
