@@ -80,8 +80,6 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
     done = co_await loop::in_thread(loop(), pack);
     for (const std::string& link : *left_out)
       job->note("a link that leads out of its folder is not brought to the nodes: " + link);
-    for (const std::string& link : *left_out)
-      job->note("a link that leads out of its folder is not brought to the nodes: " + link);
   }
   if (done) done = co_await job->submit();
   Started run = done ? SlurmRun::follow(*this, job, true) : Started(done.error());

@@ -134,37 +134,59 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
   return command;
 }
 
+namespace {
+
+std::string start_of_names(const Submission& submission) {
+  return "/tmp/muster-" + submission.nonce;
+}
+
+/// What each node runs: $1 is the start of the names of what is brought, the rest is the steward.
+/// A step that is cancelled before that is there leaves none of it.
+std::string waiting_script() {
+  const std::string seconds =
+      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
+  return "start=$1\n"
+         "shift\n"
+         "shopt -s execfail\n"
+         "leave() {\n"
+         "  rm -f \"$start\".{sm,job,tar,go}\n"
+         "  exit 1\n"
+         "}\n"
+         "trap leave TERM\n"
+         "until [ -f \"$start.go\" ] && [ -O \"$start.go\" ]; do\n"
+         "  [ \"$SECONDS\" -lt " +
+         seconds +
+         " ] || leave\n"
+         "  sleep 0.1\n"
+         "done\n"
+         "rm -f \"$start.go\"\n"
+         "exec \"$@\"\n"
+         "leave\n";
+}
+
+}  // namespace
+
 std::string go_file(const Submission& submission) {
-  return "/tmp/muster-" + submission.nonce + ".go";
+  return start_of_names(submission) + ".go";
 }
 
 std::string batch_script(const Submission& submission, const Args& steward) {
-  const std::string seconds =
-      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
-  // Slurm may start the script after what was brought is there, or long before.
+  Args step = {"/bin/bash", "-c", waiting_script(), "muster", start_of_names(submission)};
+  step.insert(step.end(), steward.begin(), steward.end());
   return "#!/bin/bash\n"
          "# A training job of muster's.\n"
          "umask 077\n"
-         "go=" +
-         go_file(submission) +
-         "\n"
-         "until [ -f \"$go\" ] && [ -O \"$go\" ]; do\n"
-         "  if [ \"$SECONDS\" -ge " +
-         seconds +
-         " ]; then\n"
-         "    exit 1\n"
-         "  fi\n"
-         "  sleep 0.2\n"
-         "done\n"
-         "rm -f \"$go\"\n"
+         "trap : TERM\n"  // The step has it too, and ends.
          // What stewards say of themselves, if anything: a file that was not there before.
-         "said=\"${go%.go}.log\"\n"
+         "said=" +
+         start_of_names(submission) +
+         ".log\n"
          "set -o noclobber\n"
          "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none \\\n"
          "  " +
-         shell_quoted(steward) +
+         shell_quoted(step) +
          " >\"$said\" 2>&1\n"
-         "[ -s \"$said\" ] || rm -f \"$said\"\n"
+         "grep -qv '^srun: \\|^slurmstepd' \"$said\" || rm -f \"$said\"\n"
          "exit 0\n";
 }
 

@@ -62,10 +62,10 @@ std::int64_t limit_minutes(std::chrono::seconds run_time_max);
 /// itself is in it. Error: `invalid_input`, also of check(Site).
 Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env);
 
-/// The script. It waits for go_file() on the first node, which comes last of all that is brought,
-/// at most `bring_max`, so that nodes are not held for a submitter that is gone; then `steward`,
-/// the words of a program that has been brought by then, runs once on each node. Nothing secret is
-/// in it: sites keep scripts.
+/// The script. On each node it waits for go_file(), which comes last of all that is brought, at
+/// most `bring_max`, so that nodes are not held for a submitter that is gone; then `steward`, the
+/// words of a program that has been brought by then, runs there. Nothing secret is in it: sites
+/// keep scripts.
 std::string batch_script(const Submission& submission, const Args& steward);
 /// In /tmp, where any user of a node could have made it: only one that is ours counts.
 std::string go_file(const Submission& submission);

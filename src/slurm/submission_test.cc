@@ -101,9 +101,10 @@ TEST_CASE("the script waits for what is brought, and hands the steward's words o
   const std::string script =
       batch_script(demo(), {"/tmp/muster-0123456789abcdef.sm", "--x", "it's $(id)"});
   CHECK(script.starts_with("#!/bin/bash\n"));
-  CHECK(script.find("go=/tmp/muster-0123456789abcdef.go\n") != std::string::npos);
-  CHECK(script.find("[ -O \"$go\" ]") != std::string::npos);
-  CHECK(script.find("-ge 600 ]") != std::string::npos);
+  CHECK(go_file(demo()) == "/tmp/muster-0123456789abcdef.go");
+  CHECK(script.find("muster /tmp/muster-0123456789abcdef /tmp/") != std::string::npos);
+  CHECK(script.find("[ -O \"$start.go\" ]") != std::string::npos);
+  CHECK(script.find("-lt 600 ]") != std::string::npos);
   CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
   CHECK(script.find("set -o noclobber") < script.find("srun"));  // /tmp is everybody's.
   CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=

@@ -47,7 +47,9 @@ def interrupt(job: Process) -> None:
 
 @pytest.fixture
 def place(cluster, tmp_path):
-    return Place(cluster, tmp_path)
+    place = Place(cluster, tmp_path)
+    yield place
+    place.end()
 
 
 class Place:
@@ -60,6 +62,7 @@ class Place:
         self.state = folder / "state"
         self.source = folder / "source"
         self.source.mkdir()
+        self.jobs: list[Process] = []
 
     def fit(self, script: str, *words, hosts: int = 1, brings: bool = False) -> Process:
         """Starts `sm fit`; `brings`: the nodes have no `sm` of their own."""
@@ -83,7 +86,17 @@ class Place:
             self.output,
             *words,
         )
-        return Process(argv, own_session=True)
+        self.jobs.append(Process(argv, own_session=True))
+        return self.jobs[-1]
+
+    def end(self) -> None:
+        """A job that a test left is no burden for the next."""
+        for job in self.jobs:
+            job.end()
+        names = [line.split()[1] for line in self.queue().splitlines()]
+        for name in names:
+            self.cluster.run("login", "scancel", "--name", name)
+        wait_until("the queue to be empty", lambda: self.queue() == "", 30)
 
     def succeeds(self, script: str, *words, hosts: int = 1, brings: bool = False) -> str:
         job = self.fit(script, *words, hosts=hosts, brings=brings)
@@ -139,14 +152,14 @@ def test_a_rank_that_fails_is_named_and_its_job_is_not_started_again(place):
 WAITS = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))
-print("waiting", flush=True)
+print("at work", flush=True)
 time.sleep(600)
 """
 
 
 def test_ctrl_c_stops_hosts_with_their_grace_and_frees_the_nodes(place):
     job = place.fit(WAITS, hosts=2)
-    job.wait_for_output(b"waiting", 60)
+    wait_until("both hosts", lambda: job.text.count("at work") == 2, 60)
     interrupt(job)
     assert job.wait(30) == 130, job.text
     assert "told to stop" in job.text and "Stopped" in job.text
@@ -172,7 +185,7 @@ def test_what_waits_says_why_and_ctrl_c_takes_it_out_of_the_queue(place):
 
 def test_an_operators_scancel_is_a_stop_that_says_by_whom(place):
     job = place.fit(WAITS)
-    job.wait_for_output(b"waiting", 60)
+    job.wait_for_output(b"at work", 60)
     number = place.cluster.out("login", "squeue", "-h", "-o", "%i")
     place.cluster.out("login", "scancel", number)
     job.wait(60)
@@ -183,7 +196,7 @@ def test_an_operators_scancel_is_a_stop_that_says_by_whom(place):
 
 def test_no_secret_is_where_others_of_the_cluster_see_it(place):
     job = place.fit(WAITS)
-    job.wait_for_output(b"waiting", 60)
+    job.wait_for_output(b"at work", 60)
     keys = [path.read_text().strip() for path in place.state.rglob("key")]
     keys += [json.loads(path.read_text())["key"] for path in place.state.rglob("attempt.json")]
     assert len(keys) == 2 and all(len(key) == 64 for key in keys)
