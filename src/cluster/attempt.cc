@@ -24,6 +24,9 @@ Event event_of(const slurm::QueuedJob& over) {
   if (end.secondary == "Stopped")
     return {
         .kind = Event::Kind::ended, .text = end.reason, .outcome = job::Outcome::stopped(SIGTERM)};
+  // The job's own doing: it would end alike a second time.
+  if (end.secondary == "MaxRuntimeExceeded" || over.state == "OUT_OF_MEMORY")
+    return {.kind = Event::Kind::ended, .outcome = job::Outcome::failed(end.reason)};
   if (end.status == "Completed")
     return {.kind = Event::Kind::lost, .text = "its steward ended without a word"};
   return {.kind = Event::Kind::lost, .text = end.reason};

@@ -121,7 +121,7 @@ Actions LifeCycle::on_record(const std::string& name, const job::Record& record,
     from.facts.word = *word;
     from.facts.word_time = record.time;
     if (!word->success())
-      on_failure(now);
+      on_failure(word->outcome.is_stopped(), now);
     else if (&from == &hosts_.front())
       on_success(now);
   }
@@ -130,7 +130,7 @@ Actions LifeCycle::on_record(const std::string& name, const job::Record& record,
     if (!end || !*end) return {};
     from.facts.end = **end;
     if (from.facts.end_time == UnixMillis(0)) from.facts.end_time = record.time;
-    if (!(*end)->outcome.success()) on_failure(now);
+    if (!(*end)->outcome.success()) on_failure((*end)->stopped, now);
   }
   if (record.kind == job::Message::log) {
     const Result<job::LogLine> line = job::log_from(record.payload);
@@ -148,7 +148,7 @@ Actions LifeCycle::on_journal_error(const std::string& name, const Error& error,
                                    .last_lines = {},
                                    .command = {}};
   }
-  on_failure(now);
+  on_failure(false, now);
   return due(now);
 }
 
@@ -174,12 +174,15 @@ Actions LifeCycle::say_progress(UnixMillis time) {
   return actions;
 }
 
-void LifeCycle::on_failure(TimePoint now) {
+void LifeCycle::on_failure(bool by_request, TimePoint now) {
   if (failed_) return;
   failed_ = true;
+  failed_by_request_ = by_request;
+  // Who asked this host to end may have asked the others too, and their grace is theirs.
+  const Duration window =
+      by_request ? options_.grace + options_.stop_margin : options_.failure_window;
   for (Host& each : hosts_)
-    if (!each.over() && each.phase < Phase::uploading)
-      earlier(each.kill_at, now + options_.failure_window);
+    if (!each.over() && each.phase < Phase::uploading) earlier(each.kill_at, now + window);
 }
 
 void LifeCycle::on_success(TimePoint now) {
@@ -192,14 +195,16 @@ void LifeCycle::on_success(TimePoint now) {
 Actions LifeCycle::on_steward_end(const std::string& name, job::Outcome outcome, UnixMillis time,
                                   TimePoint now) {
   Host& from = host(name);
-  // Somebody else's stop, an operator's of the cluster: as good as one of the user's.
-  if (outcome.is_stopped() && !failed_ && !succeeded_ && !timed_out_) stopped_ = true;
+  // Somebody else's stop, an operator's of the cluster: as good as one of the user's. Its hosts
+  // have mostly said by then that they were asked to end.
+  const bool unfailed = !failed_ || failed_by_request_;
+  if (outcome.is_stopped() && unfailed && !succeeded_ && !timed_out_) stopped_ = true;
   const bool well = from.facts.end && from.facts.end->outcome.success() && outcome.success();
   from.facts.steward = std::move(outcome);
   from.facts.steward_time = time;
   from.kill_at.reset();
   from.destroy_at.reset();
-  if (!well && !from.facts.killed) on_failure(now);
+  if (!well && !from.facts.killed) on_failure(false, now);
   return failed_ || stopped_ ? Actions{} : say_progress(time);
 }
 

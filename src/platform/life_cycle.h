@@ -119,7 +119,7 @@ class LifeCycle {
 
   Host& host(const std::string& name);
   void on_phase(Host& host, const job::PhaseChange& change, UnixMillis time);
-  void on_failure(TimePoint now);
+  void on_failure(bool by_request, TimePoint now);
   void on_success(TimePoint now);
   Actions say_progress(UnixMillis time);
   Actions say_preparing(UnixMillis time);
@@ -137,6 +137,7 @@ class LifeCycle {
   std::string waited_for_;  ///< The reason that was told last.
   std::optional<UnixMillis> began_;
   bool failed_ = false;
+  bool failed_by_request_ = false;  ///< The first to fail had been asked to end, not by us.
   bool succeeded_ = false;
   bool stopped_ = false;
   bool timed_out_ = false;

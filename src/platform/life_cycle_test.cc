@@ -295,6 +295,22 @@ TEST_CASE("life cycle: a job that an operator takes out of a scheduler's hands i
   CHECK(job.cycle.end(0ms).status == JobEnd::Status::stopped);
 }
 
+TEST_CASE(
+    "life cycle: what hosts say of somebody else's stop is no failure, and ends nobody early") {
+  Story job(2);
+  job.all(Phase::training);
+  job::Verdict asked;
+  asked.outcome = Outcome::stopped(SIGTERM);
+  job.word("algo-2", asked);
+  job.ends("algo-2", Outcome::exited(143));
+  CHECK(job.until(3s) == "");
+  for (const char* host : {"algo-2", "algo-1"})
+    static_cast<void>(
+        job.cycle.on_steward_end(host, Outcome::stopped(SIGTERM), job.wall(), job.now));
+  REQUIRE(job.cycle.finished());
+  CHECK(job.cycle.end(0ms).status == JobEnd::Status::stopped);
+}
+
 TEST_CASE("life cycle: a host that does not end after the leader's success is killed and named") {
   Story job(2);
   job.phase("algo-1", Phase::training);

@@ -29,7 +29,9 @@ bool failing(const std::optional<job::Verdict>& word) {
 /// The host went before it could end by itself: what it said after that is a consequence.
 bool gone_first(const HostFacts& facts) {
   if (!facts.gone) return false;
-  return !facts.end || facts.end->outcome.success() || facts.steward_time <= facts.end_time;
+  if (!facts.end || facts.end->outcome.success()) return true;
+  // Asked to end by who took it away: clocks of two machines say nothing better.
+  return facts.end->stopped || facts.steward_time <= facts.end_time;
 }
 
 /// What the engine, the host's own steward, or its death, tells for sure.
@@ -68,11 +70,13 @@ std::optional<Cause> earliest_certain(const std::vector<HostFacts>& hosts) {
   return first;
 }
 
-/// A word about something that was seen to end: the leader's, else the first one said.
-std::optional<Cause> told(const std::vector<HostFacts>& hosts) {
+/// A word about something that was seen to end: the leader's, else the first one said. One that was
+/// stopped on request (`stops`) is no cause where there is another.
+std::optional<Cause> told(const std::vector<HostFacts>& hosts, bool stops) {
   std::optional<Cause> first;
   for (const HostFacts& facts : hosts) {
     if (!failing(facts.word) || facts.word->outcome.kind == Kind::lost) continue;
+    if (facts.word->outcome.is_stopped() != stops) continue;
     if (&facts == &hosts.front()) return Cause{*facts.word, facts.word_time};
     if (!first || facts.word_time < first->time) first = Cause{*facts.word, facts.word_time};
   }
@@ -99,10 +103,11 @@ std::optional<Cause> accused(const std::vector<HostFacts>& hosts) {
 
 job::Verdict verdict_over(const std::vector<HostFacts>& hosts) {
   const std::optional<Cause> seen = earliest_certain(hosts);
-  const std::optional<Cause> said = told(hosts);
+  const std::optional<Cause> said = told(hosts, false);
   if (seen && said) return seen->time < said->time ? seen->verdict : said->verdict;
   if (seen) return seen->verdict;
   if (said) return said->verdict;
+  if (const std::optional<Cause> stopped = told(hosts, true)) return stopped->verdict;
   if (const std::optional<Cause> lost = accused(hosts)) return lost->verdict;
   for (const HostFacts& facts : hosts)
     if (facts.killed)

@@ -138,6 +138,14 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
                                     .ends(Outcome::exited(143), 97)
                                     .is_gone(Outcome::failed("preempted: by job 7"), 90)},
        "host algo-2: preempted: by job 7"},
+      {"hosts were asked to end and taken away, by a clock that goes before theirs",
+       {algo(1)
+            .says(about("algo-1", "train", Outcome::stopped(15)), 50)
+            .ends(Outcome::exited(143), 60, true),
+        algo(2)
+            .ends(Outcome::exited(143), 61, true)
+            .is_gone(Outcome::failed("preempted: by job 7"), 90)},
+       "host algo-2: preempted: by job 7"},
       {"a host that had failed already when the engine lost it",
        {bad(1, segv()).ends(Outcome::exited(1), 200),
         bad(2, segv()).is_gone(Outcome::lost("node n2 does not answer"), 9000)},
