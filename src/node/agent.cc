@@ -67,8 +67,11 @@ loop::Task<> Agent::run() {
 }
 
 TimePoint Agent::deadline() const {
-  if (ended_) return std::max(ended_->at, heard_) + job_.timing.linger;
-  return begun_at_ + job_.timing.begin;
+  if (!ended_) return begun_at_ + job_.timing.begin;
+  const bool alone_is_bounded = job_.timing.alone.count() > 0;
+  const std::chrono::milliseconds bound =
+      alone_is_bounded ? std::min(job_.timing.alone, job_.timing.linger) : job_.timing.linger;
+  return std::max(ended_->at, heard_) + bound;
 }
 
 loop::Task<> Agent::wait_for_end() {

@@ -145,7 +145,8 @@ std::string start_of_names(const Submission& submission) {
 std::string waiting_script() {
   const std::string seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
-  return "start=$1\n"
+  return "exec 2>&1\n"
+         "start=$1\n"
          "shift\n"
          "shopt -s execfail\n"
          "leave() {\n"
@@ -177,16 +178,18 @@ std::string batch_script(const Submission& submission, const Args& steward) {
          "# A training job of muster's.\n"
          "umask 077\n"
          "trap : TERM\n"  // The step has it too, and ends.
-         // What stewards say of themselves, if anything: a file that was not there before.
-         "said=" +
-         start_of_names(submission) +
-         ".log\n"
          "set -o noclobber\n"
          "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none \\\n"
          "  " +
          shell_quoted(step) +
-         " >\"$said\" 2>&1\n"
-         "grep -qv '^srun: \\|^slurmstepd' \"$said\" || rm -f \"$said\"\n"
+         // What stewards say of themselves, if anything, without Slurm's own words: a file that was
+         // not there before, and is not made for nothing, since nobody may be left to remove it.
+         " 2>/dev/null |\n"
+         "  if IFS= read -r line; then\n"
+         "    { printf '%s\\n' \"$line\"; cat; } >" +
+         start_of_names(submission) +
+         ".log\n"
+         "  fi\n"
          "exit 0\n";
 }
 

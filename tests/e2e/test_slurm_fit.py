@@ -233,10 +233,11 @@ if not os.path.exists("/opt/ml/input/data/train/go"):
         tar.addfile(tarfile.TarInfo("channel-train/go"))
     cluster.out("node2", "ip", "link", "set", "eth0", "down")
     try:
-        assert job.wait(120) == 0, job.text
+        job.wait_for_output(b"Restarting", 60)
     finally:
         cluster.out("node2", "ip", "link", "set", "eth0", "up")
-    assert "Interrupted" in job.text and "Restarting" in job.text
+    wait_until("the stray to be told to end", lambda: is_clean(cluster, "node2"), 20)
+    assert job.wait(120) == 0, job.text
+    assert "Interrupted" in job.text
     assert "algo-2" in job.text and "lost" in job.text
     assert "rank 1 of 2 on algo-2" in job.text
-    wait_until("the stray to end", lambda: is_clean(cluster, "node2"), 60)
