@@ -69,7 +69,10 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
   const std::shared_ptr<ClusterJob> job =
       std::make_shared<ClusterJob>(*this, spec, *std::move(folder));
   jobs_[spec.name] = job;
-  Result<void> done = write_file(job->path() + "/job.json", to_text(job::to_json(spec)), 0600);
+  Result<void> done;
+  // A sweep passes over a job that goes on without its engine.
+  if (!options_.lifeline) done = job->folder()->mark_kept();
+  if (done) done = write_file(job->path() + "/job.json", to_text(job::to_json(spec)), 0600);
   if (done && !delivery->folders.empty()) {
     const auto left_out = std::make_shared<std::vector<std::string>>();
     const std::function<Result<void>()> pack = [folders = delivery->folders, left_out,
