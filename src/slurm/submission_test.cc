@@ -106,7 +106,7 @@ TEST_CASE("the script waits for what is brought, and hands the steward's words o
   CHECK(script.find("[ -O \"$start.go\" ]") != std::string::npos);
   CHECK(script.find("-lt 600 ]") != std::string::npos);
   CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
-  CHECK(script.find("set -o noclobber") < script.find(">/tmp/"));  // It is everybody's.
+  CHECK(script.find("set -o noclobber") < script.find(">/tmp/"));  // /tmp is everybody's.
   CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
         std::string::npos);
 }
