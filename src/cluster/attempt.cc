@@ -165,17 +165,25 @@ void Attempt::on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis 
     if (hosts_[i].held) {
       tell_held(actions, i);
     } else if (!hosts_[i].connected) {
-      if (!states_[i].end) gone(actions, i, event_of(job), time);
+      if (!states_[i].end) gone(actions, i, slurms_word(), time);
       hosts_[i].result_lost = !states_[i].given;
     }
   }
 }
 
+/// A job that ends well within the grace of a preemption is COMPLETED in the end.
+Event Attempt::slurms_word() const {
+  if (preempted_) return event_of({.state = "PREEMPTED"});
+  return over_ ? event_of(*over_) : Event{.kind = Event::Kind::ended};
+}
+
 /// A host that ended after somebody's SIGTERM: Slurm has said why it sent that, or says nothing.
 void Attempt::tell_held(Actions& actions, std::size_t at) {
   Event event = *hosts_[at].held;
-  const Event said = over_ ? event_of(*over_) : Event{.kind = Event::Kind::ended};
-  if (said.kind == Event::Kind::preempted || said.outcome.is_stopped()) {
+  const Event said = slurms_word();
+  const bool failed = over_ && slurm::end_of(over_->state, over_->reason).node_at_fault;
+  const bool timed_out = said.kind == Event::Kind::ended && !said.outcome.success();
+  if (said.kind == Event::Kind::preempted || failed || timed_out) {
     const UnixMillis time = event.time;
     event = said;
     event.time = time;
@@ -243,6 +251,14 @@ Actions Attempt::on_signalled(const std::string& name) {
   return {{.kind = Action::Kind::look}};
 }
 
+Actions Attempt::on_preempted() {
+  Actions actions;
+  preempted_ = true;
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    if (hosts_[i].held) tell_held(actions, i);
+  return actions;
+}
+
 Actions Attempt::on_silent(const std::string& name, UnixMillis heard, TimePoint now) {
   Actions actions;
   const std::size_t at = index(name);
@@ -256,7 +272,7 @@ Actions Attempt::on_silent(const std::string& name, UnixMillis heard, TimePoint 
     gone(actions, at, {.kind = Event::Kind::ended, .outcome = job::Outcome::signaled(SIGKILL)},
          heard);
   else if (over_ && !states_[at].end)
-    gone(actions, at, event_of(*over_), heard);
+    gone(actions, at, slurms_word(), heard);
   else
     actions.push_back({.kind = Action::Kind::look});
   return actions;
@@ -279,7 +295,7 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
   if (hosts_[at].signalled) {
     hosts_[at].held = std::move(event);
     hosts_[at].held_until = now + times_.over_max;
-    if (over_) tell_held(actions, at);
+    if (over_ || preempted_) tell_held(actions, at);
     return actions;
   }
   end_host(actions, at, std::move(event));
@@ -332,7 +348,7 @@ Actions Attempt::on_time(UnixMillis time, TimePoint now) {
   }
   if (over_by_ && now >= *over_by_) {
     over_by_.reset();
-    all_gone(actions, event_of(*over_), time);
+    all_gone(actions, slurms_word(), time);
     for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].result_lost = !states_[i].given;
   }
   for (std::size_t i = 0; i < hosts_.size(); ++i) {

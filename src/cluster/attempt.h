@@ -70,6 +70,8 @@ class Attempt {
                     UnixMillis time);
   /// Somebody sent its steward SIGTERM.
   Actions on_signalled(const std::string& host);
+  /// Slurm's answer to whose signal that was: nodes are taken away for another job.
+  Actions on_preempted();
   Actions on_silent(const std::string& host, UnixMillis heard, TimePoint now);
   Actions on_ended(const std::string& host, job::Outcome outcome, UnixMillis time, TimePoint now);
   /// What the host left is here, or `why_not`.
@@ -107,6 +109,7 @@ class Attempt {
   std::size_t index(const std::string& host) const;
   void tell(Actions& actions, engine::Event event) const;
   void tell_held(Actions& actions, std::size_t host);
+  engine::Event slurms_word() const;
   void end_host(Actions& actions, std::size_t host, engine::Event event);
   void gone(Actions& actions, std::size_t host, engine::Event event, UnixMillis time);
   void all_gone(Actions& actions, const engine::Event& event, UnixMillis time);
@@ -124,9 +127,10 @@ class Attempt {
   bool delivering_ = false;
   bool begun_ = false;
   bool begun_before_ = false;  ///< By an earlier engine, whose word may not have reached all.
-  bool cancelled_ = false;     ///< We took it out of Slurm.
-  bool seen_ = false;          ///< Slurm has shown it.
-  TimePoint since_;            ///< When it was submitted, or found again.
+  bool preempted_ = false;
+  bool cancelled_ = false;  ///< We took it out of Slurm.
+  bool seen_ = false;       ///< Slurm has shown it.
+  TimePoint since_;         ///< When it was submitted, or found again.
   std::string waits_for_;
   std::string ails_;
   std::optional<TimePoint> join_by_;

@@ -148,6 +148,8 @@ TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of wh
        "algo-1 preempted: CapacityError: Slurm took its nodes away for a job that comes before it"},
       {"CANCELLED by 0",
        "algo-1 ended: cancelled in Slurm by user 0, killed by SIGTERM: stopped on request"},
+      {"NODE_FAIL", "algo-1 lost: InternalServerError: Slurm lost one of its nodes"},
+      {"TIMEOUT", "algo-1 ended"},
       {"COMPLETED", "algo-1 ended, exit code 0"},
   };
   for (const auto& c : cases) {
@@ -167,6 +169,13 @@ TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of wh
   static_cast<void>(job.attempt.on_signalled("algo-1"));
   job.ended("algo-1");
   CHECK(job.until(10s) == "algo-1 ended, exit code 0");  // Slurm says nothing.
+
+  Story taken({{.name = "algo-1"}});
+  taken.slurm("RUNNING");
+  taken.joined("algo-1");
+  static_cast<void>(taken.attempt.on_signalled("algo-1"));
+  taken.ended("algo-1");
+  CHECK(text_of(taken.attempt.on_preempted()).find("algo-1 preempted") == 0);
 }
 
 TEST_CASE("attempt: a steward that does not end is given up") {

@@ -115,6 +115,7 @@ loop::Task<Result<void>> ClusterJob::again() {
   const std::vector<std::string> lost = lost_nodes(attempt_->states());
   note_.excluded.insert(note_.excluded.end(), lost.begin(), lost.end());
   attempt_.reset();
+  signalled_ = false;
   if (Result<void> aside = set_aside(); !aside) co_return aside.error();
   ++note_.number;
   looks = 0;
@@ -216,6 +217,7 @@ void ClusterJob::take(const LinkEvent& event) {
     case LinkEvent::Kind::began:
       return;
     case LinkEvent::Kind::signalled:
+      if (!std::exchange(signalled_, true)) tasks_.start(ask_whose_signal());
       return perform(attempt_->on_signalled(event.host));
     case LinkEvent::Kind::silent:
       return perform(attempt_->on_silent(event.host, event.time, now));
@@ -318,6 +320,11 @@ loop::Task<> ClusterJob::cancel() {
   static_cast<void>(done);  // What still runs is told to end by its link.
   cancelling_ = false;
   moved_.notify();
+}
+
+loop::Task<> ClusterJob::ask_whose_signal() {
+  const Result<bool> preempted = co_await engine_.slurm().is_preempted(note_.slurm_id);
+  if (preempted && *preempted) perform(attempt_->on_preempted());
 }
 
 loop::Task<Result<void>> ClusterJob::all_given() {

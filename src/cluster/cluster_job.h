@@ -77,6 +77,7 @@ class ClusterJob {
   loop::Task<> deliver();
   loop::Task<Result<void>> bring();
   loop::Task<> cancel();
+  loop::Task<> ask_whose_signal();
   loop::Task<> follow_links(std::shared_ptr<AttemptLinks> links);
   loop::Task<> watch_time();
   void take(const LinkEvent& event);
@@ -92,6 +93,7 @@ class ClusterJob {
   std::shared_ptr<AttemptLinks> links_;
   std::vector<engine::Event> history_;
   bool cancelling_ = false;
+  bool signalled_ = false;
   loop::Event moved_;
   loop::Event due_;  ///< The attempt's deadline may be another.
   loop::Tasks tasks_;

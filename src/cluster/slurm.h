@@ -27,6 +27,8 @@ class Slurm {
   loop::Task<Result<std::vector<slurm::QueuedJob>>> queue();
   loop::Task<Result<void>> broadcast(std::string id, std::string from, std::string to);
   loop::Task<Result<void>> cancel(std::string id);
+  /// Its nodes are being taken away for another job.
+  loop::Task<Result<bool>> is_preempted(std::string id);
   loop::Task<Result<void>> cancel_named(std::string slurm_name);
 
   supervise::Programs& programs() { return programs_; }

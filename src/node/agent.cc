@@ -35,8 +35,17 @@ job::NodeState Agent::state() const {
   return begun_ ? job::NodeState::running : job::NodeState::waiting;
 }
 
+/// Nobody who is with the engine needs to hear it here too: standard error becomes a file on a node.
 void Agent::complain(const std::string& text) {
-  if (complaints_.size() < complaints_max && complaints_.insert(text).second) log_.warning(text);
+  if (reached_ || complaints_.size() >= complaints_max) return;
+  if (std::find(complaints_.begin(), complaints_.end(), text) == complaints_.end())
+    complaints_.push_back(text);
+}
+
+/// All addresses were tried, and none is the engine's.
+void Agent::say_complaints() {
+  for (; !reached_ && complaints_said_ < complaints_.size(); ++complaints_said_)
+    log_.warning(complaints_[complaints_said_]);
 }
 
 loop::Task<> Agent::run() {
@@ -92,7 +101,7 @@ loop::Task<> Agent::wait_for_end() {
 }
 
 void Agent::over(const std::string& why) {
-  if (!why.empty() && !over_) log_.warning(why + "; all of it is removed");
+  if (!why.empty() && !over_ && !reached_) log_.warning(why + "; all of it is removed");
   over_ = true;
   changed_.notify();
 }

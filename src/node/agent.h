@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "base/log.h"
@@ -81,6 +81,7 @@ class Agent {
   Result<void> hear_welcome(const Frame& frame);
   Result<void> hear(const Frame& frame);
   void complain(const std::string& text);
+  void say_complaints();
 
   job::NodeState state() const;
   std::string host_folder() const { return job_.folder + "/" + options_.host; }
@@ -89,7 +90,9 @@ class Agent {
   job::NodeJob job_;
   Options options_;
   const Log& log_;
-  std::set<std::string> complaints_;
+  bool reached_ = false;  ///< The engine has welcomed this node once.
+  std::vector<std::string> complaints_;
+  std::size_t complaints_said_ = 0;
 
   std::optional<NodeFolder> folder_;
   bool begun_ = false;

@@ -42,6 +42,7 @@ loop::Task<> Agent::keep_connected() {
     const bool welcomed = co_await connect();
     if (over_) co_return;
     if (welcomed) backoff.reset();
+    say_complaints();
     static_cast<void>(co_await pause.after(backoff.next(random_chance())));
   }
 }
@@ -98,6 +99,7 @@ loop::Task<bool> Agent::converse(std::shared_ptr<loop::Channel> channel, std::st
     }
     if (!welcomed) connection.start(send(channel));
     welcomed = true;
+    reached_ = true;
   }
   connection.end();
   channel->close();

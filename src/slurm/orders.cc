@@ -46,6 +46,18 @@ Args plan_scancel(const std::string& id) {
   return {"scancel", id};
 }
 
+Args plan_show_job(const std::string& id) {
+  return {"scontrol", "-o", "show", "job", id};
+}
+
+bool is_preempted(std::string_view shown) {
+  constexpr std::string_view field = " PreemptTime=";
+  const std::size_t at = shown.find(field);
+  if (at == std::string_view::npos) return false;
+  const std::string_view value = shown.substr(at + field.size());
+  return !value.empty() && value.front() >= '0' && value.front() <= '9';
+}
+
 Args plan_scancel_named(const std::string& slurm_name) {
   return {"scancel", "--name=" + slurm_name};
 }

@@ -27,4 +27,10 @@ Args plan_scancel(const std::string& id);
 /// As above, a job whose id was never told.
 Args plan_scancel_named(const std::string& slurm_name);
 
+/// What Slurm says of one job, while it knows it.
+Args plan_show_job(const std::string& id);
+/// True if that says that Slurm takes the job's nodes away for another, which its state says only
+/// where it does not end within its grace.
+bool is_preempted(std::string_view shown);
+
 }  // namespace muster::slurm

@@ -28,8 +28,16 @@ TEST_CASE("slurm orders: a refusal is told from an answer that did not come") {
   CHECK(!is_no_answer(""));
 }
 
+TEST_CASE("slurm orders: a job whose nodes are taken away says since when") {
+  CHECK(is_preempted("JobId=5 JobState=RUNNING PreemptTime=2026-11-23T03:41:37 EndTime=Unknown"));
+  CHECK(!is_preempted("JobId=5 PreemptEligibleTime=2026-11-23T03:41:37 PreemptTime=None"));
+  CHECK(!is_preempted("JobId=5 PreemptTime="));
+  CHECK(!is_preempted(""));
+}
+
 TEST_CASE("slurm orders: nothing is copied over another user's file, nothing cancelled with srun") {
   CHECK(plan_sbcast("17", "/a/b", "/tmp/c") == Args{"sbcast", "-j", "17", "-p", "/a/b", "/tmp/c"});
+  CHECK(plan_show_job("17") == Args{"scontrol", "-o", "show", "job", "17"});
   CHECK(plan_scancel("17") == Args{"scancel", "17"});
   CHECK(plan_scancel_named("muster-a-0123456789abcdef") ==
         Args{"scancel", "--name=muster-a-0123456789abcdef"});

@@ -1,15 +1,12 @@
 """`sm fit --engine slurm`: jobs on a real Slurm cluster, without a folder that its nodes share."""
 
 import json
-import os
-import pathlib
-import signal
 import tarfile
 
 import pytest
-from lab import SM, VENV
-from process import Process, children_of, wait_until
+from process import wait_until
 from slurm_cluster import Cluster
+from slurm_jobs import Place, interrupt, left_on, wait_until_clean
 
 pytestmark = pytest.mark.slurm
 
@@ -30,19 +27,7 @@ if world.rank == 0:
 def cluster(tmp_path_factory):
     with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
         yield cluster
-        for node in ("node1", "node2", "node3"):
-            wait_until(f"{node} to be clean", lambda node=node: is_clean(cluster, node), 20)
-
-
-def is_clean(cluster: Cluster, node: str) -> bool:
-    """No process and no file of any job is left there."""
-    processes = cluster.run(node, "pgrep", "-f", "sm (node|steward|init)").stdout
-    return not processes and "muster" not in cluster.out(node, "ls", "/tmp")
-
-
-def interrupt(job: Process) -> None:
-    """Ctrl-C for `sm`, which is the child of what entered the login node."""
-    os.kill(children_of(job.pid)[0], signal.SIGINT)
+        wait_until_clean(cluster)
 
 
 @pytest.fixture
@@ -50,61 +35,6 @@ def place(cluster, tmp_path):
     place = Place(cluster, tmp_path)
     yield place
     place.end()
-
-
-class Place:
-    """Jobs of one test, submitted on the login node."""
-
-    def __init__(self, cluster: Cluster, folder: pathlib.Path):
-        self.cluster = cluster
-        self.folder = folder
-        self.output = folder / "output"
-        self.state = folder / "state"
-        self.source = folder / "source"
-        self.source.mkdir()
-        self.jobs: list[Process] = []
-
-    def fit(self, script: str, *words, hosts: int = 1, brings: bool = False) -> Process:
-        """Starts `sm fit`; `brings`: the nodes have no `sm` of their own."""
-        (self.source / "script.py").write_text(script)
-        argv = self.cluster.argv(
-            "login",
-            "env",
-            f"MUSTER_STATE={self.state}",
-            f"PATH={VENV}/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            SM,
-            "fit",
-            "script.py",
-            "--source-dir",
-            self.source,
-            "--engine",
-            "slurm",
-            *([] if brings else ["--slurm", f"sm={SM}"]),
-            "--hosts",
-            hosts,
-            "--output",
-            self.output,
-            *words,
-        )
-        self.jobs.append(Process(argv, own_session=True))
-        return self.jobs[-1]
-
-    def end(self) -> None:
-        """A job that a test left is no burden for the next."""
-        for job in self.jobs:
-            job.end()
-        names = [line.split()[1] for line in self.queue().splitlines()]
-        for name in names:
-            self.cluster.run("login", "scancel", "--name", name)
-        wait_until("the queue to be empty", lambda: self.queue() == "", 30)
-
-    def succeeds(self, script: str, *words, hosts: int = 1, brings: bool = False) -> str:
-        job = self.fit(script, *words, hosts=hosts, brings=brings)
-        assert job.wait(90) == 0, job.text
-        return job.text
-
-    def queue(self) -> str:
-        return self.cluster.out("login", "squeue", "-h", "-o", "%T %j")
 
 
 def test_three_hosts_of_two_processes_run_under_mpi(place):
@@ -236,7 +166,7 @@ if not os.path.exists("/opt/ml/input/data/train/go"):
         job.wait_for_output(b"Restarting", 60)
     finally:
         cluster.out("node2", "ip", "link", "set", "eth0", "up")
-    wait_until("the stray to be told to end", lambda: is_clean(cluster, "node2"), 20)
+    wait_until("the stray to be told to end", lambda: not left_on(cluster, "node2"), 20)
     assert job.wait(120) == 0, job.text
     assert "Interrupted" in job.text
     assert "algo-2" in job.text and "lost" in job.text
