@@ -95,6 +95,10 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 	$(PYTHON) bench/s3.py
 	-bench/compare-history
 
+.PHONY: bench-slurm
+bench-slurm: packages-slurm $(VENV)/.test-done sm  ## what a job costs on a Slurm cluster, against srun
+	$(PYTHON) bench/slurm.py
+
 .PHONY: wheel
 wheel: sm build/wheel-venv/.done  ## build/dist/muster-*.whl: what a training image installs; stubs of sagemaker-training …
 	tools/build-wheel $(SM) build/dist

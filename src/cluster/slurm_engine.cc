@@ -18,7 +18,8 @@ namespace muster::cluster {
 namespace {
 
 /// Slurm mostly starts a job at once where nodes are free: it is asked soon, then seldomer.
-constexpr std::chrono::milliseconds first_look{150};
+constexpr std::chrono::milliseconds first_look{100};
+constexpr int soon_looks = 5;
 constexpr int looks_that_grow = 6;
 /// The roll call's port is chosen at random for each attempt: jobs may share a node. The range lies
 /// below the kernel's own choices (net.ipv4.ip_local_port_range).
@@ -174,7 +175,7 @@ void SlurmEngine::forget(const std::string& job) {
 }
 
 void SlurmEngine::look(ClusterJob& job) {
-  const auto soon = first_look * (1 << std::min(job.looks, looks_that_grow));
+  const auto soon = first_look * (1 << std::clamp(job.looks - soon_looks, 0, looks_that_grow));
   look_at_ = std::min(look_at_, Clock::now() + std::min<Duration>(soon, options_.look_each));
   look_sooner_.notify();
 }

@@ -158,7 +158,7 @@ std::string waiting_script() {
          "  [ \"$SECONDS\" -lt " +
          seconds +
          " ] || leave\n"
-         "  sleep 0.1\n"
+         "  if [ \"$SECONDS\" -lt 10 ]; then sleep 0.05; else sleep 0.5; fi\n"
          "done\n"
          "rm -f \"$start.go\"\n"
          "exec \"$@\"\n"
