@@ -1,0 +1,218 @@
+"""`sm server` on the login node of a real Slurm cluster: boto3, its S3 seen from nodes, restarts."""
+
+import io
+import os
+import signal
+import subprocess
+import tarfile
+
+import pytest
+from lab import SM, VENV
+from process import children_of, wait_until
+from slurm_cluster import Cluster
+from sm_server import SmServer
+from test_server_jobs import BUCKET, GROUP, Job
+
+pytestmark = pytest.mark.slurm
+
+LOGIN = "10.88.0.1"
+
+
+class OnLogin:
+    """Where the server runs."""
+
+    def __init__(self, cluster: Cluster):
+        self.cluster = cluster
+
+    def enter(self, command) -> list[str]:
+        return self.cluster.argv("login", *command)
+
+
+class ClusterServer(SmServer):
+    """`sm server` is the child of what entered the login node."""
+
+    def __init__(self, folder, cluster: Cluster, **config):
+        self.cluster = cluster
+        engine = {"sm": str(SM), "address": LOGIN}
+        super().__init__(
+            folder,
+            jobs={"python": str(VENV / "bin" / "python")},
+            config={"engine": {"slurm": engine}, **config},
+            within=OnLogin(cluster),
+        )
+        self.listen = f"{LOGIN}:0"
+
+    def _end_jobs(self) -> None:
+        self.cluster.run("login", "scancel", "-u", "root")
+
+    def kill(self) -> None:
+        for pid in children_of(self.process.pid):
+            os.kill(pid, signal.SIGKILL)
+        super().kill()
+
+    def queue(self) -> list[str]:
+        """Jobs of Slurm's: what state, what name."""
+        return self.cluster.out("login", "squeue", "-h", "-o", "%T %j").splitlines()
+
+
+def certificate(folder) -> dict:
+    """A server's for the login node, and the authority behind it."""
+
+    def openssl(*words) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=60)
+
+    new = ["req", "-newkey", "rsa:2048", "-nodes"]
+    openssl(*new, "-x509", "-days", "1", "-subj", "/CN=An authority", "-keyout", "ca.key", "-out",
+            "ca.pem", "-addext", "keyUsage=critical,keyCertSign")  # fmt: skip
+    openssl(*new, "-subj", "/CN=A server", "-keyout", "server.key", "-out", "server.csr")
+    (folder / "names").write_text(
+        f"subjectAltName=IP:{LOGIN}\nauthorityKeyIdentifier=keyid\nbasicConstraints=CA:FALSE\n"
+    )
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+            "-CAcreateserial", "-days", "1", "-extfile", "names", "-out",
+            "server.pem")  # fmt: skip
+    names = {"tls_certificate": "server.pem", "tls_key": "server.key", "tls_ca": "ca.pem"}
+    return {key: str(folder / name) for key, name in names.items()}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def server(cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    with cluster.visited("login"):
+        with ClusterServer(folder, cluster, **certificate(folder)) as server:
+            s3 = server.client("s3")
+            s3.create_bucket(Bucket=BUCKET)
+            s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"forty-two")
+            yield server
+
+
+def members(server: SmServer, url: str) -> dict[str, bytes]:
+    """What is in the archive at `url`."""
+    body = server.client("s3").get_object(Bucket=BUCKET, Key=url.split("/", 3)[3])["Body"].read()
+    with tarfile.open(fileobj=io.BytesIO(body)) as opened:
+        files = [member for member in opened.getmembers() if member.isfile()]
+        return {member.name: opened.extractfile(member).read() for member in files}
+
+
+def log_of(job: Job, host: str) -> list[str]:
+    """The host's stream, as CloudWatch's clients read it, page by page."""
+    logs = job.server.client("logs")
+    streams = logs.describe_log_streams(
+        logGroupName=GROUP, logStreamNamePrefix=f"{job.name}/{host}-"
+    )["logStreams"]
+    if not streams:
+        return []
+    lines, token = [], {}
+    while True:
+        page = logs.get_log_events(
+            logGroupName=GROUP, logStreamName=streams[0]["logStreamName"], startFromHead=True,
+            **token,
+        )  # fmt: skip
+        if not page["events"]:
+            return lines
+        lines += [event["message"] for event in page["events"]]
+        token = {"nextToken": page["nextForwardToken"]}
+
+
+WHOLE = """
+import os
+import boto3
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+rank, total = world.Get_rank(), world.allreduce(1)
+text = open(os.environ["SM_CHANNEL_TRAIN"] + "/a.txt").read()
+print(f"rank {rank} of {total} on {os.environ['SM_CURRENT_HOST']} read {text}", flush=True)
+if rank == 0:
+    print("endpoint", boto3.client("s3").meta.endpoint_url, flush=True)
+    print("account", boto3.client("sts").get_caller_identity()["Account"], flush=True)
+os.makedirs("/opt/ml/checkpoints", exist_ok=True)
+with open(f"/opt/ml/checkpoints/step-{rank}", "w") as file:
+    file.write("kept")
+with open(os.path.join(os.environ["SM_MODEL_DIR"], f"weights-{rank}"), "w") as file:
+    file.write("w" * rank)
+"""
+
+
+def test_a_job_of_the_api_runs_on_nodes_with_inputs_results_and_checkpoints_in_s3(server):
+    job = Job(server, WHOLE, hosts=2, processes=2,
+              CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/whole"})  # fmt: skip
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    seen = [change["Status"] for change in told["SecondaryStatusTransitions"]]
+    assert seen == ["Pending", "Starting", "Downloading", "Training", "Uploading", "Completed"]
+    model = members(server, told["ModelArtifacts"]["S3ModelArtifacts"])
+    sizes = {name: len(body) for name, body in model.items()}
+    assert sizes == {f"weights-{k}": k for k in range(4)}
+    kept = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="kept/whole/")["Contents"]
+    assert sorted(each["Key"] for each in kept) == [f"kept/whole/step-{k}" for k in range(4)]
+    first, second = "\n".join(log_of(job, "algo-1")), "\n".join(log_of(job, "algo-2"))
+    assert "rank 0 of 4 on algo-1 read forty-two" in first
+    assert "rank 3 of 4 on algo-2 read forty-two" in first + second
+    assert f"endpoint {server.url}" in first
+    assert "account 000000000000" in first
+
+
+COUNTS = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))
+for number in range(2000):
+    print("line", number, flush=True)
+    time.sleep(0.01)
+    if number == LAST: break
+"""
+
+
+def counted(job: Job, host: str) -> list[int]:
+    """Numbers that the host's lines have."""
+    return [int(line.split()[1]) for line in log_of(job, host) if line.startswith("line ")]
+
+
+def test_stop_training_job_stops_hosts_and_frees_nodes(server):
+    job = Job(server, COUNTS.replace("LAST", "2000"), hosts=2)
+    wait_until("a line", lambda: any("line 5" in line for line in log_of(job, "algo-1")), 60)
+    job.api.stop_training_job(TrainingJobName=job.name)
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Stopped"
+    assert any("told to stop" in line for line in log_of(job, "algo-2"))
+    wait_until("Slurm to be free of it", lambda: not server.queue(), 20)
+
+
+def test_a_server_that_was_killed_goes_on_with_a_job_whose_log_has_no_gap(server):
+    job = Job(server, COUNTS.replace("LAST", "799"), hosts=2)
+    wait_until("a line", lambda: any("line 50" in line for line in log_of(job, "algo-1")), 60)
+    before = server.queue()
+    server.kill()
+    server.start()
+    assert server.queue() == before and len(before) == 1
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    for host in ("algo-1", "algo-2"):
+        assert counted(job, host) == list(range(800))
+    wait_until("Slurm to be free of it", lambda: not server.queue(), 20)
+
+
+def test_a_server_that_was_killed_while_its_job_waits_submits_it_no_second_time(server, cluster):
+    other = cluster.out(
+        "login", "sbatch", "--parsable", "-N3", "--exclusive", "--output=/dev/null", "--wrap",
+        "sleep 600",
+    )  # fmt: skip
+    try:
+        job = Job(server, COUNTS.replace("LAST", "9"), hosts=2)
+        wait_until("its place in the queue", lambda: len(server.queue()) == 2, 60)
+        wait_until("a reason", lambda: "Resources" in str(job.describe()), 30)
+        before = server.queue()
+        server.kill()
+        server.start()
+        assert server.queue() == before
+        wait_until("a reason", lambda: "Resources" in str(job.describe()), 30)
+    finally:
+        cluster.out("login", "scancel", other)
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    assert counted(job, "algo-2") == list(range(10))
