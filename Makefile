@@ -67,7 +67,11 @@ test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.don
 
 .PHONY: test-slurm
 test-slurm: $(VENV)/.test-done packages-slurm sm  ## jobs on a Slurm cluster of three nodes that are namespaces of this machine
-	$(PYTHON) -m pytest tests/e2e -q -m slurm
+	$(PYTHON) -m pytest tests/e2e -q -m 'slurm and not deep'
+
+.PHONY: test-slurm-all
+test-slurm-all: $(VENV)/.test-done packages-slurm sm  ## also what is slow of that
+	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m slurm
 
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \

@@ -27,7 +27,7 @@ class Slurm {
   loop::Task<Result<std::vector<slurm::QueuedJob>>> queue();
   loop::Task<Result<void>> broadcast(std::string id, std::string from, std::string to);
   loop::Task<Result<void>> cancel(std::string id);
-  /// Its nodes are being taken away for another job.
+  /// The job's nodes are being taken away for another.
   loop::Task<Result<bool>> is_preempted(std::string id);
   loop::Task<Result<void>> cancel_named(std::string slurm_name);
 

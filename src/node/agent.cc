@@ -35,7 +35,7 @@ job::NodeState Agent::state() const {
   return begun_ ? job::NodeState::running : job::NodeState::waiting;
 }
 
-/// Nobody who is with the engine needs to hear it here too: standard error becomes a file on a node.
+/// Nobody who is with the engine needs to hear it here too: standard error becomes a file.
 void Agent::complain(const std::string& text) {
   if (reached_ || complaints_.size() >= complaints_max) return;
   if (std::find(complaints_.begin(), complaints_.end(), text) == complaints_.end())
