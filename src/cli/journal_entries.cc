@@ -13,6 +13,7 @@ constexpr std::size_t line_bytes_most = job::line_bytes_max;
 
 void JournalEntries::take(const job::Record& record, std::vector<LogEntry>& entries) {
   time_ = std::max(time_, record.time);
+  if (record.seq == 1) finish(entries);  // An earlier attempt may have no end.
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
     if (lines) take_lines(*lines, entries);

@@ -9,8 +9,8 @@
 namespace muster::cli {
 namespace {
 
-job::Record lines(int time, const job::Lines& what) {
-  return {1, UnixMillis(time), job::Message::lines, job::encode(what)};
+job::Record lines(int time, const job::Lines& what, std::uint64_t seq = 2) {
+  return {seq, UnixMillis(time), job::Message::lines, job::encode(what)};
 }
 
 job::Lines of(int rank, std::string bytes) {
@@ -48,6 +48,16 @@ TEST_CASE("journal entries: lines are whole, whoever else writes in between") {
   entries.clear();
   journal.finish(entries);
   CHECK(entries.empty());
+}
+
+TEST_CASE("journal entries: what an attempt left unfinished is no part of the next one's lines") {
+  JournalEntries journal("algo-1");
+  std::vector<LogEntry> entries;
+  job::Lines part = of(0, "cut o");
+  part.part = true;
+  journal.take(lines(1, part), entries);
+  journal.take(lines(2, of(0, "again\n"), 1), entries);
+  CHECK(texts(entries) == Texts{"2 0 cut o", "2 0 again"});
 }
 
 TEST_CASE("journal entries: a line without an end is shown in pieces") {

@@ -5,9 +5,10 @@
 
 namespace muster::cluster {
 
-Result<AppendFile> AppendFile::open(const std::string& path) {
+Result<AppendFile> AppendFile::open(const std::string& path, std::uint64_t from) {
   AppendFile file;
   file.path_ = path;
+  file.from_ = from;
   file.fd_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.fd_) return fail_errno(path);
   TRY(file.measure());
@@ -28,7 +29,9 @@ Result<void> AppendFile::measure() {
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) return fail_errno(path_);
   if (!S_ISREG(status.st_mode)) return fail(Errc::system, path_ + ": expected a plain file");
-  bytes_ = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t size = static_cast<std::uint64_t>(status.st_size);
+  if (size < from_) return fail(Errc::system, path_ + ": its beginning is gone");
+  bytes_ = size - from_;
   return {};
 }
 

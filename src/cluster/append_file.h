@@ -15,10 +15,12 @@ namespace muster::cluster {
 class AppendFile {
  public:
   AppendFile() = default;
-  /// Opens or makes it. Error: `system` with the path, also for what is no plain file.
-  static Result<AppendFile> open(const std::string& path);
+  /// Opens or makes it; what is before byte `from` is not ours. Error: `system` with the path, also
+  /// for what is no plain file, or ends before `from`.
+  static Result<AppendFile> open(const std::string& path, std::uint64_t from = 0);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }
+  /// From `from` on.
   std::uint64_t bytes() const { return bytes_; }
   /// Blocks for as long as the kernel takes the bytes. Error: `system`; a part of them may be
   /// there then, and bytes() says so.
@@ -29,6 +31,7 @@ class AppendFile {
 
   std::string path_;
   Fd fd_;
+  std::uint64_t from_ = 0;
   std::uint64_t bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -61,7 +62,8 @@ Result<void> ClusterJob::new_attempt(int number) {
            .nonce = hex(random_bytes(nonce_bytes)),
            .key = random_bytes(key_bytes),
            .port = TRY(engine_.port()),
-           .excluded = std::move(note_.excluded)};
+           .excluded = std::move(note_.excluded),
+           .chapters = std::move(note_.chapters)};
   return write_note(folder_path_, note_);
 }
 
@@ -69,8 +71,11 @@ Result<void> ClusterJob::new_attempt(int number) {
 Result<void> ClusterJob::begin_attempt(std::vector<HostState> states) {
   for (const std::string& host : hosts_) TRY(make_folders(folder_path_ + "/" + host, 0700));
   Links* const links = TRY(engine_.links(note_.port));
-  links_ = TRY(links->expect(
-      {.nonce = note_.nonce, .key = note_.key, .hosts = hosts_, .folder = folder_path_}));
+  links_ = TRY(links->expect({.nonce = note_.nonce,
+                              .key = note_.key,
+                              .hosts = hosts_,
+                              .folder = folder_path_,
+                              .chapters = note_.chapters}));
   attempt_.emplace(note_.number, std::move(states), note_.delivered, engine_.options().times,
                    Clock::now());
   tasks_.start(follow_links(links_));
@@ -90,14 +95,33 @@ loop::Task<Result<void>> ClusterJob::submit() {
   co_return Result<void>();
 }
 
-/// What is here of the attempt that is over makes room for the next, and stays.
+/// The next attempt's records follow in the same files: whoever reads one reads on.
+loop::Task<Result<void>> ClusterJob::end_chapters() {
+  const auto ended = std::make_shared<Chapters>();
+  const std::function<Result<void>()> work = [ended, hosts = hosts_, folder = folder_path_,
+                                              begun = note_.chapters, attempt = note_.number,
+                                              now = wall_time()]() -> Result<void> {
+    for (const std::string& host : hosts)
+      (*ended)[host] =
+          TRY(end_chapter(folder + "/" + host + "/journal", chapter_of(begun, host), attempt, now));
+    return {};
+  };
+  Result<void> done = co_await loop::in_thread(engine_.loop(), work);
+  if (done) note_.chapters = *ended;
+  co_return done;
+}
+
+/// What the attempt that is over left makes room for the next one's, and stays.
 Result<void> ClusterJob::set_aside() {
   const std::string aside = folder_path_ + "/attempt-" + std::to_string(note_.number);
-  TRY(make_folders(aside, 0700));
   ::unlink((folder_path_ + "/hosts.json").c_str());
   for (const std::string& host : hosts_) {
-    const std::string from = folder_path_ + "/" + host;
-    if (::rename(from.c_str(), (aside + "/" + host).c_str()) != 0) return fail_errno(from);
+    TRY(make_folders(aside + "/" + host, 0700));
+    for (const char* name : {"/result", "/result.tar.partial"}) {
+      const std::string from = folder_path_ + "/" + host + name;
+      const std::string to = aside + "/" + host + name;
+      if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) return fail_errno(from);
+    }
   }
   return {};
 }
@@ -117,6 +141,7 @@ loop::Task<Result<void>> ClusterJob::again() {
   attempt_.reset();
   signalled_ = false;
   if (Result<void> aside = set_aside(); !aside) co_return aside.error();
+  if (Result<void> chapters = co_await end_chapters(); !chapters) co_return chapters.error();
   ++note_.number;
   looks = 0;
   co_return co_await submit();

@@ -59,6 +59,8 @@ class ClusterJob {
   std::vector<engine::Event> present() const;
   loop::Event& moved() { return moved_; }
   int attempt() const { return note_.number; }
+  /// The attempt's.
+  const Chapters& chapters() const { return note_.chapters; }
   bool over() const { return attempt_ && attempt_->over(); }
   /// True while what Slurm says of it counts.
   bool asks() const { return attempt_ && !attempt_->settled() && !note_.slurm_id.empty(); }
@@ -69,6 +71,7 @@ class ClusterJob {
  private:
   slurm::Submission submission() const;
   Result<void> new_attempt(int number);
+  loop::Task<Result<void>> end_chapters();
   Result<void> set_aside();
   Result<void> begin_attempt(std::vector<HostState> states);
   loop::Task<Result<std::string>> bring_into_queue();

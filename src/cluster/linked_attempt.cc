@@ -93,7 +93,8 @@ Result<void> LinkedAttempt::open_hosts() {
     host.name = name;
     host.folder = attempt_.folder + "/" + name;
     TRY(make_folders(host.folder, 0700));
-    host.journal = TRY(AppendFile::open(host.folder + "/journal"));
+    const std::uint64_t from = chapter_of(attempt_.chapters, name);
+    host.journal = TRY(AppendFile::open(host.folder + "/journal", from));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cluster/chapter.h"
 #include "job/host_spec.h"
 #include "job/node_messages.h"
 #include "job/outcome.h"
@@ -44,6 +45,7 @@ struct ExpectedNodes {
   /// Exists. What comes of a host is in `<folder>/algo-K`: `journal`, a copy of its own, and
   /// `result/`, whole once it has that name. What is there already is gone on from.
   std::string folder;
+  Chapters chapters{};  ///< Where this attempt's part of each journal begins.
 };
 
 /// The nodes of one attempt. Nothing here waits for a node but next_event(); what is asked of one

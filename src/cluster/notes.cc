@@ -66,7 +66,7 @@ Result<void> write_note(const std::string& job_folder, const AttemptNote& note) 
   const Json json{{"number", note.number},     {"nonce", note.nonce},
                   {"key", hex(note.key)},      {"port", note.port},
                   {"slurm_id", note.slurm_id}, {"delivered", note.delivered},
-                  {"excluded", note.excluded}};
+                  {"excluded", note.excluded}, {"chapters", note.chapters}};
   return write_file(attempt_file(job_folder), to_text(json), 0600);
 }
 
@@ -81,7 +81,8 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .port = json->at("port").get<std::uint16_t>(),
                      .slurm_id = json->at("slurm_id").get<std::string>(),
                      .delivered = json->at("delivered").get<bool>(),
-                     .excluded = json->at("excluded").get<std::vector<std::string>>()};
+                     .excluded = json->at("excluded").get<std::vector<std::string>>(),
+                     .chapters = json->value("chapters", Chapters())};
     if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
     return std::optional<AttemptNote>(std::move(note));
   } catch (const Json::exception& error) {

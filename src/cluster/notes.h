@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cluster/attempt.h"
+#include "cluster/chapter.h"
 
 namespace muster::cluster {
 
@@ -20,6 +21,7 @@ struct AttemptNote {
   std::string slurm_id{};               ///< Empty: sbatch's answer has not come.
   bool delivered = false;               ///< The job was brought to its nodes, or that was begun.
   std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
+  Chapters chapters{};
 
   bool operator==(const AttemptNote&) const = default;
 };

@@ -23,7 +23,8 @@ Result<std::unique_ptr<Journals>> Journals::open(loop::Loop& loop, std::vector<H
   for (Host& host : hosts) {
     // The folder, not the file: that may come later.
     TRY(notices->add(host.folder, IN_CREATE | IN_MODIFY));
-    files.emplace(std::move(host.name), File{host.folder + "/journal", 0, job::JournalReader()});
+    files.emplace(std::move(host.name), File{host.folder + "/journal", host.from, host.from,
+                                             job::JournalReader(host.from)});
   }
   return std::unique_ptr<Journals>(new Journals(std::move(notices), std::move(files)));
 }
@@ -53,8 +54,8 @@ Result<std::size_t> Journals::read_on(const File& file) {
 
 Result<Records> Journals::read(File& file, std::uint64_t from) {
   if (from <= file.reader.seq()) {  // Given already: once more from the beginning.
-    file.read_to = 0;
-    file.reader = job::JournalReader();
+    file.read_to = file.from;
+    file.reader = job::JournalReader(file.from);
   }
   const std::size_t count = TRY(read_on(file));
   file.read_to += count;

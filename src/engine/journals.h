@@ -19,7 +19,8 @@ class Journals {
  public:
   struct Host {
     std::string name;
-    std::string folder;  ///< Exists; its file "journal" may not yet.
+    std::string folder;      ///< Exists; its file "journal" may not yet.
+    std::uint64_t from = 0;  ///< The byte where record 1 begins: other attempts' are before it.
   };
 
   /// Error: `system` with the folder's name.
@@ -34,6 +35,7 @@ class Journals {
  private:
   struct File {
     std::string path;
+    std::uint64_t from = 0;
     std::uint64_t read_to = 0;
     job::JournalReader reader;
   };

@@ -83,6 +83,20 @@ TEST_CASE("journals: any number can be asked for, behind, ahead and again") {
   CHECK((*opened)->records("algo-2", 1).error().code == Errc::not_found);
 }
 
+TEST_CASE("journals: records of earlier attempts, which stand before, are not read") {
+  Folder folder;
+  const std::string earlier = record(1, "one") + record(2, "two");
+  folder.append(earlier);
+  loop::Loop loop;
+  Result<std::unique_ptr<Journals>> journals =
+      Journals::open(loop, {{"algo-1", folder.path, earlier.size()}});
+  REQUIRE(journals);
+  CHECK(all(**journals).empty());
+  folder.append(record(1, "eins") + record(2, "zwei"));
+  CHECK(all(**journals) == "eins;zwei;");
+  CHECK(all(**journals) == "eins;zwei;");
+}
+
 TEST_CASE("journals: damage is an error behind what can be read; a missing folder is one") {
   Folder folder;
   std::string bytes = record(1, "one") + record(2, "two");

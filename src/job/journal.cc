@@ -62,7 +62,8 @@ Result<std::optional<Record>> JournalReader::next() {
       record.time = UnixMillis(static_cast<std::int64_t>(number_at(body, 8, 8)));
       record.kind = static_cast<Message>(body[16]);
       record.payload = body.substr(fixed_bytes);
-      if (record.seq == 0 || (seq_ != 0 && record.seq != seq_ + 1))
+      const bool begins = record.seq == 1;  // The journal, or another attempt's part of it.
+      if (record.seq == 0 || (seq_ != 0 && record.seq != seq_ + 1 && !begins))
         return fail(Errc::protocol, where + "record " + std::to_string(record.seq) + " after " +
                                         std::to_string(seq_));
       seq_ = record.seq;

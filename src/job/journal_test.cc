@@ -106,6 +106,15 @@ TEST_CASE("journal: zeros, gaps and impossible lengths are refused") {
   CHECK(read.error->text == "journal at byte 25: record 3 after 1");
 }
 
+TEST_CASE("journal: a further attempt of the host begins with record 1") {
+  std::string bytes;
+  for (const std::uint64_t seq : {1u, 2u, 1u, 2u, 3u})
+    append_record(bytes, seq, UnixMillis(0), Message::log, "");
+  CHECK(read_all(bytes, 4096).records.size() == 5);
+  append_record(bytes, 2, UnixMillis(0), Message::log, "");
+  CHECK(read_all(bytes, 4096).error->text == "journal at byte 125: record 2 after 3");
+}
+
 TEST_CASE("journal: a reader can begin behind any record") {
   const Written written = some_journal();
   JournalReader reader(written.ends[1]);

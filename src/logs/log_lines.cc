@@ -40,6 +40,7 @@ std::size_t cut_at(std::string_view text, std::size_t most) {
 }  // namespace
 
 void LogLines::take(const job::Record& record, std::vector<LogEvent>& events) {
+  if (record.seq == 1) finish(events);  // An earlier attempt may have no end.
   if (record.kind == job::Message::phase) {
     const Result<job::PhaseChange> change = job::phase_from(record.payload);
     if (!change || !job::is_end(change->phase)) return;

@@ -148,6 +148,14 @@ TEST_CASE("logs: pieces of a line are one line, times never go back") {
   CHECK(made(journal, true) == made(journal));
 }
 
+TEST_CASE("logs: what an attempt left unfinished is no part of the next one's lines") {
+  Journal journal;
+  journal.out(10, -1, "cut o", true);
+  journal.seq = 0;
+  journal.out(11, -1, "again\n");
+  CHECK(made(journal) == "10 cut o\n11 again\n");
+}
+
 TEST_CASE("logs: what a host writes does not look like muster's own word of it") {
   Journal journal;
   journal.out(10, -1, "algo-2 muster: error: all is lost\nalgo-1 muster: error: not here\n");

@@ -154,7 +154,8 @@ if not os.path.exists("/opt/ml/input/data/train/go"):
 """
     data = place.folder / "data"
     data.mkdir()
-    job = place.fit(script, "--input", f"train={data}", "--processes-per-host", "1", hosts=2)
+    words = ("--name", "cut", "--input", f"train={data}", "--processes-per-host", "1")
+    job = place.fit(script, *words, hosts=2)
     wait_until("both hosts", lambda: job.text.count("first try on") == 2, 60)
     nodes = cluster.out("login", "squeue", "-h", "-t", "R", "-o", "%N")
     assert nodes == "node[1-2]"
@@ -171,3 +172,10 @@ if not os.path.exists("/opt/ml/input/data/train/go"):
     assert "Interrupted" in job.text
     assert "algo-2" in job.text and "lost" in job.text
     assert "rank 1 of 2 on algo-2" in job.text
+    for log in (
+        (place.output / "log" / "all.log").read_text(),
+        (place.output / "log" / "algo-2.log").read_text(),
+        cluster.out("login", "env", f"MUSTER_STATE={place.state}", SM, "logs", "cut"),
+    ):
+        between = log.index("attempt 1 is over")
+        assert log.index("first try on") < between < log.rindex("rank 1 of 2 on algo-2"), log

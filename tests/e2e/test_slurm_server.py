@@ -1,4 +1,4 @@
-"""`sm server` on the login node of a real Slurm cluster: boto3, its S3 seen from nodes, restarts."""
+"""`sm server` on the login node of a real Slurm cluster: boto3, its S3 seen from nodes, kills."""
 
 import io
 import os

@@ -1,0 +1,29 @@
+#pragma once
+
+// Inside cluster/ only.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster::cluster {
+
+/// Attempts of a host are chapters of one journal: the byte where the latest begins, by host; 0 for
+/// those that are not there.
+using Chapters = std::map<std::string, std::uint64_t>;
+
+inline std::uint64_t chapter_of(const Chapters& chapters, const std::string& host) {
+  const auto found = chapters.find(host);
+  return found == chapters.end() ? 0 : found->second;
+}
+
+/// Ends an attempt's part of the host's journal, which begins at byte `from`: what is no whole
+/// record is cut off, and a last record says to people that the next attempt follows. Gives the
+/// journal's length, where that begins. Blocks while it reads. Error: `system` with the path.
+Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from, int attempt,
+                                  UnixMillis now);
+
+}  // namespace muster::cluster

@@ -1,0 +1,72 @@
+#include "cluster/chapter.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "base/fd.h"
+#include "base/remove_tree.h"
+#include "job/journal.h"
+
+namespace muster::cluster {
+namespace {
+
+struct Folder {
+  Folder() : path(*make_private_folder("/tmp", "muster-chapter-")) {}
+  ~Folder() { static_cast<void>(remove_tree(path)); }
+  std::string path;
+};
+
+std::string records(int count, const std::string& text) {
+  std::string bytes;
+  for (int seq = 1; seq <= count; ++seq)
+    job::append_record(bytes, static_cast<std::uint64_t>(seq), UnixMillis(seq), job::Message::log,
+                       job::encode(job::LogLine{"warning", text}));
+  return bytes;
+}
+
+/// The texts of a journal of several attempts.
+std::vector<std::string> texts(const std::string& path) {
+  job::JournalReader reader;
+  reader.feed(*read_file(path));
+  std::vector<std::string> all;
+  while (true) {
+    const Result<std::optional<job::Record>> record = reader.next();
+    REQUIRE(record);
+    if (!*record) return all;
+    all.push_back(job::log_from((*record)->payload)->text);
+  }
+}
+
+TEST_CASE("chapters: attempts of a host stand one behind the other, with a line between them") {
+  const Folder folder;
+  const std::string path = folder.path + "/journal";
+  const std::string first = records(2, "first");
+  // The last record of a node that was cut off is torn; a damaged one is an end, too.
+  for (const std::string& rest : {std::string(), first.substr(0, 30), std::string(60, '\xff')}) {
+    CAPTURE(rest.size());
+    REQUIRE(write_file(path, first + rest, 0600));
+    const Result<std::uint64_t> second_from = end_chapter(path, 0, 1, UnixMillis(7));
+    REQUIRE(second_from);
+    CHECK(*second_from == read_file(path)->size());
+    REQUIRE(write_file(path, *read_file(path) + records(1, "second"), 0600));
+    const Result<std::uint64_t> third_from = end_chapter(path, *second_from, 2, UnixMillis(8));
+    REQUIRE(third_from);
+    CHECK(texts(path) == std::vector<std::string>{
+                             "first", "first", "attempt 1 is over: what follows is of attempt 2",
+                             "second", "attempt 2 is over: what follows is of attempt 3"});
+  }
+}
+
+TEST_CASE("chapters: a host that never wrote has its line all the same; what cannot be is named") {
+  const Folder folder;
+  const std::string path = folder.path + "/journal";
+  REQUIRE(end_chapter(path, 0, 1, UnixMillis(7)));
+  CHECK(texts(path).size() == 1);
+  const Result<std::uint64_t> wrong = end_chapter(folder.path + "/none/journal", 0, 1, {});
+  REQUIRE(!wrong);
+  CHECK(wrong.error().text.find("/none/journal") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::cluster
