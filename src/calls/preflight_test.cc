@@ -83,7 +83,7 @@ struct Led {
 
   void answer(const std::string& from, const PairTask& task) {
     Json ways = Json::array();
-    for (PairFacts way : answers)
+    for (const PairFacts& way : answers)
       if ((way.from == task.self && way.to == task.peer) ||
           (way.from == task.peer && way.to == task.self) || lies)
         ways.push_back(preflight::to_json(way));

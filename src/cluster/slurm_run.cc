@@ -1,6 +1,7 @@
 #include "cluster/slurm_run.h"
 
 #include <functional>
+#include <utility>
 
 #include "cluster/slurm_engine.h"
 #include "engine/upload.h"
@@ -117,8 +118,7 @@ loop::Task<Result<std::string>> SlurmRun::release(bool keep) {
     co_return job_->path();
   }
   const std::shared_ptr<engine::JobFolder> going =
-      std::make_shared<engine::JobFolder>(*std::move(folder));
-  folder.reset();
+      std::make_shared<engine::JobFolder>(*std::exchange(folder, std::nullopt));
   const std::function<Result<void>()> remove = [going] { return going->remove(); };
   const Result<void> removed = co_await loop::in_thread(engine_.loop(), remove);
   if (!removed) co_return removed.error();

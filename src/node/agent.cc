@@ -10,8 +10,6 @@
 namespace muster::node {
 namespace {
 
-using job::Message;
-
 /// The scheduler's grace less this is a host's: 2 s that the steward waits beyond the host's, 2 s
 /// to tell the end.
 constexpr std::chrono::seconds farewell{4};

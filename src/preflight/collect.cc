@@ -39,7 +39,7 @@ std::string value_in(const Env& env, const std::string& name) {
 /// A program as PATH has it; empty without.
 std::string program_on_path(const Env& env, const std::string& name) {
   for (const std::string& folder : split(value_in(env, "PATH"), ':')) {
-    const std::string path = folder + "/" + name;
+    std::string path = folder + "/" + name;
     if (!folder.empty() && ::access(path.c_str(), X_OK) == 0) return path;
   }
   return {};

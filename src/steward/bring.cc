@@ -72,7 +72,7 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   s3client::FetchOptions options;
   options.stop = &way.stop;
   Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
-      way.s3, std::move(plan->bucket), std::move(plan->items), to, std::move(options));
+      way.s3, std::move(plan->bucket), std::move(plan->items), to, options);
   if (!fetched) co_return fetched.error();
   way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun));
   if (fetched->files == 0)
@@ -136,7 +136,7 @@ loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
   s3client::FetchOptions options;
   options.stop = &way.stop;
   Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
-      way.s3, url->bucket, *std::move(items), to, std::move(options));
+      way.s3, url->bucket, *std::move(items), to, options);
   if (!fetched) co_return fetched.error();
   if (fetched->files > 0) way.tell("checkpoints: " + amount(*fetched, Clock::now() - begun));
   co_return Result<void>();
