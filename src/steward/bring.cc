@@ -135,8 +135,8 @@ loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
   if (!items) co_return items.error();
   s3client::FetchOptions options;
   options.stop = &way.stop;
-  Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
-      way.s3, url->bucket, *std::move(items), to, options);
+  Result<s3client::Fetched> fetched =
+      co_await s3client::fetch_folder(way.s3, url->bucket, *std::move(items), to, options);
   if (!fetched) co_return fetched.error();
   if (fetched->files > 0) way.tell("checkpoints: " + amount(*fetched, Clock::now() - begun));
   co_return Result<void>();
