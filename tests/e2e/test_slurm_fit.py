@@ -4,6 +4,7 @@ import json
 import tarfile
 
 import pytest
+from lab import SM
 from process import wait_until
 from slurm_cluster import Cluster
 from slurm_jobs import Place, interrupt, left_on, wait_until_clean
