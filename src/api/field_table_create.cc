@@ -89,8 +89,7 @@ constexpr FieldRow rows[] = {
     {"Environment", heeded},
     {"RetryStrategy", heeded,
      "further attempts after nodes of a Slurm cluster were lost, 2 where it is missing; a job of "
-     "one "
-     "machine runs once"},
+     "one machine runs once"},
     {"RemoteDebugConfig.EnableRemoteDebug", without_effect, "no shell leads into a host"},
     {"InfraCheckConfig.EnableInfraCheck", without_effect, "sm doctor looks at the machine"},
     {"SessionChainingConfig", without_effect, "a job has a key of its own"},

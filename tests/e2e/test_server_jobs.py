@@ -304,9 +304,10 @@ def test_jobs_wait_for_their_turn_and_start_as_a_gang(tmp_path):
 
 
 def test_what_is_taken_without_effect_is_named(server):
-    job = Job(server, "print('hello')", hosts=2, RetryStrategy={"MaximumRetryAttempts": 2})
+    experiment = {"ExperimentName": "e"}
+    job = Job(server, "print('hello')", hosts=2, ExperimentConfig=experiment)
     assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
-    line = "taken without effect: RetryStrategy (a job runs once)"
+    line = "taken without effect: ExperimentConfig (there are no Experiments)"
     assert job.text().count(f"algo-1 muster: {line}") == job.text().count(line) == 1
     done = subprocess.run([SM, "describe", job.name], env=server.env(), capture_output=True,
                           text=True, check=True, timeout=60)  # fmt: skip
