@@ -208,9 +208,18 @@ Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoi
 
 Actions Attempt::on_joined(const std::string& name, const std::string& node,
                            const std::string& address, UnixMillis time) {
+  if (!begun_) {
+    HostState& state = states_[index(name)];
+    state.node = node;
+    state.address = address;
+  }
+  return on_back(name, time);
+}
+
+Actions Attempt::on_back(const std::string& name, UnixMillis time) {
   Actions actions;
   const std::size_t at = index(name);
-  HostState& state = states_[at];
+  const HostState& state = states_[at];
   Host& host = hosts_[at];
   host.connected = true;
   host.silent_since.reset();
@@ -225,10 +234,7 @@ Actions Attempt::on_joined(const std::string& name, const std::string& node,
     begun_before_ = false;
     actions.push_back({.kind = Action::Kind::begin});
   }
-  if (begun_) return actions;
-  state.node = node;
-  state.address = address;
-  if (!all) return actions;
+  if (begun_ || !all) return actions;
   begun_ = true;
   join_by_.reset();
   for (HostState& each : states_) {

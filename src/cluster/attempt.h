@@ -68,6 +68,8 @@ class Attempt {
   // What comes by the host's link.
   Actions on_joined(const std::string& host, const std::string& node, const std::string& address,
                     UnixMillis time);
+  /// A link that was silent is open again.
+  Actions on_back(const std::string& host, UnixMillis time);
   /// Somebody sent its steward SIGTERM.
   Actions on_signalled(const std::string& host);
   /// Slurm's answer to whose signal that was: nodes are taken away for another job.

@@ -50,6 +50,7 @@ struct Story {
     const std::string number = host.substr(5);
     return text_of(attempt.on_joined(host, "node" + number, "10.0.0." + number, wall()));
   }
+  std::string back(const std::string& host) { return text_of(attempt.on_back(host, wall())); }
   std::string ended(const std::string& host, job::Outcome outcome = job::Outcome::exited(0)) {
     return text_of(attempt.on_ended(host, std::move(outcome), wall(), now));
   }
@@ -94,6 +95,16 @@ TEST_CASE("attempt: from the queue to the last result") {
   CHECK(job.given("algo-2") == "done algo-2");  // And no scancel: the step ends by itself.
   CHECK(job.attempt.settled());
   CHECK(!job.attempt.next_deadline());
+}
+
+TEST_CASE("attempt: a link that breaks and comes back before all are there leaves its node known") {
+  Story job;
+  job.slurm("RUNNING");
+  CHECK(job.joined("algo-1").empty());
+  CHECK(job.silent("algo-1") == "look");
+  CHECK(job.back("algo-1").empty());
+  CHECK(job.joined("algo-2") ==
+        "algo-1 started on node1 10.0.0.1; algo-2 started on node2 10.0.0.2; begin");
 }
 
 TEST_CASE("attempt: a stop takes what waits out of the queue") {

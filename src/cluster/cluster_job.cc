@@ -237,8 +237,9 @@ void ClusterJob::take(const LinkEvent& event) {
   const TimePoint now = Clock::now();
   switch (event.kind) {
     case LinkEvent::Kind::joined:
-    case LinkEvent::Kind::back:
       return perform(attempt_->on_joined(event.host, event.node, event.address, event.time));
+    case LinkEvent::Kind::back:
+      return perform(attempt_->on_back(event.host, event.time));
     case LinkEvent::Kind::began:
       return;
     case LinkEvent::Kind::signalled:
