@@ -60,8 +60,7 @@ std::size_t Attempt::index(const std::string& host) const {
 
 void Attempt::tell(Actions& actions, Event event) const {
   event.attempt = number_;
-  Action& action = actions.emplace_back(Action{.kind = Action::Kind::tell, .host = event.host});
-  action.event = std::move(event);
+  actions.push_back({.kind = Action::Kind::tell, .event = std::move(event)});
 }
 
 void Attempt::end_host(Actions& actions, std::size_t at, Event event) {

@@ -26,7 +26,7 @@ struct Action {
     tell,     ///< `event` has happened.
   };
   Kind kind = Kind::look;
-  std::string host{};
+  std::string host{};  ///< For what is done to one.
   std::chrono::milliseconds grace{0};
   engine::Event event{};
 };

@@ -57,13 +57,13 @@ slurm::Submission ClusterJob::submission() const {
           .excluded = note_.excluded};
 }
 
-Result<void> ClusterJob::new_attempt(int number) {
-  note_ = {.number = number,
-           .nonce = hex(random_bytes(nonce_bytes)),
-           .key = random_bytes(key_bytes),
-           .port = TRY(engine_.port()),
-           .excluded = std::move(note_.excluded),
-           .chapters = std::move(note_.chapters)};
+/// For an attempt, and for each try to bring it into the queue.
+Result<void> ClusterJob::new_names() {
+  note_.nonce = hex(random_bytes(nonce_bytes));
+  note_.key = random_bytes(key_bytes);
+  note_.port = TRY(engine_.port());
+  note_.slurm_id.clear();
+  note_.delivered = false;
   return write_note(folder_path_, note_);
 }
 
@@ -157,7 +157,7 @@ loop::Task<Result<std::string>> ClusterJob::bring_into_queue() {
   bool in_doubt = false;
   while (Clock::now() < deadline) {
     if (!in_doubt) {
-      if (Result<void> made = new_attempt(note_.number); !made) co_return made.error();
+      if (Result<void> made = new_names(); !made) co_return made.error();
       const std::string script = folder_path_ + "/script";
       const Result<void> written = write_file(
           script, slurm::batch_script(submission(), engine_.steward(submission())), 0600);
@@ -180,10 +180,8 @@ loop::Task<Result<std::string>> ClusterJob::bring_into_queue() {
 loop::Task<Result<std::optional<std::string>>> ClusterJob::id_by_name() {
   const Result<std::vector<slurm::QueuedJob>> rows = co_await engine_.slurm().queue();
   if (!rows) co_return rows.error();
-  const std::string name = slurm::slurm_name(submission());
-  for (const slurm::QueuedJob& row : *rows)
-    if (row.name == name) co_return std::optional<std::string>(row.id);
-  co_return std::optional<std::string>();
+  std::optional<slurm::QueuedJob> own = slurm::find_named(*rows, slurm::slurm_name(submission()));
+  co_return own ? std::optional<std::string>(std::move(own->id)) : std::nullopt;
 }
 
 loop::Task<Result<bool>> ClusterJob::find_again() {
@@ -210,11 +208,8 @@ std::vector<engine::Event> ClusterJob::present() const {
 }
 
 void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
-  std::optional<slurm::QueuedJob> own;
-  const std::string name = slurm::slurm_name(submission());
-  for (const slurm::QueuedJob& row : rows)
-    if (row.name == name) own = row;
-  perform(attempt_->on_queue(own, wall_time(), Clock::now()));
+  perform(attempt_->on_queue(slurm::find_named(rows, slurm::slurm_name(submission())), wall_time(),
+                             Clock::now()));
 }
 
 void ClusterJob::stop(const std::string& host, std::chrono::milliseconds grace) {

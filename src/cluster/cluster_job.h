@@ -70,7 +70,7 @@ class ClusterJob {
 
  private:
   slurm::Submission submission() const;
-  Result<void> new_attempt(int number);
+  Result<void> new_names();
   loop::Task<Result<void>> end_chapters();
   Result<void> set_aside();
   Result<void> begin_attempt(std::vector<HostState> states);

@@ -77,6 +77,12 @@ std::vector<QueuedJob> queue_from(std::string_view text) {
   return jobs;
 }
 
+std::optional<QueuedJob> find_named(const std::vector<QueuedJob>& jobs, std::string_view name) {
+  const auto found = std::find_if(jobs.begin(), jobs.end(),
+                                  [&](const QueuedJob& job) { return job.name == name; });
+  return found == jobs.end() ? std::nullopt : std::optional<QueuedJob>(*found);
+}
+
 Args plan_sinfo() {
   return {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct QueuedJob {
 /// knows for its MinJobAge.
 Args plan_squeue(const std::string& user, bool over);
 std::vector<QueuedJob> queue_from(std::string_view text);
+
+/// The job of that name; none where there is none.
+std::optional<QueuedJob> find_named(const std::vector<QueuedJob>& jobs, std::string_view name);
 
 /// One node, as Slurm has it.
 struct Node {
