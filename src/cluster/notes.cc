@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "job/node_messages.h"
 
 namespace muster::cluster {
 namespace {
@@ -83,6 +84,7 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .delivered = json->at("delivered").get<bool>(),
                      .excluded = json->at("excluded").get<std::vector<std::string>>(),
                      .chapters = json->value("chapters", Chapters())};
+    if (!job::is_nonce(note.nonce)) return damaged(path, "nonce: expected 16 hex digits");
     if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
     return std::optional<AttemptNote>(std::move(note));
   } catch (const Json::exception& error) {

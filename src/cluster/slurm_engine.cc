@@ -38,11 +38,10 @@ Result<std::vector<std::string>> own_addresses() {
   return addresses;
 }
 
+/// `nonce`: 16 hex digits.
 int port_from(const std::string& nonce) {
-  const std::string bytes = from_hex(nonce).value_or("\0\0");
-  const int number =
-      static_cast<unsigned char>(bytes[0]) << 8 | static_cast<unsigned char>(bytes[1]);
-  return rollcall_port_min + number % rollcall_ports;
+  const unsigned long number = std::stoul(nonce.substr(0, 4), nullptr, 16);
+  return rollcall_port_min + static_cast<int>(number % rollcall_ports);
 }
 
 }  // namespace
@@ -69,7 +68,6 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
   if (!folder) co_return folder.error();
   const std::shared_ptr<ClusterJob> job =
       std::make_shared<ClusterJob>(*this, spec, *std::move(folder));
-  jobs_[spec.name] = job;
   Result<void> done;
   // A sweep passes over a job that goes on without its engine.
   if (!options_.lifeline) done = job->folder()->mark_kept();
@@ -87,10 +85,9 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
   }
   if (done) done = co_await job->submit();
   Started run = done ? SlurmRun::follow(*this, job, true) : Started(done.error());
-  if (run) co_return run;
-  forget(spec.name);
-  static_cast<void>(job->folder()->remove());
-  co_return run.error();
+  if (!run) static_cast<void>(job->folder()->remove());
+  if (run) jobs_[spec.name] = job;
+  co_return run;
 }
 
 loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::attach(std::string name) {
