@@ -311,6 +311,7 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
 Actions Attempt::on_given(const std::string& name, const std::string& why_not) {
   const std::size_t at = index(name);
   states_[at].given = why_not.empty();
+  states_[at].not_given = why_not;
   hosts_[at].result_lost = !why_not.empty();
   Actions actions{{.kind = Action::Kind::done, .host = name}};
   finish(actions);

@@ -40,6 +40,7 @@ struct HostState {
   std::optional<engine::Event> started{};
   std::optional<engine::Event> end{};  ///< As it was told.
   bool given = false;                  ///< What it left is here.
+  std::string not_given{};             ///< Why that could not be brought, where that is known.
 };
 
 /// One attempt of a job, from its submission to the last host's end: from what its stewards say by

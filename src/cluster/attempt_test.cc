@@ -223,6 +223,17 @@ TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end i
         "algo-1 lost: no steward came for algo-2; algo-2 lost: no steward came for algo-2; cancel");
 }
 
+TEST_CASE("attempt: why a result could not be brought is kept for who asks for it") {
+  Story job({{.name = "algo-1"}});
+  job.slurm("RUNNING");
+  job.joined("algo-1");
+  job.ended("algo-1");
+  CHECK(text_of(job.attempt.on_given("algo-1", "No space left on device")) ==
+        "done algo-1; cancel");
+  CHECK(job.attempt.settled());
+  CHECK(job.attempt.states()[0].not_given == "No space left on device");
+}
+
 TEST_CASE("attempt: a batch that Slurm would begin a second time is taken away") {
   Story job;
   job.run();

@@ -352,8 +352,9 @@ loop::Task<Result<void>> ClusterJob::all_given() {
   while (!attempt_->settled()) co_await moved_.wait();
   for (const HostState& state : attempt_->states())
     if (!state.given && state.end->kind == engine::Event::Kind::ended && state.started)
-      co_return fail(Errc::closed, "what " + state.name + " left on " + state.node +
-                                       " could not be brought: the node is gone");
+      co_return fail(Errc::closed,
+                     "what " + state.name + " left on " + state.node + " could not be brought: " +
+                         (state.not_given.empty() ? "the node is gone" : state.not_given));
   co_return Result<void>();
 }
 
