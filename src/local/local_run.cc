@@ -1,6 +1,5 @@
 #include "local/local_run.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,26 +8,17 @@
 #include <array>
 #include <climits>
 #include <functional>
-#include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "engine/upload.h"
-#include "job/message.h"
 #include "local/usage.h"
-#include "loop/unix.h"
 #include "loop/worker.h"
 #include "supervise/reaper.h"
-#include "supervise/spawn.h"
+#include "supervise/steward.h"
 
 namespace muster::local {
 namespace {
-
-constexpr int lifeline_number = 3;
-constexpr int lock_number = 4;
-constexpr int gate_number = 5;
-constexpr std::size_t log_tail_bytes = 500;
 
 /// When the kernel started `pid`: with it a pid names one process for ever.
 std::string started_at(pid_t pid) {
@@ -50,13 +40,6 @@ bool has_bytes(const std::string& path) {
 std::string node_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-/// What the steward said last on its standard error; empty if nothing.
-std::string last_line(const std::string& log_file) {
-  const std::string text = trim(read_file(log_file).value_or(""));
-  const std::string line = text.substr(text.rfind('\n') + 1);
-  return to_utf8(line.substr(line.size() - std::min(line.size(), log_tail_bytes)));
 }
 
 }  // namespace
@@ -104,36 +87,22 @@ LocalRun::~LocalRun() {
 Result<void> LocalRun::start(const job::HostSpec& spec) {
   const LocalEngine::Options& options = local_.options();
   TRY(make_folders(spec.host_folder, 0700));
-  TRY(write_file(spec.host_folder + "/spec.json", to_text(job::to_json(spec)), 0600));
   if (options.lifeline && !lifeline_.read) lifeline_ = TRY(make_pipe());
   if (!options.lifeline && !gate_.read) gate_ = TRY(make_pipe());
-  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const std::string log_file = spec.host_folder + "/steward.log";
-  const Fd log(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!null || !log) return fail_errno(log_file);
-  Command command{.argv = {options.program, "steward", "--spec", spec.host_folder + "/spec.json"},
-                  .env = options.env,
-                  .cwd = "/"};
-  supervise::Stdio stdio{null.get(), log.get(), log.get(), {}};
-  if (options.lifeline) {
-    command.argv.insert(command.argv.end(), {"--lifeline", std::to_string(lifeline_number)});
-    stdio.extra.emplace_back(lifeline_number, lifeline_.read.get());
-  } else {
-    command.argv.insert(command.argv.end(), {"--gate", std::to_string(gate_number)});
-    stdio.extra.emplace_back(gate_number, gate_.read.get());
-  }
-  if (folder_) stdio.extra.emplace_back(lock_number, folder_->lock().get());
-  const pid_t pid = TRY(supervise::spawn(command, stdio, {.own_session = true}));
+  const pid_t pid =
+      TRY(supervise::start_steward(spec, {.program = options.program,
+                                          .env = options.env,
+                                          .lifeline = lifeline_.read.get(),
+                                          .gate = gate_.read.get(),
+                                          .lock = folder_ ? folder_->lock().get() : -1}));
   hosts_.push_back(spec.host);
   state_->ours[spec.host] = pid;
   state_->started(spec.host, job::own_address(spec));
-  programs_.reaper().watch(pid, [state = state_, host = spec.host, log_file](job::Outcome outcome) {
-    state->ours.erase(host);
-    const std::string said = outcome.success() ? "" : last_line(log_file);
-    if (!said.empty() && outcome.kind == job::Outcome::Kind::exited)
-      outcome = job::Outcome::failed(said);
-    state->ended(host, std::move(outcome));
-  });
+  programs_.reaper().watch(
+      pid, [state = state_, host = spec.host, folder = spec.host_folder](job::Outcome outcome) {
+        state->ours.erase(host);
+        state->ended(host, supervise::steward_outcome(std::move(outcome), folder));
+      });
   return write_file(spec.host_folder + "/steward.pid",
                     std::to_string(pid) + " " + started_at(pid) + "\n", 0600);
 }
@@ -239,17 +208,11 @@ void LocalRun::stop(const std::string& host, std::chrono::milliseconds grace) {
 }
 
 loop::Task<> LocalRun::ask_to_stop(std::string host, std::chrono::milliseconds grace) {
-  loop::Loop& loop = programs_.loop();
-  Result<std::unique_ptr<loop::UnixChannel>> channel =
-      loop::unix_connect(loop, path_ + "/" + host + "/control.sock");
-  if (!channel) {  // Just started, or about to end. A second signal kills now.
-    signal(host, SIGTERM);
-    if (grace.count() == 0) signal(host, SIGINT);
-    co_return;
-  }
-  (*channel)->post(job::type_of(job::Message::signal),
-                   to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace.count()}}));
-  static_cast<void>(co_await (*channel)->flushed());
+  const bool asked =
+      co_await supervise::ask_steward_to_stop(programs_.loop(), host_folder(host), grace);
+  if (asked) co_return;
+  signal(host, SIGTERM);  // A second signal kills now.
+  if (grace.count() == 0) signal(host, SIGINT);
 }
 
 void LocalRun::destroy(const std::string& host) {

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+
+#include "base/command.h"
+#include "job/host_spec.h"
+#include "job/outcome.h"
+#include "loop/loop.h"
+
+namespace muster::supervise {
+
+/// What a steward is started with besides its specification. Descriptors are the caller's; -1: it
+/// gets none. Source: docs/protocols/steward.md, "Starting one".
+struct StewardStart {
+  std::string program;  ///< `sm`.
+  Env env;
+  int lifeline = -1;
+  int gate = -1;
+  int lock = -1;  ///< The job folder's, for it to hold too.
+};
+
+/// Starts the steward of `spec`, whose host folder exists and gets `spec.json` and `steward.log`,
+/// its standard error, in a session of its own. Errors: `system`; as spawn().
+Result<pid_t> start_steward(const job::HostSpec& spec, const StewardStart& start);
+
+/// How a steward ended: as the kernel says, or by what it said last if it failed by itself.
+job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folder);
+
+/// Asks the host's steward to stop it with that grace. False: nobody listens, since it was just
+/// started or is about to end.
+loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
+                                     std::chrono::milliseconds grace);
+
+}  // namespace muster::supervise
