@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/variables.h"
 #include "loop/wait.h"
 
 namespace muster::aws {
@@ -17,11 +18,6 @@ constexpr std::size_t answer_bytes_max = 64u << 10;
 constexpr auto renew_before = std::chrono::minutes(5);
 constexpr int fetch_tries = 3;
 constexpr auto fetch_max = std::chrono::seconds(10);
-
-std::string value_of(const Env& env, const std::string& name) {
-  const auto at = env.find(name);
-  return at == env.end() ? "" : at->second;
-}
 
 /// Hosts that may be asked without TLS: this machine, ECS, EKS.
 bool may_be_plain(const std::string& host) {

@@ -4,10 +4,11 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/variables.h"
 #include "env/accelerators.h"
+#include "env/base_dir.h"
 #include "env/cpus.h"
 #include "env/place.h"
-#include "env/variables.h"
 #include "supervise/spawn.h"
 
 namespace muster::env {

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "env/variables.h"
+#include "base/variables.h"
 
 namespace muster::env {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/host_list.h"
 #include "base/text.h"
-#include "env/variables.h"
+#include "base/variables.h"
 
 namespace muster::env {
 namespace {

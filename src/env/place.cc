@@ -10,8 +10,9 @@
 #include "base/fd.h"
 #include "base/interfaces.h"
 #include "base/text.h"
+#include "base/variables.h"
+#include "env/base_dir.h"
 #include "env/named_hosts.h"
-#include "env/variables.h"
 
 namespace muster::env {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/variables.h"
 
 namespace muster::image {
 namespace {
@@ -15,11 +16,6 @@ constexpr std::string_view docker_hub_key = "https://index.docker.io/v1/";
 constexpr std::size_t helper_bytes_max = 64;
 /// Source: docker/docker-credential-helpers, credentials/error.go.
 constexpr std::string_view unknown_to_helper = "credentials not found in native keychain";
-
-std::string value_of(const Env& env, const std::string& name) {
-  const auto at = env.find(name);
-  return at == env.end() ? "" : at->second;
-}
 
 std::string text_at(const Json& json, const char* name) {
   const auto at = json.find(name);

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/variables.h"
 #include "image/child.h"
 #include "packing/member.h"
 
@@ -21,14 +22,9 @@ constexpr auto tick = std::chrono::milliseconds(200);
 constexpr std::size_t said_bytes_max = 16u << 10;  ///< The end of what skopeo writes.
 constexpr const char* default_engine = "unix:///var/run/docker.sock";
 
-std::string variable(const Env& env, const char* name) {
-  const auto found = env.find(name);
-  return found == env.end() ? "" : found->second;
-}
-
 /// What `docker` would ask.
 std::string engine_of(const Env& env) {
-  const std::string host = variable(env, "DOCKER_HOST");
+  const std::string host = value_of(env, "DOCKER_HOST");
   return host.empty() ? default_engine : host;
 }
 
@@ -124,7 +120,7 @@ Result<Command> copy_command(const Reference& from, const std::string& folder, c
   if (from.transport == Reference::Transport::docker_daemon) {
     std::string host = engine_of(env);
     constexpr std::string_view tcp = "tcp://";
-    const bool tls = !variable(env, "DOCKER_TLS_VERIFY").empty();
+    const bool tls = !value_of(env, "DOCKER_TLS_VERIFY").empty();
     if (host.starts_with("ssh://"))
       return fail(Errc::unsupported, "DOCKER_HOST=" + packing::shown(host) +
                                          ": an engine is not asked over ssh; docker save NAME -o "
@@ -132,7 +128,7 @@ Result<Command> copy_command(const Reference& from, const std::string& folder, c
     // To skopeo tcp:// is TLS.
     if (host.starts_with(tcp) && !tls) host.replace(0, tcp.size(), "http://");
     command.argv.insert(command.argv.end(), {"--src-daemon-host", host});
-    const std::string certificates = variable(env, "DOCKER_CERT_PATH");
+    const std::string certificates = value_of(env, "DOCKER_CERT_PATH");
     if (tls && !certificates.empty())
       command.argv.insert(command.argv.end(), {"--src-cert-dir", certificates});
   }

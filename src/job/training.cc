@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/variables.h"
 #include "job/config_files.h"
 
 namespace muster::job {
@@ -23,11 +24,6 @@ const std::set<std::string>& platform_parameters() {
                                               "_tuning_objective_metric",
                                               "sagemaker_s3_output"};
   return names;
-}
-
-std::string variable(const Env& env, const std::string& name) {
-  const Env::const_iterator found = env.find(name);
-  return found == env.end() ? std::string() : found->second;
 }
 
 /// The value of a platform parameter as text, `standard` if it is not set.
@@ -117,18 +113,18 @@ void set_parameters(Training& training, const PyValue& all) {
   const Env& env = training.facts.env;
   training.hyperparameters = parts.user;
   training.framework_parameters = parts.framework;
-  training.entry_point_value = PyValue::of_text(variable(env, "SAGEMAKER_PROGRAM"));
+  training.entry_point_value = PyValue::of_text(value_of(env, "SAGEMAKER_PROGRAM"));
   const PyValue* program = parts.platform.find("sagemaker_program");
   if (!training.entry_point_value.truthy())
     training.entry_point_value = program == nullptr ? PyValue() : *program;
   if (training.entry_point_value.truthy())
     training.user_entry_point = python_str(training.entry_point_value);
   std::string module = env.contains("SAGEMAKER_PROGRAM")
-                           ? variable(env, "SAGEMAKER_PROGRAM")
+                           ? value_of(env, "SAGEMAKER_PROGRAM")
                            : text_or(parts.platform, "sagemaker_program", "None");
   if (module.ends_with(".py")) module.resize(module.size() - 3);
   training.module_name = module;
-  const std::string submitted = variable(env, "SAGEMAKER_SUBMIT_DIRECTORY");
+  const std::string submitted = value_of(env, "SAGEMAKER_SUBMIT_DIRECTORY");
   training.module_dir = text_or(parts.platform, "sagemaker_submit_directory",
                                 submitted.empty() ? training.code_dir() : submitted);
   const PyValue* level = parts.platform.find("sagemaker_container_log_level");
@@ -139,12 +135,12 @@ void set_parameters(Training& training, const PyValue& all) {
   training.s3_output = output == nullptr || output->is_null() ? "" : python_str(*output);
   const PyValue* region = parts.platform.find("sagemaker_region");
   if (region == nullptr)
-    training.region = variable(env, "AWS_DEFAULT_REGION");
+    training.region = value_of(env, "AWS_DEFAULT_REGION");
   else
     training.region = region->is_null() ? "" : python_str(*region);
   if (env.contains("SAGEMAKER_TRAINING_MODULE"))
-    training.framework_module = variable(env, "SAGEMAKER_TRAINING_MODULE");
-  training.job_name = variable(env, "TRAINING_JOB_NAME");
+    training.framework_module = value_of(env, "SAGEMAKER_TRAINING_MODULE");
+  training.job_name = value_of(env, "TRAINING_JOB_NAME");
 }
 
 Result<Args> script_args(const Env& env) {

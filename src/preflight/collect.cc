@@ -20,6 +20,7 @@
 #include "base/interfaces.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/variables.h"
 
 namespace muster::preflight {
 namespace {
@@ -31,14 +32,9 @@ constexpr const char* gpus_folder = "/proc/driver/nvidia/gpus";
 const char* const packages_of_interest[] = {"numpy",   "torch",     "tensorflow", "mxnet",
                                             "horovod", "deepspeed", "mpi4py"};
 
-std::string value_in(const Env& env, const std::string& name) {
-  const Env::const_iterator found = env.find(name);
-  return found == env.end() ? std::string() : found->second;
-}
-
 /// A program as PATH has it; empty without.
 std::string program_on_path(const Env& env, const std::string& name) {
-  for (const std::string& folder : split(value_in(env, "PATH"), ':')) {
+  for (const std::string& folder : split(value_of(env, "PATH"), ':')) {
     std::string path = folder + "/" + name;
     if (!folder.empty() && ::access(path.c_str(), X_OK) == 0) return path;
   }
@@ -74,7 +70,7 @@ std::vector<std::string> paths_in(const std::string& folder, const std::string& 
 void read_python(const Env& env, HostFacts& facts) {
   std::string python = program_on_path(env, "python3");
   if (python.empty()) python = program_on_path(env, "python");
-  for (const std::string& folder : split(value_in(env, "PYTHONPATH"), ':'))
+  for (const std::string& folder : split(value_of(env, "PYTHONPATH"), ':'))
     if (!folder.empty()) add_packages(names_in(folder).value_or({}), facts.packages);
   if (python.empty()) return;
   const std::string prefix = folder_of(folder_of(python));
