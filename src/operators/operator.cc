@@ -37,13 +37,8 @@ Result<launch::CallResult> ask_train(const std::string& socket_path, const launc
 /// Takes part in the job with `work` as this host's.
 Result<calls::JobEnd> take_part(const job::Training& training, const calls::Work& work,
                                 const Env& env, const Log& log) {
-  calls::JobStart start;
-  start.options = TRY(env::train_options(env));
-  start.training = training;
-  start.steward_fd = TRY(calls::steward_stream(env));
-  start.key = TRY(calls::key_for(training, env, log));
+  calls::JobStart start = TRY(job_start(training, env, log));
   start.socket = true;
-  start.env = env;
   const auto prepare = [&work](calls::Workshop&) -> loop::Task<calls::Prepared> {
     calls::Work own = work;
     co_return calls::Prepared(std::move(own));
@@ -91,6 +86,16 @@ Result<launch::Site::Host> site_host(const std::string& name, const std::string&
 }
 
 }  // namespace
+
+Result<calls::JobStart> job_start(const job::Training& training, const Env& env, const Log& log) {
+  calls::JobStart start;
+  start.options = TRY(env::train_options(env));
+  start.training = training;
+  start.steward_fd = TRY(calls::steward_stream(env));
+  start.key = TRY(calls::key_for(training, env, log));
+  start.env = env;
+  return start;
+}
 
 Result<launch::CallResult> make_call(const job::Training& training, launch::Call call,
                                      const Env& env, const Log& log) {

@@ -5,6 +5,7 @@
 #include "base/command.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "calls/conduct_job.h"
 #include "job/training.h"
 #include "launch/call.h"
 #include "launch/operators.h"
@@ -17,6 +18,10 @@ namespace muster::operators {
 /// needs.
 Result<launch::CallResult> make_call(const job::Training& training, launch::Call call,
                                      const Env& env, const Log& log);
+
+/// What this process takes part in the job with. Errors: of a key that cannot be read, settings
+/// that are none.
+Result<calls::JobStart> job_start(const job::Training& training, const Env& env, const Log& log);
 
 /// Runs an operator's command line to its end: within a job, `run`; elsewhere this process takes
 /// part in the job itself and runs the line `args` again, as the host's work. `env` is placed().

@@ -20,12 +20,7 @@ loop::Task<calls::Prepared> nothing_to_run(calls::Workshop&) {
 }
 
 Result<job::Verdict> compare(const job::Training& training, const Env& env, const Log& log) {
-  calls::JobStart start;
-  start.options = TRY(env::train_options(env));
-  start.training = training;
-  start.steward_fd = TRY(calls::steward_stream(env));
-  start.key = TRY(calls::key_for(training, env, log));
-  start.env = env;
+  const calls::JobStart start = TRY(job_start(training, env, log));
   return calls::conduct_job(start, nothing_to_run, log).verdict;
 }
 
