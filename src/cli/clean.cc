@@ -23,26 +23,27 @@ struct CleanOptions {
   bool json = false;
 };
 
-/// What `sweep` told, and the records that were removed besides.
-std::string with_records(std::string swept, const std::vector<std::string>& records, bool json) {
-  Json told = json ? parse_json(swept).value_or(Json()) : Json();
-  for (const std::string& name : records) {
-    if (json) told["removed"].push_back("record " + name);
-    if (!json) swept += "removed record " + name + "\n";
-  }
-  return json && told.is_object() ? to_text(told) + "\n" : swept;
+/// Jobs of this machine, those on a cluster, and with `all` what is only remembered of them.
+loop::Task<Result<Swept>> sweep_all(machine::Machine& machine, const Env& env, bool all) {
+  Result<Swept> swept = co_await machine.sweep(all);
+  if (!swept) co_return swept;
+  const Swept cluster = co_await machine.sweep_cluster(all);
+  swept->removed.insert(swept->removed.end(), cluster.removed.begin(), cluster.removed.end());
+  swept->failed.insert(swept->failed.end(), cluster.failed.begin(), cluster.failed.end());
+  if (!all) co_return swept;
+  const Result<std::vector<std::string>> gone = machine::forget_ended(state_folder(env));
+  if (!gone) co_return gone.error();
+  for (const std::string& name : *gone) swept->removed.push_back("record " + name);
+  co_return swept;
 }
 
 loop::Task<> clean(loop::Loop& loop, machine::Machine& machine, const Env& env,
                    CleanOptions options, int& code) {
-  Result<std::string> swept = co_await machine.sweep(options.all, options.json);
-  if (swept && options.all) {
-    const Result<std::vector<std::string>> gone = machine::forget_ended(state_folder(env));
-    swept = gone ? Result<std::string>(with_records(*swept, *gone, options.json)) : gone.error();
-  }
+  const Result<Swept> swept = co_await sweep_all(machine, env, options.all);
   if (swept) {
-    const std::string text = trim(*swept).empty() ? "nothing to remove\n" : *swept;
-    code = say(STDOUT_FILENO, text) ? exit_success : exit_platform;
+    const std::string lines = options.json ? to_text(to_json(*swept)) + "\n" : lines_of(*swept);
+    const bool told = say(STDOUT_FILENO, lines.empty() ? "nothing to remove\n" : lines).has_value();
+    code = told && swept->failed.empty() ? exit_success : exit_platform;
   } else {
     static_cast<void>(say_error(STDERR_FILENO, "sm clean", swept.error().text));
     code = exit_platform;

@@ -164,9 +164,10 @@ loop::Task<> Fit::run() {
 
 /// What earlier jobs left must not be in this one's way. Costs a few milliseconds.
 loop::Task<> Fit::sweep() {
-  const Result<std::string> swept = co_await machine_.sweep(false, false);
+  const Result<Swept> swept = co_await machine_.sweep(false);
   if (!swept) complain("warning: what dead jobs left could not be removed: " + swept.error().text);
-  if (swept && options_.verbose && !swept->empty()) complain(trim(*swept));
+  const std::string lines = swept ? lines_of(*swept) : std::string();
+  if (options_.verbose && !lines.empty()) complain(trim(lines));
 }
 
 loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {

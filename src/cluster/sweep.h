@@ -1,17 +1,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "base/swept.h"
 #include "cluster/slurm.h"
 
 namespace muster::cluster {
-
-/// What was removed, and what could not be, for a person.
-struct Swept {
-  std::vector<std::string> removed;
-  std::vector<std::string> failed;
-};
 
 /// Takes jobs whose engine is gone out of Slurm, by their names, and removes their folders below
 /// `state`; those that were kept only with `kept_too`. A job of a living process is passed over.

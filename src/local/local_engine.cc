@@ -209,15 +209,17 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::attach_now(const std::string& 
   return std::unique_ptr<engine::Run>(std::move(run));
 }
 
-loop::Task<Result<std::string>> LocalEngine::sweep(bool kept_too, bool json) {
-  Command command{.argv = {options_.program, "steward", "--sweep"}, .env = options_.env, .cwd = {}};
+loop::Task<Result<Swept>> LocalEngine::sweep(bool kept_too) {
+  Command command{
+      .argv = {options_.program, "steward", "--sweep", "--json"}, .env = options_.env, .cwd = {}};
   if (kept_too) command.argv.push_back("--all");
-  if (json) command.argv.push_back("--json");
   command.env["MUSTER_STATE"] = options_.state;
   Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);
   if (!done) co_return done.error();
-  if (done->outcome.success()) co_return done->out;
-  const std::string why = trim(done->out + done->err);
+  Result<Json> json = trim(done->out).empty() ? to_json(Swept()) : parse_json(done->out);
+  Result<Swept> swept = json ? swept_from(*json) : json.error();
+  if (done->outcome.success()) co_return swept;
+  const std::string why = trim((swept ? lines_of(*swept) : done->out) + done->err);
   co_return fail(Errc::system, why.empty() ? job::describe(done->outcome) : why);
 }
 

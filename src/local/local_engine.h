@@ -6,6 +6,7 @@
 
 #include "base/command.h"
 #include "base/private_folders.h"
+#include "base/swept.h"
 #include "devices/find.h"
 #include "devices/topology.h"
 #include "engine/engine.h"
@@ -46,7 +47,7 @@ class LocalEngine final : public engine::Engine {
   void clear_halves();
   /// Removes what dead jobs left on the machine; with `kept_too` also folders that were kept.
   /// The lines that tell what was removed. Takes a few ms when there is nothing to do.
-  loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
+  loop::Task<Result<Swept>> sweep(bool kept_too);
 
   const Options& options() const { return options_; }
 

@@ -119,7 +119,7 @@ echo done > "$folder/journal")");
 TEST_CASE("local: a steward that fails tells why; what it left is swept") {
   Stage stage;
   LocalEngine engine = stage.engine(R"(case "$2" in
---sweep) rm -r "$MUSTER_STATE/jobs/demo"; echo removed job demo;;
+--sweep) rm -r "$MUSTER_STATE/jobs/demo"; echo '{"removed": ["job demo"], "failed": []}';;
 *) echo "first" >&2; echo "spec.json: no such thing" >&2; exit 1;;
 esac)");
   stage.run([&]() -> loop::Task<> {

@@ -261,7 +261,7 @@ loop::Task<Result<std::string>> LocalRun::release(bool keep) {
   }
   folder_.reset();  // The lock too: what a killed steward left is now a dead job's.
   if (!well) {
-    const Result<std::string> swept = co_await local_.sweep(false, false);
+    const Result<Swept> swept = co_await local_.sweep(false);
     if (!swept) co_return swept.error();
   }
   if (!released) co_return released.error();

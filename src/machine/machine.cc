@@ -2,10 +2,7 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/fd.h"
-#include "base/json.h"
 #include "base/private_folders.h"
 #include "base/rootless.h"
 #include "cluster/slurm_engine.h"
@@ -81,22 +78,13 @@ engine::Engine& Machine::engine() {
   return *engine_;
 }
 
-/// What jobs of a cluster left beside what this machine's did.
-loop::Task<Result<std::string>> Machine::sweep(bool kept_too, bool json) {
-  Result<std::string> text = co_await engine_->sweep(kept_too, json);
+loop::Task<Result<Swept>> Machine::sweep(bool kept_too) {
+  return engine_->sweep(kept_too);
+}
+
+loop::Task<Swept> Machine::sweep_cluster(bool kept_too) {
   cluster::Slurm slurm(*programs_, env_);
-  const cluster::Swept swept = co_await cluster::sweep(slurm, state_folder(env_), kept_too);
-  if (!text || (swept.removed.empty() && swept.failed.empty())) co_return text;
-  if (json) {
-    Result<Json> all = parse_json(*text);
-    if (!all) co_return all.error();
-    for (const std::string& what : swept.removed) (*all)["removed"].push_back(what);
-    for (const std::string& what : swept.failed) (*all)["failed"].push_back(what);
-    co_return to_text(*all) + "\n";
-  }
-  for (const std::string& what : swept.removed) *text += "removed " + what + "\n";
-  for (const std::string& what : swept.failed) *text += "left " + what + "\n";
-  co_return text;
+  co_return co_await cluster::sweep(slurm, state_folder(env_), kept_too);
 }
 
 loop::Task<Result<UsedImage>> Machine::image(job::ImageWish wish, std::function<void()> on_pull) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/command.h"
+#include "base/swept.h"
 #include "engine/engine.h"
 #include "job/image_wish.h"
 #include "machine/images.h"
@@ -46,8 +47,10 @@ class Machine {
   ~Machine();
 
   engine::Engine& engine();
-  /// See local::LocalEngine::sweep().
-  loop::Task<Result<std::string>> sweep(bool kept_too, bool json);
+  /// See local::LocalEngine::sweep(): of jobs of this machine.
+  loop::Task<Result<Swept>> sweep(bool kept_too);
+  /// See cluster::sweep(): of jobs on a Slurm cluster. Asks Slurm where there are some.
+  loop::Task<Swept> sweep_cluster(bool kept_too);
   /// See find_interpreter().
   loop::Task<Result<platform::Interpreter>> interpreter(std::string python, std::string cwd);
   /// See bring_image().

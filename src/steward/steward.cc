@@ -113,13 +113,7 @@ Result<bool> run_host(const StewardArgs& given, const Env& env) {
 }
 
 int print_swept(const Swept& swept, bool json) {
-  std::string text;
-  if (json) {
-    text = to_text(Json{{"removed", swept.removed}, {"failed", swept.failed}}) + "\n";
-  } else {
-    for (const std::string& what : swept.removed) text += "removed " + what + "\n";
-    for (const std::string& what : swept.failed) text += "left " + what + "\n";
-  }
+  const std::string text = json ? to_text(to_json(swept)) + "\n" : lines_of(swept);
   static_cast<void>(write_all(STDOUT_FILENO, text));
   return swept.failed.empty() ? 0 : exit_undone;
 }

@@ -1,21 +1,15 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/command.h"
-#include "base/result.h"
+#include "base/swept.h"
 
 namespace muster::steward {
 
 struct SweepOptions {
   std::string state_folder;
   bool kept_too = false;  ///< Also jobs whose hosts were kept for inspection.
-};
-
-struct Swept {
-  std::vector<std::string> removed;  ///< "container mpi-demo-algo-1", ...
-  std::vector<std::string> failed;   ///< What could not be removed, and why.
 };
 
 /// Removes what killed stewards and jobs left on this machine: containers and control groups of
