@@ -73,28 +73,33 @@ loop::Task<> Agent::run() {
   loop_.stop();
 }
 
+/// When this is over by itself, as things stand.
 TimePoint Agent::deadline() const {
-  if (!ended_) return begun_at_ + job_.timing.begin;
+  if (state() == job::NodeState::waiting) return begun_at_ + job_.timing.begin;
   const bool alone_is_bounded = job_.timing.alone.count() > 0;
+  if (!ended_) return alone_is_bounded ? heard_ + job_.timing.alone : TimePoint::max();
   const std::chrono::milliseconds bound =
       alone_is_bounded ? std::min(job_.timing.alone, job_.timing.linger) : job_.timing.linger;
   return std::max(ended_->at, heard_) + bound;
 }
 
+std::string Agent::why_over() const {
+  switch (state()) {
+    case job::NodeState::waiting:
+      return "nobody said in time to begin";
+    case job::NodeState::running:
+      return "nothing was heard of the engine for too long";
+    case job::NodeState::ended:
+      return "nobody fetched the host's result in time";
+  }
+  return {};
+}
+
 loop::Task<> Agent::wait_for_end() {
   while (!over_) {
-    if (state() == job::NodeState::running) {
-      const bool alone_is_bounded = job_.timing.alone.count() > 0;
-      const TimePoint until = alone_is_bounded ? heard_ + job_.timing.alone : TimePoint::max();
-      static_cast<void>(co_await changed_.wait_until(until));
-      if (alone_is_bounded && Clock::now() >= heard_ + job_.timing.alone)
-        over("nothing was heard of the engine for too long");
-      continue;
-    }
     const TimePoint until = deadline();
     static_cast<void>(co_await changed_.wait_until(until));
-    if (over_ || Clock::now() < deadline() || state() == job::NodeState::running) continue;
-    over(ended_ ? "nobody fetched the host's result in time" : "nobody said in time to begin");
+    if (!over_ && Clock::now() >= deadline()) over(why_over());
   }
 }
 
@@ -125,7 +130,7 @@ Result<void> Agent::start_host(const job::NodeBegin& begin) {
   job::HostSpec spec;
   spec.spec = job_.spec;
   // A steward that the scheduler's signal reaches too has no more time than this process.
-  spec.spec.grace = std::min(spec.spec.grace, std::max(job_.kill_wait - farewell, {}));
+  spec.spec.grace = schedulers_grace();
   spec.host = options_.host;
   spec.hosts = begin.hosts;
   spec.light = job_.light;
@@ -150,6 +155,11 @@ loop::Task<> Agent::follow_journal() {
     grown = co_await notices_->happened();
     changed_.notify();
   }
+}
+
+/// What is left of the host's own grace when the scheduler ends it.
+std::chrono::milliseconds Agent::schedulers_grace() const {
+  return std::min(job_.spec.grace, std::max(job_.kill_wait - farewell, {}));
 }
 
 /// A steward kills at a second request, whatever grace that has: of several stops the earliest end
@@ -179,7 +189,7 @@ loop::Task<> Agent::heed_signals() {
     if (!signal) co_return;
     if (signalled_) continue;
     signalled_ = Signalled{*signal, Clock::now()};
-    stop(std::min(job_.spec.grace, std::max(job_.kill_wait - farewell, {})));
+    stop(schedulers_grace());
     changed_.notify();
   }
 }

@@ -68,6 +68,8 @@ class Agent {
   void over(const std::string& why);
   loop::Task<> wait_for_end();
   TimePoint deadline() const;
+  std::string why_over() const;
+  std::chrono::milliseconds schedulers_grace() const;
 
   loop::Task<> keep_connected();
   loop::Task<bool> connect();
