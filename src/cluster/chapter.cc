@@ -23,12 +23,8 @@ Result<job::JournalReader> read_through(int file, std::uint64_t from) {
     if (count < 0) return fail(Errc::system, "it cannot be read");
     if (count == 0) return reader;
     at += static_cast<std::uint64_t>(count);
-    reader.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
-    while (true) {
-      const Result<std::optional<job::Record>> record = reader.next();
-      if (!record) return reader;
-      if (!*record) break;
-    }
+    if (!reader.skip(std::string_view(buffer.data(), static_cast<std::size_t>(count))))
+      return reader;
   }
 }
 

@@ -42,6 +42,9 @@ class JournalReader {
   /// in a dead one: a torn tail). Error: `protocol` for bytes that are no record, a wrong
   /// checksum or a gap in the sequence; nothing can be read on after that.
   Result<std::optional<Record>> next();
+  /// Feeds a piece of the file and passes over the whole records in it. False: what follows cannot
+  /// be read; offset() and seq() are the last record's before that.
+  bool skip(std::string_view bytes);
   /// In the file, of the end of the last record that next() gave: where to read on, or to cut.
   std::uint64_t offset() const { return offset_; }
   /// Number of the last record given; 0 before the first.

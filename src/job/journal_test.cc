@@ -165,5 +165,17 @@ TEST_CASE("journal: a rank's outcome is not the host's end, a host's end reads a
   CHECK(**host_end_from(encode(full)) == full);
 }
 
+TEST_CASE("journal: records are passed over in pieces, up to damage") {
+  std::string bytes;
+  append_record(bytes, 1, UnixMillis(1), Message::log, "one");
+  append_record(bytes, 2, UnixMillis(1), Message::log, "two");
+  JournalReader reader(100);
+  for (const char byte : bytes) REQUIRE(reader.skip(std::string_view(&byte, 1)));
+  CHECK(reader.seq() == 2);
+  CHECK(reader.offset() == 100 + bytes.size());
+  CHECK(!reader.skip(std::string(100, 'x')));
+  CHECK(reader.offset() == 100 + bytes.size());
+}
+
 }  // namespace
 }  // namespace muster::job

@@ -62,12 +62,8 @@ Result<void> JournalFile::read_to_end() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail_errno(path_);
     if (count == 0) break;
-    reader.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
-    while (whole) {
-      const Result<std::optional<job::Record>> record = reader.next();
-      whole = record.has_value();  // What follows a record that is none cannot be read either.
-      if (!record || !*record) break;
-    }
+    // What follows a record that is none cannot be read either.
+    whole = reader.skip(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
   }
   written_bytes_ = reader.offset();
   written_seq_ = pending_seq_ = reader.seq();
