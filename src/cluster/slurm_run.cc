@@ -1,11 +1,9 @@
 #include "cluster/slurm_run.h"
 
-#include <functional>
 #include <utility>
 
 #include "cluster/slurm_engine.h"
 #include "engine/upload.h"
-#include "loop/worker.h"
 
 namespace muster::cluster {
 
@@ -117,10 +115,8 @@ loop::Task<Result<std::string>> SlurmRun::release(bool keep) {
     if (!kept) co_return kept.error();
     co_return job_->path();
   }
-  const std::shared_ptr<engine::JobFolder> going =
-      std::make_shared<engine::JobFolder>(*std::exchange(folder, std::nullopt));
-  const std::function<Result<void>()> remove = [going] { return going->remove(); };
-  const Result<void> removed = co_await loop::in_thread(engine_.loop(), remove);
+  std::optional<engine::JobFolder> going = std::exchange(folder, std::nullopt);
+  const Result<void> removed = co_await engine::remove_beside(engine_.loop(), *std::move(going));
   if (!removed) co_return removed.error();
   co_return std::string();
 }

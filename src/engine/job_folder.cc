@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "base/folder.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
+#include "loop/worker.h"
 
 namespace muster::engine {
 namespace {
@@ -63,6 +65,12 @@ Result<JobFolder> JobFolder::take(const std::string& path) {
   if (!lock) return fail_errno(path + "/lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return JobFolder(path, std::move(lock));
   return fail(Errc::denied, path + ": a process of the job lives");
+}
+
+loop::Task<Result<void>> remove_beside(loop::Loop& loop, JobFolder folder) {
+  const std::shared_ptr<JobFolder> going = std::make_shared<JobFolder>(std::move(folder));
+  const std::function<Result<void>()> remove = [going] { return going->remove(); };
+  co_return co_await loop::in_thread(loop, remove);
 }
 
 bool is_locked(const std::string& job_folder) {

@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "loop/loop.h"
 
 namespace muster::engine {
 
@@ -41,6 +42,9 @@ class JobFolder {
   std::string path_;
   Fd lock_;
 };
+
+/// Removes the folder while the loop goes on.
+loop::Task<Result<void>> remove_beside(loop::Loop& loop, JobFolder folder);
 
 /// True while a living process holds the job folder's lock.
 bool is_locked(const std::string& job_folder);

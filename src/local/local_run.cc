@@ -7,13 +7,12 @@
 
 #include <array>
 #include <climits>
-#include <functional>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "engine/upload.h"
 #include "local/usage.h"
-#include "loop/worker.h"
 #include "supervise/reaper.h"
 #include "supervise/steward.h"
 
@@ -253,11 +252,8 @@ loop::Task<Result<std::string>> LocalRun::release(bool keep) {
     released = folder_->keep();
     folder_.reset();
   } else if (folder_ && well) {
-    const std::shared_ptr<engine::JobFolder> folder =
-        std::make_shared<engine::JobFolder>(*std::move(folder_));
-    folder_.reset();
-    const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
-    released = co_await loop::in_thread(programs_.loop(), remove);
+    std::optional<engine::JobFolder> folder = std::exchange(folder_, std::nullopt);
+    released = co_await engine::remove_beside(programs_.loop(), *std::move(folder));
   }
   folder_.reset();  // The lock too: what a killed steward left is now a dead job's.
   if (!well) {
