@@ -10,8 +10,6 @@ Both speak IPv6 at the same places: 2001:db8:1::2 and ::1, 2001:db8:2::1 and ::2
 """
 
 import base64
-import contextlib
-import ctypes
 import hashlib
 import os
 import pathlib
@@ -19,7 +17,7 @@ import subprocess
 import sys
 import zipfile
 
-from process import Process, die_with_parent, wait_until
+from process import Process, die_with_parent, in_network_of, wait_until
 
 UPLINK = "192.0.2.2"
 OUTSIDE = "192.0.2.1"
@@ -36,7 +34,6 @@ CLOUD6 = "fd00:ec2::254"
 SERVICE_PORT = 7777  # Everybody listens there: whom a job may reach and whom it may not.
 NAME = "pypi.lab.example"
 
-_libc = ctypes.CDLL(None, use_errno=True)
 HOLDER = ["sh", "-c", "echo ready; exec sleep infinity"]
 
 # TCP on all addresses, says "here" to who connects; UDP the same to who sends.
@@ -140,15 +137,9 @@ class Space:
         argv = self.enter([sys.executable, "-c", code, address, SERVICE_PORT, source])
         return subprocess.run(argv, capture_output=True, timeout=60, check=False).returncode == 0
 
-    @contextlib.contextmanager
     def visited(self):
         """The calling thread's sockets are of this network meanwhile."""
-        with open("/proc/thread-self/ns/net") as home, open(f"/proc/{self.pid}/ns/net") as there:
-            assert _libc.setns(there.fileno(), 0) == 0
-            try:
-                yield
-            finally:
-                assert _libc.setns(home.fileno(), 0) == 0
+        return in_network_of(self.pid)
 
     def close(self) -> None:
         for process in self.programs:

@@ -1,5 +1,6 @@
 """Processes under test: started, read, timed and ended by id."""
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -15,6 +16,17 @@ _libc = ctypes.CDLL(None)
 def die_with_parent() -> None:
     """In a child before exec: nothing that a test starts outlives the test run."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def in_network_of(pid: int):
+    """The calling thread's sockets are of that process's network meanwhile."""
+    with open("/proc/thread-self/ns/net") as home, open(f"/proc/{pid}/ns/net") as there:
+        assert _libc.setns(there.fileno(), 0) == 0
+        try:
+            yield
+        finally:
+            assert _libc.setns(home.fileno(), 0) == 0
 
 
 def wait_until(what: str, condition, seconds: float = 30.0):

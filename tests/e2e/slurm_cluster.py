@@ -1,7 +1,5 @@
 """A Slurm cluster for tests, made by tools/slurm-cluster: it goes with the test that made it."""
 
-import contextlib
-import ctypes
 import pathlib
 import shutil
 import signal
@@ -9,7 +7,7 @@ import subprocess
 
 import pytest
 from lab import REPOSITORY
-from process import Process
+from process import Process, in_network_of
 
 TOOL = REPOSITORY / "tools" / "slurm-cluster"
 
@@ -49,17 +47,9 @@ class Cluster:
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout.rstrip("\n")
 
-    @contextlib.contextmanager
     def visited(self, host: str):
         """The calling thread's sockets are of the host's network meanwhile."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        pid = (self.folder / "pid" / host).read_text().strip()
-        with open("/proc/thread-self/ns/net") as home, open(f"/proc/{pid}/ns/net") as there:
-            assert libc.setns(there.fileno(), 0) == 0
-            try:
-                yield
-            finally:
-                assert libc.setns(home.fileno(), 0) == 0
+        return in_network_of(int((self.folder / "pid" / host).read_text()))
 
     def end(self) -> None:
         self._keeper.signal(signal.SIGTERM)
