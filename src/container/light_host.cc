@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "base/user_namespace.h"
 #include "container/root_view.h"
-#include "supervise/reaper.h"
 #include "supervise/spawn.h"
 
 namespace muster::container {
@@ -28,7 +27,6 @@ namespace {
 
 constexpr int exit_unmade = 127;
 constexpr std::size_t report_bytes_max = 64u << 10;
-constexpr Duration look_again = std::chrono::milliseconds(20);
 constexpr const char* own_memory = "/dev/shm";
 constexpr const char* temporary = "/tmp";
 
@@ -276,18 +274,6 @@ loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, Contai
     if (!told.why.empty()) co_return fail(Errc::system, told.why);
     if (told.own_pids || !own_pids)
       co_return fail(Errc::system, "a light host was killed before it was started");
-  }
-}
-
-loop::Task<bool> end_descendants(loop::Loop& loop, TimePoint deadline) {
-  loop::Timer timer(loop);
-  while (true) {
-    for (const pid_t pid : supervise::descendants(::getpid())) ::kill(pid, SIGKILL);
-    siginfo_t info{};
-    while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) info.si_pid = 0;
-    if (!supervise::has_children()) co_return true;
-    if (Clock::now() >= deadline) co_return false;
-    co_await timer.after(look_again);
   }
 }
 

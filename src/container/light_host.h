@@ -26,13 +26,9 @@ Result<bool> enter_light_mounts();
 
 /// Starts the first process of `host` from the mounts of the calling process, which is a child
 /// subreaper: it becomes its child. `own_pids` is false afterwards where it has no process
-/// namespace: what it leaves behind is then to be killed one by one (end_descendants()).
+/// namespace: what it leaves behind is then to be killed one by one (supervise/reaper.h).
 /// Errors: of what cannot be shown, or started.
 loop::Task<Result<Process>> start_light(loop::Loop& loop, LightHost host, ContainerStdio stdio,
                                         bool& own_pids);
-
-/// Kills and reaps all descendants of the calling process, until none is left or `deadline` has
-/// come. False: some is left, in an uninterruptible sleep, say.
-loop::Task<bool> end_descendants(loop::Loop& loop, TimePoint deadline);
 
 }  // namespace muster::container

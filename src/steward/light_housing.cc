@@ -16,6 +16,7 @@
 #include "container/rootfs.h"
 #include "steward/folders.h"
 #include "steward/housing.h"
+#include "supervise/reaper.h"
 
 namespace muster::steward {
 namespace {
@@ -105,8 +106,8 @@ class LightHousing : public Housing {
   }
 
   loop::Task<> end() override {
-    const bool all =
-        co_await container::end_descendants(context_.loop, Clock::now() + end_deadline);
+    supervise::Reaper reaper(context_.loop);
+    const bool all = co_await reaper.kill_descendants(Clock::now() + end_deadline);
     if (!all) context_.not_undone(fail(Errc::timeout, "processes of the host survived SIGKILL"));
   }
 

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "container/light_host.h"
-#include "loop/unix.h"
 #include "steward/housing.h"
 #include "steward/test_job.h"
+#include "supervise/steward.h"
 
 namespace muster::steward {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr uid_t nobody = 65534;
 
@@ -36,14 +38,6 @@ std::vector<uid_t> users() {
     return {0};
   }
   return {0, nobody};
-}
-
-loop::Task<bool> send_stop(loop::Loop& loop, std::string path, int grace_ms) {
-  Result<std::unique_ptr<loop::UnixChannel>> channel = loop::unix_connect(loop, path);
-  if (!channel) co_return false;
-  const std::string payload = to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace_ms}});
-  (*channel)->post(job::type_of(job::Message::signal), payload);
-  co_return (co_await (*channel)->flushed()).has_value();
 }
 
 TEST_CASE("light host: it sees the job's files at their places on its machine") {
@@ -114,9 +108,9 @@ TEST_CASE("light host: a stop has its grace, a second one kills") {
       const pid_t steward = job.start("algo-1");
       job.wait_for_line("algo-1", "waiting");
       loop::Loop loop;
-      const std::string socket = job.folder("algo-1") + "/control.sock";
-      REQUIRE(await(loop, send_stop(loop, socket, 20'000)));
-      if (twice) REQUIRE(await(loop, send_stop(loop, socket, 0)));
+      REQUIRE(await(loop, supervise::ask_steward_to_stop(loop, job.folder("algo-1"), 20s)));
+      if (twice)
+        REQUIRE(await(loop, supervise::ask_steward_to_stop(loop, job.folder("algo-1"), 0s)));
       CHECK(job.wait(steward) == 0);
       const job::Outcome outcome = twice ? job::Outcome::signaled(9) : job::Outcome::exited(143);
       CHECK(job.end("algo-1") == job::HostEnd{"algo-1", outcome, false, true});

@@ -11,19 +11,13 @@
 
 #include "base/folder.h"
 #include "container/cgroup.h"
-#include "loop/unix.h"
 #include "steward/test_job.h"
+#include "supervise/steward.h"
 
 namespace muster::steward {
 namespace {
 
-loop::Task<bool> send_stop(loop::Loop& loop, std::string path, int grace_ms) {
-  Result<std::unique_ptr<loop::UnixChannel>> channel = loop::unix_connect(loop, path);
-  if (!channel) co_return false;
-  const std::string payload = to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace_ms}});
-  (*channel)->post(job::type_of(job::Message::signal), payload);
-  co_return (co_await (*channel)->flushed()).has_value();
-}
+using namespace std::chrono_literals;
 
 TEST_CASE("steward: hosts of a job reach each other by name over the job's bridge") {
   SKIP_UNLESS_HOSTS_RUN();
@@ -136,7 +130,7 @@ TEST_CASE("steward: a stop over the control socket, or a signal, ends a host wit
     loop::Loop loop;
     if (by_signal) ::kill(steward, SIGTERM);
     if (!by_signal)
-      REQUIRE(await(loop, send_stop(loop, job.folder("algo-1") + "/control.sock", 20'000)));
+      REQUIRE(await(loop, supervise::ask_steward_to_stop(loop, job.folder("algo-1"), 20s)));
     CHECK(job.wait(steward) == 0);
     CHECK(job.end("algo-1") == job::HostEnd{"algo-1", job::Outcome::exited(143), false, true});
     CHECK(job.phases("algo-1").back() == "Stopped");
@@ -151,9 +145,8 @@ TEST_CASE("steward: a second stop, or one without grace, kills at once") {
   const pid_t steward = job.start("algo-1");
   job.wait_for_line("algo-1", "waiting");
   loop::Loop loop;
-  const std::string socket = job.folder("algo-1") + "/control.sock";
-  REQUIRE(await(loop, send_stop(loop, socket, 20'000)));
-  REQUIRE(await(loop, send_stop(loop, socket, 0)));
+  REQUIRE(await(loop, supervise::ask_steward_to_stop(loop, job.folder("algo-1"), 20s)));
+  REQUIRE(await(loop, supervise::ask_steward_to_stop(loop, job.folder("algo-1"), 0s)));
   CHECK(job.wait(steward) == 0);
   CHECK(job.end("algo-1") == job::HostEnd{"algo-1", job::Outcome::signaled(9), false, true});
   CHECK(job.left() == none);
