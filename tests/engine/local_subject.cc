@@ -3,16 +3,13 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "base/remove_tree.h"
 #include "engine/job_folder.h"
 
 namespace muster::contract {
@@ -52,16 +49,12 @@ Fd make_pipe_at(const std::string& path) {
 
 }  // namespace
 
-LocalSubject::LocalSubject()
-    : folder_(*make_private_folder("/tmp", "muster-contract-")),
-      state_(folder_ + "/state"),
-      programs_(loop()) {
+LocalSubject::LocalSubject() : state_(folder() + "/state") {
   REQUIRE(write_file(program(), script, 0755));
   for (const std::string& host : job::host_names(3)) {
     hosts_[host].orders = make_pipe_at(program() + "-" + host);
     hosts_[host].ready = make_pipe_at(program() + "-" + host + "-ready");
   }
-  std::signal(SIGXFSZ, SIG_IGN);
   restart();
 }
 
@@ -78,42 +71,17 @@ LocalSubject::~LocalSubject() {
     loop::run_task(loop(), end(job));
   }
   engine_.reset();
-  static_cast<void>(remove_tree(folder_));
 }
 
 void LocalSubject::restart() {
   local::LocalEngine::Options options;
   options.state = state_;
   options.program = program();
-  options.network_register = folder_ + "/subnets";
-  options.folder_register = folder_ + "/folders";
+  options.network_register = folder() + "/subnets";
+  options.folder_register = folder() + "/folders";
   options.env = {{"PATH", "/usr/bin:/bin"}};
   options.lifeline = false;
-  engine_ = std::make_unique<local::LocalEngine>(programs_, options);
-}
-
-void LocalSubject::append(const std::string& host, const std::string& bytes) {
-  const std::string path = engine_->journal_file("demo", host);
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  REQUIRE(file);
-  REQUIRE(write_all(file.get(), bytes));
-}
-
-void LocalSubject::writes(const std::string& host, const std::string& text) {
-  std::string bytes;
-  if (::access(engine_->journal_file("demo", host).c_str(), F_OK) != 0) hosts_[host].seq = 0;
-  job::append_record(bytes, ++hosts_[host].seq, UnixMillis(1000), job::Message::log, text);
-  append(host, bytes);
-}
-
-void LocalSubject::tears(const std::string& host) {
-  std::string bytes;
-  job::append_record(bytes, hosts_[host].seq + 1, UnixMillis(1000), job::Message::log, "half");
-  append(host, bytes.substr(0, bytes.size() - 2));
-}
-
-void LocalSubject::damages(const std::string& host) {
-  append(host, std::string(100, 'x'));
+  engine_ = std::make_unique<local::LocalEngine>(programs(), options);
 }
 
 void LocalSubject::leaves(const std::string& host, const std::string& path,
@@ -146,18 +114,6 @@ void LocalSubject::cut_short(const job::Spec& spec) {
   REQUIRE(write_file(folder->path() + "/job.json", to_text(job::to_json(spec))));
   REQUIRE(make_folders(host_folder("algo-1")));
   REQUIRE(write_file(host_folder("algo-1") + "/steward.pid", "1 1\n"));
-}
-
-/// No file grows any more: the kernel's answer is another than a full disk's, the way is the same.
-void LocalSubject::full_disk(bool full) {
-  rlimit limit{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
-  limit.rlim_cur = full ? 0 : limit.rlim_max;
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-}
-
-void LocalSubject::upload_fails() {
-  REQUIRE(write_file(program() + "-upload-fails", ""));
 }
 
 }  // namespace muster::contract

@@ -1,17 +1,11 @@
 #include "slurm_subject.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "base/remove_tree.h"
 #include "engine/job_folder.h"
-#include "job/journal.h"
 
 namespace muster::contract {
 namespace {
@@ -131,55 +125,29 @@ void FakeNodes::stop(const std::string& host, std::chrono::milliseconds grace) {
   ends(host, job::Outcome::exited(0));
 }
 
-SlurmSubject::SlurmSubject()
-    : folder_(*make_private_folder("/tmp", "muster-contract-")), programs_(loop()), nodes_(loop()) {
+SlurmSubject::SlurmSubject() : nodes_(loop()) {
   for (const char* name : {"sm", "sbatch", "squeue", "sbcast", "scancel"})
-    REQUIRE(write_file(folder_ + "/" + name, script, 0755));
-  std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(write_file(folder() + "/" + name, script, 0755));
   restart();
 }
 
 SlurmSubject::~SlurmSubject() {
   full_disk(false);
   engine_.reset();
-  static_cast<void>(remove_tree(folder_));
 }
 
 void SlurmSubject::restart() {
   engine_.reset();
   cluster::SlurmEngine::Options options;
-  options.state = folder_ + "/state";
+  options.state = folder() + "/state";
   options.program = program();
   options.addresses = {"127.0.0.1"};
-  options.folder_register = folder_ + "/folders";
-  options.env = {{"PATH", folder_ + ":/usr/bin:/bin"}};
+  options.folder_register = folder() + "/folders";
+  options.env = {{"PATH", folder() + ":/usr/bin:/bin"}};
   options.open_links = [this](std::uint16_t) -> Result<std::unique_ptr<cluster::Links>> {
     return std::unique_ptr<cluster::Links>(std::make_unique<FakeLinks>(nodes_));
   };
-  engine_ = std::make_unique<cluster::SlurmEngine>(programs_, options);
-}
-
-void SlurmSubject::append(const std::string& host, const std::string& bytes) {
-  const std::string path = engine_->journal_file("demo", host);
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  REQUIRE(file);
-  REQUIRE(write_all(file.get(), bytes));
-}
-
-void SlurmSubject::writes(const std::string& host, const std::string& text) {
-  std::string bytes;
-  job::append_record(bytes, ++nodes_.node(host).seq, UnixMillis(1000), job::Message::log, text);
-  append(host, bytes);
-}
-
-void SlurmSubject::tears(const std::string& host) {
-  std::string bytes;
-  job::append_record(bytes, nodes_.node(host).seq + 1, UnixMillis(1000), job::Message::log, "half");
-  append(host, bytes.substr(0, bytes.size() - 2));
-}
-
-void SlurmSubject::damages(const std::string& host) {
-  append(host, std::string(100, 'x'));
+  engine_ = std::make_unique<cluster::SlurmEngine>(programs(), options);
 }
 
 void SlurmSubject::leaves(const std::string& host, const std::string& path,
@@ -198,22 +166,10 @@ loop::Task<> SlurmSubject::ready(std::string) {
 }
 
 void SlurmSubject::cut_short(const job::Spec& spec) {
-  const Result<engine::JobFolder> folder =
-      engine::JobFolder::create(folder_ + "/state/slurm", spec.name);
-  REQUIRE(folder);
-  REQUIRE(write_file(folder->path() + "/job.json", to_text(job::to_json(spec))));
-}
-
-/// As of LocalSubject: no file grows any more.
-void SlurmSubject::full_disk(bool full) {
-  rlimit limit{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
-  limit.rlim_cur = full ? 0 : limit.rlim_max;
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-}
-
-void SlurmSubject::upload_fails() {
-  REQUIRE(write_file(program() + "-upload-fails", ""));
+  const Result<engine::JobFolder> half =
+      engine::JobFolder::create(folder() + "/state/slurm", spec.name);
+  REQUIRE(half);
+  REQUIRE(write_file(half->path() + "/job.json", to_text(job::to_json(spec))));
 }
 
 }  // namespace muster::contract

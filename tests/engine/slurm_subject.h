@@ -8,8 +8,7 @@
 
 #include "cluster/links.h"
 #include "cluster/slurm_engine.h"
-#include "subject.h"
-#include "supervise/programs.h"
+#include "folder_subject.h"
 
 namespace muster::contract {
 
@@ -19,7 +18,6 @@ class FakeNodes {
   struct Node {
     bool is_over = false;
     job::Outcome outcome{};
-    std::uint64_t seq = 0;
     Subject::Manner manner = Subject::Manner::obeys;
   };
   explicit FakeNodes(loop::Loop& loop) : loop_(loop) {}
@@ -47,7 +45,7 @@ class FakeNodes {
 
 /// The engine of a Slurm cluster. Shell scripts stand in for Slurm's commands, which start every
 /// job at once, and the test for its nodes; real ones: tests/e2e/test_slurm_fit.py.
-class SlurmSubject final : public Subject {
+class SlurmSubject final : public FolderSubject {
  public:
   SlurmSubject();
   SlurmSubject(const SlurmSubject&) = delete;
@@ -56,23 +54,17 @@ class SlurmSubject final : public Subject {
 
   engine::Engine& engine() override { return *engine_; }
   void restart() override;
-  void writes(const std::string& host, const std::string& text) override;
-  void tears(const std::string& host) override;
-  void damages(const std::string& host) override;
   void leaves(const std::string& host, const std::string& path, const std::string& text) override;
   void ends(const std::string& host, int code) override;
   void manner(Manner manner) override { nodes_.manner = manner; }
   loop::Task<> ready(std::string host) override;
   void cut_short(const job::Spec& spec) override;
-  void full_disk(bool full) override;
-  void upload_fails() override;
 
  private:
-  std::string program() const { return folder_ + "/sm"; }
-  void append(const std::string& host, const std::string& bytes);
+  std::string journal_file(const std::string& host) const override {
+    return engine_->journal_file("demo", host);
+  }
 
-  std::string folder_;
-  supervise::Programs programs_;
   FakeNodes nodes_;
   std::unique_ptr<cluster::SlurmEngine> engine_;
 };
