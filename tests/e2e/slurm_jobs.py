@@ -16,8 +16,10 @@ def left_on(cluster: Cluster, node: str) -> str:
     return processes + "\n".join(files)
 
 
-def wait_until_clean(cluster: Cluster, seconds: float = 20) -> None:
-    for node in ("node1", "node2", "node3"):
+def wait_until_clean(
+    cluster: Cluster, seconds: float = 20, nodes: tuple[str, ...] = ("node1", "node2", "node3")
+) -> None:
+    for node in nodes:
         left = []
 
         def clean(node=node, left=left) -> bool:
