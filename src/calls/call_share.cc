@@ -41,6 +41,7 @@ void start_programs(HostContext& context, const launch::Call& call, const ShareE
     };
     const Result<void> started = context.host_run.start(std::move(program));
     if (!started) ends.ended(failed_start(context, each.name, started.error()));
+    if (started && each.rank >= 0) context.output.mark(job::Mark::rank);
   }
 }
 
@@ -57,6 +58,7 @@ ranks::HostRun::Program launcher_program(const HostContext& context, Command com
 
 void begin_share(HostContext& context, const launch::Call& call, ShareEnds ends) {
   context.output.tag_ranks();
+  context.output.mark(job::Mark::launched);
   if (call.kind == launch::Call::Kind::direct) return start_programs(context, call, ends);
   context.host_run.begin_call(call.rank, ends.lines, [&context, ends](job::Verdict verdict) {
     context.output.ended(verdict);

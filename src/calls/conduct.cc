@@ -20,11 +20,13 @@ Result<void> Conduct::open_socket() {
   visitors.on_call_gone = [this] {
     call_gone(failed_here("operator", fail(Errc::closed, "was ended before its call")));
   };
+  visitors.on_rank_started = [this] { context_.output.mark(job::Mark::rank); };
   return context_.host_run.listen(std::move(visitors));
 }
 
 loop::Task<> Conduct::work() {
   if (given_up_) co_return;
+  context_.output.mark(job::Mark::checked);
   Prepared prepared = co_await context_.prepare();
   if (given_up_) co_return;
   begun_ = true;
@@ -57,12 +59,14 @@ Result<void> Conduct::start_program(const Work& work) {
   program.sink = [this](job::Lines lines) {
     return context_.output.lines(host(), std::move(lines));
   };
+  context_.output.mark(job::Mark::launched);
   program.on_end = [this](job::Verdict verdict) {
     context_.output.ended(verdict);
     end_work(std::move(verdict));
   };
   Result<void> started = context_.host_run.start(std::move(program));
   if (!started) return started.error().in(work.name);
+  if (work.rank >= 0) context_.output.mark(job::Mark::rank);
   return started;
 }
 

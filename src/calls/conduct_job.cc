@@ -102,6 +102,7 @@ JobEnd conduct_job(const JobStart& start, const Prepare& prepare, const Log& log
   supervise::Reaper reaper(loop);
   loop::Signals signals(loop, {SIGTERM, SIGINT});
   Output output(loop, start.steward_fd);
+  output.mark(job::Mark::begun);
   ranks::HostRun host_run(loop, reaper, start.training.current_host, log);
   Workshop workshop{loop, host_run, output};
   HostContext context{loop,          start.training,

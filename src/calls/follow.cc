@@ -42,7 +42,9 @@ loop::Task<Result<void>> Follow::join() {
     leader_lost_ = true;
     settle(verdict_of(job::Outcome::lost(how), context_.training.leader, "host"));
   });
-  co_return co_await member_->join();
+  Result<void> joined = co_await member_->join();
+  if (joined) context_.output.mark(job::Mark::joined);
+  co_return joined;
 }
 
 ranks::HostRun::Sink Follow::user_sink() {
@@ -83,6 +85,7 @@ void Follow::on_frame(const Frame& frame) {
 }
 
 void Follow::begin(const Frame& start) {
+  context_.output.mark(job::Mark::gathered);
   const PreflightMode mode = mode_in(start.payload);
   if (mode == PreflightMode::off) return tasks_.start(work());
   preflight_.emplace(context_.loop, context_.training, context_.preflight);

@@ -57,7 +57,10 @@ loop::Task<Result<void>> Lead::gather() {
     if (preflight_) preflight_->lost(lost);
     add_failure(verdict_of(job::Outcome::lost(how), lost, "host"));
   });
-  co_return co_await leader_->gather();
+  context_.output.mark(job::Mark::joined);
+  Result<void> gathered = co_await leader_->gather();
+  if (gathered) context_.output.mark(job::Mark::gathered);
+  co_return gathered;
 }
 
 void Lead::start() {

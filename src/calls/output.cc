@@ -72,6 +72,13 @@ void Output::verdict(const job::Verdict& verdict) {
   out_.post(frame);
 }
 
+void Output::mark(job::Mark mark) {
+  if (!steward_ || !marked_.insert(mark).second) return;
+  std::string frame;
+  append_frame(frame, job::type_of(job::Message::mark), job::encode(job::Moment{mark}));
+  out_.post(frame);
+}
+
 loop::Task<> Output::flushed(TimePoint deadline) {
   co_await out_.flushed(deadline);
   co_await err_.flushed(deadline);

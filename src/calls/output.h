@@ -2,10 +2,12 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "calls/writer.h"
 #include "job/lines.h"
+#include "job/mark.h"
 #include "job/outcome.h"
 #include "loop/wait.h"
 #include "supervise/tags.h"
@@ -35,6 +37,8 @@ class Output {
   /// A process of this host has ended; only a steward hears of it.
   void ended(const job::Verdict& verdict);
   void verdict(const job::Verdict& verdict);
+  /// A moment of this host's start, the first time; only a steward hears of it.
+  void mark(job::Mark mark);
   loop::Task<> flushed(TimePoint deadline);
   bool has_steward() const { return steward_; }
 
@@ -44,6 +48,7 @@ class Output {
 
   bool steward_;
   bool tagged_ = false;
+  std::set<job::Mark> marked_;
   Writer out_;
   Writer err_;
   supervise::TagWriter tags_;

@@ -20,7 +20,7 @@ struct Record {
   std::uint64_t seq = 0;  ///< 1, 2, 3, ... without a gap.
   UnixMillis time{0};
   Message kind =
-      Message::log;     ///< phase, lines, outcome, verdict or log; readers pass over others.
+      Message::log;     ///< phase, lines, outcome, verdict, log, mark; readers pass over others.
   std::string payload;  ///< As the frame of that type; at most frame_payload_bytes_max.
 
   bool operator==(const Record&) const = default;

@@ -53,6 +53,7 @@ enum class Message : std::uint8_t {
   phase = 40,    ///< {phase, message}: see job/journal.h
   log = 41,      ///< {level, text}: muster's own line
   verdict = 42,  ///< the job's verdict as this host knows it
+  mark = 43,     ///< {mark, bytes}: see job/mark.h
   // Link of a cluster's node: job/node_messages.h, docs/protocols/node-link.md.
   node_hello = 50,      ///< node: its first frame
   node_welcome = 51,    ///< engine: what it has of the node's bytes

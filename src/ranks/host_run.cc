@@ -56,9 +56,11 @@ Result<void> HostRun::listen(Visitors visitors) {
     if (!call_open_) return fail(Errc::closed, "no launch is under way on this host");
     return rank_come(hello);
   };
-  callbacks.on_started = [this](int number, Fd out, Fd err) {
+  callbacks.on_started = [this, told = std::move(visitors.on_rank_started)](int number, Fd out,
+                                                                            Fd err) {
     const auto found = ranks_.find(number);
     if (found == ranks_.end()) return;
+    if (told) told();
     read_output(found->second, std::move(out), std::move(err), rank_sink_);
   };
   callbacks.on_rank_end = [this](int number, job::Outcome outcome) -> loop::Task<> {

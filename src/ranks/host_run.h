@@ -47,6 +47,7 @@ class HostRun {
     std::function<void(AgentCall)> on_agent;
     std::function<Result<void>(launch::Call, launch::CallEnd)> on_call;
     std::function<void()> on_call_gone;
+    std::function<void()> on_rank_started;
   };
   /// Opens the host's socket in a private folder. Errors: `system`.
   Result<void> listen(Visitors visitors);

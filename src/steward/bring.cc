@@ -74,9 +74,10 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
   Result<s3client::Fetched> fetched = co_await s3client::fetch_folder(
       way.s3, std::move(plan->bucket), std::move(plan->items), to, options);
   if (!fetched) co_return fetched.error();
-  way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun));
+  way.tell("channel " + channel.name + ": " + amount(*fetched, Clock::now() - begun),
+           fetched->bytes);
   if (fetched->files == 0)
-    way.tell("channel " + channel.name + ": fewer objects than hosts, none is for " + spec.host);
+    way.tell("channel " + channel.name + ": fewer objects than hosts, none is for " + spec.host, 0);
   co_return Result<void>();
 }
 
@@ -138,7 +139,8 @@ loop::Task<Result<void>> restore(Way way, job::HostSpec spec) {
   Result<s3client::Fetched> fetched =
       co_await s3client::fetch_folder(way.s3, url->bucket, *std::move(items), to, options);
   if (!fetched) co_return fetched.error();
-  if (fetched->files > 0) way.tell("checkpoints: " + amount(*fetched, Clock::now() - begun));
+  if (fetched->files > 0)
+    way.tell("checkpoints: " + amount(*fetched, Clock::now() - begun), fetched->bytes);
   co_return Result<void>();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,8 +22,8 @@ bool needs_s3(const job::Spec& spec);
 /// often alone on its machine. Pure.
 std::string shared_channel(const job::HostSpec& spec, const job::InputChannel& channel);
 
-/// Tells of what was done, one line each.
-using Tell = std::function<void(const std::string& line)>;
+/// Tells of what was done, one line each, and how many bytes came by it.
+using Tell = std::function<void(const std::string& line, std::uint64_t bytes)>;
 
 /// Fetches channels and checkpoints into the job's and the host's folders. Error: the first thing
 /// that cannot be had, "channel train: s3://bucket/key: …". May be dropped as FetchStop says.

@@ -43,11 +43,13 @@ loop::Task<Result<void>> HostRun::prepare() {
   if (Result<void> made = make_host_files(spec_); !made) co_return made.error();
   if (Result<void> built = housing_->build(); !built) co_return built.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+  mark({job::Mark::root});
   enter(job::Phase::downloading);
   if (Result<void> brought = co_await bring_inputs(); !brought) co_return brought.error();
   if (Result<void> staged = co_await stage_inputs(); !staged) co_return staged.error();
   if (Result<void> kept = co_await keep_checkpoints(); !kept) co_return kept.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+  mark({job::Mark::inputs, static_cast<std::int64_t>(brought_bytes_)});
   co_return co_await start_host();
 }
 
@@ -70,7 +72,10 @@ loop::Task<Result<void>> HostRun::bring_inputs() {
 }
 
 loop::Task<> HostRun::bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done) {
-  Tell tell = [this](const std::string& line) { log("info", line); };
+  Tell tell = [this](const std::string& line, std::uint64_t bytes) {
+    log("info", line);
+    brought_bytes_ += bytes;
+  };
   done = co_await bring(loop_, spec_, s3_->state(), stop, std::move(tell));
   changed_.notify();
 }

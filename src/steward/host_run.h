@@ -81,6 +81,7 @@ class HostRun {
   HousingContext housing_context();
   void undone(const Error& error);
   void enter(job::Phase phase, std::string message = {});
+  void mark(const job::Moment& moment);
   void log(const char* level, const std::string& text);
 
   loop::Loop& loop_;
@@ -96,8 +97,9 @@ class HostRun {
   bool unwanted_ = false;  ///< The lifeline ended: nothing is kept.
   bool kill_ = false;      ///< No more grace.
   bool done_ = true;
-  bool running_ = false;  ///< The host's init has not ended.
-  int readers_ = 0;       ///< Streams of the host that have not ended.
+  bool running_ = false;             ///< The host's init has not ended.
+  int readers_ = 0;                  ///< Streams of the host that have not ended.
+  std::uint64_t brought_bytes_ = 0;  ///< From S3.
   FullPlaces places_;
   bool lacked_files_ = false;        ///< A program said that it might open no more.
   std::vector<std::string> staged_;  ///< File systems of their own in /opt/ml: "/code".

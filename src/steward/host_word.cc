@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "job/limits.h"
 #include "job/lines.h"
+#include "job/mark.h"
 #include "job/message.h"
 
 namespace muster::steward {
@@ -42,6 +43,8 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
       return word(frame, false);
     case job::Message::verdict:
       return word(frame, true);
+    case job::Message::mark:
+      return mark(frame);
     default:  // Phases and log lines are the steward's; what a newer `train` adds is not for it.
       return std::optional<std::string>();
   }
@@ -66,6 +69,14 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
     return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of outcomes");
   bytes_ += text.size();
   return std::optional(std::move(text));
+}
+
+/// Each comes once: what a host repeats adds nothing to its journal.
+Result<std::optional<std::string>> HostWord::mark(const Frame& frame) {
+  const job::Moment moment = TRY(job::moment_from(frame.payload));
+  if (!job::is_hosts_own(moment.mark)) return fail(Errc::protocol, "a mark that its steward makes");
+  if (!marked_.insert(moment.mark).second) return std::optional<std::string>();
+  return std::optional(job::encode(job::Moment{moment.mark}));
 }
 
 }  // namespace muster::steward

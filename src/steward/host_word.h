@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/frame.h"
 #include "base/result.h"
+#include "job/mark.h"
 #include "job/outcome.h"
 
 namespace muster::steward {
@@ -31,10 +33,12 @@ class HostWord {
 
  private:
   Result<std::optional<std::string>> word(const Frame& frame, bool of_the_job);
+  Result<std::optional<std::string>> mark(const Frame& frame);
 
   std::string host_;
   std::vector<std::string> hosts_;
   std::size_t bytes_ = 0;
+  std::set<job::Mark> marked_;
 };
 
 }  // namespace muster::steward

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "job/journal.h"
 #include "job/lines.h"
+#include "job/mark.h"
 #include "job/message.h"
 
 namespace muster::steward {
@@ -35,6 +36,17 @@ TEST_CASE("host word: what train says is kept") {
   }
   CHECK(**word().taken(frame(Message::verdict, to_text(verdict("algo-1", "rank 0")))) != "");
   CHECK(**word().taken(frame(Message::verdict, to_text(verdict("", "")))) != "");
+}
+
+TEST_CASE("host word: a moment of the host's own is kept, once") {
+  HostWord word = steward::word();
+  const std::string begun = job::encode(job::Moment{job::Mark::begun, 5});
+  CHECK(*word.taken(frame(Message::mark, begun)) == job::encode(job::Moment{job::Mark::begun}));
+  CHECK(*word.taken(frame(Message::mark, begun)) == std::nullopt);
+  CHECK(*word.taken(frame(Message::mark, job::encode(job::Moment{job::Mark::rank}))));
+  const std::string root = job::encode(job::Moment{job::Mark::root});
+  CHECK(word.taken(frame(Message::mark, root)).error().code == Errc::protocol);
+  CHECK(word.taken(frame(Message::mark, "{}")).error().code == Errc::protocol);
 }
 
 TEST_CASE("host word: what is its steward's to say is passed over or refused") {

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "job/journal.h"
+#include "job/mark.h"
 
 namespace muster::steward {
 
@@ -35,6 +36,7 @@ class JournalFile {
 
   void append(job::Message kind, std::string_view payload);
   void append(const job::PhaseChange& change) { append(job::Message::phase, encode(change)); }
+  void append(const job::Moment& moment) { append(job::Message::mark, encode(moment)); }
   void append(const job::LogLine& line) { append(job::Message::log, encode(line)); }
   /// Error: `system`, the disk's first. The file then ends with a whole record, what was not
   /// written is lost; what is no line and comes after it is kept for finish().

@@ -66,6 +66,7 @@ loop::Task<calls::Prepared> Preparation::run(calls::Workshop& workshop) {
     co_return calls::Prepared(std::move(work));
   }
   std::optional<job::Verdict> end = co_await bring_code(workshop);
+  if (!end) workshop.output.mark(job::Mark::code);
   if (!end) end = co_await install(workshop);
   if (end) co_return calls::Prepared(*std::move(end));
   co_return plan_work();
@@ -106,7 +107,10 @@ loop::Task<std::optional<job::Verdict>> Preparation::install(calls::Workshop& wo
     return workshop.output.lines(training_.current_host, std::move(lines));
   };
   const job::Verdict ended = co_await run_program(workshop, std::move(program));
-  if (ended.success()) co_return std::nullopt;
+  if (ended.success()) {
+    workshop.output.mark(job::Mark::packages);
+    co_return std::nullopt;
+  }
   job::Verdict verdict = ended;
   verdict.host = training_.current_host;
   verdict.error_class = install->error_class;
