@@ -1,5 +1,6 @@
 #include "api/protocol.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -206,9 +207,27 @@ Reply reply_for(const ApiHead& head, std::string request_id) {
   return reply;
 }
 
-/// An operation of muster's own: CreateTrainingJob by a client that has data to upload before, and
-/// wants to know first. An operation, not a flag of that one's: who does not know it makes no job.
-constexpr std::string_view check_operation = "CheckTrainingJob";
+/// SageMaker's operations of muster's own, each read as one of AWS's.
+struct OwnOperation {
+  std::string_view name;
+  std::string_view like;
+  Own own;
+};
+constexpr std::array<OwnOperation, 2> own_operations = {{
+    {"CheckTrainingJob", "CreateTrainingJob", Own::check},
+    {"DescribeTrainingJobTimeline", "DescribeTrainingJob", Own::timeline},
+}};
+
+/// The operation's own meaning, if it has one; `name` becomes that of AWS's.
+Own take_own(const Service* service, std::string& name) {
+  if (service != &sagemaker_model) return Own::none;
+  for (const OwnOperation& each : own_operations) {
+    if (each.name != name) continue;
+    name = each.like;
+    return each.own;
+  }
+  return Own::none;
+}
 
 RequestRead read_request(const ApiHead& head, std::string_view body, std::string request_id) {
   Reply reply = reply_for(head, std::move(request_id));
@@ -216,8 +235,7 @@ RequestRead read_request(const ApiHead& head, std::string_view body, std::string
   const std::string_view form = head.method == "GET" ? std::string_view(head.query) : body;
   std::string name = operation_of(head, protocol, form);
   const Service* service = service_of(head, protocol);
-  const bool only_checks = service == &sagemaker_model && name == check_operation;
-  if (only_checks) name = "CreateTrainingJob";
+  const Own own = take_own(service, name);
   const Operation* operation = service ? find_operation(*service, name) : nullptr;
   if (operation == nullptr) return {std::move(reply), unknown_operation(head, protocol, name)};
   reply.operation = name;
@@ -230,7 +248,7 @@ RequestRead read_request(const ApiHead& head, std::string_view body, std::string
                   .input = *std::move(input),
                   .access_key = head.access_key,
                   .invocation = head.invocation,
-                  .only_checks = only_checks};
+                  .own = own};
   if (operation->input != no_shape)
     drop_nulls(*service, service->shapes[operation->input], request.input);
   return {std::move(reply), std::move(request)};

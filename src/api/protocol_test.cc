@@ -106,8 +106,11 @@ TEST_CASE("protocol: JSON that is none, or no structure, is refused before it co
 TEST_CASE("protocol: CheckTrainingJob is CreateTrainingJob that stops short") {
   const Request check = request_of(json_head("SageMaker.CheckTrainingJob"), "{}");
   CHECK(check.operation == "CreateTrainingJob");
-  CHECK(check.only_checks);
-  CHECK(!request_of(json_head("SageMaker.CreateTrainingJob"), "{}").only_checks);
+  CHECK(check.own == Own::check);
+  CHECK(request_of(json_head("SageMaker.CreateTrainingJob"), "{}").own == Own::none);
+  const Request timeline = request_of(json_head("SageMaker.DescribeTrainingJobTimeline"), "{}");
+  CHECK(timeline.operation == "DescribeTrainingJob");
+  CHECK(timeline.own == Own::timeline);
 }
 
 TEST_CASE("protocol: who wants a model hosted is told that this is not muster's") {

@@ -9,6 +9,16 @@
 
 namespace muster::api {
 
+/// Operations that AWS does not have, each sent by a name of its own and read as one of AWS's. An
+/// operation, not a flag of that one's: a server that does not know it does nothing else instead.
+enum class Own {
+  none,
+  check,     ///< CheckTrainingJob: CreateTrainingJob, up to where the job would be stored. For a
+             ///< client that has data to upload before, and wants to know first.
+  timeline,  ///< DescribeTrainingJobTimeline: of DescribeTrainingJob's job, what its hosts did
+             ///< when.
+};
+
 /// One request of an AWS API, whatever protocol it came in.
 struct Request {
   std::string service;     ///< As in the credential scope: "sagemaker", "logs", "monitoring", ...
@@ -17,8 +27,7 @@ struct Request {
   std::string access_key;  ///< The caller's; checked already.
   /// Header amz-sdk-invocation-id: the same on every attempt of one request; empty where not sent.
   std::string invocation = {};
-  /// CreateTrainingJob, up to where the job would be stored. Sent as CheckTrainingJob.
-  bool only_checks = false;
+  Own own = Own::none;
   std::string host = {};  ///< Header Host: what the caller calls this server, as it came.
 };
 

@@ -20,6 +20,8 @@ int submit_main(const Args& args, const Env& env);
 int jobs_main(const Args& args, const Env& env);
 int describe_main(const Args& args, const Env& env);
 int logs_main(const Args& args, const Env& env);
+int timeline_main(const Args& args, const Env& env);
+int trace_main(const Args& args, const Env& env);
 int stop_main(const Args& args, const Env& env);
 int download_main(const Args& args, const Env& env);
 int delete_main(const Args& args, const Env& env);

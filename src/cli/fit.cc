@@ -24,8 +24,10 @@
 #include "cli/last_lines.h"
 #include "cli/out.h"
 #include "cli/own_namespace.h"
+#include "cli/own_timeline.h"
 #include "cli/places.h"
 #include "cli/render.h"
+#include "cli/timeline_view.h"
 #include "loop/tasks.h"
 #include "loop/worker.h"
 #include "machine/images.h"
@@ -114,6 +116,7 @@ class Fit {
   loop::Task<int> run_to_the_end();
   KeptJob::Options kept_options();
   int code_of(const platform::JobReport& report) const;
+  loop::Task<> add_timeline(std::string name);
   loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report,
                          const LastLines& last);
   std::unique_ptr<Render> make_render();
@@ -332,7 +335,9 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
   }
   const platform::JobEnd& end = report->end;
   const int code = code_of(*report);
+  const bool with_timeline = options_.timeline && !options_.detach;
   if (options_.json) {
+    if (with_timeline) co_await add_timeline(spec.name);
     out_.text() += end_object(*report, spec.name, spec.output_folder, options_.hosts, code);
   } else {
     out_.text() +=
@@ -342,6 +347,7 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
     if (!spec.checkpoint_folder.empty())
       out_.text() += "Checkpoints: " + visible_line(spec.checkpoint_folder) + "\n";
     if (options_.keep && !report->kept.empty()) out_.text() += "Kept: " + report->kept + "\n";
+    if (with_timeline) co_await add_timeline(spec.name);
   }
   co_await out_.flush();
   const bool colour = colour_ && ::isatty(STDERR_FILENO) == 1;
@@ -350,6 +356,21 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
     complain(conflicts_text(report->results.conflicts, spec.output_folder));
   if (!report->trouble.empty()) complain("warning: " + report->trouble);
   co_return code;
+}
+
+/// What hosts did, from the journals that the job's record keeps.
+loop::Task<> Fit::add_timeline(std::string name) {
+  Result<machine::FoundJob> job = machine::find_job(state_folder(env_), name);
+  if (!job) co_return complain("warning: no timeline: " + job.error().text);
+  const Result<job::JobTimeline> timeline = co_await own_timeline(loop_, *std::move(job));
+  if (!timeline) co_return complain("warning: no timeline: " + timeline.error().text);
+  if (!options_.json) {
+    out_.text() += "\n" + timeline_text(*timeline, "");
+    co_return;
+  }
+  Json object = job::to_json(*timeline);
+  object["type"] = std::string("timeline");
+  out_.text() += visible_json(to_text(object)) + "\n";
 }
 
 int stop_with(int code, const std::string& text) {

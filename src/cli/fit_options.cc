@@ -21,7 +21,7 @@ struct FitWords {
       shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
-       print_plan = false, encrypted = false;
+       print_plan = false, encrypted = false, timeline = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -58,6 +58,7 @@ void bind(command::Line& line, FitWords& words) {
   line.flag("--raw", words.raw);
   line.flag("--json", words.json);
   line.flag("--verbose", words.verbose);
+  line.flag("--timeline", words.timeline);
   line.flag("--print-plan", words.print_plan);
 }
 
@@ -171,6 +172,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.json = words.json;
   options.raw = words.raw;
   options.verbose = words.verbose;
+  options.timeline = words.timeline;
   options.print_plan = words.print_plan;
   options.arguments = std::move(arguments);
   return options;

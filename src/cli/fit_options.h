@@ -60,6 +60,7 @@ struct FitOptions {
   bool json = false;
   bool raw = false;
   bool verbose = false;
+  bool timeline = false;  ///< Told at the job's end.
   bool print_plan = false;
   Args arguments;  ///< Behind `--`: the script's own.
 };

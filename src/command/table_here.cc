@@ -84,6 +84,7 @@ std::vector<Flag> fit_flags() {
        {"--raw", "", raw_help},
        {"--json", "", "one JSON object a line instead of text"},
        {"--verbose", "", "also tell what muster and train do"},
+       {"--timeline", "", "at the end show how long each phase took, as sm timeline does"},
        {"--print-plan", "", "print the job's specification and exit"}});
 }
 

@@ -165,6 +165,47 @@ Page logs() {
   };
 }
 
+Page timeline() {
+  return {
+      .name = "timeline",
+      .group = Group::server,
+      .brief = "show what each host of a job did before its first line, and how long it took",
+      .about =
+          "Shows the phases of each host of a job, from its submission to its results: what it "
+          "waited for, how long its file system, inputs, container, roll call, code, packages and "
+          "launcher took, when its first line came. Phases touch: they add up to the whole.",
+      .operands = {job},
+      .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
+                {"--json", "", "print one JSON object: points in milliseconds since 1970"}},
+      .examples = {{"sm timeline JOB"},
+                   {"sm timeline JOB --host algo-2"},
+                   {"sm timeline JOB --json"}},
+      .notes = {"Of more than four hosts it shows each phase's least, median and most, and the "
+                "host whose first line came last. While a job runs it shows what there is.",
+                own_note, endpoint_note},
+      .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
+  };
+}
+
+Page trace() {
+  return {
+      .name = "trace",
+      .group = Group::server,
+      .brief = "write a job's timeline as a file for ui.perfetto.dev or chrome://tracing",
+      .about =
+          "Writes the phases of a job's hosts in Chrome's trace format, which Perfetto opens, and "
+          "prints the file's name.",
+      .operands = {job},
+      .flags = {{.name = "--output",
+                 .value = "FILE",
+                 .help = "where to (default JOB.trace.json); - for standard output",
+                 .letter = "-o"}},
+      .examples = {{"sm trace JOB"}, {"sm trace JOB -o - | gzip >trace.json.gz"}},
+      .notes = {own_note, endpoint_note},
+      .exits = exits_of("written", "what was given is wrong: a job that does not exist, a key"),
+  };
+}
+
 Page stop() {
   return {
       .name = "stop",
@@ -232,7 +273,8 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(), stop(), download(), delete_page()};
+  return {submit(), jobs(), describe(), logs(),       timeline(),
+          trace(),  stop(), download(), delete_page()};
 }
 
 }  // namespace muster::command

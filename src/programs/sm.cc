@@ -41,6 +41,8 @@ const Entry entries[] = {
     {"jobs", cli::jobs_main},
     {"describe", cli::describe_main},
     {"logs", cli::logs_main},
+    {"timeline", cli::timeline_main},
+    {"trace", cli::trace_main},
     {"stop", cli::stop_main},
     {"download", cli::download_main},
     {"delete", cli::delete_main},

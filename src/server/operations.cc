@@ -151,7 +151,7 @@ api::Answer Operations::create(const api::Request& request) {
   const std::optional<int> priority = TRY(jobs_.priority(*tags, request.access_key));
   const std::string name = job_name_of(request);
   const std::string arn = api::job_arn(options_.realm, name);
-  if (request.only_checks) {
+  if (request.own == api::Own::check) {
     const Result<std::optional<store::Job>> namesake = store_.job(name);
     if (!namesake) return api::internal_failure(namesake.error());
     if (*namesake) return name_taken(arn);

@@ -38,7 +38,8 @@ A field that is newer than muster is echoed.
 constexpr std::string_view others =
     R"(
 `sagemaker:CheckTrainingJob` is muster's own: `CreateTrainingJob` that makes nothing, for clients
-that have data to upload first. Any other operation of these services answers
+that have data to upload first; so is `sagemaker:DescribeTrainingJobTimeline`, what `sm timeline`
+shows. Any other operation of these services answers
 `UnknownOperationException` (`InvalidAction` where the protocol is Query), of S3 `NotImplemented`.
 Calls about hosting (`CreateModel`, endpoints, batch transform, `InvokeEndpoint`) answer that muster
 trains and hosts nothing.

@@ -191,7 +191,7 @@ TEST_CASE("operations: a job that is only checked is refused as it would be, and
   World w;
   const auto check = [&w](const char* name) {
     api::Request request{"sagemaker", "CreateTrainingJob", job_input(name), "AK"};
-    request.only_checks = true;
+    request.own = api::Own::check;
     return w.operations.operate(request);
   };
   CHECK(*check("a") == Json::object());

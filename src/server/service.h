@@ -7,6 +7,7 @@
 #include "jobs/runner.h"
 #include "server/ecr.h"
 #include "server/operations.h"
+#include "server/timelines.h"
 
 namespace muster::server {
 
@@ -37,6 +38,7 @@ class Service {
   logs::Metrics metrics_;
   jobs::Runner runner_;
   Operations operations_;
+  Timelines timelines_;
   Ecr ecr_;
 };
 

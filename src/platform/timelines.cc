@@ -1,0 +1,50 @@
+#include "platform/timelines.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "base/fd.h"
+
+namespace muster::platform {
+namespace {
+
+constexpr std::size_t read_bytes = 1u << 20;
+
+Result<void> read_journal(const std::string& path, job::TimelineReader& timeline) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file && errno == ENOENT) return {};
+  if (!file) return fail_errno(path);
+  job::JournalReader reader;
+  std::string buffer(read_bytes, '\0');
+  while (true) {
+    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno(path);
+    if (count == 0) return {};
+    reader.feed(std::string_view(buffer).substr(0, static_cast<std::size_t>(count)));
+    while (true) {
+      const Result<std::optional<job::Record>> record = reader.next();
+      if (!record) return {};
+      if (!*record) break;
+      timeline.take(**record);
+    }
+  }
+}
+
+}  // namespace
+
+Result<job::JobTimeline> read_timeline(std::string job, UnixMillis submitted,
+                                       const HostJournals& journals) {
+  job::JobTimeline timeline{std::move(job), submitted, {}};
+  for (const auto& [host, path] : journals) {
+    job::TimelineReader reader(host);
+    TRY(read_journal(path, reader));
+    timeline.hosts.push_back(reader.timeline());
+  }
+  return timeline;
+}
+
+}  // namespace muster::platform

@@ -1,0 +1,36 @@
+#include "server/timelines.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "api/inputs.h"
+#include "api/job_request.h"
+#include "loop/worker.h"
+#include "platform/timelines.h"
+
+namespace muster::server {
+
+loop::Task<api::Answer> Timelines::describe(std::string job) {
+  const Result<std::optional<store::Job>> found = store_.job(job);
+  if (!found) co_return api::internal_failure(found.error());
+  if (!*found) co_return aws::Refusal{"ValidationException", "Requested resource not found."};
+  const Result<api::JobRequest> request = api::job_request_from((*found)->request);
+  platform::HostJournals journals;
+  if (request)
+    for (const std::string& host : request->hosts())
+      journals.emplace_back(host, journal_of_(job, host));
+  const auto timeline = std::make_shared<job::JobTimeline>();
+  const std::function<Result<void>()> work = [=, created = (*found)->created]() -> Result<void> {
+    *timeline = TRY(platform::read_timeline(job, created, journals));
+    return {};
+  };
+  while (reading_) co_await turned_.wait();
+  reading_ = true;
+  const Result<void> read = co_await loop::in_thread(loop_, work);
+  reading_ = false;
+  turned_.notify();
+  if (!read) co_return api::internal_failure(read.error());
+  co_return api::Answer(job::to_json(*timeline));
+}
+
+}  // namespace muster::server

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api/request.h"
+#include "loop/wait.h"
+#include "store/store.h"
+
+namespace muster::server {
+
+/// DescribeTrainingJobTimeline, muster's own operation: what each host of a job did, and when
+/// (docs/protocols/timeline.md). Read from the journals in a thread, one job's at a time, so that
+/// whoever asks for many waits himself. Belongs to the store's thread.
+class Timelines {
+ public:
+  using JournalOf = std::function<std::string(const std::string& job, const std::string& host)>;
+  Timelines(loop::Loop& loop, store::Store& store, JournalOf journal_of)
+      : loop_(loop), store_(store), journal_of_(std::move(journal_of)), turned_(loop) {}
+
+  loop::Task<api::Answer> describe(std::string job);
+
+ private:
+  loop::Loop& loop_;
+  store::Store& store_;
+  JournalOf journal_of_;
+  bool reading_ = false;
+  loop::Event turned_;
+};
+
+}  // namespace muster::server
