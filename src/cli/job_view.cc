@@ -10,6 +10,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
+#include "cli/cause_view.h"
 #include "cli/exit_codes.h"
 #include "cli/render.h"
 #include "job/last_words.h"
@@ -162,6 +163,8 @@ Fields head_fields(const Json& job, bool colour) {
   const std::string status = status_text(job);
   field("Status", colour ? colour_of(job) + status + plain : status);
   field("Reason", shown_lines(member_text(job, "FailureReason"), ""));
+  for (const auto& [name, value] : cause_fields(member(job, "MusterCause")))
+    field(name.c_str(), value);
   field("Image", visible_line(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
   field("Hosts", hosts_text(job));
   field("Network", visible_line(member_text(job, "MusterNetwork")));
@@ -325,10 +328,11 @@ std::string end_text(const Json& job, bool colour) {
         exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";
   if (status == "Failed" || exit_code_of_job(job) == exit_timed_out)
     reason = with_topic(std::move(reason));
-  const std::string hint = job::hint_for(reason);
+  const Json& cause = member(job, "MusterCause");
+  const std::string hint = cause.is_object() ? std::string() : job::hint_for(reason);
   if (!hint.empty()) reason += "\n  hint: " + hint;
   const std::string text = status + ": " + reason;
-  return colour ? red + text + plain + "\n" : text + "\n";
+  return (colour ? red + text + plain : text) + "\n" + cause_lines(cause);
 }
 
 std::string end_object(const Json& job) {

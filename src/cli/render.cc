@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/dates.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/topic.h"
+#include "cli/cause_view.h"
 #include "job/last_words.h"
 #include "platform/job_name.h"
 
@@ -240,10 +242,10 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   if (end.status == platform::JobEnd::Status::timed_out && !last_text.empty())
     text += "  what each rank wrote last, the longest silent first:\n" + last_text;
   if (end.status != platform::JobEnd::Status::failed) return text;
+  const platform::Cause cause = end.cause ? *end.cause : platform::Cause{.verdict = end.verdict};
+  text += cause_lines(platform::to_json(cause));
   if (!trim(end.verdict.last_lines).empty())
     text += "  last lines:\n" + indented(job::excerpt(end.verdict.last_lines));
-  const std::string hint = job::hint_for(end.verdict.last_lines);
-  if (!hint.empty()) text += "  hint: " + hint + "\n";
   if (!end.verdict.command.empty())
     text += "  command: " + visible_line(end.verdict.command) + "\n";
   if (!report.results.failure_files.empty())

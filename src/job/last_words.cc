@@ -159,6 +159,48 @@ constexpr std::array hints = {
     Hint{"ModuleNotFoundError: No module named",
          "name the interpreter that has it (sm fit --python), or list it in a requirements.txt "
          "beside the script; sm doctor --python PROGRAM says what an interpreter has"},
+    Hint{"Address already in use",
+         "something on this host has the port already: let the system choose one (port 0), or use "
+         "MASTER_PORT and what else the launcher gives"},
+    Hint{"CUDA out of memory",
+         "the GPU's memory is full: a smaller batch, or fewer processes on each GPU "
+         "(--processes-per-host)"},
+    Hint{"torch.OutOfMemoryError",
+         "the GPU's memory is full: a smaller batch, or fewer processes on each GPU "
+         "(--processes-per-host)"},
+    Hint{"libcuda.so.1: cannot open shared object file",
+         "this host was given no GPU, or the machine has no driver: sm doctor says which; sm fit "
+         "--gpus N gives some"},
+    Hint{"unable to write to file </torch_",
+         "/dev/shm is full: a larger one by sm fit --shm-size, or num_workers=0 in the DataLoader"},
+    Hint{"No space left on device",
+         "a file system of the host is full: what is large belongs on its disk (/opt/ml, "
+         "--volume-size), not in /tmp or /dev/shm, which are memory"},
+    Hint{"Disk quota exceeded",
+         "a file system of the host is full: what is large belongs on its disk (/opt/ml, "
+         "--volume-size), not in /tmp or /dev/shm, which are memory"},
+    Hint{"MemoryError", "the host's memory is full: a larger limit (--memory), or less at a time"},
+    Hint{"Cannot allocate memory",
+         "the host's memory is full: a larger limit (--memory), or less at a time"},
+    Hint{"KeyError: 'SM_CHANNEL_",
+         "the job has no such channel: name it by --input NAME=DIR, or as the job's request does"},
+    Hint{"No such file or directory: '/opt/ml/input/data/",
+         "the job has no such channel or file: name it by --input NAME=DIR; os.listdir of "
+         "/opt/ml/input/data says what is there"},
+    Hint{"EOFError: EOF when reading a line",
+         "jobs have no keyboard: what is asked for belongs into hyperparameters"},
+    Hint{"Inappropriate ioctl for device",
+         "jobs have no terminal: what needs one (input, a debugger, a screen's size) does not "
+         "work there"},
+    Hint{
+        "Read-only file system",
+        "write below /opt/ml/model, /opt/ml/output or /tmp: what else a host has may be read-only"},
+    Hint{
+        "PermissionError: [Errno 13]",
+        "the host's user may not do that there: write below /opt/ml/model, /opt/ml/output or /tmp"},
+    Hint{"Temporary failure in name resolution",
+         "this host reaches no other machine: jobs with --network none have no outside; sm "
+         "doctor says whether this machine has one"},
 };
 
 }  // namespace

@@ -22,6 +22,11 @@ std::string encode(const Lines& lines) {
   return payload;
 }
 
+int rank_of_lines(std::string_view payload) {
+  if (payload.size() < header_bytes) return -1;
+  return static_cast<int>(static_cast<std::uint32_t>(number_at(payload, 0, 4)));
+}
+
 Result<Lines> lines_from(std::string_view payload) {
   if (payload.size() < header_bytes) return fail(Errc::protocol, "lines cut short");
   if (payload.size() > header_bytes + line_bytes_max) return fail(Errc::protocol, "lines too long");

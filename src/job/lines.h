@@ -33,5 +33,7 @@ struct Lines {
 /// bytes.
 std::string encode(const Lines& lines);
 Result<Lines> lines_from(std::string_view payload);
+/// The rank alone, unchecked; -1 for a payload that is cut short.
+int rank_of_lines(std::string_view payload);
 
 }  // namespace muster::job

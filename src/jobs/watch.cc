@@ -44,6 +44,7 @@ store::JobFinish finish_of(const platform::JobReport& report) {
   if (theirs && !end.verdict.last_lines.empty())
     reason += "\n" + job::excerpt(end.verdict.last_lines);
   finish.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
+  if (end.cause) finish.cause = to_text(platform::to_json(*end.cause));
   return finish;
 }
 

@@ -91,6 +91,7 @@ void add_end(Json& description, const platform::JobReport& report, int exit_code
   const std::string reason = reason_of(report);
   if (!reason.empty()) description["FailureReason"] = reason;
   description["MusterVerdict"] = job::to_json(end.verdict);
+  if (end.cause) description["MusterCause"] = platform::to_json(*end.cause);
   description["MusterExitCode"] = exit_code;
   description["MusterResults"] = report.results.written;
   if (!report.trouble.empty()) description["MusterNotes"] = Json::array({to_utf8(report.trouble)});

@@ -30,7 +30,11 @@ class JobRun {
         tasks_(loop) {}
 
   loop::Task<> run();
-  JobEnd end() const { return cycle_.end(wall_time()); }
+  JobEnd end() const {
+    JobEnd end = cycle_.end(wall_time());
+    if (end.status == JobEnd::Status::failed) end.cause = causes_.cause_of(end.verdict);
+    return end;
+  }
   bool got_on() const { return got_on_; }
   Duration time_left() const { return cycle_.time_left(Clock::now()); }
 
@@ -53,6 +57,7 @@ class JobRun {
   bool grown_ = true;                 ///< A journal may have, since it was read.
   std::vector<std::uint64_t> next_;   ///< For each host the number of the record to read next.
   std::set<std::size_t> unreadable_;
+  CauseReader causes_;
   bool got_on_ = false;  ///< A checkpoint was kept.
   bool stop_done_ = false;
   bool kill_done_ = false;
@@ -134,6 +139,7 @@ bool JobRun::read_journals() {
 
 void JobRun::take(std::size_t host, const job::Record& record) {
   const std::string& name = run_.hosts()[host];
+  causes_.take(name, record);
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
     if (lines) sink_.lines(name, record.time, *lines);

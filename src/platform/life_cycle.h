@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "job/journal.h"
 #include "job/limits.h"
+#include "platform/cause.h"
 #include "platform/verdict.h"
 
 namespace muster::platform {
@@ -47,7 +48,8 @@ struct JobEnd {
   Status status = Status::failed;
   Taken taken = Taken::no;
   job::Verdict verdict;
-  std::string reason;  ///< The verdict in one line.
+  std::string reason;            ///< The verdict in one line.
+  std::optional<Cause> cause{};  ///< The reason as a card, of one that failed.
   /// Whole seconds from the first download to the end; 0 if it never came to that.
   std::chrono::seconds training_time{0};
   StatusLine last;  ///< Said when the results lie in place.

@@ -16,11 +16,10 @@ namespace {
 
 /// What only an answer may hold: a request that brings it as an unknown member is not echoed so.
 constexpr const char* answered_only[] = {
-    "BillableTimeInSeconds", "MusterImage",     "MusterNetwork",
-    "MusterNotes",           "MusterPriority",  "MusterQueueLength",
-    "MusterQueuePlace",      "FailureReason",   "ModelArtifacts",
-    "FinalMetricDataList",   "TrainingEndTime", "TrainingStartTime",
-    "TrainingTimeInSeconds", "WarmPoolStatus",  "Tags",
+    "BillableTimeInSeconds", "MusterCause",           "MusterImage",         "MusterNetwork",
+    "MusterNotes",           "MusterPriority",        "MusterQueueLength",   "MusterQueuePlace",
+    "FailureReason",         "ModelArtifacts",        "FinalMetricDataList", "TrainingEndTime",
+    "TrainingStartTime",     "TrainingTimeInSeconds", "WarmPoolStatus",      "Tags",
 };
 
 Json transitions_json(const std::vector<store::Transition>& transitions) {
@@ -97,6 +96,8 @@ Json describe_job(const store::Job& job, const std::vector<store::MetricSample>&
                         job.notes.find(jobs::no_network_note) != std::string::npos;
   answer["MusterNetwork"] = job::network_name(isolated ? job::Network::none : job::Network::nat);
   if (!job.failure_reason.empty()) answer["FailureReason"] = job.failure_reason;
+  if (const Result<Json> cause = parse_json(job.cause); cause && cause->is_object())
+    answer["MusterCause"] = *cause;
   if (!job.model_artifacts.empty())
     answer["ModelArtifacts"] = {{"S3ModelArtifacts", job.model_artifacts}};
   for (const store::MetricSample& each : final_metrics)

@@ -145,7 +145,8 @@ Result<Submitted> Store::submit(const NewJob& job) {
 Result<std::optional<Job>> Store::job(const std::string& name) {
   Statement row = database_->statement(
       "SELECT number, name, arn, status, created, modified, training_start, training_end, streams, "
-      "failure_reason, model_artifacts, note, notes, access_key, request FROM jobs WHERE name = ?");
+      "failure_reason, model_artifacts, note, notes, access_key, request, cause FROM jobs WHERE "
+      "name = ?");
   const bool found = TRY(row.bind(name).step());
   if (!found) return std::optional<Job>();
   Job job;
@@ -164,6 +165,7 @@ Result<std::optional<Job>> Store::job(const std::string& name) {
   job.notes = row.text(12);
   job.access_key = row.text(13);
   job.request = row.text(14);
+  job.cause = row.text(15);
   job.state.transitions = TRY(transitions_of(*database_, job.number));
   return std::optional<Job>(std::move(job));
 }
@@ -226,9 +228,10 @@ Result<bool> Store::finish(const std::string& name, const JobFinish& finish) {
   TRY(put_state(*database_, job->number, *state, job->state.transitions.size() - 1));
   TRY(database_
           ->statement("UPDATE jobs SET modified = max(modified, ?), failure_reason = ?, "
-                      "model_artifacts = ? WHERE number = ?")
+                      "cause = ?, model_artifacts = ? WHERE number = ?")
           .bind(finish.change.time)
           .bind(finish.failure_reason)
+          .bind(finish.cause)
           .bind(finish.model_artifacts)
           .bind(job->number)
           .run());

@@ -28,6 +28,7 @@ struct Job {
   UnixMillis created{0};
   UnixMillis modified{0};
   std::string failure_reason;
+  std::string cause;            ///< Why it failed, as a card: JSON text; empty: it did not.
   std::string model_artifacts;  ///< S3 URI; empty: none.
   std::string notes;            ///< For people: lines about how it runs; may be empty.
   std::string note;             ///< The runner's own, as it was put: JSON text or empty.
@@ -95,6 +96,7 @@ enum class Submitted {
 struct JobFinish {
   StatusChange change;  ///< A terminal one.
   std::string failure_reason = {};
+  std::string cause = {};  ///< As Job::cause.
   std::string model_artifacts = {};
 };
 

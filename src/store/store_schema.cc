@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 5> steps = {R"sql(
+constexpr std::array<const char*, 6> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -96,6 +96,9 @@ CREATE TABLE stacks (
   made TEXT not null,
   networks TEXT not null);
 CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS null;
+)sql",
+                                              R"sql(
+ALTER TABLE jobs ADD COLUMN cause TEXT not null DEFAULT '';
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -87,6 +87,7 @@ TEST_CASE("store: a status and what comes with it is one change, and the end is 
   CHECK(*store.key("AK1"));
   CHECK(*store.finish("one", {.change = {Status::failed, "Failed", "why", at(3000)},
                               .failure_reason = "AlgorithmError: why",
+                              .cause = "{\"rank\":3}",
                               .model_artifacts = "s3://b/model.tar.gz"}));
   CHECK(!*store.finish("one", {.change = {Status::completed, "Completed", "", at(4000)}}));
   const Job job = **store.job("one");
@@ -95,6 +96,7 @@ TEST_CASE("store: a status and what comes with it is one change, and the end is 
   CHECK(job.state.training_end == at(3000));
   CHECK(job.modified == at(3000));
   CHECK(job.failure_reason == "AlgorithmError: why");
+  CHECK(job.cause == "{\"rank\":3}");
   CHECK(job.model_artifacts == "s3://b/model.tar.gz");
   CHECK(!*store.key("AK1"));
   CHECK(*store.unfinished() == std::vector<std::string>{"two"});

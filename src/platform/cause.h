@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "job/journal.h"
+#include "job/outcome.h"
+#include "job/timeline.h"
+
+namespace muster::platform {
+
+/// Why a job failed, as one card: who failed first, when, at what, and whom that took along.
+struct Cause {
+  job::Verdict verdict;
+  UnixMillis time{0};    ///< When that process ended; 0: not known.
+  UnixMillis after{0};   ///< Since its host's start; meaningless without `time`.
+  std::string doing{};   ///< What its host was at: "running"; empty: not known.
+  int victims = 0;       ///< Ranks that ended badly after it.
+  UnixMillis within{0};  ///< From it to the last of them.
+};
+
+/// {host, process, rank, outcome, time_ms, after_ms, doing, victims, within_ms, last_lines,
+/// command, advice, topic}; docs/protocols/outcome.md. What is not known is left out.
+Json to_json(const Cause& cause);
+
+/// Gathers from the records of all hosts what a Cause needs. Pure.
+class CauseReader {
+ public:
+  void take(const std::string& host, const job::Record& record);
+  /// The card of the job's verdict, which is one of failure.
+  Cause cause_of(const job::Verdict& verdict) const;
+
+ private:
+  struct End {
+    std::string host;
+    std::string process;
+    int rank = -1;
+    UnixMillis time{0};
+  };
+  /// Beyond that nobody counts victims.
+  static constexpr std::size_t ends_max = 300'000;
+
+  std::vector<End> ends_;  ///< Processes that ended badly, in the order read.
+  std::map<std::string, job::TimelineReader> timelines_;
+};
+
+}  // namespace muster::platform
