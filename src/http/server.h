@@ -65,10 +65,12 @@ class Exchange {
   virtual void finish_broken() = 0;
   /// True once reply() or start() was called.
   virtual bool answered() const = 0;
-  /// The request is signed by a known key: from now on its connection is no stranger's. `party`:
-  /// whose connections have a limit together (a job's); empty: nobody's. False: the party has too
-  /// many at work; the request is to be answered "later" and its connection closed.
-  virtual bool proved(std::string_view party) = 0;
+  /// The request is signed by the known key `key`: from now on its connection is no stranger's.
+  /// `party`: whose connections have a limit together (a job's); empty: nobody's. False: the party
+  /// has too many at work; the request is to be answered "later" and its connection closed.
+  virtual bool proved(std::string_view key, std::string_view party) = 0;
+  /// For whoever counts: which service the request is for; a literal.
+  virtual void is_for(std::string_view service) = 0;
   /// The handler keeps so many bytes of the request, in all. False: strangers keep too much
   /// together, and this one most; it is to be answered "later" and its connection closed.
   virtual bool keeps(std::size_t bytes) = 0;
@@ -77,6 +79,19 @@ class Exchange {
 /// Reads the rest of the body. Errors: as read(), `invalid_input` beyond `bytes_max`, `denied` if
 /// strangers' bodies take too much memory together.
 loop::Task<Result<std::string>> read_whole(Exchange& exchange, std::size_t bytes_max);
+
+/// A request that was answered, for logs and counts.
+struct Served {
+  std::string_view method;
+  std::string_view target;
+  std::string_view peer;
+  std::string_view service;          ///< Exchange::is_for().
+  std::string_view key;              ///< Exchange::proved(); empty: a stranger's.
+  int status = 0;                    ///< 0: it ended without an answer.
+  std::uint64_t received_bytes = 0;  ///< The body of the request.
+  std::uint64_t sent_bytes = 0;      ///< Head and body.
+  Duration took{};
+};
 
 /// Answers a request: co_returns when the answer is on its way. One that returns without an answer
 /// has answered 500. May not be destroyed while an exchange is under way.
@@ -106,6 +121,8 @@ class Server {
     loop::ConnectionQuota::Limits limits{};  ///< Limits of connections open at the same time.
     std::string certificate_file{};          ///< PEM chain; with it: TLS 1.2 or newer.
     std::string key_file{};                  ///< PEM.
+    /// Told of each exchange when it is over, on the thread of its connection; none: nobody is.
+    std::function<void(const Served&)> on_served{};
   };
   /// Errors: `system` ("127.0.0.1:7700: Address already in use", certificate or key unreadable or
   /// not of one pair), `invalid_input` (host not numeric).

@@ -100,7 +100,8 @@ ServerConnection::~ServerConnection() {
   if (home_->stopping && home_->connections.empty() && home_->emptied) home_->emptied();
 }
 
-bool ServerConnection::proved(std::string_view party) {
+bool ServerConnection::proved(std::string_view key, std::string_view party) {
+  key_ = key;
   ServerShared& shared = *home_->shared;
   loop::ConnectionQuota::Verdict verdict;
   {
@@ -235,6 +236,10 @@ void ServerConnection::begin_exchange() {
   body_waited_ = 0;
   if (keeps_) keeps(0);
   piece_ = 0;
+  status_ = 0;
+  sent_bytes_ = 0;
+  key_.clear();
+  service_ = {};
   continue_due_ = answered_ = streaming_ = broken_ = false;
   keep_ = true;
   if (inbox_.size() > inbox_bytes && end_ - begin_ < inbox_bytes) {
@@ -253,14 +258,31 @@ loop::Task<bool> ServerConnection::serve_one() {
   const bool came = co_await receive_head();
   if (!came) co_return false;
   set_busy(true);
+  begun_ = Clock::now();
   co_await home_->shared->handler(*this);
   if (!answered_) {
     Reply reply{.status = 500};
     (void)co_await this->reply(std::move(reply));
   }
   const bool kept = co_await finish();
+  tell_served();
   set_busy(false);
   co_return kept;
+}
+
+void ServerConnection::tell_served() const {
+  const auto& on_served = home_->shared->options.on_served;
+  if (!on_served) return;
+  const Incoming& incoming = head_.incoming;
+  on_served({.method = incoming.method,
+             .target = incoming.target,
+             .peer = peer_,
+             .service = service_,
+             .key = key_,
+             .status = status_,
+             .received_bytes = body_came_,
+             .sent_bytes = sent_bytes_,
+             .took = Clock::now() - begun_});
 }
 
 /// False: the connection is done with, or a refusal was sent.
@@ -386,6 +408,7 @@ bool ServerConnection::body_may_stay() const {
 
 std::string ServerConnection::head_of(const Reply& reply, std::optional<std::uint64_t> body_bytes) {
   if (reply.close || home_->stopping || !body_may_stay()) keep_ = false;
+  status_ = reply.status;
   std::string head;
   head.reserve(512);
   head.append("HTTP/1.1 ");
@@ -414,6 +437,7 @@ loop::Task<Result<void>> ServerConnection::send(std::string_view head, std::stri
       const std::size_t of_head = std::min(head.size(), attempt.bytes);
       head.remove_prefix(of_head);
       body.remove_prefix(attempt.bytes - of_head);
+      sent_bytes_ += attempt.bytes;
       co_await breathe(attempt.bytes);
       continue;
     }
@@ -432,6 +456,7 @@ loop::Task<Result<void>> ServerConnection::send_file(const Reply& reply) {
     const loop::Wire::Attempt attempt = wire_->send_file(reply.file.get(), at, want);
     if (attempt.kind == loop::Wire::Kind::done) {
       at += attempt.bytes;
+      sent_bytes_ += attempt.bytes;
       co_await breathe(attempt.bytes);
       continue;
     }

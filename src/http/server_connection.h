@@ -61,7 +61,8 @@ class ServerConnection final : public Exchange {
   loop::Task<Result<void>> write(std::string_view bytes) override;
   void finish_broken() override { broken_ = true; }
   bool answered() const override { return answered_; }
-  bool proved(std::string_view party) override;
+  bool proved(std::string_view key, std::string_view party) override;
+  void is_for(std::string_view service) override { service_ = service; }
   bool keeps(std::size_t bytes) override;
 
   bool overdue() const { return home_->tick > deadline_; }
@@ -90,6 +91,7 @@ class ServerConnection final : public Exchange {
   std::string head_of(const Reply& reply, std::optional<std::uint64_t> body_bytes);
   void set_busy(bool busy);
   void begin_exchange();
+  void tell_served() const;
   void expect_body();
   bool body_may_stay() const;
   Error lost(std::string_view what) const;
@@ -124,6 +126,11 @@ class ServerConnection final : public Exchange {
   bool keeps_ = false;            ///< The quota knows of bytes.
   std::size_t piece_ = 0;         ///< Bytes of the inbox, given out by the last read().
   bool continue_due_ = false;
+  int status_ = 0;
+  std::uint64_t sent_bytes_ = 0;
+  std::string key_;
+  std::string_view service_;
+  TimePoint begun_{};
   bool answered_ = false;
   bool streaming_ = false;
   bool broken_ = false;

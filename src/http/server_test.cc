@@ -83,7 +83,7 @@ loop::Task<void> handle(Exchange& exchange, std::string file) {
   } else if (target == "/nothing") {
     co_return;
   } else if (target == "/proved") {
-    reply.body = exchange.proved("job") ? "in" : "later";
+    reply.body = exchange.proved("AK1", "job") ? "in" : "later";
   } else {
     reply.body = "hello";
     reply.headers.emplace_back("X-Evil", "a\r\nInjected: b");

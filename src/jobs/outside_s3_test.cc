@@ -96,7 +96,8 @@ class Asked final : public http::Exchange {
   loop::Task<Result<void>> write(std::string_view) override { co_return Result<void>(); }
   void finish_broken() override {}
   bool answered() const override { return answer.has_value(); }
-  bool proved(std::string_view) override { return true; }
+  bool proved(std::string_view, std::string_view) override { return true; }
+  void is_for(std::string_view) override {}
   bool keeps(std::size_t) override { return true; }
 
   std::optional<http::Reply> answer;

@@ -262,7 +262,7 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     end.failure_reason = to_utf8(reason.substr(0, reason_bytes_max));
     return finish(name, std::move(end));
   };
-  WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_};
+  WatchContext context{loop_, tasks_, store_, metrics_, reserve_, log_, counts_};
   Watch watch(context, name, state.transitions.back().status, std::move(at_end));
   platform::JobRunOptions options;
   if (!resumed) log_.info(name + ": starts");

@@ -70,6 +70,9 @@ class Runner final : public Jobs {
   std::string journal_of(const std::string& job, const std::string& host) const {
     return journals_.file(job, host);
   }
+  const JobCounts& counts() const { return counts_; }
+  /// Jobs that wait for their turn.
+  std::size_t waiting() const { return queue_.standing().waiting.size(); }
 
  private:
   /// A job that waits or runs.
@@ -107,6 +110,7 @@ class Runner final : public Jobs {
   Journals journals_;
   Reserve reserve_;
   Queue queue_;
+  JobCounts counts_;
   std::map<std::string, std::unique_ptr<Active>> active_;
   /// Jobs whose name is that of one that has ended and is being cleared away.
   std::map<std::string, std::pair<api::JobRequest, Turn>> after_;

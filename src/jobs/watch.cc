@@ -64,6 +64,7 @@ void Watch::status(const platform::StatusLine& line) {
   const int place = place_of(line.status);
   if (place != 0 && place < told_) return;  // An earlier server told it.
   told_ = std::max(told_, place);
+  if (line.status == "Restarting") ++context_.counts.restarts;
   store::StatusChange change;
   change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;
   change.secondary = line.status;
@@ -79,6 +80,7 @@ void Watch::lines(const std::string&, UnixMillis, const job::Lines&) {
 }
 
 void Watch::ended(const platform::JobReport& report) {
+  context_.counts.add(report.end);
   end_ = finish_of(report);
 }
 

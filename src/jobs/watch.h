@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "jobs/job_counts.h"
 #include "jobs/reserve.h"
 #include "logs/metrics.h"
 #include "loop/tasks.h"
@@ -30,6 +31,7 @@ struct WatchContext {
   logs::Metrics& metrics;
   const Reserve& reserve;
   const Log& log;
+  JobCounts& counts;
 };
 
 /// Tells the store what one job does, in order and each thing once: its statuses as they come, its

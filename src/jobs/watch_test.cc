@@ -99,7 +99,8 @@ struct Bench {
                         }};
   Reserve reserve{folder + "/reserve"};
   Log log{-1, "test", Log::Level::error};
-  WatchContext context{loop, tasks, store, metrics, reserve, log};
+  JobCounts counts;
+  WatchContext context{loop, tasks, store, metrics, reserve, log, counts};
   int kept = 0;
   std::vector<store::JobFinish> finished;
 

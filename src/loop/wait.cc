@@ -92,7 +92,7 @@ struct Signals::State {
   asio::signal_set set;
 };
 
-Signals::Signals(Loop& loop, std::initializer_list<int> signals)
+Signals::Signals(Loop& loop, const std::vector<int>& signals)
     : state_(std::make_unique<State>(loop)) {
   for (int signal : signals) {
     ErrorCode error;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <initializer_list>
 #include <memory>
+#include <vector>
 
 #include "loop/loop.h"
 
@@ -50,7 +50,7 @@ class Event {
 /// Signals of the process as events. While one exists its signals have no other effect.
 class Signals {
  public:
-  Signals(Loop& loop, std::initializer_list<int> signals);
+  Signals(Loop& loop, const std::vector<int>& signals);
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   ~Signals();

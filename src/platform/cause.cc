@@ -89,6 +89,12 @@ Cause CauseReader::cause_of(const job::Verdict& verdict) const {
   return cause;
 }
 
+std::vector<job::HostTimeline> CauseReader::timelines() const {
+  std::vector<job::HostTimeline> all;
+  for (const auto& [host, reader] : timelines_) all.push_back(reader.timeline());
+  return all;
+}
+
 Json to_json(const Cause& cause) {
   const job::Verdict& verdict = cause.verdict;
   Json json = Json::object();

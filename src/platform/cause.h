@@ -32,6 +32,8 @@ class CauseReader {
   void take(const std::string& host, const job::Record& record);
   /// The card of the job's verdict, which is one of failure.
   Cause cause_of(const job::Verdict& verdict) const;
+  /// Hosts by name, as far as they have records.
+  std::vector<job::HostTimeline> timelines() const;
 
  private:
   struct End {

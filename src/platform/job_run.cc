@@ -33,6 +33,7 @@ class JobRun {
   JobEnd end() const {
     JobEnd end = cycle_.end(wall_time());
     if (end.status == JobEnd::Status::failed) end.cause = causes_.cause_of(end.verdict);
+    end.timelines = causes_.timelines();
     return end;
   }
   bool got_on() const { return got_on_; }

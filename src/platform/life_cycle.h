@@ -48,8 +48,9 @@ struct JobEnd {
   Status status = Status::failed;
   Taken taken = Taken::no;
   job::Verdict verdict;
-  std::string reason;            ///< The verdict in one line.
-  std::optional<Cause> cause{};  ///< The reason as a card, of one that failed.
+  std::string reason;                          ///< The verdict in one line.
+  std::optional<Cause> cause{};                ///< The reason as a card, of one that failed.
+  std::vector<job::HostTimeline> timelines{};  ///< Each host's latest attempt.
   /// Whole seconds from the first download to the end; 0 if it never came to that.
   std::chrono::seconds training_time{0};
   StatusLine last;  ///< Said when the results lie in place.

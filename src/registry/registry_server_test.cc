@@ -44,7 +44,8 @@ class Asked : public http::Exchange {
   loop::Task<Result<void>> write(std::string_view) override { co_return Result<void>(); }
   void finish_broken() override {}
   bool answered() const override { return answered_; }
-  bool proved(std::string_view party) override {
+  void is_for(std::string_view) override {}
+  bool proved(std::string_view, std::string_view party) override {
     owner = party;
     return true;
   }

@@ -253,7 +253,8 @@ Task<void> S3Server::answer(http::Exchange& exchange) {
     answered = access::answer_to(verified.error(), access::Dialect::s3);
   } else {
     call.verified = *std::move(verified);
-    if (!exchange.proved(call.verified.key->owner)) {
+    const access::AccessKey& key = *call.verified.key;
+    if (!exchange.proved(key.id, key.owner)) {
       aws::Refusal busy = aws::s3_refusal("SlowDown");
       co_return co_await refuse(exchange, head, std::move(busy), call.request_id, true);
     }

@@ -34,9 +34,13 @@
 #include "registry/registry_server.h"
 #include "s3client/s3_client.h"
 #include "s3server/s3_server.h"
+#include "server/access_log.h"
 #include "server/control.h"
+#include "server/http_counts.h"
 #include "server/keys.h"
 #include "server/operations_page.h"
+#include "server/probes.h"
+#include "server/process_facts.h"
 #include "server/server_main_config.h"
 #include "server/server_main_front.h"
 #include "server/service.h"
@@ -87,6 +91,17 @@ Result<void> check_logins(const jobs::JobConfig& config) {
   return {};
 }
 
+constexpr std::size_t token_bytes_min = 16;
+
+Result<std::string> metrics_token(const ServerConfig& config) {
+  if (config.metrics_token_file.empty()) return std::string();
+  const Result<std::string> token = read_private(config.metrics_token_file);
+  if (!token) return token.error().in("metrics_token_file");
+  if (token->size() >= token_bytes_min) return *token;
+  return fail(Errc::invalid_input, "metrics_token_file: " + config.metrics_token_file +
+                                       ": expected at least 16 characters");
+}
+
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   std::string file;
   if (!flags.config.empty()) file = TRY(read_file(flags.config));
@@ -109,6 +124,8 @@ Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
     const Result<std::vector<store::AccessKey>> keys = read_keys(config->keys);
     if (!keys) config = keys.error();
   }
+  if (config)
+    if (const Result<std::string> token = metrics_token(*config); !token) config = token.error();
   if (config && config->s3) {
     const Result<aws::Credentials> keys = jobs::credentials_of(*config->s3);
     if (!keys) config = keys.error().in("s3.credentials_file");
@@ -152,7 +169,8 @@ Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
 
 /// Stewards, and those who read what we print, stand elsewhere.
 void make_absolute(ServerConfig& config) {
-  std::vector<std::string*> paths = {&config.data, &config.key, &config.ca};
+  std::vector<std::string*> paths = {&config.data, &config.key, &config.ca, &config.access_log,
+                                     &config.metrics_token_file};
   for (ConfigKey& key : config.keys) paths.push_back(&key.secret_file);
   if (config.s3) {
     if (config.s3->region.empty()) config.s3->region = config.realm.region;
@@ -165,7 +183,8 @@ void make_absolute(ServerConfig& config) {
 /// Hosts see this machine's files, and whoever has one of these has the server.
 std::vector<std::string> secret_files(const ServerConfig& config) {
   std::vector<std::string> paths;
-  if (!config.key.empty()) paths.push_back(config.key);
+  for (const std::string& path : {config.key, config.metrics_token_file, config.access_log})
+    if (!path.empty()) paths.push_back(path);
   for (const ConfigKey& key : config.keys) paths.push_back(key.secret_file);
   if (config.s3) paths.push_back(config.s3->credentials_file);
   return paths;
@@ -205,6 +224,9 @@ struct Server {
   std::optional<s3server::S3Server> s3;  ///< Not with an S3 elsewhere:
   std::unique_ptr<s3client::S3Client> s3_client;
   std::optional<registry::RegistryServer> registry;
+  HttpCounts http_counts;
+  std::unique_ptr<AccessLog> access_log;  ///< None: nobody wants one.
+  std::optional<Probes> probes;
   std::optional<Front> front;
   std::optional<machine::Machine> machine;
   std::optional<Service> service;  ///< Once the port is known.
@@ -275,6 +297,10 @@ Result<void> open_http_once(Server& server) {
   options.certificate_file = server.config.certificate;
   options.key_file = server.config.key;
   options.limits = loop::ConnectionQuota::limits_for(server.open_files_max);
+  options.on_served = [&server](const http::Served& served) {
+    server.http_counts.add(served);
+    if (server.access_log) server.access_log->add(served);
+  };
   server.http =
       TRY(http::Server::open(server.loop, std::move(options), [&server](http::Exchange& exchange) {
         return server.front->answer(exchange);
@@ -313,6 +339,7 @@ std::string kept_program(const std::string& folder) {
   if (::linkat(AT_FDCWD, own, AT_FDCWD, fresh.c_str(), AT_SYMLINK_FOLLOW) != 0) {
     std::error_code failed;
     std::filesystem::copy_file(own, fresh, failed);
+    if (failed) ::unlink(fresh.c_str());
     if (failed) return own;
   }
   return ::rename(fresh.c_str(), path.c_str()) == 0 ? path : own;
@@ -387,6 +414,25 @@ loop::Task<Result<jobs::HeldImage>> bring_image(Server& server, job::ImageWish w
   co_return held;
 }
 
+/// What watches the server: probes, counts, a log of requests.
+Result<void> open_watching(Server& server) {
+  if (!server.config.access_log.empty())
+    server.access_log = TRY(AccessLog::open(server.config.access_log));
+  server.probes.emplace(
+      Probes::Options{.calls = server.calls,
+                      .ready = [&server] { return server.store->try_write(wall_time()); },
+                      .write = [&server](Exposition& to) { server.service->write(to); },
+                      .write_here =
+                          [&server](Exposition& to) {
+                            server.http_counts.write(to);
+                            write_process(to);
+                          },
+                      .keys = server.keys,
+                      .token = TRY(metrics_token(server.config)),
+                      .now = wall_time});
+  return {};
+}
+
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data, env));
   server.control = TRY(Control::open(server.loop, server.config.data));
@@ -394,6 +440,7 @@ Result<void> open(Server& server, const Env& env) {
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   http::Handler s3 = TRY(open_s3(server));
+  TRY(open_watching(server));
   server.registry.emplace(
       server.keys,
       registry::RegistryServer::Options{
@@ -402,6 +449,7 @@ Result<void> open(Server& server, const Env& env) {
       .calls = server.calls,
       .s3 = std::move(s3),
       .registry = [&server](http::Exchange& exchange) { return server.registry->answer(exchange); },
+      .probes = [&server](http::Exchange& exchange) { return server.probes->answer(exchange); },
       .verifier = *server.verifier,
       .api =
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
@@ -432,9 +480,23 @@ Result<void> open(Server& server, const Env& env) {
   return server.service->start();
 }
 
+/// SIGHUP: whoever rotates logs has renamed the file.
+void reopen_log(Server& server) {
+  if (!server.access_log) return;
+  const Result<void> opened = server.access_log->reopen();
+  if (!opened) server.log.error(opened.error().in("access_log").text);
+}
+
 loop::Task<void> until_told(Server& server) {
-  loop::Signals signals(server.loop, {SIGTERM, SIGINT});
-  (void)co_await signals.next();
+  // Without such a log SIGHUP ends the server, as the end of its terminal does to any program.
+  std::vector<int> heeded = {SIGTERM, SIGINT};
+  if (server.access_log) heeded.push_back(SIGHUP);
+  loop::Signals signals(server.loop, std::move(heeded));
+  Result<int> signal = co_await signals.next();
+  while (signal && *signal == SIGHUP) {
+    reopen_log(server);
+    signal = co_await signals.next();
+  }
   server.log.info("stopping: calls under way are answered, jobs go on");
   co_await server.http->stop(Clock::now() + stop_grace);
   server.loop.stop();

@@ -134,6 +134,8 @@ constexpr Key keys[] = {
     {"account", nullptr, set_account},
     {"networks", nullptr, set_networks},
     {"engine", nullptr, set_engine},
+    {"access_log", &ServerConfig::access_log, nullptr},
+    {"metrics_token_file", &ServerConfig::metrics_token_file, nullptr},
     {"jobs", nullptr, set_jobs},
 };
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "loop/other_loop.h"
 #include "registry/route.h"
+#include "server/probes.h"
 
 namespace muster::server {
 namespace {
@@ -73,12 +74,17 @@ Task<void> Front::answer(http::Exchange& exchange) {
     api_head.scope_service = service;
   }
   // S3's keys may be called so too, but nobody asks S3 without a signature.
-  if (service.empty() && registry::is_registry_path(head.path()))
-    co_await options_.registry(exchange);
-  else if (service != "s3" && api::is_of_an_api(api_head))
-    co_await answer_api(exchange, std::move(api_head));
-  else
-    co_await options_.s3(exchange);
+  if (service.empty() && Probes::takes(head)) co_return co_await options_.probes(exchange);
+  if (service.empty() && registry::is_registry_path(head.path())) {
+    exchange.is_for("registry");
+    co_return co_await options_.registry(exchange);
+  }
+  if (service != "s3" && api::is_of_an_api(api_head)) {
+    exchange.is_for("api");
+    co_return co_await answer_api(exchange, std::move(api_head));
+  }
+  exchange.is_for("s3");
+  co_await options_.s3(exchange);
 }
 
 Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
@@ -113,7 +119,7 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
     co_return;
   }
   const access::Verified& caller = *verified;
-  if (!exchange.proved(caller.key->owner)) {
+  if (!exchange.proved(caller.key->id, caller.key->owner)) {
     api::Answer refusal = aws::Refusal{"ThrottlingException", "Rate exceeded"};
     co_await send(exchange, std::move(reply), std::move(refusal), true);
     co_return;

@@ -22,6 +22,7 @@ class Front {
     loop::Tasks& calls;      ///< On the main loop, with what `api` uses: calls under way.
     http::Handler s3;        ///< Answers what is no other service's.
     http::Handler registry;  ///< Answers what is unsigned, below /v2/.
+    http::Handler probes;    ///< Answers what is unsigned and Probes takes.
     access::Verifier& verifier;
     ApiHandler api;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.

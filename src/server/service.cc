@@ -10,6 +10,7 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  access::KeyRing& keys, registry::RegistryServer& registry, const Log& log,
                  Options options)
     : log_(log),
+      store_(store),
       stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
       logs_(store, options.realm,
             [this](const std::string& job, const std::string& host) {
@@ -42,6 +43,26 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
     co_return co_await timelines_.describe(api::text_of(request.input, "TrainingJobName"));
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
   co_return operations_.operate(request);
+}
+
+void Service::write(Exposition& to) {
+  to.family("muster_jobs", "gauge", "Training jobs by status.");
+  if (const auto counts = store_.counts(); counts)
+    for (const auto& [status, count] : *counts)
+      to.sample({{"status", store::status_name(status)}}, static_cast<double>(count));
+  to.family("muster_jobs_waiting", "gauge", "Jobs that wait for free hosts.");
+  to.sample({}, static_cast<double>(runner_.waiting()));
+  const jobs::JobCounts& counts = runner_.counts();
+  to.family("muster_job_restarts_total", "counter", "Attempts of jobs beyond their first.");
+  to.sample({}, static_cast<double>(counts.restarts));
+  to.family("muster_job_phase_seconds", "summary", "Phases of hosts of jobs that have ended.");
+  for (std::size_t i = 0; i < counts.phases.size(); ++i) {
+    const jobs::JobCounts::Phase& phase = counts.phases[i];
+    if (phase.count == 0) continue;
+    const std::string_view name = job::phase_before(static_cast<job::Point>(i));
+    to.sample({{"phase", name}}, static_cast<double>(phase.sum.count()) / 1e3, "_sum");
+    to.sample({{"phase", name}}, static_cast<double>(phase.count), "_count");
+  }
 }
 
 }  // namespace muster::server

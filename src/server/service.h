@@ -6,6 +6,7 @@
 #include "access/keyring.h"
 #include "jobs/runner.h"
 #include "server/ecr.h"
+#include "server/exposition.h"
 #include "server/operations.h"
 #include "server/timelines.h"
 
@@ -30,9 +31,12 @@ class Service {
   loop::Task<api::Answer> operate(api::Request request);
   /// All networks that jobs may name: the config's and those of stacks. As things stand.
   const vpc::Networks& networks() const { return stacks_.networks(); }
+  /// Jobs by status, what waits, phases and restarts. On the main loop.
+  void write(Exposition& to);
 
  private:
   const Log& log_;
+  store::Store& store_;
   Stacks stacks_;
   logs::Logs logs_;
   logs::Metrics metrics_;

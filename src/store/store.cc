@@ -255,6 +255,19 @@ Result<bool> Store::set_request(const std::string& name, const std::string& requ
   return found;
 }
 
+Result<std::vector<std::pair<Status, std::int64_t>>> Store::counts() {
+  Statement rows = database_->statement("SELECT status, count(*) FROM jobs GROUP BY status");
+  std::vector<std::pair<Status, std::int64_t>> counts;
+  while (TRY(rows.step())) counts.emplace_back(status_of(rows.text(0)), rows.number(1));
+  return counts;
+}
+
+Result<void> Store::try_write(UnixMillis now) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
+  TRY(database_->statement("INSERT OR REPLACE INTO tries VALUES (1, ?)").bind(now).run());
+  return transaction->commit();
+}
+
 Result<void> Store::put_note(const std::string& name, const std::string& note) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
   TRY(database_->statement("UPDATE jobs SET note = ? WHERE name = ?").bind(note).bind(name).run());

@@ -166,6 +166,8 @@ class Store {
   Result<Submitted> submit(const NewJob& job);
   Result<std::optional<Job>> job(const std::string& name);
   Result<std::vector<JobSummary>> list(const JobQuery& query);
+  /// How many jobs there are of each status that any has.
+  Result<std::vector<std::pair<Status, std::int64_t>>> counts();
   /// Names of the jobs that have not ended, in order of submission: what a start takes up again.
   Result<std::vector<std::string>> unfinished();
   /// Jobs that run and jobs that ran after `since`, by their ends; each with its tag `tag`.
@@ -211,6 +213,9 @@ class Store {
   Result<std::vector<AccessKey>> keys();  ///< Users' only, by age.
   /// A user's; their last one only if `even_last`.
   Result<KeyRemoval> remove_key(const std::string& id, bool even_last);
+
+  /// Writes something that nobody reads, to the disk: whether that is possible.
+  Result<void> try_write(UnixMillis now);
 
  private:
   explicit Store(std::unique_ptr<Database> database);

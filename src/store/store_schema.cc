@@ -99,6 +99,7 @@ CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS null;
 )sql",
                                               R"sql(
 ALTER TABLE jobs ADD COLUMN cause TEXT not null DEFAULT '';
+CREATE TABLE tries (id INTEGER PRIMARY KEY, time INTEGER not null);
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/fd.h"
@@ -37,6 +38,20 @@ std::string names(const std::vector<JobSummary>& jobs) {
   std::string all;
   for (const JobSummary& each : jobs) all += each.name + " ";
   return all;
+}
+
+TEST_CASE("store: jobs are counted by status, and a write can be tried") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  CHECK(store.counts()->empty());
+  for (const char* name : {"one", "two", "three"}) REQUIRE(store.submit(job_named(name)));
+  REQUIRE(store.finish("two", {.change = {Status::failed, "Failed", "", at(3000)}}));
+  auto counts = *store.counts();
+  std::sort(counts.begin(), counts.end());
+  CHECK(counts == std::vector<std::pair<Status, std::int64_t>>{{Status::in_progress, 2},
+                                                               {Status::failed, 1}});
+  CHECK(store.try_write(at(1)));
+  CHECK(store.try_write(at(2)));
 }
 
 TEST_CASE("store: a job stands as it was submitted, after a restart too") {
