@@ -12,6 +12,7 @@ namespace muster::jobs {
 namespace {
 
 constexpr Duration scrape_pause = std::chrono::seconds(1);
+constexpr std::string_view restarting = "Restarting";
 
 /// The order in which a job gets through them; 0 for those that stand outside of it.
 int place_of(std::string_view secondary) {
@@ -57,17 +58,25 @@ Watch::Watch(WatchContext context, std::string job, std::string_view secondary, 
     : context_(context),
       job_(std::move(job)),
       told_(place_of(secondary)),
+      starts_again_(secondary == restarting),
       at_end_(std::move(at_end)),
       scraping_(std::make_shared<Scraping>()) {}
 
+/// A job that starts again gets through all of it once more; it is Restarting until its hosts run.
 void Watch::status(const platform::StatusLine& line) {
   const int place = place_of(line.status);
+  if (line.status == restarting) {
+    told_ = 0;
+    starts_again_ = true;
+  } else if (place > place_of("Starting")) {
+    starts_again_ = false;
+  }
   if (place != 0 && place < told_) return;  // An earlier server told it.
   told_ = std::max(told_, place);
   if (line.status == "Restarting") ++context_.counts.restarts;
   store::StatusChange change;
   change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;
-  change.secondary = line.status;
+  change.secondary = starts_again_ && place > 0 ? std::string(restarting) : line.status;
   change.message = line.message;
   change.time = line.time;
   changes_.push_back(std::move(change));

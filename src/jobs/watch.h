@@ -65,6 +65,7 @@ class Watch final : public platform::Sink {
   WatchContext context_;
   std::string job_;
   int told_;  ///< How far the store knows, or is about to.
+  bool starts_again_;
   AtEnd at_end_;
   std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
   std::optional<store::JobFinish> end_;      ///< Likewise.

@@ -132,6 +132,24 @@ TEST_CASE_FIXTURE(Bench, "watch: what the store knows of a job is not told twice
   CHECK((**store.job("a")).state.status == store::Status::stopping);
 }
 
+TEST_CASE_FIXTURE(Bench, "watch: a job that starts again gets through its statuses once more") {
+  const auto message = [this] { return (**store.job("a")).state.transitions.back().message; };
+  Watch first(context, "a", "Pending", at_end());
+  for (const char* status : {"Starting", "Downloading", "Training", "Uploading", "Interrupted",
+                             "Restarting", "Starting"})
+    first.status({status, status, UnixMillis(2)});
+  first.status({"Starting", "Waiting to be started: nodes are not free yet", UnixMillis(3)});
+  CHECK(message() == "Waiting to be started: nodes are not free yet");
+  Watch second(context, "a", "Restarting", at_end());  // A server that started again.
+  second.status({"Starting", "Preparing the instances for training", UnixMillis(4)});
+  CHECK(message() == "Preparing the instances for training");
+  for (const char* status : {"Downloading", "Training"})
+    second.status({status, "message", UnixMillis(5)});
+  CHECK(secondaries() == std::vector<std::string>{"Pending", "Starting", "Downloading", "Training",
+                                                  "Uploading", "Interrupted", "Restarting",
+                                                  "Downloading", "Training"});
+}
+
 TEST_CASE_FIXTURE(Bench, "watch: the end is told once, after the journals are kept") {
   Watch watch(context, "a", "Training", at_end());
   watch.lines("algo-1", UnixMillis(2), {});

@@ -216,3 +216,46 @@ def test_a_server_that_was_killed_while_its_job_waits_submits_it_no_second_time(
     told = job.at_end()
     assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
     assert counted(job, "algo-2") == list(range(10))
+
+
+GETS_ON = """
+import os, sys, time
+folder = "/opt/ml/checkpoints"
+os.makedirs(folder, exist_ok=True)
+kept = folder + "/step-" + os.environ["SM_CURRENT_HOST"]
+step = int(open(kept).read()) if os.path.exists(kept) else 0
+print("begins at", step, flush=True)
+while step < 80:
+    time.sleep(0.1)
+    step += 1
+    if step % 10 == 0:
+        with open(kept + ".new", "w") as file:
+            file.write(str(step))
+        os.rename(kept + ".new", kept)
+print("trained", flush=True)
+"""
+
+
+def preempt(cluster: Cluster) -> str:
+    """Submits a job for which others' nodes are taken; its id."""
+    urgent = ["sbatch", "--parsable", "-p", "urgent", "-N3", "--exclusive", "--output=/dev/null"]
+    return cluster.out("login", *urgent, "--wrap", "sleep 600")
+
+
+def test_a_job_that_is_preempted_gets_through_its_statuses_once_more(server, cluster):
+    job = Job(server, GETS_ON, hosts=2, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/taken"})
+    wait_until("a line", lambda: any("begins at 0" in line for line in log_of(job, "algo-1")), 60)
+    other = preempt(cluster)
+    try:
+        job.in_status("Restarting")
+        wait_until("a reason", lambda: "Resources" in str(job.describe()), 30)
+        assert job.describe()["SecondaryStatus"] == "Restarting"
+    finally:
+        cluster.out("login", "scancel", other)
+    told = job.at_end(120)
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    seen = [change["Status"] for change in told["SecondaryStatusTransitions"]]
+    again = seen.index("Interrupted")
+    assert seen[again:] == ["Interrupted", "Restarting", "Downloading", "Training", "Uploading",
+                            "Completed"]  # fmt: skip
+    assert seen[:4] == ["Pending", "Starting", "Downloading", "Training"]
