@@ -12,7 +12,9 @@
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/terminal.h"
 #include "base/text.h"
+#include "job/journal.h"
 #include "loop/tasks.h"
 #include "loop/tree_watch.h"
 #include "loop/wait.h"
@@ -23,6 +25,7 @@ namespace {
 constexpr std::size_t told_max = 10;
 constexpr int depth_max = 64;
 constexpr std::size_t shown_max = 200;
+constexpr std::chrono::minutes stored_pause{1};
 
 /// A regular file as it was at some time: another stamp, other bytes.
 struct Stamp {
@@ -103,6 +106,7 @@ struct CheckpointSync::State {
   void take_file(const std::string& relative, bool as_stored);
   void tell_deep(const std::string& relative);
   void note_failure(const std::string& relative, const Error& error);
+  void note_stored(const std::string& relative, const Stamp& stamp);
   loop::Task<> uploading();
 
   const std::unique_ptr<CheckpointPlace> place;
@@ -119,6 +123,7 @@ struct CheckpointSync::State {
   bool deep_told = false;
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
+  TimePoint tell_stored_at = TimePoint::min();
   loop::Event changed;
   loop::Tasks tasks;
 };
@@ -180,6 +185,19 @@ void CheckpointSync::State::note_failure(const std::string& relative, const Erro
   if (++told <= told_max) tell("checkpoint not stored: " + error.text);
 }
 
+void CheckpointSync::State::note_stored(const std::string& relative, const Stamp& stamp) {
+  ++files;
+  bytes += stamp.bytes;
+  stored[relative] = stamp;
+  failures.erase(relative);
+  const TimePoint now = Clock::now();
+  if (!options.tell_stored || now < tell_stored_at) return;
+  tell_stored_at = now + stored_pause;
+  options.tell_stored(std::string(job::checkpoint_stored) +
+                      visible_line(relative.substr(0, shown_max)) + ", file " +
+                      std::to_string(files) + " of this attempt");
+}
+
 loop::Task<> CheckpointSync::State::uploading() {
   while (true) {
     // One file is never under way twice: the later upload might end first.
@@ -203,10 +221,7 @@ loop::Task<> CheckpointSync::State::uploading() {
         co_await place->store(std::move(path), relative, std::move(is_current));
     going.erase(relative);
     if (sent) {
-      ++files;
-      bytes += file.stamp.bytes;
-      stored[relative] = file.stamp;
-      failures.erase(relative);
+      note_stored(relative, file.stamp);
     } else if (open_file(root.get(), relative).stamp == file.stamp) {
       note_failure(relative, sent.error());
     }  // Else it changed meanwhile; its writer's end brings it here again.

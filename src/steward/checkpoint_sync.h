@@ -38,6 +38,9 @@ class CheckpointSync {
   struct Options {
     std::string folder;  ///< Exists.
     int uploads = 2;     ///< At a time.
+    /// Told, by what begins with job::checkpoint_stored, that files were: soon of the first, then
+    /// at most once a minute.
+    std::function<void(const std::string& line)> tell_stored{};
   };
   /// What is in the folder now is taken as stored already (it was restored). Error: `system`.
   static Result<std::unique_ptr<CheckpointSync>> start(

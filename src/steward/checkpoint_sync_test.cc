@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "job/journal.h"
 #include "loop/testing.h"
 #include "s3client/memory_store.h"
 #include "steward/folders.h"
@@ -24,6 +25,7 @@ struct Bench {
   void run(const std::function<void()>& host) {
     loop::Loop loop;
     CheckpointSync::Options options{.folder = folder};
+    options.tell_stored = [this](const std::string& line) { stored.push_back(line); };
     std::unique_ptr<CheckpointPlace> place = checkpoints_in_s3(store, {"bucket", "key"});
     auto sync = *CheckpointSync::start(loop, std::move(place), std::move(options),
                                        [this](const std::string& line) { told.push_back(line); });
@@ -37,7 +39,7 @@ struct Bench {
 
   std::string path, folder;
   std::shared_ptr<s3client::MemoryStore> store = std::make_shared<s3client::MemoryStore>();
-  std::vector<std::string> told;
+  std::vector<std::string> told, stored;
 };
 
 TEST_CASE("checkpoints: what lies too deep is told of once; the rest is stored") {
@@ -57,6 +59,21 @@ TEST_CASE("checkpoints: what lies too deep is told of once; the rest is stored")
   CHECK(bench.store->objects.begin()->first == "s3://bucket/key" + deepest + "/file");
   REQUIRE(bench.told.size() == 1);
   CHECK(bench.told[0].starts_with("checkpoints: what lies deeper than 64 folders is not stored"));
+}
+
+TEST_CASE(
+    "checkpoints: that files are stored is told soon, and not of each; of restored ones never") {
+  Bench bench;
+  REQUIRE(write_file(bench.folder + "/restored", "earlier"));
+  bench.run([] {});
+  CHECK(bench.stored.empty());
+  bench.run([&] {
+    for (const char* name : {"a", "b", "c"}) REQUIRE(write_file(bench.folder + "/" + name, name));
+  });
+  CHECK(bench.store->objects.size() == 3);
+  REQUIRE(bench.stored.size() == 1);
+  CHECK(bench.stored[0].starts_with(job::checkpoint_stored));
+  CHECK(bench.told.empty());
 }
 
 TEST_CASE("checkpoints: links, pipes and a folder that a link has replaced lead nowhere") {

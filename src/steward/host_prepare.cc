@@ -104,6 +104,7 @@ loop::Task<Result<void>> HostRun::keep_checkpoints() {
     if (!restored) co_return restored.error();
   }
   CheckpointSync::Options options{.folder = here};
+  options.tell_stored = [this](const std::string& line) { log("info", line); };
   Result<std::unique_ptr<CheckpointSync>> sync =
       CheckpointSync::start(loop_, std::move(place), std::move(options),
                             [this](const std::string& line) { log("warning", line); });

@@ -225,7 +225,7 @@ os.makedirs(folder, exist_ok=True)
 kept = folder + "/step-" + os.environ["SM_CURRENT_HOST"]
 step = int(open(kept).read()) if os.path.exists(kept) else 0
 print("begins at", step, flush=True)
-while step < 80:
+while step < STEPS:
     time.sleep(0.1)
     step += 1
     if step % 10 == 0:
@@ -243,7 +243,8 @@ def preempt(cluster: Cluster) -> str:
 
 
 def test_a_job_that_is_preempted_gets_through_its_statuses_once_more(server, cluster):
-    job = Job(server, GETS_ON, hosts=2, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/taken"})
+    script = GETS_ON.replace("STEPS", "80")
+    job = Job(server, script, hosts=2, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/taken"})
     wait_until("a line", lambda: any("begins at 0" in line for line in log_of(job, "algo-1")), 60)
     other = preempt(cluster)
     try:
@@ -259,3 +260,28 @@ def test_a_job_that_is_preempted_gets_through_its_statuses_once_more(server, clu
     assert seen[again:] == ["Interrupted", "Restarting", "Downloading", "Training", "Uploading",
                             "Completed"]  # fmt: skip
     assert seen[:4] == ["Pending", "Starting", "Downloading", "Training"]
+
+
+def test_a_job_that_keeps_checkpoints_is_preempted_as_often_as_that_happens(server, cluster):
+    """Three attempts that keep nothing would be the last."""
+    script = GETS_ON.replace("STEPS", "120")
+    job = Job(server, script, hosts=2, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/often"})
+    for taken in range(1, 5):
+        begun = 20 * taken
+
+        def kept(begun=begun) -> bool:
+            objects = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="kept/often/")
+            keys = [each["Key"] for each in objects.get("Contents", [])]
+            bodies = [server.client("s3").get_object(Bucket=BUCKET, Key=key) for key in keys]
+            return len(keys) == 2 and all(int(body["Body"].read()) >= begun for body in bodies)
+
+        wait_until(f"step {begun} to be kept", kept, 60)
+        other = preempt(cluster)
+        try:
+            job.in_status("Restarting")
+        finally:
+            cluster.out("login", "scancel", other)
+    told = job.at_end(120)
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    begins = [int(line.split()[2]) for line in log_of(job, "algo-1") if "begins at" in line]
+    assert len(begins) == 5 and begins == sorted(begins) and begins[-1] >= 80, begins
