@@ -20,10 +20,15 @@ inline std::uint64_t chapter_of(const Chapters& chapters, const std::string& hos
   return found == chapters.end() ? 0 : found->second;
 }
 
-/// Ends an attempt's part of the host's journal, which begins at byte `from`: what is no whole
-/// record is cut off, and a last record says to people that the next attempt follows. Gives the
-/// journal's length, where that begins. Blocks while it reads. Error: `system` with the path.
-Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from, int attempt,
-                                  UnixMillis now);
+/// Where the last whole record ends of an attempt's part of the host's journal, which begins at
+/// byte `from`. Blocks while it reads. Error: `system` with the path.
+Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from);
+
+/// Ends an attempt's part, from byte `from` to byte `whole`: what follows is cut off, and a last
+/// record says to people that the next attempt follows. Done again with the same `whole`, it
+/// changes nothing but that record's time. Gives the journal's length, where the next part begins.
+/// Blocks and fails as above.
+Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from,
+                                  std::uint64_t whole, int attempt, UnixMillis now);
 
 }  // namespace muster::cluster

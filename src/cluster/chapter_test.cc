@@ -38,6 +38,13 @@ std::vector<std::string> texts(const std::string& path) {
   }
 }
 
+/// As an engine does it that is not killed in between.
+Result<std::uint64_t> ended(const std::string& path, std::uint64_t from, int attempt) {
+  const Result<std::uint64_t> whole = whole_until(path, from);
+  if (!whole) return whole.error();
+  return end_chapter(path, from, *whole, attempt, UnixMillis(7));
+}
+
 TEST_CASE("chapters: attempts of a host stand one behind the other, with a line between them") {
   const Folder folder;
   const std::string path = folder.path + "/journal";
@@ -46,11 +53,11 @@ TEST_CASE("chapters: attempts of a host stand one behind the other, with a line 
   for (const std::string& rest : {std::string(), first.substr(0, 30), std::string(60, '\xff')}) {
     CAPTURE(rest.size());
     REQUIRE(write_file(path, first + rest, 0600));
-    const Result<std::uint64_t> second_from = end_chapter(path, 0, 1, UnixMillis(7));
+    const Result<std::uint64_t> second_from = ended(path, 0, 1);
     REQUIRE(second_from);
     CHECK(*second_from == read_file(path)->size());
     REQUIRE(write_file(path, *read_file(path) + records(1, "second"), 0600));
-    const Result<std::uint64_t> third_from = end_chapter(path, *second_from, 2, UnixMillis(8));
+    const Result<std::uint64_t> third_from = ended(path, *second_from, 2);
     REQUIRE(third_from);
     CHECK(texts(path) == std::vector<std::string>{
                              "first", "first", "attempt 1 is over: what follows is of attempt 2",
@@ -58,12 +65,29 @@ TEST_CASE("chapters: attempts of a host stand one behind the other, with a line 
   }
 }
 
+TEST_CASE("chapters: an end that was cut short and is done again leaves one line") {
+  const Folder folder;
+  const std::string path = folder.path + "/journal";
+  REQUIRE(write_file(path, records(2, "first") + "torn", 0600));
+  const Result<std::uint64_t> whole = whole_until(path, 0);
+  REQUIRE(whole);
+  const Result<std::uint64_t> once = end_chapter(path, 0, *whole, 1, UnixMillis(7));
+  const std::string as_it_is = *read_file(path);
+  for (const std::size_t cut : {std::size_t{0}, std::size_t{5}}) {
+    REQUIRE(write_file(path, as_it_is.substr(0, as_it_is.size() - cut), 0600));
+    const Result<std::uint64_t> again = end_chapter(path, 0, *whole, 1, UnixMillis(7));
+    REQUIRE(again);
+    CHECK(*again == *once);
+    CHECK(*read_file(path) == as_it_is);
+  }
+}
+
 TEST_CASE("chapters: a host that never wrote has its line all the same; what cannot be is named") {
   const Folder folder;
   const std::string path = folder.path + "/journal";
-  REQUIRE(end_chapter(path, 0, 1, UnixMillis(7)));
+  REQUIRE(ended(path, 0, 1));
   CHECK(texts(path).size() == 1);
-  const Result<std::uint64_t> wrong = end_chapter(folder.path + "/none/journal", 0, 1, {});
+  const Result<std::uint64_t> wrong = ended(folder.path + "/none/journal", 0, 1);
   REQUIRE(!wrong);
   CHECK(wrong.error().text.find("/none/journal") != std::string::npos);
 }

@@ -83,8 +83,9 @@ Result<void> ClusterJob::begin_attempt(std::vector<HostState> states) {
   return {};
 }
 
-loop::Task<Result<void>> ClusterJob::submit() {
-  const Result<std::string> id = co_await bring_into_queue();
+/// `in_doubt`: an earlier engine may have done it under the names that are noted.
+loop::Task<Result<void>> ClusterJob::submit(bool in_doubt) {
+  const Result<std::string> id = co_await bring_into_queue(in_doubt);
   if (!id) co_return id.error();
   note_.slurm_id = *id;
   if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
@@ -97,24 +98,39 @@ loop::Task<Result<void>> ClusterJob::submit() {
 
 /// The next attempt's records follow in the same files: whoever reads one reads on.
 loop::Task<Result<void>> ClusterJob::end_chapters() {
-  const auto ended = std::make_shared<Chapters>();
-  const std::function<Result<void>()> work = [ended, hosts = hosts_, folder = folder_path_,
-                                              begun = note_.chapters, attempt = note_.number,
-                                              now = wall_time()]() -> Result<void> {
+  const auto found = std::make_shared<Chapters>(note_.ended);
+  const std::function<Result<void>()> look = [found, hosts = hosts_, folder = folder_path_,
+                                              begun = note_.chapters]() -> Result<void> {
     for (const std::string& host : hosts)
-      (*ended)[host] =
-          TRY(end_chapter(folder + "/" + host + "/journal", chapter_of(begun, host), attempt, now));
+      if (!found->contains(host))
+        (*found)[host] =
+            TRY(whole_until(folder + "/" + host + "/journal", chapter_of(begun, host)));
     return {};
   };
-  Result<void> done = co_await loop::in_thread(engine_.loop(), work);
-  if (done) note_.chapters = *ended;
+  Result<void> done = co_await loop::in_thread(engine_.loop(), look);
+  if (!done) co_return done;
+  // An engine that is killed from here on finds what it has to do again.
+  note_.ended = *found;
+  if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
+  const auto next = std::make_shared<Chapters>();
+  const std::function<Result<void>()> work = [next, hosts = hosts_, folder = folder_path_,
+                                              note = note_, now = wall_time()]() -> Result<void> {
+    for (const std::string& host : hosts)
+      (*next)[host] =
+          TRY(end_chapter(folder + "/" + host + "/journal", chapter_of(note.chapters, host),
+                          chapter_of(note.ended, host), note.number, now));
+    return {};
+  };
+  done = co_await loop::in_thread(engine_.loop(), work);
+  if (!done) co_return done;
+  note_.chapters = *next;
+  note_.ended.clear();
   co_return done;
 }
 
 /// What the attempt that is over left makes room for the next one's, and stays.
 Result<void> ClusterJob::set_aside() {
   const std::string aside = folder_path_ + "/attempt-" + std::to_string(note_.number);
-  ::unlink((folder_path_ + "/hosts.json").c_str());
   for (const std::string& host : hosts_) {
     TRY(make_folders(aside + "/" + host, 0700));
     for (const char* name : {"/result", "/result.tar.partial"}) {
@@ -149,12 +165,11 @@ loop::Task<Result<void>> ClusterJob::again() {
 
 /// An answer that did not come says nothing: the job may be in the queue all the same, and is
 /// looked for by its name before another is submitted, under another name.
-loop::Task<Result<std::string>> ClusterJob::bring_into_queue() {
+loop::Task<Result<std::string>> ClusterJob::bring_into_queue(bool in_doubt) {
   const TimePoint deadline = Clock::now() + submit_limit;
   Duration pause = first_pause;
   loop::Timer timer(engine_.loop());
-  Error said = fail(Errc::closed, "");
-  bool in_doubt = false;
+  Error said = fail(Errc::closed, "Slurm does not answer");
   while (Clock::now() < deadline) {
     if (!in_doubt) {
       if (Result<void> made = new_names(); !made) co_return made.error();
@@ -189,6 +204,12 @@ loop::Task<Result<bool>> ClusterJob::find_again() {
   if (!note) co_return note.error();
   if (!*note) co_return false;
   note_ = **note;
+  // A further attempt was decided on: what the job did before must not be lost with a start that
+  // was cut short.
+  if (note_.slurm_id.empty() && note_.number > 1) {
+    if (Result<void> submitted = co_await submit(true); !submitted) co_return submitted.error();
+    co_return true;
+  }
   if (note_.slurm_id.empty()) {
     const Result<std::optional<std::string>> id = co_await id_by_name();
     if (!id) co_return id.error();
@@ -196,7 +217,7 @@ loop::Task<Result<bool>> ClusterJob::find_again() {
     note_.slurm_id = **id;
     if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
   }
-  Result<std::vector<HostState>> states = read_hosts(folder_path_, hosts_);
+  Result<std::vector<HostState>> states = read_hosts(folder_path_, note_.number, hosts_);
   if (!states) co_return states.error();
   if (Result<void> begun = begin_attempt(*std::move(states)); !begun) co_return begun.error();
   engine_.look(*this);
@@ -291,7 +312,7 @@ void ClusterJob::perform(const Actions& actions) {
   }
   if (actions.empty()) return;
   // A note that is missing costs a later engine a question to the nodes.
-  static_cast<void>(write_hosts(folder_path_, attempt_->states()));
+  static_cast<void>(write_hosts(folder_path_, note_.number, attempt_->states()));
   moved_.notify();
   due_.notify();
 }

@@ -31,7 +31,7 @@ class ClusterJob {
   ClusterJob& operator=(const ClusterJob&) = delete;
 
   /// Brings the job into Slurm's queue. Errors: of Slurm::submit(), of the disk.
-  loop::Task<Result<void>> submit();
+  loop::Task<Result<void>> submit() { return submit(false); }
   /// Another attempt, after all hosts are over: with a key of its own, so that strays of the last
   /// are told to end, and without the nodes that were lost. Errors: as of submit();
   /// `invalid_input` while a host runs.
@@ -74,7 +74,8 @@ class ClusterJob {
   loop::Task<Result<void>> end_chapters();
   Result<void> set_aside();
   Result<void> begin_attempt(std::vector<HostState> states);
-  loop::Task<Result<std::string>> bring_into_queue();
+  loop::Task<Result<void>> submit(bool in_doubt);
+  loop::Task<Result<std::string>> bring_into_queue(bool in_doubt);
   loop::Task<Result<std::optional<std::string>>> id_by_name();
   Result<void> write_order(const std::string& path) const;
   loop::Task<> deliver();

@@ -64,10 +64,10 @@ Result<Event> event_from(const Json& json, const HostState& state) {
 }  // namespace
 
 Result<void> write_note(const std::string& job_folder, const AttemptNote& note) {
-  const Json json{{"number", note.number},     {"nonce", note.nonce},
-                  {"key", hex(note.key)},      {"port", note.port},
-                  {"slurm_id", note.slurm_id}, {"delivered", note.delivered},
-                  {"excluded", note.excluded}, {"chapters", note.chapters}};
+  const Json json{
+      {"number", note.number},     {"nonce", note.nonce},       {"key", hex(note.key)},
+      {"port", note.port},         {"slurm_id", note.slurm_id}, {"delivered", note.delivered},
+      {"excluded", note.excluded}, {"chapters", note.chapters}, {"ended", note.ended}};
   return write_file(attempt_file(job_folder), to_text(json), 0600);
 }
 
@@ -83,7 +83,8 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .slurm_id = json->at("slurm_id").get<std::string>(),
                      .delivered = json->at("delivered").get<bool>(),
                      .excluded = json->at("excluded").get<std::vector<std::string>>(),
-                     .chapters = json->value("chapters", Chapters())};
+                     .chapters = json->value("chapters", Chapters()),
+                     .ended = json->value("ended", Chapters())};
     if (!job::is_nonce(note.nonce)) return damaged(path, "nonce: expected 16 hex digits");
     if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
     return std::optional<AttemptNote>(std::move(note));
@@ -92,8 +93,9 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
   }
 }
 
-Result<void> write_hosts(const std::string& job_folder, const std::vector<HostState>& states) {
-  Json all = Json::object();
+Result<void> write_hosts(const std::string& job_folder, int attempt,
+                         const std::vector<HostState>& states) {
+  Json all{{"attempt", attempt}};
   for (const HostState& state : states) {
     Json json{{"node", state.node}, {"address", state.address}, {"given", state.given}};
     if (state.started) json["started"] = to_json(*state.started);
@@ -103,15 +105,16 @@ Result<void> write_hosts(const std::string& job_folder, const std::vector<HostSt
   return write_file(hosts_file(job_folder), to_text(all), 0600);
 }
 
-Result<std::vector<HostState>> read_hosts(const std::string& job_folder,
+Result<std::vector<HostState>> read_hosts(const std::string& job_folder, int attempt,
                                           const std::vector<std::string>& names) {
   const std::string path = hosts_file(job_folder);
   const std::optional<Json> all = TRY(read_json(path));
   std::vector<HostState> states;
   try {
+    const bool is_of_it = all && all->value("attempt", attempt) == attempt;
     for (const std::string& name : names) {
       HostState& state = states.emplace_back(HostState{.name = name});
-      if (!all || !all->contains(name)) continue;
+      if (!is_of_it || !all->contains(name)) continue;
       const Json& json = all->at(name);
       state.node = json.at("node").get<std::string>();
       state.address = json.at("address").get<std::string>();

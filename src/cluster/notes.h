@@ -22,6 +22,8 @@ struct AttemptNote {
   bool delivered = false;               ///< The job was brought to its nodes, or that was begun.
   std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
   Chapters chapters{};
+  /// The attempt is over, and its parts of the journals end here: the next one is about to begin.
+  Chapters ended{};
 
   bool operator==(const AttemptNote&) const = default;
 };
@@ -30,10 +32,11 @@ Result<void> write_note(const std::string& job_folder, const AttemptNote& note);
 /// None where no attempt was begun. Error: `protocol` for a file that is none of ours.
 Result<std::optional<AttemptNote>> read_note(const std::string& job_folder);
 
-/// `hosts.json` in the job's folder: what was told of its hosts in this attempt.
-Result<void> write_hosts(const std::string& job_folder, const std::vector<HostState>& states);
-/// The hosts `names`; one of which nothing was told has no node. Error: as above.
-Result<std::vector<HostState>> read_hosts(const std::string& job_folder,
+/// `hosts.json` in the job's folder: what was told of its hosts in `attempt`.
+Result<void> write_hosts(const std::string& job_folder, int attempt,
+                         const std::vector<HostState>& states);
+/// The hosts `names`; one of which nothing was told in `attempt` has no node. Error: as above.
+Result<std::vector<HostState>> read_hosts(const std::string& job_folder, int attempt,
                                           const std::vector<std::string>& names);
 
 }  // namespace muster::cluster

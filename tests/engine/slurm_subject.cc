@@ -172,4 +172,8 @@ void SlurmSubject::cut_short(const job::Spec& spec) {
   REQUIRE(write_file(half->path() + "/job.json", to_text(job::to_json(spec))));
 }
 
+void SlurmSubject::forget_submissions() {
+  REQUIRE(write_file(folder() + "/sbatch-names", ""));
+}
+
 }  // namespace muster::contract

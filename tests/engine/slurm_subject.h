@@ -59,6 +59,10 @@ class SlurmSubject final : public FolderSubject {
   void manner(Manner manner) override { nodes_.manner = manner; }
   loop::Task<> ready(std::string host) override;
   void cut_short(const job::Spec& spec) override;
+  /// The job "demo" has it.
+  std::string job_folder() const { return folder() + "/state/slurm/jobs/demo"; }
+  /// Slurm knows of no job any more.
+  void forget_submissions();
 
  private:
   std::string journal_file(const std::string& host) const override {

@@ -1,0 +1,91 @@
+// Attempts of a job on a Slurm cluster whose engine is killed between two of them.
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "cluster/chapter.h"
+#include "slurm_subject.h"
+
+namespace muster::contract {
+namespace {
+
+constexpr std::string_view line = "attempt 1 is over";
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+Json note_of(SlurmSubject& subject) {
+  return *parse_json(*read_file(subject.job_folder() + "/attempt.json"));
+}
+
+void set_note(SlurmSubject& subject, const Json& note) {
+  REQUIRE(write_file(subject.job_folder() + "/attempt.json", to_text(note), 0600));
+}
+
+TEST_CASE("slurm engine: killed between two chapters of a journal, it writes one line there") {
+  SlurmSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    const std::string journal = subject.job_folder() + "/algo-1/journal";
+    {
+      const RunPtr run = co_await start(subject, 1);
+      subject.writes("algo-1", "one");
+      co_await end_all(subject, *run);
+    }
+    // What an engine has done that is killed before it notes the next attempt.
+    Json note = note_of(subject);
+    const std::uint64_t whole = read_file(journal)->size();
+    note["ended"] = Json{{"algo-1", whole}};
+    set_note(subject, note);
+    REQUIRE(cluster::end_chapter(journal, 0, whole, 1, UnixMillis(1)));
+    subject.restart();
+    const RunPtr run = co_await attach(subject);
+    const engine::Event ended = co_await next_end(*run);
+    CHECK(ended.attempt == 1);
+    const Result<void> again = co_await run->replace(run->hosts());
+    REQUIRE(again);
+    CHECK(count(*read_file(journal), line) == 1);
+    const Json next = note_of(subject);
+    CHECK(next["number"] == 2);
+    CHECK(next["ended"].empty());
+    CHECK(next["chapters"]["algo-1"] == read_file(journal)->size());
+  });
+}
+
+TEST_CASE("slurm engine: killed before sbatch's answer, it submits a further attempt itself") {
+  SlurmSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    {
+      const RunPtr run = co_await start(subject, 1);
+      subject.writes("algo-1", "one");
+      co_await end_all(subject, *run);
+      const Result<void> again = co_await run->replace(run->hosts());
+      REQUIRE(again);
+    }
+    Json note = note_of(subject);
+    note["slurm_id"] = "";
+    set_note(subject, note);
+    subject.forget_submissions();
+    subject.restart();
+    const RunPtr run = co_await attach(subject);
+    CHECK(run->whole());
+    const Json later = note_of(subject);
+    CHECK(later["number"] == 2);
+    CHECK(later["nonce"] != note["nonce"]);
+    CHECK(later["slurm_id"] == "1");
+    CHECK(count(*read_file(subject.job_folder() + "/algo-1/journal"), line) == 1);
+    // What was told of the first attempt is no news of the second.
+    const engine::Event first = co_await next(*run);
+    CHECK(!engine::is_end(first.kind));
+    co_await end_all(subject, *run);
+  });
+}
+
+}  // namespace
+}  // namespace muster::contract
