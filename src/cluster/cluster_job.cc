@@ -21,6 +21,8 @@ constexpr std::chrono::seconds first_pause{1};
 constexpr std::chrono::seconds longest_pause{30};
 constexpr std::size_t nonce_bytes = slurm::nonce_digits / 2;
 constexpr std::size_t key_bytes = 32;
+/// Earlier attempts that are noted; stewards of older ones end when their Slurm job does.
+constexpr std::size_t fenced_max = 64;
 /// For the last orders of an attempt to leave this machine.
 constexpr std::chrono::seconds last_word_limit{2};
 
@@ -153,11 +155,15 @@ loop::Task<Result<void>> ClusterJob::again() {
   links_.reset();
   (*links)->fence(note_.nonce, note_.key);
   const std::vector<std::string> lost = lost_nodes(attempt_->states());
-  note_.excluded.insert(note_.excluded.end(), lost.begin(), lost.end());
   attempt_.reset();
   signalled_ = false;
   if (Result<void> aside = set_aside(); !aside) co_return aside.error();
   if (Result<void> chapters = co_await end_chapters(); !chapters) co_return chapters.error();
+  // Noted all at once, with the new names.
+  note_.excluded.insert(note_.excluded.end(), lost.begin(), lost.end());
+  note_.fenced.push_back({note_.nonce, note_.key, note_.port});
+  if (note_.fenced.size() > fenced_max) note_.fenced.erase(note_.fenced.begin());
+  note_.tally = next_tally_;
   ++note_.number;
   looks = 0;
   co_return co_await submit();
@@ -204,6 +210,10 @@ loop::Task<Result<bool>> ClusterJob::find_again() {
   if (!note) co_return note.error();
   if (!*note) co_return false;
   note_ = **note;
+  next_tally_ = note_.tally;
+  for (const LinkKey& each : note_.fenced)
+    if (const Result<Links*> links = engine_.links(each.port); links)
+      (*links)->fence(each.nonce, each.key);
   // A further attempt was decided on: what the job did before must not be lost with a start that
   // was cut short.
   if (note_.slurm_id.empty() && note_.number > 1) {

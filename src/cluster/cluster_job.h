@@ -59,6 +59,9 @@ class ClusterJob {
   std::vector<engine::Event> present() const;
   loop::Event& moved() { return moved_; }
   int attempt() const { return note_.number; }
+  /// Noted with the next attempt.
+  void set_tally(engine::Tally tally) { next_tally_ = tally; }
+  engine::Tally tally() const { return note_.tally; }
   /// The attempt's.
   const Chapters& chapters() const { return note_.chapters; }
   bool over() const { return attempt_ && attempt_->over(); }
@@ -93,6 +96,7 @@ class ClusterJob {
   std::string folder_path_;
   std::vector<std::string> hosts_;
   AttemptNote note_;
+  engine::Tally next_tally_;
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
   std::vector<engine::Event> history_;

@@ -64,10 +64,20 @@ Result<Event> event_from(const Json& json, const HostState& state) {
 }  // namespace
 
 Result<void> write_note(const std::string& job_folder, const AttemptNote& note) {
-  const Json json{
-      {"number", note.number},     {"nonce", note.nonce},       {"key", hex(note.key)},
-      {"port", note.port},         {"slurm_id", note.slurm_id}, {"delivered", note.delivered},
-      {"excluded", note.excluded}, {"chapters", note.chapters}, {"ended", note.ended}};
+  Json fenced = Json::array();
+  for (const LinkKey& each : note.fenced)
+    fenced.push_back({{"nonce", each.nonce}, {"key", hex(each.key)}, {"port", each.port}});
+  const Json json{{"number", note.number},
+                  {"nonce", note.nonce},
+                  {"key", hex(note.key)},
+                  {"port", note.port},
+                  {"slurm_id", note.slurm_id},
+                  {"delivered", note.delivered},
+                  {"excluded", note.excluded},
+                  {"chapters", note.chapters},
+                  {"ended", note.ended},
+                  {"tally", {{"lost", note.tally.lost}, {"idle", note.tally.idle}}},
+                  {"fenced", std::move(fenced)}};
   return write_file(attempt_file(job_folder), to_text(json), 0600);
 }
 
@@ -85,6 +95,13 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .excluded = json->at("excluded").get<std::vector<std::string>>(),
                      .chapters = json->value("chapters", Chapters()),
                      .ended = json->value("ended", Chapters())};
+    if (json->contains("tally"))
+      note.tally = {json->at("tally").at("lost").get<int>(),
+                    json->at("tally").at("idle").get<int>()};
+    for (const Json& each : json->value("fenced", Json::array()))
+      note.fenced.push_back({each.at("nonce").get<std::string>(),
+                             from_hex(each.at("key").get<std::string>()).value_or(""),
+                             each.at("port").get<std::uint16_t>()});
     if (!job::is_nonce(note.nonce)) return damaged(path, "nonce: expected 16 hex digits");
     if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
     return std::optional<AttemptNote>(std::move(note));

@@ -11,6 +11,15 @@
 
 namespace muster::cluster {
 
+/// What opens the links of an attempt.
+struct LinkKey {
+  std::string nonce;
+  std::string key;         ///< 32 bytes.
+  std::uint16_t port = 0;  ///< Where its stewards call.
+
+  bool operator==(const LinkKey&) const = default;
+};
+
 /// What an engine that comes later must know of a job's latest attempt: `attempt.json` in the job's
 /// folder, mode 0600, for the key is in it (docs/protocols/slurm-job.md).
 struct AttemptNote {
@@ -24,6 +33,8 @@ struct AttemptNote {
   Chapters chapters{};
   /// The attempt is over, and its parts of the journals end here: the next one is about to begin.
   Chapters ended{};
+  engine::Tally tally{};          ///< Up to this attempt.
+  std::vector<LinkKey> fenced{};  ///< Earlier attempts, whose stewards are to be told to end.
 
   bool operator==(const AttemptNote&) const = default;
 };

@@ -30,6 +30,8 @@ class SlurmRun final : public engine::Run {
   void destroy(const std::string& host) override;
   loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
+  void set_tally(engine::Tally tally) override { job_->set_tally(tally); }
+  engine::Tally tally() const override { return job_->tally(); }
   loop::Task<Result<std::string>> upload(bool completed) override;
   bool uploaded() const override;
   loop::Task<Result<std::vector<engine::HostResult>>> results() override;

@@ -72,6 +72,14 @@ struct HostResult {
   std::string path;
 };
 
+/// What came of a job's earlier attempts, as far as that decides whether there is another.
+struct Tally {
+  int lost = 0;  ///< Attempts that lost a machine.
+  int idle = 0;  ///< Latest attempts one after the other that got nowhere.
+
+  bool operator==(const Tally&) const = default;
+};
+
 /// The hosts of one job, each with its steward. Destroying a Run ends nothing, unless the engine
 /// was told that jobs end with it; what waits on it then gets no more.
 class Run {
@@ -115,6 +123,10 @@ class Run {
   /// record 1; all of them: the job's next attempt. No result of an earlier attempt counts. Errors:
   /// `unsupported`; `invalid_input` for a host that is not over.
   virtual loop::Task<Result<void>> replace(std::vector<std::string> hosts) = 0;
+
+  /// Noted with the next replace() of all hosts, and known to whoever attaches after it.
+  virtual void set_tally(Tally) {}
+  virtual Tally tally() const { return {}; }
 
   /// After all have ended: stores what the hosts left where the job's spec says (S3). What was
   /// stored, as JSON (docs/protocols/steward.md); "{}" if nothing is asked for. Done again, by

@@ -211,6 +211,8 @@ class FakeRun final : public Run {
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
   loop::Task<Result<std::string>> upload(bool completed) override;
   bool uploaded() const override { return job_->uploaded; }
+  void set_tally(Tally tally) override { next_tally_ = tally; }
+  Tally tally() const override { return job_->tally; }
   loop::Task<Result<std::vector<HostResult>>> results() override;
   loop::Task<Result<std::string>> release(bool keep) override;
 
@@ -227,6 +229,7 @@ class FakeRun final : public Run {
   FakeCluster& cluster_;
   std::shared_ptr<FakeJob> job_;
   std::shared_ptr<Told> told_;
+  Tally next_tally_;
 };
 
 loop::Task<Result<Event>> FakeRun::next_event() {
@@ -293,6 +296,7 @@ loop::Task<Result<void>> FakeRun::replace(std::vector<std::string> hosts) {
   for (const std::string& name : hosts)
     if (!job_->host(name).over()) co_return fail(Errc::invalid_input, name + " is not over");
   for (const std::string& name : hosts) job_->host(name).begin_again(cluster_.queues);
+  if (hosts == job_->names) job_->tally = next_tally_;
   co_return Result<void>();
 }
 

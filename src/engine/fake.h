@@ -104,6 +104,7 @@ struct FakeJob {
   bool begun = false;  ///< The job's name is in use.
   bool whole = false;
   bool uploaded = false;
+  Tally tally;  ///< Up to the latest attempt.
   bool kept = false;
 
   std::vector<Event> history;

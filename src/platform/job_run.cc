@@ -240,7 +240,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
   times.hosts = job::host_names(spec.instance_count);
   times.grace = spec.grace;
   times.run_time_max = spec.run_time_max;
-  Retries retries(spec.retries);
+  Retries retries(spec.retries, run.tally());
   std::chrono::seconds trained{0};
   while (true) {
     JobRun job(loop, run, times, sink, requests);
@@ -253,6 +253,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
     if (!answer.text.empty() && !answer.again)
       sink.log(times.hosts.front(), wall_time(), {"warning", answer.text});
     if (!answer.again || !wanted || job.time_left() <= Duration(0)) co_return end;
+    run.set_tally(retries.tally());
     const Result<void> begun = co_await run.replace(times.hosts);
     if (!begun && begun.error().code != Errc::unsupported)
       end.reason += "; it could not be started again: " + begun.error().text;

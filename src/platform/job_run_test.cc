@@ -382,6 +382,27 @@ TEST_CASE("job run: three attempts that leave no checkpoint are the last, one th
   }
 }
 
+loop::Task<> start_and_leave(Bench& bench) {
+  const Result<std::unique_ptr<engine::Run>> started = co_await bench.engine.start(bench.spec);
+  REQUIRE(started);
+}
+
+TEST_CASE("job run: a process that takes a job up goes on with the count of its losses") {
+  Bench bench(1);
+  bench.spec.retries = 1;
+  bench.host("algo-1").phase(Phase::training);
+  bench.job().tally = {.lost = 1, .idle = 0};
+  loop::run_task(bench.loop, start_and_leave(bench));
+  bench.resumed = true;
+  bench.run([&]() -> loop::Task<> {
+    co_await bench.sink.until("Training;");
+    bench.host("algo-1").lost("node1 is down");
+  });
+  CHECK(bench.report.end.status == JobEnd::Status::failed);
+  CHECK(bench.sink.text.find("a machine was lost 2 times") != std::string::npos);
+  CHECK(bench.sink.text.find("Restarting") == std::string::npos);
+}
+
 TEST_CASE("job run: what is wrong with a node is a warning of its host") {
   Bench bench(1);
   bench.run([&]() -> loop::Task<> {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 
+#include "engine/engine.h"
 #include "platform/life_cycle.h"
 
 namespace muster::platform {
@@ -13,7 +14,8 @@ namespace muster::platform {
 class Retries {
  public:
   /// `most`: further attempts after a host was lost; preemptions do not count; 0: none at all.
-  explicit Retries(int most) : most_(most) {}
+  /// `before`: what earlier attempts came to, which somebody else has watched.
+  explicit Retries(int most, engine::Tally before = {}) : most_(most), tally_(before) {}
   /// Attempts one after the other, of any kind, that got nowhere.
   static constexpr int idle_most = 3;
 
@@ -23,11 +25,11 @@ class Retries {
   };
   /// How an attempt ended; `got_on`: it left a checkpoint that the one before had not.
   Answer after(const JobEnd& end, bool got_on);
+  engine::Tally tally() const { return tally_; }
 
  private:
   int most_;
-  int lost_ = 0;
-  int idle_ = 0;
+  engine::Tally tally_;
 };
 
 }  // namespace muster::platform

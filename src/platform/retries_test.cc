@@ -44,5 +44,14 @@ TEST_CASE("retries: three attempts that get nowhere are the last, also when they
   CHECK(last.text.find("no checkpoint") != std::string::npos);
 }
 
+TEST_CASE("retries: what somebody else has watched counts too") {
+  Retries first(1);
+  CHECK(first.after(taken(JobEnd::Taken::lost), true).again);
+  CHECK(first.tally() == engine::Tally{.lost = 1, .idle = 0});
+  CHECK(!Retries(1, first.tally()).after(taken(JobEnd::Taken::lost), true).again);
+  Retries idle(2, {.lost = 0, .idle = 2});
+  CHECK(!idle.after(taken(JobEnd::Taken::preempted), false).again);
+}
+
 }  // namespace
 }  // namespace muster::platform

@@ -87,5 +87,34 @@ TEST_CASE("slurm engine: killed before sbatch's answer, it submits a further att
   });
 }
 
+TEST_CASE("slurm engine: what decides on further attempts is known to one that comes later") {
+  SlurmSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    std::string first_nonce;
+    {
+      const RunPtr run = co_await start(subject, 2);
+      CHECK(run->tally() == engine::Tally{});
+      first_nonce = note_of(subject)["nonce"].get<std::string>();
+      co_await end_all(subject, *run);
+      run->set_tally({.lost = 1, .idle = 2});
+      const Result<void> again = co_await run->replace(run->hosts());
+      REQUIRE(again);
+    }
+    Json note = note_of(subject);
+    note["excluded"] = Json::array({"node9"});
+    set_note(subject, note);
+    subject.restart();
+    CHECK(subject.fenced().empty());
+    const RunPtr run = co_await attach(subject);
+    CHECK(run->tally() == engine::Tally{.lost = 1, .idle = 2});
+    CHECK(subject.fenced() == std::vector<std::string>{first_nonce});
+    co_await end_all(subject, *run);
+    const Result<void> again = co_await run->replace(run->hosts());
+    REQUIRE(again);
+    CHECK(note_of(subject)["excluded"] == Json::array({"node9"}));
+    CHECK(note_of(subject)["fenced"].size() == 2);
+  });
+}
+
 }  // namespace
 }  // namespace muster::contract

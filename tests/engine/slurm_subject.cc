@@ -67,7 +67,9 @@ class FakeLinks final : public cluster::Links {
     nodes_.expect(nodes);
     return std::shared_ptr<cluster::AttemptLinks>(std::make_shared<FakeAttemptLinks>(nodes_));
   }
-  void fence(const std::string&, const std::string&) override {}
+  void fence(const std::string& nonce, const std::string&) override {
+    nodes_.fenced.push_back(nonce);
+  }
 
  private:
   FakeNodes& nodes_;
@@ -138,6 +140,7 @@ SlurmSubject::~SlurmSubject() {
 
 void SlurmSubject::restart() {
   engine_.reset();
+  nodes_.fenced.clear();
   cluster::SlurmEngine::Options options;
   options.state = folder() + "/state";
   options.program = program();

@@ -33,6 +33,7 @@ class FakeNodes {
 
   Subject::Manner manner = Subject::Manner::obeys;  ///< Nodes that come from now on have it.
   std::shared_ptr<loop::Event> moved;
+  std::vector<std::string> fenced;        ///< Nonces, by the engine that lives.
   std::deque<cluster::LinkEvent> events;  ///< For the one engine that lives.
 
  private:
@@ -63,6 +64,7 @@ class SlurmSubject final : public FolderSubject {
   std::string job_folder() const { return folder() + "/state/slurm/jobs/demo"; }
   /// Slurm knows of no job any more.
   void forget_submissions();
+  const std::vector<std::string>& fenced() const { return nodes_.fenced; }
 
  private:
   std::string journal_file(const std::string& host) const override {
