@@ -261,7 +261,17 @@ Result<void> LinkedAttempt::hear_result(Host& host, const Frame& frame) {
     tell_given(host, "the result is larger than 1 TiB");
     return {};
   }
-  return host.tar.append(piece.bytes);
+  const Result<void> written = host.tar.append(piece.bytes);
+  if (written) {
+    host.no_room_since.reset();
+    return {};
+  }
+  const TimePoint now = Clock::now();
+  if (!host.no_room_since) host.no_room_since = now;
+  // The node keeps it, and goes on with it by its next connection.
+  if (now - *host.no_room_since < attempt_.room_max) return written;
+  tell_given(host, written.error().text);
+  return {};
 }
 
 Result<void> LinkedAttempt::hear_given(Host& host, const Frame& frame) {

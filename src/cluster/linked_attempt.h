@@ -64,8 +64,9 @@ class LinkedAttempt final : public AttemptLinks {
     // What was asked of it.
     std::optional<std::chrono::milliseconds> stop;
     std::optional<std::string> end;
-    bool wanted = false;     ///< The result, of which not all is here.
-    bool unpacking = false;  ///< The result, of which all is.
+    bool wanted = false;                       ///< The result, of which not all is here.
+    bool unpacking = false;                    ///< The result, of which all is.
+    std::optional<TimePoint> no_room_since{};  ///< The result cannot be written.
     bool done = false;
   };
   /// Also held by who waits for an event.

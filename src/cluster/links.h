@@ -46,6 +46,8 @@ struct ExpectedNodes {
   /// `result/`, whole once it has that name. What is there already is gone on from.
   std::string folder;
   Chapters chapters{};  ///< Where this attempt's part of each journal begins.
+  /// So long a result that cannot be written here stays on its node and is tried again.
+  Duration room_max = std::chrono::minutes(5);
 };
 
 /// The nodes of one attempt. Nothing here waits for a node but next_event(); what is asked of one

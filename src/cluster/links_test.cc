@@ -40,13 +40,18 @@ struct Stage {
     options.timing = {.beat = 50ms, .silence = 1s};
     options.trouble = [this](const std::string& text) { troubles.push_back(text); };
     links = *Links::open(loop, options);
-    attempt = *links->expect({nonce, key, {"algo-1", "algo-2"}, folder});
+    attempt = *links->expect({.nonce = nonce,
+                              .key = key,
+                              .hosts = {"algo-1", "algo-2"},
+                              .folder = folder,
+                              .room_max = room_max});
   }
   std::string copy() const { return read_file(folder + "/algo-1/journal").value_or("none"); }
   void run(loop::Task<> task) { loop::run_task(loop, std::move(task)); }
 
   std::string key = std::string(32, 'k');
   std::string folder;
+  Duration room_max = 1h;
   loop::Loop loop;
   std::vector<std::string> troubles;
   std::unique_ptr<Links> links;
@@ -264,6 +269,44 @@ TEST_CASE("links: a result that is no archive is told, and has no name") {
     on.attempt->give("algo-2");  // Asked for when it is there.
     CHECK(!on.attempt->connected("algo-2"));
   };
+  stage.run(body(stage));
+}
+
+TEST_CASE("links: a result that finds no room is tried again, and given up in the end") {
+  Stage stage;
+  std::signal(SIGXFSZ, SIG_IGN);
+  const auto body = [](Stage& on) -> loop::Task<> {
+    rlimit limit{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    const rlimit little{100, limit.rlim_max};
+    const ChannelPtr node = co_await join(on);
+    static_cast<void>(co_await next(on, Kind::joined));
+    on.attempt->give("algo-1");
+    static_cast<void>(co_await receive(*node));
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+    post(*node, Message::node_result, piece(0, std::string(2000, 'x')));
+    if (on.room_max == 0s) {
+      const LinkEvent given = co_await next(on, Kind::given);
+      REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+      CHECK(given.text.find("File too large") != std::string::npos);
+      co_return;
+    }
+    const Frame closed = co_await receive(*node);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(closed.type == 0);
+    const ChannelPtr again = co_await join(on);
+    const Frame give = co_await receive(*again);
+    CHECK(give.type == job::type_of(Message::node_give));
+    post(*again, Message::node_result, piece(100, std::string(1900, 'x')));
+    post(*again, Message::node_given, job::encode(job::NodeGiven{2000, ""}));
+    const LinkEvent given = co_await next(on, Kind::given);  // No archive, but all of it.
+    CHECK(given.text.starts_with("result of algo-1: "));
+    CHECK(*read_file(on.folder + "/algo-1/result.tar.partial") == std::string(2000, 'x'));
+  };
+  stage.run(body(stage));
+  stage.room_max = 0s;
+  REQUIRE(::unlink((stage.folder + "/algo-1/result.tar.partial").c_str()) == 0);
+  stage.open();
   stage.run(body(stage));
 }
 

@@ -1,6 +1,7 @@
 """What breaks on a Slurm cluster under a job of `sm fit --engine slurm`, and what comes of it."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -260,3 +261,39 @@ def test_hosts_end_with_a_submitter_that_was_killed(place):
     job.wait(10)
     wait_until_clean(place.cluster, 80)
     wait_until("Slurm to be free of it", lambda: place.queue() == "", 20)
+
+
+LEAVES = AT_WORK + """
+open(os.environ["SM_MODEL_DIR"] + "/weights", "wb").write(os.urandom(1 << 20) * 30)
+"""
+
+
+@pytest.fixture
+def small(place):
+    """The state folder of the submit host on a file system of 45 MB."""
+    place.state.mkdir()
+    place.cluster.out("login", "mount", "-t", "tmpfs", "-o", "size=45m", "tmpfs", place.state)
+    yield place
+    place.cluster.out("login", "umount", "-l", place.state)
+
+
+def test_results_that_cannot_be_unpacked_fail_the_job_and_are_kept(small):
+    job = small.fit(LEAVES)
+    assert job.wait(90) == 3, job.text
+    assert "what algo-1 left on node" in job.text and "No space left on device" in job.text
+    assert "they are kept in" in job.text, job.text
+    find = ["find", small.state, "-name", "result.tar.partial", "-size", "+30000k"]
+    kept = small.cluster.out("login", *find)
+    where = re.search(r"they are kept in ([^\s;]+)", job.text)[1]
+    assert kept.startswith(where), kept
+
+
+def test_results_wait_on_their_node_for_room_where_the_job_was_submitted(small):
+    small.cluster.out("login", "mount", "-o", "remount,size=20m", small.state)
+    job = small.fit(LEAVES)
+    find = ["find", small.state, "-name", "result.tar.partial", "-size", "+10M"]
+    wait_until("a part to be there", lambda: small.cluster.out("login", *find), 60)
+    job.wait_for_time(job.time_of(b"Uploading") + 3)
+    small.cluster.out("login", "mount", "-o", "remount,size=200m", small.state)
+    assert job.wait(60) == 0, job.text
+    assert (small.output / "model" / "weights").stat().st_size == 30 << 20
