@@ -11,7 +11,9 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/doctor_slurm.h"
 #include "cli/exit_codes.h"
+#include "cli/fit_options.h"
 #include "cli/on_path.h"
 #include "cli/places.h"
 #include "command/line.h"
@@ -262,7 +264,8 @@ bool is_well(const std::vector<Finding>& findings) {
                      [](const Finding& each) { return each.good || !each.needed; });
 }
 
-std::string findings_text(const std::vector<Finding>& findings, bool colour) {
+std::string findings_text(const std::vector<Finding>& findings, bool colour,
+                          const std::string& where) {
   std::string text;
   for (const Finding& each : findings) {
     std::string mark = each.good ? "ok     " : each.needed ? "MISSING" : "absent ";
@@ -277,8 +280,8 @@ std::string findings_text(const std::vector<Finding>& findings, bool colour) {
     if (!each.good) text += " -> " + each.advice;
     text += '\n';
   }
-  text += is_well(findings) ? "This machine can run jobs.\n"
-                            : "This machine cannot run jobs yet: see MISSING above.\n";
+  text += where +
+          (is_well(findings) ? " can run jobs.\n" : " cannot run jobs yet: see MISSING above.\n");
   return text;
 }
 
@@ -306,12 +309,23 @@ std::string first_lack(const MachineFacts& facts, bool mpi) {
 }
 
 int doctor_main(const Args& args, const Env& given) {
-  command::Line line(command::page_of("doctor"));
+  const command::Page& page = command::page_of("doctor");
+  command::Line line(page);
   bool json = false;
-  std::string python;
+  bool probe = false;
+  std::string python, engine;
+  std::vector<std::string> settings;
   line.flag("--json", json);
+  line.flag("--probe", probe);
   line.text("--python", python);
+  line.text("--engine", engine);
+  line.texts("--slurm", settings);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  const Result<std::optional<machine::SlurmCluster>> cluster = slurm_of(engine, settings);
+  if (!cluster) return tell(command::wrong_line(page, cluster.error().text));
+  if (probe && !*cluster)
+    return tell(command::wrong_line(page, "--probe: expected --engine slurm with it"));
+  if (*cluster) return doctor_slurm(given, **cluster, {.probe = probe, .json = json});
   if (python.find('/') != std::string::npos)
     python = absolute(python, current_folder().value_or("/"));
   Env env = given;

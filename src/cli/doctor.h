@@ -22,7 +22,9 @@ struct Finding {
 std::vector<Finding> findings(const MachineFacts& facts);
 /// What only some jobs want. Pure.
 std::vector<Finding> findings(const JobFacts& facts);
-std::string findings_text(const std::vector<Finding>& findings, bool colour);
+/// `where`: "This machine", "This cluster".
+std::string findings_text(const std::vector<Finding>& findings, bool colour,
+                          const std::string& where = "This machine");
 std::string findings_json(const std::vector<Finding>& findings);
 /// True if everything that every job needs is there.
 bool is_well(const std::vector<Finding>& findings);

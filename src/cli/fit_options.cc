@@ -79,24 +79,6 @@ Result<BindWish> bind_wish(const std::string& text) {
   return wish;
 }
 
-/// What `--engine` and `--slurm` ask for; none: this machine.
-Result<std::optional<machine::SlurmCluster>> slurm_of(const FitWords& words) {
-  if (!words.engine.empty() && words.engine != "local" && words.engine != "slurm")
-    return wrong_value("--engine", "local or slurm", words.engine);
-  if (words.engine != "slurm" && !words.slurm.empty())
-    return fail(Errc::invalid_input, "--slurm: expected --engine slurm with it");
-  if (words.engine != "slurm") return std::optional<machine::SlurmCluster>();
-  machine::SlurmCluster cluster;
-  for (const std::string& text : words.slurm) {
-    const std::size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
-    const Result<void> taken = machine::set(cluster, name, value);
-    if (!taken) return taken.error().in("--slurm");
-  }
-  return std::optional<machine::SlurmCluster>(std::move(cluster));
-}
-
 /// What runs is a script, or what an image brings.
 Result<void> check_program(const FitWords& words) {
   if (words.script.empty() && words.image.empty())
@@ -155,7 +137,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     if (!is_utf8(argument))
       return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");
   TRY(check_program(words));
-  options.slurm = TRY(slurm_of(words));
+  options.slurm = TRY(slurm_of(words.engine, words.slurm));
   options.script = std::move(words.script);
   options.image = std::move(words.image);
   options.policy = std::move(words.policy);
@@ -179,6 +161,24 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
 }
 
 }  // namespace
+
+Result<std::optional<machine::SlurmCluster>> slurm_of(const std::string& engine,
+                                                      const std::vector<std::string>& settings) {
+  if (!engine.empty() && engine != "local" && engine != "slurm")
+    return wrong_value("--engine", "local or slurm", engine);
+  if (engine != "slurm" && !settings.empty())
+    return fail(Errc::invalid_input, "--slurm: expected --engine slurm with it");
+  if (engine != "slurm") return std::optional<machine::SlurmCluster>();
+  machine::SlurmCluster cluster;
+  for (const std::string& text : settings) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    const Result<void> taken = machine::set(cluster, name, value);
+    if (!taken) return taken.error().in("--slurm");
+  }
+  return std::optional<machine::SlurmCluster>(std::move(cluster));
+}
 
 FitLine fit_options(const Args& args) {
   const command::Page& page = command::page_of("fit");

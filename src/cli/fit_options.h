@@ -70,6 +70,10 @@ using FitLine = std::variant<FitOptions, command::Stop>;
 /// Pure.
 FitLine fit_options(const Args& args);
 
+/// What `--engine` and each `--slurm` ask for; none: this machine. Pure. Error: `invalid_input`.
+Result<std::optional<machine::SlurmCluster>> slurm_of(const std::string& engine,
+                                                      const std::vector<std::string>& settings);
+
 /// How a hyperparameter's value is sent: JSON numbers, true, false, null, lists and objects as they
 /// are, anything else as a JSON string, so that text arrives byte for byte. Pure. `value` is UTF-8.
 /// Source: the SageMaker Python SDK sends every value JSON-encoded.

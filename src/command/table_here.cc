@@ -173,13 +173,21 @@ std::vector<Page> pages_here() {
        .group = Group::here,
        .brief = "say what this machine lacks and how to install it",
        .about =
-           "Says what this machine has and lacks for running jobs, what each thing is for, and "
-           "how to install it.",
+           "Says what this machine, or a Slurm cluster, has and lacks for running jobs, what each "
+           "thing is for, and how to install it.",
        .flags = {{"--python", "PROGRAM",
                   "the interpreter whose modules are looked for (default: python3 of PATH)"},
+                 {"--engine", "NAME",
+                  "local, this machine (default), or slurm: the Slurm cluster of which this is a "
+                  "submit host"},
+                 slurm_flag,
+                 {"--probe", "",
+                  "with --engine slurm: also ask nodes that are free, by a job of a few seconds, "
+                  "for their clocks, room and programs"},
                  {"--json", "", "print one JSON object"}},
        .examples = {{"sm doctor"},
-                    {"sm doctor --python ~/venv/bin/python", "what jobs of that venv will find"}},
+                    {"sm doctor --python ~/venv/bin/python", "what jobs of that venv will find"},
+                    {"sm doctor --engine slurm --slurm partition=gpu --probe"}},
        .exits = {{"0", "all that jobs need is there"},
                  {"2", "what was given is wrong"},
                  {"3", "something is missing"}}},

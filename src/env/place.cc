@@ -62,21 +62,6 @@ OwnNames own_names() {
   return own;
 }
 
-/// The own address from which a datagram to `host` would go.
-std::optional<std::string> address_towards(const std::string& host) {
-  const Addresses found = look_up(host, 0);
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    const Fd socket(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own{};
-    socklen_t size = sizeof(own);
-    if (!socket || ::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0 ||
-        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
-      continue;
-    return numeric_address(reinterpret_cast<const sockaddr*>(&own));
-  }
-  return std::nullopt;
-}
-
 /// The interface by which the route to another of the hosts goes; that of the default route while
 /// the other has no address. Empty where there is none.
 std::string interface_among(const NamedHosts& named) {
@@ -102,6 +87,20 @@ bool says(const Env& env, const std::string& name) {
 }
 
 }  // namespace
+
+std::optional<std::string> address_towards(const std::string& host) {
+  const Addresses found = look_up(host, 0);
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    const Fd socket(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof(own);
+    if (!socket || ::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0 ||
+        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
+      continue;
+    return numeric_address(reinterpret_cast<const sockaddr*>(&own));
+  }
+  return std::nullopt;
+}
 
 void HostFlags::bind(command::Line& line) {
   bind_place(line);

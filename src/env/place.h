@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/command.h"
@@ -28,5 +29,9 @@ struct HostFlags {
 /// MUSTER_* variables, those over resourceconfig.json, that over what started the line. Blocks
 /// while names are looked up. Errors: `invalid_input`, naming the flag or the variable.
 Result<Env> placed(const Env& env, const HostFlags& flags = {});
+
+/// The own address from which a datagram to `host` would go; none where there is no way. Blocks
+/// while the name is looked up.
+std::optional<std::string> address_towards(const std::string& host);
 
 }  // namespace muster::env

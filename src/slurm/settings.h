@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/command.h"
+#include "slurm/submission.h"
+
+namespace muster::slurm {
+
+// Pure: how a cluster is set up, and what one of its nodes is like, from texts of Slurm's commands.
+
+/// A cluster's settings, by the names that slurm.conf and cgroup.conf have.
+using Settings = std::map<std::string, std::string, std::less<>>;
+
+Args plan_settings();
+/// "Name = value" lines; what is none is passed over, and so are settings beyond the first 2,000.
+Settings settings_from(std::string_view text);
+/// "30 sec", "300", "5 min"; none for anything else.
+std::optional<std::chrono::seconds> seconds_in(std::string_view value);
+
+/// Whether Slurm would take a job of one node from this user: `sbatch --test-only`. Error:
+/// `invalid_input`, of check(Site).
+Result<Args> plan_trial(const Site& site);
+
+/// What a node says of itself.
+struct NodeWord {
+  std::string name{};
+  double clock = 0;           ///< Seconds since 1970.
+  std::int64_t free_kib = 0;  ///< In /tmp.
+  bool user_namespaces = false;
+  std::string runc{};  ///< Paths; empty: not there.
+  std::string python{};
+};
+
+/// Asks `nodes` nodes that are free, one task each, within 30 s. Error: as plan_trial().
+Result<Args> plan_probe(const Site& site, int nodes);
+std::vector<NodeWord> node_words_from(std::string_view text);
+
+}  // namespace muster::slurm
