@@ -132,6 +132,11 @@ Actions Attempt::on_queue(const std::optional<slurm::QueuedJob>& job, UnixMillis
         all_gone(actions, {.kind = Event::Kind::lost, .text = "Slurm began it anew"}, time);
         break;
       }
+      if (slurm::is_held_by_failed_launch(job->reason)) {
+        all_gone(actions, {.kind = Event::Kind::lost, .text = slurm::why_it_waits(job->reason)},
+                 time);
+        break;
+      }
       waits(actions, waiting_text(*job), time);
       break;
     case Standing::starting:

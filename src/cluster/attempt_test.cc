@@ -234,6 +234,16 @@ TEST_CASE("attempt: why a result could not be brought is kept for who asks for i
   CHECK(job.attempt.states()[0].not_given == "No space left on device");
 }
 
+TEST_CASE(
+    "attempt: a job that Slurm holds since a node could not start it is lost, and waits no more") {
+  Story job;
+  job.slurm("PENDING", "Resources");
+  const std::string lost = job.slurm("PENDING", "launch failed requeued held");
+  CHECK(lost.starts_with("algo-1 lost: held: a node could not start it"));
+  CHECK(lost.ends_with("cancel"));
+  CHECK(job.attempt.over());
+}
+
 TEST_CASE("attempt: a batch that Slurm would begin a second time is taken away") {
   Story job;
   job.run();

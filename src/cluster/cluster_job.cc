@@ -12,6 +12,7 @@
 #include "cluster/slurm_engine.h"
 #include "job/node_messages.h"
 #include "loop/worker.h"
+#include "slurm/orders.h"
 
 namespace muster::cluster {
 namespace {
@@ -154,9 +155,11 @@ loop::Task<Result<void>> ClusterJob::again() {
   tasks_.end();
   links_.reset();
   (*links)->fence(note_.nonce, note_.key);
-  const std::vector<std::string> lost = lost_nodes(attempt_->states());
+  std::vector<std::string> lost = lost_nodes(attempt_->states());
+  if (const std::string node = std::exchange(unreached_, ""); !node.empty()) lost.push_back(node);
   attempt_.reset();
   signalled_ = false;
+  asked_who_cancelled_ = false;
   if (Result<void> aside = set_aside(); !aside) co_return aside.error();
   if (Result<void> chapters = co_await end_chapters(); !chapters) co_return chapters.error();
   // Noted all at once, with the new names.
@@ -239,8 +242,23 @@ std::vector<engine::Event> ClusterJob::present() const {
 }
 
 void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
-  perform(attempt_->on_queue(slurm::find_named(rows, slurm::slurm_name(submission())), wall_time(),
-                             Clock::now()));
+  std::optional<slurm::QueuedJob> row = slurm::find_named(rows, slurm::slurm_name(submission()));
+  // The job had nodes, and ran on none.
+  if (row && row->state == "CANCELLED" && row->used == "0:00" && !row->node_list.empty()) {
+    if (!std::exchange(asked_who_cancelled_, true))
+      tasks_.start(ask_who_cancelled(*std::move(row)));
+    return;
+  }
+  perform(attempt_->on_queue(row, wall_time(), Clock::now()));
+}
+
+loop::Task<> ClusterJob::ask_who_cancelled(slurm::QueuedJob row) {
+  const Result<bool> failed = co_await engine_.slurm().is_launch_failure(note_.slurm_id);
+  if (failed && *failed) {
+    row.state = "NODE_FAIL";  // By its prolog Slurm has drained it.
+    row.reason = "it could not start the job: its prolog failed, mostly";
+  }
+  perform(attempt_->on_queue(row, wall_time(), Clock::now()));
 }
 
 void ClusterJob::stop(const std::string& host, std::chrono::milliseconds grace) {
@@ -363,6 +381,7 @@ loop::Task<> ClusterJob::deliver() {
   note_.delivered = true;
   Result<void> done = write_note(folder_path_, note_);
   if (done) done = co_await bring();
+  if (!done) unreached_ = slurm::node_named_by_sbcast(done.error().text);
   perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
 }
 

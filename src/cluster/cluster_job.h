@@ -85,6 +85,7 @@ class ClusterJob {
   loop::Task<Result<void>> bring();
   loop::Task<> cancel();
   loop::Task<> ask_whose_signal();
+  loop::Task<> ask_who_cancelled(slurm::QueuedJob row);
   loop::Task<> follow_links(std::shared_ptr<AttemptLinks> links);
   loop::Task<> watch_time();
   void take(const LinkEvent& event);
@@ -97,11 +98,13 @@ class ClusterJob {
   std::vector<std::string> hosts_;
   AttemptNote note_;
   engine::Tally next_tally_;
+  std::string unreached_;  ///< A node that this attempt could not be brought to.
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
   std::vector<engine::Event> history_;
   bool cancelling_ = false;
   bool signalled_ = false;
+  bool asked_who_cancelled_ = false;
   loop::Event moved_;
   loop::Event due_;  ///< The attempt's deadline may be another.
   loop::Tasks tasks_;

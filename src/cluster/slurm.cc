@@ -107,6 +107,13 @@ loop::Task<Result<bool>> Slurm::is_preempted(std::string id) {
   co_return slurm::is_preempted(*out);
 }
 
+loop::Task<Result<bool>> Slurm::is_launch_failure(std::string id) {
+  Command command = with_env(slurm::plan_show_job(id));
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
+  if (!out) co_return out.error();
+  co_return slurm::is_launch_failure(*out);
+}
+
 loop::Task<Result<void>> Slurm::cancel_named(std::string slurm_name) {
   Command command = with_env(slurm::plan_scancel_named(slurm_name));
   const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);

@@ -29,6 +29,8 @@ class Slurm {
   loop::Task<Result<void>> cancel(std::string id);
   /// The job's nodes are being taken away for another.
   loop::Task<Result<bool>> is_preempted(std::string id);
+  /// The job was not cancelled by anybody: a node could not start it.
+  loop::Task<Result<bool>> is_launch_failure(std::string id);
   loop::Task<Result<void>> cancel_named(std::string slurm_name);
 
   supervise::Programs& programs() { return programs_; }

@@ -42,6 +42,23 @@ Args plan_sbcast(const std::string& id, const std::string& from, const std::stri
   return {"sbcast", "-j", id, "-p", from, to};
 }
 
+bool is_launch_failure(std::string_view shown) {
+  const auto has = [&](std::string_view field) {
+    return shown.find(field) != std::string_view::npos;
+  };
+  return has(" JobState=CANCELLED ") && has(" RunTime=00:00:00 ") && has(" ExitCode=0:0 ") &&
+         !has(" NodeList=(null) ");
+}
+
+std::string node_named_by_sbcast(std::string_view said) {
+  constexpr std::string_view before = "REQUEST_FILE_BCAST(";
+  const std::size_t at = said.find(before);
+  if (at == std::string_view::npos) return "";
+  said.remove_prefix(at + before.size());
+  const std::size_t end = said.find(')');
+  return end == std::string_view::npos ? "" : std::string(said.substr(0, end));
+}
+
 Args plan_scancel(const std::string& id) {
   return {"scancel", id};
 }

@@ -17,6 +17,15 @@ std::optional<std::string> submitted_id(std::string_view out);
 /// answer of it: what was asked for may have been done all the same.
 bool is_no_answer(std::string_view err);
 
+/// Reads what `scontrol -o show job` prints of a job that squeue shows as cancelled: true if nobody
+/// did that, but Slurm itself since a node could not start the job (its prolog failed). Seen with
+/// 22.05: ExitCode is 0:0 then, and 0:15 after a scancel.
+bool is_launch_failure(std::string_view shown);
+
+/// The node that sbcast names in what it says of a failure ("REQUEST_FILE_BCAST(node2): No space
+/// left on device"); empty: none.
+std::string node_named_by_sbcast(std::string_view said);
+
 /// Copies `from`, a file of this machine, to `to` on each node of the running job `id`, with its
 /// mode. It fails where a file of that name is there.
 Args plan_sbcast(const std::string& id, const std::string& from, const std::string& to);

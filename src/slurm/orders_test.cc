@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "slurm/words.h"
+
 namespace muster::slurm {
 namespace {
 
@@ -41,6 +43,30 @@ TEST_CASE("slurm orders: nothing is copied over another user's file, nothing can
   CHECK(plan_scancel("17") == Args{"scancel", "17"});
   CHECK(plan_scancel_named("muster-a-0123456789abcdef") ==
         Args{"scancel", "--name=muster-a-0123456789abcdef"});
+}
+
+TEST_CASE("orders: the node that sbcast fails on is the one that it names") {
+  CHECK(node_named_by_sbcast("REQUEST_FILE_BCAST(node2): Unspecified error") == "node2");
+  CHECK(node_named_by_sbcast("Slurm's sbcast says: REQUEST_FILE_BCAST(a-1): No space") == "a-1");
+  for (const char* none : {"", "sbcast: error: Can't open", "REQUEST_FILE_BCAST(node2"})
+    CHECK(node_named_by_sbcast(none) == "");
+}
+
+TEST_CASE("orders: a job that Slurm cancelled since a node could not start it") {
+  const std::string shown =
+      "JobId=1 JobName=x JobState=CANCELLED Reason=None Restarts=0 ExitCode=0:0 RunTime=00:00:00 "
+      "NodeList=node[1-2] BatchHost=node1";
+  CHECK(is_launch_failure(shown));
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"0:0 ", "0:15 "},
+                                 {"CANCELLED", "RUNNING"},
+                                 {"00:00:00", "00:00:07"},
+                                 {"node[1-2]", "(null)"}}) {
+    std::string other = shown;
+    other.replace(other.find(from), from.size(), to);
+    CHECK(!is_launch_failure(other));
+  }
+  CHECK(is_held_by_failed_launch("launch failed requeued held"));
+  CHECK(!is_held_by_failed_launch("JobHeldUser"));
 }
 
 }  // namespace

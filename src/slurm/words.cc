@@ -159,6 +159,11 @@ std::string why_it_waits(std::string_view reason) {
   return std::string(words) + " (" + std::string(reason) + ")";
 }
 
+bool is_held_by_failed_launch(std::string_view reason) {
+  return reason.starts_with("launch failed requeued held") ||
+         reason.starts_with("launch_failed_requeued_held");
+}
+
 JobEnd end_of(std::string_view state, std::string_view reason) {
   const std::string_view word = state_word(state);
   if (word == "COMPLETED") return {"Completed", "Completed", ""};

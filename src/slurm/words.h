@@ -25,6 +25,8 @@ Standing standing_of(std::string_view state);
 /// Why a job waits, for a person: "nodes are not free yet (Resources)". Slurm's own word, as it
 /// came, stands in brackets; alone where we do not know it. Empty for "None".
 std::string why_it_waits(std::string_view reason);
+/// A node could not start the job, and Slurm keeps it until a person releases it.
+bool is_held_by_failed_launch(std::string_view reason);
 
 /// How a job is over, where its stewards have not said it themselves.
 struct JobEnd {

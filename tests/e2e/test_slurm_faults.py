@@ -85,21 +85,27 @@ class Set:
 
     def __init__(self, cluster: Cluster, node: str, state: str):
         self.cluster = cluster
-        self.words = ["scontrol", "update", f"nodename={node}"]
-        self.cluster.out("login", *self.words, f"state={state}", "reason=test")
+        self.node = node
+        words = ["scontrol", "update", f"nodename={node}", f"state={state}", "reason=test"]
+        self.cluster.out("login", *words)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_) -> None:
-        # A node that is down comes back by itself when its slurmd says a word.
-        self.cluster.run("login", *self.words, "state=resume")
+        resume(self.cluster, self.node)
 
-        def all_idle() -> bool:
-            states = self.cluster.out("login", "sinfo", "-h", "-N", "-p", "main", "-o", "%T")
-            return set(states.split()) == {"idle"}
 
-        wait_until("all nodes to be idle", all_idle, 30)
+def resume(cluster: Cluster, node: str) -> None:
+    """Waits until all nodes take jobs again."""
+    # A node that is down comes back by itself when its slurmd says a word.
+    cluster.run("login", "scontrol", "update", f"nodename={node}", "state=resume")
+
+    def all_idle() -> bool:
+        states = cluster.out("login", "sinfo", "-h", "-N", "-p", "main", "-o", "%T")
+        return set(states.split()) == {"idle"}
+
+    wait_until("all nodes to be idle", all_idle, 30)
 
 
 def all_at_work(job: Process, hosts: int, times: int = 1) -> None:
@@ -297,3 +303,47 @@ def test_results_wait_on_their_node_for_room_where_the_job_was_submitted(small):
     small.cluster.out("login", "mount", "-o", "remount,size=200m", small.state)
     assert job.wait(60) == 0, job.text
     assert (small.output / "model" / "weights").stat().st_size == 30 << 20
+
+
+class Prolog:
+    """Slurm runs a prolog that fails on the node."""
+
+    def __init__(self, cluster: Cluster, node: str):
+        self.cluster = cluster
+        self.conf = cluster.folder / "etc" / "slurm.conf"
+        self.before = self.conf.read_text()
+        script = cluster.folder / "etc" / "prolog"
+        script.write_text(f'#!/bin/sh\n[ "$SLURMD_NODENAME" != {node} ]\n')
+        script.chmod(0o755)
+
+    def __enter__(self) -> None:
+        self.conf.write_text(self.before + "Prolog=/etc/slurm/prolog\n")
+        self.cluster.out("login", "scontrol", "reconfigure")
+
+    def __exit__(self, *_) -> None:
+        self.conf.write_text(self.before)
+        self.cluster.out("login", "scontrol", "reconfigure")
+
+
+def test_a_node_whose_prolog_fails_is_left_out(place):
+    """Slurm drains the node and cancels the job, which nobody wanted stopped."""
+    try:
+        with Prolog(place.cluster, "node1"):
+            job = place.fit(LASTS, hosts=2)
+            job.wait_for_output(b"Restarting", 60)
+            ends_well(job, 2)
+    finally:
+        resume(place.cluster, "node1")
+    assert "could not start the job" in job.text, job.text
+
+
+def test_a_node_that_has_no_room_for_what_is_brought_is_left_out(place):
+    cluster = place.cluster
+    cluster.out("node2", "mount", "-o", "remount,size=8m", "/tmp")
+    try:
+        job = place.fit(LASTS, hosts=2, brings=True)
+        job.wait_for_output(b"Restarting", 60)
+        ends_well(job, 2)
+        assert "could not be brought" in job.text and "node2" in job.text, job.text
+    finally:
+        cluster.out("node2", "mount", "-o", "remount,size=50%", "/tmp")
