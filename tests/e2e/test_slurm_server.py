@@ -2,9 +2,11 @@
 
 import io
 import os
+import random
 import signal
 import subprocess
 import tarfile
+import time
 
 import pytest
 from lab import SM, VENV
@@ -285,3 +287,59 @@ def test_a_job_that_keeps_checkpoints_is_preempted_as_often_as_that_happens(serv
     assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
     begins = [int(line.split()[2]) for line in log_of(job, "algo-1") if "begins at" in line]
     assert len(begins) == 5 and begins == sorted(begins) and begins[-1] >= 80, begins
+
+
+COUNTED = """
+import hashlib, os, random, time
+folder = "/opt/ml/checkpoints"
+os.makedirs(folder, exist_ok=True)
+host = os.environ["SM_CURRENT_HOST"]
+kept = folder + "/step-" + host
+step, state = 0, hashlib.sha256(host.encode()).hexdigest()
+if os.path.exists(kept):
+    number, state = open(kept).read().split()
+    step = int(number)
+print("begins at", step, flush=True)
+while step < STEPS:
+    time.sleep(0.02)
+    step += 1
+    state = hashlib.sha256((state + str(step)).encode()).hexdigest()
+    if step % 10 == 0:
+        with open(kept + ".new", "w") as file:
+            file.write(f"{step} {state}")
+        os.rename(kept + ".new", kept)
+with open(os.environ["SM_MODEL_DIR"] + "/" + host, "w") as file:
+    file.write(state)
+"""
+
+
+@pytest.mark.deep
+def test_a_job_that_is_preempted_ten_times_makes_the_model_of_one_that_never_was(server, cluster):
+    seed = int(os.environ.get("MUSTER_SEED", time.time_ns() % 1_000_000))
+    print("MUSTER_SEED:", seed)
+    moments = random.Random(seed)
+    script = COUNTED.replace("STEPS", "1000")
+    quiet = Job(server, script, hosts=1, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/quiet"})
+    told = quiet.at_end(120)
+    want = members(server, told["ModelArtifacts"]["S3ModelArtifacts"])
+    job = Job(server, script, hosts=1, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/ten"})
+    s3 = server.client("s3")
+    step = 0
+    for _ in range(10):
+        wanted = step + moments.randrange(10, 60)
+
+        def kept(wanted=wanted) -> int:
+            there = s3.list_objects_v2(Bucket=BUCKET, Prefix="kept/ten/").get("Contents", [])
+            bodies = [s3.get_object(Bucket=BUCKET, Key=each["Key"])["Body"] for each in there]
+            found = max([0] + [int(body.read().split()[0]) for body in bodies])
+            return found if found >= wanted else 0
+
+        step = wait_until(f"step {wanted}", kept, 60)
+        other = preempt(cluster)
+        try:
+            job.in_status("Restarting")
+        finally:
+            cluster.out("login", "scancel", other)
+    told = job.at_end(120)
+    assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
+    assert members(server, told["ModelArtifacts"]["S3ModelArtifacts"]) == want
