@@ -51,7 +51,7 @@ ROOMS = {
     "engine": "base loop job supervise",
     "devices": "base job",
     "slurm": "base",
-    "node": "base command loop job supervise packing",
+    "node": "base command loop job supervise packing container",
     "cluster": "base loop job supervise packing engine slurm",
     "local": "base loop job supervise engine devices",
     "platform": "base loop job engine",

@@ -161,7 +161,7 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
   order.folder = places.folder;
   if (!delivery.folders.empty()) order.archive = places.archive;
   order.spec = std::move(delivery.spec);
-  order.light = true;
+  order.light = site(spec).hosts == slurm::Hosts::light;
   if (options_.lifeline) order.timing.alone = alone_max;
   order.rollcall_port = port_from(submission.nonce);
   return order;

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace muster::machine {
 namespace {
 
@@ -22,7 +24,15 @@ bool set_site(slurm::Site& site, const std::string& name, const std::string& val
   return true;
 }
 
+Result<void> set_hosts(slurm::Site& site, const std::string& value) {
+  if (value != "light" && value != "container")
+    return wrong("hosts: expected light or container, got '" + to_utf8(value) + "'");
+  site.hosts = value == "light" ? slurm::Hosts::light : slurm::Hosts::container;
+  return {};
+}
+
 Result<void> set_for_type(slurm::Site& site, const std::string& name, const std::string& value) {
+  if (name == "hosts") return set_hosts(site, value);
   if (!set_site(site, name, value))
     site.options.push_back("--" + name + (value.empty() ? "" : "=" + value));
   return slurm::check(site);

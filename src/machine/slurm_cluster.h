@@ -17,8 +17,8 @@ struct SlurmCluster {
   std::vector<std::string> addresses{};  ///< For nodes to reach this machine; none: all it has.
 };
 
-/// One setting: partition, account, qos, address, sm, or an option that sbatch may be given, by its
-/// name without dashes; with an empty value one that has none. Pure. Error: `invalid_input`.
+/// One setting: partition, account, qos, hosts, address, sm, or an option that sbatch may be given,
+/// by its name without dashes; with an empty value one that has none. Pure. Error: `invalid_input`.
 Result<void> set(SlurmCluster& cluster, const std::string& name, const std::string& value);
 
 /// `engine.slurm` of a server's config: settings as texts, true for an option without value, and

@@ -11,7 +11,8 @@ TEST_CASE("slurm cluster: a config's settings, and those of an instance type ove
   const Result<SlurmCluster> cluster = slurm_cluster_from(Json::parse(R"({
     "partition": "cpu", "account": "ml", "exclusive": true, "sm": "/opt/muster/sm",
     "address": "10.0.0.1",
-    "instance_types": {"ml.p4d.24xlarge": {"partition": "gpu", "constraint": "a100"}}})"));
+    "instance_types": {"ml.p4d.24xlarge": {"partition": "gpu", "constraint": "a100",
+                                            "hosts": "container"}}})"));
   REQUIRE(cluster);
   CHECK(cluster->site.partition == "cpu");
   CHECK(cluster->site.options == Args{"--exclusive"});
@@ -19,6 +20,8 @@ TEST_CASE("slurm cluster: a config's settings, and those of an instance type ove
   CHECK(cluster->addresses == std::vector<std::string>{"10.0.0.1"});
   const slurm::Site& gpu = cluster->sites.at("ml.p4d.24xlarge");
   CHECK(gpu.partition == "gpu");
+  CHECK(cluster->site.hosts == slurm::Hosts::light);
+  CHECK(gpu.hosts == slurm::Hosts::container);
   CHECK(gpu.account == "ml");
   CHECK(gpu.options == Args{"--exclusive", "--constraint=a100"});
 }
@@ -32,6 +35,7 @@ TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
       {R"({"wrap": "rm -rf /"})", "option --wrap"},
       {R"({"partition": "a b"})", "partition 'a b'"},
       {R"({"partition": 7})", "partition: expected a text"},
+      {R"({"hosts": "docker"})", "hosts: expected light or container, got 'docker'"},
       {R"({"sm": "sm"})", "sm: expected an absolute path"},
       {R"({"instance_types": []})", "instance_types: expected an object"},
       {R"({"instance_types": {"a": {"uid": "0"}}})", "instance_types.a.uid: option --uid"},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "container/ability.h"
+#include "container/runtime.h"
 #include "loop/worker.h"
 
 namespace muster::node {
@@ -60,10 +62,15 @@ loop::Task<> Agent::run() {
     log_.error((*made)->error().text);
     end(job::Outcome::failed(options_.node + ": " + (*made)->error().text));
   }
+  if (folder_ && !job_.light) co_await look_around();
   tasks_.start(keep_connected());
   co_await wait_for_end();
   co_await steward_.kill();
   tasks_.end();
+  if (folder_ && !job_.light && !(ended_ && ended_->outcome.success())) {
+    folder_->let_go();
+    co_await steward_.sweep();
+  }
   if (folder_) {
     const std::shared_ptr<NodeFolder> folder = std::make_shared<NodeFolder>(*std::move(folder_));
     const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
@@ -71,6 +78,21 @@ loop::Task<> Agent::run() {
     if (!removed) log_.error(removed.error().text);
   }
   loop_.stop();
+}
+
+/// Whether a container can be had here; before it is waited for the other nodes.
+loop::Task<> Agent::look_around() {
+  const auto lack = std::make_shared<std::optional<std::string>>();
+  const std::function<Result<void>()> look = [lack, env = options_.env]() -> Result<void> {
+    *lack = container::lack_of(container::find_ability(env));
+    return {};
+  };
+  static_cast<void>(co_await loop::in_thread(loop_, look));
+  // What processes of an earlier job left, all of which were killed.
+  if (!container::known_containers().empty()) co_await steward_.sweep();
+  if (*lack)
+    end(job::Outcome::failed(options_.node + ": no container can be had: " + **lack +
+                             "; --slurm hosts=light needs none of it"));
 }
 
 /// When this is over by itself, as things stand.

@@ -58,6 +58,7 @@ class Agent {
   };
   enum class Sent { nothing, something };
 
+  loop::Task<> look_around();
   loop::Task<> heed_signals();
   loop::Task<> follow_journal();
   void begin(const job::NodeBegin& begin);

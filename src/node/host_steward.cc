@@ -1,10 +1,12 @@
 #include "node/host_steward.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
 
 #include "loop/wait.h"
+#include "supervise/spawn.h"
 #include "supervise/steward.h"
 
 namespace muster::node {
@@ -67,6 +69,23 @@ loop::Task<> HostSteward::kill() {
   bool in_time = true;
   while (runs() && in_time) in_time = co_await state_->ended.wait_until(deadline);
   static_cast<void>(co_await reaper_.kill_descendants(Clock::now() + kill_max));
+}
+
+loop::Task<> HostSteward::sweep() {
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const supervise::Stdio stdio{null.get(), null.get(), null.get(), {}};
+  const Command command{.argv = {program_, "steward", "--sweep"}, .env = env_, .cwd = "/"};
+  const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
+  if (!pid) co_return;
+  state_->sweeper = *pid;
+  reaper_.watch(*pid, [state = state_](job::Outcome) {
+    state->sweeper.reset();
+    state->ended.notify();
+  });
+  const TimePoint deadline = Clock::now() + clear_up_max;
+  bool in_time = true;
+  while (state_->sweeper && in_time) in_time = co_await state_->ended.wait_until(deadline);
+  if (state_->sweeper) reaper_.signal(*state_->sweeper, SIGKILL);
 }
 
 }  // namespace muster::node

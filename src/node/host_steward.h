@@ -36,11 +36,15 @@ class HostSteward {
   void stop(std::chrono::milliseconds grace);
   /// Ends it with its host, and all that either has started, without a word.
   loop::Task<> kill();
+  /// Removes containers of jobs that nobody is at any more: what a steward that was killed left,
+  /// here or in an earlier job. None runs: they ended with their stewards.
+  loop::Task<> sweep();
 
  private:
   struct State {
     explicit State(loop::Loop& loop) : ended(loop) {}
-    std::optional<pid_t> pid;  ///< While it runs.
+    std::optional<pid_t> pid;      ///< While it runs.
+    std::optional<pid_t> sweeper;  ///< Likewise.
     loop::Event ended;
   };
   loop::Task<> ask_to_stop(std::chrono::milliseconds grace);

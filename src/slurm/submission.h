@@ -15,11 +15,15 @@ namespace muster::slurm {
 // Pure: what Slurm is asked for, as text. Flags are such as Slurm 17.11 knew: sites run old ones.
 // Source: docs/decisions/0047-slurm.md.
 
+/// What a job's hosts on nodes are (docs/decisions/0048-light-hosts.md, 0051).
+enum class Hosts { light, container };
+
 /// Where a site wants jobs, from the configuration.
 struct Site {
   std::string partition{};  ///< Empty: Slurm's default; so are the next two.
   std::string account{};
   std::string qos{};
+  Hosts hosts = Hosts::light;
   Args options{};  ///< More of sbatch's, "--constraint=a100", of those that are allowed.
 };
 

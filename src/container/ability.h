@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/command.h"
+
+namespace muster::container {
+
+/// What a machine that was not chosen for it, a cluster's node, has of what a host in a container
+/// needs.
+struct Ability {
+  bool is_root = false;
+  bool has_runtime = false;
+  std::string no_mounts{};  ///< Why a file system of its own could not be mounted; empty: it was.
+  std::string no_group{};   ///< Likewise of a control group below this process's.
+};
+
+/// The first thing that is missing, as the end of "no container: …"; none: nothing is. Pure.
+std::optional<std::string> lack_of(const Ability& ability);
+
+/// Tries it: mounts in a mount namespace that goes at once, a control group likewise. Blocks for
+/// milliseconds.
+Ability find_ability(const Env& env);
+
+}  // namespace muster::container
