@@ -327,7 +327,8 @@ Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string
   const Fd own(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!own) return fail_errno(root);
   // One thread unpacks, the other hashes and writes.
-  std::unique_ptr<Bytes> tar = checked(read_ahead(unpacked(std::move(bytes), by)), diff_id);
+  std::unique_ptr<Bytes> tar = read_ahead(unpacked(std::move(bytes), by));
+  if (!diff_id.empty()) tar = checked(std::move(tar), diff_id);
   Unpacking unpacking(std::move(tar), LayerTree(own.get(), std::move(numbers)), limits);
   return unpacking.run();
 }

@@ -29,8 +29,8 @@ struct LayerReport {
 /// Unpacks a layer's tar, whatever packed it, into the empty folder `root` as an overlay's lower
 /// folder over `lowers` (the highest first): owners, modes with setuid, links as they are, holes of
 /// files (also those that were packed as zeros), whiteouts in the overlay's form. `diff_id` is what
-/// the tar must hash to. Names are made to fit below `root`, as if it were "/"; nothing else is
-/// touched.
+/// the tar must hash to; empty: whoever gives the bytes answers for them. Names are made to fit
+/// below `root`, as if it were "/"; nothing else is touched.
 ///
 /// Blocks. On an error `root` holds a part of it, which is the caller's to remove. Errors:
 /// `protocol` (damaged, cut short, another tar, beyond a limit; by igzip it may name another cause

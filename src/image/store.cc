@@ -181,7 +181,8 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
     TRY(empty_folder(fresh, path));  // A killed process left it, or igzip.
     if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno(path);
     std::unique_ptr<Bytes> bytes = TRY(open());
-    return unpack_layer(std::move(bytes), diff_id, path + "/root", lowers, options.limits, by);
+    return unpack_layer(std::move(bytes), options.repacked ? "" : diff_id, path + "/root", lowers,
+                        options.limits, by);
   };
   Result<LayerReport> report = unpack(Gunzip::igzip);
   // Only zlib can tell what is wrong with a layer, and whether anything is.

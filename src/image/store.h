@@ -70,6 +70,9 @@ struct AddOptions {
   /// Lines on what of the image was left out.
   std::function<void(const std::string& line)> say;
   LayerLimits limits;
+  /// What `open` gives are pack_layer()'s of another store of this user's, with digests of their
+  /// own: whoever brings them sees to it that nobody else could change them.
+  bool repacked = false;
 };
 
 struct PruneOptions {

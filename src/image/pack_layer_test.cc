@@ -1,0 +1,82 @@
+#include "image/pack_layer.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "image/layer.h"
+
+namespace muster::image {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct stat status_of(const fs::path& path) {
+  struct stat status {};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  return status;
+}
+
+TEST_CASE("pack layer: a layer's folder, packed and unpacked, is the same folder") {
+  if (::geteuid() != 0) return;  // Whiteouts and owners are root's.
+  const fs::path base = *make_private_folder("/tmp", "pack-layer-");
+  const fs::path from = base / "from";
+  fs::create_directories(from / "bin");
+  fs::create_directories(from / "etc/opaque");
+  REQUIRE(write_file(from / "bin/run", "#!/bin/sh\n", 0644));
+  REQUIRE(::chown((from / "bin/run").c_str(), 1000, 100) == 0);
+  REQUIRE(::chmod((from / "bin/run").c_str(), 04755) == 0);
+  fs::create_hard_link(from / "bin/run", from / "bin/again");
+  fs::create_symlink("/bin/run", from / "link");
+  REQUIRE(::mknod((from / "etc/gone").c_str(), S_IFCHR, makedev(0, 0)) == 0);
+  const bool has_xattrs =
+      ::setxattr((from / "etc/opaque").c_str(), "trusted.overlay.opaque", "y", 1, 0) == 0;
+  REQUIRE(write_file(from / "etc/opaque/own", std::string(3'000'000, 'x'), 0600));
+
+  const Result<std::uint64_t> bytes = pack_layer(from, base / "tar");
+  REQUIRE(bytes);
+  CHECK(*bytes > 3'000'000);
+  CHECK((status_of(base / "tar").st_mode & 0777) == 0600);
+  // Below lies what is hidden.
+  const fs::path lower = base / "lower";
+  fs::create_directories(lower / "etc/opaque");
+  REQUIRE(write_file(lower / "etc/gone", "", 0644));
+  REQUIRE(write_file(lower / "etc/opaque/hidden", "", 0644));
+  const fs::path to = base / "to";
+  fs::create_directories(to);
+  Fd file(::open((base / "tar").c_str(), O_RDONLY | O_CLOEXEC));
+  const Result<LayerReport> report = unpack_layer(bytes_of(std::move(file)), "", to, {lower}, {});
+  REQUIRE_MESSAGE(report, (report ? "" : report.error().text));
+
+  const struct stat run = status_of(to / "bin/run");
+  CHECK((run.st_mode & 07777) == 04755);
+  CHECK(run.st_uid == 1000);
+  CHECK(run.st_gid == 100);
+  CHECK(run.st_ino == status_of(to / "bin/again").st_ino);
+  CHECK(fs::read_symlink(to / "link") == "/bin/run");
+  CHECK(S_ISCHR(status_of(to / "etc/gone").st_mode));
+  CHECK(status_of(to / "etc/opaque/own").st_size == 3'000'000);
+  char value = 0;
+  if (has_xattrs) {
+    CHECK(::getxattr((to / "etc/opaque").c_str(), "trusted.overlay.opaque", &value, 1) == 1);
+    CHECK(value == 'y');
+  }
+  fs::remove_all(base);
+}
+
+TEST_CASE("pack layer: a folder that is not there is an error that names it") {
+  const fs::path base = *make_private_folder("/tmp", "pack-layer-");
+  const Result<std::uint64_t> bytes = pack_layer(base / "none", base / "tar");
+  REQUIRE(!bytes);
+  CHECK(bytes.error().text.find("none") != std::string::npos);
+  fs::remove_all(base);
+}
+
+}  // namespace
+}  // namespace muster::image
