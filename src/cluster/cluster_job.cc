@@ -6,10 +6,12 @@
 #include <cerrno>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "cluster/slurm_engine.h"
+#include "image/pack_layer.h"
 #include "job/node_messages.h"
 #include "loop/worker.h"
 #include "slurm/orders.h"
@@ -281,6 +283,7 @@ void ClusterJob::take(const LinkEvent& event) {
   const TimePoint now = Clock::now();
   switch (event.kind) {
     case LinkEvent::Kind::joined:
+      lacks_.insert(event.lacks.begin(), event.lacks.end());
       return perform(attempt_->on_joined(event.host, event.node, event.address, event.time));
     case LinkEvent::Kind::back:
       return perform(attempt_->on_back(event.host, event.time));
@@ -313,7 +316,7 @@ void ClusterJob::perform(const Actions& actions) {
         tasks_.start(deliver());
         break;
       case Action::Kind::begin:
-        links_->begin();
+        tasks_.start(bring_image_and_begin());
         break;
       case Action::Kind::stop:
         links_->stop(action.host, action.grace);
@@ -382,6 +385,35 @@ loop::Task<> ClusterJob::deliver() {
   Result<void> done = write_note(folder_path_, note_);
   if (done) done = co_await bring();
   if (!done) unreached_ = slurm::node_named_by_sbcast(done.error().text);
+  perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
+}
+
+/// sbcast brings a file to all nodes of a job: one that has the layer removes it again.
+loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
+  const auto index = static_cast<std::size_t>(number);
+  if (!spec_.image || index >= spec_.image->layers.size())
+    co_return fail(Errc::protocol, "a node asks for a layer that its image has not");
+  const std::string file = folder_path_ + "/layer-" + std::to_string(number);
+  const std::function<Result<void>()> pack = [root = spec_.image->layers[index],
+                                              file]() -> Result<void> {
+    TRY(image::pack_layer(root, file));
+    return {};
+  };
+  Result<void> done = co_await loop::in_thread(engine_.loop(), pack);
+  const std::string to = places_of(submission()).layer + std::to_string(number);
+  if (done) done = co_await engine_.slurm().broadcast(note_.slurm_id, file, to);
+  ::unlink(file.c_str());
+  co_return done;
+}
+
+loop::Task<> ClusterJob::bring_image_and_begin() {
+  const std::shared_ptr<AttemptLinks> links = links_;
+  const std::set<int> numbers = std::exchange(lacks_, {});
+  Result<void> done;
+  for (const int number : numbers)
+    if (done && links == links_) done = co_await bring_layer(number);
+  if (links != links_) co_return;  // Another attempt has begun.
+  if (done) co_return links->begin();
   perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
 }
 

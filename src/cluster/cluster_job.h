@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,8 @@ class ClusterJob {
   Result<void> write_order(const std::string& path) const;
   loop::Task<> deliver();
   loop::Task<Result<void>> bring();
+  loop::Task<> bring_image_and_begin();
+  loop::Task<Result<void>> bring_layer(int number);
   loop::Task<> cancel();
   loop::Task<> ask_whose_signal();
   loop::Task<> ask_who_cancelled(slurm::QueuedJob row);
@@ -102,6 +105,7 @@ class ClusterJob {
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
   std::vector<engine::Event> history_;
+  std::set<int> lacks_;  ///< Layers of the image that some node has not.
   bool cancelling_ = false;
   bool signalled_ = false;
   bool asked_who_cancelled_ = false;

@@ -20,13 +20,14 @@ Error cannot(const std::string& what) {
   return fail(Errc::unsupported, "hosts of a Slurm cluster cannot have " + what);
 }
 
-/// Hosts are light: their node's network and programs (docs/decisions/0047-slurm.md).
-Result<void> check_possible(const job::Spec& spec) {
+/// Hosts have their nodes' network, light ones also their programs (docs/decisions/0047-slurm.md).
+Result<void> check_possible(const job::Spec& spec, slurm::Hosts hosts) {
   if (spec.network == job::Network::none)
     return cannot("no network (EnableNetworkIsolation, --network none): they are on their nodes'");
   if (spec.vpc) return cannot("a VpcConfig: they are on their nodes' network");
   if (spec.encrypted) return cannot("encrypted traffic: they are on their nodes' network");
-  if (spec.image) return cannot("an image yet: they run their nodes' programs");
+  if (spec.image && hosts == slurm::Hosts::light)
+    return cannot("an image where they are light: --slurm hosts=container makes them containers");
   if (!spec.bound.empty()) return cannot("folders of this machine (--bind): name a shared one");
   if (!spec.checkpoint_folder.empty())
     return cannot("checkpoints in a folder of this machine: name a prefix of S3");
@@ -45,11 +46,12 @@ bool leads_out(const packing::TreeEntry& entry) {
 
 NodePlaces places_of(const slurm::Submission& submission) {
   const std::string start = "/tmp/muster-" + submission.nonce;
-  return {start + ".sm", start + ".job", start + ".tar", start};
+  return {start + ".sm", start + ".job", start + ".tar", start, start + ".layer-"};
 }
 
-Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder) {
-  TRY(check_possible(spec));
+Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
+                               slurm::Hosts hosts) {
+  TRY(check_possible(spec, hosts));
   Delivery delivery{{}, spec};
   const auto bring = [&](std::string& path, const std::string& name) {
     if (path.empty()) return;
@@ -64,6 +66,7 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder)
   bring(delivery.spec.pip_conf, "pip.conf");
   // Nodes differ where containers of one machine cannot.
   if (spec.instance_count > 1) delivery.spec.environment.emplace("MUSTER_PREFLIGHT", "light");
+  if (delivery.spec.image) delivery.spec.image->lease.clear();
   delivery.spec.output_folder.clear();
   delivery.spec.hidden.clear();
   return delivery;

@@ -16,6 +16,7 @@ struct NodePlaces {
   std::string order;    ///< What `sm node --job` reads, 0600.
   std::string archive;  ///< What the job's spec names, as tar.
   std::string folder;   ///< The job's, on the node; made there.
+  std::string layer;    ///< Layers of its image, each with its number behind this.
 };
 NodePlaces places_of(const slurm::Submission& submission);
 
@@ -34,7 +35,8 @@ struct Delivery {
   job::Spec spec;
 };
 /// Error: `unsupported`, naming what hosts of a cluster cannot have.
-Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder);
+Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
+                               slurm::Hosts hosts = slurm::Hosts::light);
 
 /// Makes the archive `to` of the folders, mode 0600. Gives the links in them that are left out,
 /// since they lead out of their folder: to what nodes do not have. Blocks. Error: with the path.

@@ -65,6 +65,17 @@ TEST_CASE("delivery: what hosts of a cluster cannot have is refused by name") {
   }
 }
 
+TEST_CASE("delivery: containers may have an image, whose lease is of the submit host") {
+  job::Spec spec = demo();
+  spec.image = job::Image{.name = "box", .layers = {"/store/layers/0/root"}, .lease = "/lease"};
+  CHECK(!plan_delivery(spec, "/tmp/x"));
+  const Result<Delivery> delivery = plan_delivery(spec, "/tmp/x", slurm::Hosts::container);
+  REQUIRE(delivery);
+  CHECK(delivery->spec.image->lease.empty());
+  spec.network = job::Network::none;
+  CHECK(!plan_delivery(spec, "/tmp/x", slurm::Hosts::container));
+}
+
 TEST_CASE("delivery: the archive holds folders and files below their names, and nothing is left") {
   const Folder folder;
   REQUIRE(make_folders(folder.path + "/code/deep"));

@@ -158,7 +158,9 @@ Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
   post_all_asked(host);
   if (!host.joined) {
     host.joined = true;
-    tell(host, {.kind = Kind::joined, .node = hello.node, .address = hello.address});
+    tell(
+        host,
+        {.kind = Kind::joined, .node = hello.node, .address = hello.address, .lacks = hello.lacks});
   }
   if (host.silent) tell(host, {.kind = Kind::back});
   host.silent = false;

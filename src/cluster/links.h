@@ -33,6 +33,7 @@ struct LinkEvent {
   std::string address{};
   job::Outcome outcome{};
   std::string text{};
+  std::vector<int> lacks{};  ///< Layers of the job's image that a joined node has not.
 
   bool operator==(const LinkEvent&) const = default;
 };

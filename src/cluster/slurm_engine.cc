@@ -12,6 +12,7 @@
 #include "cluster/cluster_job.h"
 #include "cluster/slurm_run.h"
 #include "engine/job_folder.h"
+#include "image/pack_layer.h"
 #include "loop/worker.h"
 
 namespace muster::cluster {
@@ -25,6 +26,8 @@ constexpr int looks_that_grow = 6;
 /// below the kernel's own choices (net.ipv4.ip_local_port_range).
 constexpr int rollcall_port_min = 20'000;
 constexpr int rollcall_ports = 12'000;
+/// For the layers of an image to come to a node.
+constexpr std::chrono::hours layers_max{1};
 /// Jobs that end with who submitted them run on for so long when nothing is heard of that.
 constexpr std::chrono::minutes alone_max{1};
 
@@ -59,7 +62,7 @@ SlurmEngine::~SlurmEngine() = default;
 loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec spec) {
   using Started = Result<std::unique_ptr<engine::Run>>;
   if (const Result<void> right = job::check(spec); !right) co_return right.error();
-  const Result<Delivery> delivery = plan_delivery(spec, "/");
+  const Result<Delivery> delivery = plan_delivery(spec, "/", site(spec).hosts);
   if (!delivery) co_return delivery.error();
   if (const Result<void> made = make_folders(options_.state, 0700); !made) co_return made.error();
   const Result<void> noted = note_private_folder(options_.folder_register, options_.state);
@@ -155,13 +158,19 @@ Args SlurmEngine::steward(const slurm::Submission& submission) const {
 Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
                                         const slurm::Submission& submission) const {
   const NodePlaces places = places_of(submission);
-  Delivery delivery = TRY(plan_delivery(spec, places.folder));
+  Delivery delivery = TRY(plan_delivery(spec, places.folder, site(spec).hosts));
   job::NodeJob order;
   order.addresses = options_.addresses.empty() ? TRY(own_addresses()) : options_.addresses;
   order.folder = places.folder;
   if (!delivery.folders.empty()) order.archive = places.archive;
   order.spec = std::move(delivery.spec);
   order.light = site(spec).hosts == slurm::Hosts::light;
+  if (spec.image) {
+    image::Documents documents = TRY(image::documents_of(spec.image->lease, spec.image->digest));
+    order.image = job::NodeImage{options_.node_folder, std::move(documents.manifest),
+                                 std::move(documents.config)};
+    order.timing.begin = layers_max;
+  }
   if (options_.lifeline) order.timing.alone = alone_max;
   order.rollcall_port = port_from(submission.nonce);
   return order;

@@ -30,8 +30,9 @@ class SlurmEngine final : public engine::Engine {
     std::string state;                       ///< Absolute; jobs are in <state>/slurm/jobs.
     std::string program = "/proc/self/exe";  ///< `sm`.
     std::string node_program{};              ///< `sm` on the nodes, absolute; empty: it is brought.
-    std::vector<std::string> addresses{};    ///< For nodes to reach this machine; none: all it has.
-    std::uint16_t port = 0;                  ///< Where stewards call; 0: a free one.
+    std::string node_folder = "/var/cache/muster";  ///< Where nodes keep images; absolute.
+    std::vector<std::string> addresses{};  ///< For nodes to reach this machine; none: all it has.
+    std::uint16_t port = 0;                ///< Where stewards call; 0: a free one.
     slurm::Site site{};
     std::map<std::string, slurm::Site> sites{};  ///< By instance type, in place of `site`.
     std::string folder_register = private_folder_register;

@@ -23,6 +23,7 @@ constexpr std::size_t outcome_bytes_max = 16u << 10;
 constexpr std::size_t number_bytes = 8;
 constexpr int port_max = 65535;
 constexpr int signals_max = 64;
+constexpr int layers_max = 999;  // An image has no more.
 /// A week: what lies further back nobody asks for.
 constexpr std::chrono::milliseconds ago_max{7 * 86400 * 1000LL};
 constexpr std::chrono::milliseconds timing_min{10};
@@ -160,17 +161,22 @@ bool is_nonce(std::string_view text) {
 }
 
 Json to_json(const NodeJob& job) {
-  return {{"nonce", job.nonce},
-          {"key", hex(job.key)},
-          {"job_key", hex(job.job_key)},
-          {"engine", {{"addresses", job.addresses}, {"port", job.port}}},
-          {"folder", job.folder},
-          {"archive", job.archive},
-          {"spec", to_json(job.spec)},
-          {"light", job.light},
-          {"rollcall_port", job.rollcall_port},
-          {"kill_wait_ms", job.kill_wait.count()},
-          {"timing", timing_json(job.timing)}};
+  Json json{{"nonce", job.nonce},
+            {"key", hex(job.key)},
+            {"job_key", hex(job.job_key)},
+            {"engine", {{"addresses", job.addresses}, {"port", job.port}}},
+            {"folder", job.folder},
+            {"archive", job.archive},
+            {"spec", to_json(job.spec)},
+            {"light", job.light},
+            {"rollcall_port", job.rollcall_port},
+            {"kill_wait_ms", job.kill_wait.count()},
+            {"timing", timing_json(job.timing)}};
+  if (job.image)
+    json.emplace("image", Json{{"folder", job.image->folder},
+                               {"manifest", job.image->manifest},
+                               {"config", job.image->config}});
+  return json;
 }
 
 Result<NodeJob> node_job_from(std::string_view text) {
@@ -197,11 +203,23 @@ Result<NodeJob> node_job_from(std::string_view text) {
   std::int64_t kill_wait = job.kill_wait.count();
   fields.integer("kill_wait_ms", kill_wait);
   job.kill_wait = std::chrono::milliseconds(kill_wait);
+  if (const Json* const image = fields.object("image")) {
+    Fields inner(*image, "image");
+    job.image.emplace();
+    inner.text("folder", job.image->folder, true);
+    inner.text("manifest", job.image->manifest, true);
+    inner.text("config", job.image->config, true);
+    inner.no_others();
+    fields.take(inner);
+  }
   if (const Json* const timing = fields.object("timing")) job.timing = timing_from(fields, *timing);
   fields.no_others();
   if (fields.error()) return *fields.error();
   TRY(check(job));
   job.spec = TRY(spec_from(*spec));
+  if (job.image.has_value() != job.spec.image.has_value() || (job.image && job.light))
+    return fail(Errc::invalid_input,
+                "image: expected it for containers of an image, and no others");
   return job;
 }
 
@@ -219,11 +237,13 @@ std::optional<NodeIdentity> node_identity_from(std::string_view identity) {
 }
 
 std::string encode(const NodeHello& hello) {
-  return to_text({{"version", hello.version},
-                  {"muster", hello.muster},
-                  {"node", hello.node},
-                  {"address", hello.address},
-                  {"state", state_names[static_cast<int>(hello.state)]}});
+  Json json{{"version", hello.version},
+            {"muster", hello.muster},
+            {"node", hello.node},
+            {"address", hello.address},
+            {"state", state_names[static_cast<int>(hello.state)]}};
+  if (!hello.lacks.empty()) json.emplace("lacks", hello.lacks);
+  return to_text(json);
 }
 
 Result<NodeHello> node_hello_from(std::string_view payload) {
@@ -240,6 +260,12 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
   const auto found = std::find(std::begin(state_names), std::end(state_names), state);
   if (found == std::end(state_names)) return bad(name, "no field state that there is");
   hello.state = static_cast<NodeState>(found - std::begin(state_names));
+  const Json lacks = json.value("lacks", Json::array());
+  if (!lacks.is_array() || lacks.size() > layers_max) return bad(name, "lacks is no short list");
+  for (const Json& number : lacks) {
+    const Json each{{"lacks", number}};
+    hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
+  }
   return hello;
 }
 

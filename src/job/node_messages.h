@@ -39,6 +39,15 @@ struct LinkTiming {
   bool operator==(const LinkTiming&) const = default;
 };
 
+/// The image of a job's containers, as its node needs it beside its spec.
+struct NodeImage {
+  std::string folder;    ///< Absolute: where the node keeps images.
+  std::string manifest;  ///< The image's own documents.
+  std::string config;
+
+  bool operator==(const NodeImage&) const = default;
+};
+
 /// What `sm node` is given: a file of mode 0600, which it removes when it has read it.
 struct NodeJob {
   std::string nonce;                   ///< The attempt's: 16 hex digits.
@@ -50,6 +59,7 @@ struct NodeJob {
   std::string archive;  ///< Absolute: a tar that is unpacked into `folder`; empty: none.
   Spec spec;            ///< Paths in it are of the node.
   bool light = false;
+  std::optional<NodeImage> image{};  ///< There if `spec` has one.
   int rollcall_port = HostSpec{}.rollcall_port;
   /// From SIGTERM of the scheduler to its SIGKILL.
   std::chrono::milliseconds kill_wait{30000};
@@ -83,6 +93,7 @@ struct NodeHello {
   std::string node = {};     ///< The node's name, one line of at most 255 bytes.
   std::string address = {};  ///< IPv4, of this connection: where other hosts reach it.
   NodeState state = NodeState::waiting;
+  std::vector<int> lacks = {};  ///< Layers of its image that are to be brought, from 0.
 
   bool operator==(const NodeHello&) const = default;
 };

@@ -32,6 +32,17 @@ NodeJob whole_job() {
 }
 
 TEST_CASE("node messages: the file of a node reads back as it was written") {
+  NodeJob contained = whole_job();
+  contained.light = false;
+  contained.spec.image = Image{
+      .name = "docker.io/box:1", .digest = "sha256:" + std::string(64, 'a'), .layers = {"/a/root"}};
+  CHECK(!node_job_from(to_text(to_json(contained))));  // Without the image's documents.
+  contained.image = NodeImage{"/var/cache/muster", "{}", "{}"};
+  const Result<NodeJob> with_image = node_job_from(to_text(to_json(contained)));
+  REQUIRE_MESSAGE(with_image, (with_image ? "" : with_image.error().text));
+  CHECK(*with_image == contained);
+  contained.light = true;
+  CHECK(!node_job_from(to_text(to_json(contained))));
   const Result<NodeJob> read = node_job_from(to_text(to_json(whole_job())));
   REQUIRE(read);
   CHECK(*read == whole_job());
@@ -93,6 +104,9 @@ TEST_CASE("node messages: an identity names an attempt and a host, and nothing e
 TEST_CASE("node messages: every message reads back") {
   const NodeHello hello{.node = "node-3", .address = "10.0.0.3", .state = NodeState::running};
   CHECK(*node_hello_from(encode(hello)) == hello);
+  NodeHello lacking = hello;
+  lacking.lacks = {0, 7};
+  CHECK(*node_hello_from(encode(lacking)) == lacking);
   const NodeWelcome welcome{.journal_bytes = std::uint64_t{1} << 40, .result_bytes = 512};
   CHECK(*node_welcome_from(encode(welcome)) == welcome);
   const NodeBegin begin{{{"algo-1", "10.0.0.1"}, {"algo-2", "10.0.0.2"}}};
@@ -130,6 +144,14 @@ TEST_CASE("node messages: what a node may not say is refused") {
     CAPTURE(address);
     CHECK(is_refused(node_hello_from(encode(NodeHello{.address = address}))));
   }
+  for (const char* lacks : {"-1", "1000", "\"1\"", "1.5", "[]"}) {
+    CAPTURE(lacks);
+    const std::string text =
+        R"({"version":1,"muster":"","node":"n","address":"10.0.0.1","state":"waiting","lacks":[)";
+    CHECK(is_refused(node_hello_from(text + lacks + "]}")));
+  }
+  CHECK(is_refused(node_hello_from(
+      encode(NodeHello{.address = "10.0.0.1", .lacks = std::vector<int>(1000, 1)}))));
   NodeHello hello{.node = "a\nb", .address = "10.0.0.1"};
   CHECK(is_refused(node_hello_from(encode(hello))));
   hello.node = std::string(256, 'a');

@@ -40,6 +40,7 @@ cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Optio
   options.program =
       given.program == own_program_link ? own_program().value_or(given.program) : given.program;
   options.node_program = given.slurm->node_program;
+  if (!given.slurm->node_folder.empty()) options.node_folder = given.slurm->node_folder;
   options.addresses = given.slurm->addresses;
   options.lifeline = !given.outlived;
   options.site = given.slurm->site;

@@ -51,9 +51,9 @@ Result<void> set(SlurmCluster& cluster, const std::string& name, const std::stri
     cluster.addresses.push_back(value);
     return {};
   }
-  if (name != "sm") return set_for_type(cluster.site, name, value);
-  if (!value.starts_with('/')) return wrong("sm: expected an absolute path on the nodes");
-  cluster.node_program = value;
+  if (name != "sm" && name != "folder") return set_for_type(cluster.site, name, value);
+  if (!value.starts_with('/')) return wrong(name + ": expected an absolute path on the nodes");
+  (name == "sm" ? cluster.node_program : cluster.node_folder) = value;
   return {};
 }
 

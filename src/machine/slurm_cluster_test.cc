@@ -36,6 +36,7 @@ TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
       {R"({"partition": "a b"})", "partition 'a b'"},
       {R"({"partition": 7})", "partition: expected a text"},
       {R"({"hosts": "docker"})", "hosts: expected light or container, got 'docker'"},
+      {R"({"folder": "cache"})", "folder: expected an absolute path"},
       {R"({"sm": "sm"})", "sm: expected an absolute path"},
       {R"({"instance_types": []})", "instance_types: expected an object"},
       {R"({"instance_types": {"a": {"uid": "0"}}})", "instance_types.a.uid: option --uid"},

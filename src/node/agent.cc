@@ -16,6 +16,16 @@ namespace {
 /// to tell the end.
 constexpr std::chrono::seconds farewell{4};
 constexpr std::size_t complaints_max = 20;
+/// Hosts have 65,536 user and group ids each, whose first is their root, from here on.
+constexpr std::int64_t ids_base = 1879048192;
+constexpr std::int64_t ids_per_job = 65536;
+
+/// By chance for each attempt, out of 4,096: jobs that share a node and got the same see nothing of
+/// each other all the same.
+std::int64_t first_id_from(const std::string& nonce) {
+  return ids_base +
+         ids_per_job * static_cast<std::int64_t>(std::stoul(nonce.substr(0, 3), nullptr, 16));
+}
 
 }  // namespace
 
@@ -71,6 +81,7 @@ loop::Task<> Agent::run() {
     folder_->let_go();
     co_await steward_.sweep();
   }
+  if (job_.image) remove_brought(*job_.image, brought_layers());
   if (folder_) {
     const std::shared_ptr<NodeFolder> folder = std::make_shared<NodeFolder>(*std::move(folder_));
     const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
@@ -91,8 +102,17 @@ loop::Task<> Agent::look_around() {
   // What processes of an earlier job left, all of which were killed.
   if (!container::known_containers().empty()) co_await steward_.sweep();
   if (*lack)
-    end(job::Outcome::failed(options_.node + ": no container can be had: " + **lack +
-                             "; --slurm hosts=light needs none of it"));
+    co_return end(job::Outcome::failed(options_.node + ": no container can be had: " + **lack +
+                                       "; --slurm hosts=light needs none of it"));
+  if (!job_.image) co_return;
+  const auto layers = std::make_shared<std::vector<int>>();
+  const std::function<Result<void>()> list = [layers, image = *job_.image]() -> Result<void> {
+    *layers = TRY(lacking_layers(image));
+    return {};
+  };
+  const Result<void> listed = co_await loop::in_thread(loop_, list);
+  if (!listed) co_return end(job::Outcome::failed(options_.node + ": " + listed.error().text));
+  lacks_ = *layers;
 }
 
 /// When this is over by itself, as things stand.
@@ -142,6 +162,35 @@ void Agent::end(job::Outcome outcome) {
 void Agent::begin(const job::NodeBegin& begin) {
   if (state() != job::NodeState::waiting) return;
   begun_ = true;
+  lacks_.clear();
+  if (job_.image)
+    tasks_.start(take_image_and_start(begin));
+  else
+    start_or_end(begin);
+}
+
+/// The layers that were missing have been brought by now.
+loop::Task<> Agent::take_image_and_start(job::NodeBegin begin) {
+  const auto held = std::make_shared<std::optional<HeldImage>>();
+  const std::function<Result<void>()> take = [held, wanted = *job_.image, image = *job_.spec.image,
+                                              brought = brought_layers()]() -> Result<void> {
+    Result<HeldImage> taken = take_image(wanted, image, brought);
+    remove_brought(wanted, brought);
+    *held = TRY(std::move(taken));
+    return {};
+  };
+  const Result<void> taken = co_await loop::in_thread(loop_, take);
+  if (!taken) {
+    log_.error(taken.error().text);
+    co_return end(job::Outcome::failed(options_.node + ": image: " + taken.error().text));
+  }
+  if (stop_until_) co_return end(job::Outcome::stopped(SIGTERM));
+  job_.spec.image = std::move((*held)->image);
+  image_lock_ = std::move((*held)->lock);
+  start_or_end(begin);
+}
+
+void Agent::start_or_end(const job::NodeBegin& begin) {
   const Result<void> started = start_host(begin);
   if (started) return changed_.notify();
   log_.error(started.error().text);
@@ -158,6 +207,7 @@ Result<void> Agent::start_host(const job::NodeBegin& begin) {
   spec.light = job_.light;
   spec.rollcall_port = job_.rollcall_port;
   spec.in_step = !job_.light;
+  if (spec.in_step) spec.first_id = first_id_from(job_.nonce);
   spec.state_folder = job_.folder;
   spec.job_folder = job_.folder;
   spec.host_folder = host_folder();

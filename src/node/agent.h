@@ -18,6 +18,7 @@
 #include "loop/wait.h"
 #include "node/host_steward.h"
 #include "node/node_folder.h"
+#include "node/node_image.h"
 #include "packing/tar.h"
 
 namespace muster::node {
@@ -62,6 +63,8 @@ class Agent {
   loop::Task<> heed_signals();
   loop::Task<> follow_journal();
   void begin(const job::NodeBegin& begin);
+  loop::Task<> take_image_and_start(job::NodeBegin begin);
+  void start_or_end(const job::NodeBegin& begin);
   Result<void> start_host(const job::NodeBegin& begin);
   void stop(std::chrono::milliseconds grace);
   loop::Task<> kill_at(TimePoint deadline);
@@ -88,6 +91,7 @@ class Agent {
 
   job::NodeState state() const;
   std::string host_folder() const { return job_.folder + "/" + options_.host; }
+  std::string brought_layers() const { return job_.folder + ".layer-"; }
 
   loop::Loop& loop_;
   job::NodeJob job_;
@@ -99,6 +103,8 @@ class Agent {
 
   std::optional<NodeFolder> folder_;
   bool begun_ = false;
+  std::vector<int> lacks_;               ///< Layers of the image that are to be brought.
+  Fd image_lock_;                        ///< While it is open no layer goes.
   std::optional<TimePoint> stop_until_;  ///< A stop was asked for, and the grace ends then.
   std::optional<Signalled> signalled_;
   std::optional<Ended> ended_;

@@ -83,6 +83,7 @@ loop::Task<bool> Agent::converse(std::shared_ptr<loop::Channel> channel, std::st
   hello.node = options_.node;
   hello.address = address;
   hello.state = state();
+  hello.lacks = lacks_;
   post(*channel, Message::node_hello, job::encode(hello));
   loop::Tasks connection(loop_);
   connection.start(watch(channel));

@@ -54,10 +54,26 @@ bool is_dead(const std::string& folder) {
   return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
+/// What was brought and not yet taken: layers of an image.
+void remove_brought_for(const std::string& folder) {
+  std::error_code none;
+  const std::string parent = std::filesystem::path(folder).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(parent, none)) {
+    const std::string path = entry.path();
+    struct stat status {};
+    if (path.starts_with(folder + ".") && ::lstat(path.c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode) && status.st_uid == ::geteuid())
+      ::unlink(path.c_str());
+  }
+}
+
 void remove_dead(const std::string& parent) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(parent, none))
-    if (is_dead(entry.path())) static_cast<void>(remove_tree(entry.path()));
+    if (is_dead(entry.path())) {
+      remove_brought_for(entry.path());
+      static_cast<void>(remove_tree(entry.path()));
+    }
 }
 
 }  // namespace

@@ -52,6 +52,14 @@ class Place:
     def fit(self, script: str, *words, hosts: int = 1, brings: bool = False) -> Process:
         """Starts `sm fit`; `brings`: the nodes have no `sm` of their own."""
         (self.source / "script.py").write_text(script)
+        named = ("script.py", "--source-dir", self.source)
+        return self._start(*named, *words, hosts=hosts, brings=brings)
+
+    def fit_image(self, *words, hosts: int = 1) -> Process:
+        """Starts `sm fit` of an image's own program."""
+        return self._start(*words, hosts=hosts)
+
+    def _start(self, *words, hosts: int, brings: bool = False) -> Process:
         argv = self.cluster.argv(
             "login",
             "env",
@@ -59,9 +67,7 @@ class Place:
             f"PATH={VENV}/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             SM,
             "fit",
-            "script.py",
-            "--source-dir",
-            self.source,
+            *words,
             "--engine",
             "slurm",
             *([] if brings else ["--slurm", f"sm={SM}"]),
@@ -69,7 +75,6 @@ class Place:
             hosts,
             "--output",
             self.output,
-            *words,
         )
         self.jobs.append(Process(argv, own_session=True))
         return self.jobs[-1]

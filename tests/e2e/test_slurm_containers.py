@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 from process import wait_until
+from lab import SM
+from oci_image import layer, programs, write_layout
 from slurm_cluster import Cluster
 from slurm_jobs import Place, wait_until_clean
 
@@ -141,3 +143,71 @@ def test_a_node_that_can_have_no_container_is_named_with_what_it_lacks_and_the_s
     assert "--slurm hosts=light" in job.text
     assert "Restarting" not in job.text
     wait_until_untouched(cluster)
+
+
+TRAIN = b"""#!/bin/sh
+echo "team $TEAM on $HOSTNAME, folder $PWD"
+test -e /usr/bin/python3 && echo "sees the node"
+test -e /gone && echo "sees what a layer removed"
+echo weights >/opt/ml/model/$HOSTNAME
+"""
+SHELL = {**programs("/bin/sh", str(SM)), "etc/passwd": b"root:x:0:0::/root:/bin/sh\n"}
+del SHELL[str(SM).removeprefix("/")]
+CACHE = "/tmp/cache"
+
+
+def import_image(place: Place, folder, name: str, *layers: dict) -> None:
+    process = {"Env": ["PATH=/opt/bin:/bin", "TEAM=blue"], "WorkingDir": "/opt/bin"}
+    write_layout(folder, [layer(members) for members in layers], process=process)
+    words = (f"MUSTER_STATE={place.state}", SM, "image", "import", f"oci:{folder}:v1")
+    place.cluster.out("login", "env", *words, "--name", name)
+
+
+def layers_on(cluster: Cluster, node: str) -> dict[str, str]:
+    """Layers that a node keeps, with the time at which each was unpacked."""
+    listed = cluster.run(node, "sh", "-c", f"stat -c '%n %Z' {CACHE}/images/layers/*/root").stdout
+    return dict(line.split() for line in listed.splitlines())
+
+
+def test_an_image_comes_to_its_nodes_once_and_is_there_for_the_next_job(place):
+    cluster = place.cluster
+    with_image = (*CONTAINERS, "--slurm", f"folder={CACHE}", "--image")
+    removed = {"gone": b"", "opt/bin/train": b""}
+    import_image(place, place.folder / "one", "team/box:v1", {**SHELL, **removed},
+                 {".wh.gone": b"", "opt/bin/train": TRAIN})
+    try:
+        job = place.fit_image(*with_image, "team/box:v1", hosts=2)
+        assert job.wait(90) == 0, job.text
+        for host in ("algo-1", "algo-2"):
+            assert f"team blue on {host}, folder /opt/bin" in job.text, job.text
+            assert (place.output / "model" / host).read_text() == "weights\n"
+        assert "sees the node" not in job.text and "layer removed" not in job.text
+        first = layers_on(cluster, "node1")
+        assert len(first) == 2 and layers_on(cluster, "node2").keys() == first.keys()
+        wait_until_untouched(cluster)
+        # Another image over the same shell: one layer comes, the other stays what it is.
+        import_image(place, place.folder / "two", "team/box:v2", {**SHELL, **removed},
+                     {"opt/bin/train": TRAIN.replace(b"team", b"group")})
+        job = place.fit_image(*with_image, "team/box:v2", "--overwrite", hosts=3)
+        assert job.wait(90) == 0, job.text
+        assert "group blue on algo-3" in job.text
+        second = layers_on(cluster, "node1")
+        assert len(second) == 3 and first.items() <= second.items()
+        assert len(layers_on(cluster, "node3")) == 2
+        wait_until_untouched(cluster)
+    finally:
+        for node in ("node1", "node2", "node3"):
+            cluster.run(node, "rm", "-rf", CACHE)
+
+
+def test_a_cache_that_is_somebody_elses_is_not_used(place):
+    cluster = place.cluster
+    import_image(place, place.folder / "one", "team/box:v1", SHELL, {"opt/bin/train": TRAIN})
+    cluster.out("node1", "install", "-d", "-m", "0777", "-o", "1000", CACHE)
+    try:
+        job = place.fit_image(*CONTAINERS, "--slurm", f"folder={CACHE}", "--image", "team/box:v1")
+        assert job.wait(90) == 1, job.text
+        assert f"{CACHE}: expected a folder of this user's" in job.text, job.text
+        assert cluster.out("node1", "ls", "-A", CACHE) == ""
+    finally:
+        cluster.run("node1", "rm", "-rf", CACHE)
