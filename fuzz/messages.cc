@@ -85,6 +85,7 @@ void node_link(std::string_view bytes) {
   node_message(job::node_ended_from(bytes), job::node_ended_from);
   node_message(job::node_given_from(bytes), job::node_given_from);
   node_message(job::node_end_from(bytes), job::node_end_from);
+  node_message(job::node_again_from(bytes), job::node_again_from);
   static_cast<void>(job::node_have_from(bytes));
   static_cast<void>(job::node_piece_from(bytes));
   static_cast<void>(job::node_job_from(bytes));

@@ -96,6 +96,11 @@ Result<void> LinkedAttempt::open_hosts() {
     const std::uint64_t from = chapter_of(attempt_.chapters, name);
     host.journal = TRY(AppendFile::open(host.folder + "/journal", from));
   }
+  for (const std::string& name : attempt_.spares) {
+    Host& spare = hosts_[name];
+    spare.name = name;
+    spare.is_spare = true;
+  }
   return {};
 }
 
@@ -172,7 +177,7 @@ Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
 void LinkedAttempt::post_all_asked(Host& host) {
   if (host.end) return post(host, Message::node_end, job::encode(job::NodeEnd{*host.end}));
   if (host.done) return post(host, Message::node_done);
-  if (begun_) {
+  if (begun_ && !host.is_spare) {
     job::NodeBegin begin;
     for (const std::string& name : attempt_.hosts)
       begin.hosts.push_back({name, hosts_.at(name).address});
@@ -201,7 +206,7 @@ void LinkedAttempt::look_at(Host& host, TimePoint now) {
   const bool is_mute = now - host.heard > timing_.silence;
   if (host.channel && is_mute) std::exchange(host.channel, nullptr)->close();
   if (host.channel && host.greeted) post(host, Message::node_beat);
-  if (!is_mute || !host.joined || host.silent || host.done || host.end) return;
+  if (!is_mute || !host.joined || host.silent || host.done || host.end || host.left) return;
   host.silent = true;
   tell(host, {.kind = Kind::silent, .time = host.heard_time});
 }
@@ -209,7 +214,7 @@ void LinkedAttempt::look_at(Host& host, TimePoint now) {
 // What nodes say.
 
 Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
-  if (host.end) return {};  // Until it has read that.
+  if (host.end || host.left) return {};  // Until it has read that.
   switch (static_cast<Message>(frame.type)) {
     case Message::node_beat:
       return {};
@@ -242,7 +247,7 @@ Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
 
 Result<void> LinkedAttempt::hear_journal(Host& host, const Frame& frame) {
   const job::NodePiece piece = TRY(job::node_piece_from(frame.payload));
-  if (host.ended) return out_of_turn(frame);
+  if (host.ended || host.is_spare) return out_of_turn(frame);
   if (piece.offset != host.journal.bytes())
     return fail(Errc::protocol, "a piece of the journal at " + std::to_string(piece.offset) +
                                     ", of which there are " + std::to_string(host.journal.bytes()) +
@@ -349,7 +354,7 @@ void LinkedAttempt::post(Host& host, Message message, std::string_view payload) 
 
 void LinkedAttempt::begin() {
   for (const auto& [name, host] : hosts_)
-    CHECK_THAT(!host.address.empty(), "hosts begin when all have joined");
+    CHECK_THAT(host.is_spare || !host.address.empty(), "hosts begin when all have joined");
   begun_ = true;
   for (auto& [name, host] : hosts_) post_all_asked(host);
 }
@@ -370,7 +375,8 @@ void LinkedAttempt::end(const std::string& name, const std::string& why) {
 }
 
 void LinkedAttempt::end_all(const std::string& why) {
-  for (const auto& [name, host] : hosts_) end(name, why);
+  for (const auto& [name, host] : hosts_)
+    if (!host.left) end(name, why);
 }
 
 void LinkedAttempt::give(const std::string& name) {
@@ -386,6 +392,19 @@ Result<void> LinkedAttempt::want_result(Host& host) {
   host.tar = TRY(AppendFile::open(tar_file(host.folder)));
   host.wanted = true;
   return {};
+}
+
+void LinkedAttempt::again(const std::string& name, const job::NodeAgain& again) {
+  Host* const host = find(name);
+  if (host == nullptr || !can_go_on(name)) return;
+  host->left = true;
+  post(*host, Message::node_again, job::encode(again));
+}
+
+bool LinkedAttempt::can_go_on(const std::string& name) const {
+  if (!connected(name)) return false;
+  const Host& host = hosts_.at(name);
+  return !host.end && !host.done && !host.left;
 }
 
 void LinkedAttempt::done(const std::string& name) {

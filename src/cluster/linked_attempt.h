@@ -36,6 +36,8 @@ class LinkedAttempt final : public AttemptLinks {
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void end(const std::string& host, const std::string& why) override;
   void give(const std::string& host) override;
+  void again(const std::string& host, const job::NodeAgain& again) override;
+  bool can_go_on(const std::string& host) const override;
   void done(const std::string& host) override;
   loop::Task<void> flushed(Duration limit) override;
   bool connected(const std::string& host) const override;
@@ -68,6 +70,8 @@ class LinkedAttempt final : public AttemptLinks {
     bool unpacking = false;                    ///< The result, of which all is.
     std::optional<TimePoint> no_room_since{};  ///< The result cannot be written.
     bool done = false;
+    bool is_spare = false;
+    bool left = false;  ///< For another attempt.
   };
   /// Also held by who waits for an event.
   struct Told {

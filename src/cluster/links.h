@@ -49,6 +49,7 @@ struct ExpectedNodes {
   Chapters chapters{};  ///< Where this attempt's part of each journal begins.
   /// So long a result that cannot be written here stays on its node and is tried again.
   Duration room_max = std::chrono::minutes(5);
+  std::vector<std::string> spares{};  ///< "spare-K": nodes that join, and wait.
 };
 
 /// The nodes of one attempt. Nothing here waits for a node but next_event(); what is asked of one
@@ -70,6 +71,10 @@ class AttemptLinks {
   virtual void end(const std::string& host, const std::string& why) = 0;
   /// After `ended`: the host's result is brought into `result/` of its folder, then `given` comes.
   virtual void give(const std::string& host) = 0;
+  /// The node ends its host, keeps what the job brought, and joins another attempt.
+  virtual void again(const std::string& host, const job::NodeAgain& again) = 0;
+  /// The node is there to hear that.
+  virtual bool can_go_on(const std::string& host) const = 0;
   /// The node may remove everything and go.
   virtual void done(const std::string& host) = 0;
   /// Waits until what was asked has been handed to the kernel of every connected node, or `limit`

@@ -14,6 +14,8 @@ inline constexpr int ranks_max = hosts_max * processes_per_host_max;
 /// Further attempts of a job that lost its machines: RetryStrategy's MaximumRetryAttempts.
 inline constexpr int retries_max = 30;
 inline constexpr int retries_default = 2;
+/// Nodes that stand by for one that is lost.
+inline constexpr int spares_max = 16;
 /// Source: StoppingCondition of the CreateTrainingJob API, MaxRuntimeInSeconds.
 inline constexpr std::chrono::seconds training_time_max{28 * 86400};
 

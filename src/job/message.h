@@ -70,6 +70,7 @@ enum class Message : std::uint8_t {
   node_given = 62,      ///< node: the result's size, or why there is none
   node_done = 63,       ///< engine: {} nothing more is wanted; the node removes all
   node_end = 64,        ///< engine: {why} the attempt is over, whatever still runs
+  node_again = 65,      ///< engine: the node takes part in the job's next attempt
 };
 
 constexpr std::uint8_t type_of(Message message) {

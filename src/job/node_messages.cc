@@ -155,6 +155,16 @@ Result<void> check(const NodeJob& job) {
 
 }  // namespace
 
+std::vector<std::string> spare_names(int count) {
+  std::vector<std::string> names;
+  for (int i = 1; i <= count; ++i) names.push_back("spare-" + std::to_string(i));
+  return names;
+}
+
+bool is_spare(std::string_view host) {
+  return host.starts_with("spare-");
+}
+
 bool is_nonce(std::string_view text) {
   return text.size() == nonce_digits &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -370,6 +380,30 @@ std::string encode(const NodeEnd& end) {
 Result<NodeEnd> node_end_from(std::string_view payload) {
   const Json json = TRY(object_from("end", payload));
   return NodeEnd{TRY(line_at("end", json, "why"))};
+}
+
+std::string encode(const NodeAgain& again) {
+  return to_text(Json{{"nonce", again.nonce},
+                      {"key", hex(again.key)},
+                      {"host", again.host},
+                      {"rollcall_port", again.rollcall_port}});
+}
+
+Result<NodeAgain> node_again_from(std::string_view payload) {
+  constexpr const char* name = "again";
+  const Json json = TRY(object_from(name, payload));
+  NodeAgain again;
+  again.nonce = TRY(line_at(name, json, "nonce"));
+  if (!is_nonce(again.nonce)) return bad(name, "nonce is not 16 hex digits");
+  const std::string key = TRY(line_at(name, json, "key"));
+  again.key = from_hex(key).value_or("");
+  if (again.key.size() != key_bytes) return bad(name, "key is not 64 hex digits");
+  again.host = TRY(line_at(name, json, "host"));
+  const bool is_host = is_job_name(again.host) &&
+                       (is_spare(again.host) || std::string_view(again.host).starts_with("algo-"));
+  if (!is_host) return bad(name, "host is no host's name");
+  again.rollcall_port = static_cast<int>(TRY(integer_at(name, json, "rollcall_port", 1, port_max)));
+  return again;
 }
 
 std::string encode_node_have(std::uint64_t bytes) {

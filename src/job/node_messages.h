@@ -80,6 +80,9 @@ struct NodeIdentity {
 };
 std::string encode(const NodeIdentity& identity);
 std::optional<NodeIdentity> node_identity_from(std::string_view identity);
+/// What nodes are called that stand by: "spare-1" and so on.
+std::vector<std::string> spare_names(int count);
+bool is_spare(std::string_view host);
 /// True for 16 lower-case hex digits.
 bool is_nonce(std::string_view text);
 
@@ -163,6 +166,18 @@ struct NodeEnd {
 };
 std::string encode(const NodeEnd& end);
 Result<NodeEnd> node_end_from(std::string_view payload);
+
+/// The node's part in the job's next attempt; all else is as in its NodeJob.
+struct NodeAgain {
+  std::string nonce;  ///< The attempt's: 16 hex digits.
+  std::string key;    ///< The attempt's, of its link: 32 bytes.
+  std::string host;   ///< "algo-2", or "spare-1".
+  int rollcall_port = HostSpec{}.rollcall_port;
+
+  bool operator==(const NodeAgain&) const = default;
+};
+std::string encode(const NodeAgain& again);
+Result<NodeAgain> node_again_from(std::string_view payload);
 
 /// Payload of `node_have`: a count of bytes.
 std::string encode_node_have(std::uint64_t bytes);

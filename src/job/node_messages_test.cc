@@ -118,6 +118,8 @@ TEST_CASE("node messages: every message reads back") {
   CHECK(*node_ended_from(encode(ended)) == ended);
   const NodeGiven given{10240, ""};
   CHECK(*node_given_from(encode(given)) == given);
+  const NodeAgain again{"00112233aabbccdd", std::string(32, '\x07'), "spare-1", 20001};
+  CHECK(*node_again_from(encode(again)) == again);
   CHECK(node_end_from(encode(NodeEnd{"a newer attempt runs"}))->why == "a newer attempt runs");
   CHECK(*node_have_from(encode_node_have(1u << 20)) == 1u << 20);
   std::string piece(node_piece_header_bytes, '\0');
@@ -168,6 +170,17 @@ TEST_CASE("node messages: what a node may not say is refused") {
   CHECK(is_refused(node_ended_from(encode(NodeEnded{Outcome::failed("a\nb"), 0ms}))));
   CHECK(is_refused(node_given_from(R"({"bytes":1.5})")));
   CHECK(is_refused(node_end_from(R"({"why":7})")));
+  NodeAgain again{"00112233aabbccdd", std::string(32, '\x07'), "algo-2", 20001};
+  CHECK(node_again_from(encode(again)));
+  for (const char* host : {"", "algo", "../algo-1", "login", "spare-1/x", "algo-1\n"}) {
+    CAPTURE(host);
+    again.host = host;
+    CHECK(is_refused(node_again_from(encode(again))));
+  }
+  again.host = "algo-2";
+  again.key.pop_back();
+  CHECK(is_refused(node_again_from(encode(again))));
+  CHECK(is_refused(node_again_from(R"({"nonce":"x"})")));
   CHECK(is_refused(node_have_from("1234567")));
   CHECK(is_refused(node_piece_from("12345678")));
   CHECK(is_refused(

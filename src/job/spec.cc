@@ -55,6 +55,7 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.integer("MemoryBytes", spec.memory_bytes);
   own.integer("CpuMillis", spec.cpu_millis);
   own.integer("Gpus", spec.gpus);
+  own.integer("Spares", spec.spares);
   own.text("PipConf", spec.pip_conf);
   std::string network = network_name(spec.network);
   own.text("Network", network);
@@ -183,6 +184,7 @@ Result<void> check(const Spec& spec) {
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
   if (spec.retries < 0 || spec.retries > retries_max)
     return wrong("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
+  if (spec.spares < 0 || spec.spares > spares_max) return wrong("Muster.Spares", "0 to 16");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
   TRY(check_path("Muster.Python", spec.python, true));
   TRY(check_text("Muster.Path", spec.path));
@@ -248,6 +250,7 @@ Json to_json(const Spec& spec) {
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
   if (spec.encrypted) json["Muster"]["Encrypted"] = true;
+  if (spec.spares > 0) json["Muster"]["Spares"] = spec.spares;
   if (spec.vpc) json["Muster"]["Vpc"] = to_json(*spec.vpc);
   if (!spec.pip_conf.empty()) json["Muster"]["PipConf"] = spec.pip_conf;
   if (!spec.notes.empty()) json["Muster"]["Notes"] = spec.notes;

@@ -105,6 +105,7 @@ struct Spec {
   /// Further attempts after machines were lost, where the engine can start a job again; 0: none,
   /// after a preemption neither.
   int retries = retries_default;
+  int spares = 0;             ///< Nodes that stand by: a host that is lost goes on there.
   Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
   Args arguments;             ///< ContainerArguments.
   std::string s3_output;      ///< S3OutputPath: results go below <this>/<job>/output; may be empty.

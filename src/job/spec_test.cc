@@ -246,6 +246,7 @@ TEST_CASE("spec: what is wrong is named") {
       {R"({"TrainingJobName": "j", "Muster": {"GroupMemoryBytes": [1]}})",
        "Muster.GroupMemoryBytes: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Gpus": -1}})", "Muster.Gpus: expected 0 to 1024"},
+      {R"({"TrainingJobName": "j", "Muster": {"Spares": 17}})", "Muster.Spares: expected 0 to 16"},
       {R"({"TrainingJobName": "j", "Muster": {"GroupGpus": [1]}})",
        "Muster.GroupGpus: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Pyhton": "/x"}})",

@@ -29,11 +29,13 @@ std::int64_t first_id_from(const std::string& nonce) {
 
 }  // namespace
 
-Agent::Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log)
+Agent::Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log,
+             std::optional<NodeFolder> folder)
     : loop_(loop),
       job_(std::move(job)),
       options_(std::move(options)),
       log_(log),
+      folder_(std::move(folder)),
       begun_at_(Clock::now()),
       heard_(begun_at_),
       changed_(loop),
@@ -58,8 +60,7 @@ void Agent::say_complaints() {
     log_.warning(complaints_[complaints_said_]);
 }
 
-loop::Task<> Agent::run() {
-  tasks_.start(heed_signals());
+loop::Task<> Agent::make_folder() {
   const auto made = std::make_shared<std::optional<Result<NodeFolder>>>();
   const std::function<Result<void>()> make = [made, job = job_]() -> Result<void> {
     *made = NodeFolder::make(job);
@@ -72,22 +73,35 @@ loop::Task<> Agent::run() {
     log_.error((*made)->error().text);
     end(job::Outcome::failed(options_.node + ": " + (*made)->error().text));
   }
+}
+
+/// What the job has brought is the next attempt's too.
+loop::Task<> Agent::clear_up() {
+  const auto folder = std::make_shared<NodeFolder>(*std::exchange(folder_, std::nullopt));
+  const bool stays = again_.has_value();
+  const std::function<Result<void>()> remove = [folder, stays, host = options_.host] {
+    return stays ? folder->remove_host(host) : folder->remove();
+  };
+  const Result<void> removed = co_await loop::in_thread(loop_, remove);
+  if (!removed) log_.error(removed.error().text);
+  if (stays) folder_ = std::move(*folder);
+}
+
+loop::Task<> Agent::run() {
+  tasks_.start(heed_signals());
+  if (!folder_) co_await make_folder();
   if (folder_ && !job_.light) co_await look_around();
   tasks_.start(keep_connected());
   co_await wait_for_end();
   co_await steward_.kill();
+  if (signalled_) again_.reset();  // The scheduler takes the node.
   tasks_.end();
   if (folder_ && !job_.light && !(ended_ && ended_->outcome.success())) {
     folder_->let_go();
     co_await steward_.sweep();
   }
-  if (job_.image) remove_brought(*job_.image, brought_layers());
-  if (folder_) {
-    const std::shared_ptr<NodeFolder> folder = std::make_shared<NodeFolder>(*std::move(folder_));
-    const std::function<Result<void>()> remove = [folder] { return folder->remove(); };
-    const Result<void> removed = co_await loop::in_thread(loop_, remove);
-    if (!removed) log_.error(removed.error().text);
-  }
+  if (job_.image && !again_) remove_brought(*job_.image, brought_layers());
+  if (folder_) co_await clear_up();
   loop_.stop();
 }
 
@@ -117,8 +131,10 @@ loop::Task<> Agent::look_around() {
 
 /// When this is over by itself, as things stand.
 TimePoint Agent::deadline() const {
-  if (state() == job::NodeState::waiting) return begun_at_ + job_.timing.begin;
   const bool alone_is_bounded = job_.timing.alone.count() > 0;
+  if (state() == job::NodeState::waiting && job::is_spare(options_.host))
+    return heard_ + (alone_is_bounded ? job_.timing.alone : job_.timing.linger);
+  if (state() == job::NodeState::waiting) return begun_at_ + job_.timing.begin;
   if (!ended_) return alone_is_bounded ? heard_ + job_.timing.alone : TimePoint::max();
   const std::chrono::milliseconds bound =
       alone_is_bounded ? std::min(job_.timing.alone, job_.timing.linger) : job_.timing.linger;
@@ -128,7 +144,8 @@ TimePoint Agent::deadline() const {
 std::string Agent::why_over() const {
   switch (state()) {
     case job::NodeState::waiting:
-      return "nobody said in time to begin";
+      return job::is_spare(options_.host) ? "nothing was heard of the engine for too long"
+                                          : "nobody said in time to begin";
     case job::NodeState::running:
       return "nothing was heard of the engine for too long";
     case job::NodeState::ended:

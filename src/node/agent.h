@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/command.h"
@@ -33,12 +34,17 @@ class Agent {
     std::string host;     ///< "algo-2"
     std::string node;
   };
-  Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log);
+  /// `folder`: of the job's attempt before, in which this node had a part; else it is made.
+  Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log,
+        std::optional<NodeFolder> folder = std::nullopt);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// To the end, when all is removed; then stops the loop.
+  /// To the end, when all is removed, or but the host where again() is set; then stops the loop.
   loop::Task<> run();
+  /// The node's part in the next attempt, for another Agent.
+  const std::optional<job::NodeAgain>& again() const { return again_; }
+  std::optional<NodeFolder> take_folder() { return std::exchange(folder_, std::nullopt); }
 
  private:
   struct Signalled {
@@ -70,6 +76,8 @@ class Agent {
   loop::Task<> kill_at(TimePoint deadline);
   void end(job::Outcome outcome);
   void over(const std::string& why);
+  loop::Task<> make_folder();
+  loop::Task<> clear_up();
   loop::Task<> wait_for_end();
   TimePoint deadline() const;
   std::string why_over() const;
@@ -109,6 +117,7 @@ class Agent {
   std::optional<Signalled> signalled_;
   std::optional<Ended> ended_;
   bool over_ = false;
+  std::optional<job::NodeAgain> again_;
   TimePoint begun_at_;       ///< When this object was made.
   TimePoint heard_;          ///< When the engine was.
   std::size_t address_ = 0;  ///< Where the engine was last: a place among its addresses.

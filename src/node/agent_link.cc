@@ -172,6 +172,10 @@ Result<void> Agent::hear(const Frame& frame) {
       over("the engine ends this host: " + end.why);
       break;
     }
+    case Message::node_again:
+      again_ = TRY(job::node_again_from(frame.payload));
+      over("");
+      break;
     default:
       return fail(Errc::protocol, "a message of type " + std::to_string(frame.type));
   }

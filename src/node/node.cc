@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 #include <variant>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "command/line.h"
 #include "loop/tasks.h"
+#include "loop/wait.h"
 #include "node/agent.h"
 #include "node/take_job.h"
 
@@ -41,15 +43,18 @@ std::variant<NodeArgs, command::Stop> node_args(const Args& args) {
   return given;
 }
 
-/// The scheduler's word; a job's hosts are in its order of nodes.
+/// The scheduler's word; a job's hosts are in its order of nodes, then those that stand by.
 Result<std::string> own_host(const Env& env, const job::NodeJob& job) {
   const Env::const_iterator found = env.find("SLURM_PROCID");
   const std::optional<std::int64_t> number =
       found == env.end() ? std::nullopt : parse_integer(found->second);
-  if (number && *number >= 0 && *number < job.spec.instance_count)
-    return "algo-" + std::to_string(*number + 1);
+  const int hosts = job.spec.instance_count;
+  const int nodes = hosts + job.spec.spares;
+  if (number && *number >= 0 && *number < hosts) return "algo-" + std::to_string(*number + 1);
+  if (number && *number >= hosts && *number < nodes)
+    return "spare-" + std::to_string(*number - hosts + 1);
   return fail(Errc::invalid_input,
-              "SLURM_PROCID: expected 0 to " + std::to_string(job.spec.instance_count - 1) +
+              "SLURM_PROCID: expected 0 to " + std::to_string(nodes - 1) +
                   (found == env.end() ? ", it is not set" : ", got " + to_utf8(found->second)));
 }
 
@@ -75,13 +80,26 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
   job::NodeJob job = TRY(take_job(given.job_file));
   const std::string program = given.steward.empty() ? TRY(own_program()) : given.steward;
   Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env)};
-  const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
-  loop::Loop loop;
   const std::string brought = job.folder + brought_program_end;
-  Agent agent(loop, std::move(job), std::move(options), own);
-  loop::Tasks tasks(loop);
-  tasks.start(agent.run());
-  loop.run();
+  // Between two attempts, and while the last file goes, the scheduler's signals end nothing.
+  loop::Loop between;
+  const loop::Signals heeded(between, {SIGTERM, SIGINT, SIGHUP});
+  std::optional<NodeFolder> folder;
+  while (true) {  // For each attempt that this node has a part in.
+    const Log own(STDERR_FILENO, "sm node[" + options.host + "]", log.level());
+    loop::Loop loop;
+    Agent agent(loop, job, options, own, std::exchange(folder, std::nullopt));
+    loop::Tasks tasks(loop);
+    tasks.start(agent.run());
+    loop.run();
+    const std::optional<job::NodeAgain>& again = agent.again();
+    folder = agent.take_folder();
+    if (!again || !folder) break;
+    job.nonce = again->nonce;
+    job.key = again->key;
+    job.rollcall_port = again->rollcall_port;
+    options.host = again->host;
+  }
   if (own_program().value_or("") == brought) ::unlink(brought.c_str());
   return {};
 }

@@ -100,6 +100,10 @@ Result<void> NodeFolder::fill(const job::NodeJob& job) {
   return write_file(key_file(), hex(job.job_key) + "\n", 0600);
 }
 
+Result<void> NodeFolder::remove_host(const std::string& host) {
+  return remove_tree(host_folder(host));
+}
+
 Result<void> NodeFolder::remove() {
   Result<void> removed = remove_tree(path_);
   lock_.reset();

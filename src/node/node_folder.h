@@ -23,6 +23,8 @@ class NodeFolder {
   const Fd& lock() const { return lock_; }
   /// Whoever sweeps finds that nobody is at the job any more.
   void let_go() { lock_.reset(); }
+  /// What a host of an attempt that is over had.
+  Result<void> remove_host(const std::string& host);
   Result<void> remove();
 
  private:

@@ -187,6 +187,43 @@ TEST_CASE("node link: an attempt that is fenced is told to end, now and when it 
   bed.run(body(bed));
 }
 
+TEST_CASE("node link: a node goes on as a host of the next attempt, with what it was brought") {
+  Bed bed(2);
+  const auto body = [](Bed& on) -> loop::Task<> {
+    on.start_nodes();
+    co_await on.begin();
+    REQUIRE(write_file(on.node_folder("algo-2") + "/brought", "inputs"));
+    ExpectedNodes next = on.attempt();
+    const std::string last_key = next.key;
+    next.nonce = "fedcba9876543210";
+    next.key = std::string(32, 'n');
+    next.hosts = {"algo-1"};
+    next.folder += "-next";
+    REQUIRE(make_folders(next.folder, 0700));
+    const Result<std::shared_ptr<AttemptLinks>> links = on.all_links().expect(next);
+    REQUIRE(links);
+    CHECK(on.links().can_go_on("algo-2"));
+    const job::NodeAgain again{next.nonce, next.key, "algo-1", 20007};
+    on.links().again("algo-2", again);
+    CHECK(!on.links().can_go_on("algo-2"));
+    on.all_links().fence(Bed::nonce, last_key);
+    const Result<LinkEvent> joined = co_await (*links)->next_event();
+    REQUIRE(joined);
+    CHECK(joined->kind == Kind::joined);
+    CHECK(joined->host == "algo-1");
+    CHECK(exists(on.node_folder("algo-2") + "/brought"));
+    CHECK(!exists(on.host_folder("algo-2")));
+    const job::Outcome fenced = co_await on.ended("algo-1");
+    CHECK(fenced == job::Outcome::exited(0));
+    (*links)->done("algo-1");
+    const job::Outcome let_go = co_await on.ended("algo-2");
+    CHECK(let_go == job::Outcome::exited(0));
+    CHECK(!exists(on.node_folder("algo-2")));
+    CHECK(on.troubles().empty());
+  };
+  bed.run(body(bed));
+}
+
 TEST_CASE("node link: who has not the key is refused and says so; nobody says to begin") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {

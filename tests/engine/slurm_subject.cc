@@ -51,6 +51,8 @@ class FakeAttemptLinks final : public cluster::AttemptLinks {
   void give(const std::string& host) override {
     nodes_.tell({.kind = cluster::LinkEvent::Kind::given, .host = host});
   }
+  void again(const std::string&, const job::NodeAgain&) override {}
+  bool can_go_on(const std::string& host) const override { return connected(host); }
   void done(const std::string&) override {}
   loop::Task<void> flushed(Duration) override { co_return; }
   bool connected(const std::string& host) const override { return !nodes_.node(host).is_over; }
