@@ -17,8 +17,8 @@ namespace {
 struct FitWords {
   std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
-  std::string output, checkpoints, name, python, timeout, retries, grace, memory, cpus, gpus,
-      shm_size, network, volume_size, pip_conf, engine;
+  std::string output, checkpoints, name, python, timeout, retries, spares, grace, memory, cpus,
+      gpus, shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, encrypted = false, timeline = false;
@@ -50,6 +50,7 @@ void bind(command::Line& line, FitWords& words) {
   line.flag("--encrypt", words.encrypted);
   line.text("--timeout", words.timeout);
   line.text("--retries", words.retries);
+  line.text("--spares", words.spares);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
   line.text("--engine", words.engine);
@@ -114,6 +115,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
         TRY(whole_number("--retries", words.retries, job::retries_max, job::retries_default));
   else
     options.retries = 0;
+  if (words.spares != "0")
+    options.spares = TRY(whole_number("--spares", words.spares, job::spares_max, 0));
   options.memory_bytes = TRY(byte_count("--memory", words.memory, job::memory_bytes_min, 0));
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
@@ -138,6 +141,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
       return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");
   TRY(check_program(words));
   options.slurm = TRY(slurm_of(words.engine, words.slurm));
+  if (!options.slurm && !words.spares.empty())
+    return fail(Errc::invalid_input, "--spares: expected --engine slurm with it");
   options.script = std::move(words.script);
   options.image = std::move(words.image);
   options.policy = std::move(words.policy);

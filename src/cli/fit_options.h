@@ -44,6 +44,7 @@ struct FitOptions {
   std::string python;                  ///< Empty: `python3` of PATH.
   std::string pip_conf;                ///< Empty: what PIP_CONFIG_FILE names.
   int retries = job::retries_default;  ///< After nodes of a cluster were lost.
+  int spares = 0;                      ///< Nodes that stand by for lost ones.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds grace = job::stop_grace_default;
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.

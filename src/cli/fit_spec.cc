@@ -20,6 +20,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.checkpoint_folder = places.checkpoints;
   spec.run_time_max = options.timeout;
   spec.retries = options.retries;
+  spec.spares = options.spares;
   spec.grace = options.grace;
   spec.memory_bytes = options.memory_bytes;
   spec.cpu_millis = options.cpu_millis;

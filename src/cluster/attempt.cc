@@ -35,9 +35,10 @@ Event event_of(const slurm::QueuedJob& over) {
 }  // namespace
 
 Attempt::Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times,
-                 TimePoint now)
+                 TimePoint now, bool holds)
     : number_(number),
       times_(times),
+      holds_(holds),
       states_(std::move(hosts)),
       hosts_(states_.size()),
       delivered_(delivered),
@@ -92,6 +93,10 @@ void Attempt::all_gone(Actions& actions, const Event& event, UnixMillis time) {
 /// Once nothing more is to come of an attempt it has no business in Slurm.
 void Attempt::finish(Actions& actions) {
   if (!settled() || over_ || cancelled_) return;
+  if (holds_ && lost_any()) return;
+  if (holds_)
+    for (const HostState& state : states_)
+      actions.push_back({.kind = Action::Kind::done, .host = state.name});
   const bool well = std::all_of(states_.begin(), states_.end(),
                                 [](const HostState& state) { return state.given; });
   if (well) return;  // Stewards end by themselves.
@@ -294,14 +299,20 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
   Actions actions;
   const std::size_t at = index(name);
   if (states_[at].end || hosts_[at].held) {  // Told anew to an engine that was started again.
-    actions.push_back(
-        {.kind = states_[at].given ? Action::Kind::done : Action::Kind::give, .host = name});
+    if (!states_[at].given)
+      actions.push_back({.kind = Action::Kind::give, .host = name});
+    else if (!holds_ || (over() && !lost_any()))
+      actions.push_back({.kind = Action::Kind::done, .host = name});
     return actions;
   }
   Event event{.kind = Event::Kind::ended,
               .host = name,
               .time = time,
               .outcome = hosts_[at].end_by ? job::Outcome::signaled(SIGKILL) : std::move(outcome)};
+  if (is_killed(at, event.outcome)) {
+    event.kind = Event::Kind::lost;
+    event.text = "its steward was killed";
+  }
   actions.push_back({.kind = Action::Kind::give, .host = name});
   if (hosts_[at].signalled) {
     hosts_[at].held = std::move(event);
@@ -318,7 +329,8 @@ Actions Attempt::on_given(const std::string& name, const std::string& why_not) {
   states_[at].given = why_not.empty();
   states_[at].not_given = why_not;
   hosts_[at].result_lost = !why_not.empty();
-  Actions actions{{.kind = Action::Kind::done, .host = name}};
+  Actions actions;
+  if (!holds_) actions.push_back({.kind = Action::Kind::done, .host = name});
   finish(actions);
   return actions;
 }
@@ -399,6 +411,19 @@ bool Attempt::over() const {
 bool Attempt::none_over() const {
   return std::none_of(states_.begin(), states_.end(),
                       [](const HostState& state) { return state.end.has_value(); });
+}
+
+bool Attempt::lost_any() const {
+  return std::any_of(states_.begin(), states_.end(), [](const HostState& state) {
+    return state.end && state.end->kind == Event::Kind::lost;
+  });
+}
+
+/// Nobody whom we know of wanted that: its node is as good as before.
+bool Attempt::is_killed(std::size_t at, const job::Outcome& outcome) const {
+  const Host& host = hosts_[at];
+  return holds_ && outcome == job::Outcome::signaled(SIGKILL) && !host.end_by && !host.stopping &&
+         !host.signalled;
 }
 
 bool Attempt::settled() const {

@@ -58,8 +58,9 @@ class Attempt {
     Duration forget_max = std::chrono::seconds(20);  ///< For Slurm to show a job that it took.
   };
   /// `hosts` in the job's order; some may be over. `delivered`: the job was brought by an earlier
-  /// engine.
-  Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times, TimePoint now);
+  /// engine. `holds`: where a host was lost the nodes of the others are kept for another attempt.
+  Attempt(int number, std::vector<HostState> hosts, bool delivered, Times times, TimePoint now,
+          bool holds = false);
 
   /// Slurm's answer: its row of the job, or none where it has none. A query that failed is no
   /// answer, and nothing to be told here.
@@ -93,6 +94,8 @@ class Attempt {
   bool settled() const;
   /// Slurm may start or end it soon: it is to be asked often.
   bool moves() const;
+  /// A host was lost.
+  bool lost_any() const;
   const std::vector<HostState>& states() const { return states_; }
   /// What holds now, as somebody who comes later hears it.
   std::vector<engine::Event> present() const;
@@ -117,6 +120,7 @@ class Attempt {
   void gone(Actions& actions, std::size_t host, engine::Event event, UnixMillis time);
   void all_gone(Actions& actions, const engine::Event& event, UnixMillis time);
   bool none_over() const;
+  bool is_killed(std::size_t host, const job::Outcome& outcome) const;
   void finish(Actions& actions);
   void waits(Actions& actions, const std::string& text, UnixMillis time);
   void ails(Actions& actions, const std::string& text, UnixMillis time);
@@ -124,6 +128,7 @@ class Attempt {
 
   int number_;
   Times times_;
+  bool holds_;
   std::vector<HostState> states_;
   std::vector<Host> hosts_;  ///< As states_.
   bool delivered_ = false;

@@ -39,8 +39,8 @@ std::string text_of(const Actions& actions) {
 /// An attempt of two hosts, its time, and what is done to it.
 struct Story {
   explicit Story(std::vector<HostState> hosts = {{.name = "algo-1"}, {.name = "algo-2"}},
-                 bool delivered = false)
-      : attempt(1, std::move(hosts), delivered, {}, TimePoint()) {}
+                 bool delivered = false, bool holds = false)
+      : attempt(1, std::move(hosts), delivered, {}, TimePoint(), holds) {}
 
   std::string slurm(const std::string& state, const std::string& reason = "None") {
     return text_of(attempt.on_queue(slurm::QueuedJob{.id = "7", .state = state, .reason = reason},
@@ -105,6 +105,39 @@ TEST_CASE("attempt: a link that breaks and comes back before all are there leave
   CHECK(job.back("algo-1").empty());
   CHECK(job.joined("algo-2") ==
         "algo-1 started on node1 10.0.0.1; algo-2 started on node2 10.0.0.2; begin");
+}
+
+TEST_CASE("attempt: with spares nodes are kept where a host was lost, and let go of where not") {
+  const std::vector<HostState> hosts{{.name = "algo-1"}, {.name = "algo-2"}};
+  Story well(hosts, false, true);
+  well.run();
+  well.ended("algo-1");
+  CHECK(well.given("algo-1").empty());
+  well.ended("algo-2");
+  CHECK(well.given("algo-2") == "done algo-1; done algo-2");
+  Story job(hosts, false, true);
+  job.run();
+  CHECK(job.silent("algo-2") == "look");
+  CHECK(job.ended("algo-1", job::Outcome::exited(1)) == "give algo-1; algo-1 ended, exit code 1");
+  CHECK(job.given("algo-1").empty());
+  CHECK(text_of(job.attempt.destroy("algo-2", job.wall(), job.now)) ==
+        "end algo-2; algo-2 lost: its node does not answer; end algo-2");
+  CHECK(job.attempt.over());
+  CHECK(job.attempt.lost_any());
+  CHECK(job.attempt.settled());
+}
+
+TEST_CASE("attempt: with spares a steward that somebody killed is a host that is lost") {
+  const job::Outcome killed = job::Outcome::signaled(SIGKILL);
+  const std::vector<HostState> hosts{{.name = "algo-1"}, {.name = "algo-2"}};
+  Story job(hosts, false, true);
+  job.run();
+  CHECK(job.ended("algo-2", killed) == "give algo-2; algo-2 lost: its steward was killed");
+  job.attempt.stop("algo-1", 0ms, job.wall());
+  CHECK(job.ended("algo-1", killed).starts_with("give algo-1; algo-1 ended"));
+  Story without;
+  without.run();
+  CHECK(without.ended("algo-2", killed).starts_with("give algo-2; algo-2 ended"));
 }
 
 TEST_CASE("attempt: a stop takes what waits out of the queue") {

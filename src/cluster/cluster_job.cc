@@ -29,16 +29,6 @@ constexpr std::size_t fenced_max = 64;
 /// For the last orders of an attempt to leave this machine.
 constexpr std::chrono::seconds last_word_limit{2};
 
-/// Nodes that were lost while others were not: what is wrong is more likely theirs than the
-/// network's.
-std::vector<std::string> lost_nodes(const std::vector<HostState>& states) {
-  std::vector<std::string> lost;
-  for (const HostState& state : states)
-    if (state.end && state.end->kind == engine::Event::Kind::lost && !state.node.empty())
-      lost.push_back(state.node);
-  return lost.size() < states.size() ? lost : std::vector<std::string>();
-}
-
 }  // namespace
 
 ClusterJob::ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder folder)
@@ -53,8 +43,9 @@ ClusterJob::ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder fo
 
 slurm::Submission ClusterJob::submission() const {
   return {.job = spec_.name,
-          .nonce = note_.nonce,
+          .nonce = note_.submitted,
           .nodes = spec_.instance_count,
+          .spares = engine_.spares(spec_),
           .memory_bytes = spec_.memory_bytes,
           .cpu_millis = spec_.cpu_millis,
           .gpus = spec_.gpus,
@@ -65,6 +56,8 @@ slurm::Submission ClusterJob::submission() const {
 /// For an attempt, and for each try to bring it into the queue.
 Result<void> ClusterJob::new_names() {
   note_.nonce = hex(random_bytes(nonce_bytes));
+  note_.submitted = note_.nonce;
+  note_.spares = job::spare_names(engine_.spares(spec_));
   note_.key = random_bytes(key_bytes);
   note_.port = TRY(engine_.port());
   note_.slurm_id.clear();
@@ -80,9 +73,11 @@ Result<void> ClusterJob::begin_attempt(std::vector<HostState> states) {
                               .key = note_.key,
                               .hosts = hosts_,
                               .folder = folder_path_,
-                              .chapters = note_.chapters}));
+                              .chapters = note_.chapters,
+                              .spares = note_.spares}));
   attempt_.emplace(note_.number, std::move(states), note_.delivered, engine_.options().times,
-                   Clock::now());
+                   Clock::now(), engine_.spares(spec_) > 0);
+  spare_nodes_.clear();
   tasks_.start(follow_links(links_));
   tasks_.start(watch_time());
   return {};
@@ -150,6 +145,10 @@ Result<void> ClusterJob::set_aside() {
 loop::Task<Result<void>> ClusterJob::again() {
   if (!attempt_ || !attempt_->over())
     co_return fail(Errc::invalid_input, "a host of " + spec_.name + " is not over");
+  std::vector<std::string> lost = lost_nodes();
+  if (const std::string node = std::exchange(unreached_, ""); !node.empty()) lost.push_back(node);
+  std::optional<Swap> in_place = possible_swap();
+  if (in_place) co_return co_await swap(*std::move(in_place), std::move(lost));
   const Result<void> let_go_of = co_await let_go();
   if (!let_go_of) co_return let_go_of.error();
   const Result<Links*> links = engine_.links(note_.port);
@@ -157,11 +156,27 @@ loop::Task<Result<void>> ClusterJob::again() {
   tasks_.end();
   links_.reset();
   (*links)->fence(note_.nonce, note_.key);
-  std::vector<std::string> lost = lost_nodes(attempt_->states());
-  if (const std::string node = std::exchange(unreached_, ""); !node.empty()) lost.push_back(node);
+  if (Result<void> ended = co_await end_attempt(std::move(lost)); !ended) co_return ended.error();
+  co_return co_await submit();
+}
+
+/// Nodes that were lost while others were not: what is wrong is more likely theirs than the
+/// network's. A node that answers is as good as before.
+std::vector<std::string> ClusterJob::lost_nodes() const {
+  std::vector<std::string> lost;
+  for (const HostState& state : attempt_->states())
+    if (state.end && state.end->kind == engine::Event::Kind::lost && !state.node.empty() &&
+        !(engine_.spares(spec_) > 0 && links_ && links_->can_go_on(state.name)))
+      lost.push_back(state.node);
+  return lost.size() < attempt_->states().size() ? lost : std::vector<std::string>();
+}
+
+/// What is the attempt's own goes, and its part of the journals ends.
+loop::Task<Result<void>> ClusterJob::end_attempt(std::vector<std::string> lost) {
   attempt_.reset();
   signalled_ = false;
   asked_who_cancelled_ = false;
+  notes_.clear();
   if (Result<void> aside = set_aside(); !aside) co_return aside.error();
   if (Result<void> chapters = co_await end_chapters(); !chapters) co_return chapters.error();
   // Noted all at once, with the new names.
@@ -171,7 +186,51 @@ loop::Task<Result<void>> ClusterJob::again() {
   note_.tally = next_tally_;
   ++note_.number;
   looks = 0;
-  co_return co_await submit();
+  co_return Result<void>();
+}
+
+/// None where too few nodes are there, or the scheduler has taken the job away.
+std::optional<Swap> ClusterJob::possible_swap() const {
+  if (engine_.spares(spec_) == 0 || !links_ || !attempt_->lost_any()) return std::nullopt;
+  std::vector<AttemptNode> hosts;
+  for (const HostState& state : attempt_->states())
+    hosts.push_back({.name = state.name,
+                     .node = state.node,
+                     .can_go_on = links_->can_go_on(state.name),
+                     .why_lost = state.end->kind == engine::Event::Kind::lost ? state.end->text
+                                                                              : std::string()});
+  std::vector<AttemptNode> spares;
+  for (const auto& [name, node] : spare_nodes_)
+    spares.push_back({.name = name, .node = node, .can_go_on = links_->can_go_on(name)});
+  return plan_swap(hosts, spares);
+}
+
+/// The next attempt is expected before nodes hear of it, and the last one's links stay until its
+/// nodes have closed them: what we closed could take away what they have not read yet.
+loop::Task<Result<void>> ClusterJob::swap(Swap swap, std::vector<std::string> lost) {
+  const Result<Links*> links = engine_.links(note_.port);
+  if (!links) co_return links.error();
+  tasks_.end();
+  former_links_ = std::exchange(links_, nullptr);
+  const std::string last_nonce = note_.nonce;
+  const std::string last_key = note_.key;
+  if (Result<void> ended = co_await end_attempt(std::move(lost)); !ended) co_return ended.error();
+  note_.nonce = hex(random_bytes(nonce_bytes));
+  note_.key = random_bytes(key_bytes);
+  note_.spares = swap.spares;
+  if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
+  std::vector<HostState> states;
+  for (const std::string& host : hosts_) states.push_back({.name = host});
+  if (Result<void> begun = begin_attempt(std::move(states)); !begun) co_return begun.error();
+  for (const Swap::Move& move : swap.moves)
+    former_links_->again(move.from, {.nonce = note_.nonce,
+                                     .key = note_.key,
+                                     .host = move.to,
+                                     .rollcall_port = SlurmEngine::rollcall_port(note_.nonce)});
+  (*links)->fence(last_nonce, last_key);
+  notes_ = std::move(swap.notes);
+  engine_.look(*this);
+  co_return Result<void>();
 }
 
 /// An answer that did not come says nothing: the job may be in the queue all the same, and is
@@ -279,8 +338,34 @@ loop::Task<> ClusterJob::follow_links(std::shared_ptr<AttemptLinks> links) {
   }
 }
 
+/// A line for people about a host that runs.
+void ClusterJob::say(const std::string& host, const std::string& text) {
+  history_.push_back({.kind = engine::Event::Kind::health,
+                      .host = host,
+                      .attempt = note_.number,
+                      .time = wall_time(),
+                      .text = text});
+  moved_.notify();
+}
+
+void ClusterJob::take_spares(const LinkEvent& event) {
+  if (event.kind == LinkEvent::Kind::joined) spare_nodes_[event.host] = event.node;
+  const bool is_back = event.kind == LinkEvent::Kind::back;
+  const bool is_gone =
+      event.kind == LinkEvent::Kind::silent || event.kind == LinkEvent::Kind::ended;
+  if (event.kind == LinkEvent::Kind::ended) links_->done(event.host);
+  if (!(is_gone || is_back) || !spare_nodes_.contains(event.host)) return;
+  const std::string node = spare_nodes_.at(event.host);
+  if (event.kind == LinkEvent::Kind::ended) spare_nodes_.erase(event.host);
+  const HostState& leader = attempt_->states().front();
+  if (leader.started && !leader.end)
+    say(leader.name, node + (is_back ? ", a spare, answers again"
+                                     : ", a spare, does not answer; the job goes on"));
+}
+
 void ClusterJob::take(const LinkEvent& event) {
   const TimePoint now = Clock::now();
+  if (job::is_spare(event.host)) return take_spares(event);
   switch (event.kind) {
     case LinkEvent::Kind::joined:
       lacks_.insert(event.lacks.begin(), event.lacks.end());
@@ -317,6 +402,7 @@ void ClusterJob::perform(const Actions& actions) {
         break;
       case Action::Kind::begin:
         tasks_.start(bring_image_and_begin());
+        for (const Swap::Note& note : std::exchange(notes_, {})) say(note.host, note.text);
         break;
       case Action::Kind::stop:
         links_->stop(action.host, action.grace);
@@ -443,10 +529,18 @@ loop::Task<Result<void>> ClusterJob::all_given() {
 loop::Task<Result<void>> ClusterJob::let_go() {
   if (attempt_ && !attempt_->over())
     co_return fail(Errc::denied, folder_path_ + ": a host of the job lives");
+  const bool holds = engine_.spares(spec_) > 0;
+  bool all_there = note_.nonce == note_.submitted && attempt_ && !attempt_->lost_any();
+  for (const std::string& spare : note_.spares)
+    all_there = all_there && links_ && links_->connected(spare);
   if (links_)
     for (const HostState& state : attempt_->states())
-      if (!state.given) links_->done(state.name);
+      if (!state.given || holds) links_->done(state.name);
+  if (links_)
+    for (const std::string& spare : note_.spares) links_->done(spare);
   if (links_) co_await links_->flushed(last_word_limit);
+  // Nodes that are lost, or never came, have not heard that.
+  if (holds && !note_.slurm_id.empty() && !all_there && !cancelling_) co_await cancel();
   while (cancelling_) co_await moved_.wait();
   co_return Result<void>();
 }

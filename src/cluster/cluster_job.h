@@ -3,6 +3,7 @@
 // Inside cluster/ only.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "cluster/links.h"
 #include "cluster/notes.h"
 #include "cluster/slurm.h"
+#include "cluster/swap.h"
 #include "engine/job_folder.h"
 #include "job/spec.h"
 #include "loop/tasks.h"
@@ -34,8 +36,9 @@ class ClusterJob {
   /// Brings the job into Slurm's queue. Errors: of Slurm::submit(), of the disk.
   loop::Task<Result<void>> submit() { return submit(false); }
   /// Another attempt, after all hosts are over: with a key of its own, so that strays of the last
-  /// are told to end, and without the nodes that were lost. Errors: as of submit();
-  /// `invalid_input` while a host runs.
+  /// are told to end, and without the nodes that were lost. It begins on the nodes that there are
+  /// where spares suffice, else with another submission. Errors: as of submit(); `invalid_input`
+  /// while a host runs.
   loop::Task<Result<void>> again();
   /// For a job of an earlier engine; false: it never came into the queue, as far as Slurm knows.
   loop::Task<Result<bool>> find_again();
@@ -77,6 +80,12 @@ class ClusterJob {
   Result<void> new_names();
   loop::Task<Result<void>> end_chapters();
   Result<void> set_aside();
+  std::optional<Swap> possible_swap() const;
+  std::vector<std::string> lost_nodes() const;
+  loop::Task<Result<void>> end_attempt(std::vector<std::string> lost);
+  loop::Task<Result<void>> swap(Swap swap, std::vector<std::string> lost);
+  void take_spares(const LinkEvent& event);
+  void say(const std::string& host, const std::string& text);
   Result<void> begin_attempt(std::vector<HostState> states);
   loop::Task<Result<void>> submit(bool in_doubt);
   loop::Task<Result<std::string>> bring_into_queue(bool in_doubt);
@@ -104,6 +113,9 @@ class ClusterJob {
   std::string unreached_;  ///< A node that this attempt could not be brought to.
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
+  std::shared_ptr<AttemptLinks> former_links_;      ///< Until nodes that go on have heard so.
+  std::map<std::string, std::string> spare_nodes_;  ///< By the names of spares that came.
+  std::vector<Swap::Note> notes_;                   ///< To be said when the attempt has begun.
   std::vector<engine::Event> history_;
   std::set<int> lacks_;  ///< Layers of the image that some node has not.
   bool cancelling_ = false;

@@ -76,6 +76,8 @@ Result<void> write_note(const std::string& job_folder, const AttemptNote& note) 
                   {"excluded", note.excluded},
                   {"chapters", note.chapters},
                   {"ended", note.ended},
+                  {"submitted", note.submitted},
+                  {"spares", note.spares},
                   {"tally", {{"lost", note.tally.lost}, {"idle", note.tally.idle}}},
                   {"fenced", std::move(fenced)}};
   return write_file(attempt_file(job_folder), to_text(json), 0600);
@@ -92,6 +94,8 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .port = json->at("port").get<std::uint16_t>(),
                      .slurm_id = json->at("slurm_id").get<std::string>(),
                      .delivered = json->at("delivered").get<bool>(),
+                     .submitted = json->value("submitted", ""),
+                     .spares = json->value("spares", std::vector<std::string>()),
                      .excluded = json->at("excluded").get<std::vector<std::string>>(),
                      .chapters = json->value("chapters", Chapters()),
                      .ended = json->value("ended", Chapters())};
@@ -102,7 +106,9 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
       note.fenced.push_back({each.at("nonce").get<std::string>(),
                              from_hex(each.at("key").get<std::string>()).value_or(""),
                              each.at("port").get<std::uint16_t>()});
-    if (!job::is_nonce(note.nonce)) return damaged(path, "nonce: expected 16 hex digits");
+    if (note.submitted.empty()) note.submitted = note.nonce;
+    if (!job::is_nonce(note.nonce) || !job::is_nonce(note.submitted))
+      return damaged(path, "nonce: expected 16 hex digits");
     if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
     return std::optional<AttemptNote>(std::move(note));
   } catch (const Json::exception& error) {

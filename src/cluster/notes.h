@@ -29,6 +29,8 @@ struct AttemptNote {
   std::uint16_t port = 0;               ///< Where its stewards call.
   std::string slurm_id{};               ///< Empty: sbatch's answer has not come.
   bool delivered = false;               ///< The job was brought to its nodes, or that was begun.
+  std::string submitted{};              ///< The nonce of the attempt that sbatch was run for.
+  std::vector<std::string> spares{};    ///< Nodes that stand by: "spare-1".
   std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
   Chapters chapters{};
   /// The attempt is over, and its parts of the journals end here: the next one is about to begin.

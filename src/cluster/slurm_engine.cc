@@ -148,6 +148,14 @@ const slurm::Site& SlurmEngine::site(const job::Spec& spec) const {
   return found == options_.sites.end() ? options_.site : found->second;
 }
 
+int SlurmEngine::spares(const job::Spec& spec) const {
+  return spec.spares > 0 ? spec.spares : site(spec).spares;
+}
+
+int SlurmEngine::rollcall_port(const std::string& nonce) {
+  return port_from(nonce);
+}
+
 Args SlurmEngine::steward(const slurm::Submission& submission) const {
   const NodePlaces places = places_of(submission);
   const std::string& program =
@@ -164,6 +172,11 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
   order.folder = places.folder;
   if (!delivery.folders.empty()) order.archive = places.archive;
   order.spec = std::move(delivery.spec);
+  order.spec.spares = submission.spares;
+  if (submission.spares > 0 && site(spec).hosts == slurm::Hosts::container)
+    return fail(Errc::invalid_input,
+                "hosts of a Slurm cluster cannot have spares where they are containers; --slurm "
+                "hosts=light can");
   order.light = site(spec).hosts == slurm::Hosts::light;
   if (spec.image) {
     image::Documents documents = TRY(image::documents_of(spec.image->lease, spec.image->digest));

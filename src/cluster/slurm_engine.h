@@ -63,10 +63,14 @@ class SlurmEngine final : public engine::Engine {
   Result<std::uint16_t> port();
   Result<Links*> links(std::uint16_t port);
   const slurm::Site& site(const job::Spec& spec) const;
+  /// Nodes more for the job.
+  int spares(const job::Spec& spec) const;
   /// The program that runs on each node.
   Args steward(const slurm::Submission& submission) const;
   /// What a node is told, without what is the attempt's own.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
+  /// Where the attempt's hosts meet, chosen by its nonce.
+  static int rollcall_port(const std::string& nonce);
   /// Has Slurm asked soon.
   void look(ClusterJob& job);
   void forget(const std::string& job);

@@ -15,7 +15,7 @@ loop::Task<Result<void>> take_out(Slurm& slurm, std::string name, std::string fo
   if (!note || !*note) co_return Result<void>();
   slurm::Submission submission;
   submission.job = std::move(name);
-  submission.nonce = (*note)->nonce;
+  submission.nonce = (*note)->submitted;
   co_return co_await slurm.cancel_named(slurm::slurm_name(submission));
 }
 

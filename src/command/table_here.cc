@@ -11,6 +11,10 @@ const Flag retries_flag = {
     "--retries", "N",
     "on a cluster, how often the job may start again after nodes were lost, 0 to 30 (default 2); "
     "preemptions do not count, but 0 is never"};
+const Flag spares_flag = {
+    "--spares", "N",
+    "on a cluster, nodes more that stand by, 0 to 16 (default 0): a job that loses a node goes on "
+    "at once on one of them"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
     "what Slurm is asked for: partition, account, qos, constraint, exclusive and others of "
@@ -79,6 +83,7 @@ std::vector<Flag> fit_flags() {
        engine_flag,
        slurm_flag,
        retries_flag,
+       spares_flag,
        {"--detach", "",
         "return as soon as the job runs: it prints the job's name, and what to type next"},
        {"--raw", "", raw_help},
@@ -115,6 +120,8 @@ Page fit() {
             "the job goes on when the terminal is closed; Ctrl-C ends only sm logs"},
            {"sm fit train.py --engine slurm --hosts 4 --slurm partition=gpu --gpus 8",
             "four nodes of a cluster; the log, the results and Ctrl-C are as here"},
+           {"sm fit train.py --engine slurm --hosts 4 --spares 1",
+            "a fifth node stands by for one that fails"},
            {"sm fit train.py -- --resume 'last run'",
             "what follows -- is given to the script as it is, behind the hyperparameters"}},
       .notes =

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "job/limits.h"
 
 namespace muster::machine {
 namespace {
@@ -33,12 +34,20 @@ Result<void> set_hosts(slurm::Site& site, const std::string& value) {
 
 Result<void> set_for_type(slurm::Site& site, const std::string& name, const std::string& value) {
   if (name == "hosts") return set_hosts(site, value);
-  if (!set_site(site, name, value))
+  if (name == "spares") {
+    const std::optional<std::int64_t> number = parse_integer(value);
+    if (!number || *number < 0 || *number > job::spares_max)
+      return wrong("spares: expected 0 to " + std::to_string(job::spares_max));
+    site.spares = static_cast<int>(*number);
+  } else if (!set_site(site, name, value)) {
     site.options.push_back("--" + name + (value.empty() ? "" : "=" + value));
+  }
   return slurm::check(site);
 }
 
-Result<std::string> text_of(const Json& value) {
+Result<std::string> text_of(const std::string& name, const Json& value) {
+  if (name == "spares" && value.is_number_integer())
+    return std::to_string(value.get<std::int64_t>());
   if (value.is_string()) return value.get<std::string>();
   if (value == Json(true)) return std::string();
   return wrong("expected a text, or true for an option without value");
@@ -62,7 +71,7 @@ Result<SlurmCluster> slurm_cluster_from(const Json& json) {
   SlurmCluster cluster;
   for (const auto& [name, value] : json.items()) {
     if (name == "instance_types") continue;
-    const Result<std::string> text = text_of(value);
+    const Result<std::string> text = text_of(name, value);
     if (!text) return text.error().in(name);
     TRY(set(cluster, name, *text));
   }
@@ -72,7 +81,7 @@ Result<SlurmCluster> slurm_cluster_from(const Json& json) {
     slurm::Site& site = cluster.sites[type] = cluster.site;
     if (!settings.is_object()) return wrong("instance_types." + type + ": expected an object");
     for (const auto& [name, value] : settings.items()) {
-      const Result<std::string> text = text_of(value);
+      const Result<std::string> text = text_of(name, value);
       const Result<void> taken = text ? set_for_type(site, name, *text) : text.error();
       if (!taken) return taken.error().in("instance_types." + type + "." + name);
     }

@@ -18,8 +18,9 @@ struct SlurmCluster {
   std::vector<std::string> addresses{};  ///< For nodes to reach this machine; none: all it has.
 };
 
-/// One setting: partition, account, qos, hosts, address, sm, folder, or an option that sbatch may
-/// be given, by its name without dashes; with an empty value one that has none. Pure. Error:
+/// One setting: partition, account, qos, hosts, spares, address, sm, folder, or an option that
+/// sbatch may be given, by its name without dashes; with an empty value one that has none. Pure.
+/// Error:
 /// `invalid_input`.
 Result<void> set(SlurmCluster& cluster, const std::string& name, const std::string& value);
 

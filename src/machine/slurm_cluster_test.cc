@@ -12,7 +12,7 @@ TEST_CASE("slurm cluster: a config's settings, and those of an instance type ove
     "partition": "cpu", "account": "ml", "exclusive": true, "sm": "/opt/muster/sm",
     "address": "10.0.0.1",
     "instance_types": {"ml.p4d.24xlarge": {"partition": "gpu", "constraint": "a100",
-                                            "hosts": "container"}}})"));
+                                            "hosts": "container", "spares": 2}}})"));
   REQUIRE(cluster);
   CHECK(cluster->site.partition == "cpu");
   CHECK(cluster->site.options == Args{"--exclusive"});
@@ -23,6 +23,8 @@ TEST_CASE("slurm cluster: a config's settings, and those of an instance type ove
   CHECK(cluster->site.hosts == slurm::Hosts::light);
   CHECK(gpu.hosts == slurm::Hosts::container);
   CHECK(gpu.account == "ml");
+  CHECK(gpu.spares == 2);
+  CHECK(cluster->site.spares == 0);
   CHECK(gpu.options == Args{"--exclusive", "--constraint=a100"});
 }
 
@@ -38,6 +40,8 @@ TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
       {R"({"hosts": "docker"})", "hosts: expected light or container, got 'docker'"},
       {R"({"folder": "cache"})", "folder: expected an absolute path"},
       {R"({"sm": "sm"})", "sm: expected an absolute path"},
+      {R"({"spares": 17})", "spares: expected 0 to 16"},
+      {R"({"spares": "many"})", "spares: expected 0 to 16"},
       {R"({"instance_types": []})", "instance_types: expected an object"},
       {R"({"instance_types": {"a": {"uid": "0"}}})", "instance_types.a.uid: option --uid"},
   };

@@ -111,12 +111,13 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
                "--parsable",
                "--job-name=" + slurm_name(submission),
                "--comment=muster:" + submission.nonce,
-               given("--nodes=", submission.nodes),
+               given("--nodes=", submission.nodes + submission.spares),
                "--ntasks-per-node=1",
                given("--time=", limit_minutes(submission.run_time_max)),
                "--no-requeue",  // An attempt of ours is another submission.
                "--output=/dev/null",
                "--chdir=/tmp"};
+  if (submission.spares > 0) argv.emplace_back("--no-kill");
   if (submission.memory_bytes > 0)
     argv.push_back(given("--mem=", rounded_up(submission.memory_bytes, 1 << 20)));
   if (submission.cpu_millis > 0)
@@ -179,7 +180,9 @@ std::string batch_script(const Submission& submission, const Args& steward) {
          "umask 077\n"
          "trap : TERM\n"  // The step has it too, and ends.
          "set -o noclobber\n"
-         "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none \\\n"
+         "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none" +
+         std::string(submission.spares > 0 ? " --no-kill" : "") +
+         " \\\n"
          "  " +
          shell_quoted(step) +
          // What stewards say of themselves, if anything, without Slurm's own words: a file that was

@@ -24,6 +24,7 @@ struct Site {
   std::string account{};
   std::string qos{};
   Hosts hosts = Hosts::light;
+  int spares = 0;  ///< Nodes more, for hosts that are lost.
   Args options{};  ///< More of sbatch's, "--constraint=a100", of those that are allowed.
 };
 
@@ -39,6 +40,7 @@ struct Submission {
   std::string job;    ///< The training job's name: letters, digits, '-'; 1 to 63.
   std::string nonce;  ///< 16 lower-case hex digits, the attempt's own: Slurm's ids are used again.
   int nodes = 1;
+  int spares = 0;                          ///< Nodes more: the job goes on when one of all is lost.
   std::int64_t memory_bytes = 0;           ///< Each node's; 0: Slurm's default.
   std::int64_t cpu_millis = 0;             ///< Each node's; 0: Slurm's default.
   int gpus = 0;                            ///< Each node's.

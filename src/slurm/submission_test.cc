@@ -34,6 +34,17 @@ TEST_CASE("a job is submitted once, by a name that finds it again, without our e
                               "--output=/dev/null", "--chdir=/tmp"});
 }
 
+TEST_CASE("spares are nodes more, of a job that goes on without one of all") {
+  Submission submission = demo();
+  CHECK(batch_script(submission, {"sm"}).find("--no-kill") == std::string::npos);
+  submission.spares = 2;
+  const Result<Command> command = plan_sbatch(submission, {}, {});
+  REQUIRE(command);
+  CHECK(has(command->argv, "--nodes=5"));
+  CHECK(has(command->argv, "--no-kill"));
+  CHECK(batch_script(submission, {"sm"}).find("--input=none --no-kill \\\n") != std::string::npos);
+}
+
 TEST_CASE("what a node gets and where a site wants it stand in sbatch's own words") {
   Submission submission = demo();
   submission.memory_bytes = (std::int64_t{2} << 30) + 1;
