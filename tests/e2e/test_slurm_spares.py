@@ -95,3 +95,21 @@ def test_a_steward_that_is_killed_begins_anew_where_it_was(place):
     assert "was lost on node2: its steward was killed; it begins there anew" in job.text
     assert job.text.count("| done") == 2, job.text
     assert len(submissions(place) - before) == 1
+
+
+def test_a_spare_that_is_lost_first_is_a_word_and_takes_a_place_when_it_is_back(place):
+    cluster = place.cluster
+    before = submissions(place)
+    job = begin(place, 60, hosts=2, processes=1)
+    cluster.out("node3", "ip", "link", "set", "eth0", "down")
+    job.wait_for_output(b"node3, a spare, does not answer", 40)
+    assert "Restarting" not in job.text
+    cluster.out("node3", "ip", "link", "set", "eth0", "up")
+    job.wait_for_output(b"node3, a spare, answers again", 40)
+    cluster.out("node2", "ip", "link", "set", "eth0", "down")
+    job.wait_for_output(b"node3, a spare, takes its place", 60)
+    cluster.out("node2", "ip", "link", "set", "eth0", "up")
+    wait_until("the stray to be told to end", lambda: not left_on(cluster, "node2"), 30)
+    assert job.wait(90) == 0, job.text
+    assert job.text.count("| done") == 2, job.text
+    assert len(submissions(place) - before) == 1
