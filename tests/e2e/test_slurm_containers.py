@@ -78,7 +78,7 @@ def test_three_containers_of_two_processes_run_under_mpi(place):
     text = place.succeeds(MPI, *CONTAINERS, "--processes-per-host", "2", hosts=3)
     for rank in range(6):
         assert f"rank {rank} of 6 on algo-{rank // 2 + 1} below init" in text
-    assert "slurm []" in text
+    assert "slurm []" in text and "no user namespace" not in text
     wait_until_untouched(place.cluster)
 
 

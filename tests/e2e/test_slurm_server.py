@@ -10,6 +10,7 @@ import time
 
 import pytest
 from lab import SM, VENV
+from oci_image import layer, programs, write_layout
 from process import children_of, wait_until
 from slurm_cluster import Cluster
 from sm_server import SmServer
@@ -33,14 +34,16 @@ class OnLogin:
 class ClusterServer(SmServer):
     """`sm server` is the child of what entered the login node."""
 
-    def __init__(self, folder, cluster: Cluster, **config):
+    def __init__(self, folder, cluster: Cluster, slurm: dict | None = None, **config):
         self.cluster = cluster
-        engine = {"sm": str(SM), "address": LOGIN}
+        self.state = folder / "state"
+        engine = {"sm": str(SM), "address": LOGIN, **(slurm or {})}
         super().__init__(
             folder,
-            jobs={"python": str(VENV / "bin" / "python")},
+            jobs={"python": str(VENV / "bin" / "python"), "registries": ["registry.test/team/*"]},
             config={"engine": {"slurm": engine}, **config},
             within=OnLogin(cluster),
+            env={"MUSTER_STATE": str(self.state)},
         )
         self.listen = f"{LOGIN}:0"
 
@@ -343,3 +346,45 @@ def test_a_job_that_is_preempted_ten_times_makes_the_model_of_one_that_never_was
     told = job.at_end(120)
     assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
     assert members(server, told["ModelArtifacts"]["S3ModelArtifacts"]) == want
+TRAIN = b"""#!/bin/sh
+echo "box on $HOSTNAME"
+test -e /usr/bin/python3 && echo "sees the node"
+echo weights >/opt/ml/model/weights
+"""
+
+
+def test_a_training_image_runs_in_containers_of_the_instance_types_that_have_them(
+    cluster, tmp_path
+):
+    kinds = {"hosts": "light", "instance_types": {"ml.c5.xlarge": {"hosts": "container"}}}
+    slurm = {"folder": "/tmp/cache", **kinds}
+    shell = {**programs("/bin/sh", str(SM)), "etc/passwd": b"root:x:0:0::/root:/bin/sh\n"}
+    del shell[str(SM).removeprefix("/")]
+    write_layout(tmp_path / "box", [layer(shell), layer({"train": TRAIN})])
+    name = "registry.test/team/box:v1"
+    with cluster.visited("login"):
+        with ClusterServer(tmp_path, cluster, slurm, **certificate(tmp_path)) as server:
+            words = ["image", "import", f"oci:{tmp_path / 'box'}:v1", "--name", name]
+            env = {**os.environ, "MUSTER_STATE": str(server.state)}
+            subprocess.run([SM, *words], env=env, check=True, capture_output=True, timeout=60)
+            server.client("s3").create_bucket(Bucket=BUCKET)
+            server.client("s3").put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"forty-two")
+            image = {"TrainingImage": name, "TrainingInputMode": "File"}
+
+            def told(kind: str) -> tuple[Job, dict]:
+                resources = {"InstanceType": kind, "InstanceCount": 2, "VolumeSizeInGB": 1}
+                job = Job(server, "", AlgorithmSpecification=image, ResourceConfig=resources)
+                return job, job.at_end()
+
+            job, end = told("ml.c5.xlarge")
+            assert end["TrainingJobStatus"] == "Completed", end.get("FailureReason")
+            lines = "\n".join(log_of(job, "algo-1") + log_of(job, "algo-2"))
+            assert "box on algo-1" in lines and "box on algo-2" in lines
+            assert "sees the node" not in lines and "no user namespace" not in lines
+            model = members(server, end["ModelArtifacts"]["S3ModelArtifacts"])
+            assert model["weights"] == b"weights\n"
+            _, end = told("ml.m5.xlarge")
+            assert end["TrainingJobStatus"] == "Failed"
+            assert "an image where they are light" in end["FailureReason"]
+    for node in ("node1", "node2", "node3"):
+        cluster.run(node, "rm", "-rf", "/tmp/cache")
