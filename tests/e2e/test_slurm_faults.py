@@ -347,3 +347,15 @@ def test_a_node_that_has_no_room_for_what_is_brought_is_left_out(place):
         assert "could not be brought" in job.text and "node2" in job.text, job.text
     finally:
         cluster.out("node2", "mount", "-o", "remount,size=50%", "/tmp")
+
+
+def test_a_job_whose_node_has_a_slow_network_goes_on(place):
+    cluster = place.cluster
+    shape = ["tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", "1mbit"]
+    cluster.out("node2", *shape, "burst", "32kbit", "latency", "400ms")
+    try:
+        job = place.fit(LASTS, hosts=2)
+        ends_well(job, 2)
+        assert "Restarting" not in job.text, job.text
+    finally:
+        cluster.out("node2", "tc", "qdisc", "del", "dev", "eth0", "root")
