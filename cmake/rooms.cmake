@@ -131,6 +131,21 @@ function(muster_topics)
     OBJECT_DEPENDS ${page} COMPILE_DEFINITIONS MUSTER_TROUBLESHOOTING="${page}")
 endfunction()
 
+# The web page's files, which muster_web carries (src/web/web_files.cc).
+function(muster_web_files)
+  set(folder ${CMAKE_SOURCE_DIR}/web)
+  set(program ${CMAKE_SOURCE_DIR}/tools/pack_web.py)
+  set(bytes ${CMAKE_BINARY_DIR}/web.bin)
+  set(table ${CMAKE_BINARY_DIR}/web_table.inc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.html ${folder}/*.css ${folder}/*.js
+    ${folder}/*.mjs ${folder}/*.svg)
+  add_custom_command(OUTPUT ${bytes} ${table} DEPENDS ${program} ${sources} VERBATIM
+    COMMAND python3 ${program} ${folder} ${bytes} ${table})
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/web/web_files.cc PROPERTIES
+    OBJECT_DEPENDS "${bytes};${table}"
+    COMPILE_DEFINITIONS "MUSTER_WEB_BYTES=\"${bytes}\";MUSTER_WEB_TABLE=\"${table}\"")
+endfunction()
+
 # libmuster-hostname.so, which muster_ranks carries (src/ranks/hostname_library.cc). It goes into
 # other people's processes: it takes neither our flags nor a sanitizer, and no C library.
 function(muster_hostname_library)

@@ -36,6 +36,7 @@ ROOMS = {
     "s3wire": "base aws",
     "s3client": "base loop http aws s3wire packing",
     "access": "base aws s3wire",
+    "web": "base aws",
     "bucket": "base loop aws s3wire",
     "s3server": "base loop http aws s3wire access bucket",
     "registry": "base loop http aws image s3wire access",
@@ -62,13 +63,13 @@ ROOMS = {
     "jobs": "base loop http job vpc aws image s3wire s3client access api store logs engine "
     "platform",
     "server": "base command loop http job vpc aws image stacks s3wire s3client access s3server "
-    "registry bucket api env store logs jobs engine platform machine",
+    "registry bucket web api env store logs jobs engine platform machine",
     "cli": "base command loop http job launch aws image s3wire s3client packing env preflight "
     "slurm platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate preflight packing aws "
-    "image stacks s3wire s3client access bucket s3server registry code container env ranks calls "
-    "operators toolkit steward node engine devices slurm cluster local platform machine api store "
-    "logs jobs server cli",
+    "image stacks s3wire s3client access web bucket s3server registry code container env ranks "
+    "calls operators toolkit steward node engine devices slurm cluster local platform machine api "
+    "store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.
