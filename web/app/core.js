@@ -1,0 +1,174 @@
+// What every view stands on: rendering, the address, calls of the server, and news from it.
+
+import { h, render } from "../vendor/preact.mjs";
+import { useEffect, useMemo, useRef, useState } from "../vendor/hooks.mjs";
+import htm from "../vendor/htm.mjs";
+import { effect, signal } from "../vendor/signals-core.mjs";
+
+export const html = htm.bind(h);
+export { render, useEffect, useMemo, useRef, useState, effect, signal };
+
+/** The signal's value; the component is drawn again when it changes. */
+export function useSignal(source) {
+  const [value, set] = useState(source.peek());
+  useEffect(() => effect(() => set(() => source.value)), [source]);
+  return value;
+}
+
+// The address is the state of the view: nothing that a reload should keep stands elsewhere.
+
+const read = () => ({
+  path: location.pathname,
+  query: Object.fromEntries(new URLSearchParams(location.search)),
+});
+export const place = signal(read());
+addEventListener("popstate", () => (place.value = read()));
+
+export function address(path, query = {}) {
+  const kept = Object.entries(query).filter(([, value]) => value !== "" && value != null);
+  const text = new URLSearchParams(kept).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export function go(path, query = {}, replaces = false) {
+  history[replaces ? "replaceState" : "pushState"](null, "", address(path, query));
+  place.value = read();
+}
+
+/** Changes parts of the query; an empty part goes. */
+export function ask(changes, replaces = true) {
+  const { path, query } = place.peek();
+  go(path, { ...query, ...changes }, replaces);
+}
+
+// Calls.
+
+export const visit = signal(undefined); // undefined: not known yet; null: nobody is logged in.
+export const mayLogIn = signal(false);
+
+export class Refused extends Error {
+  constructor(status, text) {
+    super(text);
+    this.status = status;
+  }
+}
+
+export async function call(name, input = {}, signal = undefined) {
+  let answer;
+  try {
+    answer = await fetch(`/ui/call/${name}`, {
+      method: "POST",
+      body: JSON.stringify(input),
+      headers: { "Content-Type": "application/json" },
+      signal,
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, "The server does not answer.");
+  }
+  const told = await answer.json().catch(() => ({}));
+  if (answer.status === 401) {
+    mayLogIn.value = told.login === true;
+    visit.value = null;
+  }
+  if (!answer.ok) throw new Refused(answer.status, told.message || `HTTP ${answer.status}`);
+  return told;
+}
+
+/**
+ * Runs `work` now and on news of the kinds that are named, one run at a time; gives the last
+ * answer and the last error. News while it runs make one more run of it.
+ */
+export function useNews(work, kinds, job, keys) {
+  const [state, set] = useState({});
+  useEffect(() => {
+    const ended = new AbortController();
+    let busy = false;
+    let again = false;
+    const run = async () => {
+      again = true;
+      if (busy) return;
+      busy = true;
+      while (again && !ended.signal.aborted) {
+        again = false;
+        try {
+          const value = await work(ended.signal);
+          if (!ended.signal.aborted) set({ value });
+        } catch (error) {
+          if (!ended.signal.aborted) set((old) => ({ value: old.value, error }));
+        }
+      }
+      busy = false;
+    };
+    run();
+    const close = listen(kinds, job, run);
+    return () => {
+      ended.abort();
+      close();
+    };
+  }, keys);
+  return state;
+}
+
+// One stream for all that listen: a browser has few connections to one server. The stream of a job
+// tells the news of all jobs, too. A hidden page has none: it would hold a connection for nothing.
+const AGAIN_MS = 2000;
+const listeners = new Set();
+let source = null;
+let streamed = null; // The job of the stream.
+let again = null;
+
+function tune() {
+  const wanted = document.hidden || listeners.size === 0 ? null : [...listeners].map((each) => each.job).find(Boolean) || "";
+  if (wanted === streamed && (source === null || source.readyState !== EventSource.CLOSED)) return;
+  source?.close();
+  clearTimeout(again);
+  source = null;
+  streamed = wanted;
+  if (wanted === null) return;
+  source = new EventSource(address("/ui/call/events", { job: wanted }));
+  for (const kind of ["jobs", "log"])
+    source.addEventListener(kind, (event) => {
+      for (const each of [...listeners]) if (each.kinds.includes(kind)) each.tell(kind, event.data);
+    });
+  // A browser comes again by itself where a stream ends, not where it is refused.
+  source.addEventListener("error", () => {
+    if (source?.readyState === EventSource.CLOSED) again = setTimeout(tune, AGAIN_MS);
+  });
+}
+document.addEventListener("visibilitychange", tune);
+
+/** Calls `tell` on news of these kinds ("jobs", and of `job`: "log") until what it returns is called. */
+export function listen(kinds, job, tell) {
+  const own = { kinds, job, tell };
+  if (kinds.length) listeners.add(own);
+  queueMicrotask(tune);
+  return () => {
+    listeners.delete(own);
+    queueMicrotask(tune);
+  };
+}
+
+// Texts.
+
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const two = (number) => String(number).padStart(2, "0");
+
+export const fullDate = (seconds) => dates.format(new Date(seconds * 1000));
+
+/** 14:03:07, with the day in front where that is not today. */
+export function shortDate(seconds) {
+  const date = new Date(seconds * 1000);
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  if (date.toDateString() === new Date().toDateString()) return time;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}
+
+export function span(seconds) {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+}

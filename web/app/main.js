@@ -1,0 +1,75 @@
+// Begins the page: lets the browser in, and shows the view that the address names.
+
+import { call, go, html, place, render, signal, useSignal, visit } from "./core.js";
+import { Empty, Link } from "./parts.js";
+import { Access, Login } from "../login/login.js";
+import { Jobs } from "../jobs/jobs.js";
+import { Job } from "../job/job.js";
+import { Log } from "../log/log.js";
+
+const problem = signal("");
+
+function View({ path, query }) {
+  if (path === "/ui/" || path === "/ui/jobs") return html`<${Jobs} query=${query} />`;
+  if (path === "/ui/access") return html`<${Access} />`;
+  const [, , , name, view] = path.split("/");
+  if (!view) return html`<${Job} key=${name} name=${name} />`;
+  if (view === "log") return html`<${Log} key=${name} name=${name} query=${query} />`;
+  return html`<${Empty} title="There is no such page">
+    <${Link} to="/ui/jobs">All jobs<//><//>`;
+}
+
+function Top({ path }) {
+  const at = (start) => (path.startsWith(start) ? "page" : null);
+  const leave = async () => {
+    await call("leave").catch(() => {});
+    visit.value = null;
+  };
+  return html`<div class="top">
+    <a class="skip" href="#main" onClick=${(event) => {
+      event.preventDefault();
+      document.getElementById("main").focus();
+    }}>Skip to content</a>
+    <${Link} to="/ui/jobs" class="brand">muster<//>
+    <nav aria-label="Main">
+      <${Link} to="/ui/jobs" aria-current=${path === "/ui/" ? "page" : at("/ui/jobs")}>Jobs<//>
+      <${Link} to="/ui/access" aria-current=${at("/ui/access")}>Access<//>
+    </nav>
+    <span class="grow"></span>
+    <button type="button" class="small" onClick=${leave}>Log out</button>
+  </div>`;
+}
+
+function App() {
+  const { path, query } = useSignal(place);
+  const who = useSignal(visit);
+  const text = useSignal(problem);
+  if (who === undefined) return html`<main class="center"><p class="quiet">Loading …</p></main>`;
+  if (who === null) return html`<${Login} problem=${text} />`;
+  return html`<${Top} path=${path} /><main id="main" tabindex="-1">
+    <${View} path=${path} query=${query} /></main>`;
+}
+
+/** A link of `sm ui` brings its pass behind the #, which goes to no server and no log. */
+async function begin() {
+  const pass = /^#enter=([0-9a-f]+)$/.exec(location.hash);
+  if (pass) {
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      await call("enter", { pass: pass[1] });
+    } catch (error) {
+      problem.value = error.message;
+    }
+  }
+  try {
+    visit.value = await call("visit");
+  } catch (error) {
+    if (error.status !== 401) problem.value = error.message;
+    visit.value = null;
+  }
+  if (visit.value && location.pathname === "/ui/") go("/ui/jobs", {}, true);
+}
+
+render(html`<${App} />`, document.getElementById("app"));
+begin();
+addEventListener("hashchange", begin);

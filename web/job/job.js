@@ -1,0 +1,146 @@
+// One job: how it stands, why it failed, what it was asked to do, and how to run it again.
+
+import { call, html, span, useEffect, useNews, useState } from "../app/core.js";
+import { Copy, Empty, JobHead, Link, Status, Trouble, When, jobPath } from "../app/parts.js";
+
+const ENDED = ["Completed", "Failed", "Stopped"];
+/** What CreateTrainingJob takes of what DescribeTrainingJob tells. */
+const ASKED = ["TrainingJobName", "AlgorithmSpecification", "RoleArn", "HyperParameters", "InputDataConfig",
+               "OutputDataConfig", "ResourceConfig", "StoppingCondition", "Environment", "VpcConfig",
+               "CheckpointConfig", "EnableNetworkIsolation", "EnableInterContainerTrafficEncryption",
+               "EnableManagedSpotTraining", "RetryStrategy"];
+
+function requestOf(job) {
+  const request = {};
+  for (const name of ASKED) if (job[name] !== undefined) request[name] = job[name];
+  return request;
+}
+
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const indented = (json) => JSON.stringify(json, null, 2);
+/** JSON is Python, but for three words outside of texts. */
+const python = (json) =>
+  indented(json).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (word) =>
+    ({ true: "True", false: "False", null: "None" })[word] || word);
+
+/** Texts that make a job like it, of another name. */
+export function againTexts(job) {
+  const request = requestOf(job);
+  request.TrainingJobName = `${job.TrainingJobName.replace(/-again-\d+$/, "").slice(0, 50)}-again-1`;
+  const here = `cat > job.json <<'END'\n${indented(request)}\nEND\n`;
+  return {
+    "sm submit": `${here}sm submit --json-file job.json ${quoted(request.TrainingJobName)}`,
+    aws: `${here}aws sagemaker create-training-job --cli-input-json file://job.json`,
+    boto3: `import boto3\n\nboto3.client("sagemaker").create_training_job(**${python(request)})\n`,
+  };
+}
+
+function Again({ job }) {
+  const texts = againTexts(job);
+  const [kind, set] = useState("sm submit");
+  return html`<section class="card"><div class="row"><h2>Run again</h2><span class="grow"></span>
+      <div class="chips" role="group" aria-label="By">${Object.keys(texts).map((each) =>
+        html`<button type="button" class="chip" aria-pressed=${each === kind}
+          onClick=${() => set(each)}>${each}</button>`)}</div>
+      <${Copy} text=${texts[kind]} what="the command" /></div>
+    <pre class="text" tabindex="0">${texts[kind]}</pre></section>`;
+}
+
+function Cause({ job }) {
+  if (!job.FailureReason) return null;
+  const cause = job.MusterCause || {};
+  const [first, ...rest] = job.FailureReason.split("\n");
+  return html`<section class="card cause" aria-label="Why it failed">
+    <h2>Why it failed</h2>
+    <p class="reason">${first}</p>
+    ${rest.length > 0 && html`<pre class="text" tabindex="0">${rest.join("\n")}</pre>`}
+    ${cause.Advice && html`<p><b>What to do:</b> ${cause.Advice}</p>`}
+    <p><${Link} to=${`${jobPath(job.TrainingJobName, "log")}?error=first`}>Go to the first error in the log<//></p>
+  </section>`;
+}
+
+function Facts({ facts }) {
+  return html`<dl class="facts">${facts
+    .filter(([, value]) => value !== undefined && value !== "" && value !== null)
+    .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function Steps({ job }) {
+  const steps = job.SecondaryStatusTransitions || [];
+  return html`<section class="card"><h2>What happened</h2><ol class="steps">${steps.map(
+    (step, i) => html`<li key=${i} class=${step.EndTime ? "" : "now"}>
+      <b>${step.Status}</b> <${When} seconds=${step.StartTime} />
+      ${step.EndTime ? html` <span class="quiet">${span(step.EndTime - step.StartTime)}</span>` : null}
+      <span class="quiet block">${step.StatusMessage}</span></li>`)}</ol></section>`;
+}
+
+function Table({ title, rows, head }) {
+  if (rows.length === 0) return null;
+  return html`<section class="card"><h2>${title}</h2><div class="scroll"><table>
+    <thead><tr>${head.map((each) => html`<th>${each}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+  </table></div></section>`;
+}
+
+function Stop({ job }) {
+  const [sure, setSure] = useState(false);
+  const [error, setError] = useState(null);
+  if (ENDED.includes(job.TrainingJobStatus)) return null;
+  if (job.TrainingJobStatus === "Stopping") return html`<button type="button" disabled>Stopping …</button>`;
+  const stop = async () => {
+    setSure(false);
+    await call("StopTrainingJob", { TrainingJobName: job.TrainingJobName }).catch(setError);
+  };
+  return html`<${Trouble} error=${error} />${sure
+    ? html`<button type="button" class="danger" onClick=${stop}>Yes, stop it</button>
+        <button type="button" onClick=${() => setSure(false)}>No</button>`
+    : html`<button type="button" class="danger" onClick=${() => setSure(true)}>Stop …</button>`}`;
+}
+
+function Overview({ job }) {
+  const resources = job.ResourceConfig || {};
+  const end = job.TrainingEndTime || Date.now() / 1000;
+  const groups = (resources.InstanceGroups || []).map(
+    (each) => `${each.InstanceGroupName}: ${each.InstanceCount} × ${each.InstanceType}`);
+  const place = job.MusterQueuePlace && `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
+  const waits = job.SecondaryStatus === "Pending" && job.SecondaryStatusTransitions?.at(-1)?.StatusMessage;
+  return html`
+    ${waits && html`<p class="note" role="status">${place && html`<b>${place}.</b> `}${waits}</p>`}
+    <${Cause} job=${job} />
+    <div class="columns"><section class="card"><h2>Facts</h2><${Facts} facts=${[
+      ["Status", html`<${Status} status=${job.TrainingJobStatus} secondary=${job.SecondaryStatus} />`],
+      ["Created", html`<${When} seconds=${job.CreationTime} />`],
+      ["Training took", job.TrainingStartTime && span(end - job.TrainingStartTime)],
+      ["Hosts", groups.join(", ") || `${resources.InstanceCount} × ${resources.InstanceType}`],
+      ["Image", job.AlgorithmSpecification?.TrainingImage],
+      ["Time limit", job.StoppingCondition?.MaxRuntimeInSeconds && span(job.StoppingCondition.MaxRuntimeInSeconds)],
+      ["Model", job.ModelArtifacts?.S3ModelArtifacts],
+      ["Output", job.OutputDataConfig?.S3OutputPath],
+      ["Network", job.MusterNetwork],
+    ]} />
+      ${(job.MusterNotes || []).map((note) => html`<p class="quiet">${note}</p>`)}</section>
+    <${Steps} job=${job} /></div>
+    <${Table} title="Last values of metrics" head=${["Metric", "Value", "At"]}
+      rows=${(job.FinalMetricDataList || []).map((each) =>
+        [each.MetricName, String(each.Value), html`<${When} seconds=${each.Timestamp} />`])} />
+    <${Table} title="Hyperparameters" head=${["Name", "Value"]}
+      rows=${Object.entries(job.HyperParameters || {}).sort()} />
+    <${Table} title="Inputs" head=${["Channel", "From"]} rows=${(job.InputDataConfig || []).map((each) =>
+      [each.ChannelName, each.DataSource?.S3DataSource?.S3Uri || "another source"])} />
+    <${Again} job=${job} />
+    <section class="card"><details><summary><h2>Request</h2></summary>
+      <pre class="text" tabindex="0">${indented(requestOf(job))}</pre></details></section>`;
+}
+
+export function Job({ name }) {
+  useEffect(() => void (document.title = `${name} · muster`), [name]);
+  const { value: job, error } = useNews(
+    (signal) => call("DescribeTrainingJob", { TrainingJobName: name }, signal), ["jobs"], "", [name]);
+  if (!job && error)
+    return html`<${Empty} title=${`There is no job ${name}`}>
+      <p class="quiet">${error.message}</p><${Link} to="/ui/jobs">All jobs<//><//>`;
+  return html`<${JobHead} name=${name} status=${job?.TrainingJobStatus} secondary=${job?.SecondaryStatus}>
+      ${job && html`<${Stop} job=${job} />`}<//>
+    <${Trouble} error=${job && error} />
+    ${job && html`<${Overview} job=${job} />`}`;
+}

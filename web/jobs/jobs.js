@@ -1,0 +1,117 @@
+// The table of jobs. The server filters, sorts and pages; the address holds what is asked for.
+
+import { ask, call, go, html, span, useEffect, useNews, useState } from "../app/core.js";
+import { Empty, Link, Status, Trouble, When, jobPath } from "../app/parts.js";
+
+const STATUSES = ["InProgress", "Completed", "Failed", "Stopped", "Stopping"];
+const WORDS = { InProgress: "Active", Completed: "Completed", Failed: "Failed", Stopped: "Stopped",
+                Stopping: "Stopping" };
+const AGES = { "1h": 3600, "1d": 86400, "7d": 604800, "30d": 2592000 };
+const SORTS = { name: "Name", status: "Status", created: "CreationTime" };
+const PAGE = 50;
+
+function inputOf(query) {
+  const input = {
+    MaxResults: PAGE,
+    SortBy: SORTS[query.sort] || "CreationTime",
+    SortOrder: query.order === "up" ? "Ascending" : "Descending",
+  };
+  if (query.name) input.NameContains = query.name;
+  if (WORDS[query.status]) input.StatusEquals = query.status;
+  if (AGES[query.age]) input.CreationTimeAfter = Math.floor(Date.now() / 1000) - AGES[query.age];
+  if (query.after) input.NextToken = query.after;
+  return input;
+}
+
+function Filters({ query, counts }) {
+  const [name, set] = useState(query.name || "");
+  useEffect(() => set(query.name || ""), [query.name]);
+  useEffect(() => {
+    if (name === (query.name || "")) return;
+    const timer = setTimeout(() => ask({ name, after: "" }), 200);
+    return () => clearTimeout(timer);
+  }, [name]);
+  const all = Object.values(counts || {}).reduce((sum, count) => sum + count, 0);
+  const chip = (status, text, count) => html`<button type="button" class="chip"
+    aria-pressed=${(query.status || "") === status}
+    onClick=${() => ask({ status, after: "" }, false)}>${text} <b>${count ?? ""}</b></button>`;
+  return html`<div class="filters">
+    <div class="chips" role="group" aria-label="Status">
+      ${chip("", "All", counts && all)}
+      ${STATUSES.filter((each) => each !== "Stopping" || counts?.Stopping).map((each) =>
+        chip(each, WORDS[each], counts && (counts[each] || 0)))}
+    </div>
+    <span class="grow"></span>
+    <label><span class="hidden">Name contains</span>
+      <input type="search" placeholder="Name contains …" value=${name} maxlength="63"
+        spellcheck="false" onInput=${(event) => set(event.target.value)} /></label>
+    <label><span class="hidden">Created</span>
+      <select value=${query.age || ""} onChange=${(event) => ask({ age: event.target.value, after: "" }, false)}>
+        <option value="">Any time</option><option value="1h">Last hour</option>
+        <option value="1d">Last day</option><option value="7d">Last 7 days</option>
+        <option value="30d">Last 30 days</option>
+      </select></label>
+  </div>`;
+}
+
+function Head({ query }) {
+  const sort = query.sort || "created";
+  const up = query.order === "up";
+  const cell = (key, text) => {
+    const own = sort === key;
+    const turn = () => ask({ sort: key, order: own && !up ? "up" : "", after: "" }, false);
+    return html`<th aria-sort=${own ? (up ? "ascending" : "descending") : null}>
+      <button type="button" class="sort" onClick=${turn}>${text}
+        <span aria-hidden="true">${own ? (up ? " ↑" : " ↓") : ""}</span></button></th>`;
+  };
+  return html`<thead><tr>${cell("name", "Name")}${cell("status", "Status")}${cell("created", "Created")}
+    <th>Took</th><th>Now</th></tr></thead>`;
+}
+
+function now(job) {
+  if (job.MusterQueuePlace) return `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
+  return job.TrainingJobStatus === "InProgress" ? job.SecondaryStatus : "";
+}
+
+function Row({ job }) {
+  const end = job.TrainingEndTime || (job.TrainingJobStatus === "InProgress" ? Date.now() / 1000 : 0);
+  return html`<tr>
+    <td class="name"><${Link} to=${jobPath(job.TrainingJobName)}>${job.TrainingJobName}<//></td>
+    <td><${Status} status=${job.TrainingJobStatus} secondary=${job.SecondaryStatus} /></td>
+    <td><${When} seconds=${job.CreationTime} /></td>
+    <td class="number">${end ? span(Math.max(end - job.CreationTime, 0)) : "–"}</td>
+    <td class="quiet">${now(job)}</td>
+  </tr>`;
+}
+
+function None({ query, counts }) {
+  if (counts && Object.keys(counts).length === 0)
+    return html`<${Empty} title="No jobs yet">
+      <p>Submit one, where you use <code>sm</code>:</p>
+      <div class="command"><code>sm submit --script train.py --wait</code></div><//>`;
+  return html`<${Empty} title="No job is like that">
+    <button type="button" onClick=${() => go("/ui/jobs")}>Show all jobs</button><//>`;
+}
+
+export function Jobs({ query }) {
+  useEffect(() => void (document.title = "Jobs · muster"), []);
+  const asked = JSON.stringify(query);
+  const { value: counts } = useNews((signal) => call("counts", {}, signal), ["jobs"], "", []);
+  const { value, error } = useNews(
+    (signal) => call("ListTrainingJobs", inputOf(query), signal), ["jobs"], "", [asked]);
+  const jobs = value?.TrainingJobSummaries;
+  return html`<h1>Jobs</h1>
+    <${Filters} query=${query} counts=${counts} />
+    <${Trouble} error=${error} />
+    ${jobs && jobs.length === 0 && html`<${None} query=${query} counts=${counts} />`}
+    ${jobs && jobs.length > 0 && html`<div class="scroll"><table class="jobs">
+      <${Head} query=${query} />
+      <tbody>${jobs.map((job) => html`<${Row} key=${job.TrainingJobName} job=${job} />`)}</tbody>
+    </table></div>
+    <div class="row pages">
+      ${query.after && html`<button type="button" onClick=${() => history.back()}>Previous page</button>`}
+      <span class="grow"></span>
+      ${value.NextToken && html`<button type="button"
+        onClick=${() => ask({ after: value.NextToken }, false)}>Next page</button>`}
+    </div>`}`;
+}
