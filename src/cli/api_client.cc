@@ -181,6 +181,11 @@ loop::Task<Result<aws::AwsAnswer>> ApiClient::State::exchange(Service service, s
   }
 }
 
+std::string ApiClient::url() const {
+  const Result<http::Url> url = endpoint_of(state_->env, service_of("SageMaker"));
+  return url ? url_text(*url) : std::string();  // open() has looked.
+}
+
 loop::Task<Result<Json>> ApiClient::call(std::string target, Json input, Patience patience) {
   std::string body = to_text(input);
   const Service service = service_of(target);

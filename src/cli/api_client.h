@@ -39,6 +39,8 @@ class ApiClient {
   /// Errors: api_error()'s; `system`, `timeout` and so on: the server is not there.
   loop::Task<Result<Json>> call(std::string target, Json input, Patience patience);
 
+  /// "http://127.0.0.1:7700": where SageMaker's calls go.
+  std::string url() const;
   /// 12 digits: whose key it is.
   loop::Task<Result<std::string>> account();
   /// "sagemaker-REGION-ACCOUNT", as the SageMaker SDK names it; made if it is not there.

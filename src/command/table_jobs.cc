@@ -252,6 +252,26 @@ Page download() {
   };
 }
 
+Page ui() {
+  return {
+      .name = "ui",
+      .group = Group::server,
+      .brief = "open the web page of a server",
+      .about =
+          "Prints a link to the web page of the server that AWS_ENDPOINT_URL names. It lets "
+          "one browser in, once, within a minute; the browser then stays in for 12 hours.",
+      .flags = {{"--url", "", "print the link alone"}},
+      .examples = {{"sm ui"}, {"firefox \"$(sm ui --url)\"", "opens it at once"}},
+      .notes = {"Whoever has the link may do what the key may, until it was used or is a minute "
+                "old.",
+                endpoint_note},
+      .exits = {{"0", "the link was printed"},
+                {"2", "what was given is wrong: a key, a server without a web page"},
+                {"3", "the server does not answer, or is in trouble"},
+                {"128 + N", "the command was ended by signal N"}},
+  };
+}
+
 Page delete_page() {
   return {
       .name = "delete",
@@ -273,8 +293,8 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(),       timeline(),
-          trace(),  stop(), download(), delete_page()};
+  return {submit(), jobs(), describe(), logs(), timeline(),
+          trace(),  stop(), download(), ui(),   delete_page()};
 }
 
 }  // namespace muster::command

@@ -45,6 +45,7 @@ const Entry entries[] = {
     {"trace", cli::trace_main},
     {"stop", cli::stop_main},
     {"download", cli::download_main},
+    {"ui", cli::ui_main},
     {"delete", cli::delete_main},
     {"queue", cli::queue_main},
     {"nodes", cli::nodes_main},

@@ -205,6 +205,18 @@ Task<Answered> perform(S3Call& call) {
   co_return co_await handler(call, std::move(bucket));
 }
 
+/// A page that somebody has uploaded must not run as one of this server's, which has a page that
+/// browsers hold a cookie for: without scripts, and of no origin.
+void confine(const http::Exchange& exchange, http::Reply& reply) {
+  const std::optional<std::string_view> mode = exchange.request().value("sec-fetch-mode");
+  const std::optional<std::string_view> accept = exchange.request().value("accept");
+  const bool is_navigation =
+      mode ? *mode != "cors" : accept && accept->find("text/html") != std::string_view::npos;
+  if (!is_navigation) return;
+  reply.headers.emplace_back("Content-Security-Policy", "sandbox");
+  reply.headers.emplace_back("X-Content-Type-Options", "nosniff");
+}
+
 std::string resource_of(const aws::RequestHead& head) {
   return aws::percent_decoded(head.path(), false).value_or(std::string(head.path()));
 }
@@ -217,12 +229,14 @@ Task<void> refuse(http::Exchange& exchange, const aws::RequestHead& head, aws::R
       .close = close};
   if (error.status != 304 && head.method != "HEAD")
     reply.body = s3wire::error_xml(error, resource_of(head), request_id);
+  confine(exchange, reply);
   (void)co_await exchange.reply(std::move(reply));
 }
 
 }  // namespace
 
 Task<Answered> send(S3Call& call, http::Reply reply) {
+  confine(call.exchange, reply);
   (void)co_await call.exchange.reply(std::move(reply));
   co_return Answered();
 }

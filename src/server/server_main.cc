@@ -45,6 +45,7 @@
 #include "server/server_main_front.h"
 #include "server/service.h"
 #include "server/trust.h"
+#include "server/web_server.h"
 #include "store/store.h"
 
 namespace muster::server {
@@ -228,6 +229,7 @@ struct Server {
   std::unique_ptr<AccessLog> access_log;  ///< None: nobody wants one.
   std::optional<Probes> probes;
   std::optional<Front> front;
+  std::optional<WebServer> web;  ///< Where the config wants it.
   std::optional<machine::Machine> machine;
   std::optional<Service> service;  ///< Once the port is known.
   loop::Tasks calls{loop};         ///< Calls of the service that are under way.
@@ -385,6 +387,24 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   return options;
 }
 
+/// On the main loop once the port is open, on others before: the service comes last.
+void open_web(Server& server) {
+  std::vector<std::string> names = server.config.page_names;
+  if (!server.config.name.empty()) names.push_back(lower_case(server.config.name));
+  WebState state;
+  state.counts = [&server] { return server.service->web_state().counts(); };
+  state.revision = [&server] { return server.store->revision(); };
+  state.log = [&server](const std::string& job) { return server.service->web_state().log(job); };
+  server.web.emplace(WebServer::Options{
+      .keys = server.keys,
+      .calls = server.calls,
+      .api =
+          [&server](api::Request request) { return server.service->operate(std::move(request)); },
+      .state = std::move(state),
+      .now = wall_time,
+      .names = std::move(names)});
+}
+
 /// Where images of the machine are, those that `sm image` brings among them.
 std::string image_folder(const Env& env) {
   return state_folder(env) + "/images";
@@ -445,11 +465,20 @@ Result<void> open(Server& server, const Env& env) {
       server.keys,
       registry::RegistryServer::Options{
           .open_store = [env] { return machine::open_image_store(env); }, .now = wall_time});
+  http::Handler web;
+  std::function<Result<std::string>(const std::string&)> web_link;
+  if (server.config.web_page) {
+    open_web(server);
+    web = [&server](http::Exchange& exchange) { return server.web->answer(exchange); };
+    web_link = [&server](const std::string& key) { return server.web->link(key); };
+  }
   server.front.emplace(Front::Options{
       .calls = server.calls,
       .s3 = std::move(s3),
       .registry = [&server](http::Exchange& exchange) { return server.registry->answer(exchange); },
       .probes = [&server](http::Exchange& exchange) { return server.probes->answer(exchange); },
+      .web = std::move(web),
+      .web_link = std::move(web_link),
       .verifier = *server.verifier,
       .api =
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
@@ -498,6 +527,7 @@ loop::Task<void> until_told(Server& server) {
     signal = co_await signals.next();
   }
   server.log.info("stopping: calls under way are answered, jobs go on");
+  if (server.web) server.web->stop();
   co_await server.http->stop(Clock::now() + stop_grace);
   server.loop.stop();
 }

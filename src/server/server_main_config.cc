@@ -89,6 +89,16 @@ Result<void> set_networks(ServerConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_page_names(ServerConfig& config, const Json& json) {
+  if (!json.is_array()) return wrong("page_names: expected a list of names of this server");
+  for (const Json& each : json) {
+    if (!each.is_string() || each.get<std::string>().empty())
+      return wrong("page_names: expected a list of names of this server");
+    config.page_names.push_back(lower_case(each.get<std::string>()));
+  }
+  return {};
+}
+
 /// {"slurm": {...}}, or "local", which is so without the key.
 Result<void> set_engine(ServerConfig& config, const Json& json) {
   if (json == Json("local")) return {};
@@ -133,6 +143,11 @@ constexpr Key keys[] = {
      }},
     {"account", nullptr, set_account},
     {"networks", nullptr, set_networks},
+    {"page", nullptr,
+     [](ServerConfig& config, const Json& json) {
+       return set_flag(config.web_page, json, "page");
+     }},
+    {"page_names", nullptr, set_page_names},
     {"engine", nullptr, set_engine},
     {"access_log", &ServerConfig::access_log, nullptr},
     {"metrics_token_file", &ServerConfig::metrics_token_file, nullptr},

@@ -34,8 +34,10 @@ struct ServerConfig {
   std::vector<ConfigKey> keys;
   std::optional<jobs::OutsideS3> s3;           ///< None: the server keeps the objects.
   std::optional<machine::SlurmCluster> slurm;  ///< Jobs run there; none: on this machine.
-  vpc::Networks networks;          ///< What jobs may name beside the networks of stacks.
-  std::string access_log;          ///< A file with a line for each request; empty: none.
+  bool web_page = true;                        ///< Served below /ui/.
+  std::vector<std::string> page_names;  ///< By which browsers may call the server, besides `name`.
+  vpc::Networks networks;               ///< What jobs may name beside the networks of stacks.
+  std::string access_log;               ///< A file with a line for each request; empty: none.
   std::string metrics_token_file;  ///< Private; who has its text may read /metrics; empty: none.
   Json jobs = Json::object();      ///< "jobs" of the file, as it is: the runner's.
 };

@@ -9,6 +9,7 @@
 #include "loop/other_loop.h"
 #include "registry/route.h"
 #include "server/probes.h"
+#include "web/web_rules.h"
 
 namespace muster::server {
 namespace {
@@ -62,7 +63,27 @@ Result<api::Request, aws::Refusal> allowed_and_valid(Result<api::Request, aws::R
   return read;
 }
 
+/// No bucket is asked without a signature, so "ui" may be one's name. Whoever comes to the root by
+/// a browser wants the page, too.
+bool is_for_web(const RequestHead& head, std::string_view service, const api::ApiHead& api_head) {
+  if (!service.empty() || api::is_of_an_api(api_head)) return false;
+  if (web::is_web_path(head.path())) return true;
+  return head.target == "/" && head.method == "GET" && web::is_navigation(head);
+}
+
+constexpr std::string_view link_target = "SageMaker.CreateWebLink";
+
 }  // namespace
+
+api::Answer Front::web_link(const access::Verified& caller) {
+  if (!access::allowed_operation(*caller.key, caller.service, "CreateWebLink"))
+    return aws::Refusal{"AccessDeniedException", "The key may not open the web page."};
+  if (!options_.web_link)
+    return aws::Refusal{"ValidationException", "The server has no web page: its config says so."};
+  const Result<std::string> path = options_.web_link(caller.key->id);
+  if (!path) return aws::Refusal{"ThrottlingException", path.error().text};
+  return Json{{"Path", *path}};
+}
 
 Task<void> Front::answer(http::Exchange& exchange) {
   const http::Incoming& incoming = exchange.request();
@@ -78,6 +99,10 @@ Task<void> Front::answer(http::Exchange& exchange) {
   if (service.empty() && registry::is_registry_path(head.path())) {
     exchange.is_for("registry");
     co_return co_await options_.registry(exchange);
+  }
+  if (options_.web && is_for_web(head, service, api_head)) {
+    exchange.is_for("page");
+    co_return co_await options_.web(exchange);
   }
   if (service != "s3" && api::is_of_an_api(api_head)) {
     exchange.is_for("api");
@@ -122,6 +147,11 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
   if (!exchange.proved(caller.key->id, caller.key->owner)) {
     api::Answer refusal = aws::Refusal{"ThrottlingException", "Rate exceeded"};
     co_await send(exchange, std::move(reply), std::move(refusal), true);
+    co_return;
+  }
+  if (api_head.target == link_target && caller.service == "sagemaker") {
+    api::Answer answer = web_link(caller);
+    co_await send(exchange, std::move(reply), std::move(answer));
     co_return;
   }
   api_head.scope_service = caller.service;

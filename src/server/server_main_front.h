@@ -23,6 +23,9 @@ class Front {
     http::Handler s3;        ///< Answers what is no other service's.
     http::Handler registry;  ///< Answers what is unsigned, below /v2/.
     http::Handler probes;    ///< Answers what is unsigned and Probes takes.
+    http::Handler web;       ///< Answers what is unsigned, below /ui/; null: nobody does.
+    /// CreateWebLink: a path that opens the web page once, for the key that has signed for it.
+    std::function<Result<std::string>(const std::string& key)> web_link;
     access::Verifier& verifier;
     ApiHandler api;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
@@ -32,6 +35,7 @@ class Front {
   loop::Task<void> answer(http::Exchange& exchange);
 
  private:
+  api::Answer web_link(const access::Verified& caller);
   loop::Task<void> answer_api(http::Exchange& exchange, api::ApiHead api_head);
 
   Options options_;

@@ -34,6 +34,30 @@ Result<void> Service::start() {
   return runner_.start();
 }
 
+Result<WebLog> Service::web_log(const std::string& name) {
+  const std::optional<store::Job> job = TRY(store_.job(name));
+  if (!job) return fail(Errc::not_found, name + ": Requested resource not found.");
+  WebLog log{.job = job->number, .ended = store::is_terminal(job->state.status)};
+  const api::JobRequest request = TRY(api::job_request_from(job->request));
+  if (job->state.streams)
+    for (const std::string& host : request.hosts())
+      log.hosts.push_back({host, runner_.journal_of(name, host)});
+  return log;
+}
+
+WebState Service::web_state() {
+  WebState state;
+  state.counts = [this]() -> Result<Json> {
+    Json counts = Json::object();
+    for (const auto& [status, count] : TRY(store_.counts()))
+      counts[std::string(store::status_name(status))] = count;
+    return counts;
+  };
+  state.revision = [this] { return store_.revision(); };
+  state.log = [this](const std::string& job) { return web_log(job); };
+  return state;
+}
+
 loop::Task<api::Answer> Service::operate(api::Request request) {
   if (request.service == "monitoring") {
     const Result<void> caught_up = co_await metrics_.catch_up(request.input);

@@ -9,6 +9,7 @@
 #include "server/exposition.h"
 #include "server/operations.h"
 #include "server/timelines.h"
+#include "server/web_server.h"
 
 namespace muster::server {
 
@@ -29,12 +30,16 @@ class Service {
   /// Takes up the stacks and the jobs of an earlier server.
   Result<void> start();
   loop::Task<api::Answer> operate(api::Request request);
+  /// What the web page asks; on the main loop.
+  WebState web_state();
   /// All networks that jobs may name: the config's and those of stacks. As things stand.
   const vpc::Networks& networks() const { return stacks_.networks(); }
   /// Jobs by status, what waits, phases and restarts. On the main loop.
   void write(Exposition& to);
 
  private:
+  Result<WebLog> web_log(const std::string& name);
+
   const Log& log_;
   store::Store& store_;
   Stacks stacks_;

@@ -139,6 +139,7 @@ Result<Submitted> Store::submit(const NewJob& job) {
   }
   TRY(insert_job(*database_, job));
   TRY(transaction->commit());
+  ++revision_;
   return Submitted::made;
 }
 
@@ -193,6 +194,13 @@ Result<std::vector<JobSummary>> Store::list(const JobQuery& query) {
   return jobs;
 }
 
+Result<std::vector<std::pair<Status, std::int64_t>>> Store::counts() {
+  Statement rows = database_->statement("SELECT status, count(*) FROM jobs GROUP BY status");
+  std::vector<std::pair<Status, std::int64_t>> counts;
+  while (TRY(rows.step())) counts.emplace_back(status_of(rows.text(0)), rows.number(1));
+  return counts;
+}
+
 Result<std::vector<std::string>> Store::unfinished() {
   Statement rows = database_->statement(
       "SELECT name FROM jobs WHERE status IN ('InProgress', 'Stopping') ORDER BY number");
@@ -238,6 +246,7 @@ Result<bool> Store::finish(const std::string& name, const JobFinish& finish) {
   if (is_terminal(state->status))
     TRY(database_->statement("DELETE FROM access_keys WHERE job = ?").bind(name).run());
   TRY(transaction->commit());
+  ++revision_;
   return true;
 }
 
@@ -252,14 +261,8 @@ Result<bool> Store::set_request(const std::string& name, const std::string& requ
           .run());
   const bool found = database_->changes() > 0;
   TRY(transaction->commit());
+  ++revision_;
   return found;
-}
-
-Result<std::vector<std::pair<Status, std::int64_t>>> Store::counts() {
-  Statement rows = database_->statement("SELECT status, count(*) FROM jobs GROUP BY status");
-  std::vector<std::pair<Status, std::int64_t>> counts;
-  while (TRY(rows.step())) counts.emplace_back(status_of(rows.text(0)), rows.number(1));
-  return counts;
 }
 
 Result<void> Store::try_write(UnixMillis now) {
@@ -292,6 +295,7 @@ Result<bool> Store::remove(const std::string& name) {
     TRY(database_->statement(text).bind(name).run());
   const bool found = database_->changes() > 0;
   TRY(transaction->commit());
+  ++revision_;
   return found;
 }
 

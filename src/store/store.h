@@ -168,6 +168,8 @@ class Store {
   Result<std::vector<JobSummary>> list(const JobQuery& query);
   /// How many jobs there are of each status that any has.
   Result<std::vector<std::pair<Status, std::int64_t>>> counts();
+  /// Grows with every change of a job that others may see; begins anew with the process.
+  std::uint64_t revision() const { return revision_; }
   /// Names of the jobs that have not ended, in order of submission: what a start takes up again.
   Result<std::vector<std::string>> unfinished();
   /// Jobs that run and jobs that ran after `since`, by their ends; each with its tag `tag`.
@@ -221,6 +223,7 @@ class Store {
   explicit Store(std::unique_ptr<Database> database);
   Result<std::int64_t> number_of(const std::string& name);  ///< 0 for no such job.
   std::unique_ptr<Database> database_;
+  std::uint64_t revision_ = 1;
 };
 
 }  // namespace muster::store

@@ -81,7 +81,8 @@ def uncommented() -> dict:
 
 def test_the_example_has_every_key_and_each_is_one(uncommented):
     found = every_key(uncommented)
-    rest = {"", "keys[]", "jobs.registries[]", "jobs.credentials_providers.NAME.registries[]"}
+    rest = {"", "keys[]", "page_names[]"}
+    rest |= {"jobs.registries[]", "jobs.credentials_providers.NAME.registries[]"}
     rest |= {f"{place}.NAME" for place in NAMED}
     assert found - rest == documented()
 

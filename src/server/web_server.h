@@ -1,0 +1,98 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "access/keyring.h"
+#include "http/server.h"
+#include "logs/merged_log.h"
+#include "loop/tasks.h"
+#include "server/server_main_front.h"
+#include "web/visits.h"
+
+namespace muster::server {
+
+/// What the page has to know of a job's log, as things stand.
+struct WebLog {
+  std::int64_t job = 0;                        ///< Another job of the same name has another.
+  std::vector<logs::MergedLog::Host> hosts{};  ///< Empty: no host has begun.
+  bool ended = false;
+};
+/// What the page asks the server's state, beside the API's operations. On the main loop.
+struct WebState {
+  /// Jobs by status.
+  std::function<Result<Json>()> counts;
+  /// Changes with every change of any job.
+  std::function<std::uint64_t()> revision;
+  /// Error: `not_found`.
+  std::function<Result<WebLog>(const std::string& job)> log;
+};
+
+/// The web page below /ui/: its files, logins, and its calls. A call is a POST of a JSON object to
+/// /ui/call/NAME by the page itself, with the cookie of a visit; nothing else opens one, and the
+/// cookie opens nothing else. Source: docs/decisions/0056-browsers.md.
+///
+/// On the loops of connections, any number of threads; `api` and `state` alone on the main loop.
+class WebServer {
+ public:
+  struct Options {
+    const access::KeyRing& keys;
+    loop::Tasks& calls;  ///< On the main loop: calls under way.
+    ApiHandler api;
+    WebState state;
+    std::function<UnixMillis()> now;  ///< Wall clock; any thread.
+    std::vector<std::string> names;   ///< By which others call the server, in small letters.
+  };
+  explicit WebServer(Options options) : options_(std::move(options)) {}
+
+  /// Any request below /ui.
+  loop::Task<void> answer(http::Exchange& exchange);
+  /// A link that opens the page once, as seen from the server: a path. For `key`, which has signed
+  /// for it. Error: `denied`.
+  Result<std::string> link(const std::string& key);
+  /// Events end at once: they would be waited for.
+  void stop() { stopping_ = true; }
+
+ private:
+  struct Call;
+  struct Book;
+  using Handler = loop::Task<Result<Json, aws::Refusal>> (WebServer::*)(Call& call);
+  static const std::map<std::string, Handler, std::less<>>& handlers();
+
+  loop::Task<void> answer_call(http::Exchange& exchange, std::string name);
+  loop::Task<void> let_in(http::Exchange& exchange, std::string key);
+  loop::Task<void> begin_visit(http::Exchange& exchange, const std::string& name,
+                               const Json& input);
+  bool follows(const std::string& visit);
+  void follows_no_more(const std::string& visit);
+  loop::Task<void> events(http::Exchange& exchange, std::string visit);
+  loop::Task<void> download(http::Exchange& exchange);
+  loop::Task<void> tell_events(http::Exchange& exchange, std::string job);
+  std::optional<web::Visit> visit_of(http::Exchange& exchange);
+
+  loop::Task<Result<Json, aws::Refusal>> operate(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> visit(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> visits(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> end_visit(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> counts(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> log(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> search_log(Call& call);
+  loop::Task<Result<std::shared_ptr<Book>>> book(http::Exchange& exchange, std::string job,
+                                                 std::string host);
+
+  Options options_;
+  web::Visits visits_;
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;
+  std::map<std::string, int> followers_;  ///< Event streams, by visit.
+  int followers_in_all_ = 0;
+  std::map<std::string, std::shared_ptr<Book>> books_;  ///< By job and host.
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,273 @@
+// The web page's view of a job's log, and the events that tell it to look again.
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+
+#include "api/inputs.h"
+#include "aws/percent.h"
+#include "loop/other_loop.h"
+#include "loop/wait.h"
+#include "loop/worker.h"
+#include "server/web_server_call.h"
+#include "web/web_rules.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+
+constexpr std::int64_t lines_max = 500;
+constexpr std::size_t line_bytes = 2000;
+constexpr std::size_t whole_line_bytes = 256u << 10;
+constexpr std::size_t hits_max = 1000;
+constexpr std::size_t searched_bytes = 64u << 20;  ///< A call's; the page calls again.
+constexpr std::size_t pattern_bytes_max = 1000;
+constexpr std::int64_t pattern_memory = 8 << 20;
+constexpr std::size_t books_max = 8;
+/// A browser has six connections to one server; those that it has left are seen at the next beat.
+constexpr int followers_of_visit_max = 12;
+constexpr int followers_max = 60;
+constexpr Duration look_every = std::chrono::milliseconds(250);
+constexpr Duration events_last = std::chrono::minutes(10);
+constexpr int looks_between_beats = 4;
+
+aws::Refusal bad_call(std::string text) {
+  return {"ValidationException", std::move(text), 400};
+}
+
+std::string asked(const http::Exchange& exchange, std::string_view wanted) {
+  const std::string_view target = exchange.request().target;
+  const std::optional<aws::Pairs> query =
+      aws::decoded_query(aws::RequestHead{"GET", target, {}}.query());
+  if (query)
+    for (const auto& [name, value] : *query)
+      if (name == wanted) return value;
+  return {};
+}
+
+/// Names of jobs are such; whatever else came becomes none.
+std::string file_name(const std::string& job) {
+  const bool is_plain = !job.empty() && std::all_of(job.begin(), job.end(), [](unsigned char c) {
+    return c == '-' || (c < 0x80 && std::isalnum(c) != 0);
+  });
+  return (is_plain ? job : "job") + ".log";
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::book(http::Exchange& exchange,
+                                                               std::string job, std::string host) {
+  std::function<Task<Result<WebLog>>()> work = [this, job]() -> Task<Result<WebLog>> {
+    co_return options_.state.log(job);
+  };
+  Result<WebLog> found = co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
+  if (!found) co_return found.error();
+  if (!host.empty())
+    std::erase_if(found->hosts, [&](const auto& each) { return each.name != host; });
+  std::shared_ptr<Book> book;
+  {
+    const std::lock_guard lock(mutex_);
+    // What has become of a host since is no part of the name: a book may have begun without hosts.
+    std::shared_ptr<Book>& kept =
+        books_[std::to_string(found->job) + "/" + host + "/" + std::to_string(found->hosts.size())];
+    if (!kept) kept = std::make_shared<Book>(found->hosts);
+    book = kept;
+    book->used = ++uses_;
+    if (books_.size() > books_max)
+      books_.erase(std::min_element(books_.begin(), books_.end(), [](const auto& a, const auto& b) {
+        return a.second->used < b.second->used;
+      }));
+  }
+  std::function<Result<void>()> read = [book, log = *std::move(found)]() -> Result<void> {
+    const std::lock_guard lock(book->mutex);
+    book->hosts = log.hosts;
+    return book->log.catch_up(book->hosts, log.ended);
+  };
+  const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(read));
+  if (!done) co_return done.error();
+  co_return book;
+}
+
+/// {"job", "host", "from", "count", "whole"}: lines from a number on, or, without it, the last
+/// ones.
+Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
+  const std::string job = api::text_of(call.input, "job");
+  const std::string host = api::text_of(call.input, "host");
+  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, host);
+  if (!book) co_return bad_call(book.error().text);
+  const std::int64_t count =
+      std::clamp<std::int64_t>(api::integer_of(call.input, "count").value_or(100), 0, lines_max);
+  const std::optional<std::int64_t> from = api::integer_of(call.input, "from");
+  const std::size_t cut = api::flag_of(call.input, "whole") ? whole_line_bytes : line_bytes;
+  const auto answer = std::make_shared<Json>();
+  std::function<Result<void>()> work = [book = *book, count, from, cut, answer]() -> Result<void> {
+    const std::lock_guard lock(book->mutex);
+    const std::uint64_t all = book->log.count();
+    const auto wanted = static_cast<std::uint64_t>(count);
+    const std::uint64_t last = all > wanted ? all - wanted : 0;
+    const std::uint64_t first =
+        from ? static_cast<std::uint64_t>(std::max<std::int64_t>(*from, 0)) : last;
+    Json lines = Json::array();
+    for (logs::MergedLog::Line& line : TRY(book->log.read(first, wanted, cut)))
+      lines.push_back(
+          {line.number, line.host, line.time.count(), std::move(line.text), line.text_bytes});
+    Json hosts = Json::array();
+    for (const auto& each : book->hosts) hosts.push_back(each.name);
+    *answer = {{"count", all}, {"lines", std::move(lines)}, {"hosts", std::move(hosts)}};
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return api::internal_failure(done.error());
+  co_return std::move(*answer);
+}
+
+/// {"job", "host", "pattern", "from"}: numbers of lines that match, and how far was looked.
+Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
+  const std::string pattern = api::text_of(call.input, "pattern");
+  if (pattern.empty() || pattern.size() > pattern_bytes_max)
+    co_return bad_call("what is searched for has 1 to 1,000 bytes");
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(pattern_memory);
+  options.set_case_sensitive(!api::flag_of(call.input, "any_case"));
+  options.set_literal(!api::flag_of(call.input, "expression"));
+  const auto wanted = std::make_shared<re2::RE2>(pattern, options);
+  if (!wanted->ok()) co_return bad_call("not an expression of RE2: " + wanted->error());
+  const std::string job = api::text_of(call.input, "job");
+  const std::string host = api::text_of(call.input, "host");
+  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, host);
+  if (!book) co_return bad_call(book.error().text);
+  const auto from = static_cast<std::uint64_t>(
+      std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
+  const auto answer = std::make_shared<Json>();
+  std::function<Result<void>()> work = [book = *book, wanted, from, answer]() -> Result<void> {
+    const std::lock_guard lock(book->mutex);
+    const logs::MergedLog::Found found =
+        TRY(book->log.find(*wanted, from, hits_max, searched_bytes));
+    *answer = {
+        {"numbers", found.numbers}, {"looked_to", found.looked_to}, {"count", book->log.count()}};
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return api::internal_failure(done.error());
+  co_return std::move(*answer);
+}
+
+bool WebServer::follows(const std::string& visit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = followers_.find(visit);
+  if (followers_in_all_ >= followers_max) return false;
+  if (found != followers_.end() && found->second >= followers_of_visit_max) return false;
+  ++followers_in_all_;
+  ++followers_[visit];
+  return true;
+}
+
+void WebServer::follows_no_more(const std::string& visit) {
+  const std::lock_guard lock(mutex_);
+  --followers_in_all_;
+  if (--followers_[visit] == 0) followers_.erase(visit);
+}
+
+/// Says that something has changed, never what: the page asks for what it shows. `job` of the
+/// query: also when its log grows.
+Task<void> WebServer::events(http::Exchange& exchange, std::string visit) {
+  if (!follows(visit)) {
+    http::Reply busy{.status = 503, .headers = web::safety_headers()};
+    (void)co_await exchange.reply(std::move(busy));
+    co_return;
+  }
+  struct Follower {
+    WebServer& server;
+    const std::string& visit;
+    ~Follower() { server.follows_no_more(visit); }
+  };
+  const Follower follower{*this, visit};
+  co_await tell_events(exchange, asked(exchange, "job"));
+}
+
+/// The log's text as a file: of all hosts, or of `host`.
+Task<void> WebServer::download(http::Exchange& exchange) {
+  std::string job = asked(exchange, "job");
+  std::string host = asked(exchange, "host");
+  http::Reply head{.status = 200, .headers = web::safety_headers()};
+  head.headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
+  head.headers.emplace_back("Content-Disposition",
+                            "attachment; filename=\"" + file_name(job) + "\"");
+  head.headers.emplace_back("Cache-Control", "no-store");
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(exchange, std::move(job), std::move(host));
+  if (!book) {
+    head.status = 404;
+    (void)co_await exchange.reply(std::move(head));
+    co_return;
+  }
+  const Result<void> begun = co_await exchange.start(std::move(head));
+  if (!begun) co_return;
+  std::uint64_t from = 0;
+  while (true) {
+    const auto text = std::make_shared<std::string>();
+    std::function<Result<void>()> work = [book = *book, &from, text]() -> Result<void> {
+      const std::lock_guard lock(book->mutex);
+      for (const auto& line :
+           TRY(book->log.read(from, static_cast<std::size_t>(lines_max), whole_line_bytes))) {
+        *text += line.text + "\n";
+        from = line.number + 1;
+      }
+      return {};
+    };
+    const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(work));
+    if (!done) co_return exchange.finish_broken();
+    if (text->empty()) co_return;
+    const Result<void> sent = co_await exchange.write(*text);
+    if (!sent) co_return;
+  }
+}
+
+Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
+  http::Reply head{.status = 200, .headers = web::safety_headers()};
+  head.headers.emplace_back("Content-Type", "text/event-stream");
+  head.headers.emplace_back("Cache-Control", "no-store");
+  (void)exchange.proved({}, {});
+  const Result<void> begun = co_await exchange.start(std::move(head));
+  if (!begun) co_return;
+  loop::Timer timer(exchange.loop());
+  const TimePoint end = Clock::now() + events_last;
+  std::uint64_t revision = 0, lines = 0;
+  bool first = true;
+  for (int looks = 0; Clock::now() < end && !stopping_; ++looks) {
+    if (!visit_of(exchange)) break;
+    std::function<Task<std::uint64_t>()> ask = [this]() -> Task<std::uint64_t> {
+      co_return options_.state.revision();
+    };
+    const std::uint64_t now =
+        co_await loop::run_on(exchange.loop(), options_.calls, std::move(ask));
+    std::string told;
+    if (first || now != revision) told += "event: jobs\ndata: " + std::to_string(now) + "\n\n";
+    revision = now;
+    if (!job.empty()) {
+      const Result<std::shared_ptr<Book>> book = co_await this->book(exchange, job, "");
+      if (!book) break;
+      std::uint64_t count = 0;
+      {
+        const std::lock_guard lock((*book)->mutex);
+        count = (*book)->log.count();
+      }
+      if (first || count != lines) told += "event: log\ndata: " + std::to_string(count) + "\n\n";
+      lines = count;
+    }
+    if (told.empty() && looks % looks_between_beats == 0) told = ": still here\n\n";
+    first = false;
+    if (!told.empty()) {
+      const Result<void> sent = co_await exchange.write(told);
+      if (!sent) co_return;
+    }
+    const bool due = co_await timer.after(look_every);
+    if (!due) break;
+  }
+}
+
+}  // namespace muster::server

@@ -1,0 +1,295 @@
+"""Attacks on the web page of `sm server`: who gets in, and what a page of others may make it do."""
+
+import http.client
+import json
+import socket
+import subprocess
+
+import pytest
+from lab import SM
+from sm_server import SmServer
+
+SECONDS = 30
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+OWN = {"Sec-Fetch-Site": "same-origin"}
+
+
+class Page:
+    """A browser's part, by hand, so that anything about it can be wrong."""
+
+    def __init__(self, server):
+        self.server = server
+        self.keys = server.keys["AWS_ACCESS_KEY_ID"], server.keys["AWS_SECRET_ACCESS_KEY"]
+
+    def ask(self, method: str, path: str, headers: dict | None = None, body: str = ""):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=SECONDS)
+        connection.request(method, path, body.encode(), headers or {})
+        answer = connection.getresponse()
+        answer.text = answer.read().decode(errors="replace")
+        connection.close()
+        return answer
+
+    def call(self, name: str, input: dict | None = None, cookie: str = "", **headers: str):
+        given = {**OWN, "Cookie": cookie, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        given = {key: value for key, value in given.items() if value}
+        return self.ask("POST", f"/ui/call/{name}", given, json.dumps(input or {}))
+
+    def new_pass(self) -> str:
+        done = subprocess.run([SM, "ui", "--url"], env=self.server.env(), capture_output=True,
+                              text=True, check=True, timeout=SECONDS)  # fmt: skip
+        return done.stdout.strip().split("#enter=")[1]
+
+    def enter(self) -> str:
+        answer = self.call("enter", {"pass": self.new_pass()})
+        assert answer.status == 200, answer.text
+        return answer.getheader("Set-Cookie").split(";")[0]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with SmServer(tmp_path_factory.mktemp("page")) as server:
+        yield Page(server)
+
+
+@pytest.fixture(scope="module")
+def cookie(page):
+    value = page.enter()
+    assert page.call("visit", cookie=value).status == 200
+    return value
+
+
+# --- who gets in ---
+
+
+def test_a_pass_is_good_once(page):
+    secret = page.new_pass()
+    assert page.call("enter", {"pass": secret}).status == 200
+    assert page.call("enter", {"pass": secret}).status == 403
+
+
+@pytest.mark.parametrize("secret", ["", "0" * 64, 7, None, ["a"], "x" * 10000])
+def test_a_pass_that_never_was_lets_nobody_in(page, secret):
+    answer = page.call("enter", {"pass": secret})
+    assert answer.status == 403 and answer.getheader("Set-Cookie") is None
+
+
+@pytest.mark.parametrize("given", [{}, {"id": ""}, {"id": "x", "secret": ""}, {"secret": "x"}])
+def test_no_login_without_the_keys_secret(page, given):
+    assert page.call("login", given).status == 403
+    assert page.call("login", {**given, "id": page.keys[0]}).status == 403
+
+
+def test_a_link_is_made_for_a_signature_alone(page, cookie):
+    headers = {"X-Amz-Target": "SageMaker.CreateWebLink", "Cookie": cookie, **OWN,
+               "Content-Type": "application/x-amz-json-1.1"}  # fmt: skip
+    answer = page.ask("POST", "/", headers, "{}")
+    assert answer.status == 400 and "MissingAuthenticationToken" in answer.text
+
+
+def test_a_revoked_key_ends_its_visits(page):
+    data = ["--data", page.server.data]
+    made = subprocess.run([SM, "key", "create", "--json", *data], capture_output=True, text=True,
+                          timeout=SECONDS, env=page.server.env())  # fmt: skip
+    assert made.returncode == 0, made
+    key = json.loads(made.stdout)
+    given = {"id": key["AccessKeyId"], "secret": key["SecretAccessKey"]}
+    answer = page.call("login", given)
+    assert answer.status == 200, answer.text
+    own = answer.getheader("Set-Cookie").split(";")[0]
+    assert page.call("visit", cookie=own).status == 200
+    subprocess.run([SM, "key", "delete", key["AccessKeyId"], *data], check=True, timeout=SECONDS,
+                   capture_output=True)  # fmt: skip
+    assert page.call("visit", cookie=own).status == 401
+
+
+def test_a_visit_that_was_ended_is_over(page):
+    mine, other = page.enter(), page.enter()
+    (own,) = [v for v in json.loads(page.call("visits", cookie=mine).text)["visits"] if v["own"]]
+    assert page.call("end-visit", {"id": own["id"]}, cookie=other).status == 200
+    assert page.call("visit", cookie=mine).status == 401
+    assert page.call("leave", cookie=other).status == 200
+    assert page.call("visit", cookie=other).status == 401
+
+
+# --- what a cookie opens ---
+
+STOLEN = [
+    ("GET", "/", {}),
+    ("GET", "/bucket/key", {}),
+    ("PUT", "/bucket", {}),
+    ("DELETE", "/ui", {}),
+    ("POST", "/", {"X-Amz-Target": "SageMaker.ListTrainingJobs"}),
+    ("POST", "/ui/call/visit", {"X-Amz-Target": "SageMaker.ListTrainingJobs"}),
+    ("POST", "/?Action=GetCallerIdentity&Version=2011-06-15", {}),
+    ("GET", "/v2/_catalog", {}),
+]
+
+
+@pytest.mark.parametrize("method, path, headers", STOLEN)
+def test_a_cookie_opens_no_api(page, cookie, method, path, headers):
+    answer = page.ask(method, path, {"Cookie": cookie, **OWN, **headers})
+    assert answer.status in (400, 401, 403, 405), (answer.status, answer.text)
+
+
+def test_a_signature_opens_no_call_of_the_page(page):
+    client = page.server.client("sagemaker")
+    client.meta.events.register("before-sign.*.*", lambda request, **_: setattr(
+        request, "url", f"{page.server.url}/ui/call/ListTrainingJobs"))  # fmt: skip
+    try:
+        client.list_training_jobs()  # Answered as the API's own, whatever its path.
+    except Exception as error:  # noqa: BLE001
+        assert "Signature" in str(error) or "403" in str(error), error
+    auth = {"Authorization": "AWS4-HMAC-SHA256 Credential=a/b/c/s3/aws4_request"}
+    assert page.ask("POST", "/ui/call/visit", {**OWN, **auth}, "{}").status in (400, 401, 403)
+
+
+@pytest.mark.parametrize("cookies", ["", "muster=", "muster-1=x", "; ;=", "a" * 5000])
+def test_other_cookies_open_nothing(page, cookies):
+    assert page.call("visit", cookie=cookies).status == 401
+
+
+def test_a_cookie_that_comes_twice_opens_nothing(page, cookie):
+    assert page.call("visit", cookie=f"{cookie}; {cookie}").status == 401
+
+
+# --- pages of others ---
+
+CROSS = [
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+    {"Sec-Fetch-Site": "none"},
+    {"Sec-Fetch-Site": "Same-Origin"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "https://127.0.0.1"},
+    {},
+]
+
+
+@pytest.mark.parametrize("headers", CROSS)
+def test_no_other_page_makes_a_call(page, cookie, headers):
+    for name in ("visit", "StopTrainingJob", "leave", "enter", "login"):
+        answer = page.ask("POST", f"/ui/call/{name}", {"Cookie": cookie, **headers}, "{}")
+        assert answer.status == 403, (name, answer.text)
+    assert page.call("visit", cookie=cookie).status == 200
+
+
+def test_an_origin_that_is_the_host_is_the_page(page, cookie):
+    origin = {"Origin": page.server.url, "Cookie": cookie}
+    assert page.ask("POST", "/ui/call/visit", origin, "{}").status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_calls_are_posts(page, cookie, method):
+    answer = page.ask(method, "/ui/call/StopTrainingJob", {"Cookie": cookie, **OWN})
+    assert answer.status in (403, 405), answer.status
+
+
+@pytest.mark.parametrize("call", ["events", "download?job=x"])
+def test_no_other_page_reads_events_or_logs(page, cookie, call):
+    headers = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}
+    assert page.ask("GET", f"/ui/call/{call}", headers).status == 403
+    assert page.ask("GET", f"/ui/call/{call}", OWN).status == 401
+
+
+NAMES = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "",
+         "evil.example:80@127.0.0.1", "127.0.0.1, evil.example"]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", NAMES)
+def test_a_name_of_others_is_not_the_servers(page, cookie, host):
+    for path in ("/ui/", "/ui/call/visit"):
+        method = "POST" if "call" in path else "GET"
+        answer = page.ask(method, path, {"Host": host, "Cookie": cookie, **OWN})
+        assert answer.status in (400, 421), (answer.status, answer.text)
+
+
+PATHS = ["/ui/", "/ui/jobs/x", "/ui", "/ui/nothing/at/all", "/ui/call/visit", "/ui/call/none"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_answer_of_the_page_has_its_policy(page, path):
+    answer = page.ask("GET", path, {"Cookie": ""})
+    assert answer.getheader("Content-Security-Policy") == POLICY
+    assert answer.getheader("X-Content-Type-Options") == "nosniff"
+    assert answer.getheader("Access-Control-Allow-Origin") is None
+
+
+def test_an_object_is_no_page_of_the_servers(page):
+    s3 = page.server.client("s3", signature_version="s3v4")
+    s3.create_bucket(Bucket="pages")
+    s3.put_object(Bucket="pages", Key="a.html", Body=b"<script>1</script>", ContentType="text/html")
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": "pages", "Key": "a.html"})
+    path = url.split(str(page.server.port), 1)[1]
+    for headers in ({"Sec-Fetch-Mode": "navigate"}, {"Accept": "text/html,*/*"},
+                    {"Sec-Fetch-Mode": "no-cors"}):  # fmt: skip
+        answer = page.ask("GET", path, headers)
+        assert answer.status == 200
+        assert answer.getheader("Content-Security-Policy") == "sandbox"
+    assert page.ask("GET", path).getheader("Content-Security-Policy") is None
+    refused = page.ask("GET", "/pages/a.html", {"Sec-Fetch-Mode": "navigate"})
+    assert refused.status == 403 and refused.getheader("Content-Security-Policy") == "sandbox"
+
+
+# --- paths and sizes ---
+
+
+@pytest.mark.parametrize("path", [
+    "/ui/../etc/passwd", "/ui/..%2f..%2fetc/passwd", "/ui/%2e%2e/v2/", "/ui//etc/passwd", "/ui/./",
+    "/ui/jobs/../../x", "/ui/index.html", "/ui/README.md", "/ui/0123456789abcdef/index.html",
+    "/ui/call/", "/ui/call/../visit", "/ui/\\..\\x", "/ui/jobs/a%00b", "/ui/" + "a" * 20000,
+])  # fmt: skip
+def test_no_path_leads_out_of_the_page(page, path):
+    answer = page.ask("GET", path)
+    assert answer.status in (400, 403, 404, 414, 431), answer.status
+    assert "root:" not in answer.text
+
+
+def test_a_head_has_an_end(page, cookie):
+    with socket.create_connection(("127.0.0.1", page.server.port), timeout=SECONDS) as raw:
+        raw.sendall(b"GET /ui/ HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: " + b"a" * 100_000)
+        assert b" 431 " in raw.recv(100) or raw.recv(1) == b""
+    assert page.call("visit", cookie=cookie).status == 200
+
+
+@pytest.mark.parametrize("body, status", [
+    ("x" * 70_000, 413), ("[]", 400), ("{", 400), ('{"a":' * 5000, 400), ("null", 400), ("7", 400),
+])  # fmt: skip
+def test_a_call_is_a_small_object(page, cookie, body, status):
+    answer = page.ask("POST", "/ui/call/log", {**OWN, "Cookie": cookie}, body)
+    assert answer.status == status, answer.text
+
+
+@pytest.mark.parametrize("given", [
+    {"job": "../x"}, {"job": "none"}, {"job": 7}, {"job": "none", "from": -1, "count": 10**15},
+])  # fmt: skip
+def test_a_log_that_is_none_is_refused(page, cookie, given):
+    assert page.call("log", given, cookie=cookie).status == 400
+    assert page.call("search-log", {**given, "pattern": "a"}, cookie=cookie).status == 400
+
+
+@pytest.mark.parametrize("name", ["CreateTrainingJob", "DeleteTrainingJob", "AddTags", "Search",
+                                  "operate", "log-", "events"])  # fmt: skip
+def test_the_page_calls_what_it_needs_and_no_more(page, cookie, name):
+    assert page.call(name, cookie=cookie).status == 404
+
+
+def test_events_are_bounded(page):
+    cookie = page.enter()
+    head = (f"GET /ui/call/events HTTP/1.1\r\nHost: 127.0.0.1:{page.server.port}\r\n"
+            f"Cookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\n\r\n").encode()  # fmt: skip
+    streams, statuses = [], []
+    try:
+        for _ in range(14):
+            raw = socket.create_connection(("127.0.0.1", page.server.port), timeout=SECONDS)
+            streams.append(raw)
+            raw.sendall(head)
+            statuses.append(int(raw.recv(4096).split()[1]))
+    finally:
+        for raw in streams:
+            raw.close()
+    assert statuses == [200] * 12 + [503] * 2
+    assert page.call("visit", cookie=cookie).status == 200
