@@ -65,6 +65,10 @@ test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal res
 test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.done packages-docker sm  ## the server with SageMaker's own SDKs, the notebooks and the AWS CLI
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
+.PHONY: test-page
+test-page: $(VENV)/.test-done packages-browser sm  ## the web page in a real browser, and attacks on it
+	$(PYTHON) -m pytest tests/e2e/test_page.py tests/e2e/test_attacks_page.py tests/e2e/test_web_folder.py -q
+
 .PHONY: test-slurm
 test-slurm: $(VENV)/.test-done packages-slurm sm  ## jobs on a Slurm cluster of three nodes that are namespaces of this machine
 	$(PYTHON) -m pytest tests/e2e -q -m 'slurm and not deep'

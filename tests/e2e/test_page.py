@@ -1,0 +1,209 @@
+"""The web page of `sm server`, in a real browser: getting in, jobs, a job, its log."""
+
+import os
+import subprocess
+
+import pytest
+from browser import HAS_BROWSER, WHY_NOT, Browser
+from lab import SM
+from sm_server import SmServer
+
+pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+SECONDS = 120
+LINES = 5000
+# The log's part of the page, whatever the log's length.
+ELEMENTS_MAX = 500
+MARKUP = "<img src=x onerror=document.title='stolen'>"
+SCRIPT = f"""
+import sys
+print({MARKUP!r})
+for i in range({LINES}): print("epoch", i, "loss=%.4f" % (1 / (i + 1)))
+print("x" * 100000)
+if "--fail" in sys.argv: raise ValueError("bad rate")
+"""
+WAITS = """
+import signal
+print("begun", flush=True)
+signal.pause()
+"""
+
+
+class Served:
+    def __init__(self, server, folder):
+        self.server = server
+        self.folder = folder
+
+    def sm(self, *args: str, code: int | None = 0) -> str:
+        done = subprocess.run([SM, *args], env=self.server.env(), capture_output=True, text=True,
+                              timeout=SECONDS, cwd=self.folder)  # fmt: skip
+        assert code is None or done.returncode == code, done
+        return done.stdout
+
+    def enter(self, browser: Browser) -> None:
+        browser.open(self.sm("ui", "--url").strip())
+        browser.wait("location.pathname === '/ui/jobs'")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "train.py").write_text(SCRIPT)
+    (folder / "waits.py").write_text(WAITS)
+    with SmServer(folder) as server:
+        one = Served(server, folder)
+        one.sm("submit", "--script", "train.py", "--wait", "good")
+        one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
+        yield one
+
+
+@pytest.fixture(scope="module")
+def browser(served):
+    with Browser() as one:
+        served.enter(one)
+        yield one
+
+
+def test_a_link_lets_one_browser_in_once(served):
+    link = served.sm("ui", "--url").strip()
+    with Browser() as first, Browser() as second:
+        first.open(link)
+        first.wait("location.pathname === '/ui/jobs'")
+        assert "enter" not in first.url()
+        (cookie,) = first.cookies()
+        assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and cookie["path"] == "/ui/"
+        second.open(link)
+        second.wait_text("the link was used already")
+        first.open(f"{served.server.url}/ui/access")
+        first.wait_text("(this one)")
+        first.click_text("Log out", "td button")
+        first.wait_text("sm ui")
+
+
+def test_an_access_key_lets_in_on_this_machine(served):
+    with Browser() as browser:
+        browser.open(f"{served.server.url}/ui/jobs/good")
+        browser.wait("document.querySelector('input[name=id]')")
+        browser.type("input[name=id]", served.server.keys["AWS_ACCESS_KEY_ID"])
+        browser.type("input[name=secret]", "wrong")
+        browser.click_text("Log in", "form button")
+        browser.wait_text("no user has this key with this secret")
+        browser.type("input[name=secret]", served.server.keys["AWS_SECRET_ACCESS_KEY"])
+        browser.click_text("Log in", "form button")
+        browser.wait("document.querySelector('h1')?.innerText === 'good'")
+
+
+def test_the_address_holds_what_the_table_shows(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs")
+    browser.wait("document.querySelectorAll('tbody tr').length >= 2")
+    browser.click_text("Failed 1", ".chip")
+    browser.wait("document.querySelectorAll('tbody tr').length === 1")
+    assert "status=Failed" in browser.url()
+    browser.reload()
+    browser.wait("document.querySelectorAll('tbody tr').length === 1")
+    browser.wait("document.querySelector('tbody tr').innerText.startsWith('bad')")
+    browser.back()
+    browser.wait("document.querySelectorAll('tbody tr').length >= 2")
+    browser.forward()
+    browser.wait("document.querySelectorAll('tbody tr').length === 1")
+    browser.open(f"{served.server.url}/ui/jobs?name=goo&sort=name&order=up")
+    browser.wait("document.querySelectorAll('tbody tr').length === 1")
+    browser.type("input[type=search]", "nothing")
+    browser.wait_text("No job is like that")
+
+
+def test_a_failed_job_says_why_and_where(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs/bad")
+    browser.wait_text("ValueError: bad rate")
+    browser.click_text("Go to the first error in the log")
+    browser.wait("document.querySelector('.line.current')?.innerText.includes('Traceback')")
+    assert "line=" in browser.url()
+
+
+def test_a_job_tells_how_to_run_it_again(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs/good")
+    for kind in ("aws", "boto3", "sm submit"):
+        browser.wait("document.querySelector('.chips')")
+        browser.click_text(kind, ".chip")
+        browser.wait(f"document.querySelector('.chip[aria-pressed=true]').innerText === '{kind}'")
+    text = browser.run("return document.querySelector('pre.text').textContent")
+    subprocess.run(["bash", "-ec", text], env=served.server.env() | {"PATH": path_with_sm()},
+                   cwd=served.folder, check=True, capture_output=True, timeout=SECONDS)  # fmt: skip
+    browser.open(f"{served.server.url}/ui/jobs")
+    browser.wait_text("good-again-1")
+    browser.open(f"{served.server.url}/ui/jobs/good-again-1")
+    browser.wait("document.querySelector('.job-head .status')?.innerText.includes('Completed')")
+
+
+def path_with_sm() -> str:
+    return os.path.dirname(SM) + ":" + os.environ["PATH"]
+
+
+def test_a_long_log_is_in_the_page_only_where_it_is_seen(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs/good/log?line=3")
+    browser.wait_text(MARKUP)
+    assert browser.run("return document.title") == "Log of good · muster"
+    count = "return document.querySelectorAll('.log *').length"
+    assert browser.run(count) < ELEMENTS_MAX
+    browser.run("const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight / 2")
+    browser.wait("/epoch 2[3-6]\\d\\d loss/.test(document.querySelector('.log').innerText)")
+    assert browser.run(count) < ELEMENTS_MAX
+    browser.run("document.querySelector('.log').focus()")
+    browser.keys("\ue010")  # End.
+    browser.wait("document.querySelector('.log').innerText.includes('show all 100000 bytes')")
+    browser.run("document.querySelector('.line button').click()")
+    browser.wait("document.querySelector('dialog pre').innerText.length === 100000")
+    browser.keys("\ue00c")  # Escape.
+    browser.wait("!document.querySelector('dialog[open]')")
+
+
+def test_a_search_sees_the_whole_log(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs/good/log?line=1")
+    browser.wait("document.querySelector('.line')")
+    browser.type(".log-tools input", "epoch 49")
+    tally = "document.querySelector('.tally').innerText"
+    browser.wait(f"{tally} === '111'")
+    browser.keys("\ue007")  # Enter.
+    browser.wait(f"{tally} === '1 of 111'")
+    browser.wait("document.querySelector('.line.current')?.innerText.includes('epoch 49 ')")
+    browser.click("[aria-label='Previous match']")
+    browser.wait(f"{tally} === '111 of 111'")
+    browser.wait("document.querySelector('.line.current')?.innerText.includes('epoch 4999 ')")
+    browser.open(f"{served.server.url}/ui/jobs/good/log?q=epoch.[0-9]{{4}}%20&re=1")
+    browser.wait(f"{tally} === '4000'")
+    browser.open(f"{served.server.url}/ui/jobs/good/log?q=(&re=1")
+    browser.wait_text("not an expression of RE2")
+
+
+def test_a_running_job_is_followed_and_stopped(served, browser):
+    served.sm("submit", "--script", "waits.py", "lives")
+    browser.open(f"{served.server.url}/ui/jobs/lives/log")
+    browser.wait("document.querySelector('.log').innerText.includes('begun')", SECONDS)
+    browser.click_text("Overview")
+    browser.wait("document.querySelector('.job-head .status')?.innerText.includes('Running')")
+    browser.click_text("Stop …")
+    browser.click_text("Yes, stop it")
+    browser.wait("/Stopped/.test(document.querySelector('.job-head .status').innerText)", SECONDS)
+
+
+def test_the_browser_found_nothing_to_complain_about(served):
+    with Browser() as browser:
+        served.enter(browser)
+        browser.complaints()  # The call that finds out that nobody is logged in is one.
+        for path in ("jobs", "jobs/bad", "jobs/bad/log", "access"):
+            browser.open(f"{served.server.url}/ui/{path}")
+            browser.wait("document.querySelector('h1')")
+            browser.wait("!document.body.innerText.includes('Loading')")
+        assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("size", [(360, 740), (3840, 2160)], ids=["phone", "4k"])
+def test_no_view_is_wider_than_its_window(served, size):
+    with Browser(*size) as browser:
+        served.enter(browser)
+        for path in ("jobs", "jobs/bad", "jobs/bad/log", "access"):
+            browser.open(f"{served.server.url}/ui/{path}")
+            browser.wait("document.querySelector('h1')")
+            root = "document.documentElement"
+            browser.wait(f"{root}.scrollWidth <= {root}.clientWidth")
+            elements = browser.run("return document.querySelectorAll('.log *').length")
+            assert elements < ELEMENTS_MAX
