@@ -41,12 +41,13 @@ struct Bench {
     return conduct_job(start, prepare, log);
   }
   static loop::Task<Prepared> prepared(Work work) { co_return work; }
+  /// But marks of the host's start.
   std::vector<Frame> told() const {
     FrameReader reader;
     reader.feed(steward.text());
     std::vector<Frame> frames;
     for (Result<std::optional<Frame>> next = reader.next(); next && *next; next = reader.next())
-      frames.push_back(**next);
+      if ((*next)->type != job::type_of(Message::mark)) frames.push_back(**next);
     return frames;
   }
 
@@ -66,6 +67,17 @@ TEST_CASE_FIXTURE(Bench, "conduct: a job's last word to the steward is its verdi
   CHECK(frames[0].type == job::type_of(Message::lines));
   CHECK(frames[1].type == job::type_of(Message::outcome));
   CHECK(frames[2].type == job::type_of(Message::verdict));
+}
+
+TEST_CASE_FIXTURE(Bench, "conduct: a host marks the moments of its start, each once") {
+  run("true; true");
+  std::vector<std::string> marks;
+  FrameReader reader;
+  reader.feed(steward.text());
+  for (Result<std::optional<Frame>> next = reader.next(); next && *next; next = reader.next())
+    if ((*next)->type == job::type_of(Message::mark)) marks.push_back((*next)->payload);
+  CHECK(marks == std::vector<std::string>{R"({"mark":"begun"})", R"({"mark":"checked"})",
+                                          R"({"mark":"launched"})", R"({"mark":"rank"})"});
 }
 
 TEST_CASE_FIXTURE(Bench, "conduct: SIGTERM stops the job, not the process before its end") {
