@@ -193,7 +193,8 @@ loop::Task<> Agent::take_image_and_start(job::NodeBegin begin) {
                                               brought = brought_layers()]() -> Result<void> {
     Result<HeldImage> taken = take_image(wanted, image, brought);
     remove_brought(wanted, brought);
-    *held = TRY(std::move(taken));
+    if (!taken) return taken.error();
+    held->emplace(*std::move(taken));
     return {};
   };
   const Result<void> taken = co_await loop::in_thread(loop_, take);
