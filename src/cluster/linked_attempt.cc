@@ -268,7 +268,7 @@ Result<void> LinkedAttempt::hear_result(Host& host, const Frame& frame) {
     tell_given(host, "the result is larger than 1 TiB");
     return {};
   }
-  const Result<void> written = host.tar.append(piece.bytes);
+  Result<void> written = host.tar.append(piece.bytes);
   if (written) {
     host.no_room_since.reset();
     return {};

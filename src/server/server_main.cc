@@ -520,7 +520,7 @@ loop::Task<void> until_told(Server& server) {
   // Without such a log SIGHUP ends the server, as the end of its terminal does to any program.
   std::vector<int> heeded = {SIGTERM, SIGINT};
   if (server.access_log) heeded.push_back(SIGHUP);
-  loop::Signals signals(server.loop, std::move(heeded));
+  loop::Signals signals(server.loop, heeded);
   Result<int> signal = co_await signals.next();
   while (signal && *signal == SIGHUP) {
     reopen_log(server);
