@@ -64,7 +64,8 @@ TEST_CASE("merged log: any line of a long one is read from its number alone") {
   for (const bool alone : {false, true}) {
     CAPTURE(alone);
     World w;
-    for (int i = 0; i < 10'000; ++i) w.line(alone ? 0 : i % 2, i, "line " + std::to_string(i));
+    for (int i = 0; i < 10'000; ++i)
+      w.line(static_cast<std::size_t>(alone ? 0 : i % 2), i, "line " + std::to_string(i));
     w.write();
     if (alone) w.hosts.pop_back();
     MergedLog log(w.hosts);
@@ -97,7 +98,8 @@ TEST_CASE("merged log: a search goes on where the last one ended, until it has s
     CAPTURE(alone);
     World w;
     for (int i = 0; i < 9'000; ++i)
-      w.line(alone ? 0 : i % 2, i, i % 3'000 == 7 ? "an Error here" : "all is well");
+      w.line(static_cast<std::size_t>(alone ? 0 : i % 2), i,
+             i % 3'000 == 7 ? "an Error here" : "all is well");
     w.write();
     if (alone) w.hosts.pop_back();
     MergedLog log(w.hosts);
