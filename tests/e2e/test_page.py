@@ -19,7 +19,7 @@ import sys
 print({MARKUP!r})
 for i in range({LINES}): print("epoch", i, "loss=%.4f" % (1 / (i + 1)))
 print("x" * 100000)
-if "--fail" in sys.argv: raise ValueError("bad rate")
+if "--fail" in sys.argv: raise OSError("Address already in use")
 """
 WAITS = """
 import signal
@@ -113,7 +113,9 @@ def test_the_address_holds_what_the_table_shows(served, browser):
 
 def test_a_failed_job_says_why_and_where(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/bad")
-    browser.wait_text("ValueError: bad rate")
+    browser.wait_text("OSError: Address already in use")
+    browser.wait_text("algo-1 was running.")
+    browser.wait_text("something on this host has the port already")
     browser.click_text("Go to the first error in the log")
     browser.wait("document.querySelector('.line.current')?.innerText.includes('Traceback')")
     assert "line=" in browser.url()

@@ -54,7 +54,10 @@ function Cause({ job }) {
     <h2>Why it failed</h2>
     <p class="reason">${first}</p>
     ${rest.length > 0 && html`<pre class="text" tabindex="0">${rest.join("\n")}</pre>`}
-    ${cause.Advice && html`<p><b>What to do:</b> ${cause.Advice}</p>`}
+    ${cause.doing && html`<p>${cause.host} was ${cause.doing}.</p>`}
+    ${cause.victims > 0 && html`<p>${cause.victims} other ${
+      cause.victims === 1 ? "rank" : "ranks"} ended because of it.</p>`}
+    ${cause.advice && html`<p><b>What to do:</b> ${cause.advice}</p>`}
     <p><${Link} to=${`${jobPath(job.TrainingJobName, "log")}?error=first`}>Go to the first error in the log<//></p>
   </section>`;
 }
