@@ -51,6 +51,20 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   }
 }
 
+Result<void> read_pieces(int fd, const std::string& path, std::uint64_t offset,
+                         std::size_t piece_bytes,
+                         const std::function<bool(std::string_view)>& take) {
+  std::string buffer(piece_bytes, '\0');
+  while (true) {
+    const ssize_t count = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail_errno(path);
+    const auto bytes = static_cast<std::size_t>(count);
+    if (bytes == 0 || !take(std::string_view(buffer.data(), bytes))) return {};
+    offset += bytes;
+  }
+}
+
 Result<void> write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,12 @@ Result<std::pair<Fd, Fd>> make_socket_pair();
 
 /// The whole file. Errors: `not_found`, `denied`, `system`; `invalid_input` beyond `bytes_max`.
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max = 64u << 20);
+
+/// Hands on the bytes of the file `path`, open as `fd`, from `offset` to its end, or until `take`
+/// says false; at most `piece_bytes` at a time. Error: `system`.
+Result<void> read_pieces(int fd, const std::string& path, std::uint64_t offset,
+                         std::size_t piece_bytes,
+                         const std::function<bool(std::string_view)>& take);
 
 /// Replaces `path` whole or not at all (a temporary file beside it, then rename).
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);

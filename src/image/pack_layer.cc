@@ -1,16 +1,14 @@
 #include "image/pack_layer.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -19,77 +17,88 @@
 #include "base/fd.h"
 #include "image/manifest.h"
 #include "image/store.h"
+#include "packing/tar.h"
 
 namespace muster::image {
 namespace {
 
 namespace fs = std::filesystem;
+using packing::TarEntry;
 
 constexpr std::size_t chunk_bytes = 1u << 20;
 constexpr std::size_t xattr_bytes_max = 64u << 10;  // The kernel's own.
 constexpr const char* opaque_names[] = {"trusted.overlay.opaque", "user.overlay.opaque"};
 
-using Entry = std::unique_ptr<archive_entry, decltype(&::archive_entry_free)>;
+TarEntry::Kind kind_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return TarEntry::Kind::folder;
+    case S_IFLNK:
+      return TarEntry::Kind::link;
+    case S_IFCHR:
+      return TarEntry::Kind::character_device;
+    case S_IFBLK:
+      return TarEntry::Kind::block_device;
+    case S_IFIFO:
+      return TarEntry::Kind::fifo;
+    default:
+      return TarEntry::Kind::file;
+  }
+}
 
 /// One layer on its way into a tar.
 class Packing {
  public:
-  Packing(std::string root, int file)
-      : root_(std::move(root)), handle_(::archive_write_new(), &::archive_write_free) {
-    CHECK_THAT(handle_ && ::archive_write_set_format_pax(handle_.get()) == ARCHIVE_OK,
-               "libarchive writes tar");
-    is_open_ = ::archive_write_open_fd(handle_.get(), file) == ARCHIVE_OK;
-  }
+  Packing(std::string root, int file) : root_(std::move(root)), file_(file) {}
 
   Result<void> run() {
-    if (!is_open_) return failed(root_);
     TRY(add("."));
     std::error_code code;
     const auto all = fs::recursive_directory_iterator(root_, code);
     if (code) return fail(Errc::system, root_ + ": " + code.message());
     for (const fs::directory_entry& each : all)
       TRY(add(each.path().string().substr(root_.size() + 1)));
-    if (::archive_write_close(handle_.get()) != ARCHIVE_OK) return failed(root_);
-    return {};
+    return write_all(file_, std::string(packing::tar_end_bytes, '\0'));
   }
 
  private:
-  Error failed(const std::string& path) const {
-    const char* text = ::archive_error_string(handle_.get());
-    return fail(Errc::system, path + ": " + (text != nullptr ? text : "cannot be packed"));
-  }
-
   Result<void> add(const std::string& name) {
     const std::string path = root_ + "/" + name;
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
     if (S_ISSOCK(status.st_mode)) return {};
     if (S_ISCHR(status.st_mode) && status.st_rdev == makedev(0, 0)) return add_mark(name);
-    const Entry entry(::archive_entry_new(), &::archive_entry_free);
-    ::archive_entry_copy_stat(entry.get(), &status);
-    ::archive_entry_copy_pathname(entry.get(), name.c_str());
-    if (!S_ISREG(status.st_mode)) ::archive_entry_set_size(entry.get(), 0);
+    TarEntry entry{.path = name,
+                   .kind = kind_of(status.st_mode),
+                   .mode = static_cast<unsigned>(status.st_mode & 07777),
+                   .user = status.st_uid,
+                   .group = status.st_gid,
+                   .time = status.st_mtim.tv_sec,
+                   .time_ns = status.st_mtim.tv_nsec};
+    if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+      entry.device_major = major(status.st_rdev);
+      entry.device_minor = minor(status.st_rdev);
+    }
     if (S_ISLNK(status.st_mode)) {
       std::error_code code;
-      const std::string target = fs::read_symlink(path, code);
+      entry.target = fs::read_symlink(path, code);
       if (code) return fail(Errc::system, path + ": " + code.message());
-      ::archive_entry_copy_symlink(entry.get(), target.c_str());
     }
     if (S_ISREG(status.st_mode) && status.st_nlink > 1) {
       const auto [first, is_new] = links_.emplace(std::pair(status.st_dev, status.st_ino), name);
-      if (!is_new) {
-        ::archive_entry_copy_hardlink(entry.get(), first->second.c_str());
-        ::archive_entry_set_size(entry.get(), 0);
-        return write(entry.get(), path, false);
-      }
+      entry.target = is_new ? std::string() : first->second;
+      if (!is_new) entry.kind = TarEntry::Kind::hard_link;
+      if (!is_new) return write_all(file_, packing::tar_header(entry));
     }
-    const bool opaque = TRY(add_extended(entry.get(), path));
-    TRY(write(entry.get(), path, S_ISREG(status.st_mode)));
+    const bool opaque = TRY(add_extended(entry, path));
+    if (S_ISREG(status.st_mode)) entry.bytes = static_cast<std::uint64_t>(status.st_size);
+    TRY(write_all(file_, packing::tar_header(entry)));
+    if (S_ISREG(status.st_mode)) TRY(add_bytes(path, entry.bytes));
     return opaque ? add_opaque(name) : Result<void>();
   }
 
   /// True for a folder that hides all that lower layers have of it.
-  Result<bool> add_extended(archive_entry* entry, const std::string& path) const {
+  Result<bool> add_extended(TarEntry& entry, const std::string& path) const {
     std::string names(xattr_bytes_max, '\0');
     const ssize_t count = ::llistxattr(path.c_str(), names.data(), names.size());
     if (count < 0 && errno == ENOTSUP) return false;
@@ -105,8 +114,7 @@ class Packing {
       for (const char* each : opaque_names) is_mark = is_mark || name == each;
       opaque = opaque || (is_mark && bytes == 1 && value[0] == 'y');
       if (!is_mark)
-        ::archive_entry_xattr_add_entry(entry, name.c_str(), value.data(),
-                                        static_cast<std::size_t>(bytes));
+        entry.attributes.emplace_back(name, value.substr(0, static_cast<std::size_t>(bytes)));
     }
     return opaque;
   }
@@ -119,34 +127,28 @@ class Packing {
     return add_empty(fs::path(name) / ".wh..wh..opq");
   }
   Result<void> add_empty(const std::string& name) {
-    const Entry entry(::archive_entry_new(), &::archive_entry_free);
-    ::archive_entry_copy_pathname(entry.get(), name.c_str());
-    ::archive_entry_set_filetype(entry.get(), AE_IFREG);
-    ::archive_entry_set_perm(entry.get(), 0600);
-    ::archive_entry_set_size(entry.get(), 0);
-    return write(entry.get(), name, false);
+    return write_all(file_, packing::tar_header(TarEntry{.path = name, .mode = 0600}));
   }
 
-  Result<void> write(archive_entry* entry, const std::string& path, bool with_bytes) {
-    if (::archive_write_header(handle_.get(), entry) < ARCHIVE_WARN) return failed(path);
-    if (!with_bytes) return {};
+  Result<void> add_bytes(const std::string& path, std::uint64_t bytes) {
     const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file) return fail_errno(path);
-    std::string buffer(chunk_bytes, '\0');
-    while (true) {
-      const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-      if (count == 0) return {};
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return fail_errno(path);
-      if (::archive_write_data(handle_.get(), buffer.data(), static_cast<std::size_t>(count)) !=
-          count)
-        return failed(path);
-    }
+    std::uint64_t left = bytes;
+    Result<void> written;
+    TRY(read_pieces(file.get(), path, 0, chunk_bytes, [&](std::string_view piece) {
+      piece =
+          piece.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, piece.size())));
+      written = write_all(file_, piece);
+      left -= piece.size();
+      return written && left > 0;
+    }));
+    if (!written) return written;
+    if (left > 0) return fail(Errc::system, path + ": cannot be packed");
+    return write_all(file_, std::string(packing::tar_padding(bytes), '\0'));
   }
 
   std::string root_;
-  std::unique_ptr<archive, decltype(&::archive_write_free)> handle_;
-  bool is_open_ = false;
+  int file_;
   std::map<std::pair<dev_t, ino_t>, std::string> links_;  ///< The first name of each file.
 };
 

@@ -39,6 +39,16 @@ TEST_CASE("pack layer: a layer's folder, packed and unpacked, is the same folder
       ::setxattr((from / "etc/opaque").c_str(), "trusted.overlay.opaque", "y", 1, 0) == 0;
   REQUIRE(write_file(from / "etc/opaque/own", std::string(3'000'000, 'x'), 0600));
 
+  // What no ustar header has room for.
+  const std::string deep = "deep/" + std::string(120, 'd') + "/" + std::string(120, 'f');
+  fs::create_directories((from / deep).parent_path());
+  REQUIRE(write_file(from / deep, "far\n", 0640));
+  REQUIRE(::chown((from / deep).c_str(), 3'000'000, 2'500'000) == 0);
+  const timespec times[2] = {{1, 0}, {-5, 250'000'000}};
+  REQUIRE(::utimensat(AT_FDCWD, (from / deep).c_str(), times, 0) == 0);
+  const bool has_user = ::setxattr((from / deep).c_str(), "user.of", "a=b\n\0c", 6, 0) == 0;
+  REQUIRE(::mkfifo((from / "queue").c_str(), 0622) == 0);
+
   const Result<std::uint64_t> bytes = pack_layer(from, base / "tar");
   REQUIRE(bytes);
   CHECK(*bytes > 3'000'000);
@@ -60,6 +70,18 @@ TEST_CASE("pack layer: a layer's folder, packed and unpacked, is the same folder
   CHECK(run.st_gid == 100);
   CHECK(run.st_ino == status_of(to / "bin/again").st_ino);
   CHECK(fs::read_symlink(to / "link") == "/bin/run");
+  const struct stat far = status_of(to / deep);
+  CHECK(far.st_uid == 3'000'000);
+  CHECK(far.st_gid == 2'500'000);
+  CHECK((far.st_mode & 07777) == 0640);
+  CHECK(far.st_mtim.tv_sec == status_of(from / deep).st_mtim.tv_sec);
+  CHECK(far.st_mtim.tv_nsec == status_of(from / deep).st_mtim.tv_nsec);
+  std::string own(16, '\0');
+  if (has_user) {
+    CHECK(::getxattr((to / deep).c_str(), "user.of", own.data(), own.size()) == 6);
+    CHECK(own.starts_with(std::string("a=b\n\0c", 6)));
+  }
+  CHECK(S_ISFIFO(status_of(to / "queue").st_mode));
   CHECK(S_ISCHR(status_of(to / "etc/gone").st_mode));
   CHECK(status_of(to / "etc/opaque/own").st_size == 3'000'000);
   char value = 0;

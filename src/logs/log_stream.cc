@@ -30,25 +30,18 @@ Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, const Visit&
   if (!file && errno == ENOENT) return {};
   if (!file) return fail_errno(path_);
   job::JournalReader reader(offset);
-  std::string buffer(read_bytes, '\0');
-  std::uint64_t at = offset;
   std::vector<LogEvent> events;
-  while (true) {
-    const ssize_t count = ::pread(file.get(), buffer.data(), buffer.size(), static_cast<off_t>(at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno(path_);
-    if (count == 0) return {};
-    at += static_cast<std::uint64_t>(count);
-    reader.feed(std::string_view(buffer).substr(0, static_cast<std::size_t>(count)));
+  return read_pieces(file.get(), path_, offset, read_bytes, [&](std::string_view piece) {
+    reader.feed(piece);
     while (true) {
       const Result<std::optional<job::Record>> record = reader.next();
-      if (!record) return {};  // Damaged: whoever runs the job tells; here it ends.
-      if (!*record) break;
+      if (!record) return false;  // Damaged: whoever runs the job tells; here it ends.
+      if (!*record) return true;
       events.clear();
       lines.take(**record, events);
-      if (!visit(events, reader.offset())) return {};
+      if (!visit(events, reader.offset())) return false;
     }
-  }
+  });
 }
 
 Result<void> LogStream::catch_up(bool ended) {

@@ -14,10 +14,10 @@ namespace muster::packing {
 namespace {
 
 constexpr std::uint64_t block = 512;
-constexpr std::uint64_t end_bytes = 2 * block;
 constexpr std::size_t name_max = 100;
 constexpr std::size_t prefix_max = 155;
 constexpr std::uint64_t size_max = 0777'7777'7777;  // Eleven octal digits.
+constexpr std::uint64_t id_max = 0777'7777;         // Seven.
 
 std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + block - 1) / block * block;
@@ -35,30 +35,35 @@ void put_text(std::string& header, std::size_t at, std::string_view text) {
   header.replace(at, text.size(), text);
 }
 
+/// One header, whose fields all fit.
 struct Header {
   std::string name;
   std::string prefix{};
   char type = '0';
   unsigned mode = 0644;
+  std::uint64_t user = 0;
+  std::uint64_t group = 0;
   std::uint64_t bytes = 0;
   std::int64_t time = 0;
   std::string link{};
+  unsigned device_major = 0;
+  unsigned device_minor = 0;
 };
 
 std::string ustar(const Header& of) {
   std::string header(block, '\0');
   put_text(header, 0, of.name);
   put_octal(header, 100, 7, of.mode);
-  put_octal(header, 108, 7, 0);  // Owner and group: root's, whoever unpacks.
-  put_octal(header, 116, 7, 0);
+  put_octal(header, 108, 7, of.user);
+  put_octal(header, 116, 7, of.group);
   put_octal(header, 124, 11, of.bytes);
   put_octal(header, 136, 11, static_cast<std::uint64_t>(of.time));
   put_text(header, 148, "        ");
   header[156] = of.type;
   put_text(header, 157, of.link);
   put_text(header, 257, std::string_view("ustar\00000", 8));
-  put_octal(header, 329, 7, 0);
-  put_octal(header, 337, 7, 0);
+  put_octal(header, 329, 7, of.device_major);
+  put_octal(header, 337, 7, of.device_minor);
   put_text(header, 345, of.prefix);
   std::uint64_t sum = 0;
   for (const char c : header) sum += static_cast<unsigned char>(c);
@@ -76,6 +81,14 @@ std::string pax_record(const std::string& name, const std::string& value) {
   return std::to_string(length) + " " + name + "=" + value + "\n";
 }
 
+/// Seconds with a fraction. Before 1970 that counts forwards, too, as libarchive writes and reads
+/// it, which unpacks what is packed here.
+std::string time_text(const TarEntry& entry) {
+  std::string fraction = std::to_string(entry.time_ns);
+  fraction.insert(0, 9 - fraction.size(), '0');
+  return std::to_string(entry.time) + "." + fraction;
+}
+
 /// Puts `path` into name and prefix; false if it does not fit.
 bool split_name(const std::string& path, Header& header) {
   header.name = path;
@@ -91,16 +104,15 @@ bool split_name(const std::string& path, Header& header) {
 
 }  // namespace
 
-std::string tar_header(const TreeEntry& entry) {
-  const bool folder = entry.kind == TreeEntry::Kind::folder;
-  const bool link = entry.kind == TreeEntry::Kind::link;
-  Header header{.name = ""};
-  header.type = folder ? '5' : link ? '2' : '0';
-  header.mode = entry.mode;
-  header.bytes = entry.bytes;
-  header.time = entry.time;
-  header.link = entry.target;
-  const std::string path = entry.path + (folder ? "/" : "");
+std::string tar_header(const TarEntry& entry) {
+  Header header{.name = "",
+                .type = static_cast<char>(entry.kind),
+                .mode = entry.mode,
+                .bytes = entry.bytes,
+                .link = entry.target,
+                .device_major = entry.device_major,
+                .device_minor = entry.device_minor};
+  const std::string path = entry.path + (entry.kind == TarEntry::Kind::folder ? "/" : "");
   std::string records;
   if (!split_name(path, header) || !is_utf8(path)) {
     if (!is_utf8(path)) records += pax_record("hdrcharset", "BINARY");
@@ -112,10 +124,17 @@ std::string tar_header(const TreeEntry& entry) {
     records += pax_record("linkpath", header.link);
     header.link.resize(name_max);
   }
-  if (header.bytes > size_max) {
-    records += pax_record("size", std::to_string(header.bytes));
-    header.bytes = 0;
-  }
+  const auto number = [&](const char* name, std::uint64_t value, std::uint64_t most) {
+    if (value > most) records += pax_record(name, std::to_string(value));
+    return value > most ? 0 : value;
+  };
+  header.bytes = number("size", entry.bytes, size_max);
+  header.user = number("uid", entry.user, id_max);
+  header.group = number("gid", entry.group, id_max);
+  header.time = std::max<std::int64_t>(entry.time, 0);
+  if (entry.time < 0 || entry.time_ns != 0) records += pax_record("mtime", time_text(entry));
+  for (const auto& [name, value] : entry.attributes)
+    records += pax_record("SCHILY.xattr." + name, value);
   std::string text;
   if (!records.empty()) {
     text = ustar({.name = "PaxHeaders/x", .type = 'x', .bytes = records.size()});
@@ -125,6 +144,24 @@ std::string tar_header(const TreeEntry& entry) {
   return text + ustar(header);
 }
 
+std::string tar_header(const TreeEntry& entry) {
+  using Kind = TarEntry::Kind;
+  const bool is_folder = entry.kind == TreeEntry::Kind::folder;
+  const bool is_link = entry.kind == TreeEntry::Kind::link;
+  return tar_header(TarEntry{.path = entry.path,
+                             .kind = is_folder ? Kind::folder
+                                     : is_link ? Kind::link
+                                               : Kind::file,
+                             .mode = entry.mode,
+                             .time = entry.time,
+                             .bytes = entry.bytes,
+                             .target = entry.target});
+}
+
+std::uint64_t tar_padding(std::uint64_t bytes) {
+  return padded(bytes) - bytes;
+}
+
 TarPlan::TarPlan(std::vector<TreeEntry> entries, std::vector<std::string> roots)
     : entries_(std::move(entries)), roots_(std::move(roots)) {
   for (const TreeEntry& entry : entries_) {
@@ -132,7 +169,7 @@ TarPlan::TarPlan(std::vector<TreeEntry> entries, std::vector<std::string> roots)
     starts_.push_back(bytes_);
     bytes_ += tar_header(entry).size() + padded(entry.bytes);
   }
-  bytes_ += end_bytes;
+  bytes_ += tar_end_bytes;
 }
 
 /// Puts bytes [from, to) of the entry, header and padding included, to `into`.
@@ -166,7 +203,7 @@ Result<void> TarPlan::read_entry(std::size_t index, std::uint64_t from, std::uin
 Result<std::size_t> TarPlan::read(std::uint64_t offset, std::span<char> into) const {
   const std::uint64_t end = std::min<std::uint64_t>(bytes_, offset + into.size());
   if (offset >= end) return std::size_t{0};
-  const std::uint64_t content_end = bytes_ - end_bytes;
+  const std::uint64_t content_end = bytes_ - tar_end_bytes;
   const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
   auto index = static_cast<std::size_t>(next - starts_.begin());
   if (index > 0) --index;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packing/listing.h"
@@ -35,7 +36,41 @@ class TarPlan {
   std::uint64_t bytes_ = 0;
 };
 
-/// The header of one entry, pax records before it included: a multiple of 512 bytes. Pure.
+/// What stands in an archive's headers of one thing.
+struct TarEntry {
+  enum class Kind : char {
+    file = '0',
+    hard_link = '1',
+    link = '2',
+    character_device = '3',
+    block_device = '4',
+    folder = '5',
+    fifo = '6',
+  };
+  std::string path;  ///< Without a '/' at the end.
+  Kind kind = Kind::file;
+  unsigned mode = 0644;
+  std::uint64_t user = 0;
+  std::uint64_t group = 0;
+  std::int64_t time = 0;      ///< Seconds since 1970 of the last change,
+  std::int64_t time_ns = 0;   ///< and the rest of it.
+  std::uint64_t bytes = 0;    ///< What follows; a file's alone.
+  std::string target{};       ///< What a link names.
+  unsigned device_major = 0;  ///< A device's.
+  unsigned device_minor = 0;
+  std::vector<std::pair<std::string, std::string>> attributes{};  ///< Extended ones.
+};
+
+/// The header of one entry, pax records before it included: a multiple of 512 bytes. Extended
+/// attributes are records of the name SCHILY.xattr.NAME, as star writes and all others read them.
+/// Pure.
+std::string tar_header(const TarEntry& entry);
+/// The header of an entry of a tree, which is root's, whoever unpacks it.
 std::string tar_header(const TreeEntry& entry);
+
+/// What follows so many bytes of an entry, up to the next header.
+std::uint64_t tar_padding(std::uint64_t bytes);
+/// Zeros behind the last entry.
+inline constexpr std::size_t tar_end_bytes = 1024;
 
 }  // namespace muster::packing

@@ -18,20 +18,15 @@ Result<void> read_journal(const std::string& path, job::TimelineReader& timeline
   if (!file && errno == ENOENT) return {};
   if (!file) return fail_errno(path);
   job::JournalReader reader;
-  std::string buffer(read_bytes, '\0');
-  while (true) {
-    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail_errno(path);
-    if (count == 0) return {};
-    reader.feed(std::string_view(buffer).substr(0, static_cast<std::size_t>(count)));
+  return read_pieces(file.get(), path, 0, read_bytes, [&](std::string_view piece) {
+    reader.feed(piece);
     while (true) {
       const Result<std::optional<job::Record>> record = reader.next();
-      if (!record) return {};
-      if (!*record) break;
+      if (!record) return false;
+      if (!*record) return true;
       timeline.take(**record);
     }
-  }
+  });
 }
 
 }  // namespace
