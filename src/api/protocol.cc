@@ -213,8 +213,9 @@ struct OwnOperation {
   std::string_view like;
   Own own;
 };
-constexpr std::array<OwnOperation, 2> own_operations = {{
+constexpr std::array<OwnOperation, 3> own_operations = {{
     {"CheckTrainingJob", "CreateTrainingJob", Own::check},
+    {"CreateWebLink", "ListTrainingJobs", Own::web_link},
     {"DescribeTrainingJobTimeline", "DescribeTrainingJob", Own::timeline},
 }};
 

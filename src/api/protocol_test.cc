@@ -111,6 +111,7 @@ TEST_CASE("protocol: CheckTrainingJob is CreateTrainingJob that stops short") {
   const Request timeline = request_of(json_head("SageMaker.DescribeTrainingJobTimeline"), "{}");
   CHECK(timeline.operation == "DescribeTrainingJob");
   CHECK(timeline.own == Own::timeline);
+  CHECK(request_of(json_head("SageMaker.CreateWebLink"), "{}").own == Own::web_link);
 }
 
 TEST_CASE("protocol: who wants a model hosted is told that this is not muster's") {

@@ -15,6 +15,7 @@ enum class Own {
   none,
   check,     ///< CheckTrainingJob: CreateTrainingJob, up to where the job would be stored. For a
              ///< client that has data to upload before, and wants to know first.
+  web_link,  ///< CreateWebLink, with ListTrainingJobs' input: a path that opens the web page once.
   timeline,  ///< DescribeTrainingJobTimeline: of DescribeTrainingJob's job, what its hosts did
              ///< when.
 };

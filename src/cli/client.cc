@@ -73,9 +73,14 @@ int run_client(const std::string& name, const Env& env, const Work& work) {
 }
 
 loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Patience patience) {
+  std::string operation = "SageMaker.DescribeTrainingJob";
+  co_return co_await ask_about(client, std::move(operation), std::move(job), patience);
+}
+
+loop::Task<Result<Json>> ask_about(Client& client, std::string operation, std::string job,
+                                   ApiClient::Patience patience) {
   Json input{{"TrainingJobName", job}};
-  std::string target = "SageMaker.DescribeTrainingJob";
-  Result<Json> answer = co_await client.api.call(std::move(target), std::move(input), patience);
+  Result<Json> answer = co_await client.api.call(std::move(operation), std::move(input), patience);
   if (answer) co_return *std::move(answer);
   if (answer.error().code != Errc::not_found) co_return answer.error();
   co_return fail(Errc::not_found,

@@ -36,7 +36,11 @@ int run_client(const std::string& name, const Env& env,
 /// 2 for what was given (a job that does not exist, a wrong key), 3 for what was not there.
 int exit_code_of_client(const Error& error);
 
-/// DescribeTrainingJob. Error: as ApiClient::call(); an unknown job is `not_found`, by its name.
+/// An operation about a job, "SageMaker.DescribeTrainingJob". Error: as ApiClient::call(); an
+/// unknown job is `not_found`, by its name.
+loop::Task<Result<Json>> ask_about(Client& client, std::string operation, std::string job,
+                                   ApiClient::Patience patience);
+/// DescribeTrainingJob, likewise.
 loop::Task<Result<Json>> describe(Client& client, std::string job, ApiClient::Patience patience);
 
 }  // namespace muster::cli

@@ -25,13 +25,9 @@ namespace {
 using Show = std::function<Result<int>(Out& out, const job::JobTimeline& timeline)>;
 
 loop::Task<Result<int>> ask_server(Client& client, std::string job, Show show) {
-  std::string target = "SageMaker.DescribeTrainingJobTimeline";
-  Json input{{"TrainingJobName", job}};
+  std::string operation = "SageMaker.DescribeTrainingJobTimeline";
   const Result<Json> answer =
-      co_await client.api.call(std::move(target), std::move(input), ApiClient::Patience::none);
-  if (!answer && answer.error().code == Errc::not_found)
-    co_return fail(Errc::not_found,
-                   "there is no job " + job + " on the server; sm jobs lists them");
+      co_await ask_about(client, std::move(operation), std::move(job), ApiClient::Patience::none);
   if (!answer) co_return answer.error();
   const Result<job::JobTimeline> timeline = job::job_timeline_from(*answer);
   if (!timeline) co_return timeline.error();

@@ -46,6 +46,9 @@ struct HostTimeline {
   std::int64_t input_bytes = -1;  ///< What came from S3; -1: not told.
   std::optional<UnixMillis> at[point_count]{};
 
+  const std::optional<UnixMillis>& when(Point point) const {
+    return at[static_cast<std::size_t>(point)];
+  }
   bool operator==(const HostTimeline&) const = default;
 };
 

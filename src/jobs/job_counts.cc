@@ -4,7 +4,7 @@ namespace muster::jobs {
 
 void JobCounts::add(const platform::JobEnd& end) {
   for (const job::HostTimeline& host : end.timelines) {
-    const auto& begun = host.at[static_cast<std::size_t>(job::Point::launched)];
+    const std::optional<UnixMillis>& begun = host.when(job::Point::launched);
     if (!begun) continue;
     for (const job::Stretch& stretch : job::stretches(host, *begun)) {
       if (stretch.until == job::Point::launched) continue;

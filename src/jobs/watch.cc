@@ -68,12 +68,12 @@ void Watch::status(const platform::StatusLine& line) {
   if (line.status == restarting) {
     told_ = 0;
     starts_again_ = true;
+    ++context_.counts.restarts;
   } else if (place > place_of("Starting")) {
     starts_again_ = false;
   }
   if (place != 0 && place < told_) return;  // An earlier server told it.
   told_ = std::max(told_, place);
-  if (line.status == "Restarting") ++context_.counts.restarts;
   store::StatusChange change;
   change.status = line.status == "Stopping" ? store::Status::stopping : store::Status::in_progress;
   change.secondary = starts_again_ && place > 0 ? std::string(restarting) : line.status;

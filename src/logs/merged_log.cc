@@ -111,29 +111,37 @@ std::size_t MergedLog::mark_of(std::uint64_t number) const {
   return static_cast<std::size_t>(behind - marks_.begin()) - 1;
 }
 
-Result<std::vector<MergedLog::Line>> MergedLog::read(std::uint64_t from, std::size_t lines_max,
-                                                     std::size_t line_bytes) {
-  std::vector<Line> lines;
-  if (from >= count()) return lines;
+template <class Visit>
+Result<void> MergedLog::walk(std::uint64_t from, const Visit& visit) {
   std::size_t mark = mark_of(from);
   std::uint64_t number = marks_[mark].number;
   std::vector<std::uint64_t> begin = marks_[mark].places;
   if (streams_.size() == 1) begin = {number = from};
-  for (; mark + 1 < marks_.size() && lines.size() < lines_max; ++mark) {
+  for (; mark + 1 < marks_.size(); ++mark) {
     Merge merge(streams_, begin, marks_[mark + 1].places);
-    while (lines.size() < lines_max) {
+    while (true) {
       const Merge::Next next = TRY(merge.next());
       if (next.event == nullptr) break;
       const std::uint64_t here = number++;
-      if (here < from) continue;
-      std::string& text = next.event->message;
-      const std::size_t whole = text.size();
-      text.resize(cut_before(text, line_bytes));
-      lines.push_back({here, next.host, next.event->time, std::move(text), whole});
+      if (here >= from && !visit(here, next)) return {};
     }
     begin = marks_[mark + 1].places;
     number = marks_[mark + 1].number;
   }
+  return {};
+}
+
+Result<std::vector<MergedLog::Line>> MergedLog::read(std::uint64_t from, std::size_t lines_max,
+                                                     std::size_t line_bytes) {
+  std::vector<Line> lines;
+  if (from >= count() || lines_max == 0) return lines;
+  TRY(walk(from, [&](std::uint64_t number, const Merge::Next& next) {
+    std::string& text = next.event->message;
+    const std::size_t whole = text.size();
+    text.resize(cut_before(text, line_bytes));
+    lines.push_back({number, next.host, next.event->time, std::move(text), whole});
+    return lines.size() < lines_max;
+  }));
   return lines;
 }
 
@@ -141,28 +149,18 @@ Result<MergedLog::Found> MergedLog::find(const re2::RE2& wanted, std::uint64_t f
                                          std::size_t most, std::size_t bytes_max) {
   Found found;
   found.looked_to = std::min(from, count());
+  if (most == 0 || bytes_max == 0) return found;
   std::size_t bytes = 0;
-  std::size_t mark = mark_of(found.looked_to);
-  std::uint64_t number = marks_[mark].number;
-  std::vector<std::uint64_t> begin = marks_[mark].places;
-  if (streams_.size() == 1) begin = {number = found.looked_to};
-  for (; mark + 1 < marks_.size(); ++mark) {
-    Merge merge(streams_, begin, marks_[mark + 1].places);
-    while (true) {
-      if (bytes >= bytes_max || found.numbers.size() >= most) return found;
-      const Merge::Next next = TRY(merge.next());
-      if (next.event == nullptr) break;
-      const std::uint64_t here = number++;
-      if (here < from) continue;
-      const std::string& text = next.event->message;
-      bytes += text.size() + 1;
-      if (re2::RE2::PartialMatch(text, wanted)) found.numbers.push_back(here);
-      found.looked_to = here + 1;
-    }
-    begin = marks_[mark + 1].places;
-    number = marks_[mark + 1].number;
-  }
-  found.looked_to = count();
+  bool is_all = true;
+  TRY(walk(found.looked_to, [&](std::uint64_t number, const Merge::Next& next) {
+    const std::string& text = next.event->message;
+    bytes += text.size() + 1;
+    if (re2::RE2::PartialMatch(text, wanted)) found.numbers.push_back(number);
+    found.looked_to = number + 1;
+    is_all = bytes < bytes_max && found.numbers.size() < most;
+    return is_all;
+  }));
+  if (is_all) found.looked_to = count();
   return found;
 }
 

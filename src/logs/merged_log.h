@@ -55,6 +55,9 @@ class MergedLog {
   };
   class Merge;
   std::size_t mark_of(std::uint64_t number) const;
+  /// Gives lines from number `from` on to `visit`, with their numbers, until that says false.
+  template <class Visit>
+  Result<void> walk(std::uint64_t from, const Visit& visit);
 
   std::vector<LogStream> streams_;
   std::vector<Mark> marks_;  ///< The last one is the end.

@@ -84,7 +84,7 @@ Cause CauseReader::cause_of(const job::Verdict& verdict) const {
   if (timeline == timelines_.end()) return cause;
   const job::HostTimeline& host = timeline->second.timeline();
   cause.doing = doing_at(host, cause.time);
-  const std::optional<UnixMillis>& begun = host.at[static_cast<std::size_t>(job::Point::launched)];
+  const std::optional<UnixMillis>& begun = host.when(job::Point::launched);
   if (begun) cause.after = std::max(UnixMillis(0), cause.time - *begun);
   return cause;
 }

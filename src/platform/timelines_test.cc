@@ -34,10 +34,9 @@ TEST_CASE("timelines: read from journals, also from one that is not there or dam
       {{"algo-1", folder + "/1"}, {"algo-2", folder + "/2"}, {"algo-3", folder + "/3"}});
   REQUIRE(timeline);
   REQUIRE(timeline->hosts.size() == 3);
-  CHECK(timeline->hosts[0].at[static_cast<std::size_t>(job::Point::stored)] ==
-        UnixMillis(1'000'010));
-  CHECK(timeline->hosts[1].at[static_cast<std::size_t>(job::Point::root)] == UnixMillis(20));
-  CHECK_FALSE(timeline->hosts[1].at[static_cast<std::size_t>(job::Point::stored)]);
+  CHECK(timeline->hosts[0].when(job::Point::stored) == UnixMillis(1'000'010));
+  CHECK(timeline->hosts[1].when(job::Point::root) == UnixMillis(20));
+  CHECK_FALSE(timeline->hosts[1].when(job::Point::stored));
   CHECK(timeline->hosts[2] == job::HostTimeline{.host = "algo-3"});
   CHECK(timeline->submitted == UnixMillis(4));
   REQUIRE(remove_tree(folder));

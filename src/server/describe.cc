@@ -56,6 +56,10 @@ void add_defaults(Json& answer) {
 
 }  // namespace
 
+aws::Refusal no_such_job() {
+  return {"ValidationException", "Requested resource not found."};
+}
+
 Json to_json(const store::Tags& tags) {
   Json list = Json::array();
   for (const auto& [key, value] : tags) list.push_back({{"Key", key}, {"Value", value}});

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "aws/refusal.h"
 #include "base/json.h"
 #include "store/store.h"
 
@@ -15,6 +16,9 @@ namespace muster::server {
 /// docs/protocols/api.md, "A job as it is described".
 Json describe_job(const store::Job& job, const std::vector<store::MetricSample>& final_metrics,
                   const std::string& waits_for);
+
+/// Where nobody has a job of the name that a request gives.
+aws::Refusal no_such_job();
 
 /// [{"Key", "Value"}].
 Json to_json(const store::Tags& tags);

@@ -19,10 +19,6 @@ constexpr std::int64_t page_max = 100;
 /// How many a resource may have. Source: SageMaker's quotas.
 constexpr std::size_t tags_max = 50;
 
-aws::Refusal no_such_job() {
-  return {"ValidationException", "Requested resource not found."};
-}
-
 aws::Refusal in_status(store::Status status) {
   return {"ValidationException", "The request was rejected because the training job is in status " +
                                      std::string(store::status_name(status)) + "."};

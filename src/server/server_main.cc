@@ -392,9 +392,9 @@ void open_web(Server& server) {
   std::vector<std::string> names = server.config.page_names;
   if (!server.config.name.empty()) names.push_back(lower_case(server.config.name));
   WebState state;
-  state.counts = [&server] { return server.service->web_state().counts(); };
+  state.counts = [&server] { return server.service->job_counts(); };
   state.revision = [&server] { return server.store->revision(); };
-  state.log = [&server](const std::string& job) { return server.service->web_state().log(job); };
+  state.log = [&server](const std::string& job) { return server.service->web_log(job); };
   server.web.emplace(WebServer::Options{
       .keys = server.keys,
       .calls = server.calls,

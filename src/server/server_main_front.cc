@@ -71,16 +71,12 @@ bool is_for_web(const RequestHead& head, std::string_view service, const api::Ap
   return head.target == "/" && head.method == "GET" && web::is_navigation(head);
 }
 
-constexpr std::string_view link_target = "SageMaker.CreateWebLink";
-
 }  // namespace
 
-api::Answer Front::web_link(const access::Verified& caller) {
-  if (!access::allowed_operation(*caller.key, caller.service, "CreateWebLink"))
-    return aws::Refusal{"AccessDeniedException", "The key may not open the web page."};
+api::Answer Front::web_link(const access::AccessKey& key) {
   if (!options_.web_link)
     return aws::Refusal{"ValidationException", "The server has no web page: its config says so."};
-  const Result<std::string> path = options_.web_link(caller.key->id);
+  const Result<std::string> path = options_.web_link(key.id);
   if (!path) return aws::Refusal{"ThrottlingException", path.error().text};
   return Json{{"Path", *path}};
 }
@@ -149,11 +145,6 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
     co_await send(exchange, std::move(reply), std::move(refusal), true);
     co_return;
   }
-  if (api_head.target == link_target && caller.service == "sagemaker") {
-    api::Answer answer = web_link(caller);
-    co_await send(exchange, std::move(reply), std::move(answer));
-    co_return;
-  }
   api_head.scope_service = caller.service;
   api_head.access_key = caller.key->id;
   api::RequestRead read = api::read_request(api_head, *body, std::move(id));
@@ -161,6 +152,11 @@ Task<void> Front::answer_api(http::Exchange& exchange, api::ApiHead api_head) {
       allowed_and_valid(std::move(read.request), read.reply, *caller.key);
   if (!request) {
     api::Answer answer = request.error();
+    co_await send(exchange, std::move(read.reply), std::move(answer));
+    co_return;
+  }
+  if (request->own == api::Own::web_link) {
+    api::Answer answer = web_link(*caller.key);
     co_await send(exchange, std::move(read.reply), std::move(answer));
     co_return;
   }

@@ -35,7 +35,7 @@ class Front {
   loop::Task<void> answer(http::Exchange& exchange);
 
  private:
-  api::Answer web_link(const access::Verified& caller);
+  api::Answer web_link(const access::AccessKey& key);
   loop::Task<void> answer_api(http::Exchange& exchange, api::ApiHead api_head);
 
   Options options_;

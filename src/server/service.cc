@@ -12,21 +12,18 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
     : log_(log),
       store_(store),
       stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
-      logs_(store, options.realm,
-            [this](const std::string& job, const std::string& host) {
-              return runner_.journal_of(job, host);
-            }),
-      metrics_(loop, store,
-               [this](const std::string& job, const std::string& host) {
-                 return runner_.journal_of(job, host);
-               }),
+      logs_(store, options.realm, journal_of()),
+      metrics_(loop, store, journal_of()),
       runner_(loop, engine, store, logs_, metrics_, keys, log, options.runner),
       operations_(store, runner_, logs_, metrics_, stacks_, {options.realm, options.runner.now}),
-      timelines_(loop, store,
-                 [this](const std::string& job, const std::string& host) {
-                   return runner_.journal_of(job, host);
-                 }),
+      timelines_(loop, store, journal_of()),
       ecr_(loop, keys, registry, {options.realm, options.runner.now, options.url}) {}
+
+logs::Logs::JournalOf Service::journal_of() {
+  return [this](const std::string& job, const std::string& host) {
+    return runner_.journal_of(job, host);
+  };
+}
 
 Result<void> Service::start() {
   const std::vector<std::string> notes = TRY(stacks_.start());
@@ -45,17 +42,11 @@ Result<WebLog> Service::web_log(const std::string& name) {
   return log;
 }
 
-WebState Service::web_state() {
-  WebState state;
-  state.counts = [this]() -> Result<Json> {
-    Json counts = Json::object();
-    for (const auto& [status, count] : TRY(store_.counts()))
-      counts[std::string(store::status_name(status))] = count;
-    return counts;
-  };
-  state.revision = [this] { return store_.revision(); };
-  state.log = [this](const std::string& job) { return web_log(job); };
-  return state;
+Result<Json> Service::job_counts() const {
+  Json counts = Json::object();
+  for (const auto& [status, count] : TRY(store_.counts()))
+    counts[std::string(store::status_name(status))] = count;
+  return counts;
 }
 
 loop::Task<api::Answer> Service::operate(api::Request request) {

@@ -30,15 +30,16 @@ class Service {
   /// Takes up the stacks and the jobs of an earlier server.
   Result<void> start();
   loop::Task<api::Answer> operate(api::Request request);
-  /// What the web page asks; on the main loop.
-  WebState web_state();
+  // What the web page asks; on the main loop.
+  Result<Json> job_counts() const;  ///< By status.
+  Result<WebLog> web_log(const std::string& name);
   /// All networks that jobs may name: the config's and those of stacks. As things stand.
   const vpc::Networks& networks() const { return stacks_.networks(); }
   /// Jobs by status, what waits, phases and restarts. On the main loop.
   void write(Exposition& to);
 
  private:
-  Result<WebLog> web_log(const std::string& name);
+  logs::Logs::JournalOf journal_of();
 
   const Log& log_;
   store::Store& store_;

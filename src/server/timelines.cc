@@ -7,13 +7,14 @@
 #include "api/job_request.h"
 #include "loop/worker.h"
 #include "platform/timelines.h"
+#include "server/describe.h"
 
 namespace muster::server {
 
 loop::Task<api::Answer> Timelines::describe(std::string job) {
   const Result<std::optional<store::Job>> found = store_.job(job);
   if (!found) co_return api::internal_failure(found.error());
-  if (!*found) co_return aws::Refusal{"ValidationException", "Requested resource not found."};
+  if (!*found) co_return no_such_job();
   const Result<api::JobRequest> request = api::job_request_from((*found)->request);
   platform::HostJournals journals;
   if (request)

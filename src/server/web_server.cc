@@ -6,6 +6,7 @@
 #include "api/validate.h"
 #include "aws/digest.h"
 #include "base/text.h"
+#include "http/url.h"
 #include "loop/other_loop.h"
 #include "server/web_server_call.h"
 #include "web/web_files.h"
@@ -18,6 +19,8 @@ using aws::RequestHead;
 using loop::Task;
 
 constexpr std::size_t call_bytes_max = 64u << 10;
+/// Before an IPv4 address that came to a socket of IPv6 (RFC 4291, 2.5.5.2).
+constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
 /// SageMaker's operations that the page calls as they are.
@@ -32,13 +35,11 @@ std::string_view host_of(const http::Incoming& incoming) {
   return incoming.value("host").value_or("");
 }
 
-bool is_loopback(std::string_view peer) {
-  return peer.starts_with("127.") || peer == "::1" || peer.starts_with("::ffff:127.");
-}
-
 /// Secrets are taken over a wire that nobody listens to.
 bool may_log_in(const http::Incoming& incoming) {
-  return incoming.tls || is_loopback(incoming.peer);
+  std::string peer(incoming.peer);
+  if (peer.starts_with(mapped_v4)) peer.erase(0, mapped_v4.size());
+  return incoming.tls || http::is_loopback(peer);
 }
 
 http::Reply fresh_reply(int status, const char* caching) {

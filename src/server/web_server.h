@@ -82,6 +82,9 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> counts(Call& call);
   loop::Task<Result<Json, aws::Refusal>> log(Call& call);
   loop::Task<Result<Json, aws::Refusal>> search_log(Call& call);
+  loop::Task<Result<WebLog>> find_log(http::Exchange& exchange, std::string job);
+  loop::Task<Result<std::shared_ptr<Book>>> open_book(http::Exchange& exchange, WebLog found,
+                                                      std::string host);
   loop::Task<Result<std::shared_ptr<Book>>> book(http::Exchange& exchange, std::string job,
                                                  std::string host);
 

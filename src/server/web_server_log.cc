@@ -1,6 +1,7 @@
 // The web page's view of a job's log, and the events that tell it to look again.
 
 #include <re2/re2.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cctype>
@@ -48,6 +49,17 @@ std::string asked(const http::Exchange& exchange, std::string_view wanted) {
   return {};
 }
 
+/// What all journals weigh by now: one that does not grow needs no reading.
+std::uint64_t bytes_of(const WebLog& log) {
+  std::uint64_t bytes = 0;
+  for (const logs::MergedLog::Host& host : log.hosts) {
+    struct stat status {};
+    if (::stat(host.journal.c_str(), &status) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
+}
+
 /// Names of jobs are such; whatever else came becomes none.
 std::string file_name(const std::string& job) {
   const bool is_plain = !job.empty() && std::all_of(job.begin(), job.end(), [](unsigned char c) {
@@ -58,22 +70,32 @@ std::string file_name(const std::string& job) {
 
 }  // namespace
 
-Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::book(http::Exchange& exchange,
-                                                               std::string job, std::string host) {
+Task<Result<WebLog>> WebServer::find_log(http::Exchange& exchange, std::string job) {
   std::function<Task<Result<WebLog>>()> work = [this, job]() -> Task<Result<WebLog>> {
     co_return options_.state.log(job);
   };
-  Result<WebLog> found = co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
+  co_return co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
+}
+
+Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::book(http::Exchange& exchange,
+                                                               std::string job, std::string host) {
+  Result<WebLog> found = co_await find_log(exchange, std::move(job));
   if (!found) co_return found.error();
+  co_return co_await open_book(exchange, *std::move(found), std::move(host));
+}
+
+Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchange& exchange,
+                                                                    WebLog found,
+                                                                    std::string host) {
   if (!host.empty())
-    std::erase_if(found->hosts, [&](const auto& each) { return each.name != host; });
+    std::erase_if(found.hosts, [&](const auto& each) { return each.name != host; });
   std::shared_ptr<Book> book;
   {
     const std::lock_guard lock(mutex_);
     // What has become of a host since is no part of the name: a book may have begun without hosts.
     std::shared_ptr<Book>& kept =
-        books_[std::to_string(found->job) + "/" + host + "/" + std::to_string(found->hosts.size())];
-    if (!kept) kept = std::make_shared<Book>(found->hosts);
+        books_[std::to_string(found.job) + "/" + host + "/" + std::to_string(found.hosts.size())];
+    if (!kept) kept = std::make_shared<Book>(found.hosts);
     book = kept;
     book->used = ++uses_;
     if (books_.size() > books_max)
@@ -81,7 +103,7 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::book(http::Exchange& e
         return a.second->used < b.second->used;
       }));
   }
-  std::function<Result<void>()> read = [book, log = *std::move(found)]() -> Result<void> {
+  std::function<Result<void>()> read = [book, log = std::move(found)]() -> Result<void> {
     const std::lock_guard lock(book->mutex);
     book->hosts = log.hosts;
     return book->log.catch_up(book->hosts, log.ended);
@@ -236,7 +258,8 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
   if (!begun) co_return;
   loop::Timer timer(exchange.loop());
   const TimePoint end = Clock::now() + events_last;
-  std::uint64_t revision = 0, lines = 0;
+  std::uint64_t revision = 0, lines = 0, bytes = 0;
+  WebLog known;
   bool first = true;
   for (int looks = 0; Clock::now() < end && !stopping_; ++looks) {
     if (!visit_of(exchange)) break;
@@ -247,10 +270,16 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
         co_await loop::run_on(exchange.loop(), options_.calls, std::move(ask));
     std::string told;
     if (first || now != revision) told += "event: jobs\ndata: " + std::to_string(now) + "\n\n";
-    revision = now;
-    if (!job.empty()) {
-      const Result<std::shared_ptr<Book>> book = co_await this->book(exchange, job, "");
+    if (!job.empty() && (first || now != revision)) {
+      Result<WebLog> found = co_await find_log(exchange, job);
+      if (!found) break;
+      known = *std::move(found);
+    }
+    const std::uint64_t bytes_now = bytes_of(known);
+    if (!job.empty() && (first || now != revision || bytes_now != bytes)) {
+      const Result<std::shared_ptr<Book>> book = co_await open_book(exchange, known, "");
       if (!book) break;
+      bytes = bytes_now;
       std::uint64_t count = 0;
       {
         const std::lock_guard lock((*book)->mutex);
@@ -259,6 +288,7 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
       if (first || count != lines) told += "event: log\ndata: " + std::to_string(count) + "\n\n";
       lines = count;
     }
+    revision = now;
     if (told.empty() && looks % looks_between_beats == 0) told = ": still here\n\n";
     first = false;
     if (!told.empty()) {

@@ -15,19 +15,6 @@ constexpr const char* probe_script =
     "$(unshare -Urm true 2>/dev/null && echo yes || echo no)|$(command -v runc)|"
     "$(command -v python3)\"";
 
-/// The words of a site that sbatch and srun take alike.
-Args words_of(const Site& site) {
-  Args words;
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) words.push_back(flag + value);
-  };
-  add("--partition=", site.partition);
-  add("--account=", site.account);
-  add("--qos=", site.qos);
-  words.insert(words.end(), site.options.begin(), site.options.end());
-  return words;
-}
-
 }  // namespace
 
 Args plan_settings() {

@@ -82,6 +82,17 @@ Result<void> check(const Site& site) {
   return {};
 }
 
+Args words_of(const Site& site) {
+  Args words;
+  for (const auto& [flag, value] :
+       {std::pair<const char*, const std::string&>{"--partition=", site.partition},
+        {"--account=", site.account},
+        {"--qos=", site.qos}})
+    if (!value.empty()) words.push_back(flag + value);
+  words.insert(words.end(), site.options.begin(), site.options.end());
+  return words;
+}
+
 std::string slurm_name(const Submission& submission) {
   return std::string(name_prefix) + submission.job + "-" + submission.nonce;
 }
@@ -123,10 +134,7 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
   if (submission.cpu_millis > 0)
     argv.push_back(given("--cpus-per-task=", rounded_up(submission.cpu_millis, 1000)));
   if (submission.gpus > 0) argv.push_back(given("--gres=gpu:", submission.gpus));
-  if (!site.partition.empty()) argv.push_back("--partition=" + site.partition);
-  if (!site.account.empty()) argv.push_back("--account=" + site.account);
-  if (!site.qos.empty()) argv.push_back("--qos=" + site.qos);
-  argv.insert(argv.end(), site.options.begin(), site.options.end());
+  for (std::string& word : words_of(site)) argv.push_back(std::move(word));
   if (!submission.excluded.empty()) argv.push_back("--exclude=" + join(submission.excluded, ","));
   Command command{.argv = std::move(argv), .env = {}, .cwd = "/"};
   for (const char* name : kept_variables)

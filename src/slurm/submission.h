@@ -32,6 +32,9 @@ struct Site {
 /// not allowed.
 Result<void> check(const Site& site);
 
+/// What sbatch and srun are told of it alike. Nothing is checked here.
+Args words_of(const Site& site);
+
 /// Digits of a nonce, which is 64 random bits.
 inline constexpr std::size_t nonce_digits = 16;
 

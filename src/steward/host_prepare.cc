@@ -43,13 +43,13 @@ loop::Task<Result<void>> HostRun::prepare() {
   if (Result<void> made = make_host_files(spec_); !made) co_return made.error();
   if (Result<void> built = housing_->build(); !built) co_return built.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
-  mark({job::Mark::root});
+  journal_.append(job::Moment{job::Mark::root});
   enter(job::Phase::downloading);
   if (Result<void> brought = co_await bring_inputs(); !brought) co_return brought.error();
   if (Result<void> staged = co_await stage_inputs(); !staged) co_return staged.error();
   if (Result<void> kept = co_await keep_checkpoints(); !kept) co_return kept.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
-  mark({job::Mark::inputs, static_cast<std::int64_t>(brought_bytes_)});
+  journal_.append(job::Moment{job::Mark::inputs, static_cast<std::int64_t>(brought_bytes_)});
   co_return co_await start_host();
 }
 

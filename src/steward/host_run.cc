@@ -347,11 +347,6 @@ void HostRun::enter(job::Phase phase, std::string message) {
   flush();
 }
 
-void HostRun::mark(const job::Moment& moment) {
-  journal_.append(moment);
-  flush();
-}
-
 void HostRun::log(const char* level, const std::string& text) {
   journal_.append(job::LogLine{level, text});
   flush();

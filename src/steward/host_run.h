@@ -81,7 +81,6 @@ class HostRun {
   HousingContext housing_context();
   void undone(const Error& error);
   void enter(job::Phase phase, std::string message = {});
-  void mark(const job::Moment& moment);
   void log(const char* level, const std::string& text);
 
   loop::Loop& loop_;
