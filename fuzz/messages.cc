@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "job/journal.h"
 #include "job/lines.h"
+#include "job/mark.h"
 #include "job/node_messages.h"
 #include "job/spec.h"
 #include "launch/rsh_agent.h"
@@ -61,6 +62,9 @@ void agent(std::string_view bytes) {
 }
 
 void session(std::string_view bytes) {
+  if (const Result<job::Moment> moment = job::moment_from(bytes); moment) {
+    CHECK_THAT(*job::moment_from(job::encode(*moment)) == *moment, "a mark reads back");
+  }
   static_cast<void>(ranks::signal_from(bytes));
   static_cast<void>(ranks::grace_from(bytes));
   static_cast<void>(ranks::exec_from(bytes));

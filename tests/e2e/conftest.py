@@ -12,6 +12,7 @@ from fit import Machine
 from lab import REPOSITORY, SM, Lab
 from outside import Outside
 from process import state_of, wait_until
+from slurm_jobs import Place
 from training import Training
 
 
@@ -150,3 +151,11 @@ def at(outside, machine):
     machine.within = outside.inside
     yield machine
     outside.wait_for_nothing_left()
+
+
+@pytest.fixture
+def place(cluster, tmp_path):
+    """Jobs on the Slurm cluster of the test's file."""
+    place = Place(cluster, tmp_path)
+    yield place
+    place.end()

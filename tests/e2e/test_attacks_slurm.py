@@ -3,7 +3,7 @@
 import pytest
 from process import wait_until
 from slurm_cluster import Cluster
-from slurm_jobs import Place, wait_until_clean
+from slurm_jobs import wait_until_clean
 
 pytestmark = pytest.mark.slurm
 
@@ -17,13 +17,6 @@ SQUATTER = "#!/bin/sh\necho squatter >/tmp/owned\n"
 def cluster(tmp_path_factory):
     with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", len(NODES)) as cluster:
         yield cluster
-
-
-@pytest.fixture
-def place(cluster, tmp_path):
-    place = Place(cluster, tmp_path)
-    yield place
-    place.end()
 
 
 @pytest.mark.parametrize("name", ["go", "job", "sm"])

@@ -47,13 +47,6 @@ def cluster(tmp_path_factory):
         wait_until_clean(cluster)
 
 
-@pytest.fixture
-def place(cluster, tmp_path):
-    place = Place(cluster, tmp_path)
-    yield place
-    place.end()
-
-
 def containers_on(cluster: Cluster, node: str) -> list[str]:
     return cluster.run(node, *RUNC).stdout.split()
 

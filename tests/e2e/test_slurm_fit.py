@@ -7,7 +7,7 @@ import pytest
 from lab import SM
 from process import wait_until
 from slurm_cluster import Cluster
-from slurm_jobs import Place, interrupt, left_on, wait_until_clean
+from slurm_jobs import interrupt, left_on, wait_until_clean
 
 pytestmark = pytest.mark.slurm
 
@@ -29,13 +29,6 @@ def cluster(tmp_path_factory):
     with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
         yield cluster
         wait_until_clean(cluster)
-
-
-@pytest.fixture
-def place(cluster, tmp_path):
-    place = Place(cluster, tmp_path)
-    yield place
-    place.end()
 
 
 def test_three_hosts_of_two_processes_run_under_mpi(place):

@@ -247,6 +247,15 @@ def preempt(cluster: Cluster) -> str:
     return cluster.out("login", *urgent, "--wrap", "sleep 600")
 
 
+def preempted(cluster: Cluster, job: Job) -> None:
+    """Takes the job's nodes away, and gives them back once that is told."""
+    other = preempt(cluster)
+    try:
+        job.in_status("Restarting")
+    finally:
+        cluster.out("login", "scancel", other)
+
+
 def test_a_job_that_is_preempted_gets_through_its_statuses_once_more(server, cluster):
     script = GETS_ON.replace("STEPS", "80")
     job = Job(server, script, hosts=2, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/taken"})
@@ -281,11 +290,7 @@ def test_a_job_that_keeps_checkpoints_is_preempted_as_often_as_that_happens(serv
             return len(keys) == 2 and all(int(body["Body"].read()) >= begun for body in bodies)
 
         wait_until(f"step {begun} to be kept", kept, 60)
-        other = preempt(cluster)
-        try:
-            job.in_status("Restarting")
-        finally:
-            cluster.out("login", "scancel", other)
+        preempted(cluster, job)
     told = job.at_end(120)
     assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
     begins = [int(line.split()[2]) for line in log_of(job, "algo-1") if "begins at" in line]
@@ -338,11 +343,7 @@ def test_a_job_that_is_preempted_ten_times_makes_the_model_of_one_that_never_was
             return found if found >= wanted else 0
 
         step = wait_until(f"step {wanted}", kept, 60)
-        other = preempt(cluster)
-        try:
-            job.in_status("Restarting")
-        finally:
-            cluster.out("login", "scancel", other)
+        preempted(cluster, job)
     told = job.at_end(120)
     assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
     assert members(server, told["ModelArtifacts"]["S3ModelArtifacts"]) == want
