@@ -159,6 +159,7 @@ test-tools: packages-demo
 .PHONY: lint-quick
 lint-quick: packages-demo packages-test packages-lint format-check build/dev/build.ninja
 	python3 tools/tidy.py .
+	cmake --build build/dev --target web_table.inc
 
 .PHONY: lint-touched
 lint-touched: lint-quick  ## as lint, but clang-tidy only on what the last 30 commits touched
