@@ -72,7 +72,7 @@ function(muster_program name)
     return()
   endif()
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE muster_toolkit muster_steward muster_node muster_server
+  target_link_libraries(${name} PRIVATE muster_toolkit muster_sampler muster_steward muster_node muster_server
     muster_cli)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   if(MUSTER_STATIC)

@@ -48,6 +48,7 @@ ROOMS = {
     "ranks",
     "operators": "base command loop job launch supervise code env ranks calls",
     "toolkit": "base command loop job launch aws s3wire s3client code env ranks calls operators",
+    "sampler": "base command loop job supervise",
     "steward": "base command loop job supervise aws s3wire s3client packing container",
     "engine": "base loop job supervise",
     "devices": "base job",
@@ -68,8 +69,8 @@ ROOMS = {
     "slurm platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate preflight packing aws "
     "image stacks s3wire s3client access web bucket s3server registry code container env ranks "
-    "calls operators toolkit steward node engine devices slurm cluster local platform machine api "
-    "store logs jobs server cli",
+    "calls operators toolkit sampler steward node engine devices slurm cluster local platform "
+    "machine api store logs jobs server cli",
 }
 
 # Rooms whose every file is pure, and files of any room whose text says "Pure: " do no I/O.

@@ -16,6 +16,7 @@
 #include "ranks/agent.h"
 #include "ranks/init.h"
 #include "ranks/rank.h"
+#include "sampler/sampler.h"
 #include "server/server_main.h"
 #include "steward/steward.h"
 #include "toolkit/toolkit_command.h"
@@ -63,6 +64,7 @@ const Entry entries[] = {
     {"help", command::help_main},
     {"version", command::version_main},
     // Only muster itself calls these.
+    {"sampler", sampler::sampler_main},
     {"rank", ranks::rank_main},
     {"init", ranks::init_main},
     {"steward", steward::steward_main},

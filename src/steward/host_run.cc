@@ -13,6 +13,7 @@
 #include "container/rootfs.h"
 #include "steward/failure_file.h"
 #include "steward/folders.h"
+#include "steward/host_stacks.h"
 #include "supervise/output.h"
 
 namespace muster::steward {
@@ -167,18 +168,37 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
     const Result<Frame> frame = co_await peer->receive();
     if (!frame) co_return;
     const Result<Json> json = parse_json(frame->payload);
+    if (frame->type == job::type_of(job::Message::stacks)) {
+      co_await tell_stacks(*peer,
+                           json && json->is_object() && json->value("native", Json()) == true);
+      continue;
+    }
     const bool known = frame->type == job::type_of(job::Message::signal) && json &&
                        json->is_object() && json->contains("grace_ms") &&
                        (*json)["grace_ms"].is_number_integer();
     const std::int64_t grace_ms = known ? (*json)["grace_ms"].get<std::int64_t>() : -1;
     if (grace_ms < 0) {
       peer->post(job::type_of(job::Message::failed),
-                 to_text(Json{{"why", "expected signal {grace_ms}"}}));
+                 to_text(Json{{"why", "expected signal {grace_ms} or stacks {native}"}}));
       static_cast<void>(co_await peer->flushed());
       co_return;
     }
     stop(std::chrono::milliseconds(grace_ms));
   }
+}
+
+loop::Task<> HostRun::tell_stacks(loop::UnixChannel& peer, bool native) {
+  Result<job::HostStacks> stacks = fail(Errc::closed, spec_.host + " does not run");
+  if (running_)
+    stacks = co_await stacks_below(loop_, init_->pid(),
+                                   native ? job::Calls::native : job::Calls::python, env_);
+  if (stacks) {
+    stacks->host = spec_.host;
+    peer.post(job::type_of(job::Message::stacks), job::encode(*stacks));
+  } else {
+    peer.post(job::type_of(job::Message::failed), to_text(Json{{"why", stacks.error().text}}));
+  }
+  static_cast<void>(co_await peer.flushed());
 }
 
 // While it runs.

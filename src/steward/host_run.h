@@ -10,6 +10,7 @@
 #include "base/frame.h"
 #include "container/process.h"
 #include "job/host_spec.h"
+#include "job/stacks.h"
 #include "loop/tasks.h"
 #include "loop/unix.h"
 #include "loop/wait.h"
@@ -45,6 +46,7 @@ class HostRun {
   loop::Task<> watch_lifeline();
   loop::Task<> serve_control();
   loop::Task<> serve_peer(std::unique_ptr<loop::UnixChannel> peer);
+  loop::Task<> tell_stacks(loop::UnixChannel& peer, bool native);
   loop::Task<> terminate();
   loop::Task<> kill_late();
   void stop(std::chrono::milliseconds grace);

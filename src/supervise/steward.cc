@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "job/message.h"
+#include "loop/receive_until.h"
 #include "loop/unix.h"
 #include "supervise/spawn.h"
 
@@ -19,6 +20,7 @@ namespace {
 constexpr int lifeline_number = 3;
 constexpr int lock_number = 4;
 constexpr int gate_number = 5;
+constexpr std::chrono::seconds stacks_max{15};  ///< A steward gives up earlier.
 constexpr std::size_t log_tail_bytes = 500;
 
 std::string log_file_in(const std::string& host_folder) {
@@ -70,6 +72,24 @@ loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
                    to_text(Json{{"signal", SIGTERM}, {"grace_ms", grace.count()}}));
   static_cast<void>(co_await (*channel)->flushed());
   co_return true;
+}
+
+loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
+                                                           std::string host_folder,
+                                                           job::Calls calls) {
+  Result<std::unique_ptr<loop::UnixChannel>> channel =
+      loop::unix_connect(loop, host_folder + "/control.sock");
+  if (!channel) co_return fail(Errc::closed, "no steward listens");
+  (*channel)->post(job::type_of(job::Message::stacks),
+                   to_text(Json{{"native", calls == job::Calls::native}}));
+  const TimePoint deadline = Clock::now() + stacks_max;
+  const Result<Frame> answer = co_await loop::receive_until(loop, **channel, deadline);
+  if (!answer) co_return answer.error();
+  if (answer->type == job::type_of(job::Message::stacks))
+    co_return job::host_stacks_from(std::string_view(answer->payload));
+  const Result<Json> json = parse_json(answer->payload);
+  const bool tells_why = json && json->is_object() && json->contains("why");
+  co_return fail(Errc::closed, tells_why ? to_text((*json)["why"]) : "the steward tells no stacks");
 }
 
 }  // namespace muster::supervise

@@ -8,6 +8,7 @@
 #include "base/command.h"
 #include "job/host_spec.h"
 #include "job/outcome.h"
+#include "job/stacks.h"
 #include "loop/loop.h"
 
 namespace muster::supervise {
@@ -33,5 +34,11 @@ job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folde
 /// started or is about to end.
 loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
                                      std::chrono::milliseconds grace);
+
+/// Asks the steward of a running host where its processes stand. Errors: `closed` where nobody
+/// listens or the host does not run; `protocol`; `timeout`.
+loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
+                                                           std::string host_folder,
+                                                           job::Calls calls);
 
 }  // namespace muster::supervise

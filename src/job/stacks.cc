@@ -1,0 +1,179 @@
+#include "job/stacks.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster::job {
+namespace {
+
+constexpr std::size_t job_stacks_bytes_max = 3u << 20;
+
+Error bad(const char* what) {
+  return fail(Errc::protocol, std::string("stacks: expected ") + what);
+}
+
+std::string shortened(std::string_view text) {
+  return to_utf8(text.substr(0, stack_text_bytes_max));
+}
+
+Json to_json(const Call& call) {
+  Json json = Json::object();
+  json["function"] = shortened(call.function);
+  if (!call.file.empty()) json["file"] = shortened(call.file);
+  if (call.line > 0) json["line"] = call.line;
+  return json;
+}
+
+Json to_json(const ThreadStack& thread) {
+  Json json = {{"name", shortened(thread.name)}, {"runs", thread.runs}};
+  Json& calls = json["calls"] = Json::array();
+  const std::size_t count = std::min(thread.calls.size(), stack_calls_max);
+  for (std::size_t i = 0; i < count; ++i) calls.push_back(to_json(thread.calls[i]));
+  return json;
+}
+
+Json to_json(const ProcessStacks& process) {
+  Json json = {{"pid", process.pid},
+               {"parent", process.parent},
+               {"rank", process.rank},
+               {"command", shortened(process.command)},
+               {"waits_in", shortened(process.waits_in)},
+               {"started", process.started},
+               {"cpu_ms", process.cpu_ms},
+               {"io_bytes", process.io_bytes},
+               {"faults", process.faults}};
+  if (!process.trouble.empty()) json["trouble"] = shortened(process.trouble);
+  Json& threads = json["threads"] = Json::array();
+  const std::size_t count = std::min(process.threads.size(), stack_threads_max);
+  for (std::size_t i = 0; i < count; ++i) threads.push_back(to_json(process.threads[i]));
+  return json;
+}
+
+// Members of a message; one that is not there is as if empty.
+
+Result<std::int64_t> number(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end()) return std::int64_t{0};
+  if (!found->is_number_integer()) return bad("whole numbers");
+  return found->get<std::int64_t>();
+}
+
+Result<std::string> text(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end()) return std::string();
+  if (!found->is_string()) return bad("texts");
+  return shortened(found->get_ref<const std::string&>());
+}
+
+const Json& list(const Json& json, const char* name) {
+  static const Json none = Json::array();
+  const auto found = json.find(name);
+  return found == json.end() || !found->is_array() ? none : *found;
+}
+
+Result<Call> call_from(const Json& json) {
+  if (!json.is_object()) return bad("calls {function, file, line}");
+  Call call;
+  call.function = TRY(text(json, "function"));
+  call.file = TRY(text(json, "file"));
+  const std::int64_t line = TRY(number(json, "line"));
+  call.line = static_cast<int>(std::clamp<std::int64_t>(line, 0, 1 << 30));
+  return call;
+}
+
+Result<ThreadStack> thread_from(const Json& json) {
+  if (!json.is_object()) return bad("threads {name, runs, calls}");
+  ThreadStack thread;
+  thread.name = TRY(text(json, "name"));
+  thread.runs = json.value("runs", Json()) == true;
+  const Json& calls = list(json, "calls");
+  if (calls.size() > stack_calls_max) return bad("at most 100 calls of a thread");
+  for (const Json& each : calls) thread.calls.push_back(TRY(call_from(each)));
+  return thread;
+}
+
+Result<ProcessStacks> process_from(const Json& json) {
+  if (!json.is_object()) return bad("processes {pid, rank, threads, ...}");
+  ProcessStacks process;
+  process.pid = TRY(number(json, "pid"));
+  process.parent = TRY(number(json, "parent"));
+  const std::int64_t rank = TRY(number(json, "rank"));
+  process.rank = rank < 0 || rank > 1'000'000 ? -1 : static_cast<int>(rank);
+  process.command = TRY(text(json, "command"));
+  process.waits_in = TRY(text(json, "waits_in"));
+  process.started = TRY(number(json, "started"));
+  process.cpu_ms = TRY(number(json, "cpu_ms"));
+  process.io_bytes = TRY(number(json, "io_bytes"));
+  process.faults = TRY(number(json, "faults"));
+  process.trouble = TRY(text(json, "trouble"));
+  const Json& threads = list(json, "threads");
+  if (threads.size() > stack_threads_max) return bad("at most 64 threads of a process");
+  for (const Json& each : threads) process.threads.push_back(TRY(thread_from(each)));
+  return process;
+}
+
+}  // namespace
+
+Json to_json(const HostStacks& stacks) {
+  Json json = {{"host", stacks.host}};
+  Json& processes = json["processes"] = Json::array();
+  for (const ProcessStacks& each : stacks.processes) processes.push_back(to_json(each));
+  if (!stacks.trouble.empty()) json["trouble"] = shortened(stacks.trouble);
+  return json;
+}
+
+std::string encode(const HostStacks& stacks) {
+  HostStacks fitting = stacks;
+  while (true) {
+    const std::size_t count = std::min(fitting.processes.size(), stack_processes_max);
+    const bool all = count == stacks.processes.size();
+    fitting.processes.resize(count);
+    if (!all)
+      fitting.trouble = "only " + std::to_string(count) + " of " +
+                        std::to_string(stacks.processes.size()) + " processes are told";
+    std::string encoded = to_text(to_json(fitting));
+    if (encoded.size() <= host_stacks_bytes_max || count == 0) return encoded;
+    fitting.processes.resize(count - (count + 3) / 4);
+  }
+}
+
+Result<HostStacks> host_stacks_from_json(const Json& json) {
+  if (!json.is_object()) return bad("a host {host, processes}");
+  HostStacks stacks;
+  stacks.host = TRY(text(json, "host"));
+  stacks.trouble = TRY(text(json, "trouble"));
+  const Json& processes = list(json, "processes");
+  if (processes.size() > stack_processes_max) return bad("at most 256 processes of a host");
+  for (const Json& each : processes) stacks.processes.push_back(TRY(process_from(each)));
+  return stacks;
+}
+
+Result<HostStacks> host_stacks_from(std::string_view payload) {
+  if (payload.size() > host_stacks_bytes_max) return bad("at most 1 MiB");
+  const Json json = TRY(parse_json(payload));
+  return host_stacks_from_json(json);
+}
+
+Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
+  Json json = {{"job", job}};
+  Json& list = json["hosts"] = Json::array();
+  std::size_t bytes = 0;
+  for (const HostStacks& host : hosts) {
+    bytes += encode(host).size();
+    const bool fits = bytes <= job_stacks_bytes_max;
+    list.push_back(to_json(fits ? host : HostStacks{host.host, {}, "no room in the answer"}));
+  }
+  return json;
+}
+
+Result<std::vector<HostStacks>> job_stacks_from_json(const Json& json) {
+  if (!json.is_object() || !json.contains("hosts") || !json["hosts"].is_array())
+    return bad("a job {job, hosts}");
+  std::vector<HostStacks> hosts;
+  for (const Json& each : json["hosts"]) hosts.push_back(TRY(host_stacks_from_json(each)));
+  return hosts;
+}
+
+}  // namespace muster::job

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace muster::job {
+
+/// One call that a thread stands in.
+struct Call {
+  std::string function;
+  std::string file;  ///< The source file; of a native call the library; may be empty.
+  int line = 0;      ///< 0: not known.
+
+  bool operator==(const Call&) const = default;
+};
+
+/// Where one thread stands.
+struct ThreadStack {
+  std::string name;
+  bool runs = false;        ///< On a processor, or ready to be.
+  std::vector<Call> calls;  ///< The innermost first.
+
+  bool operator==(const ThreadStack&) const = default;
+};
+
+/// One process of a host and where its threads stand.
+struct ProcessStacks {
+  std::int64_t pid = 0;      ///< As the host counts.
+  std::int64_t parent = 0;   ///< Likewise; 0: none of those told.
+  int rank = -1;             ///< As its environment says; -1: none.
+  std::string command;       ///< The arguments, shortened.
+  std::string waits_in;      ///< The kernel's function that its first thread waits in; empty: none.
+  std::int64_t started = 0;  ///< Ticks since the machine's start: tells pids used twice.
+  std::int64_t cpu_ms = 0;   ///< Used since its start, all threads.
+  std::int64_t io_bytes = 0;         ///< Read and written since its start, by system calls.
+  std::int64_t faults = 0;           ///< Pages of memory that it was given since its start.
+  std::string trouble;               ///< Why there are no calls; empty: there are.
+  std::vector<ThreadStack> threads;  ///< The first one first, where that is known.
+
+  bool operator==(const ProcessStacks&) const = default;
+};
+
+/// What one host told: its processes but muster's own.
+struct HostStacks {
+  std::string host;
+  std::vector<ProcessStacks> processes;
+  std::string trouble;  ///< Why there are no processes, or not all; empty: all is there.
+
+  bool operator==(const HostStacks&) const = default;
+};
+
+/// Whether calls of programs that are not Python's are wanted too, and below Python's own.
+enum class Calls { python, native };
+
+// More than these are left out, and HostStacks::trouble says so.
+constexpr std::size_t stack_processes_max = 256;  ///< A host's.
+constexpr std::size_t stack_threads_max = 64;     ///< A process's.
+constexpr std::size_t stack_calls_max = 100;      ///< A thread's innermost.
+constexpr std::size_t stack_text_bytes_max = 200;
+constexpr std::size_t host_stacks_bytes_max = 1u << 20;  ///< encode()'s answer.
+
+/// docs/protocols/stacks.md. Processes that have no room are left out, the last first.
+std::string encode(const HostStacks& stacks);
+/// Error: `protocol`.
+Result<HostStacks> host_stacks_from(std::string_view payload);
+
+Json to_json(const HostStacks& stacks);
+Result<HostStacks> host_stacks_from_json(const Json& json);
+
+/// All hosts of a job: {job, hosts}. Beyond 3 MiB hosts are told without their processes.
+Json to_json(const std::string& job, const std::vector<HostStacks>& hosts);
+/// The hosts of such a job. Error: `protocol`.
+Result<std::vector<HostStacks>> job_stacks_from_json(const Json& json);
+
+}  // namespace muster::job

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/stacks.h"
+
+namespace muster::sampler {
+
+/// A process as this machine counts, and as its host is told of it: without threads.
+struct Found {
+  pid_t pid = 0;
+  bool is_python = false;
+  job::ProcessStacks told;
+};
+
+/// The processes below `root`, itself included, the first started first; none of those that run
+/// `own_program`'s file, or one of its name in a host. Reads /proc.
+std::vector<Found> processes_below(pid_t root, const std::string& own_program);
+
+/// The threads of a process, by the number that its namespace gives each, and whether it runs or is
+/// ready to.
+std::map<std::int64_t, bool> threads_running(pid_t pid);
+
+/// The number that a launcher's variables give to a process among NAME=VALUE strings that end in
+/// NUL; -1: none. Open MPI's, PMIx', PMI's (MPICH), torchrun's. Pure.
+int rank_in(std::string_view environment);
+
+/// What /proc/PID/stat says of a process. Pure.
+struct Stat {
+  char state = '?';
+  std::int64_t parent = 0;
+  std::int64_t faults = 0;  ///< Minor and major ones.
+  std::int64_t ticks = 0;   ///< In user and kernel mode, all threads.
+  std::int64_t started = 0;
+};
+Stat stat_from(std::string_view text);
+
+}  // namespace muster::sampler
