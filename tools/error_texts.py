@@ -45,6 +45,7 @@ FORMS = {
     "src/job/node_messages wrong": "{0}: expected {1}",
     "src/job/node_messages bad": "{0}: {1}",
     "src/job/timeline bad": "a timeline: {0}",
+    "src/job/stacks bad": "stacks: expected {0}",
     "src/job/vpc_place wrong": "{0}: expected {1}",
     "src/vpc/networks wrong": "{0}: expected {1}",
     "src/job/training_env wrong": 'sagemaker_program: the entry point "…" {0}; expected a path',

@@ -213,9 +213,11 @@ struct OwnOperation {
   std::string_view like;
   Own own;
 };
-constexpr std::array<OwnOperation, 3> own_operations = {{
+constexpr std::array<OwnOperation, 5> own_operations = {{
     {"CheckTrainingJob", "CreateTrainingJob", Own::check},
     {"CreateWebLink", "ListTrainingJobs", Own::web_link},
+    {"DescribeTrainingJobNativeStacks", "DescribeTrainingJob", Own::native_stacks},
+    {"DescribeTrainingJobStacks", "DescribeTrainingJob", Own::stacks},
     {"DescribeTrainingJobTimeline", "DescribeTrainingJob", Own::timeline},
 }};
 

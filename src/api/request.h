@@ -16,8 +16,10 @@ enum class Own {
   check,     ///< CheckTrainingJob: CreateTrainingJob, up to where the job would be stored. For a
              ///< client that has data to upload before, and wants to know first.
   web_link,  ///< CreateWebLink, with ListTrainingJobs' input: a path that opens the web page once.
-  timeline,  ///< DescribeTrainingJobTimeline: of DescribeTrainingJob's job, what its hosts did
-             ///< when.
+  stacks,    ///< DescribeTrainingJobStacks: where the processes of DescribeTrainingJob's job stand.
+  native_stacks,  ///< DescribeTrainingJobNativeStacks: and calls that are not Python's.
+  timeline,       ///< DescribeTrainingJobTimeline: of DescribeTrainingJob's job, what its hosts did
+                  ///< when.
 };
 
 /// One request of an AWS API, whatever protocol it came in.

@@ -21,6 +21,7 @@ int jobs_main(const Args& args, const Env& env);
 int describe_main(const Args& args, const Env& env);
 int logs_main(const Args& args, const Env& env);
 int timeline_main(const Args& args, const Env& env);
+int stacks_main(const Args& args, const Env& env);
 int trace_main(const Args& args, const Env& env);
 int ui_main(const Args& args, const Env& env);
 int stop_main(const Args& args, const Env& env);

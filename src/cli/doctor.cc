@@ -216,6 +216,12 @@ std::vector<Finding> findings(const MachineFacts& facts) {
                    .advice = "no program is there: name another with --python"});
   all.push_back(program("mpirun", facts.mpirun, false, "for jobs of several processes under MPI",
                         "openmpi-bin"));
+  all.push_back({.what = "py-spy",
+                 .purpose = "sm stacks shows where Python programs stand",
+                 .good = !facts.py_spy.empty(),
+                 .needed = false,
+                 .found = facts.py_spy,
+                 .advice = "pip install py-spy, and copy it to /usr/local/bin"});
   all.push_back({.what = "outside",
                  .purpose = "jobs reach what this machine reaches",
                  .good = facts.no_outside.empty(),

@@ -308,7 +308,8 @@ KeptJob::Options Fit::kept_options() {
   options.state = state_folder(env_);
   options.detachment = std::move(detachment_);
   options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
-  options.stop = [this] {
+  options.calls.look = [this] { return requests_.look(); };
+  options.calls.stop = [this] {
     if (stop_signal_ == 0) stop_signal_ = SIGTERM;
     if (requests_.stop_wanted())
       requests_.kill();

@@ -22,7 +22,7 @@ Result<std::unique_ptr<KeptJob>> KeptJob::prepare(loop::Loop& loop, machine::Mac
   std::unique_ptr<KeptJob> kept(new KeptJob(machine, spec, shown, std::move(options)));
   Json description = machine::description_of(spec, wall_time());
   Result<std::unique_ptr<machine::JobRecord>> record = machine::JobRecord::prepare(
-      loop, kept->options_.state, std::move(description), kept->options_.stop);
+      loop, kept->options_.state, std::move(description), kept->options_.calls);
   if (!record) return record.error().in("the job's record");
   kept->record_ = *std::move(record);
   return kept;
@@ -43,7 +43,7 @@ void KeptJob::accept() {
   options_.detachment.reset();
   if (left) return;
   options_.tell("the job cannot go on by itself, and is stopped: " + left.error().text);
-  options_.stop();
+  options_.calls.stop();
 }
 
 void KeptJob::status(const platform::StatusLine& line) {

@@ -33,7 +33,7 @@ class KeptJob final : public platform::Sink {
     std::optional<Detachment> detachment{};  ///< None: the job is shown.
     /// What `sm fit` ends with, once its job has.
     std::function<int(const platform::JobReport& report)> exit_code{};
-    std::function<void()> stop{};                    ///< `sm stop` asks for it.
+    machine::CarrierCalls calls{};                   ///< For `sm stop` and `sm stacks`.
     std::function<void(const std::string&)> tell{};  ///< A warning.
   };
   /// All outlive this; `shown` is told everything, too.

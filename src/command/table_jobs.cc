@@ -187,6 +187,30 @@ Page timeline() {
   };
 }
 
+Page stacks() {
+  return {
+      .name = "stacks",
+      .group = Group::server,
+      .brief = "show where every rank of a running job stands",
+      .about =
+          "Takes the stacks of all ranks on all hosts, from outside of their containers and "
+          "without stopping them, and shows them as one tree: ranks that stand at one place are "
+          "one line, and those that stand elsewhere than most are marked. For a job that seems to "
+          "hang.",
+      .operands = {job},
+      .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
+                {"--native", "", "calls below Python's too; stops each rank for a moment"},
+                {"--json", "", "print one JSON object: every process, thread and call"}},
+      .examples = {{"sm stacks JOB"},
+                   {"sm stacks JOB --native", "shows calls of C and C++ too"},
+                   {"sm stacks JOB --json"}},
+      .notes = {"Python's calls are read by py-spy (pip install py-spy), on the machine that the "
+                "host runs on; sm doctor tells whether it is there.",
+                own_note, endpoint_note},
+      .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
+  };
+}
+
 Page trace() {
   return {
       .name = "trace",
@@ -293,8 +317,8 @@ Page delete_page() {
 }  // namespace
 
 std::vector<Page> pages_jobs() {
-  return {submit(), jobs(), describe(), logs(), timeline(),
-          trace(),  stop(), download(), ui(),   delete_page()};
+  return {submit(), jobs(), describe(), logs(), timeline(),   trace(),
+          stacks(), stop(), download(), ui(),   delete_page()};
 }
 
 }  // namespace muster::command

@@ -11,6 +11,7 @@
 #include "job/journal.h"
 #include "job/outcome.h"
 #include "job/spec.h"
+#include "job/stacks.h"
 #include "loop/loop.h"
 
 namespace muster::engine {
@@ -50,20 +51,16 @@ struct Records {
 
 /// What can be asked of a host while it runs, and what is answered.
 enum class Question {
-  usage,   ///< -> Usage
-  stacks,  ///< -> Stacks
+  usage,          ///< -> Usage
+  stacks,         ///< -> job::HostStacks, as job::Calls::python
+  native_stacks,  ///< -> job::HostStacks, as job::Calls::native
 };
 struct Usage {
   std::int64_t memory_bytes = 0;
   std::chrono::microseconds processor_time{0};  ///< All the host's processes', since its start.
   std::int64_t processes = 0;
 };
-struct Stack {
-  std::string process;  ///< "rank 3"
-  std::string text;     ///< Lines, innermost call first.
-};
-using Stacks = std::vector<Stack>;
-using Answer = std::variant<Usage, Stacks>;
+using Answer = std::variant<Usage, job::HostStacks>;
 
 /// What a host left: `model/` and `output/` as they stood in its /opt/ml, below `path`. Whoever is
 /// given it may take it apart.

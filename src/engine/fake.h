@@ -56,7 +56,7 @@ class FakeHost {
 
   Manner manner = Manner::obeys;
   std::optional<Usage> usage;  ///< The host's answers; none: it does not know the question.
-  std::optional<Stacks> stacks;
+  std::optional<job::HostStacks> stacks;
 
  private:
   friend class FakeRun;

@@ -184,6 +184,15 @@ std::string Runner::why_waiting(const std::string& name) const {
   return why.empty() ? why : "Waiting for free hosts: " + why;
 }
 
+loop::Task<Result<std::vector<job::HostStacks>>> Runner::look(std::string name, job::Calls calls) {
+  const auto active = active_.find(name);
+  const platform::Requests::Look look =
+      active == active_.end() ? nullptr : active->second->requests.look();
+  if (!look) co_return fail(Errc::closed, name + ": no host of it runs");
+  std::vector<job::HostStacks> hosts = co_await look(calls);
+  co_return hosts;
+}
+
 void Runner::stop(const std::string& name) {
   const bool is_behind = after_.erase(name) > 0;
   if (!is_behind && queue_.runs(name)) {

@@ -70,6 +70,8 @@ class Runner final : public Jobs {
   std::string journal_of(const std::string& job, const std::string& host) const {
     return journals_.file(job, host);
   }
+  /// Where the processes of a job that runs stand. Error: `closed` where none of its hosts runs.
+  loop::Task<Result<std::vector<job::HostStacks>>> look(std::string name, job::Calls calls);
   const JobCounts& counts() const { return counts_; }
   /// Jobs that wait for their turn.
   std::size_t waiting() const { return queue_.standing().waiting.size(); }

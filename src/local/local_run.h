@@ -53,7 +53,7 @@ class LocalRun final : public engine::Run {
   loop::Task<bool> grown() override;
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void destroy(const std::string& host) override;
-  /// Usage only, from the host's control group.
+  /// Usage from the host's control group; the rest from its steward.
   loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
   /// `unsupported`: one machine has no other node for a host.
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;

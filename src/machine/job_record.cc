@@ -15,12 +15,15 @@
 #include "base/text.h"
 #include "job/limits.h"
 #include "job/message.h"
+#include "loop/receive_until.h"
 #include "loop/worker.h"
 #include "machine/job_description.h"
 #include "platform/job_name.h"
 
 namespace muster::machine {
 namespace {
+
+constexpr std::chrono::seconds stacks_max{20};  ///< Stewards give up earlier.
 
 constexpr const char* made_prefix = ".new-";
 constexpr const char* gone_prefix = ".gone-";
@@ -113,11 +116,11 @@ FoundJob found(const std::string& name, const std::string& folder, Json descript
 }  // namespace
 
 JobRecord::JobRecord(loop::Loop& loop, std::string path, Fd lock, Json description,
-                     std::function<void()> stop)
+                     CarrierCalls calls)
     : path_(std::move(path)),
       lock_(std::move(lock)),
       description_(std::move(description)),
-      stop_(std::move(stop)),
+      calls_(std::move(calls)),
       tasks_(loop) {}
 
 JobRecord::~JobRecord() {
@@ -126,15 +129,14 @@ JobRecord::~JobRecord() {
 }
 
 Result<std::unique_ptr<JobRecord>> JobRecord::prepare(loop::Loop& loop, const std::string& state,
-                                                      Json description,
-                                                      std::function<void()> stop) {
+                                                      Json description, CarrierCalls calls) {
   const std::string records = records_folder(state);
   TRY(make_folders(records, 0700));
   prune(records);
   const std::string path = TRY(make_private_folder(records, made_prefix));
   Fd lock(::open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::unique_ptr<JobRecord> record(
-      new JobRecord(loop, path, std::move(lock), std::move(description), std::move(stop)));
+      new JobRecord(loop, path, std::move(lock), std::move(description), std::move(calls)));
   if (!record->lock_ || ::flock(record->lock_.get(), LOCK_EX | LOCK_NB) != 0)
     return fail_errno(path + "/lock");
   record->listener_ = TRY(loop::UnixListener::open(loop, path + "/control.sock"));
@@ -192,12 +194,29 @@ loop::Task<> JobRecord::serve(std::unique_ptr<loop::UnixChannel> peer) {
   while (true) {
     const Result<Frame> frame = co_await peer->receive();
     if (!frame) co_return;
+    if (frame->type == job::type_of(job::Message::stacks)) {
+      const Result<Json> json = parse_json(frame->payload);
+      const bool native = json && json->is_object() && json->value("native", Json()) == true;
+      co_await tell_stacks(*peer, native ? job::Calls::native : job::Calls::python);
+      continue;
+    }
     if (frame->type != job::type_of(job::Message::signal)) continue;
-    stop_();
+    calls_.stop();
     peer->post(frame->type, "{}");  // Taken.
     const Result<void> sent = co_await peer->flushed();
     if (!sent) co_return;
   }
+}
+
+/// How many hosts, then a frame for each.
+loop::Task<> JobRecord::tell_stacks(loop::UnixChannel& peer, job::Calls calls) {
+  const platform::Requests::Look look = calls_.look ? calls_.look() : nullptr;
+  std::vector<job::HostStacks> hosts;
+  if (look) hosts = co_await look(calls);
+  peer.post(job::type_of(job::Message::stacks), to_text(Json{{"hosts", hosts.size()}}));
+  for (const job::HostStacks& host : hosts)
+    peer.post(job::type_of(job::Message::stacks), job::encode(host));
+  static_cast<void>(co_await peer.flushed());
 }
 
 Result<FoundJob> find_job(const std::string& state, const std::string& name) {
@@ -239,6 +258,35 @@ loop::Task<Result<void>> ask_to_stop(loop::Loop& loop, FoundJob job) {
   const Result<Frame> taken = co_await (*carrier)->receive();
   if (!taken) co_return fail(Errc::closed, job.name + " has just ended");
   co_return Result<void>();
+}
+
+loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,
+                                                                job::Calls calls) {
+  Result<std::unique_ptr<loop::UnixChannel>> carrier =
+      loop::unix_connect(loop, job.folder + "/control.sock");
+  if (!carrier) co_return fail(Errc::closed, job.name + " has just ended");
+  (*carrier)->post(job::type_of(job::Message::stacks),
+                   to_text(Json{{"native", calls == job::Calls::native}}));
+  const TimePoint deadline = Clock::now() + stacks_max;
+  std::vector<job::HostStacks> hosts;
+  std::size_t wanted = 1;
+  for (std::size_t got = 0; got <= wanted; ++got) {
+    Result<Frame> frame = co_await loop::receive_until(loop, **carrier, deadline);
+    if (!frame) co_return frame.error().in(job.name);
+    const Result<Json> json = parse_json(frame->payload);
+    if (!json) co_return json.error();
+    if (got == 0) {
+      const bool told = json->is_object() && json->value("hosts", Json()).is_number_unsigned();
+      if (!told) co_return fail(Errc::protocol, job.name + ": expected {hosts}");
+      wanted = (*json)["hosts"].get<std::size_t>();
+      continue;
+    }
+    Result<job::HostStacks> host = job::host_stacks_from_json(*json);
+    if (!host) co_return host.error();
+    hosts.push_back(*std::move(host));
+  }
+  if (hosts.empty()) co_return fail(Errc::closed, job.name + ": no host of it runs");
+  co_return hosts;
 }
 
 loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job) {

@@ -15,15 +15,22 @@
 
 namespace muster::machine {
 
+/// What others may ask of the process that carries a job.
+struct CarrierCalls {
+  std::function<void()> stop;  ///< Called when a stop is asked for.
+  std::function<platform::Requests::Look()>
+      look;  ///< Where the job's processes stand, as Requests.
+};
+
 /// A job of `sm fit` as others find it while it runs and afterwards: `<state>/records/<job>`, mode
 /// 0700 (docs/protocols/job-record.md). This end is held by the process that carries the job, and
 /// tells that it lives by the lock on the record's `lock`.
 class JobRecord {
  public:
   /// Makes it under a name that nobody looks for; earlier jobs' records beyond the limits go.
-  /// `stop` is called when somebody asks for the job's stop. Error: `denied`, `system`.
+  /// Error: `denied`, `system`.
   static Result<std::unique_ptr<JobRecord>> prepare(loop::Loop& loop, const std::string& state,
-                                                    Json description, std::function<void()> stop);
+                                                    Json description, CarrierCalls calls);
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
   ~JobRecord();
@@ -44,16 +51,16 @@ class JobRecord {
   const Json& description() const { return description_; }
 
  private:
-  JobRecord(loop::Loop& loop, std::string path, Fd lock, Json description,
-            std::function<void()> stop);
+  JobRecord(loop::Loop& loop, std::string path, Fd lock, Json description, CarrierCalls calls);
   loop::Task<> accept_all();
   loop::Task<> serve(std::unique_ptr<loop::UnixChannel> peer);
+  loop::Task<> tell_stacks(loop::UnixChannel& peer, job::Calls calls);
   Result<void> write() const;
 
   std::string path_;
   Fd lock_;
   Json description_;
-  std::function<void()> stop_;
+  CarrierCalls calls_;
   bool published_ = false;
   std::unique_ptr<loop::UnixListener> listener_;
   loop::Tasks tasks_;
@@ -76,6 +83,10 @@ Result<FoundJob> find_job(const std::string& state, const std::string& name);
 Result<std::vector<FoundJob>> find_jobs(const std::string& state);
 /// Asks the carrier to stop the job. Error: `closed` for one that has ended; `system`.
 loop::Task<Result<void>> ask_to_stop(loop::Loop& loop, FoundJob job);
+/// Asks the carrier where the job's processes stand. Errors: `closed` for one whose hosts do not
+/// run; `timeout`; `protocol`.
+loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop, FoundJob job,
+                                                                job::Calls calls);
 /// Waits until the job's carrier has ended, however.
 loop::Task<Result<void>> wait_for_end(loop::Loop& loop, FoundJob job);
 /// Removes the records of jobs that have ended: their names, sorted.

@@ -43,7 +43,7 @@ std::unique_ptr<JobRecord> prepared(
     loop::Loop& loop, const State& state, const std::string& name,
     std::function<void()> stop = [] {}) {
   Result<std::unique_ptr<JobRecord>> record =
-      JobRecord::prepare(loop, state.path, described(name), std::move(stop));
+      JobRecord::prepare(loop, state.path, described(name), {std::move(stop), {}});
   REQUIRE(record);
   return *std::move(record);
 }
@@ -112,7 +112,7 @@ TEST_CASE("job record: a new job takes an ended one's name; the newest is listed
   REQUIRE(second->publish("demo"));
   CHECK(find_job(state.path, "demo")->living);
   Result<std::unique_ptr<JobRecord>> newer =
-      JobRecord::prepare(loop, state.path, described("newer", UnixMillis(9000)), [] {});
+      JobRecord::prepare(loop, state.path, described("newer", UnixMillis(9000)), {[] {}, {}});
   REQUIRE(newer);
   REQUIRE((*newer)->publish("newer"));
   const Result<std::vector<FoundJob>> all = find_jobs(state.path);

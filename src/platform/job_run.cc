@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "loop/tasks.h"
 #include "loop/worker.h"
+#include "platform/look.h"
 
 namespace muster::platform {
 namespace {
@@ -27,7 +28,12 @@ class JobRun {
         sink_(sink),
         requests_(requests),
         next_(run.hosts().size(), 1),
-        tasks_(loop) {}
+        tasks_(loop) {
+    requests_.set_look([this](job::Calls calls) { return look_at_hosts(tasks_, run_, calls); });
+  }
+  JobRun(const JobRun&) = delete;
+  JobRun& operator=(const JobRun&) = delete;
+  ~JobRun() { requests_.set_look({}); }
 
   loop::Task<> run();
   JobEnd end() const {

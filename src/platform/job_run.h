@@ -3,10 +3,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 #include "job/journal.h"
 #include "job/lines.h"
+#include "job/stacks.h"
 #include "loop/wait.h"
 #include "platform/life_cycle.h"
 #include "platform/results.h"
@@ -53,9 +55,16 @@ class Requests {
   bool kill_wanted() const { return kill_; }
   loop::Event& changed() { return changed_; }
 
+  /// Where the job's processes stand, of all its hosts; those that cannot be asked say why.
+  using Look = std::function<loop::Task<std::vector<job::HostStacks>>(job::Calls)>;
+  /// Empty while no host runs.
+  Look look() const { return look_; }
+  void set_look(Look look) { look_ = std::move(look); }
+
  private:
   bool stop_ = false;
   bool kill_ = false;
+  Look look_;
   loop::Event changed_;
 };
 

@@ -44,6 +44,7 @@ const Entry entries[] = {
     {"logs", cli::logs_main},
     {"timeline", cli::timeline_main},
     {"trace", cli::trace_main},
+    {"stacks", cli::stacks_main},
     {"stop", cli::stop_main},
     {"download", cli::download_main},
     {"ui", cli::ui_main},

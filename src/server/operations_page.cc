@@ -39,6 +39,7 @@ constexpr std::string_view others =
     R"(
 `sagemaker:CheckTrainingJob` is muster's own: `CreateTrainingJob` that makes nothing, for clients
 that have data to upload first; so is `sagemaker:DescribeTrainingJobTimeline`, what `sm timeline`
+shows, `sagemaker:DescribeTrainingJobStacks` and `DescribeTrainingJobNativeStacks`, what `sm stacks`
 shows, and `sagemaker:CreateWebLink`, by which `sm ui` opens the web page. Any other operation of
 these services answers `UnknownOperationException` (`InvalidAction` where the protocol is Query), of
 S3 `NotImplemented`.

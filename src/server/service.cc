@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
+#include "server/describe.h"
 
 namespace muster::server {
 
@@ -56,8 +57,22 @@ loop::Task<api::Answer> Service::operate(api::Request request) {
   }
   if (request.own == api::Own::timeline)
     co_return co_await timelines_.describe(api::text_of(request.input, "TrainingJobName"));
+  if (request.own == api::Own::stacks || request.own == api::Own::native_stacks)
+    co_return co_await describe_stacks(request);
   if (request.service == "ecr") co_return co_await ecr_.operate(std::move(request));
   co_return operations_.operate(request);
+}
+
+loop::Task<api::Answer> Service::describe_stacks(const api::Request& request) {
+  const std::string job = api::text_of(request.input, "TrainingJobName");
+  const Result<std::optional<store::Job>> found = store_.job(job);
+  if (!found) co_return api::internal_failure(found.error());
+  if (!*found) co_return no_such_job();
+  const bool native = request.own == api::Own::native_stacks;
+  const Result<std::vector<job::HostStacks>> hosts =
+      co_await runner_.look(job, native ? job::Calls::native : job::Calls::python);
+  if (!hosts) co_return aws::Refusal{"ValidationException", hosts.error().text};
+  co_return api::Answer(job::to_json(job, *hosts));
 }
 
 void Service::write(Exposition& to) {

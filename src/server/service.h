@@ -40,6 +40,7 @@ class Service {
 
  private:
   logs::Logs::JournalOf journal_of();
+  loop::Task<api::Answer> describe_stacks(const api::Request& request);
 
   const Log& log_;
   store::Store& store_;

@@ -1,218 +1,119 @@
-"""CloudFormation's stacks of `sm server`, with boto3, its waiters and the AWS CLI."""
+"""`sm stacks`: where all ranks of a running job stand, told from outside of their containers."""
 
 import json
-import subprocess
-import sys
+import os
 
-import pytest
-from botocore.exceptions import ClientError
-from lab import REPOSITORY, VENV
+from fit import GUARD_SECONDS
+from lab import VENV
+from process import wait_until
 from sm_server import SmServer
 
-AWS = VENV / "bin" / "aws"
-EXAMPLE = REPOSITORY / "examples" / "vpc"
-TEMPLATE = (EXAMPLE / "network.yaml").read_text()
-VPC = {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}}
-CONFIG = {
-    "networks": {
-        "Vpcs": [{"VpcId": "vpc-lab", "CidrBlock": "10.20.0.0/16"}],
-        "Subnets": [
-            {"SubnetId": "subnet-lab", "VpcId": "vpc-lab", "CidrBlock": "10.20.1.0/24"}
-        ],
-        "SecurityGroups": [{"GroupId": "sg-lab", "GroupName": "lab", "VpcId": "vpc-lab"}],
-    }
-}
-WAIT = {"Delay": 1, "MaxAttempts": 5}
+# Rank 2 reads from a pipe that nobody writes to; all others wait for it.
+BARRIER = """
+import os
+from mpi4py import MPI
+def read_batch():
+    os.read(os.pipe()[0], 1)
+def train():
+    if MPI.COMM_WORLD.rank == 2:
+        read_batch()
+    MPI.COMM_WORLD.Barrier()
+print("rank", MPI.COMM_WORLD.rank, flush=True)
+train()
+"""
+THREADS = """
+import subprocess, threading
+lock = threading.Lock()
+def worker():
+    with lock:
+        pass
+lock.acquire()
+threading.Thread(target=worker, name="loader").start()
+child = subprocess.Popen(["python3", "-c", "import time\\ntime.sleep(1000)"])
+print("begun", flush=True)
+child.wait()
+"""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with SmServer(tmp_path_factory.mktemp("server"), config=CONFIG) as server:
-        yield server
+def stacks(machine, job: str, *words: str) -> str:
+    told = machine.sm("stacks", job, *words)
+    assert told.wait(GUARD_SECONDS) == 0, told.text
+    return told.out.decode()
 
 
-@pytest.fixture
-def stacks(server):
-    """A client; what a test leaves goes with it."""
-    client = server.client("cloudformation")
-    yield client
-    for each in client.describe_stacks()["Stacks"]:
-        client.delete_stack(StackName=each["StackName"])
-    assert client.describe_stacks()["Stacks"] == []
+def all_say(fit, count: int, word: str) -> None:
+    wait_until(f"{count} x {word}", lambda: fit.out.decode().count(word) >= count, GUARD_SECONDS)
 
 
-@pytest.fixture
-def ec2(server):
-    return server.client("ec2")
+def stop(machine, fit) -> None:
+    assert machine.sm("stop", "still", "--wait").wait(GUARD_SECONDS) == 0
+    fit.wait(GUARD_SECONDS)
 
 
-def outputs(client, name: str) -> dict[str, str]:
-    stack = client.describe_stacks(StackName=name)["Stacks"][0]
-    return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+def test_the_rank_that_misses_a_barrier_is_marked(machine):
+    fit = machine.fit(BARRIER, "--name", "still", hosts=2, per_host=2)
+    all_say(fit, 4, "| rank ")
+
+    def odd() -> bool:
+        text = stacks(machine, "still")
+        return "rank 2  <- not where most stand" in text and "ranks 0-1,3\n" in text
+
+    wait_until("rank 2 marked", odd, GUARD_SECONDS)
+    text = stacks(machine, "still")
+    assert text.startswith("4 ranks on 2 hosts, at 2 places\nranks 0-3\n"), text
+    assert "read_batch  script.py:5\n    (waits in " in text, text
+
+    only = stacks(machine, "still", "--host", "algo-1")
+    assert "ranks 0-1\n" in only and "rank 2" not in only
+    job = json.loads(stacks(machine, "still", "--json"))
+    assert [host["host"] for host in job["hosts"]] == ["algo-1", "algo-2"]
+    ranks = [p for host in job["hosts"] for p in host["processes"] if p["rank"] >= 0]
+    assert sorted(process["rank"] for process in ranks) == [0, 1, 2, 3]
+    spinning = [process for process in ranks if process["rank"] != 2]
+    assert all(process["threads"][0]["runs"] for process in spinning)
+    stop(machine, fit)
 
 
-def refusal(call, **arguments) -> tuple[str, str]:
-    with pytest.raises(ClientError) as raised:
-        call(**arguments)
-    error = raised.value.response["Error"]
-    return error["Code"], error["Message"]
+def test_threads_and_started_processes_have_trees_of_their_own(machine):
+    fit = machine.fit(THREADS, "--name", "still")
+    all_say(fit, 1, "begun")
+    wait_until("a child", lambda: "they started" in stacks(machine, "still"), GUARD_SECONDS)
+    text = stacks(machine, "still")
+    assert "other threads\n" in text and "worker  script.py:5" in text, text
+    assert "processes that they started\n" in text, text
+    stop(machine, fit)
+    gone = machine.sm("stacks", "still")
+    assert gone.wait(GUARD_SECONDS) == 2
+    assert "still has ended: no process is left" in gone.text
 
 
-def test_a_template_like_the_guides_is_made_waited_for_and_deleted(stacks, ec2):
-    arn = stacks.create_stack(
-        StackName="net", TemplateBody=TEMPLATE, OnFailure="DELETE",
-        Capabilities=["CAPABILITY_IAM"], Tags=[{"Key": "team", "Value": "vision"}],
-    )["StackId"]  # fmt: skip
-    stacks.get_waiter("stack_exists").wait(StackName="net", WaiterConfig=WAIT)
-    stacks.get_waiter("stack_create_complete").wait(StackName="net", WaiterConfig=WAIT)
-    made = outputs(stacks, "net")
-    assert sorted(made) == ["SecurityGroupId", "Subnet1Id", "Subnet2Id"]
-    found = ec2.describe_subnets(SubnetIds=[made["Subnet1Id"], made["Subnet2Id"]])["Subnets"]
-    assert [each["CidrBlock"] for each in found] == ["10.0.0.0/24", "10.0.1.0/24"]
-    assert [each["AvailabilityZone"] for each in found] == ["us-east-1a", "us-east-1b"]
-    group = ec2.describe_security_groups(GroupIds=[made["SecurityGroupId"]])["SecurityGroups"][0]
-    allowed = {
-        (each["IpProtocol"], each.get("FromPort"), each.get("ToPort"),
-         each["UserIdGroupPairs"][0]["GroupId"])
-        for each in group["IpPermissions"]
-    }  # fmt: skip
-    own = made["SecurityGroupId"]
-    assert allowed == {("tcp", 0, 65535, own), ("udp", 500, 500, own), ("50", None, None, own)}
-    assert group["IpPermissionsEgress"][0]["IpRanges"] == [{"CidrIp": "0.0.0.0/0"}]
-    named = [{"Name": "tag:Name", "Values": ["net-network"]}]
-    vpc = ec2.describe_vpcs(Filters=named)["Vpcs"][0]
-    assert vpc["VpcId"] == group["VpcId"] and {"Key": "team", "Value": "vision"} in vpc["Tags"]
-    resources = stacks.describe_stack_resources(StackName="net")["StackResources"]
-    assert {each["ResourceStatus"] for each in resources} == {"CREATE_COMPLETE"}
-    assert "HostsByAll" not in {each["LogicalResourceId"] for each in resources}
-    events = stacks.describe_stack_events(StackName="net")["StackEvents"]
-    assert events[-1]["ResourceStatus"] == "CREATE_IN_PROGRESS"
-    assert stacks.get_template(StackName="net")["TemplateBody"] == TEMPLATE
-    stacks.delete_stack(StackName="net")
-    stacks.get_waiter("stack_delete_complete").wait(StackName="net", WaiterConfig=WAIT)
-    stacks.get_waiter("stack_delete_complete").wait(StackName=arn, WaiterConfig=WAIT)
-    assert refusal(ec2.describe_subnets, SubnetIds=[made["Subnet1Id"]]) == (
-        "InvalidSubnetID.NotFound", f"The subnet ID '{made['Subnet1Id']}' does not exist"
-    )  # fmt: skip
+def test_a_host_without_py_spy_says_what_it_can(machine):
+    (machine.source / "script.py").write_text(THREADS)
+    path = os.pathsep.join(each for each in machine.environment()["PATH"].split(os.pathsep)
+                           if not os.path.exists(f"{each}/py-spy"))
+    fit = machine.sm("fit", "script.py", "--source-dir", machine.source, "--name", "still",
+                     "--python", VENV / "bin/python", environment={"PATH": path})
+    all_say(fit, 1, "begun")
+    text = stacks(machine, "still")
+    assert "py-spy is not on this machine" in text, text
+    stop(machine, fit)
 
 
-def test_a_second_creation_is_passed_over_as_guides_do(stacks):
-    stacks.create_stack(StackName="net", TemplateBody=TEMPLATE)
-    with pytest.raises(stacks.exceptions.AlreadyExistsException, match=r"Stack \[net\] already"):
-        stacks.create_stack(StackName="net", TemplateBody=TEMPLATE)
-    first = stacks.create_stack(StackName="b", TemplateBody=TEMPLATE, ClientRequestToken="t")
-    again = stacks.create_stack(StackName="b", TemplateBody=TEMPLATE, ClientRequestToken="t")
-    assert again["StackId"] == first["StackId"]
+def test_a_server_tells_the_stacks_of_its_jobs(machine, tmp_path):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "train.py").write_text(THREADS)
+    with SmServer(tmp_path, jobs={"python": str(VENV / "bin" / "python")},
+                  env={"PATH": f"{VENV}/bin:{os.environ['PATH']}"}) as server:
+        words = ("submit", "still", "--script", "train.py", "--source-dir", tmp_path / "code")
+        submit = machine.sm(*words, environment=server.env())
+        assert submit.wait(GUARD_SECONDS) == 0, submit.text
 
+        def told() -> str:
+            stacks = machine.sm("stacks", "still", environment=server.env())
+            stacks.wait(GUARD_SECONDS)
+            return stacks.text
 
-def test_json_and_parameters(stacks, ec2):
-    template = {
-        "AWSTemplateFormatVersion": "2010-09-09",
-        "Parameters": {"Own": {"Type": "String", "Default": True, "AllowedValues": [True, False]},
-                       "Vpc": {"Type": "String", "Default": ""}},
-        "Conditions": {"New": {"Fn::And": [{"Fn::Equals": [{"Ref": "Own"}, "true"]},
-                                           {"Fn::Equals": [{"Ref": "Vpc"}, ""]}]}},
-        "Resources": {
-            "Vpc1": {**VPC, "Condition": "New"},
-            "Subnet": {"Type": "AWS::EC2::Subnet", "Properties": {
-                "VpcId": {"Fn::If": ["New", {"Ref": "Vpc1"}, {"Ref": "Vpc"}]},
-                "CidrBlock": {"Fn::If": ["New", "10.0.3.0/24", "10.20.3.0/24"]}}},
-        },
-        "Outputs": {"Subnet": {"Value": {"Ref": "Subnet"}}},
-    }  # fmt: skip
-    given = [{"ParameterKey": "Vpc", "ParameterValue": "vpc-lab"}]
-    stacks.create_stack(StackName="own", TemplateBody=json.dumps(template))
-    stacks.create_stack(StackName="in", TemplateBody=json.dumps(template), Parameters=given)
-    found = ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": ["vpc-lab"]}])["Subnets"]
-    wanted = {"subnet-lab", outputs(stacks, "in")["Subnet"]}
-    assert {each["SubnetId"] for each in found} == wanted
-    assert stacks.get_template(StackName="own")["TemplateBody"] == template
-
-
-BAD = [
-    ("{", {}, "Template format error: JSON not well-formed. (line 1, column 2)"),
-    ("a: [", {}, "Template format error: YAML not well-formed. (line 2"),
-    ("text", {}, "Template format error: unsupported structure."),
-    ("Resources: {}", {}, "Template format error: At least one Resources member must be defined."),
-    ("Resources: {A: {Type: AWS::S3::Bucket}, B: {Type: 'Custom::X'}}", {},
-     "Template format error: Unrecognized resource types: [AWS::S3::Bucket, Custom::X]"),
-    ("Resources: {A: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/8}}}", {},
-     "Vpcs[A].CidrBlock: expected a block of /16 to /28"),
-    ("Resources: {A: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !Ref B}}}", {},
-     "Template format error: Unresolved resource dependencies [B] in the Resources block"),
-    ("Resources: {A: {Type: AWS::EC2::VPC, Properties: {CidrBlock: !GetAtt A.VpcId}}}", {},
-     "Circular dependency between resources: [A]"),
-    (TEMPLATE, {"Zones": "3"}, "Parameter 'Zones' must be one of AllowedValues"),
-    (TEMPLATE, {"Block": "10.0.0.0/8"},
-     "Parameter Block failed to satisfy constraint: expected a block of /16 to /24"),
-    (TEMPLATE, {"Gone": "1"}, "Parameters: [Gone] do not exist in the template"),
-    (TEMPLATE + "\n" + "#" * 51200, {}, "1 validation error detected: Value at 'templateBody'"),
-    ("a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n" + "".join(
-        f"c{n}: &c{n} [*{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}]\n"
-        for n, p in enumerate(["b", "c0", "c1", "c2", "c3", "c4", "c5", "c6"])), {},
-     "Template format error: YAML not well-formed."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("body", "parameters", "message"), BAD, ids=[each[2][:60] for each in BAD])
-def test_a_bad_template_leaves_nothing(stacks, ec2, body, parameters, message):
-    before = ec2.describe_vpcs()["Vpcs"]
-    given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
-    code, said = refusal(
-        stacks.create_stack, StackName="bad", TemplateBody=body, Parameters=given
-    )
-    assert code == "ValidationError" and said.startswith(message), said
-    missing = "Stack with id bad does not exist"
-    assert refusal(stacks.describe_stacks, StackName="bad") == ("ValidationError", missing)
-    assert ec2.describe_vpcs()["Vpcs"] == before
-
-
-def test_a_stack_outlives_its_server(server, stacks):
-    stacks.create_stack(StackName="net", TemplateBody=TEMPLATE)
-    made = outputs(stacks, "net")
-    server.kill()
-    server.start()
-    assert outputs(server.client("cloudformation"), "net") == made
-    found = server.client("ec2").describe_subnets(SubnetIds=[made["Subnet2Id"]])["Subnets"]
-    assert len(found) == 1
-
-
-def test_the_aws_cli_waits(server, stacks):
-    if not AWS.exists():
-        pytest.skip(f"{AWS} is missing: requirements-test.txt brings it")
-
-    def aws(*words):
-        done = subprocess.run(
-            [AWS, *words], env=server.env(), capture_output=True, text=True, timeout=120,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    aws("cloudformation", "create-stack", "--stack-name", "cli",
-        "--template-body", f"file://{EXAMPLE}/network.yaml",
-        "--parameters", "ParameterKey=Zones,ParameterValue=1")  # fmt: skip
-    aws("cloudformation", "wait", "stack-create-complete", "--stack-name", "cli")
-    told = json.loads(aws("ec2", "describe-subnets", "--filters",
-                          "Name=tag:aws:cloudformation:stack-name,Values=cli"))  # fmt: skip
-    assert [each["CidrBlock"] for each in told["Subnets"]] == ["10.0.0.0/24"]
-    aws("cloudformation", "delete-stack", "--stack-name", "cli")
-    aws("cloudformation", "wait", "stack-delete-complete", "--stack-name", "cli")
-
-
-def test_the_example_says_a_vpc_config(server, stacks, ec2):
-    def example(*flags):
-        done = subprocess.run(
-            [sys.executable, EXAMPLE / "network.py", *flags], env=server.env(),
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    config = json.loads(example())
-    assert example().splitlines() == ["training-network is there already", json.dumps(config)]
-    assert len(ec2.describe_subnets(SubnetIds=config["Subnets"])["Subnets"]) == 2
-    example("--delete")
-    assert refusal(ec2.describe_security_groups, GroupIds=config["SecurityGroupIds"])[0] == (
-        "InvalidGroup.NotFound"
-    )
+        wait_until("stacks", lambda: "worker  train.py:5" in told(), GUARD_SECONDS)
+        stop = machine.sm("stop", "still", "--wait", environment=server.env())
+        assert stop.wait(GUARD_SECONDS) == 0, stop.text
+        assert "still: no host of it runs" in told()

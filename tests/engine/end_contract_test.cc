@@ -312,11 +312,12 @@ TEST_CASE("contract: a steward that knows more answers more") {
   FakeSubject subject;
   subject.run([&]() -> loop::Task<> {
     const RunPtr run = co_await start(subject, 1);
-    subject.job().host("algo-1").stacks = engine::Stacks{{"rank 0", "main"}};
+    const job::HostStacks told{.host = "algo-1", .processes = {}, .trouble = ""};
+    subject.job().host("algo-1").stacks = told;
     subject.job().host("algo-1").usage = engine::Usage{.memory_bytes = 5};
     const Result<engine::Answer> stacks = co_await run->ask("algo-1", engine::Question::stacks);
     REQUIRE(stacks);
-    CHECK(std::get<engine::Stacks>(*stacks).at(0).text == "main");
+    CHECK(std::get<job::HostStacks>(*stacks).host == "algo-1");
     const Result<engine::Answer> usage = co_await run->ask("algo-1", engine::Question::usage);
     REQUIRE(usage);
     CHECK(std::get<engine::Usage>(*usage).memory_bytes == 5);

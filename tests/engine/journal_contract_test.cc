@@ -253,8 +253,8 @@ TEST_CASE_TEMPLATE("contract: a question has an answer of its kind, or an error 
     if (usage) CHECK(std::holds_alternative<engine::Usage>(*usage));
     if (!usage) CHECK(!usage.error().text.empty());
     const Result<engine::Answer> stacks = co_await run->ask("algo-1", engine::Question::stacks);
-    REQUIRE(!stacks);
-    CHECK(stacks.error().code == Errc::unsupported);
+    REQUIRE(!stacks);  // The stand-ins for stewards have no processes to tell of.
+    CHECK(!stacks.error().text.empty());
     co_await end_all(subject, *run);
     const Result<engine::Answer> late = co_await run->ask("algo-1", engine::Question::usage);
     REQUIRE(!late);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "job/stacks.h"
+
+namespace muster::platform {
+
+/// One thread of a job, and where it stands.
+struct Stander {
+  /// What else there is of a rank goes into trees of its own.
+  enum class Kind { main_thread, other_thread, child };
+  Kind kind = Kind::main_thread;
+  int rank = -1;     ///< -1: none; then `name` says who.
+  std::string name;  ///< "algo-2", "algo-2: python worker.py".
+  std::string host;
+  bool runs = false;
+  std::string waits_in;          ///< As ProcessStacks.
+  std::vector<job::Call> calls;  ///< The outermost first; empty: `trouble` says why.
+  std::string trouble;
+};
+
+/// The threads of all hosts' ranks, by rank; in a job without ranks of all its processes.
+std::vector<Stander> standers_of(const std::vector<job::HostStacks>& hosts);
+
+/// Threads that stand at one place.
+struct StackGroup {
+  std::vector<job::Call> calls;  ///< The outermost first.
+  std::vector<std::size_t> who;  ///< Places in what was grouped.
+};
+/// The standers of `kind` by where they stand, the largest group first. Those whose calls are the
+/// same are one group, whatever lines they are on further out.
+std::vector<StackGroup> group(const std::vector<Stander>& all, Stander::Kind kind);
+
+/// The places in `all` of those that stand elsewhere than most: main threads of which a majority
+/// stands at one place, and they do not. Empty where there is no majority.
+std::vector<std::size_t> odd_ones(const std::vector<Stander>& all);
+
+/// "ranks 0-2,5", "rank 3", "algo-1, algo-2": at most eight names.
+std::string names_of(const std::vector<Stander>& all, const std::vector<std::size_t>& who);
+
+/// All stacks as one tree of calls for people, the outermost call first; `odd_ones` marked. Lines
+/// end in a newline. What a job wrote is in it as it came.
+std::string stack_text(const std::vector<job::HostStacks>& hosts);
+
+}  // namespace muster::platform

@@ -1,0 +1,103 @@
+#include "platform/stack_tree.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::platform {
+namespace {
+
+using job::HostStacks;
+using job::ProcessStacks;
+
+job::ThreadStack thread(std::vector<std::string> outermost_first, bool runs = false,
+                        const std::string& name = "MainThread") {
+  job::ThreadStack thread{.name = name, .runs = runs, .calls = {}};
+  for (const std::string& each : outermost_first)
+    thread.calls.insert(thread.calls.begin(), {each, "/opt/ml/code/train.py", 1});
+  return thread;
+}
+
+ProcessStacks process(std::int64_t pid, int rank, std::vector<job::ThreadStack> threads) {
+  ProcessStacks process;
+  process.pid = pid;
+  process.rank = rank;
+  process.command = "python train.py";
+  process.threads = std::move(threads);
+  return process;
+}
+
+/// Two hosts with two ranks each; rank 2 reads while all others are in a barrier.
+std::vector<HostStacks> barrier() {
+  const auto waits = thread({"<module>", "main", "barrier"}, true);
+  std::vector<HostStacks> hosts(2);
+  hosts[0].host = "algo-1";
+  hosts[0].processes = {process(10, 0, {waits}), process(11, 1, {waits})};
+  hosts[1].host = "algo-2";
+  hosts[1].processes = {process(10, 2, {thread({"<module>", "main", "read"})}),
+                        process(11, 3, {waits})};
+  hosts[1].processes[0].waits_in = "pipe_read";
+  return hosts;
+}
+
+}  // namespace
+
+TEST_CASE("stack tree: one tree of all ranks, and who stands elsewhere") {
+  const std::vector<HostStacks> hosts = barrier();
+  const std::vector<Stander> all = standers_of(hosts);
+  REQUIRE(all.size() == 4);
+  CHECK(names_of(all, odd_ones(all)) == "rank 2");
+  CHECK(stack_text(hosts) == R"(ranks 0-3
+  <module>  train.py:1
+  main  train.py:1
+  ranks 0-1,3
+    barrier  train.py:1
+    (runs)
+  rank 2  <- not where most stand
+    read  train.py:1
+    (waits in pipe_read)
+)");
+}
+
+TEST_CASE("stack tree: without a majority nobody is odd") {
+  std::vector<HostStacks> hosts = barrier();
+  hosts[0].processes[0].threads = hosts[1].processes[0].threads;
+  CHECK(odd_ones(standers_of(hosts)).empty());
+  CHECK(odd_ones({}).empty());
+  CHECK(stack_text({}).empty());
+}
+
+TEST_CASE("stack tree: other threads and children have trees of their own") {
+  std::vector<HostStacks> hosts = barrier();
+  hosts[0].processes[0].threads.insert(hosts[0].processes[0].threads.begin(),
+                                       thread({"run", "get"}, false, "loader"));
+  ProcessStacks child = process(20, 0, {thread({"worker"})});
+  child.parent = 10;
+  hosts[0].processes.push_back(child);
+  hosts[1].trouble = "only 2 of 900 processes are told";
+  const std::string text = stack_text(hosts);
+  CHECK(text.find("other threads\n  rank 0\n    run  train.py:1\n    get  train.py:1\n") !=
+        std::string::npos);
+  CHECK(text.find("processes that they started\n  rank 0\n    worker  train.py:1\n") !=
+        std::string::npos);
+  CHECK(text.ends_with("algo-2: only 2 of 900 processes are told\n"));
+  CHECK(names_of(standers_of(hosts), odd_ones(standers_of(hosts))) == "rank 2");
+}
+
+TEST_CASE("stack tree: a job without ranks names its hosts and programs") {
+  std::vector<HostStacks> hosts(2);
+  hosts[0].host = "algo-1";
+  hosts[0].processes = {process(5, -1, {thread({"serve"})})};
+  hosts[1].host = "algo-2";
+  hosts[1].processes = {process(5, -1, {thread({"work"})}), process(6, -1, {})};
+  hosts[1].processes[1].trouble = "py-spy is not on this machine";
+  CHECK(stack_text(hosts) == R"(algo-1
+  serve  train.py:1
+  (waits)
+algo-2: python train.py
+  work  train.py:1
+  (waits)
+algo-2: python train.py
+  (py-spy is not on this machine)
+)");
+}
+
+}  // namespace muster::platform
