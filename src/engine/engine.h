@@ -54,12 +54,24 @@ enum class Question {
   usage,          ///< -> Usage
   stacks,         ///< -> job::HostStacks, as job::Calls::python
   native_stacks,  ///< -> job::HostStacks, as job::Calls::native
+  moves,          ///< -> job::HostStacks, as job::Calls::moves
 };
 struct Usage {
   std::int64_t memory_bytes = 0;
   std::chrono::microseconds processor_time{0};  ///< All the host's processes', since its start.
   std::int64_t processes = 0;
 };
+/// The calls that a question is about, and back.
+constexpr job::Calls calls_of(Question question) {
+  return question == Question::native_stacks ? job::Calls::native
+         : question == Question::moves       ? job::Calls::moves
+                                             : job::Calls::python;
+}
+constexpr Question question_about(job::Calls calls) {
+  return calls == job::Calls::native  ? Question::native_stacks
+         : calls == job::Calls::moves ? Question::moves
+                                      : Question::stacks;
+}
 using Answer = std::variant<Usage, job::HostStacks>;
 
 /// What a host left: `model/` and `output/` as they stood in its /opt/ml, below `path`. Whoever is
@@ -115,6 +127,10 @@ class Run {
   /// Asks a running host's steward. Errors: `unsupported`; `closed` for a host that does not run;
   /// `timeout`.
   virtual loop::Task<Result<Answer>> ask(std::string host, Question question) = 0;
+
+  /// Has the host's steward write lines into the host's journal, as muster's own. Does not wait;
+  /// where the host does not run, or its steward cannot, nothing happens.
+  virtual void note(const std::string& host, const std::vector<job::LogLine>& lines) = 0;
 
   /// Starts hosts that are over anew, each as its next attempt, with a journal that begins at
   /// record 1; all of them: the job's next attempt. No result of an earlier attempt counts. Errors:

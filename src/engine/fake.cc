@@ -208,6 +208,7 @@ class FakeRun final : public Run {
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void destroy(const std::string& host) override;
   loop::Task<Result<Answer>> ask(std::string host, Question question) override;
+  void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
   loop::Task<Result<std::string>> upload(bool completed) override;
   bool uploaded() const override { return job_->uploaded; }
@@ -290,6 +291,10 @@ loop::Task<Result<Answer>> FakeRun::ask(std::string host, Question question) {
   if (question == Question::usage && asked.usage) co_return Answer(*asked.usage);
   if (question != Question::usage && asked.stacks) co_return Answer(*asked.stacks);
   co_return fail(Errc::unsupported, host + " does not know that");
+}
+
+void FakeRun::note(const std::string& host, const std::vector<job::LogLine>& lines) {
+  for (const job::LogLine& line : lines) job_->asked += "note " + host + " " + line.text + ";";
 }
 
 loop::Task<Result<void>> FakeRun::replace(std::vector<std::string> hosts) {

@@ -55,7 +55,7 @@ enum class Message : std::uint8_t {
   verdict = 42,  ///< the job's verdict as this host knows it
   mark = 43,     ///< {mark, bytes}: see job/mark.h
   // A steward's control socket.
-  stacks = 44,  ///< asked: {native}; answered: job/stacks.h
+  stacks = 44,  ///< asked: {calls}; answered: job/stacks.h
   // Link of a cluster's node: job/node_messages.h, docs/protocols/node-link.md.
   node_hello = 50,      ///< node: its first frame
   node_welcome = 51,    ///< engine: what it has of the node's bytes

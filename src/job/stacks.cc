@@ -43,7 +43,8 @@ Json to_json(const ProcessStacks& process) {
                {"started", process.started},
                {"cpu_ms", process.cpu_ms},
                {"io_bytes", process.io_bytes},
-               {"faults", process.faults}};
+               {"faults", process.faults},
+               {"moves", process.moves}};
   if (!process.trouble.empty()) json["trouble"] = shortened(process.trouble);
   Json& threads = json["threads"] = Json::array();
   const std::size_t count = std::min(process.threads.size(), stack_threads_max);
@@ -107,6 +108,7 @@ Result<ProcessStacks> process_from(const Json& json) {
   process.cpu_ms = TRY(number(json, "cpu_ms"));
   process.io_bytes = TRY(number(json, "io_bytes"));
   process.faults = TRY(number(json, "faults"));
+  process.moves = json.value("moves", Json()) == true;
   process.trouble = TRY(text(json, "trouble"));
   const Json& threads = list(json, "threads");
   if (threads.size() > stack_threads_max) return bad("at most 64 threads of a process");
@@ -116,8 +118,35 @@ Result<ProcessStacks> process_from(const Json& json) {
 
 }  // namespace
 
+bool same_place(const ThreadStack& before, const ThreadStack& after) {
+  if (before.calls.size() != after.calls.size()) return false;
+  for (std::size_t i = 0; i < after.calls.size(); ++i) {
+    const Call& then = before.calls[i];
+    const Call& now = after.calls[i];
+    const bool same = then.function == now.function && then.file == now.file;
+    if (!same || (i > 0 && then.line != now.line)) return false;
+  }
+  return true;
+}
+
+const char* calls_name(Calls calls) {
+  return calls == Calls::native ? "native" : calls == Calls::moves ? "moves" : "python";
+}
+
+std::string encode(Calls calls) {
+  return to_text(Json{{"calls", calls_name(calls)}});
+}
+
+Calls calls_from(std::string_view payload) {
+  const Result<Json> json = parse_json(payload);
+  const Json name = json && json->is_object() ? json->value("calls", Json()) : Json();
+  for (const Calls calls : {Calls::native, Calls::moves})
+    if (name == calls_name(calls)) return calls;
+  return Calls::python;
+}
+
 Json to_json(const HostStacks& stacks) {
-  Json json = {{"host", stacks.host}};
+  Json json = {{"host", stacks.host}, {"net_bytes", stacks.net_bytes}};
   Json& processes = json["processes"] = Json::array();
   for (const ProcessStacks& each : stacks.processes) processes.push_back(to_json(each));
   if (!stacks.trouble.empty()) json["trouble"] = shortened(stacks.trouble);
@@ -143,6 +172,7 @@ Result<HostStacks> host_stacks_from_json(const Json& json) {
   if (!json.is_object()) return bad("a host {host, processes}");
   HostStacks stacks;
   stacks.host = TRY(text(json, "host"));
+  stacks.net_bytes = json.contains("net_bytes") ? TRY(number(json, "net_bytes")) : -1;
   stacks.trouble = TRY(text(json, "trouble"));
   const Json& processes = list(json, "processes");
   if (processes.size() > stack_processes_max) return bad("at most 256 processes of a host");
@@ -163,7 +193,9 @@ Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
   for (const HostStacks& host : hosts) {
     bytes += encode(host).size();
     const bool fits = bytes <= job_stacks_bytes_max;
-    list.push_back(to_json(fits ? host : HostStacks{host.host, {}, "no room in the answer"}));
+    list.push_back(to_json(
+        fits ? host
+             : HostStacks{.host = host.host, .processes = {}, .trouble = "no room in the answer"}));
   }
   return json;
 }

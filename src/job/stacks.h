@@ -40,23 +40,38 @@ struct ProcessStacks {
   std::int64_t cpu_ms = 0;   ///< Used since its start, all threads.
   std::int64_t io_bytes = 0;         ///< Read and written since its start, by system calls.
   std::int64_t faults = 0;           ///< Pages of memory that it was given since its start.
+  bool moves = false;                ///< Went on a moment later, by more than a line and back.
   std::string trouble;               ///< Why there are no calls; empty: there are.
   std::vector<ThreadStack> threads;  ///< The first one first, where that is known.
 
   bool operator==(const ProcessStacks&) const = default;
 };
 
+/// True if a thread stands in the same call as before, on whatever line of it. Outside of that
+/// call lines count.
+bool same_place(const ThreadStack& before, const ThreadStack& after);
+
 /// What one host told: its processes but muster's own.
 struct HostStacks {
   std::string host;
   std::vector<ProcessStacks> processes;
-  std::string trouble;  ///< Why there are no processes, or not all; empty: all is there.
+  std::int64_t net_bytes = -1;  ///< Sent and received by the host since its start; -1: not known.
+  std::string trouble;          ///< Why there are no processes, or not all; empty: all is there.
 
   bool operator==(const HostStacks&) const = default;
 };
 
-/// Whether calls of programs that are not Python's are wanted too, and below Python's own.
-enum class Calls { python, native };
+/// What is wanted of a host.
+enum class Calls {
+  python,  ///< Python's calls.
+  native,  ///< Calls of other languages below them, too.
+  moves,   ///< Python's calls, and of what runs, ProcessStacks::moves.
+};
+/// "python", "native", "moves"; in a message as {calls}.
+const char* calls_name(Calls calls);
+/// The message {calls}; what is none asks for Python's calls.
+std::string encode(Calls calls);
+Calls calls_from(std::string_view payload);
 
 // More than these are left out, and HostStacks::trouble says so.
 constexpr std::size_t stack_processes_max = 256;  ///< A host's.

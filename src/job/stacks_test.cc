@@ -33,6 +33,8 @@ HostStacks some(std::size_t processes, std::size_t calls) {
 
 TEST_CASE("stacks: what is encoded is read again") {
   HostStacks stacks = some(3, 4);
+  stacks.net_bytes = 99;
+  stacks.processes[0].moves = true;
   stacks.processes[1].trouble = "py-spy: no such process";
   stacks.processes[2].rank = -1;
   const Result<HostStacks> read = host_stacks_from(encode(stacks));
@@ -58,6 +60,24 @@ TEST_CASE("stacks: what has no room is left out, and that is said") {
   CHECK(part->processes.size() < 200);
   CHECK(part->processes[0].threads.size() == stack_threads_max);
   CHECK(part->processes[0].threads[0].calls.size() == stack_calls_max);
+}
+
+TEST_CASE("stacks: a thread goes on when its calls do, or the lines of all but the innermost") {
+  const ThreadStack before{.name = "", .runs = true, .calls = {{"f", "a", 1}, {"g", "a", 2}}};
+  const auto same = [&](std::vector<Call> calls) {
+    return same_place(before, {.name = "", .runs = true, .calls = std::move(calls)});
+  };
+  CHECK(same({{"f", "a", 9}, {"g", "a", 2}}));
+  CHECK(!same({{"f", "a", 1}, {"g", "a", 3}}));
+  CHECK(!same({{"h", "a", 1}, {"g", "a", 2}}));
+  CHECK(!same({{"f", "a", 1}}));
+}
+
+TEST_CASE("stacks: what is wanted is read as it was written") {
+  for (const Calls calls : {Calls::python, Calls::native, Calls::moves})
+    CHECK(calls_from(encode(calls)) == calls);
+  CHECK(calls_from("") == Calls::python);
+  CHECK(calls_from(R"({"calls":7})") == Calls::python);
 }
 
 TEST_CASE("stacks: what is none is refused") {

@@ -185,15 +185,18 @@ bool LocalRun::runs(const std::string& host) const {
 loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Question question) {
   if (!runs(host)) co_return fail(Errc::closed, host + " does not run");
   if (question != engine::Question::usage) {
-    const bool native = question == engine::Question::native_stacks;
     Result<job::HostStacks> stacks = co_await supervise::ask_steward_for_stacks(
-        programs_.loop(), host_folder(host), native ? job::Calls::native : job::Calls::python);
+        programs_.loop(), host_folder(host), engine::calls_of(question));
     if (!stacks) co_return stacks.error();
     co_return engine::Answer(*std::move(stacks));
   }
   const Result<engine::Usage> usage = usage_of(path_.substr(path_.rfind('/') + 1), host);
   if (!usage) co_return usage.error();
   co_return engine::Answer(*usage);
+}
+
+void LocalRun::note(const std::string& host, const std::vector<job::LogLine>& lines) {
+  if (runs(host)) tasks_.start(supervise::tell_steward(programs_.loop(), host_folder(host), lines));
 }
 
 loop::Task<Result<void>> LocalRun::replace(std::vector<std::string>) {

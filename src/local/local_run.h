@@ -55,6 +55,7 @@ class LocalRun final : public engine::Run {
   void destroy(const std::string& host) override;
   /// Usage from the host's control group; the rest from its steward.
   loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
+  void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
   /// `unsupported`: one machine has no other node for a host.
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
   loop::Task<Result<std::string>> upload(bool completed) override;

@@ -195,9 +195,7 @@ loop::Task<> JobRecord::serve(std::unique_ptr<loop::UnixChannel> peer) {
     const Result<Frame> frame = co_await peer->receive();
     if (!frame) co_return;
     if (frame->type == job::type_of(job::Message::stacks)) {
-      const Result<Json> json = parse_json(frame->payload);
-      const bool native = json && json->is_object() && json->value("native", Json()) == true;
-      co_await tell_stacks(*peer, native ? job::Calls::native : job::Calls::python);
+      co_await tell_stacks(*peer, job::calls_from(frame->payload));
       continue;
     }
     if (frame->type != job::type_of(job::Message::signal)) continue;
@@ -265,8 +263,7 @@ loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop
   Result<std::unique_ptr<loop::UnixChannel>> carrier =
       loop::unix_connect(loop, job.folder + "/control.sock");
   if (!carrier) co_return fail(Errc::closed, job.name + " has just ended");
-  (*carrier)->post(job::type_of(job::Message::stacks),
-                   to_text(Json{{"native", calls == job::Calls::native}}));
+  (*carrier)->post(job::type_of(job::Message::stacks), job::encode(calls));
   const TimePoint deadline = Clock::now() + stacks_max;
   std::vector<job::HostStacks> hosts;
   std::size_t wanted = 1;

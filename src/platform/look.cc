@@ -47,8 +47,7 @@ loop::Task<> look_at(Part part, std::size_t index, engine::Run& run, engine::Que
 loop::Task<std::vector<job::HostStacks>> look_at_hosts(loop::Tasks& tasks, engine::Run& run,
                                                        job::Calls calls) {
   const auto looking = std::make_shared<Looking>(tasks.loop());
-  const engine::Question question =
-      calls == job::Calls::native ? engine::Question::native_stacks : engine::Question::stacks;
+  const engine::Question question = engine::question_about(calls);
   for (const std::string& host : run.hosts())
     looking->hosts.push_back({.host = host, .processes = {}, .trouble = "the job has ended"});
   looking->left = looking->hosts.size();

@@ -138,6 +138,27 @@ std::map<std::int64_t, bool> threads_running(pid_t pid) {
   return running;
 }
 
+std::int64_t net_bytes_in(std::string_view text) {
+  std::int64_t bytes = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || trim(line.substr(0, colon)) == "lo") continue;
+    const std::vector<std::string> fields = split_words(line.substr(colon + 1));
+    if (fields.size() < 9) continue;
+    bytes += parse_integer(fields[0]).value_or(0) + parse_integer(fields[8]).value_or(0);
+  }
+  return bytes;
+}
+
+std::int64_t net_bytes_of(pid_t pid) {
+  struct stat theirs {
+  }, ours{};
+  if (::stat(proc(pid, "ns/net").c_str(), &theirs) != 0 ||
+      ::stat("/proc/self/ns/net", &ours) != 0 || theirs.st_ino == ours.st_ino)
+    return -1;
+  return net_bytes_in(text_of(pid, "net/dev"));
+}
+
 int rank_in(std::string_view environment) {
   constexpr std::array<std::string_view, 4> names = {
       "OMPI_COMM_WORLD_RANK=", "PMIX_RANK=", "PMI_RANK=", "RANK="};

@@ -23,6 +23,12 @@ struct Found {
 /// `own_program`'s file, or one of its name in a host. Reads /proc.
 std::vector<Found> processes_below(pid_t root, const std::string& own_program);
 
+/// What went through the interfaces of the process's network, without the loopback one; -1: that
+/// network is this process's own, so the machine's.
+std::int64_t net_bytes_of(pid_t pid);
+/// The sum of a file /proc/PID/net/dev. Pure.
+std::int64_t net_bytes_in(std::string_view text);
+
 /// The threads of a process, by the number that its namespace gives each, and whether it runs or is
 /// ready to.
 std::map<std::int64_t, bool> threads_running(pid_t pid);

@@ -50,6 +50,14 @@ TEST_CASE("processes: what a stat file says, whatever the command is called") {
   CHECK(stat_from("1 (x) S").parent == 0);
 }
 
+TEST_CASE("processes: what went through a host's interfaces") {
+  CHECK(net_bytes_in("Inter-| Receive | Transmit\n face |bytes packets\n"
+                     "    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n"
+                     "  eth0: 100 1 0 0 0 0 0 0 23 1 0 0 0 0 0 0\n") == 123);
+  CHECK(net_bytes_in("") == 0);
+  CHECK(net_bytes_of(::getpid()) == -1);
+}
+
 TEST_CASE("processes: ranks by the variables of launchers") {
   using namespace std::string_literals;
   CHECK(rank_in("A=1\0OMPI_COMM_WORLD_RANK=3\0"s) == 3);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,8 @@ constexpr int exit_failed = 1;
 constexpr std::chrono::seconds one_max{3};   ///< One process of a host.
 constexpr std::chrono::seconds cpu_max{20};  ///< The sampler and each that it starts.
 constexpr std::size_t workers_max = 4;
+constexpr int looks_again = 8;
+constexpr std::size_t lines_of_an_empty_loop = 2;
 
 /// From here on this process may do to the processes of `pid`'s user namespace what their root may,
 /// and nothing else. Nothing changes where that namespace is this process's own.
@@ -62,7 +65,11 @@ class Sampling {
  public:
   Sampling(supervise::Programs& programs, std::vector<Found> found, std::string py_spy,
            job::Calls calls)
-      : programs_(programs), found_(std::move(found)), py_spy_(std::move(py_spy)), calls_(calls) {}
+      : programs_(programs),
+        found_(std::move(found)),
+        net_bytes_(found_.empty() ? -1 : net_bytes_of(found_.front().pid)),
+        py_spy_(std::move(py_spy)),
+        calls_(calls) {}
 
   loop::Task<> work() {
     while (next_ < found_.size()) {
@@ -77,6 +84,7 @@ class Sampling {
   }
   job::HostStacks stacks() const {
     job::HostStacks stacks;
+    stacks.net_bytes = net_bytes_;
     for (const Found& each : found_) stacks.processes.push_back(each.told);
     return stacks;
   }
@@ -98,7 +106,29 @@ class Sampling {
       if (found != running.end()) thread.stack.runs = found->second;
       one.told.threads.push_back(std::move(thread.stack));
     }
+    if (calls_ == job::Calls::moves) one.told.moves = co_await moves(one.pid, one.told.threads);
     co_return Result<void>();
+  }
+
+  /// Whether one of the threads goes on: soon after it is in other calls, or on a third line of the
+  /// one it was in. An empty loop has two lines. Threads that wait stay where they are.
+  loop::Task<bool> moves(pid_t pid, std::vector<job::ThreadStack> threads) {
+    const auto runs = [](const job::ThreadStack& each) { return each.runs; };
+    if (std::none_of(threads.begin(), threads.end(), runs)) co_return false;
+    std::vector<std::set<int>> lines(threads.size());
+    for (int i = 0; i < looks_again; ++i) {
+      const Result<std::string> told = co_await dump(pid, "--nonblocking");
+      if (!told) co_return false;
+      const Result<std::vector<PythonThread>> again = threads_from(*told);
+      if (!again || again->size() != threads.size()) co_return true;
+      for (std::size_t k = 0; k < threads.size(); ++k) {
+        if (!job::same_place(threads[k], again->at(k).stack)) co_return true;
+        if (threads[k].calls.empty()) continue;
+        lines[k].insert({threads[k].calls[0].line, again->at(k).stack.calls[0].line});
+        if (lines[k].size() > lines_of_an_empty_loop) co_return true;
+      }
+    }
+    co_return false;
   }
 
   loop::Task<Result<std::string>> dump(pid_t pid, std::string how) {
@@ -114,6 +144,7 @@ class Sampling {
 
   supervise::Programs& programs_;
   std::vector<Found> found_;
+  std::int64_t net_bytes_;
   std::string py_spy_;
   job::Calls calls_;
   std::size_t next_ = 0;
@@ -135,8 +166,10 @@ int sampler_main(const Args& args, const Env& env) {
   command::Line line(command::page_of("sampler"));
   int init = 0;
   bool native = false;
+  bool moves = false;
   line.number("--init", init, 2, std::numeric_limits<int>::max());
   line.flag("--native", native);
+  line.flag("--moves", moves);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop, log);
   const std::string py_spy = supervise::find_program("py-spy", env, "/").value_or("");
   const pid_t root = static_cast<pid_t>(init);
@@ -149,7 +182,9 @@ int sampler_main(const Args& args, const Env& env) {
   loop::Loop loop;
   supervise::Programs programs(loop);
   Sampling sampling(programs, processes_below(root, "/proc/self/exe"), py_spy,
-                    native ? job::Calls::native : job::Calls::python);
+                    native  ? job::Calls::native
+                    : moves ? job::Calls::moves
+                            : job::Calls::python);
   loop::Tasks tasks(loop);
   tasks.start(sample(loop, sampling));
   loop.run();

@@ -169,8 +169,12 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
     if (!frame) co_return;
     const Result<Json> json = parse_json(frame->payload);
     if (frame->type == job::type_of(job::Message::stacks)) {
-      co_await tell_stacks(*peer,
-                           json && json->is_object() && json->value("native", Json()) == true);
+      co_await tell_stacks(*peer, job::calls_from(frame->payload));
+      continue;
+    }
+    if (frame->type == job::type_of(job::Message::log)) {
+      const Result<job::LogLine> line = job::log_from(frame->payload);
+      if (line) log(line->level.c_str(), line->text);
       continue;
     }
     const bool known = frame->type == job::type_of(job::Message::signal) && json &&
@@ -179,7 +183,8 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
     const std::int64_t grace_ms = known ? (*json)["grace_ms"].get<std::int64_t>() : -1;
     if (grace_ms < 0) {
       peer->post(job::type_of(job::Message::failed),
-                 to_text(Json{{"why", "expected signal {grace_ms} or stacks {native}"}}));
+                 to_text(Json{
+                     {"why", "expected signal {grace_ms}, stacks {calls} or log {level, text}"}}));
       static_cast<void>(co_await peer->flushed());
       co_return;
     }
@@ -187,11 +192,9 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
   }
 }
 
-loop::Task<> HostRun::tell_stacks(loop::UnixChannel& peer, bool native) {
+loop::Task<> HostRun::tell_stacks(loop::UnixChannel& peer, job::Calls calls) {
   Result<job::HostStacks> stacks = fail(Errc::closed, spec_.host + " does not run");
-  if (running_)
-    stacks = co_await stacks_below(loop_, init_->pid(),
-                                   native ? job::Calls::native : job::Calls::python, env_);
+  if (running_) stacks = co_await stacks_below(loop_, init_->pid(), calls, env_);
   if (stacks) {
     stacks->host = spec_.host;
     peer.post(job::type_of(job::Message::stacks), job::encode(*stacks));

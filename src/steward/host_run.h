@@ -46,7 +46,7 @@ class HostRun {
   loop::Task<> watch_lifeline();
   loop::Task<> serve_control();
   loop::Task<> serve_peer(std::unique_ptr<loop::UnixChannel> peer);
-  loop::Task<> tell_stacks(loop::UnixChannel& peer, bool native);
+  loop::Task<> tell_stacks(loop::UnixChannel& peer, job::Calls calls);
   loop::Task<> terminate();
   loop::Task<> kill_late();
   void stop(std::chrono::milliseconds grace);

@@ -48,7 +48,8 @@ loop::Task<Result<job::HostStacks>> stacks_below(loop::Loop& loop, pid_t init, j
   Command command{.argv = {"/proc/self/exe", "sampler", "--init", std::to_string(init)},
                   .env = std::move(env),
                   .cwd = "/"};
-  if (calls == job::Calls::native) command.argv.push_back("--native");
+  if (calls != job::Calls::python)
+    command.argv.push_back(std::string("--") + job::calls_name(calls));
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Result<Pipe> out = make_pipe();
   Result<Pipe> err = make_pipe();

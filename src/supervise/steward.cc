@@ -74,14 +74,23 @@ loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
   co_return true;
 }
 
+loop::Task<> tell_steward(loop::Loop& loop, std::string host_folder,
+                          std::vector<job::LogLine> lines) {
+  Result<std::unique_ptr<loop::UnixChannel>> channel =
+      loop::unix_connect(loop, host_folder + "/control.sock");
+  if (!channel) co_return;
+  for (const job::LogLine& line : lines)
+    (*channel)->post(job::type_of(job::Message::log), job::encode(line));
+  static_cast<void>(co_await (*channel)->flushed());
+}
+
 loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
                                                            std::string host_folder,
                                                            job::Calls calls) {
   Result<std::unique_ptr<loop::UnixChannel>> channel =
       loop::unix_connect(loop, host_folder + "/control.sock");
   if (!channel) co_return fail(Errc::closed, "no steward listens");
-  (*channel)->post(job::type_of(job::Message::stacks),
-                   to_text(Json{{"native", calls == job::Calls::native}}));
+  (*channel)->post(job::type_of(job::Message::stacks), job::encode(calls));
   const TimePoint deadline = Clock::now() + stacks_max;
   const Result<Frame> answer = co_await loop::receive_until(loop, **channel, deadline);
   if (!answer) co_return answer.error();

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "base/command.h"
 #include "job/host_spec.h"
+#include "job/journal.h"
 #include "job/outcome.h"
 #include "job/stacks.h"
 #include "loop/loop.h"
@@ -34,6 +36,10 @@ job::Outcome steward_outcome(job::Outcome outcome, const std::string& host_folde
 /// started or is about to end.
 loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
                                      std::chrono::milliseconds grace);
+
+/// Has the host's steward write lines into its journal. Nobody listens: nothing happens.
+loop::Task<> tell_steward(loop::Loop& loop, std::string host_folder,
+                          std::vector<job::LogLine> lines);
 
 /// Asks the steward of a running host where its processes stand. Errors: `closed` where nobody
 /// listens or the host does not run; `protocol`; `timeout`.
