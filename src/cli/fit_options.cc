@@ -17,11 +17,11 @@ namespace {
 struct FitWords {
   std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
-  std::string output, checkpoints, name, python, timeout, retries, spares, grace, memory, cpus,
-      gpus, shm_size, network, volume_size, pip_conf, engine;
+  std::string output, checkpoints, name, python, timeout, hang_after, retries, spares, grace,
+      memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
-       print_plan = false, encrypted = false, timeline = false;
+       print_plan = false, end_hung = false, encrypted = false, timeline = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -49,6 +49,8 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--network", words.network);
   line.flag("--encrypt", words.encrypted);
   line.text("--timeout", words.timeout);
+  line.text("--hang-after", words.hang_after);
+  line.flag("--end-hung", words.end_hung);
   line.text("--retries", words.retries);
   line.text("--spares", words.spares);
   line.text("--grace", words.grace);
@@ -96,6 +98,14 @@ Result<void> check_program(const FitWords& words) {
   return {};
 }
 
+Result<std::chrono::milliseconds> hang_after_of(const FitWords& words) {
+  if (words.hang_after.empty() && words.end_hung)
+    return fail(Errc::invalid_input, "--end-hung: expected --hang-after with it");
+  constexpr TimeRange range{job::hang_after_min, job::training_time_max, std::chrono::seconds(1),
+                            std::chrono::milliseconds(0)};
+  return time_span("--hang-after", words.hang_after, range);
+}
+
 Result<FitOptions> options_from(FitWords words, Args arguments) {
   FitOptions options;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
@@ -110,6 +120,8 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     if (!named) return named.error().in("--name");
   }
   options.timeout = TRY(timeout_of(words.timeout));
+  options.end_hung = words.end_hung;
+  options.hang_after = TRY(hang_after_of(words));
   if (words.retries != "0")
     options.retries =
         TRY(whole_number("--retries", words.retries, job::retries_max, job::retries_default));

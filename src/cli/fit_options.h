@@ -46,6 +46,8 @@ struct FitOptions {
   int retries = job::retries_default;  ///< After nodes of a cluster were lost.
   int spares = 0;                      ///< Nodes that stand by for lost ones.
   std::chrono::seconds timeout{86400};
+  std::chrono::milliseconds hang_after{0};  ///< Whole seconds; 0: never asked.
+  bool end_hung = false;
   std::chrono::milliseconds grace = job::stop_grace_default;
   std::int64_t memory_bytes = 0;  ///< Each host's limit; 0: none.
   std::int64_t cpu_millis = 0;    ///< Each host's; 0: no limit.

@@ -19,6 +19,8 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.bound = places.bound;
   spec.checkpoint_folder = places.checkpoints;
   spec.run_time_max = options.timeout;
+  spec.hang_after = std::chrono::duration_cast<std::chrono::seconds>(options.hang_after);
+  spec.end_hung = options.end_hung;
   spec.retries = options.retries;
   spec.spares = options.spares;
   spec.grace = options.grace;

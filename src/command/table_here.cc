@@ -7,6 +7,10 @@ const Flag engine_flag = {
     "--engine", "NAME",
     "where hosts run: local, this machine (default), or slurm, nodes of a Slurm cluster of which "
     "this is a submit host"};
+const Flag hang_after_flag = {
+    "--hang-after", "TIME",
+    "say so, with all stacks, when nothing is printed and no rank gets on for so long: 60 "
+    "(seconds), 10m; needs py-spy for ranks that spin"};
 const Flag retries_flag = {
     "--retries", "N",
     "on a cluster, how often the job may start again after nodes were lost, 0 to 30 (default 2); "
@@ -76,6 +80,8 @@ std::vector<Flag> fit_flags() {
         "PIP_CONFIG_FILE names)"},
        {"--encrypt", "", "what hosts send each other is encrypted, or the job fails at its start"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
+       hang_after_flag,
+       {"--end-hung", "", "end a job that hangs so: it fails"},
        {"--grace", "TIME", "from a stop request to the kill: 5 (seconds), 2m (default 30s)"},
        {"--keep", "",
         "leave the job's folder (journals, logs, settings) for inspection; sm clean --all "

@@ -17,6 +17,8 @@ inline constexpr int retries_default = 2;
 /// Nodes that stand by for one that is lost.
 inline constexpr int spares_max = 16;
 /// Source: StoppingCondition of the CreateTrainingJob API, MaxRuntimeInSeconds.
+/// The shortest time without any sign of life after which a job may be said to hang.
+inline constexpr std::chrono::seconds hang_after_min{10};
 inline constexpr std::chrono::seconds training_time_max{28 * 86400};
 
 /// Between SIGTERM and SIGKILL of a stop request.

@@ -56,6 +56,10 @@ void read_own_part(const Json& json, Spec& spec, Fields& outer) {
   own.integer("CpuMillis", spec.cpu_millis);
   own.integer("Gpus", spec.gpus);
   own.integer("Spares", spec.spares);
+  std::int64_t hang_after = 0;
+  own.integer("HangAfter", hang_after);
+  own.flag("EndHung", spec.end_hung);
+  spec.hang_after = std::chrono::seconds(hang_after);
   own.text("PipConf", spec.pip_conf);
   std::string network = network_name(spec.network);
   own.text("Network", network);
@@ -184,6 +188,10 @@ Result<void> check(const Spec& spec) {
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
   if (spec.retries < 0 || spec.retries > retries_max)
     return wrong("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
+  const bool sees_hangs =
+      spec.hang_after == std::chrono::seconds(0) ||
+      (spec.hang_after >= hang_after_min && spec.hang_after <= training_time_max);
+  if (!sees_hangs) return wrong("Muster.HangAfter", "0, or 10 to 2419200");
   if (spec.spares < 0 || spec.spares > spares_max) return wrong("Muster.Spares", "0 to 16");
   TRY(check_path("Muster.SourceFolder", spec.source_folder, true));
   TRY(check_path("Muster.Python", spec.python, true));
@@ -250,6 +258,8 @@ Json to_json(const Spec& spec) {
   }
   if (spec.image) json["Muster"]["Image"] = to_json(*spec.image);
   if (spec.encrypted) json["Muster"]["Encrypted"] = true;
+  if (spec.hang_after.count() > 0) json["Muster"]["HangAfter"] = spec.hang_after.count();
+  if (spec.end_hung) json["Muster"]["EndHung"] = true;
   if (spec.spares > 0) json["Muster"]["Spares"] = spec.spares;
   if (spec.vpc) json["Muster"]["Vpc"] = to_json(*spec.vpc);
   if (!spec.pip_conf.empty()) json["Muster"]["PipConf"] = spec.pip_conf;

@@ -105,9 +105,11 @@ struct Spec {
   /// Further attempts after machines were lost, where the engine can start a job again; 0: none,
   /// after a preemption neither.
   int retries = retries_default;
-  int spares = 0;             ///< Nodes that stand by: a host that is lost goes on there.
-  Args entrypoint;            ///< ContainerEntrypoint: runs in place of `train`.
-  Args arguments;             ///< ContainerArguments.
+  std::chrono::seconds hang_after{0};  ///< Silent and still for so long, it hangs; 0: never asked.
+  bool end_hung = false;               ///< A job that hangs is ended; else it is told.
+  int spares = 0;                      ///< Nodes that stand by: a host that is lost goes on there.
+  Args entrypoint;                     ///< ContainerEntrypoint: runs in place of `train`.
+  Args arguments;                      ///< ContainerArguments.
   std::string s3_output;      ///< S3OutputPath: results go below <this>/<job>/output; may be empty.
   bool packed_output = true;  ///< As .tar.gz; else file by file (CompressionType NONE).
   std::string checkpoint_url;  ///< CheckpointConfig.S3Uri; empty: none are kept.

@@ -30,6 +30,8 @@ Spec whole_spec() {
   spec.memory_bytes = 1 << 30;
   spec.cpu_millis = 1500;
   spec.gpus = 2;
+  spec.hang_after = std::chrono::seconds(600);
+  spec.end_hung = true;
   spec.network = Network::nat;
   InputChannel remote{"remote", ""};
   remote.s3 = {"s3://bucket/in", true, true, true, {"gpu"}};
@@ -247,6 +249,8 @@ TEST_CASE("spec: what is wrong is named") {
        "Muster.GroupMemoryBytes: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Gpus": -1}})", "Muster.Gpus: expected 0 to 1024"},
       {R"({"TrainingJobName": "j", "Muster": {"Spares": 17}})", "Muster.Spares: expected 0 to 16"},
+      {R"({"TrainingJobName": "j", "Muster": {"HangAfter": 9}})",
+       "Muster.HangAfter: expected 0, or 10 to 2419200"},
       {R"({"TrainingJobName": "j", "Muster": {"GroupGpus": [1]}})",
        "Muster.GroupGpus: expected a number for each group"},
       {R"({"TrainingJobName": "j", "Muster": {"Pyhton": "/x"}})",

@@ -196,6 +196,21 @@ Result<void> set_stop_grace(JobConfig& config, const Json& json) {
   return {};
 }
 
+Result<void> set_hang_after(JobConfig& config, const Json& json) {
+  const double number = TRY(number_at(json, "hang_after_seconds"));
+  config.hang_after = std::chrono::seconds(std::llround(number));
+  if (config.hang_after.count() == 0) return {};
+  if (config.hang_after >= job::hang_after_min && config.hang_after <= job::training_time_max)
+    return {};
+  return wrong("hang_after_seconds", "0, or 10 to 2419200");
+}
+
+Result<void> set_end_hung(JobConfig& config, const Json& json) {
+  if (!json.is_boolean()) return wrong("end_hung", "true or false");
+  config.end_hung = json.get<bool>();
+  return {};
+}
+
 Result<void> set_native_drivers(JobConfig& config, const Json& json) {
   if (!json.is_boolean()) return wrong("native_drivers", "true or false");
   config.native_drivers = json.get<bool>();
@@ -324,6 +339,8 @@ constexpr struct {
     {"priority_max", set_priority_max},
     {"first_user_id", set_first_user_id},
     {"stop_grace_seconds", set_stop_grace},
+    {"hang_after_seconds", set_hang_after},
+    {"end_hung", set_end_hung},
     {"native_drivers", set_native_drivers},
     {"network", set_network},
     {"vpc", set_vpc},

@@ -56,6 +56,8 @@ struct JobConfig {
   std::string registry_logins;  ///< A file as ~/.docker/config.json; empty: nobody logs in.
   std::string python = "python3";
   std::chrono::seconds stop_grace{120};  ///< Between SIGTERM and SIGKILL; as long as SageMaker's.
+  std::chrono::seconds hang_after{0};    ///< As Spec::hang_after, of jobs that do not say.
+  bool end_hung = false;                 ///< As Spec::end_hung.
   bool native_drivers = false;           ///< What SDK 3 uploads to start scripts runs as it is.
   job::Network network = job::Network::nat;  ///< `none`: whatever a job asks for.
   std::optional<bool> any_vpc;               ///< Ids of networks that there are not are taken,

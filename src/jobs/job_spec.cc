@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "http/url.h"
 #include "jobs/remote_function.h"
 #include "jobs/training_image.h"
@@ -23,6 +24,19 @@ aws::Refusal bad(std::string message) {
 std::vector<job::HostGroup> groups_of(const job::Spec& spec) {
   if (!spec.groups.empty()) return spec.groups;
   return {{.type = spec.instance_type, .count = spec.instance_count}};
+}
+
+/// What the job's own variable says; none: nothing, or nothing that may be said.
+constexpr const char* hang_variable = "MUSTER_HANG_AFTER";
+std::optional<std::chrono::seconds> hang_after_in(const Env& environment) {
+  const auto found = environment.find(hang_variable);
+  const std::optional<std::int64_t> seconds =
+      found == environment.end() ? std::nullopt : parse_integer(found->second);
+  if (!seconds) return std::nullopt;
+  const std::chrono::seconds after(*seconds);
+  const bool may =
+      *seconds == 0 || (after >= job::hang_after_min && after <= job::training_time_max);
+  return may ? std::optional(after) : std::nullopt;
 }
 
 /// A hyperparameter as the user meant it: the SDK's framework classes quote texts as JSON.
@@ -54,6 +68,8 @@ Result<void, aws::Refusal> check_request(const api::JobRequest& request, const J
         "AlgorithmSpecification.TrainingImage is missing: this server has no algorithms "
         "by name");
   TRY(training_image(request.image, request.credentials_provider, config));
+  if (request.spec.environment.contains(hang_variable) && !hang_after_in(request.spec.environment))
+    return bad("Environment MUSTER_HANG_AFTER: expected seconds, 0 or 10 to 2419200");
   for (const job::HostGroup& group : groups_of(request.spec))
     if (!config.instance(group.type))
       return bad("InstanceType " + group.type + ": this server has " + config.known_types() +
@@ -82,6 +98,8 @@ Result<job::Spec> job_spec(job::Spec spec, const JobConfig& config, const JobPla
   spec.hidden = places.hidden;
   spec.s3 = places.s3;
   spec.grace = config.stop_grace;
+  spec.hang_after = hang_after_in(spec.environment).value_or(config.hang_after);
+  spec.end_hung = config.end_hung;
   spec.network = places.network;
   spec.pip_conf = config.pip_conf;
   spec.memory_bytes = instance(spec.instance_type).memory_bytes;

@@ -374,6 +374,9 @@ TEST_CASE("job config: a stop's grace is SageMaker's, or as long as the config s
   CHECK(config_of("{}").stop_grace == std::chrono::seconds(120));
   CHECK(config_of(R"({"stop_grace_seconds": 5})").stop_grace == std::chrono::seconds(5));
   CHECK(!config_of("{}").first_user_id);
+  CHECK(config_of("{}").hang_after == std::chrono::seconds(0));
+  CHECK(config_of(R"({"hang_after_seconds": 60, "end_hung": true})").end_hung);
+  CHECK(config_of(R"({"hang_after_seconds": 60})").hang_after == std::chrono::seconds(60));
   CHECK(config_of(R"({"first_user_id": 300000000})").first_user_id == 300'000'000);
 }
 
@@ -499,6 +502,8 @@ TEST_CASE("job config: what cannot be is one clear line") {
       {R"({"images": {"a": {"pythons": "x"}}})", "jobs.images.a.pythons: expected python"},
       {R"({"images": {"a": {"python": 3}}})", "jobs.images.a.python: expected text"},
       {R"({"stop_grace_seconds": -1})", "jobs.stop_grace_seconds: expected a number"},
+      {R"({"hang_after_seconds": 5})", "jobs.hang_after_seconds: expected 0, or 10 to"},
+      {R"({"end_hung": 1})", "jobs.end_hung: expected true or false"},
       {R"({"first_user_id": 1000})", "jobs.first_user_id: expected a whole number"},
       {R"({"first_user_id": 2147483647})", "jobs.first_user_id: expected a whole number"},
       {R"({"first_user_id": 1.5e9})", "jobs.first_user_id: expected a whole number"},

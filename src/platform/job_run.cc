@@ -7,24 +7,30 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "loop/tasks.h"
 #include "loop/worker.h"
+#include "platform/hang.h"
 #include "platform/look.h"
+#include "platform/stack_tree.h"
 
 namespace muster::platform {
 namespace {
 
 constexpr Duration last_steward_limit = std::chrono::seconds(10);
+constexpr std::size_t hang_lines_max = 500;  ///< Stacks in a log.
 constexpr Duration last_steward_pause = std::chrono::milliseconds(20);
 
 class JobRun {
  public:
-  JobRun(loop::Loop& loop, engine::Run& run, LifeCycle::Options options, Sink& sink,
-         Requests& requests)
+  JobRun(loop::Loop& loop, engine::Run& run, const job::Spec& spec, LifeCycle::Options options,
+         Sink& sink, Requests& requests)
       : loop_(loop),
         run_(run),
+        spec_(spec),
         cycle_(std::move(options), Clock::now()),
+        hang_(spec.hang_after),
         sink_(sink),
         requests_(requests),
         next_(run.hosts().size(), 1),
@@ -49,6 +55,9 @@ class JobRun {
   loop::Task<> watch_hosts();
   loop::Task<> watch_journals();
   loop::Task<> watch_wishes();
+  loop::Task<> watch_hang();
+  void tell_hang(const std::vector<job::HostStacks>& seen);
+  void heed_life(const job::Record& record);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void take(const engine::Event& event);
@@ -57,7 +66,9 @@ class JobRun {
 
   loop::Loop& loop_;
   engine::Run& run_;
+  const job::Spec& spec_;
   LifeCycle cycle_;
+  HangWatch hang_;
   Sink& sink_;
   Requests& requests_;
   std::deque<engine::Event> events_;  ///< Not taken yet.
@@ -102,11 +113,49 @@ loop::Task<> JobRun::watch_wishes() {
   }
 }
 
+loop::Task<> JobRun::watch_hang() {
+  while (spec_.hang_after.count() > 0) {
+    const TimePoint due = hang_.next_look().value_or(TimePoint::max());
+    if (Clock::now() < due) {
+      co_await requests_.changed().wait_until(due);
+      continue;
+    }
+    const std::vector<job::HostStacks> seen =
+        co_await look_at_hosts(tasks_, run_, job::Calls::moves);
+    if (hang_.look(seen, Clock::now())) tell_hang(seen);
+  }
+}
+
+/// Puts all stacks into the first host's log, and says what is wrong where a status is shown.
+void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
+  const std::string text = hang_text(seen, spec_.hang_after);
+  std::vector<job::LogLine> lines{{"warning", text}};
+  for (const std::string& line : split(trim(stack_text(seen)), '\n'))
+    if (lines.size() < hang_lines_max) lines.push_back({"warning", line});
+  run_.note(run_.hosts().front(), lines);
+  sink_.status({"Training", text, wall_time()});
+  if (spec_.end_hung) act(cycle_.on_verdict(hang_verdict(seen, text), Clock::now()));
+  requests_.changed().notify();
+}
+
+/// What muster itself says is no sign of life.
+void JobRun::heed_life(const job::Record& record) {
+  if (record.kind == job::Message::log || spec_.hang_after.count() == 0) return;
+  hang_.active(Clock::now());
+  if (record.kind != job::Message::lines) return;
+  const Result<job::Lines> lines = job::lines_from(record.payload);
+  if (!lines) return;
+  for (const std::string& line : split(lines->bytes, '\n'))
+    if (const std::optional<std::chrono::seconds> quiet = quiet_from(line))
+      hang_.quiet_until(Clock::now() + *quiet);
+}
+
 loop::Task<> JobRun::run() {
   act(cycle_.begin(wall_time()));
   tasks_.start(watch_hosts());
   tasks_.start(watch_journals());
   tasks_.start(watch_wishes());
+  tasks_.start(watch_hang());
   loop::Timer turn(loop_);
   while (!cycle_.finished()) {
     // Whoever ended before this reading has nothing more to write.
@@ -147,6 +196,7 @@ bool JobRun::read_journals() {
 void JobRun::take(std::size_t host, const job::Record& record) {
   const std::string& name = run_.hosts()[host];
   causes_.take(name, record);
+  heed_life(record);
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
     if (lines) sink_.lines(name, record.time, *lines);
@@ -249,7 +299,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
   Retries retries(spec.retries, run.tally());
   std::chrono::seconds trained{0};
   while (true) {
-    JobRun job(loop, run, times, sink, requests);
+    JobRun job(loop, run, spec, times, sink, requests);
     co_await job.run();
     JobEnd end = job.end();
     trained += end.training_time;

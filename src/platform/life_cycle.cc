@@ -140,14 +140,16 @@ Actions LifeCycle::on_record(const std::string& name, const job::Record& record,
 }
 
 Actions LifeCycle::on_journal_error(const std::string& name, const Error& error, TimePoint now) {
-  Host& from = host(name);
-  if (!from.facts.word) {
-    from.facts.word = job::Verdict{.outcome = job::Outcome::failed(error.text),
-                                   .host = name,
-                                   .process = "journal",
-                                   .last_lines = {},
-                                   .command = {}};
-  }
+  job::Verdict verdict;
+  verdict.outcome = job::Outcome::failed(error.text);
+  verdict.host = name;
+  verdict.process = "journal";
+  return on_verdict(std::move(verdict), now);
+}
+
+Actions LifeCycle::on_verdict(job::Verdict verdict, TimePoint now) {
+  Host& from = host(verdict.host);
+  if (!from.facts.word) from.facts.word = std::move(verdict);
   on_failure(false, now);
   return due(now);
 }

@@ -85,6 +85,9 @@ class LifeCycle {
   Actions on_record(const std::string& host, const job::Record& record, TimePoint now);
   /// The host's journal cannot be read on.
   Actions on_journal_error(const std::string& host, const Error& error, TimePoint now);
+  /// Somebody outside has found that the job cannot go on: `verdict` names the host. What the host
+  /// itself said before counts more.
+  Actions on_verdict(job::Verdict verdict, TimePoint now);
   /// The host's steward has ended, and its journal was read to the end.
   Actions on_steward_end(const std::string& host, job::Outcome outcome, UnixMillis time,
                          TimePoint now);

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "job/outcome.h"
+#include "job/stacks.h"
+
+namespace muster::platform {
+
+/// Finds out that a running job hangs: nothing is printed, and no rank gets on
+/// (docs/protocols/stacks.md, "Hangs"). While the job is silent whoever has this looks at all
+/// processes a few times (`next_look`, job::Calls::moves) and tells what was seen.
+///
+/// Pure: callers pass `now`, which must not go back.
+class HangWatch {
+ public:
+  /// `after`: how long nothing may happen; 0: never looks.
+  explicit HangWatch(Duration after) : after_(after) {}
+
+  /// The job's hosts run, or something was printed.
+  void active(TimePoint now);
+  /// The job has said that it will be silent until then.
+  void quiet_until(TimePoint until);
+  /// When to look; none: not now, or never again.
+  std::optional<TimePoint> next_look() const;
+  /// What was seen. True, once: the job hangs.
+  bool look(std::vector<job::HostStacks> seen, TimePoint now);
+
+ private:
+  Duration after_;
+  bool told_ = false;
+  std::optional<TimePoint> silent_since_;
+  TimePoint quiet_until_{};
+  TimePoint looked_{};
+  TimePoint still_since_{};  ///< The first look since which nothing got on.
+  int still_ = 0;            ///< Looks after that.
+  std::vector<job::HostStacks> seen_;
+};
+
+/// True if nothing got on between two looks, `passed` apart: each rank (each process of a job
+/// without ranks) either used hardly any processor time, or ran, stood where it had stood, and
+/// neither read nor wrote nor got memory; and hosts hardly sent anything to each other.
+/// False where that cannot be told.
+bool stood_still(const std::vector<job::HostStacks>& before,
+                 const std::vector<job::HostStacks>& after, Duration passed);
+
+/// "muster quiet 600": a line by which a program says that it will be silent for so long. None for
+/// any other line.
+std::optional<std::chrono::seconds> quiet_from(std::string_view line);
+
+/// "no rank has got on for 60 s; rank 2 stands elsewhere than most": a hang in one line.
+std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after);
+
+/// The verdict on a job that is ended for it: the odd rank's where there is one alone, else of the
+/// first host.
+job::Verdict hang_verdict(const std::vector<job::HostStacks>& seen, const std::string& text);
+
+}  // namespace muster::platform

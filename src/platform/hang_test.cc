@@ -1,0 +1,134 @@
+#include "platform/hang.h"
+
+#include <doctest/doctest.h>
+
+namespace muster::platform {
+namespace {
+
+using namespace std::chrono_literals;
+using job::HostStacks;
+
+/// Four ranks on two hosts that have used so much until now; rank 2 waits, all others spin.
+std::vector<HostStacks> hosts(std::int64_t cpu_ms) {
+  std::vector<HostStacks> hosts(2);
+  for (int rank = 0; rank < 4; ++rank) {
+    HostStacks& host = hosts[static_cast<std::size_t>(rank / 2)];
+    host.host = rank < 2 ? "algo-1" : "algo-2";
+    host.net_bytes = 1000;
+    job::ProcessStacks process;
+    process.pid = 10 + rank;
+    process.rank = rank;
+    process.cpu_ms = rank == 2 ? 5 : cpu_ms;
+    const std::string call = rank == 2 ? "read" : "barrier";
+    process.threads = {{.name = "MainThread", .runs = rank != 2, .calls = {{call, "a.py", 1}}}};
+    host.processes.push_back(process);
+  }
+  return hosts;
+}
+
+const TimePoint start{1000s};
+
+}  // namespace
+
+TEST_CASE("hang: found after the time that nothing may happen, and told once") {
+  HangWatch watch(20s);
+  CHECK(!watch.next_look());  // No host runs yet.
+  watch.active(start);
+  TimePoint now = start;
+  for (int look = 1; look <= 4; ++look) {
+    REQUIRE(watch.next_look());
+    CHECK(*watch.next_look() == now + 5s);
+    now = *watch.next_look();
+    CHECK(watch.look(hosts(1000 * look), now) == (look == 4));
+  }
+  CHECK(now == start + 20s);
+  CHECK(!watch.next_look());
+  CHECK(!watch.look(hosts(9000), now + 60s));
+  CHECK(hang_text(hosts(0), 20s) ==
+        "the job hangs: for 20 s it printed nothing and no rank got on; not where most stand: "
+        "rank 2");
+  const job::Verdict verdict = hang_verdict(hosts(0), "it hangs");
+  CHECK(verdict.host == "algo-2");
+  CHECK(verdict.rank == 2);
+  CHECK(verdict.outcome == job::Outcome::failed("it hangs"));
+}
+
+TEST_CASE("hang: a line begins it anew, and one that comes while it is looked at counts") {
+  HangWatch watch(20s);
+  watch.active(start);
+  for (int look = 1; look <= 3; ++look) CHECK(!watch.look(hosts(1000 * look), start + 5s * look));
+  watch.active(start + 19s);
+  CHECK(*watch.next_look() == start + 24s);
+  for (int look = 1; look <= 3; ++look)
+    CHECK(!watch.look(hosts(5000 + 1000 * look), start + 19s + 5s * look));
+  CHECK(watch.look(hosts(9000), start + 39s));
+}
+
+TEST_CASE("hang: whoever gets on between looks puts it off") {
+  HangWatch watch(20s);
+  watch.active(start);
+  for (int look = 1; look <= 40; ++look) {
+    std::vector<HostStacks> seen = hosts(1000 * look);
+    seen[0].processes[0].io_bytes = look / 3 * 100'000;
+    CHECK(!watch.look(std::move(seen), start + 5s * look));
+  }
+}
+
+TEST_CASE("hang: a job that said that it will be quiet is not looked at") {
+  HangWatch watch(20s);
+  watch.active(start);
+  watch.quiet_until(start + 600s);
+  CHECK(*watch.next_look() == start + 605s);
+  CHECK(!watch.look(hosts(1), start + 300s));
+  HangWatch never(0s);
+  never.active(start);
+  CHECK(!never.next_look());
+}
+
+TEST_CASE("hang: what counts as getting on") {
+  const auto before = hosts(1000);
+  CHECK(stood_still(before, hosts(6000), 5s));
+  CHECK(!stood_still({}, {}, 5s));
+  const auto differs = [&](auto change) {
+    std::vector<HostStacks> after = hosts(6000);
+    change(after);
+    return !stood_still(before, after, 5s);
+  };
+  CHECK(differs([](auto& after) { after[1].processes[1].threads[0].calls[0].function = "go"; }));
+  CHECK(differs([](auto& after) { after[1].processes[1].moves = true; }));
+  CHECK(differs([](auto& after) { after[0].processes[0].io_bytes = 1 << 20; }));
+  CHECK(differs([](auto& after) { after[0].processes[0].faults = 1000; }));
+  CHECK(differs([](auto& after) { after[1].processes[0].io_bytes = 1 << 20; }));  // Rank 2 waits.
+  CHECK(differs([](auto& after) { after[1].processes.pop_back(); }));
+  CHECK(differs([](auto& after) { after[1].processes[0].started = 7; }));
+  CHECK(differs([](auto& after) { after[1].net_bytes = 1 << 20; }));
+  CHECK(differs([](auto& after) { after[1].trouble = "timeout"; }));
+  CHECK(differs([](auto& after) { after[0].processes[0].threads.clear(); }));
+  CHECK(!differs([](auto& after) { after[1].processes[0].threads.clear(); }));  // Waits: no need.
+}
+
+TEST_CASE("hang: a launcher's processes do not count, unless there are no ranks") {
+  auto before = hosts(1000);
+  auto after = hosts(6000);
+  for (auto* each : {&before, &after}) {
+    job::ProcessStacks launcher;
+    launcher.pid = 5;
+    launcher.cpu_ms = each == &after ? 5000 : 0;
+    (*each)[0].processes.push_back(launcher);
+  }
+  CHECK(stood_still(before, after, 5s));
+  for (auto* each : {&before, &after})
+    for (HostStacks& host : *each)
+      for (job::ProcessStacks& process : host.processes) process.rank = -1;
+  CHECK(!stood_still(before, after, 5s));
+}
+
+TEST_CASE("hang: the line that says how long a program will be silent") {
+  CHECK(quiet_from("muster quiet 600") == 600s);
+  CHECK(quiet_from("muster quiet 0 ") == 0s);
+  for (const char* line : {"", "muster quiet", "muster quiet x", "muster quiet -1", "quiet 5",
+                           " muster quiet 5", "muster quiet 99999999999"})
+    CHECK_MESSAGE(!quiet_from(line), line);
+}
+
+}  // namespace muster::platform

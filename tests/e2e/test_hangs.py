@@ -1,0 +1,151 @@
+"""A job that hangs is said to, with all stacks, once; one that computes or is quiet is not."""
+
+import os
+import time
+
+import pytest
+
+from fit import GUARD_SECONDS
+from lab import VENV
+from process import wait_until
+from sm_server import SmServer
+
+AFTER = 10  # Seconds; the least that may be asked for.
+BEGIN = """
+import os, signal, subprocess, sys, threading, time
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+def locks():
+    a, b = threading.Lock(), threading.Lock()
+    meet = threading.Barrier(2)
+    def take(first, second):
+        with first:
+            meet.wait()
+            with second:
+                pass
+    threads = [threading.Thread(target=take, args=pair) for pair in ((a, b), (b, a))]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+def busy():
+    while True:
+        pass
+def stands(how):
+    how()
+print("rank", comm.rank, flush=True)
+"""
+# What rank 2 does while all others wait for it in a barrier.
+WAYS = {
+    "sleeps": "lambda: time.sleep(1000)",
+    "reads": "lambda: os.read(os.pipe()[0], 1)",
+    "locks": "locks",
+    "busy": "busy",
+    "stopped": "lambda: os.kill(os.getpid(), signal.SIGSTOP)",
+    "receives": "lambda: comm.recv(source=0, tag=9)",
+    "child": "lambda: subprocess.run(['sleep', '1000'])",
+}
+HANGS = BEGIN + "stands(WAY) if comm.rank == 2 else comm.Barrier()\n"
+COMPUTES = BEGIN + """
+def step(state):
+    for _ in range(1000):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        state ^= state >> 13
+    return state
+state, end = comm.rank, time.monotonic() + SECONDS
+while time.monotonic() < end:
+    state = step(state)
+comm.Barrier()
+"""
+QUIET = BEGIN + """
+print("muster quiet", SECONDS, flush=True)
+if comm.rank == 0:
+    time.sleep(SECONDS)
+comm.Barrier()
+"""
+
+
+def hang_lines(fit) -> list[str]:
+    return [line for line in fit.out.decode().splitlines() if "the job hangs" in line]
+
+
+def begin(machine, script: str, name: str, *words):
+    words = ("--name", name, "--hang-after", AFTER, *words)
+    output = machine.folder / f"output-{name}"
+    fit = machine.fit(script, *words, hosts=2, per_host=2, output=output)
+    wait_until("all ranks", lambda: fit.out.decode().count("| rank ") == 4, GUARD_SECONDS)
+    return fit
+
+
+def check_found(machine, way: str) -> None:
+    fit = begin(machine, HANGS.replace("WAY", WAYS[way]), way, "--end-hung")
+    since = time.monotonic()
+    wait_until("the hang", lambda: hang_lines(fit), AFTER + 30)
+    took = time.monotonic() - since
+    assert fit.wait(GUARD_SECONDS) == 1, fit.text
+    assert AFTER - 1 < took < AFTER + 5, took
+    text = fit.out.decode() + fit.err.decode()
+    assert "not where most stand: rank 2" in text, text
+    assert "Failed: rank 2 on algo-2: the job hangs: for 10 s it printed nothing" in text, text
+    assert "muster: warning:   rank 2  <- not where most stand" in text, text
+    # Once as a status and once in the log, before the job ends for it.
+    assert len([line for line in hang_lines(fit) if "Training - " in line]) == 1
+
+
+@pytest.mark.parametrize("way", ["reads", "busy"])
+def test_a_rank_that_others_wait_for_is_named(machine, way):
+    check_found(machine, way)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("reads", "busy")])
+def test_each_way_to_hang_is_found(machine, way):
+    check_found(machine, way)
+
+
+def check_left_alone(machine, script: str, name: str) -> None:
+    fit = begin(machine, script.replace("SECONDS", str(2 * AFTER)), name, "--end-hung")
+    assert fit.wait(GUARD_SECONDS) == 0, fit.text
+    assert not hang_lines(fit)
+
+
+def test_a_job_that_says_that_it_will_be_quiet_is_left_alone(machine):
+    check_left_alone(machine, QUIET, "quiet")
+
+
+def test_a_job_that_computes_in_silence_is_left_alone(machine):
+    check_left_alone(machine, COMPUTES, "computes")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("script", [QUIET, COMPUTES], ids=["quiet", "computes"])
+def test_ten_healthy_jobs_raise_no_alarm(machine, script):
+    for number in range(10):
+        check_left_alone(machine, script, f"healthy-{number}")
+
+
+def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
+    """Without `end_hung` the job is only told of; its own variable counts more than the config."""
+    (tmp_path / "code").mkdir()
+    script = "import os\nprint('begun', flush=True)\nos.read(os.pipe()[0], 1)\n"
+    (tmp_path / "code" / "train.py").write_text(script)
+    jobs = {"python": str(VENV / "bin" / "python"), "hang_after_seconds": AFTER}
+    path = f"{VENV}/bin:{os.environ['PATH']}"
+    with SmServer(tmp_path, jobs=jobs, env={"PATH": path}) as server:
+
+        def sm(*words) -> str:
+            process = machine.sm(*words, environment=server.env())
+            assert process.wait(GUARD_SECONDS) == 0, process.text
+            return process.out.decode()
+
+        code = ("--script", "train.py", "--source-dir", tmp_path / "code")
+        sm("submit", "still", *code)
+        sm("submit", "never", *code, "--env", "MUSTER_HANG_AFTER=0")
+        wait_until("the hang", lambda: "the job hangs" in sm("describe", "still"), GUARD_SECONDS)
+        wait_until("the log", lambda: "(waits in" in sm("logs", "still"), GUARD_SECONDS)
+        assert "InProgress" in sm("describe", "still")
+        assert "the job hangs" not in sm("describe", "never")
+        wrong = machine.sm("submit", "wrong", *code, "--env", "MUSTER_HANG_AFTER=3",
+                           environment=server.env())
+        assert wrong.wait(GUARD_SECONDS) == 2
+        assert "MUSTER_HANG_AFTER: expected seconds, 0 or 10 to" in wrong.text
+        for job in ("still", "never"):
+            sm("stop", job, "--wait")
