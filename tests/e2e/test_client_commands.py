@@ -368,5 +368,6 @@ def test_a_reason_of_several_lines_is_shown_as_such(sm):
     reason = failed[failed.index("Failed: ") :].splitlines()
     headline = "AlgorithmError: fails.py on algo-1: exit code 1: ValueError: no luck"
     assert reason[0] == f"Failed: {headline} (sm explain exit-code)"
-    assert reason[-1] == "    ValueError: no luck"
+    assert "    ValueError: no luck" in reason  # Then the cause: when, and what to do.
+    assert reason[-1].startswith("  when: ")
     assert re.search(r"^ {10,}ValueError: no luck$", sm("describe", "reasons").stdout, re.M)
