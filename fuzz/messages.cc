@@ -85,6 +85,8 @@ void node_link(std::string_view bytes) {
     node_message(welcome, job::node_welcome_from);
   node_message(job::node_begin_from(bytes), job::node_begin_from);
   node_message(job::node_stop_from(bytes), job::node_stop_from);
+  node_message(job::node_look_from(bytes), job::node_look_from);
+  node_message(job::node_stacks_from(bytes), job::node_stacks_from);
   node_message(job::node_signalled_from(bytes), job::node_signalled_from);
   node_message(job::node_ended_from(bytes), job::node_ended_from);
   node_message(job::node_given_from(bytes), job::node_given_from);

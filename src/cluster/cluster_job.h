@@ -54,6 +54,8 @@ class ClusterJob {
   /// A line for people, at the head of the job's log.
   void note(std::string line) { spec_.notes.push_back(std::move(line)); }
   const job::Spec& spec() const { return spec_; }
+  /// The nodes of the attempt that is under way; null: none is.
+  std::shared_ptr<AttemptLinks> links() const { return links_; }
   const std::vector<std::string>& hosts() const { return hosts_; }
   const std::string& path() const { return folder_path_; }
   /// None once it was kept or removed.

@@ -17,6 +17,8 @@ using job::Message;
 
 constexpr std::uint64_t result_bytes_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t result_entries_max = 10'000'000;
+constexpr std::size_t looks_max = 10'000;
+constexpr std::chrono::seconds look_max{18};  ///< A node gives up earlier.
 
 Error out_of_turn(const Frame& frame) {
   return fail(Errc::protocol, "a message of type " + std::to_string(frame.type) + " out of turn");
@@ -240,6 +242,8 @@ Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
       return hear_result(host, frame);
     case Message::node_given:
       return hear_given(host, frame);
+    case Message::node_stacks:
+      return hear_stacks(host, frame);
     default:
       return out_of_turn(frame);
   }
@@ -392,6 +396,44 @@ Result<void> LinkedAttempt::want_result(Host& host) {
   host.tar = TRY(AppendFile::open(tar_file(host.folder)));
   host.wanted = true;
   return {};
+}
+
+loop::Task<Result<job::HostStacks>> LinkedAttempt::look(std::string name, job::Calls calls) {
+  Host* const host = find(name);
+  if (host == nullptr || !host->channel || !host->greeted || !host->began || host->ended)
+    co_return fail(Errc::closed, name + " does not run, or its node is not connected");
+  const auto look = std::make_shared<Look>(loop_);
+  look->host = name;
+  const std::uint64_t id = next_look_++;
+  if (looks_.size() >= looks_max) looks_.erase(looks_.begin());
+  looks_[id] = look;
+  post(*host, Message::node_look, job::encode(job::NodeLook{id, calls}));
+  // From here on this object may go: only the question itself is used.
+  const TimePoint deadline = Clock::now() + look_max;
+  while (!look->answer && Clock::now() < deadline) co_await look->answered.wait_until(deadline);
+  if (!look->answer) co_return fail(Errc::timeout, look->host + ": its node gives no answer");
+  co_return *look->answer;
+}
+
+/// An answer that nobody waits for any more is passed over.
+Result<void> LinkedAttempt::hear_stacks(Host& host, const Frame& frame) {
+  job::NodeStacks told = TRY(job::node_stacks_from(frame.payload));
+  const auto found = looks_.find(told.id);
+  if (found == looks_.end() || found->second->host != host.name) return {};
+  const std::shared_ptr<Look> look = found->second;
+  looks_.erase(found);
+  if (told.why.empty())
+    look->answer = std::move(told.stacks);
+  else
+    look->answer = fail(Errc::closed, told.why);
+  look->answered.notify();
+  return {};
+}
+
+void LinkedAttempt::note(const std::string& name, const std::vector<job::LogLine>& lines) {
+  Host* const host = find(name);
+  if (host == nullptr || !host->channel || !host->greeted || !host->began || host->ended) return;
+  for (const job::LogLine& line : lines) post(*host, Message::node_note, job::encode(line));
 }
 
 void LinkedAttempt::again(const std::string& name, const job::NodeAgain& again) {

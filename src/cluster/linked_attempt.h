@@ -38,6 +38,8 @@ class LinkedAttempt final : public AttemptLinks {
   void give(const std::string& host) override;
   void again(const std::string& host, const job::NodeAgain& again) override;
   bool can_go_on(const std::string& host) const override;
+  loop::Task<Result<job::HostStacks>> look(std::string host, job::Calls calls) override;
+  void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
   void done(const std::string& host) override;
   loop::Task<void> flushed(Duration limit) override;
   bool connected(const std::string& host) const override;
@@ -80,6 +82,13 @@ class LinkedAttempt final : public AttemptLinks {
     bool closed = false;
     loop::Event more;
   };
+  /// A question that waits for its answer, also held by who asks.
+  struct Look {
+    explicit Look(loop::Loop& loop) : answered(loop) {}
+    std::string host;
+    std::optional<Result<job::HostStacks>> answer;
+    loop::Event answered;
+  };
   using Kind = LinkEvent::Kind;
 
   Result<void> open_hosts();
@@ -92,6 +101,7 @@ class LinkedAttempt final : public AttemptLinks {
   Result<void> hear_journal(Host& host, const Frame& frame);
   Result<void> hear_result(Host& host, const Frame& frame);
   Result<void> hear_given(Host& host, const Frame& frame);
+  Result<void> hear_stacks(Host& host, const Frame& frame);
   Result<void> want_result(Host& host);
   loop::Task<> unpack(Host& host);
   void tell_given(Host& host, const std::string& error);
@@ -107,6 +117,8 @@ class LinkedAttempt final : public AttemptLinks {
   bool begun_ = false;
   std::map<std::string, Host> hosts_;
   std::shared_ptr<Told> told_;
+  std::map<std::uint64_t, std::shared_ptr<Look>> looks_;  ///< By their ids.
+  std::uint64_t next_look_ = 1;
   loop::Tasks tasks_;
 };
 

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cluster/chapter.h"
 #include "job/host_spec.h"
+#include "job/journal.h"
 #include "job/node_messages.h"
 #include "job/outcome.h"
 #include "loop/loop.h"
@@ -75,6 +76,11 @@ class AttemptLinks {
   virtual void again(const std::string& host, const job::NodeAgain& again) = 0;
   /// The node is there to hear that.
   virtual bool can_go_on(const std::string& host) const = 0;
+  /// Where the host's processes stand. Errors: `closed` where its node is not connected, or answers
+  /// that it cannot; `timeout`.
+  virtual loop::Task<Result<job::HostStacks>> look(std::string host, job::Calls calls) = 0;
+  /// Lines for the host's journal; nothing happens where its node is not connected.
+  virtual void note(const std::string& host, const std::vector<job::LogLine>& lines) = 0;
   /// The node may remove everything and go.
   virtual void done(const std::string& host) = 0;
   /// Waits until what was asked has been handed to the kernel of every connected node, or `limit`

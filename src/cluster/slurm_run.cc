@@ -66,11 +66,21 @@ void SlurmRun::destroy(const std::string& host) {
   job_->destroy(host);
 }
 
-loop::Task<Result<engine::Answer>> SlurmRun::ask(std::string host, engine::Question) {
+loop::Task<Result<engine::Answer>> SlurmRun::ask(std::string host, engine::Question question) {
   for (const engine::Event& event : job_->present())
     if (event.host == host && engine::is_end(event.kind))
       co_return fail(Errc::closed, host + " does not run");
-  co_return fail(Errc::unsupported, "stewards of a cluster answer no questions yet");
+  if (question == engine::Question::usage)
+    co_return fail(Errc::unsupported, "stewards of a cluster do not tell what their hosts use");
+  const std::shared_ptr<AttemptLinks> links = job_->links();
+  if (!links) co_return fail(Errc::closed, host + " does not run");
+  Result<job::HostStacks> stacks = co_await links->look(host, engine::calls_of(question));
+  if (!stacks) co_return stacks.error();
+  co_return engine::Answer(*std::move(stacks));
+}
+
+void SlurmRun::note(const std::string& host, const std::vector<job::LogLine>& lines) {
+  if (const std::shared_ptr<AttemptLinks> links = job_->links()) links->note(host, lines);
 }
 
 /// Slurm gives a job all its nodes at once.

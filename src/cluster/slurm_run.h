@@ -29,8 +29,7 @@ class SlurmRun final : public engine::Run {
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void destroy(const std::string& host) override;
   loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
-  /// Nothing: the link of a cluster's node has no such message.
-  void note(const std::string&, const std::vector<job::LogLine>&) override {}
+  void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
   void set_tally(engine::Tally tally) override { job_->set_tally(tally); }
   engine::Tally tally() const override { return job_->tally(); }

@@ -73,6 +73,9 @@ enum class Message : std::uint8_t {
   node_done = 63,       ///< engine: {} nothing more is wanted; the node removes all
   node_end = 64,        ///< engine: {why} the attempt is over, whatever still runs
   node_again = 65,      ///< engine: the node takes part in the job's next attempt
+  node_look = 66,       ///< engine: {id, calls} where do the host's processes stand?
+  node_stacks = 67,     ///< node: {id, stacks} or {id, why}
+  node_note = 68,       ///< engine: {level, text} a line for the host's journal
 };
 
 constexpr std::uint8_t type_of(Message message) {

@@ -10,6 +10,8 @@
 namespace muster::job {
 namespace {
 
+constexpr std::int64_t looks_max = std::int64_t{1} << 50;
+
 constexpr std::size_t nonce_digits = 16;
 constexpr std::size_t key_bytes = 32;
 constexpr std::size_t addresses_max = 16;
@@ -330,6 +332,37 @@ std::string encode(const NodeStop& stop) {
 Result<NodeStop> node_stop_from(std::string_view payload) {
   const Json json = TRY(object_from("stop", payload));
   return NodeStop{TRY(span_at("stop", json, "grace_ms", stop_grace_max))};
+}
+
+std::string encode(const NodeLook& look) {
+  return to_text({{"id", look.id}, {"calls", calls_name(look.calls)}});
+}
+
+Result<NodeLook> node_look_from(std::string_view payload) {
+  const Json json = TRY(object_from("look", payload));
+  NodeLook look{.id = 0, .calls = calls_from(payload)};
+  look.id = static_cast<std::uint64_t>(TRY(integer_at("look", json, "id", 0, looks_max)));
+  return look;
+}
+
+std::string encode(const NodeStacks& answer) {
+  Json json{{"id", answer.id}};
+  if (answer.why.empty())
+    json["stacks"] = parse_json(encode(answer.stacks)).value_or(Json::object());
+  else
+    json["why"] = answer.why;
+  return to_text(json);
+}
+
+Result<NodeStacks> node_stacks_from(std::string_view payload) {
+  const Json json = TRY(object_from("stacks", payload, host_stacks_bytes_max + 4096));
+  NodeStacks answer;
+  answer.id = static_cast<std::uint64_t>(TRY(integer_at("stacks", json, "id", 0, looks_max)));
+  if (json.contains("why"))
+    answer.why = TRY(line_at("stacks", json, "why"));
+  else
+    answer.stacks = TRY(host_stacks_from_json(json.value("stacks", Json())));
+  return answer;
 }
 
 std::string encode(const NodeSignalled& signalled) {

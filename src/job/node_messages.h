@@ -10,13 +10,14 @@
 #include "job/host_spec.h"
 #include "job/outcome.h"
 #include "job/spec.h"
+#include "job/stacks.h"
 
 namespace muster::job {
 
 /// What a cluster's node and the engine say to each other, and the file that a node is given.
 /// Source: docs/protocols/node-link.md. A change that an older muster would not understand raises
 /// `node_link_version`.
-inline constexpr int node_link_version = 1;
+inline constexpr int node_link_version = 2;
 
 /// Bytes of a journal or a result in one frame: at 7 kB/s each frame still counts as a beat in
 /// time.
@@ -130,6 +131,26 @@ struct NodeStop {
 };
 std::string encode(const NodeStop& stop);
 Result<NodeStop> node_stop_from(std::string_view payload);
+
+/// A question of the engine's, numbered by it.
+struct NodeLook {
+  std::uint64_t id = 0;
+  Calls calls = Calls::python;
+
+  bool operator==(const NodeLook&) const = default;
+};
+std::string encode(const NodeLook& look);
+Result<NodeLook> node_look_from(std::string_view payload);
+
+struct NodeStacks {
+  std::uint64_t id = 0;  ///< The question's.
+  HostStacks stacks = {};
+  std::string why = {};  ///< Why there are none; empty: there are.
+
+  bool operator==(const NodeStacks&) const = default;
+};
+std::string encode(const NodeStacks& answer);
+Result<NodeStacks> node_stacks_from(std::string_view payload);
 
 /// When something happened is told as how long ago: nodes' clocks differ.
 struct NodeSignalled {

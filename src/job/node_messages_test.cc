@@ -112,6 +112,12 @@ TEST_CASE("node messages: every message reads back") {
   const NodeBegin begin{{{"algo-1", "10.0.0.1"}, {"algo-2", "10.0.0.2"}}};
   CHECK(*node_begin_from(encode(begin)) == begin);
   CHECK(node_stop_from(encode(NodeStop{1500ms}))->grace == 1500ms);
+  CHECK(*node_look_from(encode(NodeLook{7, Calls::moves})) == NodeLook{7, Calls::moves});
+  NodeStacks told{.id = 7};
+  told.stacks.host = "algo-1";
+  told.stacks.processes.resize(1);
+  CHECK(*node_stacks_from(encode(told)) == told);
+  CHECK(node_stacks_from(encode(NodeStacks{.id = 8, .why = "gone"}))->why == "gone");
   const NodeSignalled signalled{15, 20ms};
   CHECK(*node_signalled_from(encode(signalled)) == signalled);
   const NodeEnded ended{Outcome::failed("no room"), 3ms};
@@ -130,8 +136,8 @@ TEST_CASE("node messages: every message reads back") {
 }
 
 TEST_CASE("node messages: of another version only the version is read") {
-  CHECK(node_hello_from(R"({"version": 2, "muster": "9.9"})")->muster == "9.9");
-  CHECK(node_welcome_from(R"({"version": 2})")->version == 2);
+  CHECK(node_hello_from(R"({"version": 9, "muster": "9.9"})")->muster == "9.9");
+  CHECK(node_welcome_from(R"({"version": 9})")->version == 9);
 }
 
 TEST_CASE("node messages: what a node may not say is refused") {
@@ -141,7 +147,7 @@ TEST_CASE("node messages: what a node may not say is refused") {
   CHECK(is_refused(node_hello_from("")));
   CHECK(is_refused(node_hello_from("[]")));
   CHECK(is_refused(node_hello_from(R"({"version": "1"})")));
-  CHECK(is_refused(node_hello_from(R"({"version":1,"address":"10.0.0.1","state":"dead"})")));
+  CHECK(is_refused(node_hello_from(R"({"version":2,"address":"10.0.0.1","state":"dead"})")));
   for (const char* address : {"", "10.0.0", "10.0.0.256", "010.0.0.1", "10.0.0.1;", "::1"}) {
     CAPTURE(address);
     CHECK(is_refused(node_hello_from(encode(NodeHello{.address = address}))));
@@ -149,7 +155,7 @@ TEST_CASE("node messages: what a node may not say is refused") {
   for (const char* lacks : {"-1", "1000", "\"1\"", "1.5", "[]"}) {
     CAPTURE(lacks);
     const std::string text =
-        R"({"version":1,"muster":"","node":"n","address":"10.0.0.1","state":"waiting","lacks":[)";
+        R"({"version":2,"muster":"","node":"n","address":"10.0.0.1","state":"waiting","lacks":[)";
     CHECK(is_refused(node_hello_from(text + lacks + "]}")));
   }
   CHECK(is_refused(node_hello_from(
@@ -158,13 +164,16 @@ TEST_CASE("node messages: what a node may not say is refused") {
   CHECK(is_refused(node_hello_from(encode(hello))));
   hello.node = std::string(256, 'a');
   CHECK(is_refused(node_hello_from(encode(hello))));
-  CHECK(is_refused(node_welcome_from(R"({"version":1,"journal_bytes":-1,"result_bytes":0})")));
+  CHECK(is_refused(node_welcome_from(R"({"version":2,"journal_bytes":-1,"result_bytes":0})")));
   CHECK(is_refused(
-      node_welcome_from(R"({"version":1,"journal_bytes":18446744073709551615,"result_bytes":0})")));
+      node_welcome_from(R"({"version":2,"journal_bytes":18446744073709551615,"result_bytes":0})")));
   CHECK(is_refused(node_begin_from(R"({"hosts":[]})")));
   CHECK(is_refused(node_begin_from(R"({"hosts":["algo-1"]})")));
   CHECK(is_refused(node_begin_from(R"({"hosts":[{"name":"../x","address":"10.0.0.1"}]})")));
   CHECK(is_refused(node_stop_from(R"({"grace_ms":-1})")));
+  CHECK(is_refused(node_look_from(R"({"calls":"python"})")));
+  CHECK(is_refused(node_stacks_from(R"({"id":1})")));
+  CHECK(is_refused(node_stacks_from(R"({"id":1,"stacks":{"processes":[7]}})")));
   CHECK(is_refused(node_signalled_from(R"({"signal":0,"ago_ms":0})")));
   CHECK(is_refused(node_ended_from(R"({"ago_ms":0})")));
   CHECK(is_refused(node_ended_from(encode(NodeEnded{Outcome::failed("a\nb"), 0ms}))));

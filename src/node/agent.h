@@ -2,6 +2,7 @@
 
 // Inside node/ only.
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -73,6 +74,7 @@ class Agent {
   void start_or_end(const job::NodeBegin& begin);
   Result<void> start_host(const job::NodeBegin& begin);
   void stop(std::chrono::milliseconds grace);
+  loop::Task<> look(job::NodeLook look);
   loop::Task<> kill_at(TimePoint deadline);
   void end(job::Outcome outcome);
   void over(const std::string& why);
@@ -113,6 +115,7 @@ class Agent {
   bool begun_ = false;
   std::vector<int> lacks_;               ///< Layers of the image that are to be brought.
   Fd image_lock_;                        ///< While it is open no layer goes.
+  std::deque<std::string> answers_;      ///< To looks, not sent yet.
   std::optional<TimePoint> stop_until_;  ///< A stop was asked for, and the grace ends then.
   std::optional<Signalled> signalled_;
   std::optional<Ended> ended_;

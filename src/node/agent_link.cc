@@ -8,10 +8,12 @@
 #include <span>
 
 #include "base/backoff.h"
+#include "base/text.h"
 #include "loop/tls.h"
 #include "loop/worker.h"
 #include "node/agent.h"
 #include "packing/listing.h"
+#include "supervise/steward.h"
 
 namespace muster::node {
 namespace {
@@ -20,6 +22,7 @@ using job::Message;
 
 constexpr Backoff::Options pauses{std::chrono::milliseconds(100), std::chrono::seconds(5)};
 constexpr std::chrono::seconds connect_max{5};
+constexpr std::size_t why_bytes_max = 200;
 
 std::chrono::milliseconds since(TimePoint time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - time);
@@ -160,6 +163,14 @@ Result<void> Agent::hear(const Frame& frame) {
     case Message::node_stop:
       stop(TRY(job::node_stop_from(frame.payload)).grace);
       break;
+    case Message::node_look:
+      tasks_.start(look(TRY(job::node_look_from(frame.payload))));
+      return {};
+    case Message::node_note: {
+      const job::LogLine line = TRY(job::log_from(frame.payload));
+      tasks_.start(supervise::tell_steward(loop_, host_folder(), {line}));
+      return {};
+    }
     case Message::node_give:
       said_.wanted = true;
       said_.given = false;
@@ -214,8 +225,22 @@ loop::Task<> Agent::send(std::shared_ptr<loop::Channel> channel) {
   }
 }
 
+loop::Task<> Agent::look(job::NodeLook look) {
+  const Result<job::HostStacks> stacks =
+      co_await supervise::ask_steward_for_stacks(loop_, host_folder(), look.calls);
+  job::NodeStacks answer{.id = look.id};
+  if (stacks)
+    answer.stacks = *stacks;
+  else
+    answer.why = to_utf8(stacks.error().text.substr(0, why_bytes_max));
+  answers_.push_back(job::encode(answer));
+  changed_.notify();
+}
+
 /// A host's end comes after all of the journal.
 void Agent::send_words(loop::Channel& channel) {
+  for (const std::string& answer : std::exchange(answers_, {}))
+    post(channel, Message::node_stacks, answer);
   if (begun_ && !std::exchange(said_.began, true)) post(channel, Message::node_began);
   if (signalled_ && !std::exchange(said_.signalled, true))
     post(channel, Message::node_signalled,

@@ -79,6 +79,11 @@ class Place:
         self.jobs.append(Process(argv, own_session=True))
         return self.jobs[-1]
 
+    def sm(self, *words) -> Process:
+        """Another command on the machine that jobs are submitted from."""
+        argv = self.cluster.argv("login", "env", f"MUSTER_STATE={self.state}", SM, *words)
+        return Process(argv, own_session=True)
+
     def end(self) -> None:
         """A job that a test left is no burden for the next."""
         for job in self.jobs:

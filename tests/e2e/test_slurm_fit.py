@@ -73,6 +73,24 @@ def test_a_rank_that_fails_is_named_and_its_job_is_not_started_again(place):
     wait_until("Slurm to be free of it", lambda: place.queue() == "", 20)
 
 
+HANGS = """
+import os
+print("at work", flush=True)
+os.read(os.pipe()[0], 1)
+"""
+
+
+def test_a_job_that_hangs_is_seen_over_the_links_of_its_nodes(place):
+    job = place.fit(HANGS, "--hang-after", "10", "--end-hung", "--name", "still", hosts=2)
+    wait_until("the hosts", lambda: job.out.decode().count("| at work") == 2, 60)
+    told = place.sm("stacks", "still")
+    assert told.wait(60) == 0, told.text
+    assert "algo-1, algo-2\n" in told.text and "(waits in " in told.text, told.text
+    assert job.wait(90) == 1, job.text
+    assert "the job hangs: for 10 s it printed nothing and no rank got on" in job.text
+    assert "muster: warning: " in job.text, job.text
+
+
 WAITS = """
 import signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))

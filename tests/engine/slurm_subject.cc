@@ -53,6 +53,10 @@ class FakeAttemptLinks final : public cluster::AttemptLinks {
   }
   void again(const std::string&, const job::NodeAgain&) override {}
   bool can_go_on(const std::string& host) const override { return connected(host); }
+  loop::Task<Result<job::HostStacks>> look(std::string host, job::Calls) override {
+    co_return fail(Errc::closed, host + ": no processes here");
+  }
+  void note(const std::string&, const std::vector<job::LogLine>&) override {}
   void done(const std::string&) override {}
   loop::Task<void> flushed(Duration) override { co_return; }
   bool connected(const std::string& host) const override { return !nodes_.node(host).is_over; }
