@@ -448,6 +448,7 @@ loop::Task<Result<void>> ClusterJob::bring() {
   const NodePlaces places = places_of(submission());
   const std::string order = folder_path_ + "/order";
   const std::string go = folder_path_ + "/go";
+  co_await engine_.learn_kill_wait();
   if (Result<void> made = write_order(order); !made) co_return made.error();
   if (Result<void> made = write_file(go, "go\n", 0600); !made) co_return made.error();
   std::vector<std::pair<std::string, std::string>> files;

@@ -185,8 +185,15 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
     order.timing.begin = layers_max;
   }
   if (options_.lifeline) order.timing.alone = alone_max;
+  if (kill_wait_) order.kill_wait = *kill_wait_;
   order.rollcall_port = port_from(submission.nonce);
   return order;
+}
+
+loop::Task<> SlurmEngine::learn_kill_wait() {
+  if (kill_wait_) co_return;
+  const Result<std::chrono::seconds> wait = co_await slurm_.kill_wait();
+  if (wait) kill_wait_ = std::min(*wait, job::stop_grace_max);
 }
 
 void SlurmEngine::forget(const std::string& job) {

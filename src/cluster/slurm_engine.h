@@ -69,6 +69,8 @@ class SlurmEngine final : public engine::Engine {
   Args steward(const slurm::Submission& submission) const;
   /// What a node is told, without what is the attempt's own.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
+  /// Asks for the cluster's KillWait, which orders hold from then on; once, if it is answered.
+  loop::Task<> learn_kill_wait();
   /// Where the attempt's hosts meet, chosen by its nonce.
   static int rollcall_port(const std::string& nonce);
   /// Has Slurm asked soon.
@@ -85,6 +87,7 @@ class SlurmEngine final : public engine::Engine {
   Slurm slurm_;
   std::map<std::uint16_t, std::unique_ptr<Links>> links_;
   std::uint16_t port_ = 0;
+  std::optional<std::chrono::seconds> kill_wait_;  ///< As the cluster has it, once that is known.
   std::map<std::string, std::shared_ptr<ClusterJob>> jobs_;
   TimePoint look_at_ = TimePoint::max();
   loop::Event look_sooner_;

@@ -213,6 +213,28 @@ def test_scancel_with_full_is_a_stop_too(place):
     assert "Restarting" not in job.text
 
 
+DEAF = """
+import os, signal, time
+def stop(*_):
+    with open(os.environ["SM_MODEL_DIR"] + "/half", "w") as file:
+        file.write("half")
+signal.signal(signal.SIGTERM, stop)
+""" + AT_WORK + """
+while True:
+    time.sleep(1)
+"""
+
+
+def test_a_host_that_does_not_end_is_ended_within_what_slurm_grants_and_gives_its_results(place):
+    job = place.fit(DEAF, hosts=1)
+    all_at_work(job, 1)
+    number = place.cluster.out("login", "squeue", "-h", "-o", "%i")
+    place.cluster.out("login", "scancel", number)
+    job.wait(60)
+    assert "cancelled in Slurm" in job.text and "could not be brought" not in job.text, job.text
+    assert (place.output / "model" / "half").read_text() == "half"
+
+
 def test_a_job_that_is_preempted_starts_again_when_its_nodes_are_free(place):
     cluster = place.cluster
     job = place.fit(LASTS, hosts=2)

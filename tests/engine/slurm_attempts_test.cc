@@ -29,6 +29,27 @@ void set_note(SlurmSubject& subject, const Json& note) {
   REQUIRE(write_file(subject.job_folder() + "/attempt.json", to_text(note), 0600));
 }
 
+TEST_CASE("slurm engine: nodes are told the cluster's KillWait, its default where nobody knows") {
+  struct {
+    const char* text;
+    int want;
+  } const cases[] = {{"KillWait                = 7 sec\n", 7000},
+                     {"KillWait = forever\n", 30000},
+                     {"KillWait = 1000000 sec\n", 86400000},
+                     {"", 30000}};
+  for (const auto& c : cases) {
+    CAPTURE(c.text);
+    SlurmSubject subject;
+    subject.configured(c.text);
+    subject.run([&]() -> loop::Task<> {
+      const RunPtr run = co_await start(subject, 1);
+      while (subject.order().empty()) co_await subject.loop().turn();
+      CHECK((*parse_json(subject.order()))["kill_wait_ms"] == c.want);
+      co_await end_all(subject, *run);
+    });
+  }
+}
+
 TEST_CASE("slurm engine: killed between two chapters of a journal, it writes one line there") {
   SlurmSubject subject;
   subject.run([&]() -> loop::Task<> {

@@ -27,6 +27,10 @@ squeue)
     n=$((n + 1))
     echo "$n|RUNNING|None|1|node1|0:01|N/A|N/A|root|main|$name"
   done < "${0%/*}/sbatch-names";;
+sbcast)
+  for word; do case "$word" in */order) cp "$word" "$0-new" && mv "$0-new" "$0-order";; esac; done;;
+scontrol)
+  cat "$0-config" 2> /dev/null;;
 esac
 )";
 
@@ -134,7 +138,7 @@ void FakeNodes::stop(const std::string& host, std::chrono::milliseconds grace) {
 }
 
 SlurmSubject::SlurmSubject() : nodes_(loop()) {
-  for (const char* name : {"sm", "sbatch", "squeue", "sbcast", "scancel"})
+  for (const char* name : {"sm", "sbatch", "squeue", "sbcast", "scancel", "scontrol"})
     REQUIRE(write_file(folder() + "/" + name, script, 0755));
   restart();
 }
@@ -179,6 +183,14 @@ void SlurmSubject::cut_short(const job::Spec& spec) {
       engine::JobFolder::create(folder() + "/state/slurm", spec.name);
   REQUIRE(half);
   REQUIRE(write_file(half->path() + "/job.json", to_text(job::to_json(spec))));
+}
+
+void SlurmSubject::configured(const std::string& text) {
+  REQUIRE(write_file(folder() + "/scontrol-config", text));
+}
+
+std::string SlurmSubject::order() const {
+  return read_file(folder() + "/sbcast-order").value_or("");
 }
 
 void SlurmSubject::forget_submissions() {

@@ -64,6 +64,10 @@ class SlurmSubject final : public FolderSubject {
   std::string job_folder() const { return folder() + "/state/slurm/jobs/demo"; }
   /// Slurm knows of no job any more.
   void forget_submissions();
+  /// What `scontrol show config` says; nothing without this.
+  void configured(const std::string& text);
+  /// What nodes were told last, as JSON.
+  std::string order() const;
   const std::vector<std::string>& fenced() const { return nodes_.fenced; }
 
  private:
