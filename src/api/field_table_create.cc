@@ -68,8 +68,9 @@ constexpr FieldRow rows[] = {
      "hosts are of InstanceType"},
     {"VpcConfig", heeded, vpc},
     {"StoppingCondition.MaxRuntimeInSeconds", heeded},
-    {"StoppingCondition.MaxWaitTimeInSeconds", echoed,
-     "only with EnableManagedSpotTraining, and not below MaxRuntimeInSeconds"},
+    {"StoppingCondition.MaxWaitTimeInSeconds", heeded,
+     "for its wait and its run together; only with EnableManagedSpotTraining, and not below "
+     "MaxRuntimeInSeconds"},
     {"StoppingCondition.MaxPendingTimeInSeconds", without_effect,
      "a job waits for its turn until it is stopped"},
     {"Tags", heeded},

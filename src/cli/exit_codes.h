@@ -26,6 +26,7 @@ inline int exit_code_of(platform::JobEnd::Status status, int stop_signal) {
     case platform::JobEnd::Status::failed:
       return exit_job_failed;
     case platform::JobEnd::Status::timed_out:
+    case platform::JobEnd::Status::waited_out:
       return exit_timed_out;
     case platform::JobEnd::Status::stopped:
       return exit_signal_base + stop_signal;

@@ -77,7 +77,7 @@ class Screen final : public platform::Sink {
  private:
   static bool is_end(const std::string& status) {
     return status == "Completed" || status == "Failed" || status == "Stopped" ||
-           status == "MaxRuntimeExceeded";
+           status == "MaxRuntimeExceeded" || status == "MaxWaitTimeExceeded";
   }
   Out& out_;
   std::unique_ptr<Render> render_;

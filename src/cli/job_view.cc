@@ -267,8 +267,9 @@ bool has_ended(const Json& job) {
 
 int exit_code_of_job(const Json& job) {
   if (member_text(job, "TrainingJobStatus") == "Completed") return exit_success;
-  return member_text(job, "SecondaryStatus") == "MaxRuntimeExceeded" ? exit_timed_out
-                                                                     : exit_job_failed;
+  const std::string secondary = member_text(job, "SecondaryStatus");
+  const bool timed_out = secondary == "MaxRuntimeExceeded" || secondary == "MaxWaitTimeExceeded";
+  return timed_out ? exit_timed_out : exit_job_failed;
 }
 
 int hosts_of_job(const Json& job) {
@@ -324,8 +325,10 @@ std::string end_text(const Json& job, bool colour) {
   if (!has_ended(job) || status == "Completed") return {};
   std::string reason = shown_lines(member_text(job, "FailureReason"), "    ");
   if (reason.empty())
-    reason =
-        exit_code_of_job(job) == exit_timed_out ? "ran longer than it was allowed to" : "as asked";
+    reason = exit_code_of_job(job) != exit_timed_out ? "as asked"
+             : member_text(job, "SecondaryStatus") == "MaxWaitTimeExceeded"
+                 ? "waited and ran longer than it was allowed to"
+                 : "ran longer than it was allowed to";
   if (status == "Failed" || exit_code_of_job(job) == exit_timed_out)
     reason = with_topic(std::move(reason));
   const Json& cause = member(job, "MusterCause");

@@ -235,6 +235,8 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
   text += std::string(platform::status_name(end.status)) + ": ";
   if (end.status == platform::JobEnd::Status::timed_out)
     text += with_topic("ran longer than --timeout allows");
+  if (end.status == platform::JobEnd::Status::waited_out)
+    text += with_topic("waited and ran longer than it was allowed to");
   if (end.status == platform::JobEnd::Status::stopped) text += "as asked";
   if (end.status == platform::JobEnd::Status::failed) text += with_topic(visible_line(end.reason));
   text += colour ? std::string(plain) + "\n" : "\n";

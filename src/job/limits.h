@@ -20,6 +20,8 @@ inline constexpr int spares_max = 16;
 /// The shortest time without any sign of life after which a job may be said to hang.
 inline constexpr std::chrono::seconds hang_after_min{10};
 inline constexpr std::chrono::seconds training_time_max{28 * 86400};
+/// What the API can say: MaxWaitTimeInSeconds has 32 bits.
+inline constexpr std::chrono::seconds wait_time_max{2147483647};
 
 /// Between SIGTERM and SIGKILL of a stop request.
 inline constexpr std::chrono::seconds stop_grace_default{30};

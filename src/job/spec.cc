@@ -101,6 +101,7 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
   Spec spec;
   Fields fields(json, "");
   std::int64_t seconds = spec.run_time_max.count();
+  std::int64_t wait_seconds = spec.wait_max.count();
   fields.text("TrainingJobName", spec.name, true);
   fields.texts("HyperParameters", spec.hyperparameters);
   fields.texts("Environment", spec.environment);
@@ -117,6 +118,7 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
   if (const Json* const stopping = fields.object("StoppingCondition")) {
     Fields inner(*stopping, "StoppingCondition");
     inner.integer("MaxRuntimeInSeconds", seconds);
+    inner.integer("MaxWaitTimeInSeconds", wait_seconds);
     fields.take(inner);
   }
   if (const Json* const retry = fields.object("RetryStrategy")) {
@@ -139,6 +141,7 @@ Result<Spec> read_spec(const Json& json, Writer writer) {
     if (const Json* const own = fields.object("Muster")) read_own_part(*own, spec, fields);
   if (fields.error()) return *fields.error();
   spec.run_time_max = std::chrono::seconds(seconds);
+  spec.wait_max = std::chrono::seconds(wait_seconds);
   TRY(check(spec));
   return spec;
 }
@@ -186,6 +189,8 @@ Result<void> check(const Spec& spec) {
     return wrong("ResourceConfig.VolumeSizeInGB", "1 to 16384 (or 0: no limit)");
   if (spec.run_time_max.count() < 1 || spec.run_time_max > training_time_max)
     return wrong("StoppingCondition.MaxRuntimeInSeconds", "1 to 2419200 (28 days)");
+  if (spec.wait_max.count() < 0 || spec.wait_max > wait_time_max)
+    return wrong("StoppingCondition.MaxWaitTimeInSeconds", "1 to 2147483647 (or 0: no limit)");
   if (spec.retries < 0 || spec.retries > retries_max)
     return wrong("RetryStrategy.MaximumRetryAttempts", "1 to 30 (or 0: none)");
   const bool sees_hangs =
@@ -267,6 +272,8 @@ Json to_json(const Spec& spec) {
   if (!spec.bound.empty()) json["Muster"]["Bound"] = bound_json(spec.bound);
   if (!spec.checkpoint_folder.empty()) json["Muster"]["Checkpoints"] = checkpoints_json(spec);
   add_outputs(spec, json);
+  if (spec.wait_max.count() > 0)
+    json["StoppingCondition"]["MaxWaitTimeInSeconds"] = spec.wait_max.count();
   return json;
 }
 

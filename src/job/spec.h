@@ -102,6 +102,8 @@ struct Spec {
   std::vector<HostGroup> groups;
   std::int64_t volume_gib = 0;  ///< VolumeSizeInGB: what a host may have on disk; 0: no limit.
   std::chrono::seconds run_time_max{86400};
+  /// MaxWaitTimeInSeconds: the most that it may wait and run, altogether; 0: no limit.
+  std::chrono::seconds wait_max{0};
   /// Further attempts after machines were lost, where the engine can start a job again; 0: none,
   /// after a preemption neither.
   int retries = retries_default;

@@ -93,7 +93,22 @@ TEST_CASE("spec: a request of CreateTrainingJob is enough, fields without use ar
   CHECK(spec->instance_count == 2);
   CHECK(spec->instance_type == "ml.m5.large");
   CHECK(spec->run_time_max.count() == 5);
+  CHECK(spec->wait_max.count() == 0);
   CHECK(spec->hyperparameters.empty());
+}
+
+TEST_CASE("spec: the time to wait and run is read, written and looked at") {
+  const auto asked = [](const char* seconds) {
+    return spec_from(*parse_json(R"({"TrainingJobName": "j", "StoppingCondition": {
+        "MaxRuntimeInSeconds": 5, "MaxWaitTimeInSeconds": )" +
+                                 std::string(seconds) + "}}"));
+  };
+  const Result<Spec> spec = asked("9");
+  REQUIRE(spec);
+  CHECK(spec->wait_max.count() == 9);
+  CHECK(spec_from(to_json(*spec))->wait_max.count() == 9);
+  for (const char* seconds : {"-1", "2147483648"})
+    CHECK(asked(seconds).error().text.find("MaxWaitTimeInSeconds") != std::string::npos);
 }
 
 TEST_CASE("spec: channels, results and checkpoints in S3 are as CreateTrainingJob names them") {

@@ -96,6 +96,20 @@ bool Queue::withdraw(const std::string& job) {
   return true;
 }
 
+std::vector<std::string> Queue::waited_out(UnixMillis now) const {
+  std::vector<std::string> names;
+  for (const Demand& each : standing_.waiting)
+    if (each.wait_until && *each.wait_until <= now) names.push_back(each.job);
+  return names;
+}
+
+std::optional<UnixMillis> Queue::next_waited_out() const {
+  std::optional<UnixMillis> next;
+  for (const Demand& each : standing_.waiting)
+    if (each.wait_until && (!next || *each.wait_until < *next)) next = each.wait_until;
+  return next;
+}
+
 void Queue::end(const std::string& job, UnixMillis now) {
   const auto found = find(standing_.running, job);
   CHECK_THAT(found != standing_.running.end(), "only what runs can end");

@@ -36,6 +36,10 @@ class Queue {
   std::vector<std::string> start(UnixMillis now);
   /// The job waits no more. False if it did not wait.
   bool withdraw(const std::string& job);
+  /// The jobs that have waited as long as they may, in their order.
+  std::vector<std::string> waited_out(UnixMillis now) const;
+  /// When the next one will have; none: never.
+  std::optional<UnixMillis> next_waited_out() const;
   /// A job that ran has ended: what it held is free.
   void end(const std::string& job, UnixMillis now);
   /// False if the job does not wait.

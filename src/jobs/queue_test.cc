@@ -35,6 +35,20 @@ TEST_CASE("queue: jobs start in their order, as far as there is room") {
   CHECK(queue.runs("c"));
 }
 
+TEST_CASE("queue: jobs that wait longer than they may are named, those that run are not") {
+  Queue queue({{"gpu", 1}});
+  queue.add({.job = "runs", .needs = {{"gpu", 1}}, .wait_until = now + hours(1)});
+  CHECK(queue.start(now) == Names{"runs"});
+  CHECK(!queue.next_waited_out());
+  queue.add({.job = "late", .needs = {{"gpu", 1}}, .wait_until = now + hours(3)});
+  queue.add({.job = "soon", .needs = {{"gpu", 1}}, .wait_until = now + hours(2)});
+  queue.add({.job = "patient", .needs = {{"gpu", 1}}});
+  CHECK(queue.next_waited_out() == now + hours(2));
+  CHECK(queue.waited_out(now + hours(2) - std::chrono::milliseconds(1)).empty());
+  CHECK(queue.waited_out(now + hours(2)) == Names{"soon"});
+  CHECK(queue.waited_out(now + hours(9)) == Names{"late", "soon"});
+}
+
 TEST_CASE("queue: a gang that waits is not overtaken by what needs the same") {
   Queue queue({{"gpu", 4}, {"cpu", 8}});
   queue.add({"small", {{"gpu", 1}}});

@@ -32,6 +32,7 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, lo
       reserve_(options_.data + "/reserve"),
       // Where hosts wait in the engine's own queue, ours is not in their way.
       queue_(engine.schedules() ? Amounts() : options_.preparation.config.capacity),
+      waits_changed_(loop),
       tasks_(loop) {}
 
 Result<void> Runner::start() {
@@ -59,6 +60,7 @@ Result<void> Runner::start() {
   }
   TRY(remember());
   tasks_.start(clean_up());
+  tasks_.start(watch_waits());
   return {};
 }
 
@@ -72,6 +74,7 @@ Demand Runner::demand_for(const std::string& name, const job::Spec& spec, const 
   demand.key = turn.key;
   demand.priority = turn.priority;
   demand.submitted = turn.submitted;
+  if (spec.wait_max.count() > 0) demand.wait_until = turn.submitted + spec.wait_max;
   return demand;
 }
 
@@ -176,7 +179,27 @@ void Runner::submitted(const std::string& name, api::JobRequest request, Turn tu
             request.spec.instance_type);
   queue_.add(demand_for(name, request.spec, turn));
   active_[name] = std::make_unique<Active>(loop_, std::move(request));
+  waits_changed_.notify();
   loop_.post([this] { schedule(); });
+}
+
+/// Ends jobs that have waited for as long as they may wait and run.
+loop::Task<> Runner::watch_waits() {
+  while (true) {
+    const UnixMillis now = options_.now();
+    for (const std::string& name : queue_.waited_out(now)) {
+      if (!queue_.withdraw(name)) continue;  // The turn came meanwhile.
+      active_.erase(name);
+      store::JobFinish end;
+      end.change = {store::Status::stopped, "MaxWaitTimeExceeded",
+                    "Training job waited longer than it may", now};
+      co_await finish(name, std::move(end));
+      schedule();
+    }
+    const std::optional<UnixMillis> next = queue_.next_waited_out();
+    const TimePoint deadline = next ? Clock::now() + (*next - now) : TimePoint::max();
+    co_await waits_changed_.wait_until(deadline);
+  }
 }
 
 std::string Runner::why_waiting(const std::string& name) const {
@@ -260,6 +283,11 @@ loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {
     const auto ran =
         std::chrono::duration_cast<std::chrono::seconds>(options_.now() - *state.training_start);
     spec->run_time_max = std::max(spec->run_time_max - ran, std::chrono::seconds(1));
+  }
+  if (spec->wait_max.count() > 0) {  // A part of it is over.
+    const auto gone =
+        std::chrono::duration_cast<std::chrono::seconds>(options_.now() - (*job)->created);
+    spec->wait_max = std::max(spec->wait_max - gone, std::chrono::seconds(1));
   }
   if (state.status == store::Status::stopping) active.requests.stop();
   Watch::AtEnd at_end;

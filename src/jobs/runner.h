@@ -90,6 +90,7 @@ class Runner final : public Jobs {
   Result<void> take_up(const store::Job& job);
   loop::Task<> end_unreadable(std::string name, Error why);
   loop::Task<> clean_up();
+  loop::Task<> watch_waits();
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
@@ -116,6 +117,7 @@ class Runner final : public Jobs {
   std::map<std::string, std::unique_ptr<Active>> active_;
   /// Jobs whose name is that of one that has ended and is being cleared away.
   std::map<std::string, std::pair<api::JobRequest, Turn>> after_;
+  loop::Event waits_changed_;  ///< A job waits that did not.
   loop::Tasks tasks_;
 };
 

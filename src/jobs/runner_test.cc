@@ -370,6 +370,30 @@ TEST_CASE("runner: a job's time limit counts what it ran under an earlier server
   CHECK(world.secondary("a") == "MaxRuntimeExceeded");
 }
 
+TEST_CASE("runner: a job that has waited for its turn as long as it may is stopped") {
+  World world;
+  REQUIRE(world.runner->start());
+  const auto story = [](World& w) -> loop::Task<> {
+    for (const char* host : {"algo-1", "algo-2"})
+      w.job("a", 2).host(host).phase(Phase::downloading).phase(Phase::training);
+    w.submit("a", 2);
+    co_await w.until([&w] { return w.secondary("a") == "Training"; });
+    Json input = input_of("b", 1, "host");
+    input["EnableManagedSpotTraining"] = true;
+    input["StoppingCondition"] = {{"MaxRuntimeInSeconds", 1}, {"MaxWaitTimeInSeconds", 1}};
+    const Turn turn{"AK", 0, wall_time()};
+    REQUIRE(w.store.submit({"b", "arn:b", to_text(input), {}, turn.submitted, "", "AK"}));
+    w.runner->submitted("b", *api::job_request(input), turn);
+    co_await w.until([&w] { return store::is_terminal(w.stored("b").state.status); });
+    w.stop("a");
+    co_await w.until_ended("a");
+  };
+  world.run(story(world));
+  CHECK(world.stored("b").state.status == store::Status::stopped);
+  CHECK(world.secondary("b") == "MaxWaitTimeExceeded");
+  CHECK(world.runner->waiting() == 0);
+}
+
 TEST_CASE("runner: the pull of a job's image is none of its time") {
   World world;
   world.cluster.pass(wall_time() + std::chrono::hours(23));  // Then hosts tell their first word.

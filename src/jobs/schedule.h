@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Demand {
   std::int64_t number = 0;  ///< Order of submission.
   UnixMillis submitted{0};
   UnixMillis run_time = std::chrono::hours(24);  ///< As it was asked for.
+  std::optional<UnixMillis> wait_until = {};     ///< Then it has waited long enough; none: never.
   UnixMillis length = run_time;  ///< From its start to its end, at the latest: with what follows.
 };
 

@@ -50,6 +50,7 @@ class JobRun {
   }
   bool got_on() const { return got_on_; }
   Duration time_left() const { return cycle_.time_left(Clock::now()); }
+  std::optional<Duration> wait_left() const { return cycle_.wait_left(Clock::now()); }
 
  private:
   loop::Task<> watch_hosts();
@@ -296,6 +297,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
   times.hosts = job::host_names(spec.instance_count);
   times.grace = spec.grace;
   times.run_time_max = spec.run_time_max;
+  if (spec.wait_max.count() > 0) times.wait_max = spec.wait_max;
   Retries retries(spec.retries, run.tally());
   std::chrono::seconds trained{0};
   while (true) {
@@ -317,6 +319,7 @@ loop::Task<JobEnd> attempt_all(loop::Loop& loop, engine::Run& run, const job::Sp
     sink.status({"Interrupted", answer.text, wall_time()});
     sink.status({"Restarting", "Restarting the training job", wall_time()});
     times.run_time_max = job.time_left();
+    times.wait_max = job.wait_left();
   }
 }
 

@@ -57,6 +57,7 @@ void earlier(std::optional<TimePoint>& deadline, TimePoint at) {
 
 LifeCycle::LifeCycle(Options options, TimePoint now)
     : options_(std::move(options)), times_out_at_(now + options_.run_time_max) {
+  if (options_.wait_max) waits_out_at_ = now + *options_.wait_max;
   for (const std::string& name : options_.hosts) hosts_.emplace_back().facts.host = name;
 }
 
@@ -79,7 +80,11 @@ bool LifeCycle::is_queued() const {
 }
 
 bool LifeCycle::may_time_out() const {
-  return !stopped_ && !timed_out_ && !failed_ && !succeeded_ && !is_queued();
+  return may_wait_out() && !is_queued();
+}
+
+bool LifeCycle::may_wait_out() const {
+  return !stopped_ && !timed_out_ && !failed_ && !succeeded_;
 }
 
 Actions LifeCycle::on_queued(const std::string& name, const std::string& reason, UnixMillis time) {
@@ -247,6 +252,11 @@ Actions LifeCycle::on_kill(TimePoint now) {
 
 Actions LifeCycle::on_time(UnixMillis time, TimePoint now) {
   Actions actions;
+  if (waits_out_at_ && now >= *waits_out_at_ && may_wait_out()) {
+    timed_out_ = true;
+    waited_out_ = true;
+    add(actions, stop_all({"Stopping", "Training job wait time exceeded its limit", time}, now));
+  }
   if (now >= times_out_at_ && may_time_out()) {
     timed_out_ = true;
     add(actions, stop_all({"Stopping", "Training job runtime exceeded its limit", time}, now));
@@ -276,6 +286,7 @@ Actions LifeCycle::due(TimePoint now) {
 std::optional<TimePoint> LifeCycle::next_deadline() const {
   std::optional<TimePoint> next;
   if (may_time_out()) next = times_out_at_;
+  if (waits_out_at_ && may_wait_out()) earlier(next, *waits_out_at_);
   for (const Host& each : hosts_) {
     if (each.kill_at) earlier(next, *each.kill_at);
     if (each.destroy_at) earlier(next, *each.destroy_at);
@@ -294,7 +305,10 @@ JobEnd LifeCycle::end(UnixMillis time) const {
   end.verdict = verdict_over(facts);
   end.reason = reason_of(end.verdict, facts);
   if (began_) end.training_time = std::chrono::ceil<std::chrono::seconds>(time - *began_);
-  if (timed_out_) {
+  if (waited_out_) {
+    end.status = JobEnd::Status::waited_out;
+    end.last = {"MaxWaitTimeExceeded", "Training job waited and ran longer than it may", time};
+  } else if (timed_out_) {
     end.status = JobEnd::Status::timed_out;
     end.last = {"MaxRuntimeExceeded", "Training job ran longer than it may", time};
   } else if (stopped_) {

@@ -42,7 +42,7 @@ using Actions = std::vector<Action>;
 
 /// How a job ended.
 struct JobEnd {
-  enum class Status { completed, failed, stopped, timed_out };
+  enum class Status { completed, failed, stopped, timed_out, waited_out };
   /// Whether the cause is that a host's machine went: the engine's word, and nobody's before it.
   enum class Taken { no, lost, preempted };
   Status status = Status::failed;
@@ -64,6 +64,8 @@ class LifeCycle {
   struct Options {
     std::vector<std::string> hosts;  ///< In the job's order: the leader first.
     Duration run_time_max = std::chrono::hours(24);
+    /// The most that it may wait in a queue and run, from its construction on; none: no limit.
+    std::optional<Duration> wait_max{};
     /// Hosts end by themselves after a failure; what has not by then is killed. With the 5 s after
     /// which a silent host counts as lost the whole job is over within 8 s of any fault.
     Duration failure_window = std::chrono::seconds(2);
@@ -103,6 +105,10 @@ class LifeCycle {
   std::optional<TimePoint> next_deadline() const;
   /// What is left of the job's time limit.
   Duration time_left(TimePoint now) const { return times_out_at_ - now; }
+  /// What is left of the time that it may wait and run; none: no limit.
+  std::optional<Duration> wait_left(TimePoint now) const {
+    return waits_out_at_ ? std::optional<Duration>(*waits_out_at_ - now) : std::nullopt;
+  }
 
   /// All stewards have ended.
   bool finished() const;
@@ -133,10 +139,12 @@ class LifeCycle {
   Actions due(TimePoint now);
   bool is_queued() const;
   bool may_time_out() const;
+  bool may_wait_out() const;
 
   Options options_;
   std::vector<Host> hosts_;
   TimePoint times_out_at_;
+  std::optional<TimePoint> waits_out_at_;
   job::Phase said_ = job::Phase::starting;
   bool said_preparing_ = false;
   UnixMillis launched_{0};  ///< When begin() was told.
@@ -147,6 +155,7 @@ class LifeCycle {
   bool succeeded_ = false;
   bool stopped_ = false;
   bool timed_out_ = false;
+  bool waited_out_ = false;  ///< With timed_out_: it was the time to wait and run.
   bool killed_ = false;
 };
 

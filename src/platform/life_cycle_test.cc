@@ -270,6 +270,35 @@ TEST_CASE("life cycle: time in a queue is none of the job's, and a reason is tol
   CHECK(job.until(760s) == "Stopping; stop algo-1 1000; stop algo-2 1000; ");
 }
 
+TEST_CASE("life cycle: the time to wait and run counts the queue, and ends the job there") {
+  Story job(LifeCycle::Options{
+      .hosts = Story::job_hosts(1), .run_time_max = 60s, .wait_max = 90s, .grace = 1s});
+  static_cast<void>(job.cycle.on_queued("algo-1", "Resources", job.wall()));
+  CHECK(job.until(89s) == "");
+  CHECK(job.cycle.wait_left(job.now) == 1s);
+  CHECK(job.until(90s) == "Stopping; stop algo-1 1000; ");
+  CHECK(job.stop() == "");
+  job.steward("algo-1", Outcome::signaled(15));
+  const JobEnd end = job.cycle.end(0ms);
+  CHECK(end.status == JobEnd::Status::waited_out);
+  CHECK(end.last.status == "MaxWaitTimeExceeded");
+  CHECK(status_name(end.status) == "Stopped");
+}
+
+TEST_CASE("life cycle: the time to wait and run ends also a job that runs, after a long wait") {
+  Story job(LifeCycle::Options{
+      .hosts = Story::job_hosts(1), .run_time_max = 60s, .wait_max = 90s, .grace = 1s});
+  static_cast<void>(job.cycle.on_queued("algo-1", "Resources", job.wall()));
+  job.until(80s);
+  job.started("algo-1");
+  job.phase("algo-1", Phase::training);
+  CHECK(job.until(89s) == "");
+  CHECK(job.until(90s) == "Stopping; stop algo-1 1000; ");
+  job.ends("algo-1", Outcome::exited(143), true);
+  job.steward("algo-1");
+  CHECK(job.cycle.end(0ms).last.status == "MaxWaitTimeExceeded");
+}
+
 TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
   Story job(2);
   job.all(Phase::training);

@@ -140,3 +140,18 @@ def test_a_large_job_is_not_passed_by_those_that_would_be_in_its_way(tmp_path):
         assert long.at_end()["TrainingJobStatus"] == "Completed", long.text()
         began = large.describe()["TrainingStartTime"]
         assert began < long.describe()["TrainingStartTime"]
+
+
+def test_a_job_that_waits_longer_than_it_may_is_stopped(server):
+    holds = Job(server, HOLD)
+    holds.in_status("Training")
+    limits = {"MaxRuntimeInSeconds": 2, "MaxWaitTimeInSeconds": 3}
+    waits = Job(server, "print()", StoppingCondition=limits, EnableManagedSpotTraining=True)
+    patient = Job(server, "print()")
+    told = waits.at_end()
+    assert told["TrainingJobStatus"] == "Stopped", told
+    assert told["SecondaryStatus"] == "MaxWaitTimeExceeded", told
+    assert "TrainingStartTime" not in told
+    assert patient.describe()["SecondaryStatus"] == "Pending"
+    holds.api.stop_training_job(TrainingJobName=holds.name)
+    assert patient.at_end()["TrainingJobStatus"] == "Completed"

@@ -389,3 +389,17 @@ def test_a_training_image_runs_in_containers_of_the_instance_types_that_have_the
             assert "an image where they are light" in end["FailureReason"]
     for node in ("node1", "node2", "node3"):
         cluster.run(node, "rm", "-rf", "/tmp/cache")
+
+
+def test_a_job_that_waits_for_nodes_longer_than_it_may_is_stopped(server, cluster):
+    other = preempt(cluster)
+    try:
+        limits = {"MaxRuntimeInSeconds": 2, "MaxWaitTimeInSeconds": 3}
+        job = Job(server, "print()", StoppingCondition=limits, EnableManagedSpotTraining=True)
+        told = job.at_end()
+    finally:
+        cluster.out("login", "scancel", other)
+    assert told["TrainingJobStatus"] == "Stopped", told
+    assert told["SecondaryStatus"] == "MaxWaitTimeExceeded", told
+    assert "TrainingStartTime" not in told
+    wait_until("Slurm to have nothing of it", lambda: server.queue() == [], 30)
