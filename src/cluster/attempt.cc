@@ -25,8 +25,11 @@ Event event_of(const slurm::QueuedJob& over) {
     return {
         .kind = Event::Kind::ended, .text = end.reason, .outcome = job::Outcome::stopped(SIGTERM)};
   // The job's own doing: it would end alike a second time.
-  if (end.secondary == "MaxRuntimeExceeded" || over.state == "OUT_OF_MEMORY")
-    return {.kind = Event::Kind::ended, .outcome = job::Outcome::failed(end.reason)};
+  const bool time_limit = end.secondary == "MaxRuntimeExceeded";
+  if (time_limit || over.state == "OUT_OF_MEMORY")
+    return {.kind = Event::Kind::ended,
+            .outcome = job::Outcome::failed(end.reason),
+            .time_limit = time_limit};
   if (end.status == "Completed")
     return {.kind = Event::Kind::lost, .text = "its steward ended without a word"};
   return {.kind = Event::Kind::lost, .text = end.reason};

@@ -19,6 +19,7 @@ std::string text_of(const Event& event) {
   if (!event.text.empty()) text += ": " + event.text;
   if (event.kind == Event::Kind::started) text += " on " + event.node + " " + event.address;
   if (event.kind == Event::Kind::ended) text += ", " + job::describe(event.outcome);
+  if (event.time_limit) text += " <time limit>";
   return text;
 }
 
@@ -193,7 +194,7 @@ TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of wh
       {"CANCELLED by 0",
        "algo-1 ended: cancelled in Slurm by user 0, killed by SIGTERM: stopped on request"},
       {"NODE_FAIL", "algo-1 lost: InternalServerError: Slurm lost one of its nodes"},
-      {"TIMEOUT", "algo-1 ended"},
+      {"TIMEOUT", "algo-1 ended, Slurm ended it at its time limit <time limit>"},
       {"COMPLETED", "algo-1 ended, exit code 0"},
   };
   for (const auto& c : cases) {

@@ -42,7 +42,8 @@ Json to_json(const Event& event) {
               {"attempt", event.attempt},
               {"time", event.time.count()},
               {"text", event.text},
-              {"outcome", job::to_json(event.outcome)}};
+              {"outcome", job::to_json(event.outcome)},
+              {"time_limit", event.time_limit}};
 }
 
 Result<Event> event_from(const Json& json, const HostState& state) {
@@ -54,7 +55,8 @@ Result<Event> event_from(const Json& json, const HostState& state) {
               .attempt = json.value("attempt", 1),
               .time = UnixMillis(json.value("time", std::int64_t{0})),
               .text = json.value("text", ""),
-              .outcome = TRY(job::outcome_from(json.at("outcome")))};
+              .outcome = TRY(job::outcome_from(json.at("outcome"))),
+              .time_limit = json.value("time_limit", false)};
   if (event.kind != Event::Kind::started) return event;
   event.node = state.node;
   event.address = state.address;

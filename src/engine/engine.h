@@ -28,14 +28,15 @@ struct Event {
   };
   Kind kind = Kind::queued;
   std::string host{};
-  int attempt = 1;         ///< The host's: 1, 2, ...; see Run::replace().
-  UnixMillis time{0};      ///< When it happened; for `lost`, when the host was last heard of.
-  std::string text{};      ///< One line of the engine's.
-  std::string node{};      ///< The name of the machine that the host is on.
-  std::string address{};   ///< Where the job's other hosts reach it.
-  job::Outcome outcome{};  ///< The steward's, not the host's: that stands in the journal.
-                           ///< Success where the engine cannot know it, after attach();
-                           ///< is_stopped() where others took the job out of their scheduler.
+  int attempt = 1;          ///< The host's: 1, 2, ...; see Run::replace().
+  UnixMillis time{0};       ///< When it happened; for `lost`, when the host was last heard of.
+  std::string text{};       ///< One line of the engine's.
+  std::string node{};       ///< The name of the machine that the host is on.
+  std::string address{};    ///< Where the job's other hosts reach it.
+  job::Outcome outcome{};   ///< The steward's, not the host's: that stands in the journal.
+                            ///< Success where the engine cannot know it, after attach();
+                            ///< is_stopped() where others took the job out of their scheduler.
+  bool time_limit = false;  ///< `ended`: at a time limit of the scheduler's; `outcome` says so.
 };
 
 /// True for the three ways in which a host's attempt is over.

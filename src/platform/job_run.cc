@@ -222,6 +222,8 @@ void JobRun::take(const engine::Event& event) {
       if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
       return;
     case Kind::ended:
+      if (event.time_limit)
+        return act(cycle_.on_time_limit(event.host, event.outcome.text, event.time, Clock::now()));
       if (!event.text.empty()) sink_.log(event.host, event.time, {"warning", event.text});
       return act(cycle_.on_steward_end(event.host, event.outcome, event.time, Clock::now()));
     case Kind::lost:

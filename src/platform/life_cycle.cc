@@ -224,6 +224,16 @@ Actions LifeCycle::on_host_gone(const std::string& name, JobEnd::Taken how, cons
   return on_steward_end(name, std::move(outcome), time, now);
 }
 
+Actions LifeCycle::on_time_limit(const std::string& name, const std::string& why, UnixMillis time,
+                                 TimePoint now) {
+  // What an engine had left to run that was away meanwhile is never less than a second.
+  if (may_wait_out() || failed_by_request_)
+    timed_out_ = timed_out_ || time_left(now) <= std::chrono::seconds(1);
+  Host& from = host(name);
+  from.facts.gone = job::Outcome::failed(why);
+  return on_steward_end(name, *from.facts.gone, time, now);
+}
+
 Actions LifeCycle::stop_all(StatusLine line, TimePoint now) {
   Actions actions{say(std::move(line))};
   for (Host& each : hosts_) {

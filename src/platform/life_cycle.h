@@ -102,6 +102,10 @@ class LifeCycle {
   /// The user wants it over at once.
   Actions on_kill(TimePoint now);
   Actions on_time(UnixMillis time, TimePoint now);
+  /// The scheduler ended the host at a time limit: the job's own, if that is up, else one that it
+  /// has set, which makes the job fail. `why`: in its words.
+  Actions on_time_limit(const std::string& host, const std::string& why, UnixMillis time,
+                        TimePoint now);
   std::optional<TimePoint> next_deadline() const;
   /// What is left of the job's time limit.
   Duration time_left(TimePoint now) const { return times_out_at_ - now; }

@@ -299,6 +299,38 @@ TEST_CASE("life cycle: the time to wait and run ends also a job that runs, after
   CHECK(job.cycle.end(0ms).last.status == "MaxWaitTimeExceeded");
 }
 
+TEST_CASE("life cycle: the scheduler's own time limit is the cause, whatever hosts say of it") {
+  Story job(LifeCycle::Options{.hosts = Story::job_hosts(2), .run_time_max = 60s});
+  job.all(Phase::training);
+  job.until(10s);
+  const auto limit = [&](const char* host) {
+    job.word(host, {.outcome = Outcome::stopped(15),
+                    .host = host,
+                    .process = "rank 0",
+                    .last_lines = {},
+                    .command = {}});
+    job.ends(host, Outcome::exited(143), true);
+    return Story::text(
+        job.cycle.on_time_limit(host, "Slurm ended it at its time limit", job.wall(), job.now));
+  };
+  SUBCASE("before the job's own time is up: it fails, and says why") {
+    limit("algo-1");
+    limit("algo-2");
+    REQUIRE(job.cycle.finished());
+    const JobEnd end = job.cycle.end(0ms);
+    CHECK(end.status == JobEnd::Status::failed);
+    CHECK(end.taken == JobEnd::Taken::no);
+    CHECK(end.reason == "host algo-1: Slurm ended it at its time limit");
+  }
+  SUBCASE("when it is up: as if the platform had stopped it") {
+    job.now += 49s;
+    limit("algo-1");
+    limit("algo-2");
+    REQUIRE(job.cycle.finished());
+    CHECK(job.cycle.end(0ms).last.status == "MaxRuntimeExceeded");
+  }
+}
+
 TEST_CASE("life cycle: a host that is gone ends the others, and is the cause") {
   Story job(2);
   job.all(Phase::training);

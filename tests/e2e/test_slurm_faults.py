@@ -235,6 +235,18 @@ def test_a_host_that_does_not_end_is_ended_within_what_slurm_grants_and_gives_it
     assert (place.output / "model" / "half").read_text() == "half"
 
 
+@pytest.mark.deep
+def test_a_time_limit_of_slurm_s_own_is_told_as_that(place):
+    job = place.fit(WAITS, hosts=2)
+    all_at_work(job, 2)
+    number = place.cluster.out("login", "squeue", "-h", "-o", "%i")
+    place.cluster.out("login", "scontrol", "update", f"jobid={number}", "timelimit=1")
+    assert job.wait(200) == 1, job.text
+    why = r"^Failed: host algo-[12]: Slurm ended it at its time limit"
+    assert re.search(why, job.text, re.MULTILINE), job.text
+    assert "Restarting" not in job.text, job.text
+
+
 def test_a_job_that_is_preempted_starts_again_when_its_nodes_are_free(place):
     cluster = place.cluster
     job = place.fit(LASTS, hosts=2)
