@@ -104,6 +104,20 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   return database;
 }
 
+Result<std::unique_ptr<Database>> Database::open_to_read(const std::string& path) {
+  // By SQLite alone: a descriptor of ours, closed, would take the process's locks along.
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  std::unique_ptr<Database> database(new Database(handle));
+  if (code != SQLITE_OK) return fail_sqlite(handle).in(path);
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_timeout(handle, 5000);
+  const Result<void> set = database->run("PRAGMA trusted_schema=OFF;");
+  if (!set) return set.error().in(path);
+  return database;
+}
+
 Database::~Database() {
   for (const auto& [text, statement] : prepared_) sqlite3_finalize(statement);
   sqlite3_close(database_);

@@ -54,6 +54,8 @@ class Database {
  public:
   /// Opens or makes it, 0600, in WAL mode, every commit on the disk. Error: `system`.
   static Result<std::unique_ptr<Database>> open(const std::string& path);
+  /// One that is open elsewhere, without a way to change it. Error: `system`.
+  static Result<std::unique_ptr<Database>> open_to_read(const std::string& path);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();

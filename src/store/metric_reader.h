@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace muster::store {
+
+/// A job's metric and the seconds since 1970 in which it has its first and its last samples.
+struct MetricSpan {
+  std::string name;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+/// Metrics read beside the store, by a connection of its own that can only read: a series of
+/// millions of seconds would hold up everybody else of the store's thread. On any thread, one at
+/// a time. Errors: `system` with SQLite's text, unless said otherwise.
+class MetricReader {
+ public:
+  /// `path`: of a store that is open.
+  static Result<MetricReader> open(const std::string& path);
+  MetricReader(MetricReader&&) noexcept;
+  MetricReader& operator=(MetricReader&&) noexcept;
+  ~MetricReader();
+
+  /// All of a job, by name. Error: `not_found`.
+  Result<std::vector<MetricSpan>> spans(const std::string& job);
+  /// Hands over the metric's seconds that lie in [from, to), sorted, until `take` says false.
+  Result<void> read(const std::string& job, const std::string& name, std::int64_t from,
+                    std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
+
+ private:
+  explicit MetricReader(std::unique_ptr<Database> database);
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace muster::store
