@@ -4,10 +4,11 @@
 usage: tools/pack_web.py WEB BYTES TABLE
 
 Writes BYTES, every file packed by gzip, one behind the other, and TABLE, C++ that says where each
-is. The same files always give the same bytes. Two things are filled in on the way:
+is. The same files always give the same bytes. Three things are filled in on the way:
 
 - a module that a vendored one names alone, as node's resolver has it ("preact"), gets its path:
   a browser needs an import map for the name, which the page's policy would have to let in;
+- a vendored one that makes a global (`uplot.mjs`) exports it;
 - `{files}` in index.html becomes the folder that the files are served in.
 """
 
@@ -24,6 +25,7 @@ TYPES = {
     ".mjs": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+EXPORTS = {"vendor/uplot.mjs": b"\nexport default uPlot;\n"}
 VENDORED = re.compile(rb'\bfrom"(preact)"')
 
 
@@ -35,6 +37,7 @@ def files_of(web: pathlib.Path) -> dict[str, bytes]:
     for name in files:
         if name.startswith("vendor/"):
             files[name] = VENDORED.sub(rb'from"./\1.mjs"', files[name])
+        files[name] += EXPORTS.get(name, b"")
     return files
 
 

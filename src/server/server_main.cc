@@ -387,6 +387,10 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   return options;
 }
 
+std::string store_path(const ServerConfig& config) {
+  return config.data + "/muster.db";
+}
+
 /// On the main loop once the port is open, on others before: the service comes last.
 void open_web(Server& server) {
   std::vector<std::string> names = server.config.page_names;
@@ -402,6 +406,7 @@ void open_web(Server& server) {
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
       .state = std::move(state),
       .now = wall_time,
+      .store = store_path(server.config),
       .names = std::move(names)});
 }
 
@@ -456,7 +461,7 @@ Result<void> open_watching(Server& server) {
 Result<void> open(Server& server, const Env& env) {
   server.lock = TRY(lock_data(server.config.data, env));
   server.control = TRY(Control::open(server.loop, server.config.data));
-  server.store.emplace(TRY(store::Store::open(server.config.data + "/muster.db")));
+  server.store.emplace(TRY(store::Store::open(store_path(server.config))));
   TRY(load_keys(server));
   server.verifier.emplace(server.keys);
   http::Handler s3 = TRY(open_s3(server));

@@ -168,6 +168,7 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"visit", &WebServer::visit},   {"visits", &WebServer::visits},
         {"counts", &WebServer::counts}, {"end-visit", &WebServer::end_visit},
         {"log", &WebServer::log},       {"search-log", &WebServer::search_log},
+        {"metric", &WebServer::metric}, {"metrics", &WebServer::metrics},
     };
     for (const std::string_view name : operations)
       table.emplace(std::string(name), &WebServer::operate);
@@ -180,7 +181,8 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   const http::Incoming& incoming = exchange.request();
   const bool is_events = name == "events" && incoming.method == "GET";
   const bool is_download = name == "download" && incoming.method == "GET";
-  const bool only_reads = is_events || is_download;
+  const bool is_csv = name == "metric-csv" && incoming.method == "GET";
+  const bool only_reads = is_events || is_download || is_csv;
   const std::optional<std::string_view> site = incoming.value("sec-fetch-site");
   const bool own = only_reads ? !site || *site == "same-origin"
                               : web::is_from_own_page(head_of(incoming), incoming.tls);
@@ -195,6 +197,7 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   }
   if (is_events) co_return co_await events(exchange, visit->id);
   if (is_download) co_return co_await download(exchange);
+  if (is_csv) co_return co_await download_metric(exchange);
   if (visit && !exchange.proved(visit->key, {}))
     co_return co_await refuse(exchange, 503, "the server has too much to do");
   const Result<std::string> body = co_await http::read_whole(exchange, call_bytes_max);

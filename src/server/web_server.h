@@ -46,6 +46,7 @@ class WebServer {
     ApiHandler api;
     WebState state;
     std::function<UnixMillis()> now;  ///< Wall clock; any thread.
+    std::string store;                ///< The store's file, of which metrics are read.
     std::vector<std::string> names;   ///< By which others call the server, in small letters.
   };
   explicit WebServer(Options options) : options_(std::move(options)) {}
@@ -82,6 +83,9 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> counts(Call& call);
   loop::Task<Result<Json, aws::Refusal>> log(Call& call);
   loop::Task<Result<Json, aws::Refusal>> search_log(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
+  loop::Task<void> download_metric(http::Exchange& exchange);
   loop::Task<Result<WebLog>> find_log(http::Exchange& exchange, std::string job);
   loop::Task<Result<std::shared_ptr<Book>>> open_book(http::Exchange& exchange, WebLog found,
                                                       std::string host);

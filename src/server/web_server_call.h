@@ -10,6 +10,15 @@
 
 namespace muster::server {
 
+/// What a call of the page is answered that cannot be.
+aws::Refusal bad_call(std::string text);
+/// A part of the query of a GET; empty: it has none.
+std::string asked(const http::Exchange& exchange, std::string_view wanted);
+/// A name for a file about `job`: whatever came that is no job's name becomes none.
+std::string file_name(const std::string& job, std::string_view ending);
+/// The head of a file that a browser keeps.
+http::Reply file_head(const std::string& type, const std::string& name);
+
 /// Lives in the coroutine that answers the exchange, for as long as that.
 struct WebServer::Call {
   http::Exchange& exchange;

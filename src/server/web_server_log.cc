@@ -35,6 +35,19 @@ constexpr Duration look_every = std::chrono::milliseconds(250);
 constexpr Duration events_last = std::chrono::minutes(10);
 constexpr int looks_between_beats = 4;
 
+/// What all journals weigh by now: one that does not grow needs no reading.
+std::uint64_t bytes_of(const WebLog& log) {
+  std::uint64_t bytes = 0;
+  for (const logs::MergedLog::Host& host : log.hosts) {
+    struct stat status {};
+    if (::stat(host.journal.c_str(), &status) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 aws::Refusal bad_call(std::string text) {
   return {"ValidationException", std::move(text), 400};
 }
@@ -49,26 +62,20 @@ std::string asked(const http::Exchange& exchange, std::string_view wanted) {
   return {};
 }
 
-/// What all journals weigh by now: one that does not grow needs no reading.
-std::uint64_t bytes_of(const WebLog& log) {
-  std::uint64_t bytes = 0;
-  for (const logs::MergedLog::Host& host : log.hosts) {
-    struct stat status {};
-    if (::stat(host.journal.c_str(), &status) == 0)
-      bytes += static_cast<std::uint64_t>(status.st_size);
-  }
-  return bytes;
-}
-
-/// Names of jobs are such; whatever else came becomes none.
-std::string file_name(const std::string& job) {
+std::string file_name(const std::string& job, std::string_view ending) {
   const bool is_plain = !job.empty() && std::all_of(job.begin(), job.end(), [](unsigned char c) {
     return c == '-' || (c < 0x80 && std::isalnum(c) != 0);
   });
-  return (is_plain ? job : "job") + ".log";
+  return (is_plain ? job : "job") + std::string(ending);
 }
 
-}  // namespace
+http::Reply file_head(const std::string& type, const std::string& name) {
+  http::Reply head{.status = 200, .headers = web::safety_headers()};
+  head.headers.emplace_back("Content-Type", type + "; charset=utf-8");
+  head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + name + "\"");
+  head.headers.emplace_back("Cache-Control", "no-store");
+  return head;
+}
 
 Task<Result<WebLog>> WebServer::find_log(http::Exchange& exchange, std::string job) {
   std::function<Task<Result<WebLog>>()> work = [this, job]() -> Task<Result<WebLog>> {
@@ -215,11 +222,7 @@ Task<void> WebServer::events(http::Exchange& exchange, std::string visit) {
 Task<void> WebServer::download(http::Exchange& exchange) {
   std::string job = asked(exchange, "job");
   std::string host = asked(exchange, "host");
-  http::Reply head{.status = 200, .headers = web::safety_headers()};
-  head.headers.emplace_back("Content-Type", "text/plain; charset=utf-8");
-  head.headers.emplace_back("Content-Disposition",
-                            "attachment; filename=\"" + file_name(job) + "\"");
-  head.headers.emplace_back("Cache-Control", "no-store");
+  http::Reply head = file_head("text/plain", file_name(job, ".log"));
   const Result<std::shared_ptr<Book>> book =
       co_await this->book(exchange, std::move(job), std::move(host));
   if (!book) {

@@ -153,6 +153,12 @@ class Browser:
     def resize(self, width: int, height: int) -> None:
         self._ask("POST", "/window/rect", {"width": width, "height": height})
 
+    def narrow(self, width: int, height: int) -> None:
+        """As a phone shows it: no window is narrower than 500."""
+        given = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride",
+                                                "params": given})  # fmt: skip
+
     def picture(self, path: pathlib.Path) -> None:
         path.write_bytes(base64.b64decode(self._ask("GET", "/screenshot")))
 

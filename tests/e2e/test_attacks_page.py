@@ -188,7 +188,7 @@ def test_calls_are_posts(page, cookie, method):
     assert answer.status in (403, 405), answer.status
 
 
-@pytest.mark.parametrize("call", ["events", "download?job=x"])
+@pytest.mark.parametrize("call", ["events", "download?job=x", "metric-csv?job=x&name=y"])
 def test_no_other_page_reads_events_or_logs(page, cookie, call):
     headers = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}
     assert page.ask("GET", f"/ui/call/{call}", headers).status == 403
@@ -269,6 +269,37 @@ def test_a_call_is_a_small_object(page, cookie, body, status):
 def test_a_log_that_is_none_is_refused(page, cookie, given):
     assert page.call("log", given, cookie=cookie).status == 400
     assert page.call("search-log", {**given, "pattern": "a"}, cookie=cookie).status == 400
+
+
+@pytest.mark.parametrize("given", [
+    {"job": "../x"}, {"job": "none"}, {"job": 7}, {"job": "'; DROP TABLE jobs --"}, {},
+])  # fmt: skip
+def test_metrics_of_no_job_are_refused(page, cookie, given):
+    assert page.call("metrics", given).status == 401
+    assert page.call("metrics", given, cookie=cookie).status == 400
+    assert page.call("ListTrainingJobs", cookie=cookie).status == 200
+
+
+@pytest.mark.parametrize("given", [
+    {"buckets": 0}, {"buckets": -1}, {"buckets": 2001}, {"buckets": 10**15}, {"buckets": "7"},
+    {"from": -1}, {"from": 100}, {"to": 2**62}, {"to": -5}, {"from": 1e300}, {"from": None},
+    {"name": ""}, {"name": "x" * 256}, {"name": ["x"]},
+])  # fmt: skip
+def test_a_metric_is_told_in_bounds_or_not_at_all(page, cookie, given):
+    good = {"job": "none", "name": "loss", "from": 0, "to": 100, "buckets": 10}
+    answer = page.call("metric", good, cookie=cookie)
+    assert answer.status == 200 and json.loads(answer.text)["buckets"] == []
+    assert page.call("metric", good).status == 401
+    assert page.call("metric", {**good, **given}, cookie=cookie).status == 400
+
+
+@pytest.mark.parametrize("query", ["", "?job=none&name=loss", "?name=%00", "?job=%0d%0aX:y&name=a",
+                                   "?job=../../x&name=y", "?job=a%22b&name=%3D1"])  # fmt: skip
+def test_a_file_of_no_metric_is_none(page, cookie, query):
+    answer = page.ask("GET", f"/ui/call/metric-csv{query}", {"Cookie": cookie, **OWN})
+    assert answer.status == 404 and answer.text == ""
+    assert answer.getheader("X") is None
+    assert page.ask("POST", f"/ui/call/metric-csv{query}", {"Cookie": cookie, **OWN}).status == 404
 
 
 @pytest.mark.parametrize("name", ["CreateTrainingJob", "DeleteTrainingJob", "AddTags", "Search",

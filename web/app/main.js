@@ -5,6 +5,7 @@ import { Empty, Link } from "./parts.js";
 import { Access, Login } from "../login/login.js";
 import { Jobs } from "../jobs/jobs.js";
 import { Job } from "../job/job.js";
+import { Metrics } from "../metrics/metrics.js";
 import { Log } from "../log/log.js";
 
 const problem = signal("");
@@ -14,6 +15,7 @@ function View({ path, query }) {
   if (path === "/ui/access") return html`<${Access} />`;
   const [, , , name, view] = path.split("/");
   if (!view) return html`<${Job} key=${name} name=${name} />`;
+  if (view === "metrics") return html`<${Metrics} key=${name} name=${name} query=${query} />`;
   if (view === "log") return html`<${Log} key=${name} name=${name} query=${query} />`;
   return html`<${Empty} title="There is no such page">
     <${Link} to="/ui/jobs">All jobs<//><//>`;

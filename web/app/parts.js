@@ -76,6 +76,7 @@ export function JobHead({ name, status, secondary, children }) {
       ${status && html`<${Status} status=${status} secondary=${secondary} />`}
       <span class="grow"></span>${children}
     </div>
-    <nav class="tabs" aria-label="Views of the job">${tab("", "Overview")}${tab("log", "Log")}</nav>
+    <nav class="tabs" aria-label="Views of the job">${tab("", "Overview")}${tab("metrics", "Metrics")}${
+      tab("log", "Log")}</nav>
   </header>`;
 }

@@ -1,0 +1,285 @@
+"""The web page's view of metrics, in a real browser: charts, their tables and files, comparing."""
+
+import csv
+import io
+import json
+import re
+import sqlite3
+import subprocess
+
+import pytest
+from browser import HAS_BROWSER, WHY_NOT, Browser
+from lab import SM
+from sm_server import SmServer
+
+pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+SECONDS = 120
+METRICS = 30
+START = 1_700_000_000
+LENGTH = 100_000
+SPIKE_AT = 77_777
+SPIKE = 5000
+MARKUP = "<img src=x onerror=document.title='stolen'>"
+ASKED = ("AlgorithmSpecification", "RoleArn", "HyperParameters", "InputDataConfig", "Environment",
+         "OutputDataConfig", "ResourceConfig", "StoppingCondition")  # fmt: skip
+FORMULA = '=HYPERLINK("http://x","y")'
+SCRIPT = """
+import sys
+for i in range(50): print(f"loss={1 / (i + 1)};", flush=True)
+"""
+TELLS = """
+import select
+for i in range(10**6):
+    print(f"loss={i};", flush=True)
+    select.select([], [], [], 0.2)
+"""
+
+
+class Served:
+    def __init__(self, server, folder):
+        self.server = server
+        self.folder = folder
+
+    def sm(self, *args: str) -> str:
+        done = subprocess.run([SM, *args], env=self.server.env(), capture_output=True, text=True,
+                              timeout=SECONDS, cwd=self.folder)  # fmt: skip
+        assert done.returncode == 0, done
+        return done.stdout
+
+    def put(self, job: str, name: str, rows) -> None:
+        """Seconds of a metric, as if a job of weeks had told them."""
+        with sqlite3.connect(self.server.data / "muster.db", timeout=SECONDS) as store:
+            (number,) = store.execute("SELECT number FROM jobs WHERE name = ?", (job,)).fetchone()
+            store.executemany(
+                "INSERT INTO metrics (job, name, second, sum, least, most, count) "
+                "VALUES (?, ?, ?, ?, ?, ?, 1)",
+                ((number, name, second, *[value] * 3) for second, value in rows))  # fmt: skip
+            store.execute("INSERT INTO final_metrics VALUES (?, ?, ?, ?)", (number, name, 0, 0.0))
+        store.close()
+
+    def enter(self, browser: Browser) -> None:
+        browser.open(self.sm("ui", "--url").strip())
+        browser.wait("location.pathname === '/ui/jobs'")
+
+    def show(self, browser: Browser, job: str, query: str = "") -> None:
+        browser.open(f"{self.server.url}/ui/jobs/{job}/metrics{query}")
+
+
+def spiky():
+    return ((START + i, SPIKE if i == SPIKE_AT else i % 7) for i in range(LENGTH))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("metrics")
+    (folder / "train.py").write_text(SCRIPT)
+    with SmServer(folder) as server:
+        one = Served(server, folder)
+        for job, rate in (("one", "0.1"), ("two", "0.2"), ("plain", "0.1")):
+            one.sm("submit", "--script", "train.py", "--wait", job, "-p", f"rate={rate}",
+                   "-p", "depth=7")  # fmt: skip
+        one.put("one", "spiky", spiky())
+        one.put("two", "spiky", ((START + 500_000 + i, i % 5) for i in range(1000)))
+        one.put("one", MARKUP, ((START + i, i) for i in range(50)))
+        one.put("one", FORMULA, ((START + i, -i) for i in range(50)))
+        for i in range(METRICS):
+            one.put("plain", f"metric-{i:02}", ((START + s, s * i) for s in range(60)))
+        yield one
+
+
+@pytest.fixture(scope="module")
+def browser(served):
+    with Browser() as one:
+        served.enter(one)
+        yield one
+
+
+def ask(browser: Browser, name: str, given: dict):
+    return browser.run(
+        """const answer = await fetch(`/ui/call/${arguments[0]}`, { method: "POST",
+        body: JSON.stringify(arguments[1]) }); return [answer.status, await answer.json()];""",
+        name, given)  # fmt: skip
+
+
+def chart(name: str) -> str:
+    return f"document.querySelector('[aria-label={json.dumps(name)}]')"
+
+
+def test_charts_exist_where_they_are_seen(served, browser):
+    served.show(browser, "plain")
+    browser.wait(f"document.querySelectorAll('.chart').length === {METRICS}")
+    browser.wait("document.querySelectorAll('canvas').length > 0")
+    drawn = browser.run("return document.querySelectorAll('canvas').length")
+    assert drawn < METRICS / 2
+    browser.run(f"{chart(f'metric-{METRICS - 1}')}.scrollIntoView()")
+    browser.wait(f"{chart(f'metric-{METRICS - 1}')}.querySelector('canvas')")
+    browser.wait(f"!{chart('metric-00')}.querySelector('canvas')")
+    browser.type("input[type=search]", "metric-07")
+    browser.wait("document.querySelectorAll('.chart').length === 1")
+    assert "q=metric-07" in browser.url()
+
+
+@pytest.mark.parametrize("buckets", [10, 100, 1000, 2000])
+def test_a_spike_of_one_second_is_in_every_answer(served, browser, buckets):
+    given = {"job": "one", "name": "spiky", "from": START, "to": START + LENGTH, "buckets": buckets}
+    status, told = ask(browser, "metric", given)
+    assert status == 200 and len(told["buckets"]) <= buckets
+    assert [each[2] for each in told["buckets"] if each[2] > 6] == [SPIKE]
+    assert sum(each[4] for each in told["buckets"]) == LENGTH
+    (at,) = [each[0] for each in told["buckets"] if each[2] == SPIKE]
+    assert at == SPIKE_AT // told["width"]
+
+
+def pixels(browser: Browser) -> int:
+    """Pixels of the chart's upper half that the series' colour has, beyond the grid's."""
+    return browser.run(
+        """const canvas = document.querySelector('.chart canvas');
+        const data = canvas.getContext('2d').getImageData(80, 20, canvas.width - 100,
+                                                         canvas.height / 4).data;
+        let seen = 0;
+        for (let i = 0; i < data.length; i += 4)
+          if (data[i + 3] > 0 && data[i + 2] > data[i] + 40) ++seen;
+        return seen;"""
+    )
+
+
+def test_dragging_looks_closer_and_a_double_click_at_all(served, browser):
+    served.show(browser, "one", "?q=spiky")
+    browser.wait(f"{chart('spiky')}?.querySelector('canvas')")
+    assert pixels(browser) > 0
+    box = browser.run("const r = document.querySelector('.u-over').getBoundingClientRect();"
+                      "return [r.left, r.top, r.width, r.height]")  # fmt: skip
+    left, right = (round(box[0] + box[2] * part) for part in (0.7, 0.9))
+    height = round(box[1] + box[3] / 2)
+    mouse(browser, ("move", left, height), ("down",), ("move", right, height), ("up",))
+    browser.wait("location.search.includes('from=')")
+    browser.wait("document.querySelector('.chart canvas')")
+    start, end = (int(re.search(rf"{part}=(\d+)", browser.url())[1]) for part in ("from", "to"))
+    assert START < start < START + SPIKE_AT < end < START + LENGTH
+    browser.wait("document.querySelector('.chart .readout')")
+    assert pixels(browser) > 0
+    browser.reload()
+    browser.wait("document.querySelector('.chart canvas')")
+    assert f"from={start}" in browser.url()
+    middle = round(box[0] + box[2] / 2)
+    mouse(browser, ("move", middle, height), *[("down",), ("up",)] * 2)
+    browser.wait("!location.search.includes('from=')")
+    browser.back()
+    browser.wait(f"location.search.includes('from={start}')")
+
+
+def mouse(browser: Browser, *steps) -> None:
+    kinds = {"move": "pointerMove", "down": "pointerDown", "up": "pointerUp"}
+    actions = []
+    for kind, *at in steps:
+        place = {"x": at[0], "y": at[1], "duration": 20} if at else {"button": 0}
+        actions.append({"type": kinds[kind], **place})
+    given = {"actions": [{"type": "pointer", "id": "m", "parameters": {"pointerType": "mouse"},
+                          "actions": actions}]}  # fmt: skip
+    browser._ask("POST", "/actions", given)
+
+
+def test_all_of_it_works_by_keys(served, browser):
+    served.show(browser, "one", "?q=spiky")
+    browser.wait("document.querySelector('.chart canvas')")
+    browser.run("[...document.querySelectorAll('button')].find((e) => "
+                "e.innerText === 'Zoom in').focus()")  # fmt: skip
+    browser.keys("\ue007")  # Enter.
+    browser.wait("location.search.includes('from=')")
+    browser.run("document.querySelector('.chart summary').focus()")
+    browser.keys(" ")
+    browser.wait("document.querySelectorAll('.chart tbody tr').length > 10")
+    browser.click_text("Whole time")
+    browser.wait("!location.search.includes('from=')")
+    cells = "[...document.querySelectorAll('.chart td')]"
+    browser.wait(f"{cells}.some((e) => e.innerText === '{SPIKE}')")
+
+
+def test_a_chart_comes_as_csv(served, browser):
+    served.show(browser, "one", "?q=spiky")
+    browser.wait(f"{chart('spiky')}?.querySelector('a[download]')")
+    head, text = browser.run(
+        "const answer = await fetch(document.querySelector('a[download]').href);"
+        "return [answer.headers.get('content-disposition'), await answer.text()]")  # fmt: skip
+    assert head == 'attachment; filename="one.csv"'
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert len(rows) == LENGTH
+    assert rows[SPIKE_AT] == {"job": "one", "metric": "spiky", "second": str(START + SPIKE_AT),
+                              "mean": "5000", "minimum": "5000", "maximum": "5000",
+                              "count": "1"}  # fmt: skip
+
+
+def test_jobs_are_compared(served, browser):
+    served.show(browser, "one", "?q=spiky")
+    browser.wait("document.querySelector('.compared input')")
+    browser.type(".compared input", "two")
+    browser.keys("\ue007")
+    browser.wait("location.search.includes('with=two')")
+    browser.wait("document.querySelectorAll('.chart a[download]').length === 2")
+    browser.wait("document.querySelector('.chart canvas')")
+    rows = "[...document.querySelectorAll('.parameters tbody tr')].map((e) => e.innerText)"
+    browser.wait(f"{rows}.length > 1")
+    first, *others = browser.run(f"return {rows}")
+    assert first.split() == ["rate", "0.1", "0.2", "yes"]
+    assert any(row.split() == ["depth", "7", "7", "no"] for row in others)
+    differs = [row.endswith("yes") for row in [first, *others]]
+    assert differs == sorted(differs, reverse=True)
+    browser.click("[aria-label='Compare no more with two']")
+    browser.wait("!location.search.includes('with=')")
+    many = ",".join(["two", "plain", "one"] * 9 + ["<b>", "x" * 99])
+    served.show(browser, "one", f"?with={many}")
+    browser.wait("document.querySelectorAll('.compared li .key').length === 3")
+
+
+def test_names_of_others_are_text(served, browser):
+    browser.complaints()
+    served.show(browser, "one")
+    for name in (MARKUP, FORMULA):
+        browser.wait(f"[...document.querySelectorAll('h2')].some((e) => e.innerText === "
+                     f"{json.dumps(name)})")  # fmt: skip
+    browser.run("document.querySelectorAll('.chart summary').forEach((each) => each.click())")
+    browser.wait("document.querySelectorAll('.chart table').length >= 3")
+    assert browser.run("return document.title") == "Metrics of one · muster"
+    assert browser.run("return document.querySelectorAll('main img').length") == 0
+    assert browser.complaints() == []
+
+
+def test_a_job_without_metrics_says_so(served, browser):
+    served.sm("submit", "--script", "train.py", "--wait", "none")
+    served.show(browser, "none")
+    browser.wait_text("No metrics yet")
+
+
+def test_charts_grow_while_the_job_runs(served, browser):
+    (served.folder / "tells.py").write_text(TELLS)
+    served.sm("submit", "--script", "tells.py", "model")
+    api = served.server.client("sagemaker")
+    told = api.describe_training_job(TrainingJobName="model")
+    api.stop_training_job(TrainingJobName="model")
+    request = {name: told[name] for name in ASKED if name in told} | {"TrainingJobName": "grows"}
+    request["AlgorithmSpecification"]["MetricDefinitions"] = [
+        {"Name": "loss", "Regex": "loss=([0-9]+);"}]  # fmt: skip
+    api.create_training_job(**request)
+    try:
+        served.show(browser, "grows")
+        browser.wait(f"{chart('loss')}?.querySelector('canvas')", SECONDS)
+        browser.run("document.querySelector('.chart summary').click()")
+        cells = "[...document.querySelectorAll('.chart tbody td:last-child')]"
+        told = f"{cells}.reduce((sum, each) => sum + Number(each.innerText), 0)"
+        browser.wait(f"{told} > 0")
+        first = browser.run(f"return {told}")
+        browser.wait(f"{told} > {first} + 10", SECONDS)
+    finally:
+        api.stop_training_job(TrainingJobName="grows")
+
+
+@pytest.mark.parametrize("size", [(360, 740), (3840, 2160)], ids=["phone", "4k"])
+def test_the_view_is_not_wider_than_its_window(served, size):
+    with Browser(*size) as browser:
+        served.enter(browser)
+        browser.narrow(*size)
+        for query in ("", "?with=two"):
+            served.show(browser, "one", query)
+            browser.wait("document.querySelector('.chart canvas')")
+            root = "document.documentElement"
+            browser.wait(f"{root}.scrollWidth <= {root}.clientWidth")
