@@ -24,8 +24,9 @@ constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
 /// SageMaker's operations that the page calls as they are.
-constexpr std::string_view operations[] = {"DescribeTrainingJob", "ListTags", "ListTrainingJobs",
-                                           "StopTrainingJob"};
+constexpr std::string_view timeline_call = "DescribeTrainingJobTimeline";
+constexpr std::string_view operations[] = {"DescribeTrainingJob", timeline_call, "ListTags",
+                                           "ListTrainingJobs", "StopTrainingJob"};
 
 RequestHead head_of(const http::Incoming& incoming) {
   return {incoming.method, incoming.target, incoming.headers};
@@ -227,6 +228,10 @@ Task<Result<Json, aws::Refusal>> WebServer::operate(Call& call) {
                        .operation = call.name,
                        .input = call.input,
                        .access_key = call.visit.key};
+  if (call.name == timeline_call) {  // Read as AWS's operation that it is like.
+    request.operation = "DescribeTrainingJob";
+    request.own = api::Own::timeline;
+  }
   const auto valid = api::validate(request.service, request.operation, request.input);
   if (!valid) co_return valid.error();
   std::function<Task<api::Answer>()> work = [this, request = std::move(request)] {

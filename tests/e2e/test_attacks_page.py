@@ -280,6 +280,12 @@ def test_metrics_of_no_job_are_refused(page, cookie, given):
     assert page.call("ListTrainingJobs", cookie=cookie).status == 200
 
 
+@pytest.mark.parametrize("given", [{"TrainingJobName": "../x"}, {"TrainingJobName": "none"}, {}])
+def test_a_timeline_of_no_job_is_refused(page, cookie, given):
+    assert page.call("DescribeTrainingJobTimeline", given).status == 401
+    assert page.call("DescribeTrainingJobTimeline", given, cookie=cookie).status == 400
+
+
 @pytest.mark.parametrize("given", [
     {"buckets": 0}, {"buckets": -1}, {"buckets": 2001}, {"buckets": 10**15}, {"buckets": "7"},
     {"from": -1}, {"from": 100}, {"to": 2**62}, {"to": -5}, {"from": 1e300}, {"from": None},

@@ -1,5 +1,6 @@
 """The web page of `sm server`, in a real browser: getting in, jobs, a job, its log."""
 
+import json
 import os
 import subprocess
 
@@ -124,9 +125,10 @@ def test_a_failed_job_says_why_and_where(served, browser):
 def test_a_job_tells_how_to_run_it_again(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good")
     for kind in ("aws", "boto3", "sm submit"):
-        browser.wait("document.querySelector('.chips')")
+        browser.wait("document.querySelector('[aria-label=By]')")
         browser.click_text(kind, ".chip")
-        browser.wait(f"document.querySelector('.chip[aria-pressed=true]').innerText === '{kind}'")
+        pressed = "document.querySelector('[aria-label=By] [aria-pressed=true]').innerText"
+        browser.wait(f"{pressed} === '{kind}'")
     text = browser.run("return document.querySelector('pre.text').textContent")
     subprocess.run(["bash", "-ec", text], env=served.server.env() | {"PATH": path_with_sm()},
                    cwd=served.folder, check=True, capture_output=True, timeout=SECONDS)  # fmt: skip
@@ -185,6 +187,62 @@ def test_a_running_job_is_followed_and_stopped(served, browser):
     browser.click_text("Stop …")
     browser.click_text("Yes, stop it")
     browser.wait("/Stopped/.test(document.querySelector('.job-head .status').innerText)", SECONDS)
+
+
+ROW = "[...document.querySelectorAll('.timeline tbody tr')]"
+
+
+def test_a_timeline_adds_up_to_the_whole(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs/good")
+    browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))")
+    names = browser.run(f"return {ROW}.map((each) => each.firstElementChild.innerText)")
+    assert names[:2] == ["queued", "root file system"] and "first line" in names
+    told = json.loads(served.sm("timeline", "good", "--json"))
+    assert len(names) == len(told["hosts"][0]["points"])
+    bars = "document.querySelectorAll('.timeline svg').length"
+    first = browser.run(f"return {bars}")
+    assert first == names.index("first line") + 1
+    browser.click_text("All", ".chip")
+    browser.wait(f"{bars} === {len(names)}")
+    assert "scale=all" in browser.url()
+    begins, ends = browser.run(
+        "const all = [...document.querySelectorAll('.timeline rect')];"
+        "return ['x', 'width'].map((name) => all.map((e) => Number(e.getAttribute(name))))")
+    for i in range(1, len(begins)):  # A bar is never too thin to be seen.
+        assert begins[i] == pytest.approx(begins[i - 1] + ends[i - 1], abs=2.1)
+    browser.reload()
+    browser.wait(f"{bars} === {len(names)}")
+
+
+def test_a_timeline_grows_while_the_job_runs(served, browser):
+    served.sm("submit", "--script", "waits.py", "grows")
+    browser.open(f"{served.server.url}/ui/jobs/grows")
+    row = f"{ROW}.find((each) => each.innerText.startsWith('running'))?.innerText"
+    browser.wait(f"{row}?.includes('so far')", SECONDS)
+    first = browser.run(f"return {row}")
+    browser.wait(f"{row} !== {json.dumps(first)}")
+    served.sm("stop", "grows")
+    browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))", SECONDS)
+    browser.wait("!document.querySelector('.timeline').innerText.includes('so far')")
+
+
+def test_a_timeline_of_many_hosts_has_a_summary(served, browser):
+    """The pure parts, in the browser that runs them."""
+    told = browser.run("""
+        const path = [...document.querySelectorAll('link[rel=modulepreload]')]
+          .map((each) => each.href).find((each) => each.endsWith('/job/timeline.js'));
+        const { phasesOf, summaryOf } = await import(path);
+        const point = (name, ms) => ({ point: name, ms });
+        const host = (name, ...points) => ({ host: name, points });
+        const a = host('a', point('launched', 3000), point('root', 2000), point('first_line', 9000));
+        const b = host('b', point('launched', 5000), point('root', 6000));
+        const hosts = [a, b].map((each) => ({ host: each, phases: phasesOf(each, 1000, null) }));
+        return [phasesOf(a, 1000, 11000).map((each) => [each.name, each.begin, each.end]),
+                summaryOf(hosts).map((each) => [each.name, each.least, each.most, each.host])];""")
+    assert told[0] == [["queued", 0, 2], ["root file system", 2, 2], ["first line", 2, 8],
+                       ["running", 8, 10]]  # fmt: skip
+    assert told[1] == [["queued", 2, 4, "b"], ["root file system", 0, 1, "b"],
+                       ["first line", 6, 6, "a"]]  # fmt: skip
 
 
 def test_the_browser_found_nothing_to_complain_about(served):

@@ -149,6 +149,34 @@ export function listen(kinds, job, tell) {
   };
 }
 
+/** Lines come many times a second; a view of what they tell need not. */
+const NEWS_MS = 1000;
+
+/** Runs `work` now and, at most once a second, when the job's log has grown or any job has changed. */
+export function useLog(work, job, keys, kinds = ["log", "jobs"]) {
+  useEffect(() => {
+    const ended = new AbortController();
+    let timer = null;
+    let busy = false;
+    const run = async () => {
+      timer = null;
+      busy = true;
+      await work(ended.signal);
+      busy = false;
+    };
+    const due = () => {
+      if (timer === null && !ended.signal.aborted) timer = setTimeout(() => (busy ? ((timer = null), due()) : run()), NEWS_MS);
+    };
+    run();
+    const close = listen(kinds, job, due);
+    return () => {
+      ended.abort();
+      clearTimeout(timer);
+      close();
+    };
+  }, keys);
+}
+
 // Texts.
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });

@@ -14,7 +14,7 @@ function View({ path, query }) {
   if (path === "/ui/" || path === "/ui/jobs") return html`<${Jobs} query=${query} />`;
   if (path === "/ui/access") return html`<${Access} />`;
   const [, , , name, view] = path.split("/");
-  if (!view) return html`<${Job} key=${name} name=${name} />`;
+  if (!view) return html`<${Job} key=${name} name=${name} query=${query} />`;
   if (view === "metrics") return html`<${Metrics} key=${name} name=${name} query=${query} />`;
   if (view === "log") return html`<${Log} key=${name} name=${name} query=${query} />`;
   return html`<${Empty} title="There is no such page">

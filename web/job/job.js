@@ -1,6 +1,7 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
 import { call, html, span, useEffect, useNews, useState } from "../app/core.js";
+import { Timeline } from "./timeline.js";
 import { Copy, Empty, JobHead, Link, Status, Trouble, When, jobPath } from "../app/parts.js";
 
 const ENDED = ["Completed", "Failed", "Stopped"];
@@ -100,7 +101,7 @@ function Stop({ job }) {
     : html`<button type="button" class="danger" onClick=${() => setSure(true)}>Stop …</button>`}`;
 }
 
-function Overview({ job }) {
+function Overview({ job, query }) {
   const resources = job.ResourceConfig || {};
   const end = job.TrainingEndTime || Date.now() / 1000;
   const groups = (resources.InstanceGroups || []).map(
@@ -123,6 +124,8 @@ function Overview({ job }) {
     ]} />
       ${(job.MusterNotes || []).map((note) => html`<p class="quiet">${note}</p>`)}</section>
     <${Steps} job=${job} /></div>
+    <${Timeline} name=${job.TrainingJobName} query=${query}
+      ended=${ENDED.includes(job.TrainingJobStatus)} step=${job.SecondaryStatusTransitions?.length} />
     <${Table} title="Last values of metrics" head=${["Metric", "Value", "At"]}
       rows=${(job.FinalMetricDataList || []).map((each) =>
         [each.MetricName, String(each.Value), html`<${When} seconds=${each.Timestamp} />`])} />
@@ -135,7 +138,7 @@ function Overview({ job }) {
       <pre class="text" tabindex="0">${indented(requestOf(job))}</pre></details></section>`;
 }
 
-export function Job({ name }) {
+export function Job({ name, query }) {
   useEffect(() => void (document.title = `${name} · muster`), [name]);
   const { value: job, error } = useNews(
     (signal) => call("DescribeTrainingJob", { TrainingJobName: name }, signal), ["jobs"], "", [name]);
@@ -145,5 +148,5 @@ export function Job({ name }) {
   return html`<${JobHead} name=${name} status=${job?.TrainingJobStatus} secondary=${job?.SecondaryStatus}>
       ${job && html`<${Stop} job=${job} />`}<//>
     <${Trouble} error=${job && error} />
-    ${job && html`<${Overview} job=${job} />`}`;
+    ${job && html`<${Overview} job=${job} query=${query} />`}`;
 }

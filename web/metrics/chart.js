@@ -1,14 +1,12 @@
 // One metric over time: a chart that exists while it is seen, its table, its files.
 
-import { address, call, html, listen, shortDate, span, useEffect, useMemo, useRef, useState } from "../app/core.js";
+import { address, call, html, shortDate, span, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
 import { Trouble } from "../app/parts.js";
 import Plot from "../vendor/uplot.mjs";
 
 const HEIGHT = 240;
 const BUCKETS_MAX = 2000;
 const TABLE_ROWS = 60;
-/** Lines come many times a second; a chart need not. */
-const NEWS_MS = 1000;
 /** Two hexadecimal digits behind a colour: between least and most, and these two lines. */
 const OPACITY = { alone: ["44", "99"], compared: ["1c", "77"] };
 const DAY = 86400;
@@ -138,31 +136,6 @@ function useLook(element) {
     };
   }, []);
   return look;
-}
-
-/** Runs `work` now and, at most once a second, when the job's log has grown. */
-export function useLog(work, job, keys) {
-  useEffect(() => {
-    const ended = new AbortController();
-    let timer = null;
-    let busy = false;
-    const run = async () => {
-      timer = null;
-      busy = true;
-      await work(ended.signal);
-      busy = false;
-    };
-    const due = () => {
-      if (timer === null && !ended.signal.aborted) timer = setTimeout(() => (busy ? ((timer = null), due()) : run()), NEWS_MS);
-    };
-    run();
-    const close = listen(["log", "jobs"], job, due);
-    return () => {
-      ended.abort();
-      clearTimeout(timer);
-      close();
-    };
-  }, keys);
 }
 
 function Table({ jobs, name, range, compares }) {

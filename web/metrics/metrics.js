@@ -1,8 +1,8 @@
 // A job's metrics, alone or over those of other jobs.
 
-import { ask, call, html, useEffect, useState } from "../app/core.js";
+import { ask, call, html, useEffect, useLog, useState } from "../app/core.js";
 import { Empty, JobHead, Trouble } from "../app/parts.js";
-import { Chart, useLog } from "./chart.js";
+import { Chart } from "./chart.js";
 
 const COMPARED_MAX = 8;
 const NARROWEST = 2; // Seconds.
