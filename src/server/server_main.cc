@@ -407,6 +407,7 @@ void open_web(Server& server) {
       .state = std::move(state),
       .now = wall_time,
       .store = store_path(server.config),
+      .buckets = server.buckets.get(),
       .names = std::move(names)});
 }
 

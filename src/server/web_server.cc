@@ -166,10 +166,11 @@ Task<void> WebServer::begin_visit(http::Exchange& exchange, const std::string& n
 const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handlers() {
   static const std::map<std::string, Handler, std::less<>> all = [] {
     std::map<std::string, Handler, std::less<>> table = {
-        {"visit", &WebServer::visit},   {"visits", &WebServer::visits},
-        {"counts", &WebServer::counts}, {"end-visit", &WebServer::end_visit},
-        {"log", &WebServer::log},       {"search-log", &WebServer::search_log},
-        {"metric", &WebServer::metric}, {"metrics", &WebServer::metrics},
+        {"visit", &WebServer::visit},     {"visits", &WebServer::visits},
+        {"counts", &WebServer::counts},   {"end-visit", &WebServer::end_visit},
+        {"log", &WebServer::log},         {"search-log", &WebServer::search_log},
+        {"metric", &WebServer::metric},   {"metrics", &WebServer::metrics},
+        {"objects", &WebServer::objects},
     };
     for (const std::string_view name : operations)
       table.emplace(std::string(name), &WebServer::operate);
@@ -183,7 +184,8 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   const bool is_events = name == "events" && incoming.method == "GET";
   const bool is_download = name == "download" && incoming.method == "GET";
   const bool is_csv = name == "metric-csv" && incoming.method == "GET";
-  const bool only_reads = is_events || is_download || is_csv;
+  const bool is_object = name == "object" && incoming.method == "GET";
+  const bool only_reads = is_events || is_download || is_csv || is_object;
   const std::optional<std::string_view> site = incoming.value("sec-fetch-site");
   const bool own = only_reads ? !site || *site == "same-origin"
                               : web::is_from_own_page(head_of(incoming), incoming.tls);
@@ -199,6 +201,7 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   if (is_events) co_return co_await events(exchange, visit->id);
   if (is_download) co_return co_await download(exchange);
   if (is_csv) co_return co_await download_metric(exchange);
+  if (is_object) co_return co_await download_object(exchange, visit->key);
   if (visit && !exchange.proved(visit->key, {}))
     co_return co_await refuse(exchange, 503, "the server has too much to do");
   const Result<std::string> body = co_await http::read_whole(exchange, call_bytes_max);

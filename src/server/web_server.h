@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "access/keyring.h"
+#include "bucket/bucket_store.h"
 #include "http/server.h"
 #include "logs/merged_log.h"
 #include "loop/tasks.h"
@@ -45,9 +46,10 @@ class WebServer {
     loop::Tasks& calls;  ///< On the main loop: calls under way.
     ApiHandler api;
     WebState state;
-    std::function<UnixMillis()> now;  ///< Wall clock; any thread.
-    std::string store;                ///< The store's file, of which metrics are read.
-    std::vector<std::string> names;   ///< By which others call the server, in small letters.
+    std::function<UnixMillis()> now;     ///< Wall clock; any thread.
+    std::string store;                   ///< The store's file, of which metrics are read.
+    const bucket::BucketStore* buckets;  ///< None: S3 is elsewhere.
+    std::vector<std::string> names;      ///< By which others call the server, in small letters.
   };
   explicit WebServer(Options options) : options_(std::move(options)) {}
 
@@ -86,6 +88,10 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange);
+  loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> describe(http::Exchange& exchange, std::string job,
+                                                  std::string key);
+  loop::Task<void> download_object(http::Exchange& exchange, std::string key);
   loop::Task<Result<WebLog>> find_log(http::Exchange& exchange, std::string job);
   loop::Task<Result<std::shared_ptr<Book>>> open_book(http::Exchange& exchange, WebLog found,
                                                       std::string host);

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import subprocess
+import urllib.parse
 
 import pytest
 from lab import SM
@@ -188,7 +189,8 @@ def test_calls_are_posts(page, cookie, method):
     assert answer.status in (403, 405), answer.status
 
 
-@pytest.mark.parametrize("call", ["events", "download?job=x", "metric-csv?job=x&name=y"])
+@pytest.mark.parametrize("call", ["events", "download?job=x", "metric-csv?job=x&name=y",
+                                  "object?job=x&place=output&name=y"])
 def test_no_other_page_reads_events_or_logs(page, cookie, call):
     headers = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}
     assert page.ask("GET", f"/ui/call/{call}", headers).status == 403
@@ -306,6 +308,52 @@ def test_a_file_of_no_metric_is_none(page, cookie, query):
     assert answer.status == 404 and answer.text == ""
     assert answer.getheader("X") is None
     assert page.ask("POST", f"/ui/call/metric-csv{query}", {"Cookie": cookie, **OWN}).status == 404
+
+
+@pytest.fixture(scope="module")
+def left(page, tmp_path_factory):
+    """A job, and objects that are and are not of it."""
+    folder = tmp_path_factory.mktemp("left")
+    (folder / "train.py").write_text("print(1)")
+    command = [SM, "submit", "--script", "train.py", "--wait", "left"]
+    subprocess.run(command, check=True, env=page.server.env(), cwd=folder, capture_output=True,
+                   timeout=SECONDS * 4)  # fmt: skip
+    described = page.server.client("sagemaker").describe_training_job(TrainingJobName="left")
+    bucket, _, prefix = described["OutputDataConfig"]["S3OutputPath"][5:].partition("/")
+    s3 = page.server.client("s3", signature_version="s3v4")
+    for key in ("left/output/a\r\nX: y.html", "left/output/<b>", "left/secret", "other/secret"):
+        s3.put_object(Bucket=bucket, Key=prefix + key, Body=b"<script>1</script>")
+
+
+def test_objects_are_those_of_the_job(page, cookie, left):
+    assert page.call("objects", {"job": "left"}).status == 401
+    answer = page.call("objects", {"job": "left"}, cookie=cookie)
+    names = {each["name"] for each in json.loads(answer.text)["objects"]}
+    assert names == {"a\r\nX: y.html", "<b>", "model.tar.gz"}
+    for job in ("none", "../x", 7, ""):
+        assert page.call("objects", {"job": job}, cookie=cookie).status == 400
+
+
+@pytest.mark.parametrize("place, name", [
+    ("output", "../secret"), ("output", "../../other/secret"), ("output", "/left/secret"),
+    ("output", "%2e%2e/secret"), ("", "left/secret"), ("checkpoints", "left/secret"),
+    ("output/..", "secret"), ("output", ""), ("output", "x" * 3000), ("output", "\0"),
+])  # fmt: skip
+def test_no_other_object_is_handed_out(page, cookie, left, place, name):
+    query = urllib.parse.urlencode({"job": "left", "place": place, "name": name})
+    answer = page.ask("GET", f"/ui/call/object?{query}", {"Cookie": cookie, **OWN})
+    assert answer.status == 404 and answer.text == "", answer.status
+
+
+def test_an_object_of_a_job_is_a_file_and_no_page(page, cookie, left):
+    for name, file in (("a\r\nX: y.html", "a__X__y.html"), ("<b>", "_b_")):
+        query = urllib.parse.urlencode({"job": "left", "place": "output", "name": name})
+        answer = page.ask("GET", f"/ui/call/object?{query}", {"Cookie": cookie, **OWN})
+        assert answer.status == 200 and answer.text == "<script>1</script>"
+        assert answer.getheader("Content-Disposition") == f'attachment; filename="{file}"'
+        assert answer.getheader("Content-Type").startswith("application/octet-stream")
+        assert answer.getheader("Content-Security-Policy") == POLICY
+        assert answer.getheader("X") is None
 
 
 @pytest.mark.parametrize("name", ["CreateTrainingJob", "DeleteTrainingJob", "AddTags", "Search",

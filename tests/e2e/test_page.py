@@ -189,6 +189,40 @@ def test_a_running_job_is_followed_and_stopped(served, browser):
     browser.wait("/Stopped/.test(document.querySelector('.job-head .status').innerText)", SECONDS)
 
 
+SAVES = """
+import os, pathlib
+pathlib.Path(os.environ["SM_MODEL_DIR"], "weights.bin").write_bytes(os.urandom(300_000))
+pathlib.Path(os.environ["SM_OUTPUT_DATA_DIR"], "report.txt").write_text("good")
+"""
+
+
+def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):
+    (served.folder / "saves.py").write_text(SAVES)
+    served.sm("submit", "--script", "saves.py", "--wait", "saves")
+    browser.open(f"{served.server.url}/ui/jobs/saves")
+    rows = "[...document.querySelectorAll('a[download]')]"
+    browser.wait(f"{rows}.length === 2")
+    names = browser.run(f"return {rows}.map((each) => each.innerText)")
+    assert sorted(names) == ["model.tar.gz", "output.tar.gz"]
+    s3 = served.server.client("s3", signature_version="s3v4")
+    told = served.server.client("sagemaker").describe_training_job(TrainingJobName="saves")
+    bucket, _, prefix = told["OutputDataConfig"]["S3OutputPath"].split("//")[1].partition("/")
+    for name in names:
+        kept = s3.get_object(Bucket=bucket, Key=f"{prefix}saves/output/{name}")["Body"].read()
+        head, size, digest = browser.run(
+            """const link = [...document.querySelectorAll('a[download]')]
+              .find((each) => each.innerText === arguments[0]);
+            const answer = await fetch(link.href);
+            const bytes = new Uint8Array(await answer.arrayBuffer());
+            return [answer.headers.get('content-disposition'), bytes.length,
+                    bytes.reduce((sum, each) => (sum * 31 + each) % 1000003, 0)];""", name)
+        expected = 0
+        for byte in kept:
+            expected = (expected * 31 + byte) % 1000003
+        assert (head, size, digest) == (f'attachment; filename="{name}"', len(kept), expected)
+        assert f"{len(kept)} bytes" in browser.text() or " KB" in browser.text()
+
+
 ROW = "[...document.querySelectorAll('.timeline tbody tr')]"
 
 
@@ -234,7 +268,8 @@ def test_a_timeline_of_many_hosts_has_a_summary(served, browser):
         const { phasesOf, summaryOf } = await import(path);
         const point = (name, ms) => ({ point: name, ms });
         const host = (name, ...points) => ({ host: name, points });
-        const a = host('a', point('launched', 3000), point('root', 2000), point('first_line', 9000));
+        const a = host('a', point('launched', 3000), point('root', 2000),
+                       point('first_line', 9000));
         const b = host('b', point('launched', 5000), point('root', 6000));
         const hosts = [a, b].map((each) => ({ host: each, phases: phasesOf(each, 1000, null) }));
         return [phasesOf(a, 1000, 11000).map((each) => [each.name, each.begin, each.end]),

@@ -1,6 +1,6 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
-import { call, html, span, useEffect, useNews, useState } from "../app/core.js";
+import { address, call, html, span, useEffect, useNews, useState } from "../app/core.js";
 import { Timeline } from "./timeline.js";
 import { Copy, Empty, JobHead, Link, Status, Trouble, When, jobPath } from "../app/parts.js";
 
@@ -86,6 +86,21 @@ function Table({ title, rows, head }) {
   </table></div></section>`;
 }
 
+const sizeText = (bytes) => {
+  const step = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), 4);
+  return `${step ? (bytes / 1000 ** step).toFixed(1) : bytes} ${["bytes", "KB", "MB", "GB", "TB"][step]}`;
+};
+
+/** What the job has put into the server's own S3 so far. Asked for at each `step` of the job. */
+function Objects({ name, step }) {
+  const { value: told, error } = useNews((signal) => call("objects", { job: name }, signal), [], "", [name, step]);
+  if (!told || told.objects.length === 0) return html`<${Trouble} error=${error} />`;
+  return html`<${Table} title="Artifacts" head=${["Object", "Of", "Size", "Written"]} rows=${told.objects.map((each) => [
+      html`<a download href=${address("/ui/call/object", { job: name, place: each.place, name: each.name })}>${each.name}</a>`,
+      each.place, sizeText(each.bytes), html`<${When} seconds=${each.modified / 1000} />`])} />
+    ${told.more && html`<p class="note">There are more; aws s3 ls lists them all.</p>`}`;
+}
+
 function Stop({ job }) {
   const [sure, setSure] = useState(false);
   const [error, setError] = useState(null);
@@ -126,6 +141,7 @@ function Overview({ job, query }) {
     <${Steps} job=${job} /></div>
     <${Timeline} name=${job.TrainingJobName} query=${query}
       ended=${ENDED.includes(job.TrainingJobStatus)} step=${job.SecondaryStatusTransitions?.length} />
+    <${Objects} name=${job.TrainingJobName} step=${job.SecondaryStatusTransitions?.length} />
     <${Table} title="Last values of metrics" head=${["Metric", "Value", "At"]}
       rows=${(job.FinalMetricDataList || []).map((each) =>
         [each.MetricName, String(each.Value), html`<${When} seconds=${each.Timestamp} />`])} />
