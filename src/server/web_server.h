@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,8 @@ class WebServer {
   Options options_;
   web::Visits visits_;
   std::atomic<bool> stopping_ = false;
+  /// A page with many charts asks for all of them at once; further ones wait, in their threads.
+  std::counting_semaphore<> metric_readers_{4};
   std::mutex mutex_;
   std::map<std::string, int> followers_;  ///< Event streams, by visit.
   int followers_in_all_ = 0;

@@ -34,6 +34,18 @@ struct Wanted {
   std::int64_t buckets = 0;
 };
 
+/// One of those that read at a time, from its turn until it leaves scope.
+class Turn {
+ public:
+  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { turns_.release(); }
+
+ private:
+  std::counting_semaphore<>& turns_;
+};
+
 /// Why not; empty: it may be read.
 std::string strangeness(const Wanted& wanted) {
   if (wanted.name.empty() || wanted.name.size() > name_bytes_max)
@@ -124,7 +136,9 @@ Task<Result<Json, aws::Refusal>> WebServer::metric(Call& call) {
   if (std::string strange = strangeness(wanted); !strange.empty())
     co_return bad_call(std::move(strange));
   const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [path = options_.store, wanted, answer]() -> Result<void> {
+  std::function<Result<void>()> work = [path = options_.store, wanted, answer,
+                                        &turns = metric_readers_]() -> Result<void> {
+    const Turn turn(turns);
     *answer = TRY(buckets_of(path, wanted));
     return {};
   };

@@ -97,7 +97,7 @@ function Objects({ name, step }) {
   if (!told || told.objects.length === 0) return html`<${Trouble} error=${error} />`;
   return html`<${Table} title="Artifacts" head=${["Object", "Of", "Size", "Written"]} rows=${told.objects.map((each) => [
       html`<a download href=${address("/ui/call/object", { job: name, place: each.place, name: each.name })}>${each.name}</a>`,
-      each.place, sizeText(each.bytes), html`<${When} seconds=${each.modified / 1000} />`])} />
+      html`<span class="short">${each.place}</span>`, html`<span class="short">${sizeText(each.bytes)}</span>`, html`<${When} seconds=${each.modified / 1000} />`])} />
     ${told.more && html`<p class="note">There are more; aws s3 ls lists them all.</p>`}`;
 }
 
