@@ -68,17 +68,17 @@ Result<Json> objects_at(const bucket::BucketStore& buckets, const std::vector<Pl
   return Json{{"objects", std::move(list)}, {"more", more}};
 }
 
-Result<bucket::OpenedObject> open_object(const bucket::BucketStore& buckets,
-                                         const std::vector<Place>& places, const std::string& place,
-                                         const std::string& name) {
+/// None if the job has no such object.
+Result<std::optional<bucket::OpenedObject>> open_object(const bucket::BucketStore& buckets,
+                                                        const std::vector<Place>& places,
+                                                        const std::string& place,
+                                                        const std::string& name) {
   for (const Place& each : places) {
     if (each.name != place || name.empty()) continue;
-    const std::shared_ptr<bucket::Bucket> bucket = buckets.find(each.at.bucket);
-    if (!bucket) continue;
-    std::optional<bucket::OpenedObject> found = TRY(bucket->find(each.at.key + name, true));
-    if (found) return *std::move(found);
+    if (const std::shared_ptr<bucket::Bucket> bucket = buckets.find(each.at.bucket))
+      return bucket->find(each.at.key + name, true);
   }
-  return fail(Errc::not_found, "the job has no such object");
+  return std::optional<bucket::OpenedObject>();
 }
 
 /// The last part of a key as a file's name: what could end a header or mean a folder is a `_`.
@@ -134,8 +134,7 @@ Task<void> WebServer::download_object(http::Exchange& exchange, std::string key)
   Result<Json, aws::Refusal> description =
       co_await describe(exchange, asked(exchange, "job"), std::move(key));
   http::Reply head = file_head("application/octet-stream", plain_name(name));
-  const auto object = std::make_shared<bucket::OpenedObject>();
-  Result<void> done = fail(Errc::not_found, "no such object");
+  const auto object = std::make_shared<std::optional<bucket::OpenedObject>>();
   if (description && options_.buckets != nullptr) {
     std::function<Result<void>()> work = [buckets = options_.buckets,
                                           places = places_of(*description), place, name,
@@ -143,15 +142,16 @@ Task<void> WebServer::download_object(http::Exchange& exchange, std::string key)
       *object = TRY(open_object(*buckets, places, place, name));
       return {};
     };
-    done = co_await loop::in_thread(exchange.loop(), std::move(work));
+    const Result<void> opened = co_await loop::in_thread(exchange.loop(), std::move(work));
+    if (!opened) object->reset();
   }
-  if (!done) {
+  if (!*object) {
     head.status = 404;
-  } else if (object->is_small) {
-    head.body = std::move(object->small);
+  } else if ((*object)->is_small) {
+    head.body = std::move((*object)->small);
   } else {
-    head.file = std::move(object->file);
-    head.file_bytes = object->record.size;
+    head.file = std::move((*object)->file);
+    head.file_bytes = (*object)->record.size;
   }
   (void)co_await exchange.reply(std::move(head));
 }
