@@ -81,10 +81,11 @@ std::vector<Finding> settings_findings(const SlurmFacts& facts) {
       {.what = "lost nodes",
        .purpose = "for so long Slurm takes a node that is gone for a running one; muster notices "
                   "by its own link",
-       .good = slurm::seconds_in(timeout).has_value(),
+       .good = slurm::seconds_in(timeout).value_or(std::chrono::seconds(0)).count() > 0,
        .needed = false,
        .found = timeout,
-       .advice = "SlurmdTimeout is not told"},
+       .advice = "SlurmdTimeout=0 is never: a dead node is found by muster's own link alone, and "
+                 "Slurm keeps it in its jobs"},
       {.what = "preemption",
        .purpose = "jobs that others need the nodes of start again by themselves",
        .good = !suspends,
@@ -93,6 +94,53 @@ std::vector<Finding> settings_findings(const SlurmFacts& facts) {
        .advice = "PreemptMode SUSPEND stops jobs where they are, with their GPUs' memory; REQUEUE "
                  "or CANCEL let them start elsewhere"},
   };
+}
+
+/// How jobs are given out, and what is kept of them.
+std::vector<Finding> site_findings(const SlurmFacts& facts) {
+  const bool keeps = names(facts, "AccountingStoreFlags", "job_script") ||
+                     names(facts, "AccountingStoreFlags", "job_env");
+  const std::string select = value(facts, "SelectType");
+  return {
+      {.what = "accounting",
+       .purpose = "nobody reads a job's script and environment there",
+       .good = !keeps,
+       .needed = false,
+       .found = value(facts, "AccountingStoreFlags"),
+       .advice = "scripts and environments of jobs are stored: muster's hold no secret, an sbatch "
+                 "script of one's own may"},
+      {.what = "select",
+       .purpose = "--cpus and --memory share a node among jobs",
+       .good = select != "select/linear",
+       .needed = false,
+       .found = select,
+       .advice = "select/linear gives whole nodes, whatever is asked for"},
+      {.what = "requeue",
+       .purpose = "muster starts jobs again itself, with --no-requeue, whatever JobRequeue says",
+       .good = true,
+       .needed = false,
+       .found = value(facts, "JobRequeue")},
+      {.what = "MPI ports",
+       .purpose = "what srun keeps for MPI; muster's launchers choose their own",
+       .good = true,
+       .needed = false,
+       .found = value(facts, "MpiParams")},
+  };
+}
+
+Finding partitions_finding(const SlurmFacts& facts) {
+  std::vector<std::string> texts;
+  bool all_up = !facts.partitions.empty();
+  for (const slurm::Partition& each : facts.partitions) {
+    texts.push_back(each.name + " " + each.state + ", at most " + each.time_max);
+    all_up = all_up && each.state == "up";
+  }
+  return {.what = "partitions",
+          .purpose = "a job whose --timeout and 25 minutes are more than that waits for ever",
+          .good = all_up,
+          .needed = false,
+          .found = join(texts, "; "),
+          .advice = "jobs for a partition that is not up wait, or are refused"};
 }
 
 double skew_of(const SlurmFacts& facts, const NodeWord& word) {
@@ -157,6 +205,12 @@ std::vector<Finding> probe_findings(const SlurmFacts& facts) {
       of_nodes("namespaces", "without root a host needs a user namespace",
                each_bad(words, [&](const NodeWord& word) { return lacks(word.user_namespaces); }),
                words.size(), "user.max_user_namespaces above 0; root's jobs need none"),
+      of_nodes("cgroups", "hosts that are containers were tried with version 1",
+               each_bad(words,
+                        [](const NodeWord& word) {
+                          return std::string(word.cgroups == "cgroup2fs" ? " has version 2" : "");
+                        }),
+               words.size(), "light hosts need none"),
       of_nodes("runc", "for hosts that are containers",
                each_bad(words, [&](const NodeWord& word) { return lacks(!word.runc.empty()); }),
                words.size(), "apt-get install runc; light hosts need none"),
@@ -195,6 +249,8 @@ std::vector<Finding> findings(const SlurmFacts& facts) {
        .found = facts.address,
        .advice = "no way to the first node: --slurm address= names one of this machine's"});
   for (Finding& each : settings_findings(facts)) all.push_back(std::move(each));
+  for (Finding& each : site_findings(facts)) all.push_back(std::move(each));
+  all.push_back(partitions_finding(facts));
   if (facts.words || !facts.no_words.empty())
     for (Finding& each : probe_findings(facts)) all.push_back(std::move(each));
   return all;

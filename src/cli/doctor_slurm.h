@@ -18,6 +18,7 @@ struct SlurmFacts {
   std::string no_trial{};  ///< Why Slurm would take no job from this user; empty: it would.
   std::string no_nodes{};  ///< Why `sinfo` says nothing; empty: it does.
   std::vector<slurm::Node> nodes{};
+  std::vector<slurm::Partition> partitions{};
   std::string address{};  ///< By which the way to the first node leaves here; empty: none does.
   /// What nodes said to --probe, and when they were asked and had answered, since 1970.
   std::optional<std::vector<slurm::NodeWord>> words{};

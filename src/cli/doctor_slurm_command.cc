@@ -62,6 +62,10 @@ loop::Task<> gather(Here& here, Env env, machine::SlurmCluster cluster, bool pro
     facts.nodes = slurm::nodes_from(*told);
   else
     facts.no_nodes = told.error().text;
+  Args partitions = slurm::plan_partitions();
+  const Result<std::string> parts =
+      co_await machine::ask_slurm(here.loop, env, std::move(partitions));
+  if (parts) facts.partitions = slurm::partitions_from(*parts);
   if (!cluster.addresses.empty())
     facts.address = cluster.addresses.front();
   else if (!facts.nodes.empty())

@@ -69,6 +69,26 @@ TEST_CASE("doctor of a cluster: what is in the way, and what only bears on jobs"
   }
 }
 
+TEST_CASE("doctor of a cluster: what a site keeps, gives out, and never gives up") {
+  SlurmFacts facts = good_cluster();
+  facts.partitions = {{"main", "up", "1-00:00:00"}};
+  for (const char* what :
+       {"accounting", "select", "requeue", "MPI ports", "partitions", "lost nodes"}) {
+    CAPTURE(what);
+    CHECK(of(facts, what).good);
+  }
+  CHECK(of(facts, "partitions").found == "main up, at most 1-00:00:00");
+  facts.settings["SlurmdTimeout"] = "0 sec";
+  facts.settings["AccountingStoreFlags"] = "job_comment,job_env";
+  facts.settings["SelectType"] = "select/linear";
+  facts.partitions.push_back({"gpu", "down", "infinite"});
+  CHECK(is_well(findings(facts)));
+  for (const char* what : {"accounting", "select", "partitions", "lost nodes"}) {
+    CAPTURE(what);
+    CHECK_FALSE(of(facts, what).good);
+  }
+}
+
 TEST_CASE("doctor of a cluster: a node with a wrong clock, no room, or a lack is named") {
   SlurmFacts facts = good_cluster();
   facts.asked = 1000;

@@ -1,5 +1,6 @@
 #include "slurm/settings.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -12,8 +13,8 @@ constexpr std::size_t settings_max = 2000;
 /// that may hold anything come last.
 constexpr const char* probe_script =
     "echo \"muster|$(hostname)|$(date +%s.%N)|$(df -Pk /tmp | awk 'NR == 2 { print $4 }')|"
-    "$(unshare -Urm true 2>/dev/null && echo yes || echo no)|$(command -v runc)|"
-    "$(command -v python3)\"";
+    "$(unshare -Urm true 2>/dev/null && echo yes || echo no)|"
+    "$(stat -fc %T /sys/fs/cgroup 2>/dev/null)|$(command -v runc)|$(command -v python3)\"";
 
 }  // namespace
 
@@ -44,6 +45,21 @@ std::optional<std::chrono::seconds> seconds_in(std::string_view value) {
   return std::nullopt;
 }
 
+Args plan_partitions() {
+  return {"sinfo", "-h", "-o", "%R|%a|%l"};
+}
+
+std::vector<Partition> partitions_from(std::string_view text) {
+  std::vector<Partition> all;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> fields = split(line, '|');
+    if (fields.size() != 3 || trim(fields[0]).empty()) continue;
+    Partition one{trim(fields[0]), trim(fields[1]), trim(fields[2])};
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
 Result<Args> plan_trial(const Site& site) {
   TRY(check(site));
   Args argv = {"sbatch", "--test-only", "--nodes=1", "--time=5"};
@@ -66,7 +82,7 @@ std::vector<NodeWord> node_words_from(std::string_view text) {
   std::vector<NodeWord> all;
   for (const std::string& line : split(text, '\n')) {
     const std::vector<std::string> fields = split(line, '|');
-    if (fields.size() != 7 || fields[0] != "muster") continue;
+    if (fields.size() != 8 || fields[0] != "muster") continue;
     char* end = nullptr;
     const double clock = std::strtod(fields[2].c_str(), &end);
     const std::optional<std::int64_t> free = parse_integer(fields[3]);
@@ -75,8 +91,9 @@ std::vector<NodeWord> node_words_from(std::string_view text) {
                    .clock = clock,
                    .free_kib = *free,
                    .user_namespaces = fields[4] == "yes",
-                   .runc = fields[5],
-                   .python = fields[6]});
+                   .cgroups = fields[5],
+                   .runc = fields[6],
+                   .python = fields[7]});
   }
   return all;
 }

@@ -22,6 +22,16 @@ Settings settings_from(std::string_view text);
 /// "30 sec", "300", "5 min"; none for anything else.
 std::optional<std::chrono::seconds> seconds_in(std::string_view value);
 
+struct Partition {
+  std::string name{};
+  std::string state{};     ///< "up", "down", "drain", "inact".
+  std::string time_max{};  ///< "infinite", "1-00:00:00"
+  bool operator==(const Partition&) const = default;
+};
+Args plan_partitions();
+/// Each once, in Slurm's order; a line that is none is passed over.
+std::vector<Partition> partitions_from(std::string_view text);
+
 /// Whether Slurm would take a job of one node from this user: `sbatch --test-only`. Error:
 /// `invalid_input`, of check(Site).
 Result<Args> plan_trial(const Site& site);
@@ -32,7 +42,8 @@ struct NodeWord {
   double clock = 0;           ///< Seconds since 1970.
   std::int64_t free_kib = 0;  ///< In /tmp.
   bool user_namespaces = false;
-  std::string runc{};  ///< Paths; empty: not there.
+  std::string cgroups{};  ///< The file system of /sys/fs/cgroup: "cgroup2fs" is version 2.
+  std::string runc{};     ///< Paths; empty: not there.
   std::string python{};
 };
 

@@ -32,6 +32,13 @@ TEST_CASE("settings: spans of time") {
     CHECK_FALSE(seconds_in(text));
 }
 
+TEST_CASE("settings: partitions, as sinfo tells them for each state of their nodes") {
+  const std::vector<Partition> all = partitions_from(
+      "main|up|1-00:00:00\nmain|up|1-00:00:00\nurgent|down|infinite\n\na line\n|up|1\n");
+  CHECK(all ==
+        std::vector<Partition>{{"main", "up", "1-00:00:00"}, {"urgent", "down", "infinite"}});
+}
+
 TEST_CASE("settings: a trial and a probe have the site's words, and no others") {
   const Site site{.partition = "gpu", .account = "lab", .options = {"--constraint=a100"}};
   CHECK(*plan_trial(site) == Args{"sbatch", "--test-only", "--nodes=1", "--time=5",
@@ -48,14 +55,15 @@ TEST_CASE("settings: a trial and a probe have the site's words, and no others") 
 TEST_CASE("settings: what nodes say of themselves; what is no such line is passed over") {
   const std::vector<NodeWord> words = node_words_from(
       "a motd\n"
-      "muster|node1|1769860800.5|1048576|yes|/usr/bin/runc|/usr/bin/python3\n"
-      "muster|node2|1769860801.25|12|no||\n"
-      "muster|node3|x|12|no||\n"
-      "muster||1|12|no||\n");
+      "muster|node1|1769860800.5|1048576|yes|cgroup2fs|/usr/bin/runc|/usr/bin/python3\n"
+      "muster|node2|1769860801.25|12|no|tmpfs||\n"
+      "muster|node3|x|12|no|||\n"
+      "muster||1|12|no|||\n");
   REQUIRE(words.size() == 2);
   CHECK(words[0].clock == 1769860800.5);
   CHECK(words[0].user_namespaces);
   CHECK(words[0].runc == "/usr/bin/runc");
+  CHECK(words[0].cgroups == "cgroup2fs");
   CHECK(words[1].free_kib == 12);
   CHECK(words[1].python.empty());
 }

@@ -29,6 +29,8 @@ def test_the_doctor_says_what_bears_on_jobs(cluster):
     assert found["nodes"]["found"] == "2 of 2 can run jobs"
     assert found["address"]["found"] == "10.88.0.1"
     assert (found["kill wait"]["good"], found["kill wait"]["found"]) == (False, "5 sec")
+    assert "main up" in found["partitions"]["found"], found["partitions"]
+    assert found["select"]["good"] and found["accounting"]["good"]
     assert found["preemption"]["found"] == "REQUEUE"
     for what in ("clocks", "room", "namespaces", "python3"):
         assert found[what]["good"] and found[what]["found"] == "on all 2", found[what]
