@@ -115,16 +115,14 @@ loop::Task<Result<bool>> Slurm::is_launch_failure(std::string id) {
   co_return slurm::is_launch_failure(*out);
 }
 
-loop::Task<Result<std::chrono::seconds>> Slurm::kill_wait() {
+loop::Task<std::optional<std::chrono::seconds>> Slurm::kill_wait() {
   Command command = with_env(slurm::plan_settings());
   const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
-  if (!out) co_return out.error();
+  if (!out) co_return std::nullopt;
   const slurm::Settings settings = slurm::settings_from(*out);
   const auto found = settings.find("KillWait");
-  const std::optional<std::chrono::seconds> wait =
-      found == settings.end() ? std::nullopt : slurm::seconds_in(found->second);
-  if (!wait) co_return fail(Errc::protocol, "Slurm's scontrol says no KillWait");
-  co_return *wait;
+  if (found == settings.end()) co_return std::nullopt;
+  co_return slurm::seconds_in(found->second);
 }
 
 loop::Task<Result<void>> Slurm::cancel_named(std::string slurm_name) {

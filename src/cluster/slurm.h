@@ -31,8 +31,9 @@ class Slurm {
   loop::Task<Result<bool>> is_preempted(std::string id);
   /// The job was not cancelled by anybody: a node could not start it.
   loop::Task<Result<bool>> is_launch_failure(std::string id);
-  /// Between SIGTERM and SIGKILL: the cluster's KillWait.
-  loop::Task<Result<std::chrono::seconds>> kill_wait();
+  /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, and no error, where that is not
+  /// known.
+  loop::Task<std::optional<std::chrono::seconds>> kill_wait();
   loop::Task<Result<void>> cancel_named(std::string slurm_name);
 
   supervise::Programs& programs() { return programs_; }

@@ -192,7 +192,7 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
 
 loop::Task<> SlurmEngine::learn_kill_wait() {
   if (kill_wait_) co_return;
-  const Result<std::chrono::seconds> wait = co_await slurm_.kill_wait();
+  const std::optional<std::chrono::seconds> wait = co_await slurm_.kill_wait();
   if (wait) kill_wait_ = std::min(*wait, job::stop_grace_max);
 }
 
