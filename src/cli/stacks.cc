@@ -2,7 +2,6 @@
 
 #include "job/stacks.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/terminal.h"
@@ -26,24 +25,6 @@ struct StacksOptions {
   job::Calls calls() const { return native ? job::Calls::native : job::Calls::python; }
 };
 
-/// "4 ranks on 2 hosts, at 2 places".
-std::string headline(const std::vector<job::HostStacks>& hosts) {
-  const std::vector<platform::Stander> all = platform::standers_of(hosts);
-  const auto count = [](std::size_t number, const char* what) {
-    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-  };
-  std::size_t mains = 0;
-  bool ranks = false;
-  for (const platform::Stander& each : all) {
-    mains += each.kind == platform::Stander::Kind::main_thread;
-    ranks = ranks || each.rank >= 0;
-  }
-  const std::size_t places = platform::group(all, platform::Stander::Kind::main_thread).size();
-  std::string processes = count(mains, ranks ? "rank" : "process");
-  if (!ranks && mains != 1) processes = std::to_string(mains) + " processes";
-  return processes + " on " + count(hosts.size(), "host") + ", at " + count(places, "place");
-}
-
 Result<int> show(Out& out, const StacksOptions& options, std::vector<job::HostStacks> hosts) {
   const int count = static_cast<int>(hosts.size());
   if (!options.host.empty()) {
@@ -54,7 +35,7 @@ Result<int> show(Out& out, const StacksOptions& options, std::vector<job::HostSt
     out.text() += visible_json(to_text(job::to_json(options.job, hosts))) + "\n";
     return exit_success;
   }
-  out.text() += headline(hosts) + "\n" + visible(platform::stack_text(hosts));
+  out.text() += platform::stack_headline(hosts) + "\n" + visible(platform::stack_text(hosts));
   return exit_success;
 }
 

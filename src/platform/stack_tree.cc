@@ -214,6 +214,23 @@ std::string names_of(const std::vector<Stander>& all, const std::vector<std::siz
   return text;
 }
 
+std::string stack_headline(const std::vector<job::HostStacks>& hosts) {
+  const std::vector<Stander> all = standers_of(hosts);
+  const auto count = [](std::size_t number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  std::size_t mains = 0;
+  bool ranks = false;
+  for (const Stander& each : all) {
+    mains += each.kind == Stander::Kind::main_thread;
+    ranks = ranks || each.rank >= 0;
+  }
+  const std::size_t places = group(all, Stander::Kind::main_thread).size();
+  std::string processes = count(mains, ranks ? "rank" : "process");
+  if (!ranks && mains != 1) processes = std::to_string(mains) + " processes";
+  return processes + " on " + count(hosts.size(), "host") + ", at " + count(places, "place");
+}
+
 std::string stack_text(const std::vector<job::HostStacks>& hosts) {
   const std::vector<Stander> all = standers_of(hosts);
   const std::vector<std::size_t> odd = odd_ones(all);

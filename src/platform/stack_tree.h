@@ -40,6 +40,9 @@ std::vector<std::size_t> odd_ones(const std::vector<Stander>& all);
 /// "ranks 0-2,5", "rank 3", "algo-1, algo-2": at most eight names.
 std::string names_of(const std::vector<Stander>& all, const std::vector<std::size_t>& who);
 
+/// "4 ranks on 2 hosts, at 2 places".
+std::string stack_headline(const std::vector<job::HostStacks>& hosts);
+
 /// All stacks as one tree of calls for people, the outermost call first; `odd_ones` marked. Lines
 /// end in a newline. What a job wrote is in it as it came.
 std::string stack_text(const std::vector<job::HostStacks>& hosts);

@@ -23,8 +23,8 @@ constexpr std::size_t call_bytes_max = 64u << 10;
 constexpr std::string_view mapped_v4 = "::ffff:";
 constexpr const char* forever = "public, max-age=31536000, immutable";
 
-/// SageMaker's operations that the page calls as they are.
 constexpr std::string_view timeline_call = "DescribeTrainingJobTimeline";
+/// SageMaker's operations that the page calls as they are.
 constexpr std::string_view operations[] = {"DescribeTrainingJob", timeline_call, "ListTags",
                                            "ListTrainingJobs", "StopTrainingJob"};
 
@@ -170,7 +170,7 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"counts", &WebServer::counts},   {"end-visit", &WebServer::end_visit},
         {"log", &WebServer::log},         {"search-log", &WebServer::search_log},
         {"metric", &WebServer::metric},   {"metrics", &WebServer::metrics},
-        {"objects", &WebServer::objects},
+        {"objects", &WebServer::objects}, {"stacks", &WebServer::stacks},
     };
     for (const std::string_view name : operations)
       table.emplace(std::string(name), &WebServer::operate);

@@ -90,6 +90,7 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> stacks(Call& call);
   loop::Task<Result<Json, aws::Refusal>> describe(http::Exchange& exchange, std::string job,
                                                   std::string key);
   loop::Task<void> download_object(http::Exchange& exchange, std::string key);

@@ -288,6 +288,12 @@ def test_a_timeline_of_no_job_is_refused(page, cookie, given):
     assert page.call("DescribeTrainingJobTimeline", given, cookie=cookie).status == 400
 
 
+@pytest.mark.parametrize("given", [{"job": "../x"}, {"job": "none"}, {"job": 7}, {}])
+def test_stacks_of_no_job_are_refused(page, cookie, given):
+    assert page.call("stacks", given).status == 401
+    assert page.call("stacks", given, cookie=cookie).status == 400
+
+
 @pytest.mark.parametrize("given", [
     {"buckets": 0}, {"buckets": -1}, {"buckets": 2001}, {"buckets": 10**15}, {"buckets": "7"},
     {"from": -1}, {"from": 100}, {"to": 2**62}, {"to": -5}, {"from": 1e300}, {"from": None},

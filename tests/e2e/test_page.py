@@ -196,6 +196,18 @@ pathlib.Path(os.environ["SM_OUTPUT_DATA_DIR"], "report.txt").write_text("good")
 """
 
 
+def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, browser):
+    served.sm("submit", "--script", "waits.py", "stands")
+    try:
+        browser.open(f"{served.server.url}/ui/jobs/stands")
+        browser.wait("document.body.innerText.includes('Where do all ranks stand?')", 60)
+        browser.click_text("Where do all ranks stand?")
+        browser.wait("document.body.innerText.includes('1 process on 1 host, at 1 place')")
+        assert "waits.py" in browser.run("return document.querySelector('main').innerText")
+    finally:
+        served.sm("stop", "--wait", "stands")
+
+
 def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):
     (served.folder / "saves.py").write_text(SAVES)
     served.sm("submit", "--script", "saves.py", "--wait", "saves")

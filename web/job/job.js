@@ -101,6 +101,24 @@ function Objects({ name, step }) {
     ${told.more && html`<p class="note">There are more; aws s3 ls lists them all.</p>`}`;
 }
 
+/** Where all ranks stand at the moment, taken when it is asked for. */
+function Stacks({ job }) {
+  const [told, tell] = useState(null);
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  if (job.SecondaryStatus !== "Training" && !told) return null;
+  const look = async () => {
+    setBusy(true);
+    setError(null);
+    await call("stacks", { job: job.TrainingJobName }).then(tell, setError);
+    setBusy(false);
+  };
+  return html`<section class="card"><h2>Stacks</h2>
+    <p><button type="button" disabled=${busy} onClick=${look}>${told ? "Look again" : "Where do all ranks stand?"}</button></p>
+    <${Trouble} error=${error} />
+    ${told && html`<p role="status">${told.headline}</p><pre class="text" tabindex="0">${told.text}</pre>`}</section>`;
+}
+
 function Stop({ job }) {
   const [sure, setSure] = useState(false);
   const [error, setError] = useState(null);
@@ -141,6 +159,7 @@ function Overview({ job, query }) {
     <${Steps} job=${job} /></div>
     <${Timeline} name=${job.TrainingJobName} query=${query}
       ended=${ENDED.includes(job.TrainingJobStatus)} step=${job.SecondaryStatusTransitions?.length} />
+    <${Stacks} job=${job} />
     <${Objects} name=${job.TrainingJobName} step=${job.SecondaryStatusTransitions?.length} />
     <${Table} title="Last values of metrics" head=${["Metric", "Value", "At"]}
       rows=${(job.FinalMetricDataList || []).map((each) =>
