@@ -66,8 +66,8 @@ test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.don
 	$(PYTHON) -m pytest tests/e2e -q -m sdk
 
 .PHONY: test-page
-test-page: $(VENV)/.test-done packages-browser sm  ## the web page in a real browser, and attacks on it
-	$(PYTHON) -m pytest tests/e2e/test_page.py tests/e2e/test_page_metrics.py tests/e2e/test_attacks_page.py tests/e2e/test_web_folder.py -q
+test-page: $(VENV)/.test-done build/axe/.done packages-browser sm  ## the web page in a real browser, and attacks on it
+	$(PYTHON) -m pytest tests/e2e/test_page*.py tests/e2e/test_attacks_page.py tests/e2e/test_web_folder.py -q
 
 .PHONY: test-slurm
 test-slurm: $(VENV)/.test-done packages-slurm sm  ## jobs on a Slurm cluster of three nodes that are namespaces of this machine

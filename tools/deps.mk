@@ -88,6 +88,12 @@ build/twine-venv/.done: requirements-twine.txt
 	$(@D)/bin/python $(PIP) $(BINARY) --no-deps -r $<
 	@touch $@
 
+build/axe/.done: requirements-page.txt $(VENV)/bin/python
+	@echo "installing $(@D): $<"
+	rm -rf $(@D)
+	$(PYTHON) $(PIP) $(BINARY) --no-deps --target $(@D) -r $<
+	@touch $@
+
 build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt
 	@echo "installing $(@D): $<"
 	rm -rf build/frameworks-venv

@@ -27,7 +27,7 @@ function Top({ path }) {
     await call("leave").catch(() => {});
     visit.value = null;
   };
-  return html`<div class="top">
+  return html`<header class="top">
     <a class="skip" href="#main" onClick=${(event) => {
       event.preventDefault();
       document.getElementById("main").focus();
@@ -39,7 +39,7 @@ function Top({ path }) {
     </nav>
     <span class="grow"></span>
     <button type="button" class="small" onClick=${leave}>Log out</button>
-  </div>`;
+  </header>`;
 }
 
 function App() {

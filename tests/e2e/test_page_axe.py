@@ -1,0 +1,86 @@
+"""axe-core finds nothing on any view of the web page, light and dark; docs/ui has their pictures."""
+
+import json
+import math
+import os
+import subprocess
+import pathlib
+
+import pytest
+from browser import HAS_BROWSER, WHY_NOT, Browser
+from lab import REPOSITORY, SM
+from sm_server import SmServer
+from test_page import SCRIPT, SECONDS, WAITS
+from test_page_metrics import START, Served
+
+AXE = REPOSITORY / "build/axe/axe_playwright_python/axe.min.js"
+pytestmark = [
+    pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT),
+    pytest.mark.skipif(not AXE.exists(), reason="no axe-core: make test-page brings it"),
+]
+PICTURES = REPOSITORY / "docs/ui"
+CHECK = """
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+return axe.run(document, { runOnly: tags }).then((told) => told.violations.map(
+    (each) => [each.id, each.help, each.nodes.map((node) => node.html.slice(0, 200))]));
+"""
+LEARNS = """
+import os
+open(os.environ["SM_MODEL_DIR"] + "/weights.bin", "wb").write(os.urandom(100_000))
+print("done", flush=True)
+"""
+# What each view shows when it is ready.
+VIEWS = {
+    "login": ("", "document.querySelector('form')"),
+    "jobs": ("jobs", "document.querySelector('tbody tr')"),
+    "failed": ("jobs/bad", "document.querySelector('.timeline')"),
+    "stacks": ("jobs/waits", "document.querySelector('.timeline')"),
+    "job": ("jobs/learns", "document.body.innerText.includes('model.tar.gz')"),
+    "metrics": ("jobs/learns/metrics", "document.querySelector('.chart canvas')"),
+    "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('algo-1')"),
+    "access": ("access", "document.querySelector('h1')"),
+}
+
+
+def loss(second: int) -> float:
+    """A curve that falls, and one value that stands out."""
+    return 3.0 if second == 5000 else 2 * math.exp(-second / 1500) + 0.05 * math.sin(second) + 0.1
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("axe")
+    for name, text in (("train.py", SCRIPT), ("waits.py", WAITS), ("learns.py", LEARNS)):
+        (folder / name).write_text(text)
+    with SmServer(folder) as server:
+        one = Served(server, folder)
+        bad = ("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1")
+        subprocess.run([SM, *bad], env=server.env(), cwd=folder, capture_output=True, timeout=SECONDS)
+        one.sm("submit", "--script", "waits.py", "waits")
+        one.sm("submit", "--script", "learns.py", "--wait", "learns")
+        one.put("learns", "loss", [(START + i, loss(i)) for i in range(7200)])
+        yield one
+        one.sm("stop", "--wait", "waits")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_view_has_a_barrier(served, dark):
+    found = {}
+    with Browser(dark=dark) as browser:
+        for view, (path, ready) in VIEWS.items():
+            browser.open(f"{served.server.url}/ui/{path}")
+            browser.wait(ready, SECONDS)
+            if view == "stacks":
+                browser.click_text("Where do all ranks stand?")
+                browser.wait_text("1 process on 1 host")
+                browser.run("[...document.querySelectorAll('h2')]"
+                            ".find((each) => each.innerText === 'Stacks').scrollIntoView()")
+            browser.run(AXE.read_text())
+            if told := browser.run(CHECK):
+                found[view] = told
+            if os.environ.get("MUSTER_PICTURES") and (view == "metrics" or not dark):
+                PICTURES.mkdir(exist_ok=True)
+                browser.picture(PICTURES / f"{view}{'-dark' if dark else ''}.png")
+            if view == "login":
+                served.enter(browser)
+    assert not found, json.dumps(found, indent=1)
