@@ -1,4 +1,4 @@
-"""axe-core finds nothing on any view of the web page, light and dark; docs/ui has their pictures."""
+"""axe-core finds nothing on any view of the web page, light or dark; pictures for docs/ui."""
 
 import json
 import math
@@ -55,7 +55,8 @@ def served(tmp_path_factory):
     with SmServer(folder) as server:
         one = Served(server, folder)
         bad = ("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1")
-        subprocess.run([SM, *bad], env=server.env(), cwd=folder, capture_output=True, timeout=SECONDS)
+        subprocess.run([SM, *bad], env=server.env(), cwd=folder, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=SECONDS)
         one.sm("submit", "--script", "waits.py", "waits")
         one.sm("submit", "--script", "learns.py", "--wait", "learns")
         one.put("learns", "loss", [(START + i, loss(i)) for i in range(7200)])
