@@ -98,6 +98,7 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/neighbours.py
 	$(PYTHON) bench/launch.py
+	$(PYTHON) bench/stacks.py
 	$(PYTHON) bench/images.py
 	$(PYTHON) bench/server.py
 	$(PYTHON) bench/s3.py
