@@ -72,7 +72,8 @@ class Sampling {
         calls_(calls) {}
 
   loop::Task<> work() {
-    while (next_ < found_.size()) {
+    // More than so many are not told.
+    while (next_ < std::min(found_.size(), job::stack_processes_max)) {
       Found& one = found_[next_++];
       if (one.is_python) {
         const Result<void> looked = co_await ask_py_spy(one);
