@@ -17,8 +17,8 @@ namespace {
 struct FitWords {
   std::string script, image, policy, source_folder, hosts;
   LaunchWords launch;
-  std::string output, checkpoints, name, python, timeout, hang_after, retries, spares, grace,
-      memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
+  std::string output, checkpoints, name, python, timeout, max_wait, hang_after, retries, spares,
+      grace, memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, end_hung = false, encrypted = false, timeline = false;
@@ -49,6 +49,7 @@ void bind(command::Line& line, FitWords& words) {
   line.text("--network", words.network);
   line.flag("--encrypt", words.encrypted);
   line.text("--timeout", words.timeout);
+  line.text("--max-wait", words.max_wait);
   line.text("--hang-after", words.hang_after);
   line.flag("--end-hung", words.end_hung);
   line.text("--retries", words.retries);
@@ -98,12 +99,19 @@ Result<void> check_program(const FitWords& words) {
   return {};
 }
 
-Result<std::chrono::milliseconds> hang_after_of(const FitWords& words) {
+/// What bounds the job's time, and when nothing happens in it.
+Result<void> take_times(const FitWords& words, FitOptions& options) {
+  options.timeout = TRY(timeout_of(words.timeout));
+  constexpr TimeRange waits{std::chrono::seconds(1), job::wait_time_max, std::chrono::seconds(1),
+                            std::chrono::milliseconds(0)};
+  options.max_wait = TRY(time_span("--max-wait", words.max_wait, waits));
   if (words.hang_after.empty() && words.end_hung)
     return fail(Errc::invalid_input, "--end-hung: expected --hang-after with it");
-  constexpr TimeRange range{job::hang_after_min, job::training_time_max, std::chrono::seconds(1),
+  constexpr TimeRange hangs{job::hang_after_min, job::training_time_max, std::chrono::seconds(1),
                             std::chrono::milliseconds(0)};
-  return time_span("--hang-after", words.hang_after, range);
+  options.hang_after = TRY(time_span("--hang-after", words.hang_after, hangs));
+  options.end_hung = words.end_hung;
+  return {};
 }
 
 Result<FitOptions> options_from(FitWords words, Args arguments) {
@@ -119,9 +127,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     const Result<void> named = platform::check_job_name(words.name);
     if (!named) return named.error().in("--name");
   }
-  options.timeout = TRY(timeout_of(words.timeout));
-  options.end_hung = words.end_hung;
-  options.hang_after = TRY(hang_after_of(words));
+  TRY(take_times(words, options));
   if (words.retries != "0")
     options.retries =
         TRY(whole_number("--retries", words.retries, job::retries_max, job::retries_default));

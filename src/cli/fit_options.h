@@ -46,6 +46,7 @@ struct FitOptions {
   int retries = job::retries_default;  ///< After nodes of a cluster were lost.
   int spares = 0;                      ///< Nodes that stand by for lost ones.
   std::chrono::seconds timeout{86400};
+  std::chrono::milliseconds max_wait{0};    ///< Whole seconds; 0: no limit.
   std::chrono::milliseconds hang_after{0};  ///< Whole seconds; 0: never asked.
   bool end_hung = false;
   std::chrono::milliseconds grace = job::stop_grace_default;

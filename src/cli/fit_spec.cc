@@ -21,6 +21,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   spec.run_time_max = options.timeout;
   spec.hang_after = std::chrono::duration_cast<std::chrono::seconds>(options.hang_after);
   spec.end_hung = options.end_hung;
+  spec.wait_max = std::chrono::duration_cast<std::chrono::seconds>(options.max_wait);
   spec.retries = options.retries;
   spec.spares = options.spares;
   spec.grace = options.grace;

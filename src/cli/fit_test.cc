@@ -49,6 +49,11 @@ TEST_CASE("fit: every flag is understood") {
                                    "5",
                                    "--timeout",
                                    "90",
+                                   "--max-wait",
+                                   "2h",
+                                   "--hang-after",
+                                   "10m",
+                                   "--end-hung",
                                    "--grace",
                                    "1.5",
                                    "--keep",
@@ -73,6 +78,9 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.python == "venv/bin/python");
   CHECK(options.volume_gib == 5);
   CHECK(options.timeout == 90s);
+  CHECK(options.max_wait == 2h);
+  CHECK(options.hang_after == 10min);
+  CHECK(options.end_hung);
   CHECK(options.grace == 1500ms);
   CHECK((options.keep && options.detach && options.json && options.verbose && !options.print_plan));
   CHECK(options.arguments == Args{"--resume", "--", "x"});
@@ -150,6 +158,9 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--hyperparameter", "sagemaker_program=x"}, "is set by sm fit"},
       {{"t.py", "--hyperparameter", "a=\xff"}, "--hyperparameter: a: expected UTF-8"},
       {{"t.py", "--name", "a_b"}, "--name: \"a_b\" is no job name"},
+      {{"t.py", "--end-hung"}, "--end-hung: expected --hang-after with it"},
+      {{"t.py", "--hang-after", "9"}, "--hang-after: expected seconds from 10 to 2419200"},
+      {{"t.py", "--max-wait", "0"}, "--max-wait: expected seconds from 1 to"},
       {{"t.py", "--timeout", "0"},
        "--timeout: expected seconds from 1 to 2419200, or a span (90s, 10m, 2h, 1d), got"},
       {{"t.py", "--timeout", "0m"}, "--timeout: expected seconds"},

@@ -7,6 +7,9 @@ const Flag engine_flag = {
     "--engine", "NAME",
     "where hosts run: local, this machine (default), or slurm, nodes of a Slurm cluster of which "
     "this is a submit host"};
+const Flag max_wait_flag = {
+    "--max-wait", "TIME",
+    "stop the job when it has waited in a cluster's queue and run for so long together"};
 const Flag hang_after_flag = {
     "--hang-after", "TIME",
     "say so, with all stacks, when nothing is printed and no rank gets on for so long: 60 "
@@ -70,8 +73,7 @@ std::vector<Flag> fit_flags() {
        {"--gpus", "N",
         "GPUs of this machine for each host, that no other host has (default: none)"},
        {"--shm-size", "SIZE", "size of /dev/shm, as 8g (default 1g)"},
-       {"--volume-size", "GIB",
-        "what each host may have on disk: what it writes, its inputs (default: no limit)"},
+       {"--volume-size", "GIB", "what each host may have on disk, inputs too (default: no limit)"},
        {"--network", "MODE",
         "what hosts reach besides each other: nat, what this machine reaches (default); none; or "
         "host, for one host: the machine's own network, its services, too"},
@@ -80,6 +82,7 @@ std::vector<Flag> fit_flags() {
         "PIP_CONFIG_FILE names)"},
        {"--encrypt", "", "what hosts send each other is encrypted, or the job fails at its start"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
+       max_wait_flag,
        hang_after_flag,
        {"--end-hung", "", "end a job that hangs so: it fails"},
        {"--grace", "TIME", "from a stop request to the kill: 5 (seconds), 2m (default 30s)"},
