@@ -304,8 +304,13 @@ std::vector<engine::Event> ClusterJob::present() const {
 
 void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
   std::optional<slurm::QueuedJob> row = slurm::find_named(rows, slurm::slurm_name(submission()));
-  // The job had nodes, and ran on none.
-  if (row && row->state == "CANCELLED" && row->used == "0:00" && !row->node_list.empty()) {
+  // The job had nodes, and ran on none. One that somebody cancels in its first second looks alike
+  // to Slurm; there a host has been heard of.
+  const std::vector<engine::Event> hosts = present();
+  const bool ran = std::any_of(hosts.begin(), hosts.end(), [](const engine::Event& each) {
+    return each.kind != engine::Event::Kind::queued;
+  });
+  if (row && row->state == "CANCELLED" && row->used == "0:00" && !row->node_list.empty() && !ran) {
     if (!std::exchange(asked_who_cancelled_, true))
       tasks_.start(ask_who_cancelled(*std::move(row)));
     return;
