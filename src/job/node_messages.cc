@@ -348,7 +348,7 @@ Result<NodeLook> node_look_from(std::string_view payload) {
 std::string encode(const NodeStacks& answer) {
   Json json{{"id", answer.id}};
   if (answer.why.empty())
-    json["stacks"] = parse_json(encode(answer.stacks)).value_or(Json::object());
+    json["stacks"] = to_json(answer.stacks);
   else
     json["why"] = answer.why;
   return to_text(json);

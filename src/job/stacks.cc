@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 
@@ -191,11 +192,12 @@ Json to_json(const std::string& job, const std::vector<HostStacks>& hosts) {
   Json& list = json["hosts"] = Json::array();
   std::size_t bytes = 0;
   for (const HostStacks& host : hosts) {
-    bytes += encode(host).size();
-    const bool fits = bytes <= job_stacks_bytes_max;
-    list.push_back(to_json(
-        fits ? host
-             : HostStacks{.host = host.host, .processes = {}, .trouble = "no room in the answer"}));
+    Json told = to_json(host);
+    bytes += to_text(told).size();
+    if (bytes > job_stacks_bytes_max)
+      told = to_json(
+          HostStacks{.host = host.host, .processes = {}, .trouble = "no room in the answer"});
+    list.push_back(std::move(told));
   }
   return json;
 }

@@ -265,20 +265,16 @@ loop::Task<Result<std::vector<job::HostStacks>>> ask_for_stacks(loop::Loop& loop
   if (!carrier) co_return fail(Errc::closed, job.name + " has just ended");
   (*carrier)->post(job::type_of(job::Message::stacks), job::encode(calls));
   const TimePoint deadline = Clock::now() + stacks_max;
+  const Result<Frame> first = co_await loop::receive_until(loop, **carrier, deadline);
+  if (!first) co_return first.error().in(job.name);
+  const Result<Json> head = parse_json(first->payload);
+  const Json count = head && head->is_object() ? head->value("hosts", Json()) : Json();
+  if (!count.is_number_unsigned()) co_return fail(Errc::protocol, job.name + ": expected {hosts}");
   std::vector<job::HostStacks> hosts;
-  std::size_t wanted = 1;
-  for (std::size_t got = 0; got <= wanted; ++got) {
-    Result<Frame> frame = co_await loop::receive_until(loop, **carrier, deadline);
+  while (hosts.size() < count.get<std::size_t>()) {
+    const Result<Frame> frame = co_await loop::receive_until(loop, **carrier, deadline);
     if (!frame) co_return frame.error().in(job.name);
-    const Result<Json> json = parse_json(frame->payload);
-    if (!json) co_return json.error();
-    if (got == 0) {
-      const bool told = json->is_object() && json->value("hosts", Json()).is_number_unsigned();
-      if (!told) co_return fail(Errc::protocol, job.name + ": expected {hosts}");
-      wanted = (*json)["hosts"].get<std::size_t>();
-      continue;
-    }
-    Result<job::HostStacks> host = job::host_stacks_from_json(*json);
+    Result<job::HostStacks> host = job::host_stacks_from(frame->payload);
     if (!host) co_return host.error();
     hosts.push_back(*std::move(host));
   }

@@ -58,7 +58,7 @@ class JobRun {
   loop::Task<> watch_wishes();
   loop::Task<> watch_hang();
   void tell_hang(const std::vector<job::HostStacks>& seen);
-  void heed_life(const job::Record& record);
+  void heed_quiet(const job::Lines& lines);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void take(const engine::Event& event);
@@ -139,14 +139,10 @@ void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
   requests_.changed().notify();
 }
 
-/// What muster itself says is no sign of life.
-void JobRun::heed_life(const job::Record& record) {
-  if (record.kind == job::Message::log || spec_.hang_after.count() == 0) return;
-  hang_.active(Clock::now());
-  if (record.kind != job::Message::lines) return;
-  const Result<job::Lines> lines = job::lines_from(record.payload);
-  if (!lines) return;
-  for (const std::string& line : split(lines->bytes, '\n'))
+/// What a program says of how long it will be silent.
+void JobRun::heed_quiet(const job::Lines& lines) {
+  if (spec_.hang_after.count() == 0) return;
+  for (const std::string& line : split(lines.bytes, '\n'))
     if (const std::optional<std::chrono::seconds> quiet = quiet_from(line))
       hang_.quiet_until(Clock::now() + *quiet);
 }
@@ -197,9 +193,11 @@ bool JobRun::read_journals() {
 void JobRun::take(std::size_t host, const job::Record& record) {
   const std::string& name = run_.hosts()[host];
   causes_.take(name, record);
-  heed_life(record);
+  // What muster itself says is no sign of life.
+  if (record.kind != job::Message::log) hang_.active(Clock::now());
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
+    if (lines) heed_quiet(*lines);
     if (lines) sink_.lines(name, record.time, *lines);
     return;
   }
