@@ -235,12 +235,16 @@ Task<Result<Json, aws::Refusal>> WebServer::operate(Call& call) {
     request.operation = "DescribeTrainingJob";
     request.own = api::Own::timeline;
   }
+  co_return co_await ask(call.exchange, std::move(request));
+}
+
+Task<Result<Json, aws::Refusal>> WebServer::ask(http::Exchange& exchange, api::Request request) {
   const auto valid = api::validate(request.service, request.operation, request.input);
   if (!valid) co_return valid.error();
   std::function<Task<api::Answer>()> work = [this, request = std::move(request)] {
     return options_.api(request);
   };
-  co_return co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(work));
+  co_return co_await loop::run_on(exchange.loop(), options_.calls, std::move(work));
 }
 
 Task<Result<Json, aws::Refusal>> WebServer::visit(Call& call) {

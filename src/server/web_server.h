@@ -79,6 +79,8 @@ class WebServer {
   loop::Task<void> tell_events(http::Exchange& exchange, std::string job);
   std::optional<web::Visit> visit_of(http::Exchange& exchange);
 
+  /// Asks the server's own API, on behalf of a visit's key, once the input is found valid.
+  loop::Task<Result<Json, aws::Refusal>> ask(http::Exchange& exchange, api::Request request);
   loop::Task<Result<Json, aws::Refusal>> operate(Call& call);
   loop::Task<Result<Json, aws::Refusal>> visit(Call& call);
   loop::Task<Result<Json, aws::Refusal>> visits(Call& call);

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "api/inputs.h"
-#include "api/validate.h"
 #include "logs/metric_series.h"
-#include "loop/other_loop.h"
 #include "loop/worker.h"
 #include "server/web_server_call.h"
 #include "store/metric_reader.h"
@@ -107,13 +105,7 @@ Task<Result<Json, aws::Refusal>> WebServer::metrics(Call& call) {
                        .input = {{"Namespace", "/aws/sagemaker/TrainingJobs"},
                                  {"Dimensions", {{{"Name", "TrainingJobName"}, {"Value", job}}}}},
                        .access_key = call.visit.key};
-  const auto valid = api::validate(request.service, request.operation, request.input);
-  if (!valid) co_return valid.error();
-  std::function<Task<api::Answer>()> ask = [this, request = std::move(request)] {
-    return options_.api(request);
-  };
-  const api::Answer caught_up =
-      co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(ask));
+  const api::Answer caught_up = co_await ask(call.exchange, std::move(request));
   if (!caught_up) co_return caught_up.error();
   const auto answer = std::make_shared<Json>();
   std::function<Result<void>()> work = [path = options_.store, job, answer]() -> Result<void> {

@@ -4,9 +4,7 @@
 #include <cctype>
 
 #include "api/inputs.h"
-#include "api/validate.h"
 #include "bucket/bucket_store.h"
-#include "loop/other_loop.h"
 #include "loop/worker.h"
 #include "s3wire/s3_url.h"
 #include "server/web_server_call.h"
@@ -101,12 +99,7 @@ Task<Result<Json, aws::Refusal>> WebServer::describe(http::Exchange& exchange, s
                        .operation = "DescribeTrainingJob",
                        .input = {{"TrainingJobName", std::move(job)}},
                        .access_key = std::move(key)};
-  const auto valid = api::validate(request.service, request.operation, request.input);
-  if (!valid) co_return valid.error();
-  std::function<Task<api::Answer>()> ask = [this, request = std::move(request)] {
-    return options_.api(request);
-  };
-  co_return co_await loop::run_on(exchange.loop(), options_.calls, std::move(ask));
+  co_return co_await ask(exchange, std::move(request));
 }
 
 /// {"job"}: its objects, at most 500 of each place, and whether there are more.

@@ -1,9 +1,7 @@
 // The web page's view of where a job's processes stand.
 
 #include "api/inputs.h"
-#include "api/validate.h"
 #include "job/stacks.h"
-#include "loop/other_loop.h"
 #include "platform/stack_tree.h"
 #include "server/web_server_call.h"
 
@@ -18,13 +16,7 @@ Task<Result<Json, aws::Refusal>> WebServer::stacks(Call& call) {
                        .input = {{"TrainingJobName", api::text_of(call.input, "job")}},
                        .access_key = call.visit.key};
   request.own = api::Own::stacks;
-  const auto valid = api::validate(request.service, request.operation, request.input);
-  if (!valid) co_return valid.error();
-  std::function<Task<api::Answer>()> ask = [this, request = std::move(request)] {
-    return options_.api(request);
-  };
-  const api::Answer answer =
-      co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(ask));
+  const api::Answer answer = co_await ask(call.exchange, std::move(request));
   if (!answer) co_return answer.error();
   const Result<std::vector<job::HostStacks>> hosts = job::job_stacks_from_json(*answer);
   if (!hosts) co_return bad_call(hosts.error().text);
