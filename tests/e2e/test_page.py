@@ -7,10 +7,10 @@ import subprocess
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from lab import SM
+from page import SECONDS, Served
 from sm_server import SmServer
 
 pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
-SECONDS = 120
 LINES = 5000
 # The log's part of the page, whatever the log's length.
 ELEMENTS_MAX = 500
@@ -27,22 +27,6 @@ import signal
 print("begun", flush=True)
 signal.pause()
 """
-
-
-class Served:
-    def __init__(self, server, folder):
-        self.server = server
-        self.folder = folder
-
-    def sm(self, *args: str, code: int | None = 0) -> str:
-        done = subprocess.run([SM, *args], env=self.server.env(), capture_output=True, text=True,
-                              timeout=SECONDS, cwd=self.folder)  # fmt: skip
-        assert code is None or done.returncode == code, done
-        return done.stdout
-
-    def enter(self, browser: Browser) -> None:
-        browser.open(self.sm("ui", "--url").strip())
-        browser.wait("location.pathname === '/ui/jobs'")
 
 
 @pytest.fixture(scope="module")

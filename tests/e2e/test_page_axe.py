@@ -3,15 +3,15 @@
 import json
 import math
 import os
-import subprocess
 import pathlib
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from lab import REPOSITORY, SM
+from lab import REPOSITORY
+from page import SECONDS, Served
 from sm_server import SmServer
-from test_page import SCRIPT, SECONDS, WAITS
-from test_page_metrics import START, Served
+from test_page import SCRIPT, WAITS
+from test_page_metrics import START
 
 AXE = REPOSITORY / "build/axe/axe_playwright_python/axe.min.js"
 pytestmark = [
@@ -54,9 +54,7 @@ def served(tmp_path_factory):
         (folder / name).write_text(text)
     with SmServer(folder) as server:
         one = Served(server, folder)
-        bad = ("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1")
-        subprocess.run([SM, *bad], env=server.env(), cwd=folder, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=SECONDS)
+        one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
         one.sm("submit", "--script", "waits.py", "waits")
         one.sm("submit", "--script", "learns.py", "--wait", "learns")
         one.put("learns", "loss", [(START + i, loss(i)) for i in range(7200)])

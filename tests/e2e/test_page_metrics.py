@@ -4,16 +4,13 @@ import csv
 import io
 import json
 import re
-import sqlite3
-import subprocess
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from lab import SM
+from page import SECONDS, Served
 from sm_server import SmServer
 
 pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
-SECONDS = 120
 METRICS = 30
 START = 1_700_000_000
 LENGTH = 100_000
@@ -33,36 +30,6 @@ for i in range(10**6):
     print(f"loss={i};", flush=True)
     select.select([], [], [], 0.2)
 """
-
-
-class Served:
-    def __init__(self, server, folder):
-        self.server = server
-        self.folder = folder
-
-    def sm(self, *args: str) -> str:
-        done = subprocess.run([SM, *args], env=self.server.env(), capture_output=True, text=True,
-                              timeout=SECONDS, cwd=self.folder)  # fmt: skip
-        assert done.returncode == 0, done
-        return done.stdout
-
-    def put(self, job: str, name: str, rows) -> None:
-        """Seconds of a metric, as if a job of weeks had told them."""
-        with sqlite3.connect(self.server.data / "muster.db", timeout=SECONDS) as store:
-            (number,) = store.execute("SELECT number FROM jobs WHERE name = ?", (job,)).fetchone()
-            store.executemany(
-                "INSERT INTO metrics (job, name, second, sum, least, most, count) "
-                "VALUES (?, ?, ?, ?, ?, ?, 1)",
-                ((number, name, second, *[value] * 3) for second, value in rows))  # fmt: skip
-            store.execute("INSERT INTO final_metrics VALUES (?, ?, ?, ?)", (number, name, 0, 0.0))
-        store.close()
-
-    def enter(self, browser: Browser) -> None:
-        browser.open(self.sm("ui", "--url").strip())
-        browser.wait("location.pathname === '/ui/jobs'")
-
-    def show(self, browser: Browser, job: str, query: str = "") -> None:
-        browser.open(f"{self.server.url}/ui/jobs/{job}/metrics{query}")
 
 
 def spiky():
@@ -106,7 +73,7 @@ def chart(name: str) -> str:
 
 
 def test_charts_exist_where_they_are_seen(served, browser):
-    served.show(browser, "plain")
+    served.show_metrics(browser, "plain")
     browser.wait(f"document.querySelectorAll('.chart').length === {METRICS}")
     browser.wait("document.querySelectorAll('canvas').length > 0")
     drawn = browser.run("return document.querySelectorAll('canvas').length")
@@ -144,7 +111,7 @@ def pixels(browser: Browser) -> int:
 
 
 def test_dragging_looks_closer_and_a_double_click_at_all(served, browser):
-    served.show(browser, "one", "?q=spiky")
+    served.show_metrics(browser, "one", "?q=spiky")
     browser.wait(f"{chart('spiky')}?.querySelector('canvas')")
     assert pixels(browser) > 0
     box = browser.run("const r = document.querySelector('.u-over').getBoundingClientRect();"
@@ -180,7 +147,7 @@ def mouse(browser: Browser, *steps) -> None:
 
 
 def test_all_of_it_works_by_keys(served, browser):
-    served.show(browser, "one", "?q=spiky")
+    served.show_metrics(browser, "one", "?q=spiky")
     browser.wait("document.querySelector('.chart canvas')")
     browser.run("[...document.querySelectorAll('button')].find((e) => "
                 "e.innerText === 'Zoom in').focus()")  # fmt: skip
@@ -196,7 +163,7 @@ def test_all_of_it_works_by_keys(served, browser):
 
 
 def test_a_chart_comes_as_csv(served, browser):
-    served.show(browser, "one", "?q=spiky")
+    served.show_metrics(browser, "one", "?q=spiky")
     browser.wait(f"{chart('spiky')}?.querySelector('a[download]')")
     head, text = browser.run(
         "const answer = await fetch(document.querySelector('a[download]').href);"
@@ -210,7 +177,7 @@ def test_a_chart_comes_as_csv(served, browser):
 
 
 def test_jobs_are_compared(served, browser):
-    served.show(browser, "one", "?q=spiky")
+    served.show_metrics(browser, "one", "?q=spiky")
     browser.wait("document.querySelector('.compared input')")
     browser.type(".compared input", "two")
     browser.keys("\ue007")
@@ -227,13 +194,13 @@ def test_jobs_are_compared(served, browser):
     browser.click("[aria-label='Compare no more with two']")
     browser.wait("!location.search.includes('with=')")
     many = ",".join(["two", "plain", "one"] * 9 + ["<b>", "x" * 99])
-    served.show(browser, "one", f"?with={many}")
+    served.show_metrics(browser, "one", f"?with={many}")
     browser.wait("document.querySelectorAll('.compared li .key').length === 3")
 
 
 def test_names_of_others_are_text(served, browser):
     browser.complaints()
-    served.show(browser, "one")
+    served.show_metrics(browser, "one")
     for name in (MARKUP, FORMULA):
         browser.wait(f"[...document.querySelectorAll('h2')].some((e) => e.innerText === "
                      f"{json.dumps(name)})")  # fmt: skip
@@ -246,7 +213,7 @@ def test_names_of_others_are_text(served, browser):
 
 def test_a_job_without_metrics_says_so(served, browser):
     served.sm("submit", "--script", "train.py", "--wait", "none")
-    served.show(browser, "none")
+    served.show_metrics(browser, "none")
     browser.wait_text("No metrics yet")
 
 
@@ -261,7 +228,7 @@ def test_charts_grow_while_the_job_runs(served, browser):
         {"Name": "loss", "Regex": "loss=([0-9]+);"}]  # fmt: skip
     api.create_training_job(**request)
     try:
-        served.show(browser, "grows")
+        served.show_metrics(browser, "grows")
         browser.wait(f"{chart('loss')}?.querySelector('canvas')", SECONDS)
         browser.run("document.querySelector('.chart summary').click()")
         cells = "[...document.querySelectorAll('.chart tbody td:last-child')]"
@@ -279,7 +246,7 @@ def test_the_view_is_not_wider_than_its_window(served, size):
         served.enter(browser)
         browser.narrow(*size)
         for query in ("", "?with=two"):
-            served.show(browser, "one", query)
+            served.show_metrics(browser, "one", query)
             browser.wait("document.querySelector('.chart canvas')")
             root = "document.documentElement"
             browser.wait(f"{root}.scrollWidth <= {root}.clientWidth")

@@ -1,0 +1,41 @@
+"""A server whose web page a test looks at."""
+
+import sqlite3
+import subprocess
+
+from browser import Browser
+from lab import SM
+
+SECONDS = 120
+
+
+class Served:
+    """A server with its page, and who uses it: by `sm` in `folder`, and by a browser."""
+
+    def __init__(self, server, folder):
+        self.server = server
+        self.folder = folder
+
+    def sm(self, *args: str, code: int | None = 0) -> str:
+        done = subprocess.run([SM, *args], env=self.server.env(), capture_output=True, text=True,
+                              timeout=SECONDS, cwd=self.folder)  # fmt: skip
+        assert code is None or done.returncode == code, done
+        return done.stdout
+
+    def put(self, job: str, name: str, rows) -> None:
+        """Seconds of a metric, as if a job of weeks had told them."""
+        with sqlite3.connect(self.server.data / "muster.db", timeout=SECONDS) as store:
+            (number,) = store.execute("SELECT number FROM jobs WHERE name = ?", (job,)).fetchone()
+            store.executemany(
+                "INSERT INTO metrics (job, name, second, sum, least, most, count) "
+                "VALUES (?, ?, ?, ?, ?, ?, 1)",
+                ((number, name, second, *[value] * 3) for second, value in rows))  # fmt: skip
+            store.execute("INSERT INTO final_metrics VALUES (?, ?, ?, ?)", (number, name, 0, 0.0))
+        store.close()
+
+    def enter(self, browser: Browser) -> None:
+        browser.open(self.sm("ui", "--url").strip())
+        browser.wait("location.pathname === '/ui/jobs'")
+
+    def show_metrics(self, browser: Browser, job: str, query: str = "") -> None:
+        browser.open(f"{self.server.url}/ui/jobs/{job}/metrics{query}")
