@@ -1,14 +1,44 @@
 // Begins the page: lets the browser in, and shows the view that the address names.
 
-import { call, go, html, place, render, signal, useSignal, visit } from "./core.js";
-import { Empty, Link } from "./parts.js";
-import { Access, Login } from "../login/login.js";
+import { Copy, Empty, Link, Trouble, call, go, html, mayLogIn, place, render, signal, useSignal, useState,
+         visit } from "./core.js";
+import { Access } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
 import { Job } from "../job/job.js";
 import { Metrics } from "../metrics/metrics.js";
 import { Log } from "../log/log.js";
 
 const problem = signal("");
+
+function Login({ problem }) {
+  const may = useSignal(mayLogIn);
+  const [error, set] = useState(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    const form = new FormData(event.target);
+    try {
+      await call("login", { id: form.get("id").trim(), secret: form.get("secret").trim() });
+      visit.value = await call("visit");
+    } catch (refused) {
+      set(refused);
+    }
+  };
+  return html`<main class="center"><div class="card login">
+    <h1>muster</h1>
+    <${Trouble} error=${error || (problem ? { message: problem } : null)} />
+    <p>Where you use <code>sm</code>, with your key, run</p>
+    <div class="command"><code>sm ui</code><${Copy} text="sm ui" what="the command" /></div>
+    <p class="quiet">It prints a link that opens this page once, within a minute.</p>
+    ${may
+      ? html`<form onSubmit=${submit}>
+          <h2>Or log in with an access key</h2>
+          <label>Access key<input name="id" autocomplete="username" required spellcheck="false" /></label>
+          <label>Secret<input name="secret" type="password" autocomplete="current-password" required /></label>
+          <button class="main">Log in</button>
+        </form>`
+      : html`<p class="quiet">Access keys are not taken here: others could listen on this way.</p>`}
+  </div></main>`;
+}
 
 function View({ path, query }) {
   if (path === "/ui/" || path === "/ui/jobs") return html`<${Jobs} query=${query} />`;

@@ -1,8 +1,8 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
-import { address, call, html, span, useEffect, useNews, useState } from "../app/core.js";
+import { Copy, Empty, JobHead, Link, Status, Trouble, When, address, call, html, jobPath, span,
+         useEffect, useNews, useState } from "../app/core.js";
 import { Timeline } from "./timeline.js";
-import { Copy, Empty, JobHead, Link, Status, Trouble, When, jobPath } from "../app/parts.js";
 
 const ENDED = ["Completed", "Failed", "Stopped"];
 /** What CreateTrainingJob takes of what DescribeTrainingJob tells. */

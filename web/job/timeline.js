@@ -1,7 +1,6 @@
 // What each host of a job did, and how long each phase took: a waterfall (docs/protocols/timeline.md).
 
-import { ask, call, html, span, useEffect, useLog, useState } from "../app/core.js";
-import { Trouble } from "../app/parts.js";
+import { Trouble, ask, call, html, span, useEffect, useLog, useState } from "../app/core.js";
 
 /** Points in their order, each with the phase that it ends. */
 const PHASES = {

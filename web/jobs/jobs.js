@@ -1,7 +1,7 @@
 // The table of jobs. The server filters, sorts and pages; the address holds what is asked for.
 
-import { ask, call, go, html, span, useEffect, useNews, useState } from "../app/core.js";
-import { Empty, Link, Status, Trouble, When, jobPath } from "../app/parts.js";
+import { Empty, Link, Status, Trouble, When, ask, call, go, html, jobPath, span, useEffect,
+         useNews, useState } from "../app/core.js";
 
 const STATUSES = ["InProgress", "Completed", "Failed", "Stopped", "Stopping"];
 const WORDS = { InProgress: "Active", Completed: "Completed", Failed: "Failed", Stopped: "Stopped",

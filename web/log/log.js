@@ -1,7 +1,7 @@
 // The log of a job. Only what is seen is in the page: the server has the lines, and searches them.
 
-import { ask, address, call, html, listen, useEffect, useMemo, useRef, useState } from "../app/core.js";
-import { Empty, JobHead, Trouble } from "../app/parts.js";
+import { Empty, JobHead, Trouble, address, ask, call, html, listen, useEffect, useMemo, useRef,
+         useState } from "../app/core.js";
 
 const LINE = 20; // Pixels; style.css has it too.
 const CHUNK = 200;

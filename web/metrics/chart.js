@@ -1,7 +1,6 @@
 // One metric over time: a chart that exists while it is seen, its table, its files.
 
-import { address, call, html, shortDate, span, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
-import { Trouble } from "../app/parts.js";
+import { Trouble, address, call, html, shortDate, span, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
 import Plot from "../vendor/uplot.mjs";
 
 const HEIGHT = 240;

@@ -1,7 +1,6 @@
 // A job's metrics, alone or over those of other jobs.
 
-import { ask, call, html, useEffect, useLog, useState } from "../app/core.js";
-import { Empty, JobHead, Trouble } from "../app/parts.js";
+import { Empty, JobHead, Trouble, ask, call, html, useEffect, useLog, useState } from "../app/core.js";
 import { Chart } from "./chart.js";
 
 const COMPARED_MAX = 8;
