@@ -102,11 +102,11 @@ bool stood_still(const std::vector<job::HostStacks>& before,
   });
 }
 
-std::optional<std::chrono::seconds> quiet_from(std::string_view line) {
+std::optional<Duration> quiet_from(std::string_view line, Duration age) {
   if (!line.starts_with(quiet_word)) return std::nullopt;
   const std::optional<std::int64_t> seconds = parse_integer(trim(line.substr(quiet_word.size())));
   if (!seconds || *seconds < 0 || *seconds > quiet_seconds_max) return std::nullopt;
-  return std::chrono::seconds(*seconds);
+  return std::max<Duration>(std::chrono::seconds(*seconds) - age, Duration(0));
 }
 
 std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after) {

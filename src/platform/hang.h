@@ -48,9 +48,10 @@ class HangWatch {
 bool stood_still(const std::vector<job::HostStacks>& before,
                  const std::vector<job::HostStacks>& after, Duration passed);
 
-/// "muster quiet 600": a line by which a program says that it will be silent for so long. None for
-/// any other line.
-std::optional<std::chrono::seconds> quiet_from(std::string_view line);
+/// How much longer a program will be silent that wrote this line `age` ago ("muster quiet 600":
+/// for 600 s from when it was written, also where a later process reads it). None for any other
+/// line.
+std::optional<Duration> quiet_from(std::string_view line, Duration age);
 
 /// "no rank has got on for 60 s; rank 2 stands elsewhere than most": a hang in one line.
 std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after);

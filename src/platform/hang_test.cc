@@ -124,11 +124,14 @@ TEST_CASE("hang: a launcher's processes do not count, unless there are no ranks"
 }
 
 TEST_CASE("hang: the line that says how long a program will be silent") {
-  CHECK(quiet_from("muster quiet 600") == 600s);
-  CHECK(quiet_from("muster quiet 0 ") == 0s);
+  CHECK(quiet_from("muster quiet 600", 0s) == 600s);
+  CHECK(quiet_from("muster quiet 0 ", 0s) == 0s);
+  // A server that was started again reads what was written long ago.
+  CHECK(quiet_from("muster quiet 600", 450s) == 150s);
+  CHECK(quiet_from("muster quiet 600", 3600s) == 0s);
   for (const char* line : {"", "muster quiet", "muster quiet x", "muster quiet -1", "quiet 5",
                            " muster quiet 5", "muster quiet 99999999999"})
-    CHECK_MESSAGE(!quiet_from(line), line);
+    CHECK_MESSAGE(!quiet_from(line, 0s), line);
 }
 
 }  // namespace muster::platform

@@ -1,5 +1,6 @@
 #include "platform/job_run.h"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -58,7 +59,7 @@ class JobRun {
   loop::Task<> watch_wishes();
   loop::Task<> watch_hang();
   void tell_hang(const std::vector<job::HostStacks>& seen);
-  void heed_quiet(const job::Lines& lines);
+  void heed_quiet(const job::Lines& lines, UnixMillis written);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
   void take(const engine::Event& event);
@@ -140,10 +141,12 @@ void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
 }
 
 /// What a program says of how long it will be silent.
-void JobRun::heed_quiet(const job::Lines& lines) {
+void JobRun::heed_quiet(const job::Lines& lines, UnixMillis written) {
   if (spec_.hang_after.count() == 0) return;
+  // No less than nothing, though a host's clock may be ahead.
+  const UnixMillis age = std::max(wall_time() - written, UnixMillis(0));
   for (const std::string& line : split(lines.bytes, '\n'))
-    if (const std::optional<std::chrono::seconds> quiet = quiet_from(line))
+    if (const std::optional<Duration> quiet = quiet_from(line, age))
       hang_.quiet_until(Clock::now() + *quiet);
 }
 
@@ -197,7 +200,7 @@ void JobRun::take(std::size_t host, const job::Record& record) {
   if (record.kind != job::Message::log) hang_.active(Clock::now());
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
-    if (lines) heed_quiet(*lines);
+    if (lines) heed_quiet(*lines, record.time);
     if (lines) sink_.lines(name, record.time, *lines);
     return;
   }
