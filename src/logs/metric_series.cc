@@ -31,6 +31,10 @@ void MetricBuckets::add(const store::MetricSecond& second) {
   buckets_[static_cast<std::size_t>((second.second - from_) / width_)].add(second);
 }
 
+bool MetricBuckets::hold(std::int64_t from, std::int64_t to) const {
+  return from >= from_ && to <= to_ && (from - from_) / width_ == (to - 1 - from_) / width_;
+}
+
 std::string csv_text(std::string_view text) {
   constexpr std::string_view formula = "=+-@\t\r";
   std::string cell = "\"";

@@ -18,6 +18,8 @@ class MetricBuckets {
   /// What is not of that time is left out.
   void add(const store::MetricSecond& second);
   std::int64_t width() const { return width_; }  ///< Seconds.
+  /// True if all of [from, to) is one bucket's, so that it can be added as if it were one second.
+  bool hold(std::int64_t from, std::int64_t to) const;
   /// All of them, `second` the one at which each begins; those without samples have count 0.
   const std::vector<store::MetricSecond>& buckets() const { return buckets_; }
 

@@ -46,6 +46,17 @@ TEST_CASE("metric series: one sample that stands out is seen at every width") {
   }
 }
 
+TEST_CASE("metric series: what lies in one bucket, whole") {
+  const MetricBuckets buckets(100, 220, 2);
+  struct {
+    std::int64_t from, to;
+    bool whole;
+  } const cases[] = {{100, 160, true},  {99, 160, false},  {100, 161, false}, {159, 160, true},
+                     {160, 220, true},  {159, 161, false}, {160, 221, false}, {219, 220, true},
+                     {220, 221, false}, {0, 60, false}};
+  for (const auto& c : cases) CHECK_MESSAGE(buckets.hold(c.from, c.to) == c.whole, c.from);
+}
+
 TEST_CASE("metric series: what is of another time is left out, and gaps stay gaps") {
   MetricBuckets buckets(100, 200, 10);
   for (const std::int64_t second : {0, 99, 100, 105, 199, 200, 300})

@@ -19,7 +19,7 @@ using store::MetricSecond;
 constexpr std::int64_t buckets_max = 2000;
 /// Beyond any date; sums of two of them are numbers still.
 constexpr std::int64_t second_max = std::int64_t{1} << 40;
-/// Seconds with samples that one call looks at: 231 days of them.
+/// Seconds and minutes with samples that one call looks at.
 constexpr std::int64_t rows_max = 20'000'000;
 constexpr std::size_t name_bytes_max = 255;
 constexpr std::size_t csv_piece_bytes = 256u << 10;
@@ -54,17 +54,33 @@ std::string strangeness(const Wanted& wanted) {
   return {};
 }
 
-Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
-  MetricReader reader = TRY(MetricReader::open(path));
-  logs::MetricBuckets buckets(wanted.from, wanted.to, wanted.buckets);
+/// Fills the buckets from minutes where one lies in a bucket whole, else from its seconds: as
+/// exact as from seconds alone, and 10,000,000 of them are read as 170,000 minutes.
+Result<void> fill(MetricReader& reader, const Wanted& wanted, logs::MetricBuckets& buckets) {
   std::int64_t rows = 0;
-  const auto take = [&](const MetricSecond& second) {
+  std::vector<std::int64_t> divided;
+  const auto add = [&](const MetricSecond& second) {
     buckets.add(second);
     return ++rows <= rows_max;
   };
-  TRY(reader.read(wanted.job, wanted.name, wanted.from, wanted.to, take));
+  const auto add_minute = [&](const MetricSecond& minute) {
+    if (buckets.hold(minute.second, minute.second + store::metric_minute)) return add(minute);
+    divided.push_back(minute.second);
+    return true;
+  };
+  TRY(reader.read_minutes(wanted.job, wanted.name, wanted.from - store::metric_minute + 1,
+                          wanted.to, add_minute));
+  for (const std::int64_t minute : divided)
+    TRY(reader.read(wanted.job, wanted.name, minute, minute + store::metric_minute, add));
   if (rows > rows_max)
-    return fail(Errc::unsupported, "more than 20,000,000 seconds of a metric; ask for less time");
+    return fail(Errc::unsupported, "more than 20,000,000 rows of a metric; ask for less time");
+  return {};
+}
+
+Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
+  MetricReader reader = TRY(MetricReader::open(path));
+  logs::MetricBuckets buckets(wanted.from, wanted.to, wanted.buckets);
+  TRY(fill(reader, wanted, buckets));
   Json list = Json::array();
   for (const MetricSecond& each : buckets.buckets()) {
     if (each.count == 0) continue;

@@ -28,17 +28,34 @@ Result<std::vector<MetricSpan>> MetricReader::spans(const std::string& job) {
   return spans;
 }
 
-Result<void> MetricReader::read(const std::string& job, const std::string& name, std::int64_t from,
-                                std::int64_t to,
-                                const std::function<bool(const MetricSecond&)>& take) {
-  Statement rows = database_->statement(
-      "SELECT second, sum, least, most, count FROM metrics "
-      "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name = ? AND second >= ? "
-      "AND second < ? ORDER BY second");
+Result<void> MetricReader::read_from(const char* statement, const std::string& job,
+                                     const std::string& name, std::int64_t from, std::int64_t to,
+                                     const std::function<bool(const MetricSecond&)>& take) {
+  Statement rows = database_->statement(statement);
   rows.bind(job).bind(name).bind(from).bind(to);
   while (TRY(rows.step()))
     if (!take({rows.number(0), rows.real(1), rows.real(2), rows.real(3), rows.number(4)})) break;
   return {};
+}
+
+Result<void> MetricReader::read(const std::string& job, const std::string& name, std::int64_t from,
+                                std::int64_t to,
+                                const std::function<bool(const MetricSecond&)>& take) {
+  return read_from(
+      "SELECT second, sum, least, most, count FROM metrics "
+      "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name = ? AND second >= ? "
+      "AND second < ? ORDER BY second",
+      job, name, from, to, take);
+}
+
+Result<void> MetricReader::read_minutes(const std::string& job, const std::string& name,
+                                        std::int64_t from, std::int64_t to,
+                                        const std::function<bool(const MetricSecond&)>& take) {
+  return read_from(
+      "SELECT second, sum, least, most, count FROM metric_minutes "
+      "WHERE job = (SELECT number FROM jobs WHERE name = ?) AND name = ? AND second >= ? "
+      "AND second < ? ORDER BY second",
+      job, name, from, to, take);
 }
 
 }  // namespace muster::store

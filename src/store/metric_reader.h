@@ -32,9 +32,15 @@ class MetricReader {
   /// Hands over the metric's seconds that lie in [from, to), sorted, until `take` says false.
   Result<void> read(const std::string& job, const std::string& name, std::int64_t from,
                     std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
+  /// As read(), a minute at a time, each told by its first second, which lies in [from, to).
+  Result<void> read_minutes(const std::string& job, const std::string& name, std::int64_t from,
+                            std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
 
  private:
   explicit MetricReader(std::unique_ptr<Database> database);
+  Result<void> read_from(const char* statement, const std::string& job, const std::string& name,
+                         std::int64_t from, std::int64_t to,
+                         const std::function<bool(const MetricSecond&)>& take);
   std::unique_ptr<Database> database_;
 };
 

@@ -124,6 +124,9 @@ struct MetricSample {
   bool operator==(const MetricSample&) const = default;
 };
 
+/// Seconds that the store also keeps summed up, for whoever looks at much time.
+constexpr std::int64_t metric_minute = 60;
+
 /// All samples of a metric within one second.
 struct MetricSecond {
   std::int64_t second = 0;  ///< Since 1970.

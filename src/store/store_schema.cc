@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 6> steps = {R"sql(
+constexpr std::array<const char*, 7> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -100,6 +100,20 @@ CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS null;
                                               R"sql(
 ALTER TABLE jobs ADD COLUMN cause TEXT not null DEFAULT '';
 CREATE TABLE tries (id INTEGER PRIMARY KEY, time INTEGER not null);
+)sql",
+                                              R"sql(
+CREATE TABLE metric_minutes (
+  job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
+  name TEXT not null,
+  second INTEGER not null,
+  sum REAL not null,
+  least REAL not null,
+  most REAL not null,
+  count INTEGER not null,
+  PRIMARY KEY (job, name, second)) WITHOUT ROWID;
+INSERT INTO metric_minutes
+  SELECT job, name, second / 60 * 60, sum(sum), min(least), max(most), sum(count) FROM metrics
+  GROUP BY job, name, second / 60;
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

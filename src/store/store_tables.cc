@@ -58,14 +58,20 @@ void MetricSecond::add(const MetricSecond& other) {
 
 namespace {
 
-Result<void> add_second(Database& database, std::int64_t job, const std::string& name,
-                        const MetricSecond& second) {
-  return database
-      .statement(
-          "INSERT INTO metrics (job, name, second, sum, least, most, count) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sum = sum + excluded.sum, "
-          "least = min(least, excluded.least), most = max(most, excluded.most), "
-          "count = count + excluded.count")
+constexpr const char* add_to_seconds =
+    "INSERT INTO metrics (job, name, second, sum, least, most, count) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sum = sum + excluded.sum, "
+    "least = min(least, excluded.least), most = max(most, excluded.most), "
+    "count = count + excluded.count";
+constexpr const char* add_to_minutes =
+    "INSERT INTO metric_minutes (job, name, second, sum, least, most, count) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET sum = sum + excluded.sum, "
+    "least = min(least, excluded.least), most = max(most, excluded.most), "
+    "count = count + excluded.count";
+
+Result<void> add_metric(Database& database, const char* statement, std::int64_t job,
+                        const std::string& name, const MetricSecond& second) {
+  return database.statement(statement)
       .bind(job)
       .bind(name)
       .bind(second.second)
@@ -93,13 +99,17 @@ Result<void> put_final(Database& database, std::int64_t job, const MetricSample&
 
 Result<void> Store::put_metrics(const std::string& job, const std::string& host,
                                 const std::vector<MetricSample>& samples, std::uint64_t read_to) {
-  std::map<std::pair<std::string, std::int64_t>, MetricSecond> by_second;
+  std::map<std::pair<std::string, std::int64_t>, MetricSecond> by_second, by_minute;
   std::map<std::string, MetricSample> last;
   for (const MetricSample& each : samples) {
     const std::int64_t second = std::chrono::floor<std::chrono::seconds>(each.time).count();
     MetricSecond& bucket = by_second[{each.name, second}];
     bucket.second = second;
     bucket.add(each.value);
+    const std::int64_t minute = second - second % metric_minute;
+    MetricSecond& wide = by_minute[{each.name, minute}];
+    wide.second = minute;
+    wide.add(each.value);
     MetricSample& latest = last[each.name];
     if (each.time >= latest.time) latest = each;
   }
@@ -107,7 +117,9 @@ Result<void> Store::put_metrics(const std::string& job, const std::string& host,
   const std::int64_t number = TRY(number_of(job));
   if (number == 0) return {};
   for (const auto& [key, second] : by_second)
-    TRY(add_second(*database_, number, key.first, second));
+    TRY(add_metric(*database_, add_to_seconds, number, key.first, second));
+  for (const auto& [key, minute] : by_minute)
+    TRY(add_metric(*database_, add_to_minutes, number, key.first, minute));
   for (const auto& [name, sample] : last) TRY(put_final(*database_, number, sample));
   TRY(database_
           ->statement("INSERT OR REPLACE INTO metrics_read (job, host, events) VALUES (?, ?, ?)")

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "store/metric_reader.h"
 #include "store/sqlite.h"
 
 namespace muster::store {
@@ -227,6 +228,41 @@ TEST_CASE("store: metrics by name and time, the latest of each, and how far they
   CHECK(*store.metrics_read_to("one", "algo-1") == 7);
   CHECK(*store.metrics_read_to("one", "algo-3") == 0);
   REQUIRE(store.put_metrics("none", "algo-1", {{"loss", at(1), 1}}, 1));
+}
+
+TEST_CASE("store: metrics are kept by the minute too, also those of an older store") {
+  const Folder folder;
+  {
+    Store store = *Store::open(folder.file());
+    REQUIRE(store.submit(job_named("one")));
+    const auto samples = [](std::int64_t from) {
+      std::vector<MetricSample> all;
+      for (std::int64_t second = from; second < from + 60; second += 20)
+        all.push_back({"loss", UnixMillis(second * 1000), static_cast<double>(second)});
+      return all;
+    };
+    REQUIRE(store.put_metrics("one", "algo-1", samples(100), 1));
+    REQUIRE(store.put_metrics("one", "algo-2", samples(110), 1));
+  }
+  for (const bool old : {false, true}) {
+    CAPTURE(old);
+    if (old) {
+      auto database = *Database::open(folder.file());
+      REQUIRE(database->run("DROP TABLE metric_minutes; PRAGMA user_version=6"));
+    }
+    REQUIRE(Store::open(folder.file()));
+    MetricReader reader = *MetricReader::open(folder.file());
+    std::vector<MetricSecond> minutes;
+    const auto take = [&](const MetricSecond& each) {
+      minutes.push_back(each);
+      return true;
+    };
+    REQUIRE(reader.read_minutes("one", "loss", 0, 1000, take));
+    CHECK(minutes == std::vector<MetricSecond>{{60, 210, 100, 110, 2}, {120, 540, 120, 150, 4}});
+    minutes.clear();
+    REQUIRE(reader.read_minutes("one", "loss", 61, 120, take));
+    CHECK(minutes.empty());
+  }
 }
 
 TEST_CASE("store: what is removed leaves nothing to the next job of its name") {

@@ -30,6 +30,10 @@ class Served:
                 "INSERT INTO metrics (job, name, second, sum, least, most, count) "
                 "VALUES (?, ?, ?, ?, ?, ?, 1)",
                 ((number, name, second, *[value] * 3) for second, value in rows))  # fmt: skip
+            store.execute(
+                "INSERT INTO metric_minutes SELECT job, name, second / 60 * 60, sum(sum), "
+                "min(least), max(most), sum(count) FROM metrics WHERE job = ? AND name = ? "
+                "GROUP BY second / 60", (number, name))  # fmt: skip
             store.execute("INSERT INTO final_metrics VALUES (?, ?, ?, ?)", (number, name, 0, 0.0))
         store.close()
 
