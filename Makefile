@@ -32,13 +32,13 @@ demo: deps-demo sm  ## install what is missing, build, run the main job: 3 hosts
 test: deps-test  ## install what is missing, build, run every test
 	$(MAKE) format-check
 	$(MAKE) test-tools
-	$(MAKE) test-release
 	$(MAKE) test-asan
 	$(MAKE) test-python
 	$(MAKE) test-e2e
 
 .PHONY: test-deep
-test-deep: test  ## also: the thread sanitizer on all, long kill loops, fuzzers, a floor for coverage
+test-deep: test  ## also: every build's unit tests, long kill loops, fuzzers, a floor for coverage
+	$(MAKE) test-release test-asan-all
 	$(MAKE) coverage COVERAGE_FLOORS=--floors
 	$(MAKE) build-tsan
 	ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
@@ -172,16 +172,17 @@ test-tsan: packages-demo build/tsan/build.ninja build/sigv4-vectors/.done  ## th
 	python3 tools/threaded_tests.py run build/tsan
 
 .PHONY: test-sim
-test-sim: build-release  ## 500 seeds of each simulation (MUSTER_SIM_SEEDS=1001-2000: others)
+test-sim: build/release/build.ninja  ## 500 seeds of each simulation (MUSTER_SIM_SEEDS=1001-2000: others)
+	cmake --build build/release -j$(JOBS) --target sim_test
 	MUSTER_SIM_SEEDS=$${MUSTER_SIM_SEEDS:-500} build/release/sim_test
 
 .PHONY: test-release
 test-release: build-release build/sigv4-vectors/.done
 	ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$|^sim_test: '
 
-.PHONY: test-asan
-test-asan: build-asan
-	ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
+.PHONY: test-asan test-asan-all
+test-asan test-asan-all: test-%: build-% build/sigv4-vectors/.done
+	ctest --test-dir build/$* -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
 
 .PHONY: test-e2e
 test-e2e: $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done wheel

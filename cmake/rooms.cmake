@@ -9,6 +9,9 @@ target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(MUSTER_SANITIZE_NOT)
+    target_compile_options(muster_flags INTERFACE -fno-sanitize=${MUSTER_SANITIZE_NOT})
+  endif()
   if(MUSTER_SANITIZE MATCHES thread)
     target_compile_options(muster_flags INTERFACE -Wno-tsan)  # Asio's fences, which tsan passes over.
   endif()
