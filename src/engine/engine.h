@@ -57,10 +57,25 @@ enum class Question {
   native_stacks,  ///< -> job::HostStacks, as job::Calls::native
   moves,          ///< -> job::HostStacks, as job::Calls::moves
 };
+/// Bytes that went each way since a host's start; -1: not known.
+struct Flow {
+  std::int64_t in = -1;
+  std::int64_t out = -1;
+
+  bool operator==(const Flow&) const = default;
+};
 struct Usage {
   std::int64_t memory_bytes = 0;
   std::chrono::microseconds processor_time{0};  ///< All the host's processes', since its start.
   std::int64_t processes = 0;
+  Flow disk{};     ///< `in`: read from disks, `out`: written to them; no page cache's.
+  Flow network{};  ///< Through the host's own interfaces; not known where it has the machine's.
+};
+/// What a host used at a moment of the wall clock.
+struct HostUsage {
+  std::string host;
+  UnixMillis time{0};
+  Usage usage;
 };
 /// The calls that a question is about, and back.
 constexpr job::Calls calls_of(Question question) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "job/last_words.h"
 #include "jobs/until_stored.h"
+#include "logs/usage_series.h"
 
 namespace muster::jobs {
 namespace {
@@ -86,6 +87,32 @@ void Watch::status(const platform::StatusLine& line) {
 
 void Watch::lines(const std::string&, UnixMillis, const job::Lines&) {
   scraping_->is_due = true;
+}
+
+/// A sample that cannot be stored is left out: there is a next one.
+void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
+  std::vector<std::pair<std::string, store::HostSample>> samples;
+  for (const auto& [host, time, usage] : hosts)
+    samples.emplace_back(host, store::HostSample{.time = time,
+                                                 .processor = usage.processor_time.count(),
+                                                 .memory = usage.memory_bytes,
+                                                 .disk_read = usage.disk.in,
+                                                 .disk_written = usage.disk.out,
+                                                 .net_in = usage.network.in,
+                                                 .net_out = usage.network.out});
+  const Result<void> put = context_.store.put_usage(job_, samples);
+  static_cast<void>(put);
+}
+
+/// Also thins what there is when the pause grows, so that a host has so many samples at most.
+Duration Watch::usage_pause() {
+  const UnixMillis now = wall_time();
+  if (!usage_began_) usage_began_ = context_.store.usage_began(job_).value_or(std::nullopt);
+  const std::chrono::milliseconds pause = logs::usage_pause(usage_began_.value_or(now), now);
+  if (pause == usage_pause_) return pause;
+  const Result<void> thinned = context_.store.thin_usage(job_, pause);
+  if (thinned) usage_pause_ = pause;
+  return pause;
 }
 
 void Watch::ended(const platform::JobReport& report) {

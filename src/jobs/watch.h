@@ -35,8 +35,8 @@ struct WatchContext {
 };
 
 /// Tells the store what one job does, in order and each thing once: its statuses as they come, its
-/// metrics as its log grows, and its end, before the engine removes what a server that starts again
-/// would read.
+/// metrics as its log grows, what its hosts use, and its end, before the engine removes what a
+/// server that starts again would read.
 class Watch final : public platform::Sink {
  public:
   struct AtEnd {
@@ -50,6 +50,8 @@ class Watch final : public platform::Sink {
   void status(const platform::StatusLine& line) override;
   void lines(const std::string& host, UnixMillis time, const job::Lines& lines) override;
   void log(const std::string&, UnixMillis, const job::LogLine&) override {}
+  void usage(const std::vector<engine::HostUsage>& hosts) override;
+  Duration usage_pause() override;
   void ended(const platform::JobReport& report) override;
   /// After ended(): until the end is stored.
   loop::Task<> flush() override;
@@ -70,6 +72,8 @@ class Watch final : public platform::Sink {
   std::deque<store::StatusChange> changes_;  ///< Not in the store yet: its disk was full.
   std::optional<store::JobFinish> end_;      ///< Likewise.
   std::shared_ptr<Scraping> scraping_;
+  std::optional<UnixMillis> usage_began_;
+  Duration usage_pause_{0};  ///< For which the store's samples were thinned last.
 };
 
 }  // namespace muster::jobs

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/remove_tree.h"
 #include "loop/testing.h"
+#include "store/metric_reader.h"
 
 namespace muster::jobs {
 namespace {
@@ -148,6 +149,30 @@ TEST_CASE_FIXTURE(Bench, "watch: a job that starts again gets through its status
   CHECK(secondaries() == std::vector<std::string>{"Pending", "Starting", "Downloading", "Training",
                                                   "Uploading", "Interrupted", "Restarting",
                                                   "Downloading", "Training"});
+}
+
+TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server that starts again") {
+  const UnixMillis began = wall_time() - std::chrono::seconds(1500);
+  const auto use = [](UnixMillis time) {
+    return std::vector<engine::HostUsage>{
+        {"algo-1", time, {.memory_bytes = 5, .processor_time = std::chrono::microseconds(9)}}};
+  };
+  const auto samples = [this] {
+    std::vector<store::HostSample> all;
+    REQUIRE(store::MetricReader::open(folder + "/store.db")
+                ->usage("a", "algo-1", UnixMillis(0), UnixMillis::max(),
+                        [&all](const store::HostSample& each) { all.push_back(each); }));
+    return all;
+  };
+  Watch first(context, "a", "Pending", at_end());
+  CHECK(first.usage_pause() == std::chrono::seconds(1));
+  for (int second = 0; second < 1400; ++second)
+    first.usage(use(began + std::chrono::seconds(second)));
+  REQUIRE(samples().size() == 1400);
+  CHECK(samples()[0] == store::HostSample{.time = began, .processor = 9, .memory = 5});
+  Watch second(context, "a", "Training", at_end());
+  CHECK(second.usage_pause() == std::chrono::seconds(2));
+  CHECK(samples().size() <= 701);
 }
 
 TEST_CASE_FIXTURE(Bench, "watch: the end is told once, after the journals are kept") {

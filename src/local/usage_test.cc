@@ -1,6 +1,7 @@
 #include "local/usage.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <map>
 #include <optional>
@@ -23,11 +24,15 @@ TEST_CASE("usage: a host's control group tells it, of either version") {
       {"version 1",
        {{"memory/muster/demo/algo-1/memory.usage_in_bytes", "4096\n"},
         {"cpuacct/muster/demo/algo-1/cpuacct.usage", "7000123\n"},
+        {"blkio/muster/demo/algo-1/blkio.throttle.io_service_bytes", "8:0 Read 1\n"},
+        {"blkio/muster/demo/algo-1/blkio.throttle.io_service_bytes_recursive",
+         "8:0 Read 5\n8:0 Write 6\n8:0 Total 11\n8:16 Read 5\nTotal 16\n"},
         {"pids/muster/demo/algo-1/pids.current", "3\n"}},
        {}},
       {"version 2",
        {{"muster/demo/algo-1/memory.current", "4096\n"},
         {"muster/demo/algo-1/cpu.stat", "nr_periods 0\nusage_usec 7000\nuser_usec 1\n"},
+        {"muster/demo/algo-1/io.stat", "8:0 rbytes=4 wbytes=6 rios=1 wios=1\n8:16 rbytes=6\n"},
         {"muster/demo/algo-1/pids.current", "3\n"}},
        {}},
       {"both",
@@ -38,6 +43,7 @@ TEST_CASE("usage: a host's control group tells it, of either version") {
       {"another host", {{"pids/muster/demo/algo-2/pids.current", "3\n"}}, Errc::closed},
       {"not all is counted", {{"pids/muster/demo/algo-1/pids.current", "3\n"}}, Errc::unsupported},
   };
+  const engine::Flow some{10, 6};
   for (const auto& c : cases) {
     CAPTURE(c.name);
     const std::string root = *make_private_folder("/tmp", "muster-usage-");
@@ -53,7 +59,50 @@ TEST_CASE("usage: a host's control group tells it, of either version") {
     CHECK(usage->memory_bytes == 4096);
     CHECK(usage->processor_time == 7000us);
     CHECK(usage->processes == 3);
+    const bool has_disk = std::string_view(c.name) != "both";
+    CHECK(usage->disk == (has_disk ? some : engine::Flow{}));
+    CHECK(usage->network == engine::Flow{});
   }
+}
+
+TEST_CASE("usage: the network is that of the host's first process, unless it is the machine's") {
+  const std::string root = *make_private_folder("/tmp", "muster-usage-");
+  const auto put = [&root](const std::string& path, const std::string& text) {
+    REQUIRE(make_folders(root + "/" + path.substr(0, path.rfind('/'))));
+    REQUIRE(write_file(root + "/" + path, text));
+  };
+  put("cgroup/muster/demo/algo-1/memory.current", "1");
+  put("cgroup/muster/demo/algo-1/cpu.stat", "usage_usec 1\n");
+  put("cgroup/muster/demo/algo-1/pids.current", "3");
+  put("cgroup/muster/demo/algo-1/cgroup.procs", "6\n7\n8\n9\n");
+  put("proc/self/ns/net", "");
+  const auto process = [&put](const std::string& pid, const std::string& pids, int bytes) {
+    put("proc/" + pid + "/ns/net", "");
+    put("proc/" + pid + "/status", "Name:\tx\nNSpid:\t" + pids + "\n");
+    put("proc/" + pid + "/net/dev", " head\n eth0: " + std::to_string(bytes) + " 0 0 0 0 0 0 0 2");
+  };
+  process("7", "7\t12", 100);
+  process("8", "8\t13\t1", 200);  // One that a program of the job's made below itself.
+  process("9", "9\t1", 300);
+  const auto network = [&root] {
+    return usage_of("demo", "algo-1", root + "/cgroup", root + "/proc")->network;
+  };
+  CHECK(network() == engine::Flow{300, 2});
+  REQUIRE(::unlink((root + "/proc/9/ns/net").c_str()) == 0);
+  REQUIRE(::link((root + "/proc/self/ns/net").c_str(), (root + "/proc/9/ns/net").c_str()) == 0);
+  CHECK(network() == engine::Flow{});
+  static_cast<void>(remove_tree(root));
+}
+
+TEST_CASE("usage: counts are summed, and what is no count is none") {
+  CHECK(network_from(" face |bytes packets\n lo: 9 0 0 0 0 0 0 0 9 0\n"
+                     "eth0:1 0 0 0 0 0 0 0 2 0\n eth1: 3 0 0 0 0 0 0 0 4 0\n") ==
+        engine::Flow{4, 6});
+  CHECK(network_from("") == engine::Flow{0, 0});
+  CHECK(network_from("eth0: x 0 0") == engine::Flow{0, 0});
+  CHECK(disk_from_io_stat("") == engine::Flow{0, 0});
+  CHECK(disk_from_io_stat("8:0 rbytes= wbytes=x rios=3") == engine::Flow{0, 0});
+  CHECK(disk_from_blkio("Total 0\n") == engine::Flow{0, 0});
 }
 
 }  // namespace

@@ -7,16 +7,6 @@
 #include "base/result.h"
 
 namespace muster::logs {
-namespace {
-
-std::string number_text(double value) {
-  std::array<char, 32> text;
-  const auto [end, trouble] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return trouble == std::errc() ? std::string(text.data(), end) : std::string();
-}
-
-}  // namespace
-
 MetricBuckets::MetricBuckets(std::int64_t from, std::int64_t to, std::int64_t most)
     : from_(from), to_(to), width_(1) {
   CHECK_THAT(from < to && most > 0, "a metric in buckets of no time");
@@ -33,6 +23,12 @@ void MetricBuckets::add(const store::MetricSecond& second) {
 
 bool MetricBuckets::hold(std::int64_t from, std::int64_t to) const {
   return from >= from_ && to <= to_ && (from - from_) / width_ == (to - 1 - from_) / width_;
+}
+
+std::string number_text(double value) {
+  std::array<char, 32> text;
+  const auto [end, trouble] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return trouble == std::errc() ? std::string(text.data(), end) : std::string();
 }
 
 std::string csv_text(std::string_view text) {

@@ -30,6 +30,8 @@ class MetricBuckets {
   std::vector<store::MetricSecond> buckets_;
 };
 
+/// A number that reads as the same again, in as few digits. Pure.
+std::string number_text(double value);
 /// A cell of CSV (RFC 4180) with text of others: quoted, and never a formula to whoever opens the
 /// file with a spreadsheet. Pure.
 std::string csv_text(std::string_view text);

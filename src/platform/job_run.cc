@@ -58,6 +58,7 @@ class JobRun {
   loop::Task<> watch_journals();
   loop::Task<> watch_wishes();
   loop::Task<> watch_hang();
+  loop::Task<> watch_usage();
   void tell_hang(const std::vector<job::HostStacks>& seen);
   void heed_quiet(const job::Lines& lines, UnixMillis written);
   bool read_journals();
@@ -128,6 +129,26 @@ loop::Task<> JobRun::watch_hang() {
   }
 }
 
+/// Until none of the hosts can ever tell.
+loop::Task<> JobRun::watch_usage() {
+  loop::Timer turn(loop_);
+  while (true) {
+    const Duration pause = sink_.usage_pause();
+    if (pause <= Duration(0)) co_return;
+    std::vector<engine::HostUsage> all;
+    std::size_t unable = 0;
+    for (const std::string& host : run_.hosts()) {
+      const Result<engine::Answer> answer = co_await run_.ask(host, engine::Question::usage);
+      if (!answer && answer.error().code == Errc::unsupported) ++unable;
+      const engine::Usage* usage = answer ? std::get_if<engine::Usage>(&*answer) : nullptr;
+      if (usage != nullptr) all.push_back({host, wall_time(), *usage});
+    }
+    if (unable == run_.hosts().size()) co_return;
+    if (!all.empty()) sink_.usage(all);
+    co_await turn.after(pause);
+  }
+}
+
 /// Puts all stacks into the first host's log, and says what is wrong where a status is shown.
 void JobRun::tell_hang(const std::vector<job::HostStacks>& seen) {
   const std::string text = hang_text(seen, spec_.hang_after);
@@ -156,6 +177,7 @@ loop::Task<> JobRun::run() {
   tasks_.start(watch_journals());
   tasks_.start(watch_wishes());
   tasks_.start(watch_hang());
+  tasks_.start(watch_usage());
   loop::Timer turn(loop_);
   while (!cycle_.finished()) {
     // Whoever ended before this reading has nothing more to write.

@@ -33,6 +33,10 @@ class Sink {
   virtual void ended(const JobReport& report) { status(report.end.last); }
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
+  /// What hosts that run use, asked of all of them again and again.
+  virtual void usage(const std::vector<engine::HostUsage>&) {}
+  /// Until they are asked next; 0: never.
+  virtual Duration usage_pause() { return Duration(0); }
   /// Called when there is nothing more for the moment, or much: waits until the sink can take
   /// more. The job goes on meanwhile; its journals are on the disk.
   virtual loop::Task<> flush() = 0;

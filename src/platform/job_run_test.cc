@@ -37,6 +37,12 @@ class FakeSink final : public Sink {
     came_.notify();
     while (closed) co_await opened_.wait();
   }
+  void usage(const std::vector<engine::HostUsage>& hosts) override {
+    for (const engine::HostUsage& each : hosts)
+      text += each.host + " uses " + std::to_string(each.usage.memory_bytes) + ";";
+    came_.notify();
+  }
+  Duration usage_pause() override { return pause; }
   loop::Task<> until(std::string part) {
     while (text.find(part) == std::string::npos) co_await came_.wait();
   }
@@ -46,6 +52,7 @@ class FakeSink final : public Sink {
   }
   std::string text;
   bool closed = false;  ///< Takes nothing more, as a pager that waits.
+  Duration pause{0};    ///< Between two askings what hosts use.
 
  private:
   loop::Event came_;
@@ -119,6 +126,21 @@ TEST_CASE("job run: a job's lines and statuses come in order, its results lie in
   CHECK(read_file(bench.folder + "/out/model/algo-2").value_or("") == "x");
   CHECK(bench.report.kept == "");
   CHECK(bench.engine.list().empty());
+}
+
+TEST_CASE("job run: hosts are asked again and again what they use, those that can tell") {
+  Bench bench(2);
+  bench.sink.pause = 1ms;
+  bench.host("algo-1").usage = engine::Usage{.memory_bytes = 7};
+  for (const char* name : {"algo-1", "algo-2"}) bench.host(name).phase(Phase::training);
+  bench.run([&]() -> loop::Task<> {
+    co_await bench.sink.until("algo-1 uses 7;");
+    bench.host("algo-1").usage->memory_bytes = 8;
+    co_await bench.sink.until("algo-1 uses 8;");
+    for (const char* name : {"algo-1", "algo-2"})
+      bench.host(name).outcome(Outcome::exited(0)).ends();
+  });
+  CHECK(bench.sink.text.find("algo-2 uses") == std::string::npos);
 }
 
 TEST_CASE("job run: results go to S3 before the job's last word; if they cannot, it failed") {

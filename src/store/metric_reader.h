@@ -16,9 +16,9 @@ struct MetricSpan {
   std::int64_t last = 0;
 };
 
-/// Metrics read beside the store, by a connection of its own that can only read: a series of
-/// millions of seconds would hold up everybody else of the store's thread. On any thread, one at
-/// a time. Errors: `system` with SQLite's text, unless said otherwise.
+/// Metrics and what hosts use, read beside the store, by a connection of its own that can only
+/// read: a series of millions of seconds would hold up everybody else of the store's thread. On any
+/// thread, one at a time. Errors: `system` with SQLite's text, unless said otherwise.
 class MetricReader {
  public:
   /// `path`: of a store that is open.
@@ -35,6 +35,12 @@ class MetricReader {
   /// As read(), a minute at a time, each told by its first second, which lies in [from, to).
   Result<void> read_minutes(const std::string& job, const std::string& name, std::int64_t from,
                             std::int64_t to, const std::function<bool(const MetricSecond&)>& take);
+
+  /// The job's hosts of which there are samples, in the job's order. Error: `not_found`.
+  Result<std::vector<HostSpan>> hosts(const std::string& job);
+  /// Hands over the host's samples that lie in [from, to), sorted, and the last one before them.
+  Result<void> usage(const std::string& job, const std::string& host, UnixMillis from,
+                     UnixMillis to, const std::function<void(const HostSample&)>& take);
 
  private:
   explicit MetricReader(std::unique_ptr<Database> database);

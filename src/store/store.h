@@ -140,6 +140,27 @@ struct MetricSecond {
   bool operator==(const MetricSecond&) const = default;
 };
 
+/// What a host of a job has used. All but `memory` grows from the host's start on; -1: not known.
+struct HostSample {
+  UnixMillis time{0};
+  std::int64_t processor = 0;  ///< Microseconds of processors.
+  std::int64_t memory = 0;     ///< Bytes; after thin_usage() the most of a while.
+  std::int64_t disk_read = -1;
+  std::int64_t disk_written = -1;
+  std::int64_t net_in = -1;
+  std::int64_t net_out = -1;
+
+  bool operator==(const HostSample&) const = default;
+};
+/// The hosts of a job of which there are samples, and the times that these cover.
+struct HostSpan {
+  std::string host;
+  UnixMillis first{0};
+  UnixMillis last{0};
+
+  bool operator==(const HostSpan&) const = default;
+};
+
 /// A stack of CloudFormation's, as its maker put it: texts that the store does not read.
 struct StackRow {
   std::string name;
@@ -154,9 +175,9 @@ struct StackRow {
 
 /// What the job server remembers: one SQLite file (WAL) in its data folder. Belongs to one thread;
 /// every call is one transaction, blocks for as long as that takes, and has reached the disk when
-/// it returns (put_metrics, put_note and put_notes alone may be lost by a power cut, never by a
-/// crash). All errors are `system` with SQLite's text (a full disk, a damaged file), unless said
-/// otherwise.
+/// it returns (put_metrics, put_usage, put_note and put_notes alone may be lost by a power cut,
+/// never by a crash). All errors are `system` with SQLite's text (a full disk, a damaged file),
+/// unless said otherwise.
 class Store {
  public:
   /// Opens or makes `path` (0600). Error: `invalid_input` when a newer muster made it.
@@ -204,6 +225,15 @@ class Store {
                                             UnixMillis from, UnixMillis to);
   /// The latest of each name, by name.
   Result<std::vector<MetricSample>> final_metrics(const std::string& job);
+
+  // What hosts use.
+  /// A sample of each host that is named. An unknown job has none.
+  Result<void> put_usage(const std::string& job,
+                         const std::vector<std::pair<std::string, HostSample>>& samples);
+  /// Keeps one sample of each host for each `cell` of time since 1970: the last.
+  Result<void> thin_usage(const std::string& job, std::chrono::milliseconds cell);
+  /// When the job's first sample was taken.
+  Result<std::optional<UnixMillis>> usage_began(const std::string& job);
 
   // Stacks.
   /// False if another that lives has its name.

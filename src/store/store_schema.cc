@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 7> steps = {R"sql(
+constexpr std::array<const char*, 8> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -114,6 +114,19 @@ CREATE TABLE metric_minutes (
 INSERT INTO metric_minutes
   SELECT job, name, second / 60 * 60, sum(sum), min(least), max(most), sum(count) FROM metrics
   GROUP BY job, name, second / 60;
+)sql",
+                                              R"sql(
+CREATE TABLE host_usage (
+  job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
+  host TEXT not null,
+  time INTEGER not null,
+  processor INTEGER not null,
+  memory INTEGER not null,
+  disk_read INTEGER not null,
+  disk_written INTEGER not null,
+  net_in INTEGER not null,
+  net_out INTEGER not null,
+  PRIMARY KEY (job, host, time)) WITHOUT ROWID;
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

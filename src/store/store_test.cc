@@ -248,7 +248,8 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
     CAPTURE(old);
     if (old) {
       auto database = *Database::open(folder.file());
-      REQUIRE(database->run("DROP TABLE metric_minutes; PRAGMA user_version=6"));
+      REQUIRE(
+          database->run("DROP TABLE metric_minutes; DROP TABLE host_usage; PRAGMA user_version=6"));
     }
     REQUIRE(Store::open(folder.file()));
     MetricReader reader = *MetricReader::open(folder.file());
@@ -324,6 +325,45 @@ TEST_CASE("store: a stack has its name until it is deleted, and is told of for 9
   CHECK(store.stacks()->size() == 2);
   CHECK(*store.delete_stack("arn:2", at(2001) + std::chrono::days(90)));
   CHECK(store.stacks()->size() == 1);
+}
+
+TEST_CASE("store: what hosts use is kept, thinned, and goes with its job") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  REQUIRE(*store.submit(job_named("a")) == Submitted::made);
+  REQUIRE(*store.submit(job_named("b")) == Submitted::made);
+  CHECK(*store.usage_began("a") == std::nullopt);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const HostSample sample{.time = at(1000 * i), .processor = i, .memory = i == 4 ? 99 : 1};
+    REQUIRE(store.put_usage("a", {{"algo-10", sample}, {"algo-2", sample}}));
+    REQUIRE(store.put_usage("b", {{"algo-1", sample}}));
+    REQUIRE(store.put_usage("a", {{"algo-2", sample}}));  // Said twice.
+  }
+  REQUIRE(store.put_usage("unknown", {{"algo-1", {}}}));
+  CHECK(*store.usage_began("a") == at(0));
+  MetricReader reader = *MetricReader::open(folder.file());
+  CHECK(*reader.hosts("a") ==
+        std::vector<HostSpan>{{"algo-2", at(0), at(9000)}, {"algo-10", at(0), at(9000)}});
+  CHECK(reader.hosts("none").error().code == Errc::not_found);
+  std::vector<HostSample> read;
+  const auto take = [&read](const HostSample& each) { read.push_back(each); };
+  REQUIRE(reader.usage("a", "algo-2", at(3500), at(6000), take));
+  REQUIRE(read.size() == 3);  // And the last before.
+  CHECK(read[0].time == at(3000));
+  CHECK(read[2] == HostSample{.time = at(5000), .processor = 5, .memory = 1});
+  REQUIRE(store.thin_usage("a", std::chrono::milliseconds(4000)));
+  read.clear();
+  REQUIRE(reader.usage("a", "algo-10", at(0), at(100'000), take));
+  REQUIRE(read.size() == 3);
+  CHECK(read[0].time == at(3000));
+  CHECK(read[1] == HostSample{.time = at(7000), .processor = 7, .memory = 99});
+  CHECK(read[2].time == at(9000));
+  REQUIRE(*store.remove("a"));
+  REQUIRE(*store.submit(job_named("a")) == Submitted::made);
+  CHECK(reader.hosts("a")->empty());
+  read.clear();
+  REQUIRE(reader.usage("b", "algo-1", at(0), at(100'000), take));
+  CHECK(read.size() == 10);
 }
 
 TEST_CASE("store: a newer muster's file and a file that is none are refused") {
