@@ -171,6 +171,7 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"log", &WebServer::log},         {"search-log", &WebServer::search_log},
         {"metric", &WebServer::metric},   {"metrics", &WebServer::metrics},
         {"objects", &WebServer::objects}, {"stacks", &WebServer::stacks},
+        {"hosts", &WebServer::hosts},     {"host-usage", &WebServer::host_usage},
     };
     for (const std::string_view name : operations)
       table.emplace(std::string(name), &WebServer::operate);
@@ -185,7 +186,8 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   const bool is_download = name == "download" && incoming.method == "GET";
   const bool is_csv = name == "metric-csv" && incoming.method == "GET";
   const bool is_object = name == "object" && incoming.method == "GET";
-  const bool only_reads = is_events || is_download || is_csv || is_object;
+  const bool is_usage = name == "host-csv" && incoming.method == "GET";
+  const bool only_reads = is_events || is_download || is_csv || is_object || is_usage;
   const std::optional<std::string_view> site = incoming.value("sec-fetch-site");
   const bool own = only_reads ? !site || *site == "same-origin"
                               : web::is_from_own_page(head_of(incoming), incoming.tls);
@@ -201,6 +203,7 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   if (is_events) co_return co_await events(exchange, visit->id);
   if (is_download) co_return co_await download(exchange);
   if (is_csv) co_return co_await download_metric(exchange);
+  if (is_usage) co_return co_await download_usage(exchange);
   if (is_object) co_return co_await download_object(exchange, visit->key);
   if (visit && !exchange.proved(visit->key, {}))
     co_return co_await refuse(exchange, 503, "the server has too much to do");

@@ -47,8 +47,8 @@ class WebServer {
     loop::Tasks& calls;  ///< On the main loop: calls under way.
     ApiHandler api;
     WebState state;
-    std::function<UnixMillis()> now;     ///< Wall clock; any thread.
-    std::string store;                   ///< The store's file, of which metrics are read.
+    std::function<UnixMillis()> now;  ///< Wall clock; any thread.
+    std::string store;  ///< The store's file, of which metrics and what hosts use are read.
     const bucket::BucketStore* buckets;  ///< None: S3 is elsewhere.
     std::vector<std::string> names;      ///< By which others call the server, in small letters.
   };
@@ -91,6 +91,9 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange);
+  loop::Task<Result<Json, aws::Refusal>> hosts(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> host_usage(Call& call);
+  loop::Task<void> download_usage(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
   loop::Task<Result<Json, aws::Refusal>> stacks(Call& call);
   loop::Task<Result<Json, aws::Refusal>> describe(http::Exchange& exchange, std::string job,

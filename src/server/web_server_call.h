@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <semaphore>
 #include <string>
 
 #include "server/web_server.h"
@@ -18,6 +19,18 @@ std::string asked(const http::Exchange& exchange, std::string_view wanted);
 std::string file_name(const std::string& job, std::string_view ending);
 /// The head of a file that a browser keeps.
 http::Reply file_head(const std::string& type, const std::string& name);
+
+/// One of those that read at a time, from its turn until it leaves scope.
+class Turn {
+ public:
+  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { turns_.release(); }
+
+ private:
+  std::counting_semaphore<>& turns_;
+};
 
 /// Lives in the coroutine that answers the exchange, for as long as that.
 struct WebServer::Call {

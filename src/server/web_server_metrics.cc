@@ -32,18 +32,6 @@ struct Wanted {
   std::int64_t buckets = 0;
 };
 
-/// One of those that read at a time, from its turn until it leaves scope.
-class Turn {
- public:
-  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) { turns_.acquire(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { turns_.release(); }
-
- private:
-  std::counting_semaphore<>& turns_;
-};
-
 /// Why not; empty: it may be read.
 std::string strangeness(const Wanted& wanted) {
   if (wanted.name.empty() || wanted.name.size() > name_bytes_max)

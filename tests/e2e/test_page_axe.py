@@ -37,6 +37,7 @@ VIEWS = {
     "stacks": ("jobs/waits", "document.querySelector('.timeline')"),
     "job": ("jobs/learns", "document.body.innerText.includes('model.tar.gz')"),
     "metrics": ("jobs/learns/metrics", "document.querySelector('.chart canvas')"),
+    "hosts": ("jobs/waits/hosts", "document.querySelector('.chart canvas')"),
     "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('algo-1')"),
     "access": ("access", "document.querySelector('h1')"),
 }

@@ -279,6 +279,6 @@ export function JobHead({ name, status, secondary, children }) {
       <span class="grow"></span>${children}
     </div>
     <nav class="tabs" aria-label="Views of the job">${tab("", "Overview")}${tab("metrics", "Metrics")}${
-      tab("log", "Log")}</nav>
+      tab("hosts", "Hosts")}${tab("log", "Log")}</nav>
   </header>`;
 }

@@ -6,6 +6,7 @@ import { Access } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
 import { Job } from "../job/job.js";
 import { Metrics } from "../metrics/metrics.js";
+import { Hosts } from "../metrics/hosts.js";
 import { Log } from "../log/log.js";
 
 const problem = signal("");
@@ -46,6 +47,7 @@ function View({ path, query }) {
   const [, , , name, view] = path.split("/");
   if (!view) return html`<${Job} key=${name} name=${name} query=${query} />`;
   if (view === "metrics") return html`<${Metrics} key=${name} name=${name} query=${query} />`;
+  if (view === "hosts") return html`<${Hosts} key=${name} name=${name} query=${query} />`;
   if (view === "log") return html`<${Log} key=${name} name=${name} query=${query} />`;
   return html`<${Empty} title="There is no such page">
     <${Link} to="/ui/jobs">All jobs<//><//>`;

@@ -1,6 +1,6 @@
-// One metric over time: a chart that exists while it is seen, its table, its files.
+// Something over time, a line each of several jobs or hosts: a chart that exists while it is seen, its table, its files.
 
-import { Trouble, address, call, html, shortDate, span, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
+import { Trouble, html, shortDate, span, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
 import Plot from "../vendor/uplot.mjs";
 
 const HEIGHT = 240;
@@ -23,8 +23,8 @@ export function shortNumber(value) {
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Text for a moment: a date, or, where jobs are compared, the time since each began to tell. */
-const moment = (at, compares) => (compares ? shortSpan(at) : shortDate(at));
+/** Text for a moment: a date, or the time since each line began. */
+const moment = (at, relative) => (relative ? shortSpan(at) : shortDate(at));
 
 /** 14:03, below it the day where that is another than the last mark's. */
 function timeMarks(ticks, step) {
@@ -42,7 +42,7 @@ function timeMarks(ticks, step) {
 
 const shortSpan = (seconds) => (seconds === 0 ? "0" : span(seconds).replace(/\.0 s$/, " s").replace(/ 0 (s|min|h)$/, ""));
 
-/** The buckets of each job as uPlot wants them: one list of times, then mean, least, most of each. */
+/** The buckets of each line as uPlot wants them: one list of times, then mean, least, most of each. */
 export function columnsOf(answers) {
   const { from, width } = answers[0];
   const numbers = new Set();
@@ -61,8 +61,8 @@ export function columnsOf(answers) {
   return columns;
 }
 
-function optionsOf(answers, width, range, compares, zoom, point) {
-  const [between, edges] = compares ? OPACITY.compared : OPACITY.alone;
+function optionsOf(answers, width, range, relative, zoom, point) {
+  const [between, edges] = answers.length > 1 ? OPACITY.compared : OPACITY.alone;
   const line = (i, part) => ({
     stroke: colour(`--series-${i}`) + (part ? edges : ""),
     width: part ? 1 : 1.5,
@@ -71,7 +71,7 @@ function optionsOf(answers, width, range, compares, zoom, point) {
   });
   const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 },
     ticks: { stroke: colour("--line"), width: 1 } };
-  const times = compares
+  const times = relative
     ? { incrs: STEPS, values: (_, ticks) => ticks.map(shortSpan), space: 80 }
     : { values: (_, ticks, column, space, step) => timeMarks(ticks, step), space: 80 };
   return {
@@ -79,7 +79,7 @@ function optionsOf(answers, width, range, compares, zoom, point) {
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false, dist: 4 }, y: false },
-    scales: { x: { time: !compares, range: () => range } },
+    scales: { x: { time: !relative, range: () => range } },
     series: [{}, ...answers.flatMap((_, i) => [0, 1, 2].map((part) => line(i, part)))],
     bands: answers.map((_, i) => ({ series: [3 * i + 3, 3 * i + 2], fill: colour(`--series-${i}`) + between })),
     axes: [{ ...axis, ...times },
@@ -93,17 +93,6 @@ function optionsOf(answers, width, range, compares, zoom, point) {
       setCursor: [(plot) => point(plot.cursor.idx ?? null)],
     },
   };
-}
-
-/** Asks for each job's buckets of the range, which counts from the job's own beginning. */
-async function bucketsOf(jobs, name, [from, to], buckets, signal) {
-  return Promise.all(jobs.map(async (job) => {
-    const start = Math.floor(from) + job.begins;
-    const end = Math.max(Math.ceil(to) + job.begins, start + 1);
-    if (!job.names.has(name)) return { from: Math.floor(from), width: 1, buckets: [] };
-    const told = await call("metric", { job: job.name, name, from: start, to: end, buckets }, signal);
-    return { ...told, from: told.from - job.begins };
-  }));
 }
 
 /** Whether the element is in sight, or nearly. */
@@ -137,42 +126,45 @@ function useLook(element) {
   return look;
 }
 
-function Table({ jobs, name, range, compares }) {
+function Table({ name, job, kinds, lines, of, range, relative, read, keys }) {
   const [rows, setRows] = useState(null);
   const [error, setError] = useState(null);
-  const key = [name, jobs.map((job) => job.name).join(), range.join()];
   useLog(async (signal) => {
     try {
-      setRows(await bucketsOf(jobs, name, range, TABLE_ROWS, signal));
+      setRows(await read(range, TABLE_ROWS, signal));
     } catch (wrong) {
       if (!signal.aborted) setError(wrong);
     }
-  }, jobs[0].name, key);
+  }, job, keys, kinds);
   if (!rows) return html`<${Trouble} error=${error} />`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Table of ${name}`}><table>
-    <thead><tr><th scope="col">From</th>${compares && html`<th scope="col">Job</th>`}
+    <thead><tr><th scope="col">From</th>${of && html`<th scope="col">${of}</th>`}
       ${["Mean", "Least", "Most", "Samples"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${rows.flatMap((each, i) => each.buckets.map(([number, low, high, mean, count]) => html`<tr>
-      <td class="number">${moment(each.from + number * each.width, compares)}</td>
-      ${compares && html`<td class="job">${jobs[i].name}</td>`}
+      <td class="number">${moment(each.from + number * each.width, relative)}</td>
+      ${of && html`<td class="job">${lines[i]}</td>`}
       ${[mean, low, high, count].map((value) => html`<td class="number">${shortNumber(value)}</td>`)}</tr>`))}</tbody>
   </table></div>`;
 }
 
-function Readout({ columns, at, jobs, compares }) {
+function Readout({ columns, at, lines, of, relative }) {
   if (!columns || at === null || columns[0][at] === undefined)
     return html`<p class="readout"></p>`;
-  const values = jobs.map((job, i) => {
+  const values = lines.map((line, i) => {
     const [mean, low, high] = [1, 2, 3].map((part) => columns[3 * i + part][at]);
     if (mean === null) return null;
     const between = low === high ? "" : ` (${shortNumber(low)} to ${shortNumber(high)})`;
-    return html`<span><i class="key series-${i}"></i>${compares ? `${job.name}: ` : ""}${shortNumber(mean)}${between} </span>`;
+    return html`<span><i class="key series-${i}"></i>${of ? `${line}: ` : ""}${shortNumber(mean)}${between} </span>`;
   });
-  return html`<p class="readout">${moment(columns[0][at], compares)}: ${values}</p>`;
+  return html`<p class="readout">${moment(columns[0][at], relative)}: ${values}</p>`;
 }
 
-/** `jobs`: [{ name, begins, names }]; `range`: seconds that count from `begins`; `zoom(from, to)`. */
-export function Chart({ name, jobs, range, compares, zoom }) {
+/**
+ * `lines`: their names, each `of` a kind, "Job", or null where it is clear whose it is. `read(range, buckets, signal)`
+ * gives { from, width, buckets } of each; news of the `kinds` about `job`, and another `range` or `turn`, have it called
+ * again. `relative`: times count from a beginning. `files`: [{ text, href }]. `zoom(from, to)`.
+ */
+export function Chart({ name, job, kinds, lines, of, range, relative, read, turn, files, zoom }) {
   const box = useRef(null);
   const seen = useSeen(box);
   const { width, scheme } = useLook(box);
@@ -182,31 +174,31 @@ export function Chart({ name, jobs, range, compares, zoom }) {
   const [open, setOpen] = useState(false);
   const drawn = useRef(null);
   const ready = seen && width > 0;
-  const keys = [name, jobs.map((job) => job.name).join(), range.join(), ready && width];
+  const keys = [name, lines.join(), range.join(), turn];
   useLog(async (signal) => {
     if (!ready) return;
     try {
-      setAnswers(await bucketsOf(jobs, name, range, Math.min(width, BUCKETS_MAX), signal));
+      setAnswers(await read(range, Math.min(width, BUCKETS_MAX), signal));
       setError(null);
     } catch (wrong) {
       if (!signal.aborted) setError(wrong);
     }
-  }, jobs[0].name, keys);
-  const columns = useMemo(() => (answers && answers.length === jobs.length ? columnsOf(answers) : null), [answers]);
+  }, job, [...keys, ready && width], kinds);
+  const columns = useMemo(() => (answers && answers.length === lines.length ? columnsOf(answers) : null), [answers]);
   useEffect(() => {
     if (!ready || !columns) return undefined;
-    const plot = new Plot(optionsOf(answers, width, range, compares, zoom, setAt), columns, box.current);
+    const plot = new Plot(optionsOf(answers, width, range, relative, zoom, setAt), columns, box.current);
     drawn.current = plot;
     return () => plot.destroy();
   }, [answers, ready, width, scheme]);
   return html`<section class="card chart" aria-label=${name}>
     <h2>${name}</h2>
     <div class="plot" ref=${box} onDblClick=${() => zoom(null, null)} aria-hidden="true"></div>
-    <${Readout} columns=${columns} at=${at} jobs=${jobs} compares=${compares} />
+    <${Readout} columns=${columns} at=${at} lines=${lines} of=${of} relative=${relative} />
     <${Trouble} error=${error} />
-    <div class="row">${jobs.filter((job) => job.names.has(name)).map((job) => html`<a download
-      href=${address("/ui/call/metric-csv", { job: job.name, name })}>${compares ? `CSV of ${job.name}` : "CSV"}</a>`)}</div>
+    <div class="row">${files.map((each) => html`<a download href=${each.href}>${each.text}</a>`)}</div>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Table</summary>
-      ${open && html`<${Table} jobs=${jobs} name=${name} range=${range} compares=${compares} />`}</details>
+      ${open && html`<${Table} name=${name} job=${job} kinds=${kinds} lines=${lines} of=${of} range=${range}
+        relative=${relative} read=${read} keys=${keys} />`}</details>
   </section>`;
 }

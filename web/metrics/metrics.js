@@ -1,6 +1,6 @@
 // A job's metrics, alone or over those of other jobs.
 
-import { Empty, JobHead, Trouble, ask, call, html, useEffect, useLog, useState } from "../app/core.js";
+import { Empty, JobHead, Trouble, address, ask, call, html, useEffect, useLog, useState } from "../app/core.js";
 import { Chart } from "./chart.js";
 
 const COMPARED_MAX = 8;
@@ -60,8 +60,19 @@ function Compared({ name, jobs }) {
         html`<option value=${each} />`)}</datalist></form></li>`}</ul>`;
 }
 
+/** The time of the address, or all of `whole`, and how it is changed. */
+export function zoomOf(query, whole) {
+  const zooms = query.from !== undefined && Number(query.to) > Number(query.from);
+  const zoom = (from, to) => {
+    if (from === null) return ask({ from: "", to: "" }, false);
+    const start = Math.max(Math.floor(from), 0);
+    return ask({ from: start, to: Math.max(Math.ceil(to), start + NARROWEST) }, false);
+  };
+  return { zooms, zoom, range: zooms ? [Number(query.from), Number(query.to)] : whole };
+}
+
 /** By keys what dragging does by the mouse. */
-function Zoom({ range, whole, zoom }) {
+export function Zoom({ range, whole, zoom }) {
   const [from, to] = range;
   const length = to - from;
   const near = () => length > NARROWEST && zoom(from + length / 4, to - length / 4);
@@ -107,6 +118,17 @@ function timesOf(all, compares) {
   return { jobs, whole };
 }
 
+/** Asks for each job's buckets of the range, which counts from the job's own beginning. */
+async function bucketsOf(jobs, name, [from, to], buckets, signal) {
+  return Promise.all(jobs.map(async (job) => {
+    const start = Math.floor(from) + job.begins;
+    const end = Math.max(Math.ceil(to) + job.begins, start + 1);
+    if (!job.names.has(name)) return { from: Math.floor(from), width: 1, buckets: [] };
+    const told = await call("metric", { job: job.name, name, from: start, to: end, buckets }, signal);
+    return { ...told, from: told.from - job.begins };
+  }));
+}
+
 export function Metrics({ name, query }) {
   const names = comparedJobs(name, query.with);
   const { all, error } = useJobs(names);
@@ -117,13 +139,7 @@ export function Metrics({ name, query }) {
   const { jobs, whole } = known ? timesOf(known, compares) : {};
   const metrics = known ? [...new Set(jobs.flatMap((job) => [...job.names.keys()]))].sort() : [];
   const shown = metrics.filter((each) => each.toLowerCase().includes((query.q || "").toLowerCase()));
-  const zooms = query.from !== undefined && Number(query.to) > Number(query.from);
-  const range = zooms ? [Number(query.from), Number(query.to)] : whole;
-  const zoom = (from, to) => {
-    if (from === null) return ask({ from: "", to: "" }, false);
-    const start = Math.max(Math.floor(from), 0);
-    return ask({ from: start, to: Math.max(Math.ceil(to), start + NARROWEST) }, false);
-  };
+  const { zooms, zoom, range } = zoomOf(query, whole);
   return html`<${JobHead} name=${name} status=${own?.TrainingJobStatus} secondary=${own?.SecondaryStatus} />
     <${Trouble} error=${error} />
     <${Compared} name=${name} jobs=${names} />
@@ -135,7 +151,11 @@ export function Metrics({ name, query }) {
         <${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet"><span role="status">${shown.length} of ${metrics.length}</span> ·
           drag to look closer, double click to see all</span></div>
-      <div class="charts">${shown.map((each) => html`<${Chart} key=${each} name=${each} jobs=${jobs} range=${range}
-        compares=${compares} zoom=${zoom} />`)}</div>`}
+      <div class="charts">${shown.map((each) => html`<${Chart} key=${each} name=${each} job=${name} lines=${names}
+        of=${compares ? "Job" : null} range=${range} relative=${compares} zoom=${zoom}
+        read=${(range, buckets, signal) => bucketsOf(jobs, each, range, buckets, signal)}
+        files=${jobs.filter((job) => job.names.has(each)).map((job) => ({
+          text: compares ? `CSV of ${job.name}` : "CSV",
+          href: address("/ui/call/metric-csv", { job: job.name, name: each }) }))} />`)}</div>`}
     ${known && compares && html`<${Parameters} descriptions=${known.map((each) => each.description)} />`}`;
 }

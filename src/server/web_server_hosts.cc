@@ -1,0 +1,175 @@
+// The web page's view of what a job's hosts use of their machines: in as many buckets as its charts
+// have pixels, or as CSV.
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/inputs.h"
+#include "logs/metric_series.h"
+#include "logs/usage_series.h"
+#include "loop/worker.h"
+#include "server/web_server_call.h"
+#include "store/metric_reader.h"
+#include "web/web_rules.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+using store::HostSample;
+using store::MetricReader;
+
+constexpr std::int64_t buckets_max = 2000;
+/// Beyond any date; its milliseconds are a number still.
+constexpr std::int64_t second_max = std::int64_t{1} << 40;
+/// As many as a chart has colours.
+constexpr std::size_t hosts_max = 8;
+constexpr std::size_t csv_bytes_max = 64u << 20;
+
+struct Wanted {
+  std::string job;
+  std::string measure;
+  std::int64_t skip = 0;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t buckets = 0;
+};
+
+/// Why not; empty: it may be read.
+std::string strangeness(const Wanted& wanted) {
+  if (!logs::measure_named(wanted.measure)) return "hosts have no such measure";
+  if (wanted.skip < 0) return "no more hosts can be left out than there are";
+  if (wanted.from < 0 || wanted.to > second_max || wanted.from >= wanted.to)
+    return "from and to are seconds since 1970, the first before the other";
+  if (wanted.buckets < 1 || wanted.buckets > buckets_max) return "1 to 2,000 buckets are made";
+  return {};
+}
+
+/// Hands over the host's values, each at the end of the time that it is of.
+Result<void> read_values(MetricReader& reader, const std::string& job, const std::string& host,
+                         logs::Measure measure, UnixMillis from, UnixMillis to,
+                         const std::function<void(UnixMillis, double)>& take) {
+  std::optional<HostSample> before;
+  const auto sample = [&](const HostSample& now) {
+    // A first sample says what is there, but not what passed.
+    const std::optional<double> value = logs::value_between(before.value_or(now), now, measure);
+    before = now;
+    if (value && now.time >= from) take(now.time, *value);
+  };
+  return reader.usage(job, host, from, to, sample);
+}
+
+Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
+  MetricReader reader = TRY(MetricReader::open(path));
+  const logs::Measure measure = *logs::measure_named(wanted.measure);
+  const std::vector<store::HostSpan> all = TRY(reader.hosts(wanted.job));
+  Json hosts = Json::array();
+  std::int64_t width = 1;
+  for (std::size_t i = static_cast<std::size_t>(wanted.skip);
+       i < all.size() && hosts.size() < hosts_max; ++i) {
+    logs::MetricBuckets buckets(wanted.from, wanted.to, wanted.buckets);
+    width = buckets.width();
+    const auto take = [&buckets](UnixMillis time, double value) {
+      buckets.add({time.count() / 1000, value, value, value, 1});
+    };
+    TRY(read_values(reader, wanted.job, all[i].host, measure, std::chrono::seconds(wanted.from),
+                    std::chrono::seconds(wanted.to), take));
+    Json list = Json::array();
+    for (const store::MetricSecond& each : buckets.buckets())
+      if (each.count > 0)
+        list.push_back({(each.second - wanted.from) / width, each.least, each.most,
+                        each.sum / static_cast<double>(each.count), each.count});
+    hosts.push_back({{"host", all[i].host}, {"buckets", std::move(list)}});
+  }
+  return Json{{"from", wanted.from}, {"width", width}, {"hosts", std::move(hosts)}};
+}
+
+Result<Json> spans_of(const std::string& path, const std::string& job) {
+  MetricReader reader = TRY(MetricReader::open(path));
+  Json list = Json::array();
+  for (const store::HostSpan& each : TRY(reader.hosts(job)))
+    list.push_back({{"host", each.host},
+                    {"first", each.first.count() / 1000},
+                    {"last", each.last.count() / 1000}});
+  return Json{{"hosts", std::move(list)}};
+}
+
+/// All values of a measure, of all hosts; empty: there is no such thing.
+Result<std::string> csv_of(const std::string& path, const std::string& job,
+                           const std::string& name) {
+  const std::optional<logs::Measure> measure = logs::measure_named(name);
+  if (!measure) return std::string();
+  MetricReader reader = TRY(MetricReader::open(path));
+  std::string text = logs::usage_csv_head();
+  for (const store::HostSpan& each : TRY(reader.hosts(job))) {
+    const auto take = [&](UnixMillis time, double value) {
+      if (text.size() < csv_bytes_max)
+        text += logs::usage_csv_line(job, each.host, name, time, value);
+    };
+    TRY(read_values(reader, job, each.host, *measure, UnixMillis(0),
+                    std::chrono::seconds(second_max), take));
+  }
+  return text;
+}
+
+}  // namespace
+
+/// {"job"}: its hosts of which it is known what they use, and since when, until when.
+Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
+  const auto answer = std::make_shared<Json>();
+  std::function<Result<void>()> work = [path = options_.store,
+                                        job = api::text_of(call.input, "job"), answer,
+                                        &turns = metric_readers_]() -> Result<void> {
+    const Turn turn(turns);
+    *answer = TRY(spans_of(path, job));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bad_call(done.error().text);
+  co_return std::move(*answer);
+}
+
+/// {"job", "measure", "skip", "from", "to", "buckets"}: of up to eight hosts, behind so many that
+/// are left out, [number, least, most, mean, count] of each bucket that has values.
+Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
+  Wanted wanted{.job = api::text_of(call.input, "job"),
+                .measure = api::text_of(call.input, "measure"),
+                .skip = api::integer_of(call.input, "skip").value_or(0),
+                .from = api::integer_of(call.input, "from").value_or(-1),
+                .to = api::integer_of(call.input, "to").value_or(-1),
+                .buckets = api::integer_of(call.input, "buckets").value_or(0)};
+  if (std::string strange = strangeness(wanted); !strange.empty())
+    co_return bad_call(std::move(strange));
+  const auto answer = std::make_shared<Json>();
+  std::function<Result<void>()> work = [path = options_.store, wanted, answer,
+                                        &turns = metric_readers_]() -> Result<void> {
+    const Turn turn(turns);
+    *answer = TRY(buckets_of(path, wanted));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bad_call(done.error().text);
+  co_return std::move(*answer);
+}
+
+/// `job` and `measure` of the query: the values of all hosts as CSV.
+Task<void> WebServer::download_usage(http::Exchange& exchange) {
+  const std::string job = asked(exchange, "job");
+  const auto text = std::make_shared<std::string>();
+  std::function<Result<void>()> work = [path = options_.store, job,
+                                        measure = asked(exchange, "measure"), text,
+                                        &turns = metric_readers_]() -> Result<void> {
+    const Turn turn(turns);
+    *text = TRY(csv_of(path, job, measure));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(work));
+  http::Reply reply = file_head("text/csv", file_name(job, ".csv"));
+  if (!done || text->empty())
+    reply.status = 404;
+  else
+    reply.body = std::move(*text);
+  (void)co_await exchange.reply(std::move(reply));
+}
+
+}  // namespace muster::server
