@@ -172,6 +172,7 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"metric", &WebServer::metric},   {"metrics", &WebServer::metrics},
         {"objects", &WebServer::objects}, {"stacks", &WebServer::stacks},
         {"hosts", &WebServer::hosts},     {"host-usage", &WebServer::host_usage},
+        {"ranks", &WebServer::ranks},
     };
     for (const std::string_view name : operations)
       table.emplace(std::string(name), &WebServer::operate);

@@ -17,6 +17,11 @@
 #include "server/server_main_front.h"
 #include "web/visits.h"
 
+namespace muster::logs {
+class MetricDefinitions;
+class RankCells;
+}  // namespace muster::logs
+
 namespace muster::server {
 
 /// What the page has to know of a job's log, as things stand.
@@ -93,6 +98,9 @@ class WebServer {
   loop::Task<void> download_metric(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> hosts(Call& call);
   loop::Task<Result<Json, aws::Refusal>> host_usage(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> ranks(Call& call);
+  static Result<Json> read_ranks(Book& book, const logs::MetricDefinitions& definition,
+                                 std::int64_t first, logs::RankCells& cells);
   loop::Task<void> download_usage(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
   loop::Task<Result<Json, aws::Refusal>> stacks(Call& call);

@@ -11,6 +11,7 @@ from lab import REPOSITORY
 from page import SECONDS, Served
 from sm_server import SmServer
 from test_page import SCRIPT, WAITS
+from test_page_hosts import submit_like
 from test_page_metrics import START
 
 AXE = REPOSITORY / "build/axe/axe_playwright_python/axe.min.js"
@@ -27,7 +28,7 @@ return axe.run(document, { runOnly: tags }).then((told) => told.violations.map(
 LEARNS = """
 import os
 open(os.environ["SM_MODEL_DIR"] + "/weights.bin", "wb").write(os.urandom(100_000))
-print("done", flush=True)
+print("step=0.5;", flush=True)
 """
 # What each view shows when it is ready.
 VIEWS = {
@@ -38,6 +39,7 @@ VIEWS = {
     "job": ("jobs/learns", "document.body.innerText.includes('model.tar.gz')"),
     "metrics": ("jobs/learns/metrics", "document.querySelector('.chart canvas')"),
     "hosts": ("jobs/waits/hosts", "document.querySelector('.chart canvas')"),
+    "ranks": ("jobs/steps/hosts", "document.querySelector('.heat canvas')"),
     "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('algo-1')"),
     "access": ("access", "document.querySelector('h1')"),
 }
@@ -58,6 +60,7 @@ def served(tmp_path_factory):
         one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
         one.sm("submit", "--script", "waits.py", "waits")
         one.sm("submit", "--script", "learns.py", "--wait", "learns")
+        submit_like(one, "learns", "steps")
         one.put("learns", "loss", [(START + i, loss(i)) for i in range(7200)])
         yield one
         one.sm("stop", "--wait", "waits")

@@ -10,7 +10,9 @@ import time
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from page import SECONDS, Served
+from rootless import MPI4PY
 from sm_server import SmServer
+from test_page_metrics import ASKED
 
 pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
 START = 1_700_000_000
@@ -27,6 +29,13 @@ out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 while True:
     for _ in range(10**5): pass
     out.sendto(held[:60000], ("algo-2", 9999))
+"""
+STEPS = """
+import os, select
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+for i in range(30):
+    print(f"step={0.9 if rank == 2 else 0.1 + i / 1000};", flush=True)
+    select.select([], [], [], 0.1)
 """
 ENDS = "print('done', flush=True)"
 MEASURES = ["Processors busy", "Memory, MiB", "Read from disks, MiB/s", "Written to disks, MiB/s",
@@ -45,15 +54,32 @@ def put_usage(served: Served, job: str, rows) -> None:
     store.close()
 
 
+def submit_like(served: Served, model: str, name: str) -> None:
+    """A job like another one, with a metric of its steps."""
+    api = served.server.client("sagemaker")
+    told = api.describe_training_job(TrainingJobName=model)
+    request = {part: told[part] for part in ASKED if part in told} | {"TrainingJobName": name}
+    request["AlgorithmSpecification"]["MetricDefinitions"] = [
+        {"Name": "step", "Regex": "step=([0-9.]+);"}, {"Name": "none", "Regex": "none=(.*)"},
+    ]  # fmt: skip
+    api.create_training_job(**request)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hosts")
     (folder / "works.py").write_text(SCRIPT)
     (folder / "ends.py").write_text(ENDS)
+    (folder / "code/mpi4py").mkdir(parents=True)
+    (folder / "code/mpi4py/__main__.py").write_text(MPI4PY)
+    (folder / "code/steps.py").write_text(STEPS)
     with SmServer(folder) as server:
         one = Served(server, folder)
         one.sm("submit", "--script", "works.py", "--hosts", "2", "works")
         one.sm("submit", "--script", "ends.py", "--wait", "many")
+        one.sm("submit", "--script", "steps.py", "--source-dir", "code", "--hosts", "2", "-n", "2",
+               "steps-model")  # fmt: skip
+        submit_like(one, "steps-model", "steps")
         put_usage(one, "many", [(f"algo-{host}", START + s, host * s / 10, host * MIB)
                                 for host in range(1, HOSTS + 1) for s in range(100)])  # fmt: skip
         yield one
@@ -174,6 +200,44 @@ def test_a_job_without_figures_says_so(served, browser):
     put_usage(served, "brief", [])
     show(served, browser, "brief")
     browser.wait_text("No figures of its hosts")
+
+
+def test_the_slow_rank_stands_out(served, browser):
+    show(served, browser, "steps")
+    browser.wait("document.querySelector('.heat canvas')", SECONDS)
+    browser.run("document.querySelector('[aria-label=\"By rank\"] summary').click()")
+    rows = ("[...document.querySelectorAll('[aria-label=\"By rank\"] tbody tr')]"
+            ".map((e) => [...e.cells].map((cell) => cell.innerText))")  # fmt: skip
+    browser.wait(f"{rows}.length === 4 && {rows}.every((row) => row[6] === '30')", SECONDS)
+    told = browser.run(f"return {rows}")
+    assert [row[:2] for row in told] == [["0", "algo-1"], ["1", "algo-1"], ["2", "algo-2"],
+                                         ["3", "algo-2"]]  # fmt: skip
+    assert [row[2] for row in told] == ["0.1145", "0.1145", "0.9", "0.1145"]
+    strength = """
+        const canvas = document.querySelector('.heat canvas');
+        const at = (rank) => canvas.getContext('2d').getImageData(
+            canvas.width * 0.6, canvas.height * (rank + 0.5) / 4, 1, 1).data[3];
+        return [0, 1, 2, 3].map(at);"""
+    drawn = browser.run(strength)
+    assert drawn[2] > 200 and all(drawn[rank] < 100 for rank in (0, 1, 3)), drawn
+    browser.run("document.querySelector('.heat').focus()")
+    browser.keys("\ue015\ue015\ue015\ue010")  # Down, and to the end.
+    browser.wait("document.querySelector('[aria-label=\"By rank\"] .readout').innerText"
+                 ".startsWith('rank 2, algo-2')")  # fmt: skip
+    browser.run("const e = document.querySelector('[aria-label=\"Metric by rank\"]');"
+                "e.value = 'none'; e.dispatchEvent(new Event('change'))")  # fmt: skip
+    browser.wait_text("No line has told it")
+    assert "metric=none" in browser.url()
+
+
+@pytest.mark.parametrize("wrong", [
+    {"name": "x"}, {"first": -1}, {"from": -1}, {"to": 5}, {"buckets": 0}, {"buckets": 401},
+    {"job": "no-such"}], ids=str)  # fmt: skip
+def test_what_cannot_be_of_ranks_is_refused(served, browser, wrong):
+    given = {"job": "steps", "name": "step", "from": START, "to": START + 100, "buckets": 5}
+    assert ask(browser, "ranks", given)[0] == 200
+    status, told = ask(browser, "ranks", given | wrong)
+    assert status == 400 and told["message"]
 
 
 def kept(served: Served, job: str) -> tuple[int, int]:

@@ -21,7 +21,7 @@ export function shortNumber(value) {
   return String(Number(value.toPrecision(6)));
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Text for a moment: a date, or the time since each line began. */
 const moment = (at, relative) => (relative ? shortSpan(at) : shortDate(at));
@@ -107,7 +107,7 @@ function useSeen(element) {
 }
 
 /** The element's width, and how often colours have changed. */
-function useLook(element) {
+export function useLook(element) {
   const [look, set] = useState({ width: 0, scheme: 0 });
   useEffect(() => {
     const watch = new ResizeObserver(([entry]) => {

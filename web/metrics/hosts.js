@@ -1,7 +1,8 @@
-// What a job's hosts use of their machines, over the job's life.
+// What a job's hosts use of their machines, over the job's life, and a metric of its by rank.
 
-import { Empty, JobHead, Trouble, address, ask, call, html, useEffect, useLog, useState } from "../app/core.js";
-import { Chart } from "./chart.js";
+import { Empty, JobHead, Trouble, address, ask, call, html, shortDate, useEffect, useLog, useRef,
+         useState } from "../app/core.js";
+import { Chart, colour, shortNumber, useLook } from "./chart.js";
 import { Zoom, zoomOf } from "./metrics.js";
 
 const HOSTS = 8; // As many as have a colour.
@@ -16,6 +17,13 @@ const MEASURES = [
   ["network-out", "Network out, MiB/s", MIB],
 ];
 const LIVES = ["InProgress", "Stopping"];
+
+const COLUMNS = 128;
+const RANKS_MAX = 512;
+const PALEST = 0.1;
+const LABELS = 96; // Pixels at the left.
+const ROW = [3, 18]; // Pixels of a row, least and most.
+const MAP_HEIGHT = 320;
 
 /** The job and its hosts, again and again while it runs: nothing tells that there are new figures. */
 function useHosts(name) {
@@ -59,6 +67,163 @@ function Shown({ names, skip, all }) {
       <button type="button" class="small" disabled=${skip + HOSTS >= all} onClick=${() => to(skip + HOSTS)}>Hosts behind</button></li>`}</ul>`;
 }
 
+const rankName = (row) => (row.rank < 0 ? row.host : `rank ${row.rank}, ${row.host}`);
+
+/** Adds what a call has told of some lines to what is known: { sums, counts } by rank. */
+function addRows(rows, told) {
+  for (const { rank, host, cells } of told) {
+    const key = `${rank} ${host}`;
+    if (!rows.has(key) && rows.size >= RANKS_MAX) continue;
+    if (!rows.has(key)) rows.set(key, { rank, host, sums: new Float64Array(COLUMNS), counts: new Float64Array(COLUMNS) });
+    const row = rows.get(key);
+    for (const [number, sum, count] of cells) {
+      row.sums[number] += sum;
+      row.counts[number] += count;
+    }
+  }
+}
+
+/** The rows by rank, each with the means of its cells, and between which values colours lie. */
+export function mapOf(rows) {
+  const order = new Intl.Collator(undefined, { numeric: true });
+  const sorted = [...rows.values()].sort((a, b) => a.rank - b.rank || order.compare(a.host, b.host))
+    .map((row) => ({ ...row, means: Array.from(row.sums, (sum, i) => (row.counts[i] ? sum / row.counts[i] : null)) }));
+  const values = sorted.flatMap((row) => row.means.filter((each) => each !== null)).sort((a, b) => a - b);
+  // One value far from all others would make those all pale.
+  const high = values[Math.floor((values.length - 1) * (values.length > 50 ? 0.99 : 1))];
+  return { rows: sorted, low: values[0], high };
+}
+
+/**
+ * The metric by rank and time. The log is looked through a piece a call, and what it got since on news of it: columns
+ * are so wide that they stay as they are while the job goes on, up to twice its time.
+ */
+function useRanks(job, metric, zoomed) {
+  const [state, set] = useState({});
+  const held = useRef({});
+  useLog(async (signal) => {
+    try {
+      const { metrics } = await call("metrics", { job }, signal);
+      const known = metrics.find((each) => each.name === metric);
+      if (!known) return void set({ metric, map: mapOf(new Map()) });
+      const [from, to] = zoomed ? zoomed.map(Math.floor) : [known.first, known.last + 1];
+      let width = 1;
+      while ((to - from) / width > COLUMNS) width *= 2;
+      const key = [metric, from, width].join();
+      if (held.current.key !== key) held.current = { key, next: 0, rows: new Map() };
+      const own = held.current;
+      for (let more = true; more;) {
+        const told = await call("ranks", { job, name: metric, first: own.next, from, to: from + COLUMNS * width,
+          buckets: COLUMNS }, signal);
+        addRows(own.rows, told.rows);
+        own.next = told.next;
+        more = told.next < told.count;
+        const columns = Math.min(Math.ceil((to - from) / width), COLUMNS);
+        set({ metric, from, width, columns, map: mapOf(own.rows), looked: told.count ? told.next / told.count : 1 });
+      }
+    } catch (error) {
+      if (!signal.aborted) set((old) => ({ ...old, error }));
+    }
+  }, job, [job, metric, zoomed?.join()]);
+  return state.metric === metric || state.error ? state : {};
+}
+
+function draw(canvas, width, map, columns, at) {
+  const tall = Math.min(Math.max(MAP_HEIGHT / map.rows.length, ROW[0]), ROW[1]);
+  const scale = devicePixelRatio || 1;
+  const height = tall * map.rows.length;
+  [canvas.width, canvas.height] = [width * scale, height * scale];
+  [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  const wide = (width - LABELS) / columns;
+  const left = (x) => Math.round(LABELS + x * wide); // Whole pixels: what overlaps would show twice.
+  const named = Math.ceil(14 / tall);
+  pen.textBaseline = "middle";
+  map.rows.forEach((row, y) => {
+    pen.globalAlpha = 1;
+    pen.fillStyle = colour("--quiet");
+    const text = row.rank < 0 ? row.host : `rank ${row.rank}`;
+    if (y % named === 0) pen.fillText(text, 0, Math.min(y * tall + Math.max(tall, 14) / 2, height - 6), LABELS - 8);
+    pen.fillStyle = colour("--accent");
+    row.means.slice(0, columns).forEach((value, x) => {
+      if (value === null) return;
+      const part = map.high > map.low ? Math.min((value - map.low) / (map.high - map.low), 1) : 0.5;
+      pen.globalAlpha = PALEST + (1 - PALEST) * part;
+      pen.fillRect(left(x), y * tall, left(x + 1) - left(x), tall > 6 ? tall - 1 : tall);
+    });
+  });
+  if (!at) return;
+  pen.globalAlpha = 1;
+  pen.strokeStyle = colour("--text");
+  pen.lineWidth = 2;
+  pen.strokeRect(LABELS + at[0] * wide, at[1] * tall, wide, tall);
+}
+
+function HeatMap({ name, seen: { from, width: seconds, columns, map } }) {
+  const box = useRef(null);
+  const canvas = useRef(null);
+  const { width, scheme } = useLook(box);
+  const [place, put] = useState(null);
+  const inside = (x, y) => [Math.min(Math.max(x, 0), columns - 1), Math.min(Math.max(y, 0), map.rows.length - 1)];
+  const at = place && inside(...place);
+  useEffect(() => {
+    if (width > LABELS) draw(canvas.current, width, map, columns, at);
+  }, [width, scheme, map, columns, at?.join()]);
+  const key = (event) => {
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
+      Home: [-columns, 0], End: [columns, 0] }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    put(at ? inside(at[0] + step[0], at[1] + step[1]) : [0, 0]);
+  };
+  const point = (event) => {
+    const area = canvas.current.getBoundingClientRect();
+    const x = (event.clientX - area.left - LABELS) / (area.width - LABELS);
+    put(x < 0 ? null : inside(Math.floor(x * columns), Math.floor((event.clientY - area.top) / area.height * map.rows.length)));
+  };
+  const row = at && map.rows[at[1]];
+  const value = row?.means[at[0]] ?? null;
+  return html`<div ref=${box} class="heat" tabindex="0" role="application" onKeyDown=${key} onPointerMove=${point}
+      aria-label=${`${name} by rank and time: arrow keys tell the values`}><canvas ref=${canvas} aria-hidden="true" /></div>
+    <div class="row quiet"><span>${shortDate(from)} to ${shortDate(from + columns * seconds)}</span><span class="grow"></span>
+      <span>pale ${shortNumber(map.low)}, full ${shortNumber(map.high)}${" "}and more</span></div>
+    <p class="readout" aria-live="polite">${row && html`${rankName(row)}, ${shortDate(from + at[0] * seconds)}: ${
+      value === null ? "no value" : html`${shortNumber(value)} (mean of ${row.counts[at[0]]})`}`}</p>`;
+}
+
+function RankTable({ name, seen: { from, width, map } }) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Table of ${name} by rank`}><table>
+    <thead><tr>${["Rank", "Host", "Mean", "Least", "Most", "Most at", "Values"].map((each) =>
+      html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${map.rows.map((row) => {
+      const values = row.means.filter((each) => each !== null);
+      const [least, most] = [Math.min(...values), Math.max(...values)];
+      const [sum, count] = [row.sums, row.counts].map((all) => all.reduce((a, b) => a + b, 0));
+      return html`<tr><td class="number">${row.rank < 0 ? "–" : row.rank}</td><td>${row.host}</td>
+        ${[sum / count, least, most].map((each) => html`<td class="number">${shortNumber(each)}</td>`)}
+        <td class="number">${shortDate(from + row.means.indexOf(most) * width)}</td><td class="number">${count}</td></tr>`;
+    })}</tbody></table></div>`;
+}
+
+function Ranks({ name, metrics, metric, zoomed }) {
+  const [open, setOpen] = useState(false);
+  const seen = useRanks(name, metric, zoomed);
+  const rows = seen.map?.rows.length;
+  return html`<section class="card" aria-label="By rank">
+    <div class="row"><h2>By rank</h2><select aria-label="Metric by rank" value=${metric}
+      onChange=${(event) => ask({ metric: event.target.value }, false)}>${metrics.map((each) =>
+        html`<option value=${each}>${each}</option>`)}</select>
+      <span class="quiet" role="status">${seen.looked < 1 ? `${Math.floor(seen.looked * 100)} % of the log looked through` : ""}</span></div>
+    <${Trouble} error=${seen.error} />
+    ${rows === 0 && html`<p class="quiet">No line has told it${zoomed ? " in that time" : " yet"}.</p>`}
+    ${rows > 0 && html`<${HeatMap} name=${metric} seen=${seen} />
+      ${rows === RANKS_MAX && html`<p class="quiet">The first ${RANKS_MAX} ranks; there may be more.</p>`}
+      <details onToggle=${(event) => setOpen(event.target.open)}><summary>Table</summary>
+        ${open && html`<${RankTable} name=${metric} seen=${seen} />`}</details>`}
+  </section>`;
+}
+
 export function Hosts({ name, query }) {
   const { hosts, description, error } = useHosts(name);
   useEffect(() => void (document.title = `Hosts of ${name} · muster`), [name]);
@@ -67,6 +232,8 @@ export function Hosts({ name, query }) {
   const { zooms, zoom, range } = zoomOf(query, [first, last + 1]);
   const wanted = Math.max(Math.floor(Number(query.skip) || 0), 0);
   const skip = hosts && wanted < hosts.length ? wanted : 0;
+  const metrics = (description?.AlgorithmSpecification?.MetricDefinitions || []).map((each) => each.Name);
+  const metric = metrics.includes(query.metric) ? query.metric : metrics[0];
   const names = (hosts || []).slice(skip, skip + HOSTS).map((each) => each.host);
   return html`<${JobHead} name=${name} status=${description?.TrainingJobStatus} secondary=${description?.SecondaryStatus} />
     <${Trouble} error=${error} />
@@ -79,5 +246,6 @@ export function Hosts({ name, query }) {
       <div class="charts">${MEASURES.map(([measure, title, unit]) => html`<${Chart} key=${measure} name=${title} job=${name}
         kinds=${["jobs"]} lines=${names} of=${hosts.length > 1 ? "Host" : null} range=${range} turn=${last} zoom=${zoom}
         read=${(range, buckets, signal) => usageOf(name, measure, unit, skip, names, range, buckets, signal)}
-        files=${[{ text: "CSV", href: address("/ui/call/host-csv", { job: name, measure }) }]} />`)}</div>`}`;
+        files=${[{ text: "CSV", href: address("/ui/call/host-csv", { job: name, measure }) }]} />`)}</div>`}
+    ${metric && html`<${Ranks} key=${metric} name=${name} metrics=${metrics} metric=${metric} zoomed=${zooms ? range : null} />`}`;
 }

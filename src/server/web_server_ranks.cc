@@ -1,0 +1,141 @@
+// The web page's view of a metric by rank and time. The store keeps metrics without ranks, so they
+// come straight from the lines of the log, a piece of it a call.
+
+#include <algorithm>
+
+#include "api/inputs.h"
+#include "api/job_request.h"
+#include "logs/metric_scraper.h"
+#include "logs/rank_series.h"
+#include "loop/worker.h"
+#include "server/web_server_call.h"
+
+namespace muster::server {
+namespace {
+
+using loop::Task;
+
+constexpr std::int64_t buckets_max = 400;
+/// Beyond any date.
+constexpr std::int64_t second_max = std::int64_t{1} << 40;
+/// Longer lines hold no metric.
+constexpr std::size_t line_bytes = 64u << 10;
+constexpr std::size_t lines_at_once = 1000;
+// What one call looks at, at most; the page calls again.
+constexpr std::size_t bytes_max = 16u << 20;
+constexpr std::uint64_t work_max = logs::MetricAllowance::a_second;
+
+struct Wanted {
+  std::string job;
+  std::string name;
+  std::int64_t first = 0;  ///< The number of the first line to look at.
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t buckets = 0;
+};
+
+/// Why not; empty: it may be read.
+std::string strangeness(const Wanted& wanted) {
+  if (wanted.first < 0) return "lines are counted from 0";
+  if (wanted.from < 0 || wanted.to > second_max || wanted.from >= wanted.to)
+    return "from and to are seconds since 1970, the first before the other";
+  if (wanted.buckets < 1 || wanted.buckets > buckets_max) return "1 to 400 buckets are made";
+  return {};
+}
+
+/// The job's definition of a metric, alone.
+Result<logs::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
+                                                            const std::string& name) {
+  const Json algorithm = description.value("AlgorithmSpecification", Json::object());
+  for (const Json& each : algorithm.value("MetricDefinitions", Json::array()))
+    if (api::text_of(each, "Name") == name) {
+      Result<logs::MetricDefinitions> made =
+          logs::MetricDefinitions::from({{name, api::text_of(each, "Regex")}});
+      if (!made) return bad_call(made.error().text);
+      return *std::move(made);
+    }
+  return bad_call("the job defines no metric of that name");
+}
+
+Json rows_of(const logs::RankCells& cells) {
+  Json rows = Json::array();
+  for (const auto& [name, row] : cells.rows()) {
+    Json list = Json::array();
+    for (const auto& [number, cell] : row) list.push_back({number, cell.sum, cell.count});
+    rows.push_back({{"rank", name.first}, {"host", name.second}, {"cells", std::move(list)}});
+  }
+  return rows;
+}
+
+/// Takes the values of one line; what that costs.
+std::uint64_t take_line(logs::MergedLog::Line line, const std::string& host,
+                        const logs::MetricDefinitions& definition, logs::RankCells& cells) {
+  const std::int64_t second = line.time.count() / 1000;
+  if (!cells.holds(second) || line.text_bytes > line_bytes) return 0;
+  const std::optional<int> rank = logs::rank_of(line.text);
+  const logs::LogEvent event{line.time, std::move(line.text)};
+  const std::uint64_t cost = definition.work_of(event);
+  if (cost > work_max) return 0;
+  for (const store::MetricSample& sample : definition.scrape(event))
+    cells.add({rank.value_or(-1), host}, second, sample.value);
+  return cost;
+}
+
+}  // namespace
+
+/// Reads on from `wanted.first`; {"next", "count", "width", "rows"}.
+Result<Json> WebServer::read_ranks(Book& book, const logs::MetricDefinitions& definition,
+                                   std::int64_t first, logs::RankCells& cells) {
+  auto next = static_cast<std::uint64_t>(first);
+  std::uint64_t count = 0;
+  std::uint64_t work = 0;
+  std::size_t bytes = 0;
+  while (work < work_max && bytes < bytes_max) {
+    const std::lock_guard lock(book.mutex);
+    count = book.log.count();
+    std::vector<logs::MergedLog::Line> lines = TRY(book.log.read(next, lines_at_once, line_bytes));
+    if (lines.empty()) break;
+    for (logs::MergedLog::Line& line : lines) {
+      if (work >= work_max) break;
+      next = line.number + 1;
+      bytes += line.text_bytes;
+      const std::string& host = book.hosts.at(line.host).name;
+      work += take_line(std::move(line), host, definition, cells);
+    }
+  }
+  return Json{{"next", next}, {"count", count}, {"width", cells.width()}, {"rows", rows_of(cells)}};
+}
+
+/// {"job", "name", "first", "from", "to", "buckets"}: of each rank [number, sum, count] of the
+/// buckets that have values in the lines from `first` on, as far as one call goes.
+Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
+  Wanted wanted{.job = api::text_of(call.input, "job"),
+                .name = api::text_of(call.input, "name"),
+                .first = api::integer_of(call.input, "first").value_or(0),
+                .from = api::integer_of(call.input, "from").value_or(-1),
+                .to = api::integer_of(call.input, "to").value_or(-1),
+                .buckets = api::integer_of(call.input, "buckets").value_or(0)};
+  if (std::string strange = strangeness(wanted); !strange.empty())
+    co_return bad_call(std::move(strange));
+  const Result<Json, aws::Refusal> described =
+      co_await describe(call.exchange, wanted.job, call.visit.key);
+  if (!described) co_return described.error();
+  Result<logs::MetricDefinitions, aws::Refusal> definition = definition_of(*described, wanted.name);
+  if (!definition) co_return definition.error();
+  const auto known = std::make_shared<logs::MetricDefinitions>(*std::move(definition));
+  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, wanted.job, {});
+  if (!book) co_return bad_call(book.error().text);
+  const auto answer = std::make_shared<Json>();
+  std::function<Result<void>()> work = [book = *book, known, wanted, answer,
+                                        &turns = metric_readers_]() -> Result<void> {
+    const Turn turn(turns);
+    logs::RankCells cells(wanted.from, wanted.to, wanted.buckets);
+    *answer = TRY(read_ranks(*book, *known, wanted.first, cells));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done) co_return bad_call(done.error().text);
+  co_return std::move(*answer);
+}
+
+}  // namespace muster::server
