@@ -65,7 +65,7 @@ struct Flow {
   bool operator==(const Flow&) const = default;
 };
 struct Usage {
-  std::int64_t memory_bytes = 0;
+  std::int64_t memory_bytes = 0;                ///< Without files' pages that were not used lately.
   std::chrono::microseconds processor_time{0};  ///< All the host's processes', since its start.
   std::int64_t processes = 0;
   Flow disk{};     ///< `in`: read from disks, `out`: written to them; no page cache's.

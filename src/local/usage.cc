@@ -40,6 +40,14 @@ std::optional<std::int64_t> number(const std::vector<std::string>& folders, cons
   return std::nullopt;
 }
 
+/// Pages of files that were not used lately: the kernel takes them back before it runs out, so
+/// nobody would say that the host needs them.
+std::int64_t idle_cache(const std::vector<std::string>& folders) {
+  std::optional<std::int64_t> bytes = number(folders, "memory.stat", "total_inactive_file");
+  if (!bytes) bytes = number(folders, "memory.stat", "inactive_file");
+  return bytes.value_or(0);
+}
+
 /// A host's first process is among the first of its group.
 constexpr std::size_t processes_tried_max = 64;
 constexpr std::size_t procs_bytes_max = 4u << 20;
@@ -142,7 +150,7 @@ Result<engine::Usage> usage_of(const std::string& job, const std::string& host,
   const std::optional<std::int64_t> processes = number(folders, "pids.current");
   if (!memory || !micros || !processes)
     return fail(Errc::unsupported, "this machine does not count memory, processor and processes");
-  return engine::Usage{.memory_bytes = *memory,
+  return engine::Usage{.memory_bytes = std::max<std::int64_t>(*memory - idle_cache(folders), 0),
                        .processor_time = std::chrono::microseconds(*micros),
                        .processes = *processes,
                        .disk = disk_of(folders),

@@ -22,7 +22,8 @@ TEST_CASE("usage: a host's control group tells it, of either version") {
     std::optional<Errc> error;
   } const cases[] = {
       {"version 1",
-       {{"memory/muster/demo/algo-1/memory.usage_in_bytes", "4096\n"},
+       {{"memory/muster/demo/algo-1/memory.usage_in_bytes", "9096\n"},
+        {"memory/muster/demo/algo-1/memory.stat", "inactive_file 7\ntotal_inactive_file 5000\n"},
         {"cpuacct/muster/demo/algo-1/cpuacct.usage", "7000123\n"},
         {"blkio/muster/demo/algo-1/blkio.throttle.io_service_bytes", "8:0 Read 1\n"},
         {"blkio/muster/demo/algo-1/blkio.throttle.io_service_bytes_recursive",
@@ -30,7 +31,8 @@ TEST_CASE("usage: a host's control group tells it, of either version") {
         {"pids/muster/demo/algo-1/pids.current", "3\n"}},
        {}},
       {"version 2",
-       {{"muster/demo/algo-1/memory.current", "4096\n"},
+       {{"muster/demo/algo-1/memory.current", "4196\n"},
+        {"muster/demo/algo-1/memory.stat", "anon 4096\ninactive_file 100\nactive_file 3\n"},
         {"muster/demo/algo-1/cpu.stat", "nr_periods 0\nusage_usec 7000\nuser_usec 1\n"},
         {"muster/demo/algo-1/io.stat", "8:0 rbytes=4 wbytes=6 rios=1 wios=1\n8:16 rbytes=6\n"},
         {"muster/demo/algo-1/pids.current", "3\n"}},
