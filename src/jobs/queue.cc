@@ -145,6 +145,13 @@ std::optional<std::size_t> Queue::place(const std::string& job, UnixMillis now) 
   return outlook_at(now).places.at(job) + 1;
 }
 
+std::vector<std::string> Queue::in_order(UnixMillis now) const {
+  std::vector<std::string> names;
+  for (const Place& place : outlook_at(now).order)
+    names.push_back(standing_.waiting[place.index].job);
+  return names;
+}
+
 const Demand* Queue::waiting(const std::string& job) const {
   const auto found = find(standing_.waiting, job);
   return found == standing_.waiting.end() ? nullptr : &*found;

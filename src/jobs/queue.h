@@ -49,6 +49,8 @@ class Queue {
   std::string why_waiting(const std::string& job, UnixMillis now) const;
   /// From 1 on; none if the job does not wait.
   std::optional<std::size_t> place(const std::string& job, UnixMillis now) const;
+  /// All that wait, in their order.
+  std::vector<std::string> in_order(UnixMillis now) const;
   /// None if the job does not wait.
   const Demand* waiting(const std::string& job) const;
   bool runs(const std::string& job) const;

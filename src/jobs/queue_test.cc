@@ -23,6 +23,7 @@ TEST_CASE("queue: jobs start in their order, as far as there is room") {
   queue.add({"b", {{"gpu", 2}}});
   queue.add({"c", {{"gpu", 1}}});
   CHECK(queue.place("b", now) == 2);
+  CHECK(queue.in_order(now) == Names{"a", "b", "c"});
   CHECK(queue.start(now) == Names{"a", "b"});
   CHECK(queue.start(now).empty());
   CHECK(queue.runs("a"));

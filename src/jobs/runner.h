@@ -75,6 +75,10 @@ class Runner final : public Jobs {
   const JobCounts& counts() const { return counts_; }
   /// Jobs that wait for their turn.
   std::size_t waiting() const { return queue_.standing().waiting.size(); }
+  /// Who waits and who holds what.
+  const Queue& queue() const { return queue_; }
+  /// True if the engine's scheduler decides when a job starts, not this queue.
+  bool schedules_elsewhere() const { return engine_.schedules(); }
 
  private:
   /// A job that waits or runs.

@@ -25,7 +25,6 @@ namespace {
 
 using command::exit_platform;
 using command::exit_usage;
-constexpr std::size_t comment_bytes_max = 256;
 
 struct KeyFlags {
   ServerFlags server;
@@ -54,14 +53,6 @@ std::optional<command::Stop> parse(const Args& args, KeyFlags& flags) {
   if (flags.command == "delete") line.flag("--force", flags.force);
   if (flags.command != "delete") line.flag("--json", flags.json);
   return line.parse({args.begin() + 1, args.end()});
-}
-
-Result<void> check_comment(const std::string& comment) {
-  const bool plain = is_utf8(comment) && std::none_of(comment.begin(), comment.end(), [](char c) {
-                       return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-                     });
-  if (plain && comment.size() <= comment_bytes_max) return {};
-  return fail(Errc::invalid_input, "--comment: expected one line of at most 256 bytes of UTF-8");
 }
 
 Result<ServerConfig> config_for(const KeyFlags& flags, const Env& env) {
@@ -110,7 +101,7 @@ void explain_key(bool server_runs) {
 }
 
 Result<std::string> create(const KeyFlags& flags, const ServerConfig& config) {
-  TRY(check_comment(flags.comment));
+  TRY(check_comment(flags.comment, "--comment"));
   store::Store store = TRY(open_store(config.data, true));
   store::AccessKey key = fresh_key(wall_time());
   key.comment = flags.comment;

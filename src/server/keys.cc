@@ -1,11 +1,16 @@
 #include "server/keys.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "base/fd.h"
 #include "base/private_file.h"
 #include "base/text.h"
 
 namespace muster::server {
 namespace {
+
+constexpr std::size_t comment_bytes_max = 256;
 
 /// `count` characters of `alphabet`.
 std::string random_word(std::size_t count, std::string_view alphabet) {
@@ -69,6 +74,14 @@ Result<std::vector<store::AccessKey>> read_keys(const std::vector<ConfigKey>& ke
   return read;
 }
 
+Result<void> check_comment(const std::string& comment, const std::string& name) {
+  const bool plain = is_utf8(comment) && std::none_of(comment.begin(), comment.end(), [](char c) {
+                       return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+                     });
+  if (plain && comment.size() <= comment_bytes_max) return {};
+  return fail(Errc::invalid_input, name + ": expected one line of at most 256 bytes of UTF-8");
+}
+
 Result<void> UserKeys::add(const std::vector<store::AccessKey>& of_config) {
   for (const store::AccessKey& key : of_config) {
     TRY(ring_.add(known_from(key)));
@@ -88,6 +101,42 @@ Result<void> UserKeys::reload() {
     if (!now.contains(id)) ring_.revoke(id);
   of_store_ = std::move(now);
   return {};
+}
+
+Result<Json> UserKeys::list() {
+  Json list = Json::array();
+  for (const store::AccessKey& key : TRY(store_.keys()))
+    if (!of_config_.contains(key.id))
+      list.push_back({{"id", key.id},
+                      {"created", key.created.count()},
+                      {"comment", key.comment},
+                      {"config", false}});
+  for (const std::string& id : of_config_)
+    list.push_back({{"id", id}, {"created", nullptr}, {"comment", ""}, {"config", true}});
+  return list;
+}
+
+Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis now) {
+  TRY(check_comment(comment, "comment"));
+  const std::vector<store::AccessKey> present = TRY(store_.keys());
+  if (present.size() >= keys_max)
+    return fail(Errc::invalid_input, "there are " + std::to_string(keys_max) +
+                                         " keys already; delete one that nobody uses");
+  store::AccessKey key = fresh_key(now);
+  key.comment = comment;
+  TRY(store_.add_key(key));
+  TRY(reload());
+  return key;
+}
+
+Result<void> UserKeys::remove(const std::string& id) {
+  if (of_config_.contains(id))
+    return fail(Errc::invalid_input, id + " stands in the server's config: take it out there");
+  const store::KeyRemoval removal = TRY(store_.remove_key(id, !of_config_.empty()));
+  if (removal == store::KeyRemoval::unknown) return fail(Errc::not_found, "there is no such key");
+  if (removal == store::KeyRemoval::last)
+    return fail(Errc::invalid_input, id + " is the last key: nobody could use the server any more");
+  return reload();
 }
 
 }  // namespace muster::server

@@ -6,6 +6,7 @@
 
 #include "access/keyring.h"
 #include "api/realm.h"
+#include "base/json.h"
 #include "store/store.h"
 
 namespace muster::server {
@@ -35,10 +36,17 @@ struct ConfigKey {
 /// Reads their secrets. Error: `invalid_input`, naming the key; those of read_private().
 Result<std::vector<store::AccessKey>> read_keys(const std::vector<ConfigKey>& keys);
 
+/// A comment is one line of at most 256 bytes of UTF-8. Error: `invalid_input`, beginning with
+/// `name`.
+Result<void> check_comment(const std::string& comment, const std::string& name);
+
 /// Users' keys of a running server: those of its config, which stay, and those of its store, which
 /// come and go while it runs. Belongs to the store's thread.
 class UserKeys {
  public:
+  /// The most that make() makes.
+  static constexpr std::size_t keys_max = 1000;
+
   /// Both outlive this.
   UserKeys(store::Store& store, access::KeyRing& ring) : store_(store), ring_(ring) {}
 
@@ -47,6 +55,14 @@ class UserKeys {
   /// Makes the ring know the store's keys and no others of users'. Where the config has a key of
   /// the same id, that one counts. Error: `system` (the store).
   Result<void> reload();
+  /// [{"id", "created" (milliseconds), "comment", "config"}]: no secrets. Error: `system`.
+  Result<Json> list();
+  /// A new key, known at once. Errors: `invalid_input` (check_comment(); there are keys_max),
+  /// `system`.
+  Result<store::AccessKey> make(const std::string& comment, UnixMillis now);
+  /// Unknown at once. Errors: `not_found`; `invalid_input` for a key of the config and for the last
+  /// one, `system`.
+  Result<void> remove(const std::string& id);
   bool empty() const { return of_config_.empty() && of_store_.empty(); }
 
  private:

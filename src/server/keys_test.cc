@@ -115,6 +115,39 @@ TEST_CASE("keys: the ring follows the store; the config's stay; jobs' are not to
   CHECK(ring.ids() == std::vector<std::string>{"BOTH", "JOB", "NEW"});
 }
 
+TEST_CASE("keys: made, listed and deleted while the server runs") {
+  const Folder folder;
+  store::Store store = *store::Store::open(folder.file("muster.db"));
+  access::KeyRing ring;
+  UserKeys keys(store, ring);
+  const Result<store::AccessKey> first = keys.make("the first", UnixMillis(5));
+  REQUIRE(first);
+  CHECK(ring.find(first->id)->secret == first->secret);
+  const std::string listed = keys.list()->dump();
+  CHECK(listed.find("the first") != std::string::npos);
+  CHECK(listed.find(first->secret) == std::string::npos);
+  CHECK(keys.make("two\nlines", UnixMillis(6)).error().code == Errc::invalid_input);
+  CHECK(keys.make(std::string(257, 'x'), UnixMillis(6)).error().code == Errc::invalid_input);
+  CHECK(keys.remove(first->id).error().text.find("is the last key") != std::string::npos);
+  CHECK(keys.remove("AKIANONE").error().code == Errc::not_found);
+  const store::AccessKey second = *keys.make("", UnixMillis(7));
+  REQUIRE(keys.remove(first->id));
+  CHECK(ring.ids() == std::vector<std::string>{second.id});
+}
+
+TEST_CASE("keys: the config's are listed and stay; with one the store's last may go") {
+  const Folder folder;
+  store::Store store = *store::Store::open(folder.file("muster.db"));
+  access::KeyRing ring;
+  UserKeys keys(store, ring);
+  REQUIRE(keys.add({{"FIXED", "of-the-config", "", "", "", UnixMillis(0)}}));
+  const store::AccessKey made = *keys.make("", UnixMillis(7));
+  CHECK(keys.list()->size() == 2);
+  CHECK(keys.remove("FIXED").error().text.find("config") != std::string::npos);
+  CHECK(keys.remove(made.id));
+  CHECK(ring.ids() == std::vector<std::string>{"FIXED"});
+}
+
 TEST_CASE("control: where nobody listens nobody is told") {
   const Folder folder;
   CHECK(tell_server(folder.path, Json::object())->is_null());

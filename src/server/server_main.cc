@@ -395,16 +395,16 @@ std::string store_path(const ServerConfig& config) {
 void open_web(Server& server) {
   std::vector<std::string> names = server.config.page_names;
   if (!server.config.name.empty()) names.push_back(lower_case(server.config.name));
-  WebState state;
-  state.counts = [&server] { return server.service->job_counts(); };
-  state.revision = [&server] { return server.store->revision(); };
-  state.log = [&server](const std::string& job) { return server.service->web_log(job); };
   server.web.emplace(WebServer::Options{
       .keys = server.keys,
       .calls = server.calls,
       .api =
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
-      .state = std::move(state),
+      .state = {.counts = [&server] { return server.service->job_counts(); },
+                .revision = [&server] { return server.store->revision(); },
+                .machine = [&server] { return server.service->machine(); },
+                .keys = &*server.user_keys,
+                .log = [&server](const std::string& job) { return server.service->web_log(job); }},
       .now = wall_time,
       .store = store_path(server.config),
       .buckets = server.buckets.get(),

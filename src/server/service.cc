@@ -4,6 +4,7 @@
 
 #include "api/inputs.h"
 #include "server/describe.h"
+#include "server/machine_view.h"
 
 namespace muster::server {
 
@@ -12,6 +13,7 @@ Service::Service(loop::Loop& loop, engine::Engine& engine, store::Store& store,
                  Options options)
     : log_(log),
       store_(store),
+      now_(options.runner.now),
       stacks_(store, {options.realm, options.runner.now, std::move(options.networks)}),
       logs_(store, options.realm, journal_of()),
       metrics_(loop, store, journal_of()),
@@ -48,6 +50,10 @@ Result<Json> Service::job_counts() const {
   for (const auto& [status, count] : TRY(store_.counts()))
     counts[std::string(store::status_name(status))] = count;
   return counts;
+}
+
+Json Service::machine() const {
+  return machine_view(runner_.queue(), now_(), runner_.schedules_elsewhere());
 }
 
 loop::Task<api::Answer> Service::operate(api::Request request) {

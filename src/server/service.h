@@ -32,6 +32,7 @@ class Service {
   loop::Task<api::Answer> operate(api::Request request);
   // What the web page asks; on the main loop.
   Result<Json> job_counts() const;  ///< By status.
+  Json machine() const;             ///< As machine_view().
   Result<WebLog> web_log(const std::string& name);
   /// All networks that jobs may name: the config's and those of stacks. As things stand.
   const vpc::Networks& networks() const { return stacks_.networks(); }
@@ -44,6 +45,7 @@ class Service {
 
   const Log& log_;
   store::Store& store_;
+  std::function<UnixMillis()> now_;
   Stacks stacks_;
   logs::Logs logs_;
   logs::Metrics metrics_;

@@ -36,13 +36,6 @@ std::string_view host_of(const http::Incoming& incoming) {
   return incoming.value("host").value_or("");
 }
 
-/// Secrets are taken over a wire that nobody listens to.
-bool may_log_in(const http::Incoming& incoming) {
-  std::string peer(incoming.peer);
-  if (peer.starts_with(mapped_v4)) peer.erase(0, mapped_v4.size());
-  return incoming.tls || http::is_loopback(peer);
-}
-
 http::Reply fresh_reply(int status, const char* caching) {
   http::Reply reply{.status = status, .headers = web::safety_headers()};
   reply.headers.emplace_back("Cache-Control", caching);
@@ -90,6 +83,12 @@ std::string strangeness(const http::Incoming& incoming, const std::vector<std::s
 }
 
 }  // namespace
+
+bool secrets_may_pass(const http::Incoming& incoming) {
+  std::string peer(incoming.peer);
+  if (peer.starts_with(mapped_v4)) peer.erase(0, mapped_v4.size());
+  return incoming.tls || http::is_loopback(peer);
+}
 
 Task<void> WebServer::answer(http::Exchange& exchange) {
   const http::Incoming& incoming = exchange.request();
@@ -149,7 +148,7 @@ Task<void> WebServer::begin_visit(http::Exchange& exchange, const std::string& n
                                 "makes another");
     co_return co_await let_in(exchange, *std::move(key));
   }
-  if (!may_log_in(exchange.request()))
+  if (!secrets_may_pass(exchange.request()))
     co_return co_await refuse(exchange, 403,
                               "access keys are not taken over a network without TLS; sm ui makes "
                               "a link");
@@ -166,12 +165,22 @@ Task<void> WebServer::begin_visit(http::Exchange& exchange, const std::string& n
 const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handlers() {
   static const std::map<std::string, Handler, std::less<>> all = [] {
     std::map<std::string, Handler, std::less<>> table = {
-        {"visit", &WebServer::visit},     {"visits", &WebServer::visits},
-        {"counts", &WebServer::counts},   {"end-visit", &WebServer::end_visit},
-        {"log", &WebServer::log},         {"search-log", &WebServer::search_log},
-        {"metric", &WebServer::metric},   {"metrics", &WebServer::metrics},
-        {"objects", &WebServer::objects}, {"stacks", &WebServer::stacks},
-        {"hosts", &WebServer::hosts},     {"host-usage", &WebServer::host_usage},
+        {"visit", &WebServer::visit},
+        {"visits", &WebServer::visits},
+        {"counts", &WebServer::counts},
+        {"end-visit", &WebServer::end_visit},
+        {"log", &WebServer::log},
+        {"search-log", &WebServer::search_log},
+        {"metric", &WebServer::metric},
+        {"metrics", &WebServer::metrics},
+        {"objects", &WebServer::objects},
+        {"stacks", &WebServer::stacks},
+        {"keys", &WebServer::keys},
+        {"make-key", &WebServer::make_key},
+        {"delete-key", &WebServer::delete_key},
+        {"machine", &WebServer::machine},
+        {"hosts", &WebServer::hosts},
+        {"host-usage", &WebServer::host_usage},
         {"ranks", &WebServer::ranks},
     };
     for (const std::string_view name : operations)
@@ -198,7 +207,7 @@ Task<void> WebServer::answer_call(http::Exchange& exchange, std::string name) {
   std::optional<web::Visit> visit = visit_of(exchange);
   const bool begins = name == "enter" || name == "login";
   if (!visit && !begins) {
-    Json json{{"message", "nobody is logged in"}, {"login", may_log_in(incoming)}};
+    Json json{{"message", "nobody is logged in"}, {"login", secrets_may_pass(incoming)}};
     co_return co_await send_json(exchange, 401, std::move(json));
   }
   if (is_events) co_return co_await events(exchange, visit->id);

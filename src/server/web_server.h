@@ -24,6 +24,8 @@ class RankCells;
 
 namespace muster::server {
 
+class UserKeys;
+
 /// What the page has to know of a job's log, as things stand.
 struct WebLog {
   std::int64_t job = 0;                        ///< Another job of the same name has another.
@@ -36,6 +38,8 @@ struct WebState {
   std::function<Result<Json>()> counts;
   /// Changes with every change of any job.
   std::function<std::uint64_t()> revision;
+  std::function<Json()> machine;  ///< As machine_view().
+  UserKeys* keys = nullptr;       ///< Outlives the page.
   /// Error: `not_found`.
   std::function<Result<WebLog>(const std::string& job)> log;
 };
@@ -91,6 +95,11 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> visits(Call& call);
   loop::Task<Result<Json, aws::Refusal>> end_visit(Call& call);
   loop::Task<Result<Json, aws::Refusal>> counts(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> machine(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> with_keys(Call& call, std::function<Result<Json>()> work);
+  loop::Task<Result<Json, aws::Refusal>> keys(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> make_key(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> delete_key(Call& call);
   loop::Task<Result<Json, aws::Refusal>> log(Call& call);
   loop::Task<Result<Json, aws::Refusal>> search_log(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);

@@ -13,6 +13,8 @@ namespace muster::server {
 
 /// What a call of the page is answered that cannot be.
 aws::Refusal bad_call(std::string text);
+/// True where nobody else listens: secrets go over TLS, or stay on this machine.
+bool secrets_may_pass(const http::Incoming& incoming);
 /// A part of the query of a GET; empty: it has none.
 std::string asked(const http::Exchange& exchange, std::string_view wanted);
 /// A name for a file about `job`: whatever came that is no job's name becomes none.

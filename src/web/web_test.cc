@@ -25,6 +25,7 @@ TEST_CASE("web: only what is a path of the page is one") {
   } const cases[] = {
       {"/ui/", Wanted::view, ""},
       {"/ui/jobs", Wanted::view, ""},
+      {"/ui/machine", Wanted::view, ""},
       {"/ui/jobs/train-1", Wanted::view, ""},
       {"/ui/jobs/train-1/log", Wanted::view, ""},
       {"/ui/call/visit", Wanted::call, "visit"},

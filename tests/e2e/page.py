@@ -22,6 +22,9 @@ class Served:
         assert code is None or done.returncode == code, done
         return done.stdout
 
+    def sm_key(self, *args: str) -> str:
+        return self.sm("key", *args, "--data", str(self.server.data))
+
     def put(self, job: str, name: str, rows) -> None:
         """Seconds of a metric, as if a job of weeks had told them."""
         with sqlite3.connect(self.server.data / "muster.db", timeout=SECONDS) as store:

@@ -172,7 +172,8 @@ CROSS = [
 
 @pytest.mark.parametrize("headers", CROSS)
 def test_no_other_page_makes_a_call(page, cookie, headers):
-    for name in ("visit", "StopTrainingJob", "leave", "enter", "login"):
+    for name in ("visit", "StopTrainingJob", "leave", "enter", "login", "machine",
+                 "keys", "make-key", "delete-key"):
         answer = page.ask("POST", f"/ui/call/{name}", {"Cookie": cookie, **headers}, "{}")
         assert answer.status == 403, (name, answer.text)
     assert page.call("visit", cookie=cookie).status == 200
@@ -234,6 +235,67 @@ def test_an_object_is_no_page_of_the_servers(page):
     assert page.ask("GET", path).getheader("Content-Security-Policy") is None
     refused = page.ask("GET", "/pages/a.html", {"Sec-Fetch-Mode": "navigate"})
     assert refused.status == 403 and refused.getheader("Content-Security-Policy") == "sandbox"
+
+
+# --- access keys ---
+
+
+def key_ids(page, cookie: str) -> list[str]:
+    return [each["id"] for each in json.loads(page.call("keys", cookie=cookie).text)["keys"]]
+
+
+def test_keys_are_for_who_is_in_and_are_told_without_their_secrets(page, cookie):
+    for name in ("keys", "make-key", "delete-key", "machine"):
+        assert page.call(name).status == 401
+        assert page.ask("GET", f"/ui/call/{name}", {"Cookie": cookie, **OWN}).status in (403, 405)
+    answer = page.call("keys", cookie=cookie)
+    assert answer.getheader("Cache-Control") == "no-store"
+    assert page.keys[0] in answer.text and page.keys[1] not in answer.text
+
+
+def test_a_made_key_is_told_once_and_stands_in_no_cache_or_log(page, cookie):
+    answer = page.call("make-key", {"comment": "x" * 256}, cookie=cookie)
+    assert answer.status == 200 and answer.getheader("Cache-Control") == "no-store"
+    made = json.loads(answer.text)
+    assert made["secret"] not in page.call("keys", cookie=cookie).text
+    own = page.call("login", made)
+    assert own.status == 200
+    mine = own.getheader("Set-Cookie").split(";")[0]
+    assert page.call("delete-key", {"id": made["id"]}, cookie=mine).status == 200
+    assert page.call("visit", cookie=mine).status == 401
+    assert page.call("visit", cookie=cookie).status == 200
+    assert made["id"] not in key_ids(page, cookie)
+
+
+@pytest.mark.parametrize("headers", CROSS)
+def test_no_other_page_makes_or_deletes_a_key(page, cookie, headers):
+    before = key_ids(page, cookie)
+    for name, given in (("make-key", {}), ("delete-key", {"id": page.keys[0]})):
+        asked = {"Cookie": cookie, **headers}
+        assert page.ask("POST", f"/ui/call/{name}", asked, json.dumps(given)).status == 403
+    assert key_ids(page, cookie) == before
+
+
+@pytest.mark.parametrize("comment", ["x" * 257, "a\nb", "\x00", "\x7f", 7, None, ["a"], {"a": 1}])
+def test_a_key_has_a_comment_of_one_line_or_is_not_made(page, cookie, comment):
+    before = key_ids(page, cookie)
+    assert page.call("make-key", {"comment": comment}, cookie=cookie).status == 400
+    assert key_ids(page, cookie) == before
+
+
+@pytest.mark.parametrize("key", ["", "../x", "AKIANONE", "x" * 5000, "' OR 1=1 --", "\0", 7, None,
+                                 ["a"]])  # fmt: skip
+def test_a_key_that_is_none_is_not_deleted(page, cookie, key):
+    before = key_ids(page, cookie)
+    assert page.call("delete-key", {"id": key}, cookie=cookie).status == 404
+    assert key_ids(page, cookie) == before
+
+
+def test_the_last_key_stays(page, cookie):
+    assert key_ids(page, cookie) == [page.keys[0]]
+    answer = page.call("delete-key", {"id": page.keys[0]}, cookie=cookie)
+    assert answer.status == 400 and "last key" in answer.text
+    assert page.call("visit", cookie=cookie).status == 200
 
 
 # --- paths and sizes ---

@@ -280,7 +280,7 @@ def test_the_browser_found_nothing_to_complain_about(served):
     with Browser() as browser:
         served.enter(browser)
         browser.complaints()  # The call that finds out that nobody is logged in is one.
-        for path in ("jobs", "jobs/bad", "jobs/bad/log", "access"):
+        for path in ("jobs", "jobs/bad", "jobs/bad/log", "machine", "access"):
             browser.open(f"{served.server.url}/ui/{path}")
             browser.wait("document.querySelector('h1')")
             browser.wait("!document.body.innerText.includes('Loading')")
@@ -291,7 +291,7 @@ def test_the_browser_found_nothing_to_complain_about(served):
 def test_no_view_is_wider_than_its_window(served, size):
     with Browser(*size) as browser:
         served.enter(browser)
-        for path in ("jobs", "jobs/bad", "jobs/bad/log", "access"):
+        for path in ("jobs", "jobs/bad", "jobs/bad/log", "machine", "access"):
             browser.open(f"{served.server.url}/ui/{path}")
             browser.wait("document.querySelector('h1')")
             root = "document.documentElement"

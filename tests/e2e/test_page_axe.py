@@ -41,6 +41,7 @@ VIEWS = {
     "hosts": ("jobs/waits/hosts", "document.querySelector('.chart canvas')"),
     "ranks": ("jobs/steps/hosts", "document.querySelector('.heat canvas')"),
     "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('algo-1')"),
+    "machine": ("machine", "document.body.innerText.includes('Waiting')"),
     "access": ("access", "document.querySelector('h1')"),
 }
 

@@ -202,6 +202,11 @@ export function span(seconds) {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
 }
 
+export const sizeText = (bytes) => {
+  const step = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), 4);
+  return `${step ? (bytes / 1000 ** step).toFixed(1) : bytes} ${["bytes", "KB", "MB", "GB", "TB"][step]}`;
+};
+
 // Parts that several views are made of.
 
 /** A link within the page. */

@@ -2,7 +2,7 @@
 
 import { Copy, Empty, Link, Trouble, call, go, html, mayLogIn, place, render, signal, useSignal, useState,
          visit } from "./core.js";
-import { Access } from "../machine/machine.js";
+import { Access, Machine } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
 import { Job } from "../job/job.js";
 import { Metrics } from "../metrics/metrics.js";
@@ -43,6 +43,7 @@ function Login({ problem }) {
 
 function View({ path, query }) {
   if (path === "/ui/" || path === "/ui/jobs") return html`<${Jobs} query=${query} />`;
+  if (path === "/ui/machine") return html`<${Machine} />`;
   if (path === "/ui/access") return html`<${Access} />`;
   const [, , , name, view] = path.split("/");
   if (!view) return html`<${Job} key=${name} name=${name} query=${query} />`;
@@ -67,6 +68,7 @@ function Top({ path }) {
     <${Link} to="/ui/jobs" class="brand">muster<//>
     <nav aria-label="Main">
       <${Link} to="/ui/jobs" aria-current=${path === "/ui/" ? "page" : at("/ui/jobs")}>Jobs<//>
+      <${Link} to="/ui/machine" aria-current=${at("/ui/machine")}>Machine<//>
       <${Link} to="/ui/access" aria-current=${at("/ui/access")}>Access<//>
     </nav>
     <span class="grow"></span>

@@ -1,6 +1,6 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
-import { Copy, Empty, JobHead, Link, Status, Trouble, When, address, call, html, jobPath, span,
+import { Copy, Empty, JobHead, Link, Status, Trouble, When, address, call, html, jobPath, sizeText, span,
          useEffect, useNews, useState } from "../app/core.js";
 import { Timeline } from "./timeline.js";
 
@@ -85,11 +85,6 @@ function Table({ title, rows, head }) {
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
   </table></div></section>`;
 }
-
-const sizeText = (bytes) => {
-  const step = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), 4);
-  return `${step ? (bytes / 1000 ** step).toFixed(1) : bytes} ${["bytes", "KB", "MB", "GB", "TB"][step]}`;
-};
 
 /** What the job has put into the server's own S3 so far. Asked for at each `step` of the job. */
 function Objects({ name, step }) {

@@ -1,8 +1,134 @@
-// Who is in.
+// The machine: what it has, what runs, what waits and why. Who is in, and the access keys.
 
-import { Trouble, When, call, html, useNews, useState, visit } from "../app/core.js";
+import { Copy, Link, Trouble, When, call, html, jobPath, sizeText, useEffect, useNews, useState, visit } from "../app/core.js";
 
-export function Access() {
+const NAMES = { cpu: "Processors", memory: "Memory", gpu: "GPUs", hosts: "Hosts" };
+
+/** An amount as people say it: the server counts thousandths of processors, and bytes. */
+function amount(name, value) {
+  if (name === "cpu") return String(value / 1000);
+  return name === "memory" ? sizeText(value) : String(value);
+}
+
+const needsText = (needs) =>
+  Object.entries(needs).map(([name, value]) => `${NAMES[name] || name}: ${amount(name, value)}`).join(", ");
+
+function Resources({ rows, disk }) {
+  const all = rows.map(({ name, held, of }) =>
+    ({ name: NAMES[name] || name, held: amount(name, held), of: of === undefined ? "no limit" : amount(name, of), share: of ? held / of : null }));
+  if (disk)
+    all.push({ name: "Disk of the data folder", held: sizeText(disk.total - disk.free), of: sizeText(disk.total),
+               share: disk.total ? (disk.total - disk.free) / disk.total : null });
+  return html`<section class="card"><h2>Capacity</h2><div class="scroll" tabindex="0" role="region" aria-label="Capacity"><table>
+    <thead><tr><th>Resource</th><th>In use</th><th>Of</th><th><span class="hidden">Share</span></th></tr></thead>
+    <tbody>${all.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th>
+      <td class="number">${each.held}</td><td class="number">${each.of}</td>
+      <td>${each.share !== null && html`<meter min="0" max="1" value=${Math.min(each.share, 1)}
+        aria-label=${`${each.name} in use`}>${Math.round(each.share * 100)} %</meter>`}</td></tr>`)}</tbody>
+  </table></div>
+  ${disk && html`<p class="quiet">${sizeText(disk.free)} of the disk are free.</p>`}</section>`;
+}
+
+function Jobs({ title, rows, count, none, columns, cells }) {
+  return html`<section class="card"><h2>${title} <span class="quiet">${count}</span></h2>${rows.length === 0
+    ? html`<p class="quiet">${none}</p>`
+    : html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
+        <thead><tr>${columns.map((each) => html`<th>${each}</th>`)}</tr></thead>
+        <tbody>${rows.map((each, i) => html`<tr key=${each.job}>${cells(each, i).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+      </table></div>`}
+    ${count > rows.length && html`<p class="note">The first ${rows.length} are shown.</p>`}</section>`;
+}
+
+const jobLink = (name) => html`<${Link} to=${jobPath(name)}>${name}<//>`;
+
+export function Machine() {
+  useEffect(() => void (document.title = "Machine · muster"), []);
+  const { value, error } = useNews((signal) => call("machine", {}, signal), ["jobs"], "", []);
+  return html`<h1>Machine</h1>
+    <${Trouble} error=${error} />
+    ${value?.elsewhere && html`<p class="note">Slurm decides when jobs of this server start: <code>sm nodes</code> and${" "}
+      <code>sm queue</code>, where sbatch works, show its nodes and its queue. Those that it has got stand below.</p>`}
+    ${value && html`<${Resources} rows=${value.resources} disk=${value.disk} />
+      <${Jobs} title=${value.elsewhere ? "At Slurm" : "Running"} rows=${value.runs} count=${value.run_count}
+        none="Nothing runs." columns=${["Job", "Since", "Holds"]}
+        cells=${(each) => [jobLink(each.job), html`<${When} seconds=${each.since / 1000} />`, needsText(each.needs)]} />
+      <${Jobs} title="Waiting" rows=${value.waits} count=${value.wait_count} none="Nothing waits."
+        columns=${["Place", "Job", "Needs", "Why it waits"]}
+        cells=${(each, i) => [i + 1, jobLink(each.job), needsText(each.needs), each.why]} />`}`;
+}
+
+/** The secret, which is nowhere else in the page and is gone with this. */
+function NewKey({ made, close }) {
+  return html`<div class="note" role="status" aria-label="The new key">
+    <p><b>The secret is shown this once.</b> Keep it where nobody else reads it.</p>
+    ${[["Access key", made.id], ["Secret", made.secret]].map(([name, text]) => html`<div class="command">
+      <span>${name}: <code>${text}</code></span><${Copy} text=${text} what=${name} /></div>`)}
+    <button type="button" onClick=${close}>Done</button></div>`;
+}
+
+function MakeKey({ changed }) {
+  const [made, setMade] = useState(null);
+  const [error, setError] = useState(null);
+  const make = async (event) => {
+    event.preventDefault();
+    const form = event.target;
+    setError(null);
+    setMade(null);
+    try {
+      setMade(await call("make-key", { comment: new FormData(form).get("comment").trim() }));
+      form.reset();
+      changed();
+    } catch (refused) {
+      setError(refused);
+    }
+  };
+  return html`<${Trouble} error=${error} />
+    ${made && html`<${NewKey} made=${made} close=${() => setMade(null)} />`}
+    <form class="filters" onSubmit=${make}><label>What it is for <input name="comment" maxlength="256" autocomplete="off" /></label>
+      <button>Make a key</button></form>`;
+}
+
+function Key({ each, changed }) {
+  const [sure, setSure] = useState(false);
+  const [error, setError] = useState(null);
+  const remove = async () => {
+    try {
+      await call("delete-key", { id: each.id });
+    } catch (refused) {
+      setSure(false);
+      setError(refused);
+      return;
+    }
+    if (each.own) await call("visit").catch(() => {}); // Refused: which shows how to get in.
+    else changed();
+  };
+  const asked = each.own ? "Yes, delete it and log out" : "Yes, delete it";
+  return html`<tr><td><code>${each.id}</code> ${each.own && html`<strong>(yours)</strong>`}</td>
+    <td>${each.comment}</td><td>${each.config ? "in the config" : html`<${When} seconds=${each.created / 1000} />`}</td>
+    <td><${Trouble} error=${error} />${each.config ? null : sure
+      ? html`<button type="button" class="small danger" onClick=${remove}>${asked}</button>${" "}
+          <button type="button" class="small" onClick=${() => setSure(false)}>No</button>`
+      : html`<button type="button" class="small" onClick=${() => setSure(true)}
+          aria-label=${`Delete ${each.id}`}>Delete …</button>`}</td></tr>`;
+}
+
+function Keys() {
+  const [turn, next] = useState(0);
+  const changed = () => next((old) => old + 1);
+  const { value, error } = useNews((signal) => call("keys", {}, signal), [], "", [turn]);
+  return html`<section class="card"><h2>Access keys</h2>
+    <p class="quiet">Every one of them may do all that this server can, make and delete keys, too.</p>
+    <${Trouble} error=${error} />
+    ${value && (value.may_make
+      ? html`<${MakeKey} changed=${changed} />`
+      : html`<p class="quiet">None is made here: others could read its secret on this way. Use <code>sm key create</code>.</p>`)}
+    <div class="scroll" tabindex="0" role="region" aria-label="Access keys"><table>
+      <thead><tr><th>Key</th><th>What it is for</th><th>Made</th><th><span class="hidden">Delete</span></th></tr></thead>
+      <tbody>${(value?.keys || []).map((each) => html`<${Key} key=${each.id} each=${each} changed=${changed} />`)}</tbody>
+    </table></div></section>`;
+}
+
+function Visits() {
   const [turn, next] = useState(0);
   const { value, error } = useNews((signal) => call("visits", {}, signal), [], "", [turn]);
   const end = async (id, own) => {
@@ -10,10 +136,10 @@ export function Access() {
     if (own) visit.value = null;
     else next(turn + 1);
   };
-  return html`<h1>Access</h1>
-    <p class="quiet">Browsers that were let in with key <code>${visit.peek().key}</code>.</p>
+  return html`<section class="card"><h2>Browsers</h2>
+    <p class="quiet">Those that were let in with key <code>${visit.peek().key}</code>.</p>
     <${Trouble} error=${error} />
-    <div class="scroll"><table>
+    <div class="scroll" tabindex="0" role="region" aria-label="Browsers"><table>
       <thead><tr><th>Browser</th><th>Since</th><th>Until</th><th><span class="hidden">End</span></th></tr></thead>
       <tbody>${(value?.visits || []).map(
         (each) => html`<tr key=${each.id}>
@@ -24,5 +150,10 @@ export function Access() {
             ${each.own ? "Log out" : "End"}</button></td>
         </tr>`,
       )}</tbody>
-    </table></div>`;
+    </table></div></section>`;
+}
+
+export function Access() {
+  useEffect(() => void (document.title = "Access · muster"), []);
+  return html`<h1>Access</h1><${Visits} /><${Keys} />`;
 }

@@ -1,0 +1,31 @@
+// The web page's view of the machine: who holds what of it, who waits, room on the disk.
+
+#include <sys/statvfs.h>
+
+#include "api/inputs.h"
+#include "loop/other_loop.h"
+#include "loop/worker.h"
+#include "server/web_server_call.h"
+
+namespace muster::server {
+
+using loop::Task;
+
+/// As machine_view(), with {"disk": {"free", "total"}}: bytes where the data folder is, free for
+/// the server itself. Without it if the file system does not tell.
+Task<Result<Json, aws::Refusal>> WebServer::machine(Call& call) {
+  std::function<Task<Json>()> look = [this]() -> Task<Json> { co_return options_.state.machine(); };
+  Json view = co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(look));
+  const auto disk = std::make_shared<struct statvfs>();
+  std::function<Result<void>()> measure = [path = options_.store, disk]() -> Result<void> {
+    if (::statvfs(path.c_str(), disk.get()) != 0) return fail_errno(path);
+    return {};
+  };
+  const Result<void> measured = co_await loop::in_thread(call.exchange.loop(), std::move(measure));
+  if (measured)
+    view["disk"] = {{"free", std::uint64_t{disk->f_bavail} * disk->f_frsize},
+                    {"total", std::uint64_t{disk->f_blocks} * disk->f_frsize}};
+  co_return view;
+}
+
+}  // namespace muster::server

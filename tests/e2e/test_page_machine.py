@@ -1,0 +1,98 @@
+"""The web page's views of the machine and of access, in a real browser."""
+
+import json
+
+import pytest
+from browser import HAS_BROWSER, WHY_NOT, Browser
+from page import SECONDS, Served
+from sm_server import SmServer
+from test_page import WAITS
+
+pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+MARKUP = "<img src=x onerror=document.title='stolen'>"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("machine")
+    (folder / "waits.py").write_text(WAITS)
+    with SmServer(folder, jobs={"capacity": {"hosts": 1}}) as server:
+        yield Served(server, folder)
+
+
+@pytest.fixture
+def browser(served):
+    with Browser() as one:
+        served.enter(one)
+        yield one
+
+
+def section(title: str) -> str:
+    """The text of the card of that title."""
+    return ("[...document.querySelectorAll('section')].find((each) => "
+            f"each.querySelector('h2')?.innerText.startsWith({json.dumps(title)}))?.innerText")
+
+
+def test_what_runs_and_what_waits_for_what_is_shown_as_it_changes(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs")
+    browser.wait("document.querySelector('nav a[href=\"/ui/machine\"]')")
+    browser.click_text("Machine", "nav a")
+    browser.wait_text("Nothing runs.")
+    browser.reload()
+    browser.wait_text("Nothing runs.")
+    assert "Nothing waits." in browser.text() and "Disk of the data folder" in browser.text()
+    assert "of the disk are free" in browser.text()
+    served.sm("submit", "--script", "waits.py", "first")
+    served.sm("submit", "--script", "waits.py", "second")
+    try:
+        browser.wait(f"{section('Running')}?.includes('first')", SECONDS)
+        browser.wait(f"{section('Waiting')}?.includes('second')", SECONDS)
+        assert "hosts: 1 wanted, 0 of 1 free" in browser.run(f"return {section('Waiting')}")
+        browser.click_text("second", "td a")
+        browser.wait("location.pathname === '/ui/jobs/second'")
+        browser.back()
+        browser.wait(f"{section('Waiting')}?.includes('second')")
+        served.sm("stop", "--wait", "first")
+        browser.wait(f"{section('Running')}?.includes('second')", SECONDS)
+        browser.wait_text("Nothing waits.")
+    finally:
+        served.sm("stop", "--wait", "second", code=None)
+
+
+def test_a_key_is_made_shown_once_used_and_deleted(served, browser):
+    browser.open(f"{served.server.url}/ui/access")
+    browser.wait("document.querySelector('input[name=comment]')")
+    browser.type("input[name=comment]", MARKUP)
+    browser.click_text("Make a key", "button")
+    browser.wait_text("The secret is shown this once.")
+    key, secret = browser.run(
+        "return [...document.querySelectorAll('.command code')].map((each) => each.innerText)")
+    assert len(secret) == 40
+    assert "Buckets" in served.server.client("s3", key=(key, secret)).list_buckets()
+    browser.wait_text(MARKUP)
+    assert browser.run("return document.title") == "Access · muster"
+    browser.reload()
+    browser.wait(f"{section('Access keys')}?.includes({json.dumps(key)})")
+    assert secret not in browser.run("return document.documentElement.outerHTML")
+    browser.click(f"[aria-label='Delete {key}']")
+    browser.click_text("No", "td button")
+    browser.click(f"[aria-label='Delete {key}']")
+    browser.click_text("Yes, delete it", "td button")
+    browser.wait(f"!{section('Access keys')}.includes({json.dumps(key)})")
+    assert secret not in served.server.output
+    assert key not in served.sm_key("list")
+
+
+def test_who_deletes_the_own_key_is_out_and_the_last_one_stays(served, browser):
+    own = served.server.keys["AWS_ACCESS_KEY_ID"]
+    browser.open(f"{served.server.url}/ui/access")
+    browser.wait(f"document.querySelector(\"[aria-label='Delete {own}']\")")
+    browser.click(f"[aria-label='Delete {own}']")
+    browser.click_text("Yes, delete it and log out", "td button")
+    browser.wait_text("is the last key")
+    other = json.loads(served.sm_key("create", "--json"))
+    browser.click(f"[aria-label='Delete {own}']")
+    browser.click_text("Yes, delete it and log out", "td button")
+    browser.wait("document.querySelector('.login input[name=secret]')")
+    served.server.keys.update(AWS_ACCESS_KEY_ID=other["AccessKeyId"],
+                              AWS_SECRET_ACCESS_KEY=other["SecretAccessKey"])  # fmt: skip
