@@ -339,7 +339,7 @@ OWN_JOBS = {
     "failure is a pipe": "os.mkfifo(f'{output}/failure')",
     "failure is a link to a pipe": "os.mkfifo('/opt/ml/p');"
     " os.symlink('/opt/ml/p', f'{output}/failure')",
-    "failure is huge": "open(f'{output}/failure', 'w').truncate(1 << 33)",
+    "failure is huge": "open(f'{output}/failure', 'w').truncate(1 << 30)",
     "model is a link": "os.rmdir(model); os.symlink('/etc', model)",
     "model is a pipe": "os.rmdir(model); os.mkfifo(model)",
     "model is a file": "os.rmdir(model); open(model, 'w').close()",

@@ -2,6 +2,7 @@
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -107,12 +108,10 @@ def check_left_alone(machine, script: str, name: str) -> None:
     assert not hang_lines(fit)
 
 
-def test_a_job_that_says_that_it_will_be_quiet_is_left_alone(machine):
-    check_left_alone(machine, QUIET, "quiet")
-
-
-def test_a_job_that_computes_in_silence_is_left_alone(machine):
-    check_left_alone(machine, COMPUTES, "computes")
+def test_silent_jobs_that_are_well_are_left_alone(machine):
+    silent = {"quiet": QUIET, "computes": COMPUTES}
+    with ThreadPoolExecutor() as pool:  # Each is silent for 20 s.
+        list(pool.map(lambda name: check_left_alone(machine, silent[name], name), silent))
 
 
 @pytest.mark.deep

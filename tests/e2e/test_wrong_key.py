@@ -29,7 +29,7 @@ def test_a_stranger_with_another_key_is_refused_and_the_job_goes_on(lab, trainin
     assert stranger.wait(GUARD_SECONDS) != 0
     assert "the other side refused our key" in stranger.text, stranger.text
     assert "refused our key" in (stranger_host.base / "output/failure").read_text()
-    assert "roll call: refused " in job.leader.text, job.story()
+    wait_until("the leader's word of it", lambda: "roll call: refused " in job.leader.text)
     assert job.leader.running(), job.story()
 
     job.start(job.hosts[1])
