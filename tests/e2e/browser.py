@@ -38,6 +38,7 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(prefix="muster-browser-")
         self.driver = subprocess.Popen(
             ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            bufsize=0,  # Nothing may wait behind select().
             env={"PATH": "/usr/bin:/bin", "HOME": self.folder.name},
         )  # fmt: skip
         try:
