@@ -13,6 +13,13 @@ def findings(path: str, text: str) -> str:
     return "\n".join(tidy.check_file(path, text.encode()))
 
 
+class TestNames(unittest.TestCase):
+    def test_a_name_that_ctest_would_cut_is_found(self):
+        cut = 'TEST_CASE("text: this; that") {\n}\n'
+        self.assertIn("ends the test's name", findings("src/base/text_test.cc", cut))
+        self.assertEqual(findings("src/base/text_test.cc", cut.replace(";", ",")), "")
+
+
 class Rooms(unittest.TestCase):
     def test_a_room_includes_what_its_row_names_and_itself(self):
         text = '#include "base/text.h"\n#include "job/spec.h"\n#include "launch/plan.h"\n'

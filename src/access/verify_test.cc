@@ -265,7 +265,7 @@ TEST_CASE("verify: what says whose a request is comes once") {
   }
 }
 
-TEST_CASE("verify: the head alone says who may be meant; a key revoked since then is unknown") {
+TEST_CASE("verify: the head alone says who may be meant, a key revoked since then is unknown") {
   KeyRing ring;
   REQUIRE(ring.add(key_of("AKIDEXAMPLE")));
   Verifier verifier(ring);

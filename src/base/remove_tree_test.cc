@@ -57,7 +57,7 @@ TEST_CASE("remove tree: links are not followed, what is not there is fine") {
   CHECK(place.has("stays"));
 }
 
-TEST_CASE("remove tree: what is mounted stays, and is named; all else goes") {
+TEST_CASE("remove tree: what is mounted stays, and is named, all else goes") {
   const Place place;
   REQUIRE(make_folders(place.path + "/stays"));
   REQUIRE(write_file(place.path + "/stays/file", "x"));

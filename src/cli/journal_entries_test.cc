@@ -98,7 +98,7 @@ TEST_CASE("journal entries: of muster's own lines, those that sm fit shows") {
   CHECK(entries[0].name == "warning");
 }
 
-TEST_CASE("own log: hosts and statuses in order of time, as files; damage ends one host's lines") {
+TEST_CASE("own log: hosts and statuses in order of time, as files, damage ends one host's lines") {
   const std::string folder = *make_private_folder("/tmp", "muster-own-log-");
   std::string one, two;
   job::append_record(one, 1, UnixMillis(1000), job::Message::lines, job::encode(of(0, "a\n")));

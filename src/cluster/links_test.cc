@@ -205,7 +205,7 @@ TEST_CASE(
   stage.run(body(stage));
 }
 
-TEST_CASE("links: a journal beyond its limit ends the host; so does another version") {
+TEST_CASE("links: a journal beyond its limit ends the host, so does another version") {
   Stage stage;
   constexpr std::uint64_t almost = job::node_journal_bytes_max - 1;
   REQUIRE(::truncate((stage.folder + "/algo-1/journal").c_str(), almost) == 0);
@@ -310,7 +310,7 @@ TEST_CASE("links: a result that finds no room is tried again, and given up in th
   stage.run(body(stage));
 }
 
-TEST_CASE("links: a node that says nothing is dropped; silence and return cancel each other out") {
+TEST_CASE("links: a node that says nothing is dropped, silence and return cancel each other out") {
   Stage stage;
   const auto body = [](Stage& on) -> loop::Task<> {
     std::string identity = std::string(nonce) + "/algo-2";

@@ -86,7 +86,7 @@ TEST_CASE("install: an index with a token goes to pip by its environment") {
   CHECK(module->command.env.empty());
 }
 
-TEST_CASE("folder: what lies in the code folder is seen; none is an error") {
+TEST_CASE("folder: what lies in the code folder is seen, none is an error") {
   const packing::Scratch scratch;
   packing::put_file(scratch.path + "/setup.py", "");
   packing::put_file(scratch.path + "/train", "");

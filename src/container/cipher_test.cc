@@ -35,7 +35,7 @@ TEST_CASE("cipher: keys are derived as RFC 5869 says") {
         "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
 }
 
-TEST_CASE("cipher: names are read back; nobody else's are") {
+TEST_CASE("cipher: names are read back, nobody else's are") {
   for (const Cipher cipher : {Cipher::wireguard, Cipher::esp, Cipher::wireguard_go})
     CHECK(cipher_from(cipher_name(cipher)) == cipher);
   CHECK(!cipher_from("rot13"));

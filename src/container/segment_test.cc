@@ -139,7 +139,7 @@ TEST_CASE("segment: groups hold inside of a tunnel, by a host's own table") {
 )");
 }
 
-TEST_CASE("segment: hosts with a cipher are routed, in a VPC or not; one host has nobody") {
+TEST_CASE("segment: hosts with a cipher are routed, in a VPC or not, one host has nobody") {
   job::HostSpec spec = two_hosts();
   CHECK(is_routed(spec));
   spec.spec.vpc.reset();

@@ -116,7 +116,7 @@ TEST_CASE("protocol: what is no message is an error and never a crash") {
   CHECK(welcome_from(R"({"version":2})")->version == 2);
 }
 
-TEST_CASE("protocol: identities name job and host; times are spelled for people") {
+TEST_CASE("protocol: identities name job and host, times are spelled for people") {
   CHECK(identity_of("job", "algo-2") == "job/algo-2");
   CHECK(host_in("job/algo-2", "job") == "algo-2");
   CHECK(host_in("jobs/algo-2", "job").empty());
@@ -230,7 +230,7 @@ TEST_CASE(
   CHECK(text_of(ending.take_actions(), LeaderKind::lost) == "none");
 }
 
-TEST_CASE("leader: a silent member is lost; if all are silent at once the leader may be cut off") {
+TEST_CASE("leader: a silent member is lost, if all are silent at once the leader may be cut off") {
   LeaderCall one = with_all_joined();
   for (int i = 1; i <= 4; ++i) {
     one.step(start + i * 1s);

@@ -97,7 +97,7 @@ TEST_CASE("journals: records of earlier attempts, which stand before, are not re
   CHECK(all(**journals) == "eins;zwei;");
 }
 
-TEST_CASE("journals: damage is an error behind what can be read; a missing folder is one") {
+TEST_CASE("journals: damage is an error behind what can be read, a missing folder is one") {
   Folder folder;
   std::string bytes = record(1, "one") + record(2, "two");
   bytes.back() = 'x';

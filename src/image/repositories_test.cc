@@ -40,7 +40,7 @@ TEST_CASE("repositories: names that are no path, and no other's file") {
   for (const char* tag : {"", ".x", "-x", "a/b", "a:b", "a@b", "a b"}) CHECK(!is_tag_name(tag));
 }
 
-TEST_CASE("repositories: what was written is read back; a damaged file is said, not guessed") {
+TEST_CASE("repositories: what was written is read back, a damaged file is said, not guessed") {
   const Scratch scratch;
   Repositories repositories(scratch.path);
   Repository box{"team/box", UnixMillis(7), true, {}, {}, {}};
@@ -70,7 +70,7 @@ TEST_CASE("repositories: what was written is read back; a damaged file is said, 
   CHECK(!repositories.find("team/box"));
 }
 
-TEST_CASE("repositories: what has a tag stays with all it names; the rest goes after its time") {
+TEST_CASE("repositories: what has a tag stays with all it names, the rest goes after its time") {
   Repository box;
   const auto manifest = [&](char digit, hours at) {
     box.manifests[fake(digit)] = {type, 1, UnixMillis(at)};
@@ -168,7 +168,7 @@ TEST_CASE("pushed image: unpacked at its first use, and kept by every prune") {
   CHECK(!place.store.unpack("registry.muster.internal/other:v1")->has_value());
 }
 
-TEST_CASE("pushed image: a tag that moves means the new image at once; the old one goes") {
+TEST_CASE("pushed image: a tag that moves means the new image at once, the old one goes") {
   Place place;
   const TestImage first({Tar().file("train", "1")});
   const TestImage second({Tar().file("train", "2")});

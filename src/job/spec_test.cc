@@ -71,7 +71,7 @@ TEST_CASE("spec: checkpoints in a folder are read back, with whose they are") {
   CHECK(!keeps_checkpoints({}));
 }
 
-TEST_CASE("spec: bound paths are read back; a request has none") {
+TEST_CASE("spec: bound paths are read back, a request has none") {
   Spec spec;
   spec.name = "j";
   spec.bound = {{"/mnt/data", "/data"}, {"/home/a/cache", "/cache", true, 1000, 100}};

@@ -116,7 +116,7 @@ echo done > "$folder/journal")");
   });
 }
 
-TEST_CASE("local: a steward that fails tells why; what it left is swept") {
+TEST_CASE("local: a steward that fails tells why, what it left is swept") {
   Stage stage;
   LocalEngine engine = stage.engine(R"(case "$2" in
 --sweep) rm -r "$MUSTER_STATE/jobs/demo"; echo '{"removed": ["job demo"], "failed": []}';;

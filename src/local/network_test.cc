@@ -16,7 +16,7 @@ struct State {
   std::string path;
 };
 
-TEST_CASE("network: jobs that live never share one; a dead job's is used again") {
+TEST_CASE("network: jobs that live never share one, a dead job's is used again") {
   State state;
   const std::string file = state.path + "/run/subnets";
   Result<JobFolder> one = JobFolder::create(state.path, "one");

@@ -76,7 +76,7 @@ TEST_CASE("job description: an end has its exit code, its headline and its cause
   CHECK(!summary.contains("FailureReason"));
 }
 
-TEST_CASE("job description: what ran out of time has stopped; what was lost has failed") {
+TEST_CASE("job description: what ran out of time has stopped, what was lost has failed") {
   Json late = description_of(spec(), UnixMillis(0));
   platform::JobReport report;
   report.end.status = platform::JobEnd::Status::timed_out;

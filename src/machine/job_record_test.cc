@@ -100,7 +100,7 @@ TEST_CASE("job record: journals outlive the job's folder, and an end is an end")
   CHECK(::access((found->folder + "/control.sock").c_str(), F_OK) != 0);
 }
 
-TEST_CASE("job record: a new job takes an ended one's name; the newest is listed first") {
+TEST_CASE("job record: a new job takes an ended one's name, the newest is listed first") {
   State state;
   loop::Loop loop;
   {

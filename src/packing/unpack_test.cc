@@ -387,7 +387,7 @@ TEST_CASE("unpack: lines about a member are bounded, and counted") {
   CHECK(report->said.size() == UnpackReport::said_max);
 }
 
-TEST_CASE("unpack: gzip members one behind the other are one archive; bytes behind them are none") {
+TEST_CASE("unpack: gzip members one behind the other are one archive, bytes behind them are none") {
   const Place place;
   const std::string bytes = Tar().file("a", std::string(3000, 'a')).file("b", "b").bytes();
   const std::string parts = gzipped(bytes.substr(0, 700)) + gzipped(bytes.substr(700));

@@ -143,7 +143,7 @@ TEST_CASE("job run: hosts are asked again and again what they use, those that ca
   CHECK(bench.sink.text.find("algo-2 uses") == std::string::npos);
 }
 
-TEST_CASE("job run: results go to S3 before the job's last word; if they cannot, it failed") {
+TEST_CASE("job run: results go to S3 before the job's last word, if they cannot, it failed") {
   for (const bool works : {true, false}) {
     Bench bench(1);
     bench.spec.output_folder.clear();

@@ -150,7 +150,7 @@ TEST_CASE("life cycle: a phase that was passed over is told on the way") {
   CHECK(job.started("algo-1") == "");
 }
 
-TEST_CASE("life cycle: after a failure hosts end by themselves; what has not is killed") {
+TEST_CASE("life cycle: after a failure hosts end by themselves, what has not is killed") {
   Story job(3);
   job.all(Phase::training);
   job.until(5s);

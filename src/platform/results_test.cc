@@ -285,7 +285,7 @@ TEST_CASE("results: a folder that cannot be made or written to is refused before
   }
 }
 
-TEST_CASE("results: where one part cannot be put in place, no part stays; the path is a person's") {
+TEST_CASE("results: where one part cannot be put in place, no part stays, the path is a person's") {
   Bench bench;
   bench.put("algo-1/model/a", "1");
   bench.put("algo-1/output/data/x", "1");
@@ -299,7 +299,7 @@ TEST_CASE("results: where one part cannot be put in place, no part stays; the pa
   CHECK(std::distance(std::filesystem::directory_iterator(bench.path + "/out"), {}) == 1);
 }
 
-TEST_CASE("results: a failed job without a mark has no failure; a mark that is no file is none") {
+TEST_CASE("results: a failed job without a mark has no failure, a mark that is no file is none") {
   Bench bench;
   bench.put("algo-1/output/failure/inside", "a folder");
   bench.put("algo-2/output/data/x", "2");
@@ -359,7 +359,7 @@ TEST_CASE("results: two trees that are too deep to be merged are an error, and n
   CHECK(std::filesystem::is_empty(bench.path + "/out"));
 }
 
-TEST_CASE("results: a log is one of them, whole or not there; an earlier one makes way") {
+TEST_CASE("results: a log is one of them, whole or not there, an earlier one makes way") {
   Bench bench;
   bench.put("algo-1/model/a", "1");
   MergeOptions options;

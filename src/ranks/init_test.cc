@@ -125,7 +125,7 @@ TEST_CASE("init: what is orphaned is reaped, and what is left is killed when the
   CHECK(init.wait() == 3);
 }
 
-TEST_CASE("init: the end of its lifeline kills everything; bytes on it do not") {
+TEST_CASE("init: the end of its lifeline kills everything, bytes on it do not") {
   Pipe lifeline = *make_pipe();
   const int fd = lifeline.read.get();
   Args args = {

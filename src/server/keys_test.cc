@@ -92,7 +92,7 @@ TEST_CASE("keys: the config's form is checked") {
   CHECK(why(R"({"keys": [{"id": 1, "secret_file": "b"}]})") == "keys[0].id: expected a text");
 }
 
-TEST_CASE("keys: the ring follows the store; the config's stay; jobs' are not touched") {
+TEST_CASE("keys: the ring follows the store, the config's stay, jobs' are not touched") {
   const Folder folder;
   store::Store store = *store::Store::open(folder.file("muster.db"));
   access::KeyRing ring;
@@ -135,7 +135,7 @@ TEST_CASE("keys: made, listed and deleted while the server runs") {
   CHECK(ring.ids() == std::vector<std::string>{second.id});
 }
 
-TEST_CASE("keys: the config's are listed and stay; with one the store's last may go") {
+TEST_CASE("keys: the config's are listed and stay, with one the store's last may go") {
   const Folder folder;
   store::Store store = *store::Store::open(folder.file("muster.db"));
   access::KeyRing ring;

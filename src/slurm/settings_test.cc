@@ -52,7 +52,7 @@ TEST_CASE("settings: a trial and a probe have the site's words, and no others") 
   CHECK(plan_probe({.options = {"--uid=0"}}, 1).error().code == Errc::invalid_input);
 }
 
-TEST_CASE("settings: what nodes say of themselves; what is no such line is passed over") {
+TEST_CASE("settings: what nodes say of themselves, what is no such line is passed over") {
   const std::vector<NodeWord> words = node_words_from(
       "a motd\n"
       "muster|node1|1769860800.5|1048576|yes|cgroup2fs|/usr/bin/runc|/usr/bin/python3\n"

@@ -42,7 +42,7 @@ struct Bench {
   std::vector<std::string> told, stored;
 };
 
-TEST_CASE("checkpoints: what lies too deep is told of once; the rest is stored") {
+TEST_CASE("checkpoints: what lies too deep is told of once, the rest is stored") {
   Bench bench;
   std::string deepest;
   bench.run([&] {

@@ -126,7 +126,7 @@ TEST_CASE("node link: a node that is silent is told of, and so is its return") {
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: a stop reaches the steward; the scheduler's signal is told, too") {
+TEST_CASE("node link: a stop reaches the steward, the scheduler's signal is told, too") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {
     on.start_nodes();
