@@ -80,7 +80,7 @@ test-slurm-all: $(VENV)/.test-done packages-slurm sm  ## also what is slow of th
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
   aws_chunked s3_request cbor gunzip image_document image_policy journal registry_login \
-  registry_request slurm_text stack_template terminal yaml
+  registry_request slurm_text stack_template terminal unwind yaml
 .PHONY: fuzz
 fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=8: CI's); what it finds is kept in fuzz/found
 	cmake --preset fuzz
