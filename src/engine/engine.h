@@ -12,6 +12,7 @@
 #include "job/outcome.h"
 #include "job/spec.h"
 #include "job/stacks.h"
+#include "job/usage.h"
 #include "loop/loop.h"
 
 namespace muster::engine {
@@ -57,20 +58,9 @@ enum class Question {
   native_stacks,  ///< -> job::HostStacks, as job::Calls::native
   moves,          ///< -> job::HostStacks, as job::Calls::moves
 };
-/// Bytes that went each way since a host's start; -1: not known.
-struct Flow {
-  std::int64_t in = -1;
-  std::int64_t out = -1;
-
-  bool operator==(const Flow&) const = default;
-};
-struct Usage {
-  std::int64_t memory_bytes = 0;                ///< Without files' pages that were not used lately.
-  std::chrono::microseconds processor_time{0};  ///< All the host's processes', since its start.
-  std::int64_t processes = 0;
-  Flow disk{};     ///< `in`: read from disks, `out`: written to them; no page cache's.
-  Flow network{};  ///< Through the host's own interfaces; not known where it has the machine's.
-};
+/// The steward itself has answered.
+struct Alive {};
+using job::Usage;
 /// What a host used at a moment of the wall clock.
 struct HostUsage {
   std::string host;

@@ -12,9 +12,9 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "engine/upload.h"
-#include "local/usage.h"
 #include "supervise/reaper.h"
 #include "supervise/steward.h"
+#include "supervise/usage.h"
 
 namespace muster::local {
 namespace {
@@ -190,7 +190,7 @@ loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Quest
     if (!stacks) co_return stacks.error();
     co_return engine::Answer(*std::move(stacks));
   }
-  const Result<engine::Usage> usage = usage_of(path_.substr(path_.rfind('/') + 1), host);
+  Result<engine::Usage> usage = supervise::usage_of(name(), host);
   if (!usage) co_return usage.error();
   co_return engine::Answer(*usage);
 }

@@ -71,6 +71,7 @@ class LocalRun final : public engine::Run {
   void signal(const std::string& host, int number);
   bool runs(const std::string& host) const;
   std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
+  std::string name() const { return path_.substr(path_.rfind('/') + 1); }
 
   supervise::Programs& programs_;
   LocalEngine& local_;
