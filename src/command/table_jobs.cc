@@ -193,19 +193,21 @@ Page stacks() {
       .group = Group::server,
       .brief = "show where every rank of a running job stands",
       .about =
-          "Takes the stacks of all ranks on all hosts, from outside of their containers and "
-          "without stopping them, and shows them as one tree: ranks that stand at one place are "
-          "one line, and those that stand elsewhere than most are marked. For a job that seems to "
-          "hang.",
+          "Takes the stacks of all ranks on all hosts, from outside of their containers, and shows "
+          "them as one tree: ranks that stand at one place are one line, and those that stand "
+          "elsewhere than most are marked. For a job that seems to hang. Programs that are not "
+          "Python's are told by their calls of C and C++.",
       .operands = {job},
       .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
-                {"--native", "", "calls below Python's too; stops each rank for a moment"},
+                {"--native", "", "calls of C and C++ below Python's too"},
                 {"--json", "", "print one JSON object: every process, thread and call"}},
       .examples = {{"sm stacks JOB"},
                    {"sm stacks JOB --native", "shows calls of C and C++ too"},
                    {"sm stacks JOB --json"}},
       .notes = {"Python's calls are read by py-spy (pip install py-spy), on the machine that the "
                 "host runs on; sm doctor tells whether it is there.",
+                "A thread that runs is stopped for a moment, to copy its stack, where "
+                "native calls are told; nothing else is stopped.",
                 own_note, endpoint_note},
       .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
   };

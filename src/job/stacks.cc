@@ -1,6 +1,7 @@
 #include "job/stacks.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +11,8 @@ namespace muster::job {
 namespace {
 
 constexpr std::size_t job_stacks_bytes_max = 3u << 20;
+/// What it takes to say how many processes are left out, at most.
+constexpr std::size_t left_out_bytes_max = 128;
 
 Error bad(const char* what) {
   return fail(Errc::protocol, std::string("stacks: expected ") + what);
@@ -32,6 +35,8 @@ Json to_json(const ThreadStack& thread) {
   Json& calls = json["calls"] = Json::array();
   const std::size_t count = std::min(thread.calls.size(), stack_calls_max);
   for (std::size_t i = 0; i < count; ++i) calls.push_back(to_json(thread.calls[i]));
+  if (thread.place != 0) json["place"] = thread.place;
+  if (thread.state != 0) json["state"] = thread.state;
   return json;
 }
 
@@ -45,7 +50,9 @@ Json to_json(const ProcessStacks& process) {
                {"cpu_ms", process.cpu_ms},
                {"io_bytes", process.io_bytes},
                {"faults", process.faults},
-               {"moves", process.moves}};
+               {"moves", process.moves},
+               {"stopped", process.stopped}};
+  if (!process.task.empty()) json["task"] = shortened(process.task);
   if (!process.trouble.empty()) json["trouble"] = shortened(process.trouble);
   Json& threads = json["threads"] = Json::array();
   const std::size_t count = std::min(process.threads.size(), stack_threads_max);
@@ -93,6 +100,8 @@ Result<ThreadStack> thread_from(const Json& json) {
   const Json& calls = list(json, "calls");
   if (calls.size() > stack_calls_max) return bad("at most 100 calls of a thread");
   for (const Json& each : calls) thread.calls.push_back(TRY(call_from(each)));
+  thread.place = TRY(number(json, "place"));
+  thread.state = TRY(number(json, "state"));
   return thread;
 }
 
@@ -103,6 +112,7 @@ Result<ProcessStacks> process_from(const Json& json) {
   process.parent = TRY(number(json, "parent"));
   const std::int64_t rank = TRY(number(json, "rank"));
   process.rank = rank < 0 || rank > 1'000'000 ? -1 : static_cast<int>(rank);
+  process.task = TRY(text(json, "task"));
   process.command = TRY(text(json, "command"));
   process.waits_in = TRY(text(json, "waits_in"));
   process.started = TRY(number(json, "started"));
@@ -110,6 +120,7 @@ Result<ProcessStacks> process_from(const Json& json) {
   process.io_bytes = TRY(number(json, "io_bytes"));
   process.faults = TRY(number(json, "faults"));
   process.moves = json.value("moves", Json()) == true;
+  process.stopped = json.value("stopped", Json()) == true;
   process.trouble = TRY(text(json, "trouble"));
   const Json& threads = list(json, "threads");
   if (threads.size() > stack_threads_max) return bad("at most 64 threads of a process");
@@ -120,6 +131,9 @@ Result<ProcessStacks> process_from(const Json& json) {
 }  // namespace
 
 bool same_place(const ThreadStack& before, const ThreadStack& after) {
+  if (before.place != 0 && after.place != 0)
+    return before.place == after.place &&
+           (before.state == after.state || before.state == 0 || after.state == 0);
   if (before.calls.size() != after.calls.size()) return false;
   for (std::size_t i = 0; i < after.calls.size(); ++i) {
     const Call& then = before.calls[i];
@@ -128,6 +142,22 @@ bool same_place(const ThreadStack& before, const ThreadStack& after) {
     if (!same || (i > 0 && then.line != now.line)) return false;
   }
   return true;
+}
+
+std::size_t calls_that_wait(const std::vector<Call>& calls) {
+  // MPI in C and in Fortran, NCCL, UCX, OpenSHMEM; what a loop that waits calls between its looks.
+  constexpr std::array<std::string_view, 7> families = {"MPI_", "PMPI_", "mpi_",  "pmpi_",
+                                                        "nccl", "ucp_",  "shmem_"};
+  constexpr std::array<std::string_view, 2> calls_of_a_loop = {"sched_yield", "pthread_spin_lock"};
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    const std::string_view name = calls[i].function;
+    const auto begins = [&](std::string_view family) { return name.starts_with(family); };
+    if (calls[i].line != 0) continue;  // Python's.
+    if (std::any_of(families.begin(), families.end(), begins) ||
+        std::find(calls_of_a_loop.begin(), calls_of_a_loop.end(), name) != calls_of_a_loop.end())
+      return i + 1;
+  }
+  return 0;
 }
 
 const char* calls_name(Calls calls) {
@@ -155,18 +185,22 @@ Json to_json(const HostStacks& stacks) {
 }
 
 std::string encode(const HostStacks& stacks) {
-  HostStacks fitting = stacks;
-  while (true) {
-    const std::size_t count = std::min(fitting.processes.size(), stack_processes_max);
-    const bool all = count == stacks.processes.size();
-    fitting.processes.resize(count);
-    if (!all)
-      fitting.trouble = "only " + std::to_string(count) + " of " +
-                        std::to_string(stacks.processes.size()) + " processes are told";
-    std::string encoded = to_text(to_json(fitting));
-    if (encoded.size() <= host_stacks_bytes_max || count == 0) return encoded;
-    fitting.processes.resize(count - (count + 3) / 4);
+  Json json = to_json(HostStacks{.host = stacks.host,
+                                 .processes = {},
+                                 .net_bytes = stacks.net_bytes,
+                                 .trouble = stacks.trouble});
+  Json& processes = json["processes"];
+  std::size_t bytes = to_text(json).size() + left_out_bytes_max;
+  for (const ProcessStacks& each : stacks.processes) {
+    Json process = to_json(each);
+    bytes += to_text(process).size() + 1;
+    if (processes.size() == stack_processes_max || bytes > host_stacks_bytes_max) break;
+    processes.push_back(std::move(process));
   }
+  if (processes.size() < stacks.processes.size())
+    json["trouble"] = "only " + std::to_string(processes.size()) + " of " +
+                      std::to_string(stacks.processes.size()) + " processes are told";
+  return to_text(json);
 }
 
 Result<HostStacks> host_stacks_from_json(const Json& json) {

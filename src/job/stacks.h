@@ -25,6 +25,10 @@ struct ThreadStack {
   std::string name;
   bool runs = false;        ///< On a processor, or ready to be.
   std::vector<Call> calls;  ///< The innermost first.
+  /// With Calls::moves, of native calls: a number of the calls that it was in at each of several
+  /// looks, but for what waits for others and what that calls; 0: not known.
+  std::int64_t place = 0;
+  std::int64_t state = 0;  ///< A number of what these calls hold; 0: not known, or it changes.
 
   bool operator==(const ThreadStack&) const = default;
 };
@@ -34,6 +38,7 @@ struct ProcessStacks {
   std::int64_t pid = 0;      ///< As the host counts.
   std::int64_t parent = 0;   ///< Likewise; 0: none of those told.
   int rank = -1;             ///< As its environment says; -1: none.
+  std::string task;          ///< "ps 1", "scheduler": likewise, of what has no rank; empty: none.
   std::string command;       ///< The arguments, shortened.
   std::string waits_in;      ///< The kernel's function that its first thread waits in; empty: none.
   std::int64_t started = 0;  ///< Ticks since the machine's start: tells pids used twice.
@@ -41,15 +46,22 @@ struct ProcessStacks {
   std::int64_t io_bytes = 0;         ///< Read and written since its start, by system calls.
   std::int64_t faults = 0;           ///< Pages of memory that it was given since its start.
   bool moves = false;                ///< Went on a moment later, by more than a line and back.
+  bool stopped = false;              ///< By SIGSTOP or its like, until SIGCONT.
   std::string trouble;               ///< Why there are no calls; empty: there are.
   std::vector<ThreadStack> threads;  ///< The first one first, where that is known.
 
   bool operator==(const ProcessStacks&) const = default;
+  /// One of those that a launcher has started, not what stands around them.
+  bool is_member() const { return rank >= 0 || !task.empty(); }
 };
 
 /// True if a thread stands in the same call as before, on whatever line of it. Outside of that
-/// call lines count.
+/// call lines count. Native calls count by `place` and `state` where both are known.
 bool same_place(const ThreadStack& before, const ThreadStack& after);
+
+/// How many of a thread's native calls, the innermost first, are one that waits for others, and
+/// what that calls: what goes on in there is no progress of the thread. 0: it is in none.
+std::size_t calls_that_wait(const std::vector<Call>& calls);
 
 /// What one host told: its processes but muster's own.
 struct HostStacks {

@@ -37,6 +37,8 @@ TEST_CASE("stacks: what is encoded is read again") {
   stacks.processes[0].moves = true;
   stacks.processes[1].trouble = "py-spy: no such process";
   stacks.processes[2].rank = -1;
+  stacks.processes[2].task = "ps 1";
+  stacks.processes[2].stopped = true;
   const Result<HostStacks> read = host_stacks_from(encode(stacks));
   REQUIRE(read);
   CHECK(*read == stacks);
@@ -89,6 +91,30 @@ TEST_CASE("stacks: what is none is refused") {
       host_stacks_from(R"({"host":"algo-1","processes":[{"rank":9999999999,"threads":{}}]})");
   REQUIRE(odd);
   CHECK(odd->processes[0].rank == -1);
+}
+
+TEST_CASE("stacks: the outermost native call that waits, and what it calls") {
+  const auto named = [](std::vector<Call> calls) { return calls_that_wait(calls); };
+  CHECK(named({{"poll", ""}, {"PMPI_Recv", ""}, {"MPI_Barrier", ""}, {"main", ""}}) == 3);
+  CHECK(named({{"sched_yield", ""}, {"main", ""}}) == 1);
+  CHECK(named({{"work", ""}, {"main", ""}}) == 0);
+  CHECK(named({{"MPI_Recv", "a.py", 7}, {"main", ""}}) == 0);
+  CHECK(named({}) == 0);
+}
+
+TEST_CASE("stacks: by what is known of native calls threads stand at one place, or not") {
+  ThreadStack before{.name = "", .calls = {{"poll", ""}}};
+  ThreadStack after{.name = "", .calls = {{"other", ""}}};
+  CHECK(!same_place(before, after));
+  before.place = after.place = 5;
+  CHECK(same_place(before, after));
+  before.state = 7;
+  CHECK(same_place(before, after));
+  after.state = 8;
+  CHECK(!same_place(before, after));
+  after.state = 7;
+  after.place = 6;
+  CHECK(!same_place(before, after));
 }
 
 }  // namespace muster::job

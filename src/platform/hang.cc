@@ -26,14 +26,14 @@ using Key = std::tuple<std::string, std::int64_t, std::int64_t>;  ///< Host, pid
 
 /// The processes that count.
 std::map<Key, const job::ProcessStacks*> counting(const std::vector<job::HostStacks>& hosts) {
-  std::map<Key, const job::ProcessStacks*> all, ranks;
+  std::map<Key, const job::ProcessStacks*> all, members;
   for (const job::HostStacks& host : hosts)
     for (const job::ProcessStacks& each : host.processes) {
       const Key key{host.host, each.pid, each.started};
       all[key] = &each;
-      if (each.rank >= 0) ranks[key] = &each;
+      if (each.is_member()) members[key] = &each;
     }
-  return ranks.empty() ? all : ranks;
+  return members.empty() ? all : members;
 }
 
 bool same_calls(const job::ProcessStacks& a, const job::ProcessStacks& b) {
@@ -114,8 +114,9 @@ std::string hang_text(const std::vector<job::HostStacks>& seen, Duration after) 
   std::string text =
       "the job hangs: for " + std::to_string(seconds) + " s it printed nothing and no rank got on";
   const std::vector<Stander> all = standers_of(seen);
-  const std::string odd = names_of(all, odd_ones(all));
-  return odd.empty() ? text : text + "; not where most stand: " + odd;
+  const std::vector<std::size_t> odd = odd_ones(all);
+  if (odd.empty()) return text;
+  return text + "; " + why_odd(all[odd.front()]) + ": " + names_of(all, odd);
 }
 
 job::Verdict hang_verdict(const std::vector<job::HostStacks>& seen, const std::string& text) {
@@ -127,6 +128,7 @@ job::Verdict hang_verdict(const std::vector<job::HostStacks>& seen, const std::s
   if (odd.size() != 1) return verdict;
   verdict.host = all[odd.front()].host;
   verdict.rank = all[odd.front()].rank;
+  verdict.process = all[odd.front()].task;
   if (verdict.rank >= 0) verdict.process = "rank " + std::to_string(verdict.rank);
   return verdict;
 }

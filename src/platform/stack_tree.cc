@@ -33,13 +33,13 @@ const job::ProcessStacks* process_with(const job::HostStacks& host, std::int64_t
 /// A child has its parent's variables, and so its number.
 bool is_child(const job::HostStacks& host, const job::ProcessStacks& process) {
   const job::ProcessStacks* parent = process_with(host, process.parent);
-  return parent != nullptr && parent->rank == process.rank;
+  return parent != nullptr && parent->rank == process.rank && parent->task == process.task;
 }
 
-bool has_ranks(const std::vector<job::HostStacks>& hosts) {
+bool has_members(const std::vector<job::HostStacks>& hosts) {
   for (const job::HostStacks& host : hosts)
     for (const job::ProcessStacks& process : host.processes)
-      if (process.rank >= 0) return true;
+      if (process.is_member()) return true;
   return false;
 }
 
@@ -47,7 +47,10 @@ Stander stander_of(const job::HostStacks& host, const job::ProcessStacks& proces
   Stander stander;
   stander.rank = process.rank;
   stander.host = host.host;
+  stander.task = process.task;
+  stander.stopped = process.stopped;
   stander.name = host.processes.size() == 1 ? host.host : host.host + ": " + process.command;
+  if (!process.task.empty()) stander.name = process.task + " on " + host.host;
   stander.waits_in = process.waits_in;
   stander.trouble = process.trouble;
   if (is_child(host, process)) stander.kind = Stander::Kind::child;
@@ -56,7 +59,10 @@ Stander stander_of(const job::HostStacks& host, const job::ProcessStacks& proces
 
 void stand(Stander& stander, const job::ThreadStack& thread) {
   stander.runs = thread.runs;
-  for (auto call = thread.calls.rbegin(); call != thread.calls.rend(); ++call)
+  // What goes on within a call that waits differs from moment to moment, and says nothing.
+  const std::size_t waiting = job::calls_that_wait(thread.calls);
+  const auto end = thread.calls.rend() - static_cast<std::ptrdiff_t>(waiting > 0 ? waiting - 1 : 0);
+  for (auto call = thread.calls.rbegin(); call != end; ++call)
     if (!call->file.starts_with("<frozen ")) stander.calls.push_back(*call);  // Python's own start.
 }
 
@@ -88,8 +94,7 @@ class Drawing {
       std::vector<std::size_t> who;
       for (const StackGroup& each : branch) who.insert(who.end(), each.who.begin(), each.who.end());
       std::sort(who.begin(), who.end());
-      text_ +=
-          indent + names_of(all_, who) + (is_odd(who) ? "  <- not where most stand" : "") + "\n";
+      text_ += indent + names_of(all_, who) + mark_of(who) + "\n";
       std::size_t at = depth;
       while (shared(branch, at)) text_ += indent + "  " + text_of(branch[0].calls[at++]) + "\n";
       if (branch.size() > 1) draw(branch, at, indent + "  ");
@@ -120,9 +125,10 @@ class Drawing {
     }
     return found;
   }
-  bool is_odd(const std::vector<std::size_t>& who) const {
-    return !odd_.empty() && std::all_of(who.begin(), who.end(),
-                                        [&](std::size_t each) { return odd_.contains(each); });
+  std::string mark_of(const std::vector<std::size_t>& who) const {
+    const bool is_odd =
+        std::all_of(who.begin(), who.end(), [&](std::size_t each) { return odd_.contains(each); });
+    return is_odd ? std::string("  <- ") + why_odd(all_[who.front()]) : "";
   }
   /// What those of a group do there, as far as they agree.
   std::string state_of(const std::vector<std::size_t>& who) const {
@@ -132,6 +138,7 @@ class Drawing {
       return all_[each].runs == first.runs && all_[each].waits_in == first.waits_in;
     });
     if (!agree) return "(some run, some wait)";
+    if (first.stopped) return "(stopped by a signal)";
     if (first.runs) return "(runs)";
     return first.waits_in.empty() ? "(waits)" : "(waits in " + first.waits_in + ")";
   }
@@ -157,11 +164,11 @@ std::string ranges(const std::set<int>& numbers) {
 }  // namespace
 
 std::vector<Stander> standers_of(const std::vector<job::HostStacks>& hosts) {
-  const bool ranks_only = has_ranks(hosts);
+  const bool members_only = has_members(hosts);
   std::vector<Stander> all;
   for (const job::HostStacks& host : hosts)
     for (const job::ProcessStacks& process : host.processes)
-      if (!ranks_only || process.rank >= 0) add_process(host, process, all);
+      if (!members_only || process.is_member()) add_process(host, process, all);
   std::stable_sort(all.begin(), all.end(),
                    [](const Stander& a, const Stander& b) { return a.rank < b.rank; });
   return all;
@@ -188,13 +195,24 @@ std::vector<StackGroup> group(const std::vector<Stander>& all, Stander::Kind kin
 std::vector<std::size_t> odd_ones(const std::vector<Stander>& all) {
   const std::vector<StackGroup> groups = group(all, Stander::Kind::main_thread);
   std::size_t count = 0;
-  for (const StackGroup& each : groups) count += each.who.size();
   std::vector<std::size_t> odd;
+  for (const StackGroup& each : groups) {
+    count += each.who.size();
+    for (const std::size_t one : each.who)
+      if (all[one].stopped) odd.push_back(one);
+  }
+  std::sort(odd.begin(), odd.end());
+  if (!odd.empty() && odd.size() < count) return odd;
+  odd.clear();
   if (groups.empty() || 2 * groups[0].who.size() <= count) return odd;
   for (std::size_t i = 1; i < groups.size(); ++i)
     odd.insert(odd.end(), groups[i].who.begin(), groups[i].who.end());
   std::sort(odd.begin(), odd.end());
   return odd;
+}
+
+const char* why_odd(const Stander& odd) {
+  return odd.stopped ? "stopped by a signal" : "not where most stand";
 }
 
 std::string names_of(const std::vector<Stander>& all, const std::vector<std::size_t>& who) {

@@ -13,15 +13,20 @@ struct Stander {
   enum class Kind { main_thread, other_thread, child };
   Kind kind = Kind::main_thread;
   int rank = -1;     ///< -1: none; then `name` says who.
-  std::string name;  ///< "algo-2", "algo-2: python worker.py".
+  std::string name;  ///< "ps 1 on algo-2", "algo-2", "algo-2: python worker.py".
   std::string host;
+  std::string task;  ///< As ProcessStacks.
   bool runs = false;
-  std::string waits_in;          ///< As ProcessStacks.
-  std::vector<job::Call> calls;  ///< The outermost first; empty: `trouble` says why.
+  bool stopped = false;  ///< As ProcessStacks.
+  std::string waits_in;  ///< As ProcessStacks.
+  /// The outermost first, as far as to a call that waits for others (job::calls_that_wait). Empty:
+  /// `trouble` says why.
+  std::vector<job::Call> calls;
   std::string trouble;
 };
 
-/// The threads of all hosts' ranks, by rank; in a job without ranks of all its processes.
+/// The threads of all hosts' ranks and tasks, by rank; in a job without either of all its
+/// processes.
 std::vector<Stander> standers_of(const std::vector<job::HostStacks>& hosts);
 
 /// Threads that stand at one place.
@@ -33,9 +38,12 @@ struct StackGroup {
 /// same are one group, whatever lines they are on further out.
 std::vector<StackGroup> group(const std::vector<Stander>& all, Stander::Kind kind);
 
-/// The places in `all` of those that stand elsewhere than most: main threads of which a majority
-/// stands at one place, and they do not. Empty where there is no majority.
+/// The places in `all` of main threads that are not as most are. Processes that are stopped, if
+/// not all are: whoever waits for one waits for good. Else those that stand elsewhere than a
+/// majority; empty where there is none.
 std::vector<std::size_t> odd_ones(const std::vector<Stander>& all);
+/// "stopped by a signal", "not where most stand".
+const char* why_odd(const Stander& odd);
 
 /// "ranks 0-2,5", "rank 3", "algo-1, algo-2": at most eight names.
 std::string names_of(const std::vector<Stander>& all, const std::vector<std::size_t>& who);

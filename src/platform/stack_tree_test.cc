@@ -38,6 +38,28 @@ std::vector<HostStacks> barrier() {
   return hosts;
 }
 
+TEST_CASE("stacks: within a call that waits ranks are where they are") {
+  std::vector<HostStacks> hosts(1);
+  hosts[0].host = "algo-1";
+  for (int rank = 0; rank < 3; ++rank) {
+    job::ThreadStack spins{.name = "still", .runs = true, .calls = {}};
+    if (rank > 0) spins.calls.push_back({"poll_" + std::to_string(rank), "/lib/libopen-pal.so"});
+    spins.calls.push_back({rank < 2 ? "MPI_Barrier" : "work", "/lib/libmpi.so.40"});
+    spins.calls.push_back({"main", "/opt/ml/code/still"});
+    hosts[0].processes.push_back(process(10 + rank, rank, {spins}));
+  }
+  CHECK(stack_text(hosts) ==
+        "ranks 0-2\n"
+        "  main  still\n"
+        "  ranks 0-1\n"
+        "    MPI_Barrier  libmpi.so.40\n"
+        "    (runs)\n"
+        "  rank 2  <- not where most stand\n"
+        "    work  libmpi.so.40\n"
+        "    poll_2  libopen-pal.so\n"
+        "    (runs)\n");
+}
+
 }  // namespace
 
 TEST_CASE("stack tree: one tree of all ranks, and who stands elsewhere") {
@@ -97,6 +119,34 @@ algo-2: python train.py
   (waits)
 algo-2: python train.py
   (py-spy is not on this machine)
+)");
+}
+
+TEST_CASE("stack tree: a stopped process is the odd one, whatever others do") {
+  std::vector<HostStacks> hosts = barrier();
+  hosts[1].processes[1].stopped = true;
+  CHECK(names_of(standers_of(hosts), odd_ones(standers_of(hosts))) == "rank 3");
+  hosts[0].processes[0].threads = hosts[1].processes[0].threads;  // No majority stands anywhere.
+  CHECK(names_of(standers_of(hosts), odd_ones(standers_of(hosts))) == "rank 3");
+  for (HostStacks& host : hosts)
+    for (ProcessStacks& each : host.processes) each.stopped = true;
+  CHECK(odd_ones(standers_of(hosts)).empty());
+}
+
+TEST_CASE("stack tree: tasks count as ranks do, and what stands around them does not") {
+  std::vector<HostStacks> hosts(1);
+  hosts[0].host = "algo-1";
+  hosts[0].processes = {process(5, -1, {}), process(6, -1, {thread({"recv"})}),
+                        process(7, -1, {thread({"accept"})})};
+  hosts[0].processes[1].task = "worker 0";
+  hosts[0].processes[2].task = "ps 0";
+  hosts[0].processes[2].stopped = true;
+  CHECK(stack_text(hosts) == R"(worker 0 on algo-1
+  recv  train.py:1
+  (waits)
+ps 0 on algo-1  <- stopped by a signal
+  accept  train.py:1
+  (stopped by a signal)
 )");
 }
 
