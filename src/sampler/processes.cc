@@ -1,16 +1,19 @@
 #include "sampler/processes.h"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "supervise/reaper.h"
 
@@ -88,7 +91,9 @@ Found look_at(pid_t pid) {
   Found found{.pid = pid, .is_python = runs_python(pid), .told = {}};
   found.told.pid = inner_number(text_of(pid, "status"), pid);
   found.told.parent = stat.parent;  // As the machine counts, until all are known.
-  found.told.rank = rank_in(text_of(pid, "environ"));
+  const std::string environment = text_of(pid, "environ");
+  found.told.rank = rank_in(environment);
+  if (found.told.rank < 0) found.told.task = task_in(environment);
   found.told.command = command_of(pid);
   const std::string waits_in = trim(text_of(pid, "wchan"));
   if (waits_in != "0") found.told.waits_in = waits_in;
@@ -96,7 +101,22 @@ Found look_at(pid_t pid) {
   found.told.cpu_ms = stat.ticks * 1000 / std::max(::sysconf(_SC_CLK_TCK), 1L);
   found.told.io_bytes = io_bytes_of(pid);
   found.told.faults = stat.faults;
+  found.told.stopped = stat.state == 'T';
   return found;
+}
+
+/// The first such variable's value; empty: there is none.
+std::string variable_in(std::string_view environment, std::string_view name) {
+  for (const std::string& entry : split(environment, '\0'))
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('='))
+      return entry.substr(name.size() + 1);
+  return {};
+}
+
+/// A word of a launcher; programs may set such variables to anything.
+bool is_task_name(std::string_view name) {
+  return !name.empty() && name.size() <= 20 &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 /// Each one's nearest ancestor among those that are told.
@@ -126,16 +146,31 @@ Stat stat_from(std::string_view text) {
           .started = field(22)};
 }
 
-std::map<std::int64_t, bool> threads_running(pid_t pid) {
-  std::map<std::int64_t, bool> running;
+std::vector<FoundThread> threads_of(pid_t pid) {
+  std::vector<FoundThread> threads;
   const std::string folder = proc(pid, "task");
   for (const std::string& name : names_in(folder).value_or({})) {
     const std::string thread = folder + "/" + name + "/";
-    const std::string status = read_file(thread + "status", proc_file_bytes_max).value_or("");
-    const Stat stat = stat_from(read_file(thread + "stat", proc_file_bytes_max).value_or(""));
-    running[inner_number(status, parse_integer(name).value_or(0))] = stat.state == 'R';
+    const auto text = [&](const char* file) {
+      return read_file(thread + file, proc_file_bytes_max).value_or("");
+    };
+    FoundThread& found = threads.emplace_back();
+    found.id = static_cast<pid_t>(parse_integer(name).value_or(0));
+    found.number = inner_number(text("status"), found.id);
+    found.name = trim(text("comm"));
+    found.runs = stat_from(text("stat")).state == 'R';
   }
-  return running;
+  std::sort(threads.begin(), threads.end(), [&](const FoundThread& a, const FoundThread& b) {
+    return std::pair(a.id != pid, a.id) < std::pair(b.id != pid, b.id);
+  });
+  return threads;
+}
+
+std::chrono::nanoseconds processor_time(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 std::int64_t net_bytes_in(std::string_view text) {
@@ -170,6 +205,20 @@ int rank_in(std::string_view environment) {
       if (rank && *rank >= 0 && *rank <= 1'000'000) return static_cast<int>(*rank);
     }
   return -1;
+}
+
+std::string task_in(std::string_view environment) {
+  std::string role = variable_in(environment, "DMLC_ROLE");
+  if (is_task_name(role)) return role;
+  const Result<Json> config = parse_json(variable_in(environment, "TF_CONFIG"));
+  if (!config || !config->is_object()) return {};
+  const Json task = config->value("task", Json());
+  if (!task.is_object()) return {};
+  const Json type = task.value("type", Json());
+  const Json index = task.value("index", Json());
+  if (!type.is_string() || !is_task_name(type.get_ref<const std::string&>())) return {};
+  if (!index.is_number_unsigned() || index.get<std::uint64_t>() > 1'000'000) return {};
+  return type.get<std::string>() + " " + std::to_string(index.get<std::uint64_t>());
 }
 
 std::vector<Found> processes_below(pid_t root, const std::string& own_program) {

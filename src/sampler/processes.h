@@ -2,8 +2,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,13 +29,25 @@ std::int64_t net_bytes_of(pid_t pid);
 /// The sum of a file /proc/PID/net/dev. Pure.
 std::int64_t net_bytes_in(std::string_view text);
 
-/// The threads of a process, by the number that its namespace gives each, and whether it runs or is
-/// ready to.
-std::map<std::int64_t, bool> threads_running(pid_t pid);
+struct FoundThread {
+  pid_t id = 0;             ///< As this machine counts.
+  std::int64_t number = 0;  ///< As its process's namespace does.
+  std::string name;
+  bool runs = false;  ///< Or is ready to.
+};
+/// The threads of a process, the first one first.
+std::vector<FoundThread> threads_of(pid_t pid);
+
+/// The processor time that all threads of a process have used; 0: it has ended.
+std::chrono::nanoseconds processor_time(pid_t pid);
 
 /// The number that a launcher's variables give to a process among NAME=VALUE strings that end in
 /// NUL; -1: none. Open MPI's, PMIx', PMI's (MPICH), torchrun's. Pure.
 int rank_in(std::string_view environment);
+
+/// What else such variables call a process: "ps 1" by TF_CONFIG, "scheduler" by DMLC_ROLE (MXNet's
+/// parameter server). Empty: nothing, or a name that is none. Pure.
+std::string task_in(std::string_view environment);
 
 /// What /proc/PID/stat says of a process. Pure.
 struct Stat {

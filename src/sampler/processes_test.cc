@@ -67,6 +67,16 @@ TEST_CASE("processes: ranks by the variables of launchers") {
   CHECK(rank_in("") == -1);
 }
 
+TEST_CASE("processes: tasks by the variables of parameter servers") {
+  using namespace std::string_literals;
+  CHECK(task_in("A=1\0TF_CONFIG={\"task\": {\"type\": \"ps\", \"index\": 1}}\0"s) == "ps 1");
+  CHECK(task_in("DMLC_ROLE=scheduler\0"s) == "scheduler");
+  CHECK(task_in("TF_CONFIGS={}\0TF_CONFIG={\0"s).empty());
+  CHECK(task_in("TF_CONFIG={\"task\": {\"type\": \"ps\\u001b\", \"index\": 1}}\0"s).empty());
+  CHECK(task_in("TF_CONFIG={\"task\": {\"type\": \"ps\", \"index\": -1}}\0"s).empty());
+  CHECK(task_in("TF_CONFIG={\"task\": 7}\0DMLC_ROLE=a b\0"s).empty());
+}
+
 TEST_CASE("processes: those below one are found, with what they are told by") {
   const Waiting first(Env{{"RANK", "7"}});
   const std::vector<Found> all = processes_below(::getpid(), "/no/such/program");
@@ -79,7 +89,11 @@ TEST_CASE("processes: those below one are found, with what they are told by") {
   CHECK(found->told.command == "/bin/cat");
   CHECK(!found->is_python);
   CHECK(found->told.started > 0);
-  CHECK(threads_running(first.pid()).size() == 1);
+  const std::vector<FoundThread> threads = threads_of(first.pid());
+  REQUIRE(threads.size() == 1);
+  CHECK(threads[0].id == first.pid());
+  CHECK(threads[0].number == first.pid());
+  CHECK(threads[0].name == "cat");
   const std::vector<Found> others = processes_below(::getpid(), "/bin/cat");
   CHECK(std::none_of(others.begin(), others.end(),
                      [&](const Found& each) { return each.pid == first.pid(); }));
