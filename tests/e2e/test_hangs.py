@@ -2,7 +2,6 @@
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +9,7 @@ from fit import GUARD_SECONDS
 from lab import VENV
 from process import wait_until
 from sm_server import SmServer
+from still import STILL, compiled
 
 AFTER = 10  # Seconds; the least that may be asked for.
 BEGIN = """
@@ -84,9 +84,10 @@ def check_found(machine, way: str) -> None:
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
     assert AFTER - 1 < took < AFTER + 5, took
     text = fit.out.decode() + fit.err.decode()
-    assert "not where most stand: rank 2" in text, text
+    why = "stopped by a signal" if way == "stopped" else "not where most stand"
+    assert f"{why}: rank 2" in text, text
     assert "Failed: rank 2 on algo-2: the job hangs: for 10 s it printed nothing" in text, text
-    assert "muster: warning:   rank 2  <- not where most stand" in text, text
+    assert f"rank 2  <- {why}" in text, text
     # Once as a status and once in the log, before the job ends for it.
     assert len([line for line in hang_lines(fit) if "Training - " in line]) == 1
 
@@ -102,25 +103,84 @@ def test_each_way_to_hang_is_found(machine, way):
     check_found(machine, way)
 
 
-def check_left_alone(machine, script: str, name: str) -> None:
-    fit = begin(machine, script.replace("SECONDS", str(2 * AFTER)), name, "--end-hung")
-    assert fit.wait(GUARD_SECONDS) == 0, fit.text
-    assert not hang_lines(fit)
+# Two workers and two parameter servers; "ps 1" is there, and dead to the world.
+SERVES = """
+import json, os, signal, socket, threading
+config = json.loads(os.environ["TF_CONFIG"])
+kind, index = config["task"]["type"], config["task"]["index"]
+if kind == "ps":
+    server = socket.create_server(("", int(config["cluster"]["ps"][index].rsplit(":", 1)[1])))
+    if index == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    while True:
+        server.accept()[0].sendall(b"gradients")
+for address in config["cluster"]["ps"]:
+    host, port = address.rsplit(":", 1)
+    while True:
+        try:
+            link = socket.create_connection((host, int(port)))
+            break
+        except ConnectionRefusedError:
+            threading.Event().wait(0.05)
+    print("worker", index, "is linked with", host, flush=True)
+    link.recv(100)
+"""
+OPERATOR = "sm tf run-distributed-training --num-workers 2 --num-parameter-servers 2 train.py\n"
 
 
+@pytest.mark.deep
+def test_a_dead_parameter_server_is_named(machine, tmp_path):
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text(SERVES)
+    (code / "run.sh").write_text(OPERATOR)
+    fit = machine.sm("fit", "run.sh", "--source-dir", code, "--hosts", 2, "--hang-after", AFTER,
+                     "--end-hung", "--python", VENV / "bin/python", "--name", "dead-server",
+                     "--output", tmp_path / "output")  # fmt: skip
+    wait_until("workers", lambda: fit.out.decode().count("is linked with") == 4, GUARD_SECONDS)
+    since = time.monotonic()
+    wait_until("the hang", lambda: hang_lines(fit), AFTER + 30)
+    took = time.monotonic() - since
+    assert fit.wait(GUARD_SECONDS) == 1, fit.text
+    assert AFTER - 1 < took < AFTER + 5, took
+    assert "Failed: ps 1 on algo-1: the job hangs: for 10 s it printed nothing" in fit.text
+    assert "ps 1 on algo-1  <- stopped by a signal" in fit.text
+
+
+def check_left_alone(machine, scripts: dict[str, str]) -> None:
+    """Jobs beside each other by their names, each silent for 20 s; begun in turn, since all of
+    them write their script to the one source folder."""
+    seconds = str(2 * AFTER)
+    fits = [
+        begin(machine, script.replace("SECONDS", seconds), name, "--end-hung")
+        for name, script in scripts.items()
+    ]
+    for fit in fits:
+        assert fit.wait(GUARD_SECONDS) == 0, fit.text
+        assert not hang_lines(fit)
+
+
+@pytest.mark.deep
 def test_silent_jobs_that_are_well_are_left_alone(machine):
-    silent = {"quiet": QUIET, "computes": COMPUTES}
-    with ThreadPoolExecutor() as pool:  # Each is silent for 20 s.
-        list(pool.map(lambda name: check_left_alone(machine, silent[name], name), silent))
+    check_left_alone(machine, {"quiet": QUIET, "computes": COMPUTES})
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("script", [QUIET, COMPUTES], ids=["quiet", "computes"])
 def test_ten_healthy_jobs_raise_no_alarm(machine, script):
     for number in range(10):
-        check_left_alone(machine, script, f"healthy-{number}")
+        check_left_alone(machine, {f"healthy-{number}": script})
 
 
+@pytest.mark.deep
+def test_a_hundred_short_jobs_raise_no_alarm(machine):
+    for number in range(100):
+        fit = begin(machine, BEGIN + "comm.Barrier()\n", f"short-{number}", "--end-hung")
+        assert fit.wait(GUARD_SECONDS) == 0, fit.text
+        assert not hang_lines(fit)
+
+
+@pytest.mark.deep
 def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
     """Without `end_hung` the job is only told of; its own variable counts more than the config."""
     (tmp_path / "code").mkdir()
@@ -148,3 +208,31 @@ def test_a_servers_job_hangs_by_its_config_and_goes_on(machine, tmp_path):
         assert "MUSTER_HANG_AFTER: expected seconds, 0 or 10 to" in wrong.text
         for job in ("still", "never"):
             sm("stop", job, "--wait")
+
+
+def begin_c(machine, how: str):
+    compiled(machine.source, STILL, "mpicc", "-DWITH_MPI")
+    (machine.source / "run.sh").write_text(f"exec ./still {how}\n")
+    fit = machine.sm("fit", "run.sh", "--source-dir", machine.source, "--hosts", 2,
+                     "--processes-per-host", 2, "--hang-after", AFTER, "--end-hung", "--python",
+                     VENV / "bin/python", "--name", how,
+                     "--output", machine.folder / how)  # fmt: skip
+    wait_until("all ranks", lambda: fit.out.decode().count("begun, rank") == 4, GUARD_SECONDS)
+    return fit
+
+
+@pytest.mark.parametrize("how", ["spins", pytest.param("receives", marks=pytest.mark.deep)])
+def test_a_rank_in_c_that_spins_is_named(machine, how):
+    fit = begin_c(machine, how)
+    wait_until("the hang", lambda: hang_lines(fit), AFTER + 60)
+    assert fit.wait(GUARD_SECONDS) == 1, fit.text
+    assert "not where most stand: rank 2" in fit.text, fit.text
+    assert {"spins": "spin  still", "receives": "MPI_Recv  libmpi.so"}[how] in fit.text, fit.text
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("how", ["computes", "multiplies"])
+def test_a_program_in_c_that_computes_in_silence_is_left_alone(machine, how):
+    fit = begin_c(machine, how)
+    assert fit.wait(GUARD_SECONDS) == 0, fit.text
+    assert not hang_lines(fit)

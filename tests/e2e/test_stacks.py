@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 from fit import GUARD_SECONDS
 from lab import VENV
@@ -78,7 +79,11 @@ def test_threads_and_started_processes_have_trees_of_their_own(machine):
     fit = machine.fit(THREADS, "--name", "still")
     all_say(fit, 1, "begun")
     wait_until("a child", lambda: "they started" in stacks(machine, "still"), GUARD_SECONDS)
+    native = stacks(machine, "still", "--native")
+    assert "worker  script.py:5" in native and "could not be read" not in native, native
+    assert re.search(r"<module>  script.py:11\n(.*\n)* +wait(4|id|pid)  libc", native), native
     text = stacks(machine, "still")
+    assert "could not be read" not in text, text
     assert "other threads\n" in text and "worker  script.py:5" in text, text
     assert "processes that they started\n" in text, text
     stop(machine, fit)
