@@ -9,24 +9,31 @@
 #include <filesystem>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/rootless.h"
 #include "base/text.h"
+#include "devices/gpu_figures.h"
 
 namespace muster::devices {
 namespace {
 
 constexpr std::size_t file_bytes_max = 1u << 20;
+constexpr std::size_t information_bytes_max = 1u << 16;
 constexpr mode_t others_write = 022;
+/// Who owns what no user of the process's namespace does (/proc/sys/kernel/overflowuid).
+constexpr uid_t nobody = 65534;
 constexpr mode_t others_use = 06;
 constexpr const char* management_program = "/usr/bin/nvidia-smi";
 
 /// Error: `denied` for what somebody besides root may change.
-Result<void> check_owner(int fd, const std::string& path) {
+Result<void> check_owner(int fd, const std::string& path, bool rootless) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return fail_errno(path);
-  if (info.st_uid == 0 && (info.st_mode & others_write) == 0) return {};
+  const bool is_roots = info.st_uid == 0 || (rootless && info.st_uid == nobody);
+  if (is_roots && (info.st_mode & others_write) == 0) return {};
   return fail(Errc::denied, path +
                                 ": expected it to be root's, and nobody else to be allowed to "
                                 "write to it: root does what it says");
@@ -36,10 +43,10 @@ bool is_cdi_name(const std::string& name) {
   return !name.starts_with('.') && (name.ends_with(".json") || name.ends_with(".yaml"));
 }
 
-Result<CdiFile> read_found(const std::string& path) {
+Result<CdiFile> read_found(const std::string& path, bool rootless) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return fail_errno(path);
-  TRY(check_owner(file.get(), path));
+  TRY(check_owner(file.get(), path, rootless));
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return fail_errno(path);
   if (!S_ISREG(info.st_mode)) return fail(Errc::invalid_input, path + ": expected a file");
@@ -50,7 +57,7 @@ Result<CdiFile> read_found(const std::string& path) {
   return read;
 }
 
-Result<std::vector<FoundFile>> find_files(const std::vector<std::string>& folders) {
+Result<std::vector<FoundFile>> find_files(const std::vector<std::string>& folders, bool rootless) {
   std::vector<FoundFile> found;
   int priority = 0;
   for (const std::string& folder : folders) {
@@ -60,11 +67,11 @@ Result<std::vector<FoundFile>> find_files(const std::vector<std::string>& folder
     if (!fd) return fail_errno(folder);
     const std::vector<std::string> names = TRY(names_in(fd.get(), folder));
     if (std::none_of(names.begin(), names.end(), is_cdi_name)) continue;
-    TRY(check_owner(fd.get(), folder));
+    TRY(check_owner(fd.get(), folder, rootless));
     for (const std::string& name : names) {
       if (!is_cdi_name(name)) continue;
       const std::string path = folder + "/" + name;
-      CdiFile file = TRY(read_found(path));
+      CdiFile file = TRY(read_found(path, rootless));
       found.push_back({path, priority, std::move(file)});
     }
   }
@@ -102,10 +109,26 @@ void add_library(job::HostDevices& devices, const std::string& name, const std::
   if (!is_there) devices.mounts.push_back({path, inside, true});
 }
 
+/// Names of plain device files are their paths.
+bool have_no_cdi_file(const std::vector<Gpu>& gpus) {
+  return !gpus.empty() && gpus.front().name.starts_with('/');
+}
+
+/// A domain's number has no zeros before it, so a longer name is a higher place.
+std::vector<int> in_order_of_bus(const std::map<std::string, int>& places) {
+  std::vector<std::pair<std::string, int>> sorted(places.begin(), places.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.size(), a.first) < std::pair(b.first.size(), b.first);
+  });
+  std::vector<int> numbers;
+  for (const auto& [place, number] : sorted) numbers.push_back(number);
+  return numbers;
+}
+
 }  // namespace
 
 Places places_of(const Env& env) {
-  Places places{.cdi = {"/etc/cdi", "/var/run/cdi"}};
+  Places places{.cdi = {"/etc/cdi", "/var/run/cdi"}, .rootless = rootless_ids(env) > 0};
   const auto named = env.find("MUSTER_CDI_FOLDERS");
   if (named == env.end() || named->second.empty()) return places;
   places.cdi = split(named->second, ':');
@@ -114,10 +137,37 @@ Places places_of(const Env& env) {
 }
 
 Result<std::vector<Gpu>> find_gpus(const Places& places) {
-  const std::vector<FoundFile> files = TRY(find_files(places.cdi));
+  const std::vector<FoundFile> files = TRY(find_files(places.cdi, places.rootless));
   std::vector<Gpu> gpus = TRY(gpus_in(files));
   if (gpus.empty()) gpus = plain_gpus(names_in(places.dev).value_or({}), places.dev);
   return gpus;
+}
+
+std::map<std::string, int> gpu_places(const std::string& told) {
+  std::map<std::string, int> places;
+  for (const std::string& name : names_in(told).value_or(std::vector<std::string>())) {
+    const Result<std::string> text =
+        read_file(told + "/" + name + "/information", information_bytes_max);
+    if (const auto place = text ? gpu_place_from(*text) : std::nullopt) places.insert(*place);
+  }
+  return places;
+}
+
+Result<std::vector<Gpu>> find_given(const Places& places, const std::vector<int>& numbers) {
+  const std::vector<Gpu> all = TRY(find_gpus(places));
+  const std::vector<int> by_bus =
+      have_no_cdi_file(all) ? in_order_of_bus(gpu_places(places.driver)) : std::vector<int>();
+  std::vector<int> wanted;
+  for (const int number : numbers) {
+    const auto place = static_cast<std::size_t>(number);
+    wanted.push_back(place < by_bus.size() ? by_bus[place] : number);
+  }
+  std::vector<Gpu> given = TRY(numbered(all, wanted));
+  for (const Gpu& gpu : given)
+    for (const std::string& file : gpu.files())
+      if (const Fd fd(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)); !fd)
+        return fail_errno(file);
+  return given;
 }
 
 Result<job::HostDevices> complete(job::HostDevices devices) {
@@ -172,6 +222,18 @@ std::vector<std::string> closed_nodes(const job::HostDevices& devices) {
                     "a+rw, or a rule of udev with MODE=\"0666\"");
   }
   return lines;
+}
+
+Result<Handed> hand_over(const std::string& host, const std::vector<Gpu>& gpus,
+                         const Places& places, std::string_view library_cache) {
+  Handed handed{.devices = TRY(given(gpus)), .line = host + " has "};
+  job::HostDevices& devices = handed.devices;
+  handed.line += join(devices.gpus, ", ");
+  if (have_no_cdi_file(gpus)) add_driver(devices, library_cache);
+  if (TRY(add_infiniband(devices, places.dev)))
+    handed.line += ", and the machine's /dev/infiniband";
+  devices = TRY(complete(std::move(devices)));
+  return handed;
 }
 
 }  // namespace muster::devices

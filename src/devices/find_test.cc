@@ -58,7 +58,7 @@ TEST_CASE("find: a file or folder that others may change is not believed") {
   const std::string file = place.path + "/a.json";
   REQUIRE(write_file(file, file_of("/dev/null"), 0644));
   REQUIRE(find_gpus(places));
-  for (const mode_t mode : {0664, 0646, 0666}) {
+  for (const mode_t mode : {0664U, 0646U, 0666U}) {
     CAPTURE(mode);
     REQUIRE(::chmod(file.c_str(), mode) == 0);
     const Result<std::vector<Gpu>> gpus = find_gpus(places);
@@ -72,6 +72,49 @@ TEST_CASE("find: a file or folder that others may change is not believed") {
   REQUIRE(::chown(file.c_str(), 0, 0) == 0);
   REQUIRE(::chmod(place.path.c_str(), 0777) == 0);
   CHECK(find_gpus(places).error().text.starts_with(place.path + ": expected it to be root's"));
+}
+
+TEST_CASE("find: in an ordinary user's namespace the machine's root is nobody") {
+  CHECK(!places_of({}).rootless);
+  CHECK(places_of({{"MUSTER_ROOTLESS", "65536"}}).rootless);
+  if (::geteuid() != 0) return;
+  const Place place;
+  const std::string file = place.path + "/a.json";
+  REQUIRE(write_file(file, file_of("/dev/null"), 0644));
+  for (const std::string& path : {file, place.path}) REQUIRE(::chown(path.c_str(), 65534, 0) == 0);
+  Places places{.cdi = {place.path}, .dev = place.path + "/none"};
+  CHECK(find_gpus(places).error().code == Errc::denied);
+  places.rootless = true;
+  CHECK(find_gpus(places));
+  REQUIRE(::chmod(file.c_str(), 0646) == 0);
+  CHECK(find_gpus(places).error().code == Errc::denied);
+}
+
+TEST_CASE("find: a scheduler's numbers are places on the bus, not those of device files") {
+  const Place place;
+  const Places places{.cdi = {}, .dev = place.path + "/dev", .driver = place.path + "/driver"};
+  REQUIRE(make_folders(places.dev));
+  const auto card = [&](const std::string& bus, const std::string& minor) {
+    REQUIRE(write_file(places.dev + "/nvidia" + minor, ""));
+    REQUIRE(make_folders(places.driver + "/" + bus));
+    REQUIRE(write_file(places.driver + "/" + bus + "/information",
+                       "Bus Location: \t " + bus + "\nDevice Minor: \t " + minor + "\n"));
+  };
+  card("0001:0b:00.0", "0");
+  card("0000:8b:00.0", "1");
+  card("0000:0b:00.0", "2");
+  const auto files = [&](const std::vector<int>& numbers) {
+    std::string text;
+    const Result<std::vector<Gpu>> given = find_given(places, numbers);
+    REQUIRE(given);
+    for (const Gpu& gpu : *given) text += gpu.files().front().back();
+    return text;
+  };
+  CHECK(files({0, 1, 2}) == "210");
+  CHECK(files({2}) == "0");
+  CHECK(find_given(places, {3}).error().code == Errc::invalid_input);
+  REQUIRE(remove_tree(places.driver));
+  CHECK(files({2}) == "2");
 }
 
 TEST_CASE("complete: nodes get the numbers of the machine's, and must be character devices") {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "devices/gpu_figures.h"
 
 namespace muster::devices {
 namespace {
@@ -61,6 +62,14 @@ Result<void> add(const Edits& edits, job::HostDevices& devices) {
       devices.mounts.push_back(mount);
   for (const auto& [name, value] : edits.environment) devices.environment[name] = value;
   return {};
+}
+
+/// True for the card, or a part of the card, of this number.
+bool has_number(const Gpu& gpu, int number) {
+  if (const std::optional<std::int64_t> own = gpu.number()) return *own == number;
+  for (const std::string& file : gpu.files())
+    if (const std::optional<int> own = gpu_number(file)) return *own == number;
+  return false;
 }
 
 }  // namespace
@@ -144,6 +153,22 @@ Result<job::HostDevices> given(const std::vector<Gpu>& gpus) {
     TRY(add(gpu.own, devices));
   }
   return devices;
+}
+
+Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vector<int>& numbers) {
+  std::vector<Gpu> found;
+  for (const int number : numbers) {
+    const auto is_it = [&](const Gpu& gpu) { return has_number(gpu, number); };
+    const std::ptrdiff_t count = std::count_if(gpus.begin(), gpus.end(), is_it);
+    if (count != 1)
+      return fail(Errc::invalid_input,
+                  "GPU " + std::to_string(number) +
+                      (count == 0 ? ": neither a CDI file nor a device file tells of it"
+                                  : ": there are several parts of it, and which one is meant is "
+                                    "not told"));
+    found.push_back(*std::find_if(gpus.begin(), gpus.end(), is_it));
+  }
+  return found;
 }
 
 }  // namespace muster::devices

@@ -34,6 +34,10 @@ struct FoundFile {
   CdiFile file;
 };
 
+/// The GPUs of these numbers, in their order: the vendor's, or where its names have none those of
+/// device files. Error: `invalid_input` for one that is not there.
+Result<std::vector<Gpu>> numbered(const std::vector<Gpu>& gpus, const std::vector<int>& numbers);
+
 /// The machine's GPUs by number and name, each once: other names of one (its UUID) and names for
 /// several ("all") are left out. Error: `invalid_input` for a name in two files of one folder.
 Result<std::vector<Gpu>> gpus_in(const std::vector<FoundFile>& files);

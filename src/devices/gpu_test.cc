@@ -89,5 +89,27 @@ TEST_CASE("gpus: the driver's libraries stand in the loader's cache") {
   CHECK(driver_libraries("").empty());
 }
 
+TEST_CASE("gpus: numbers are the vendor's, else those of device files") {
+  const CdiFile odd{
+      "nvidia.com/gpu", {}, {device("0", {"/dev/nvidia1"}), device("1", {"/dev/nvidia0"})}};
+  const std::vector<Gpu> gpus = *gpus_in({{"/etc/cdi/a.yaml", 1, odd}});
+  CHECK(names_of(*numbered(gpus, {1})) == Names{"nvidia.com/gpu=1"});
+  CHECK(names_of(*numbered(gpus, {1, 0})) == Names{"nvidia.com/gpu=1", "nvidia.com/gpu=0"});
+  CHECK(numbered(gpus, {2}).error().text ==
+        "GPU 2: neither a CDI file nor a device file tells of it");
+  const CdiFile named{"nvidia.com/gpu", {}, {device("GPU-aaaa", {"/dev/nvidia1"})}};
+  CHECK(names_of(*numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, named}}), {1})) ==
+        Names{"nvidia.com/gpu=GPU-aaaa"});
+  const CdiFile amd{"amd.com/gpu", {}, {device("3", {"/dev/dri/renderD128", "/dev/kfd"})}};
+  CHECK(names_of(*numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, amd}}), {3})) ==
+        Names{"amd.com/gpu=3"});
+  const CdiFile parts{"nvidia.com/gpu",
+                      {},
+                      {device("0:0", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12"}),
+                       device("0:1", {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap21"})}};
+  CHECK(numbered(*gpus_in({{"/etc/cdi/a.yaml", 1, parts}}), {0}).error().text ==
+        "GPU 0: there are several parts of it, and which one is meant is not told");
+}
+
 }  // namespace
 }  // namespace muster::devices

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/command.h"
+
+// Pure: what the driver's tool tells of GPUs that work (docs/decisions/0059-gpu-figures.md).
+
+namespace muster::devices {
+
+/// `nvidia-smi`, telling of each GPU in a line each second, until it is ended.
+Args figures_command();
+
+/// One of these lines.
+struct GpuFigures {
+  int index = 0;    ///< As the tool counts.
+  std::string bus;  ///< bus_name() of its place.
+  int percent = 0;  ///< Time in which some program ran on it.
+  std::int64_t memory_bytes = 0;
+
+  bool operator==(const GpuFigures&) const = default;
+};
+/// None for a line that is none, or of a GPU that does not tell: "[N/A]" of a part of a card.
+std::optional<GpuFigures> figures_from(std::string_view line);
+
+/// "00000000:0B:00.0" and "0000:0b:00.0" are one place.
+std::string bus_name(std::string_view text);
+
+/// The place and the number of a GPU, by a file /proc/driver/nvidia/gpus/*/information.
+std::optional<std::pair<std::string, int>> gpu_place_from(std::string_view text);
+
+/// N of a device file "/dev/nvidiaN"; none for another.
+std::optional<int> gpu_number(std::string_view path);
+
+/// The GPUs of CUDA_VISIBLE_DEVICES or SLURM_STEP_GPUS: "0,3"; none where it names them otherwise
+/// ("GPU-…").
+std::vector<int> gpu_numbers(std::string_view visible);
+
+}  // namespace muster::devices

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "base/fd.h"
+#include "job/usage.h"
+#include "loop/tasks.h"
+#include "supervise/programs.h"
+
+namespace muster::devices {
+
+/// What this machine's GPUs are used for, by the driver's tool, of which one runs as long as this
+/// lives (docs/decisions/0059-gpu-figures.md). Where the machine has no such tool nothing is told.
+class GpuMeter {
+ public:
+  /// `env`: finds the tool. `told`: a folder where the driver says which GPU has which number,
+  /// `/proc/driver/nvidia/gpus`; empty: GPUs have the tool's own numbers.
+  GpuMeter(supervise::Programs& programs, Env env, const std::string& told);
+  GpuMeter(const GpuMeter&) = delete;
+  GpuMeter& operator=(const GpuMeter&) = delete;
+  ~GpuMeter();
+
+  /// What these GPUs were used for since they were asked about before; none of a silent one.
+  std::vector<job::GpuUse> of(const std::vector<int>& numbers);
+
+ private:
+  struct Seen {
+    std::int64_t percents = 0;  ///< Sum.
+    std::int64_t count = 0;
+    std::int64_t memory_bytes = 0;  ///< The most.
+  };
+  loop::Task<> watch();
+  loop::Task<> read_lines(Fd out);
+  void take(std::string_view line);
+
+  supervise::Programs& programs_;
+  Env env_;
+  std::map<std::string, int> places_;  ///< Numbers by places on the bus.
+  std::map<int, Seen> seen_;           ///< By number.
+  pid_t tool_ = 0;                     ///< 0: it does not run.
+  loop::Tasks tasks_;
+};
+
+}  // namespace muster::devices
