@@ -102,6 +102,16 @@ void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
                                                  .net_out = usage.network.out});
   const Result<void> put = context_.store.put_usage(job_, samples);
   static_cast<void>(put);
+  std::vector<std::pair<std::string, store::GpuSample>> gpus;
+  for (const auto& [host, time, usage] : hosts)
+    for (const job::GpuUse& gpu : usage.gpus)
+      gpus.emplace_back(host, store::GpuSample{.time = time,
+                                               .gpu = gpu.number,
+                                               .percent = static_cast<double>(gpu.percent),
+                                               .memory = gpu.memory_bytes});
+  if (gpus.empty()) return;
+  const Result<void> put_gpus = context_.store.put_gpus(job_, gpus);
+  static_cast<void>(put_gpus);
 }
 
 /// Also thins what there is when the pause grows, so that a host has so many samples at most.

@@ -37,9 +37,7 @@ bool wants_gpus(const job::Spec& spec) {
 /// All hosts' addresses, from what one of them was given; none where that cannot be read.
 std::map<std::string, std::string> addresses_in(const std::string& host_folder) {
   std::map<std::string, std::string> addresses;
-  const Result<std::string> text = read_file(host_folder + "/spec.json");
-  const Result<Json> json = text ? parse_json(*text) : text.error();
-  const Result<job::HostSpec> spec = json ? job::host_spec_from(*json) : json.error();
+  const Result<job::HostSpec> spec = given_to(host_folder);
   if (spec)
     for (const job::HostAddress& host : spec->hosts) addresses[host.name] = host.address;
   return addresses;
@@ -78,6 +76,15 @@ std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& 
     specs.push_back(std::move(host));
   }
   return specs;
+}
+
+Result<job::HostSpec> given_to(const std::string& host_folder) {
+  const std::string path = host_folder + "/spec.json";
+  const Result<Json> json = parse_json(TRY(read_file(path)));
+  if (!json) return json.error().in(path);
+  Result<job::HostSpec> spec = job::host_spec_from(*json);
+  if (!spec) return spec.error().in(path);
+  return spec;
 }
 
 LocalEngine::LocalEngine(supervise::Programs& programs, Options options)
@@ -119,13 +126,10 @@ Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (assigned[i].empty()) continue;
-    job::HostDevices devices = TRY(devices::given(assigned[i]));
-    notes.push_back(hosts[i].host + " has " + join(devices.gpus, ", "));
-    if (assigned[i].front().name.starts_with('/'))
-      devices::add_driver(devices, answers.library_cache);
-    if (TRY(devices::add_infiniband(devices, options_.devices.dev)))
-      notes.back() += ", and the machine's /dev/infiniband";
-    hosts[i].devices = TRY(devices::complete(std::move(devices)));
+    devices::Handed handed = TRY(
+        devices::hand_over(hosts[i].host, assigned[i], options_.devices, answers.library_cache));
+    notes.push_back(std::move(handed.line));
+    hosts[i].devices = std::move(handed.devices);
     for (std::string& line : devices::closed_nodes(hosts[i].devices))
       if (std::find(notes.begin(), notes.end(), line) == notes.end())
         notes.push_back(std::move(line));
@@ -133,6 +137,14 @@ Result<void> LocalEngine::give_gpus(std::vector<job::HostSpec>& hosts, const std
   for (job::HostSpec& host : hosts)
     host.spec.notes.insert(host.spec.notes.end(), notes.begin(), notes.end());
   return {};
+}
+
+std::shared_ptr<devices::GpuMeter> LocalEngine::gpu_meter() {
+  std::shared_ptr<devices::GpuMeter> meter = gpu_meter_.lock();
+  if (!meter)
+    meter = std::make_shared<devices::GpuMeter>(programs_, options_.env, options_.devices.driver);
+  gpu_meter_ = meter;
+  return meter;
 }
 
 loop::Task<Result<std::unique_ptr<engine::Run>>> LocalEngine::attach(std::string job) {

@@ -8,6 +8,7 @@
 #include "base/private_folders.h"
 #include "base/swept.h"
 #include "devices/find.h"
+#include "devices/gpu_meter.h"
 #include "devices/topology.h"
 #include "engine/engine.h"
 #include "job/host_spec.h"
@@ -50,6 +51,8 @@ class LocalEngine final : public engine::Engine {
   loop::Task<Result<Swept>> sweep(bool kept_too);
 
   const Options& options() const { return options_; }
+  /// One for all runs; it goes with the last that holds it.
+  std::shared_ptr<devices::GpuMeter> gpu_meter();
 
  private:
   /// What programs of the machine say of its GPUs, where they are there to be asked.
@@ -67,11 +70,15 @@ class LocalEngine final : public engine::Engine {
 
   supervise::Programs& programs_;
   Options options_;
+  std::weak_ptr<devices::GpuMeter> gpu_meter_;
 };
 
 /// The specifications of all hosts of a job. Pure.
 std::vector<job::HostSpec> host_specs(const job::Spec& spec, const std::string& state,
                                       const std::string& job_folder, const std::string& key_file,
                                       const Network& network);
+
+/// What the steward of the host in this folder was given. Errors: of the file; `invalid_input`.
+Result<job::HostSpec> given_to(const std::string& host_folder);
 
 }  // namespace muster::local

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "devices/gpu_figures.h"
 #include "engine/upload.h"
 #include "supervise/reaper.h"
 #include "supervise/steward.h"
@@ -192,7 +193,23 @@ loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Quest
   }
   Result<engine::Usage> usage = supervise::usage_of(name(), host);
   if (!usage) co_return usage.error();
-  co_return engine::Answer(*usage);
+  usage->gpus = gpus_of(host);
+  co_return engine::Answer(*std::move(usage));
+}
+
+/// The host's own, by its steward's specification.
+std::vector<job::GpuUse> LocalRun::gpus_of(const std::string& host) {
+  const auto [found, is_new] = gpu_numbers_.try_emplace(host);
+  if (is_new) {
+    const Result<job::HostSpec> spec = given_to(host_folder(host));
+    if (spec)
+      for (const job::DeviceNode& node : spec->devices.nodes)
+        if (const std::optional<int> number = devices::gpu_number(node.outside))
+          found->second.push_back(*number);
+  }
+  if (found->second.empty()) return {};
+  if (!gpu_meter_) gpu_meter_ = local_.gpu_meter();
+  return gpu_meter_->of(found->second);
 }
 
 void LocalRun::note(const std::string& host, const std::vector<job::LogLine>& lines) {

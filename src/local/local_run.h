@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "devices/gpu_meter.h"
 #include "engine/engine.h"
 #include "engine/job_folder.h"
 #include "engine/journals.h"
@@ -70,6 +71,7 @@ class LocalRun final : public engine::Run {
   loop::Task<> ask_to_stop(std::string host, std::chrono::milliseconds grace);
   void signal(const std::string& host, int number);
   bool runs(const std::string& host) const;
+  std::vector<job::GpuUse> gpus_of(const std::string& host);
   std::string host_folder(const std::string& host) const { return path_ + "/" + host; }
   std::string name() const { return path_.substr(path_.rfind('/') + 1); }
 
@@ -84,6 +86,8 @@ class LocalRun final : public engine::Run {
   Pipe gate_;                                   ///< Open as long as no steward may begin.
   std::shared_ptr<State> state_;                ///< The reaper tells it of ends, also later.
   std::shared_ptr<engine::Journals> journals_;  ///< Also of whoever waits for one to grow.
+  std::map<std::string, std::vector<int>> gpu_numbers_;  ///< By host, of those that were asked.
+  std::shared_ptr<devices::GpuMeter> gpu_meter_;         ///< Once a host with GPUs was asked.
   loop::Tasks tasks_;
 };
 

@@ -60,6 +60,16 @@ std::optional<double> value_between(const store::HostSample& before, const store
   return (measure == Measure::processor ? grown / 1e6 : grown) / seconds;
 }
 
+std::optional<GpuMeasure> gpu_measure_named(std::string_view name) {
+  if (name == "gpu-time") return GpuMeasure::time;
+  if (name == "gpu-memory") return GpuMeasure::memory;
+  return std::nullopt;
+}
+
+double value_of(const store::GpuSample& sample, GpuMeasure measure) {
+  return measure == GpuMeasure::time ? sample.percent : static_cast<double>(sample.memory);
+}
+
 std::chrono::milliseconds usage_pause(UnixMillis first, UnixMillis now) {
   std::chrono::milliseconds pause = pause_min;
   while ((now - first) / pause > usage_samples_max) pause *= 2;

@@ -20,6 +20,12 @@ std::optional<Measure> measure_named(std::string_view name);
 std::optional<double> value_between(const store::HostSample& before, const store::HostSample& now,
                                     Measure measure);
 
+/// What is told of each of a host's GPUs, by name: "gpu-time", percent of the time that it worked;
+/// "gpu-memory", bytes. Pure.
+enum class GpuMeasure { time, memory };
+std::optional<GpuMeasure> gpu_measure_named(std::string_view name);
+double value_of(const store::GpuSample& sample, GpuMeasure measure);
+
 /// How many samples a host has at most, about.
 inline constexpr std::int64_t usage_samples_max = 1000;
 /// How long to wait between two samples of a job whose first was taken at `first`: a second, and

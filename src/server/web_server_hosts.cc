@@ -37,7 +37,8 @@ struct Wanted {
 
 /// Why not; empty: it may be read.
 std::string strangeness(const Wanted& wanted) {
-  if (!logs::measure_named(wanted.measure)) return "hosts have no such measure";
+  if (!logs::measure_named(wanted.measure) && !logs::gpu_measure_named(wanted.measure))
+    return "hosts have no such measure";
   if (wanted.skip < 0) return "no more hosts can be left out than there are";
   if (wanted.from < 0 || wanted.to > second_max || wanted.from >= wanted.to)
     return "from and to are seconds since 1970, the first before the other";
@@ -45,23 +46,31 @@ std::string strangeness(const Wanted& wanted) {
   return {};
 }
 
+/// Takes a value, of one of the host's GPUs or, by -1, of the whole host.
+using Take = std::function<void(UnixMillis time, double value, std::int64_t gpu)>;
+
 /// Hands over the host's values, each at the end of the time that it is of.
 Result<void> read_values(MetricReader& reader, const std::string& job, const std::string& host,
-                         logs::Measure measure, UnixMillis from, UnixMillis to,
-                         const std::function<void(UnixMillis, double)>& take) {
+                         const std::string& name, UnixMillis from, UnixMillis to,
+                         const Take& take) {
+  if (const std::optional<logs::GpuMeasure> gpus = logs::gpu_measure_named(name)) {
+    return reader.gpus(job, host, from, to, [&](const store::GpuSample& sample) {
+      take(sample.time, logs::value_of(sample, *gpus), sample.gpu);
+    });
+  }
+  const logs::Measure measure = *logs::measure_named(name);
   std::optional<HostSample> before;
   const auto sample = [&](const HostSample& now) {
     // A first sample says what is there, but not what passed.
     const std::optional<double> value = logs::value_between(before.value_or(now), now, measure);
     before = now;
-    if (value && now.time >= from) take(now.time, *value);
+    if (value && now.time >= from) take(now.time, *value, -1);
   };
   return reader.usage(job, host, from, to, sample);
 }
 
 Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
   MetricReader reader = TRY(MetricReader::open(path));
-  const logs::Measure measure = *logs::measure_named(wanted.measure);
   const std::vector<store::HostSpan> all = TRY(reader.hosts(wanted.job));
   Json hosts = Json::array();
   std::int64_t width = 1;
@@ -69,11 +78,11 @@ Result<Json> buckets_of(const std::string& path, const Wanted& wanted) {
        i < all.size() && hosts.size() < hosts_max; ++i) {
     logs::MetricBuckets buckets(wanted.from, wanted.to, wanted.buckets);
     width = buckets.width();
-    const auto take = [&buckets](UnixMillis time, double value) {
+    const auto take = [&buckets](UnixMillis time, double value, std::int64_t) {
       buckets.add({time.count() / 1000, value, value, value, 1});
     };
-    TRY(read_values(reader, wanted.job, all[i].host, measure, std::chrono::seconds(wanted.from),
-                    std::chrono::seconds(wanted.to), take));
+    TRY(read_values(reader, wanted.job, all[i].host, wanted.measure,
+                    std::chrono::seconds(wanted.from), std::chrono::seconds(wanted.to), take));
     Json list = Json::array();
     for (const store::MetricSecond& each : buckets.buckets())
       if (each.count > 0)
@@ -90,31 +99,32 @@ Result<Json> spans_of(const std::string& path, const std::string& job) {
   for (const store::HostSpan& each : TRY(reader.hosts(job)))
     list.push_back({{"host", each.host},
                     {"first", each.first.count() / 1000},
-                    {"last", each.last.count() / 1000}});
+                    {"last", each.last.count() / 1000},
+                    {"gpus", each.has_gpus}});
   return Json{{"hosts", std::move(list)}};
 }
 
 /// All values of a measure, of all hosts; empty: there is no such thing.
 Result<std::string> csv_of(const std::string& path, const std::string& job,
                            const std::string& name) {
-  const std::optional<logs::Measure> measure = logs::measure_named(name);
-  if (!measure) return std::string();
+  if (!logs::measure_named(name) && !logs::gpu_measure_named(name)) return std::string();
   MetricReader reader = TRY(MetricReader::open(path));
   std::string text = logs::usage_csv_head();
   for (const store::HostSpan& each : TRY(reader.hosts(job))) {
-    const auto take = [&](UnixMillis time, double value) {
-      if (text.size() < csv_bytes_max)
-        text += logs::usage_csv_line(job, each.host, name, time, value);
+    const auto take = [&](UnixMillis time, double value, std::int64_t gpu) {
+      const std::string of = gpu < 0 ? each.host : each.host + " GPU " + std::to_string(gpu);
+      if (text.size() < csv_bytes_max) text += logs::usage_csv_line(job, of, name, time, value);
     };
-    TRY(read_values(reader, job, each.host, *measure, UnixMillis(0),
-                    std::chrono::seconds(second_max), take));
+    TRY(read_values(reader, job, each.host, name, UnixMillis(0), std::chrono::seconds(second_max),
+                    take));
   }
   return text;
 }
 
 }  // namespace
 
-/// {"job"}: its hosts of which it is known what they use, and since when, until when.
+/// {"job"}: its hosts of which it is known what they use, since when, until when, and whether GPUs
+/// are among that.
 Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
   const auto answer = std::make_shared<Json>();
   std::function<Result<void>()> work = [path = options_.store,
@@ -130,7 +140,8 @@ Task<Result<Json, aws::Refusal>> WebServer::hosts(Call& call) {
 }
 
 /// {"job", "measure", "skip", "from", "to", "buckets"}: of up to eight hosts, behind so many that
-/// are left out, [number, least, most, mean, count] of each bucket that has values.
+/// are left out, [number, least, most, mean, count] of each bucket that has values. Of GPUs all
+/// that a host has lie in its buckets.
 Task<Result<Json, aws::Refusal>> WebServer::host_usage(Call& call) {
   Wanted wanted{.job = api::text_of(call.input, "job"),
                 .measure = api::text_of(call.input, "measure"),

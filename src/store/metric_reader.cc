@@ -72,10 +72,12 @@ Result<void> MetricReader::read_minutes(const std::string& job, const std::strin
 Result<std::vector<HostSpan>> MetricReader::hosts(const std::string& job) {
   const std::int64_t number = TRY(number_of(*database_, job));
   Statement rows = database_->statement(
-      "SELECT host, min(time), max(time) FROM host_usage WHERE job = ? GROUP BY host");
+      "SELECT host, min(time), max(time), EXISTS (SELECT 1 FROM host_gpus AS g "
+      "WHERE g.job = u.job AND g.host = u.host) FROM host_usage AS u WHERE job = ? GROUP BY host");
   rows.bind(number);
   std::vector<HostSpan> hosts;
-  while (TRY(rows.step())) hosts.push_back({rows.text(0), rows.time(1), rows.time(2)});
+  while (TRY(rows.step()))
+    hosts.push_back({rows.text(0), rows.time(1), rows.time(2), rows.number(3) != 0});
   // algo-2 stands before algo-10.
   std::sort(hosts.begin(), hosts.end(), [](const HostSpan& a, const HostSpan& b) {
     return a.host.size() != b.host.size() ? a.host.size() < b.host.size() : a.host < b.host;
@@ -96,6 +98,16 @@ Result<void> MetricReader::usage(const std::string& job, const std::string& host
   while (TRY(rows.step()))
     take({rows.time(0), rows.number(1), rows.number(2), rows.number(3), rows.number(4),
           rows.number(5), rows.number(6)});
+  return {};
+}
+
+Result<void> MetricReader::gpus(const std::string& job, const std::string& host, UnixMillis from,
+                                UnixMillis to, const std::function<void(const GpuSample&)>& take) {
+  Statement rows = database_->statement(
+      "SELECT time, gpu, percent, memory FROM host_gpus WHERE job = (SELECT number FROM jobs "
+      "WHERE name = ?1) AND host = ?2 AND time >= ?3 AND time < ?4 ORDER BY time, gpu");
+  rows.bind(job).bind(host).bind(from).bind(to);
+  while (TRY(rows.step())) take({rows.time(0), rows.number(1), rows.real(2), rows.number(3)});
   return {};
 }
 

@@ -152,11 +152,21 @@ struct HostSample {
 
   bool operator==(const HostSample&) const = default;
 };
+/// What one of a host's GPUs was used for at a moment.
+struct GpuSample {
+  UnixMillis time{0};
+  std::int64_t gpu = 0;  ///< The machine's number of it.
+  double percent = 0;
+  std::int64_t memory = 0;  ///< Bytes.
+
+  bool operator==(const GpuSample&) const = default;
+};
 /// The hosts of a job of which there are samples, and the times that these cover.
 struct HostSpan {
   std::string host;
   UnixMillis first{0};
   UnixMillis last{0};
+  bool has_gpus = false;  ///< There are samples of these.
 
   bool operator==(const HostSpan&) const = default;
 };
@@ -230,7 +240,11 @@ class Store {
   /// A sample of each host that is named. An unknown job has none.
   Result<void> put_usage(const std::string& job,
                          const std::vector<std::pair<std::string, HostSample>>& samples);
-  /// Keeps one sample of each host for each `cell` of time since 1970: the last.
+  /// Samples of GPUs of the hosts that are named. An unknown job has none.
+  Result<void> put_gpus(const std::string& job,
+                        const std::vector<std::pair<std::string, GpuSample>>& samples);
+  /// Keeps one sample of each host for each `cell` of time since 1970: the last; of each GPU too,
+  /// with the mean of its use and the most of its memory.
   Result<void> thin_usage(const std::string& job, std::chrono::milliseconds cell);
   /// When the job's first sample was taken.
   Result<std::optional<UnixMillis>> usage_began(const std::string& job);
@@ -254,6 +268,7 @@ class Store {
 
  private:
   explicit Store(std::unique_ptr<Database> database);
+  Result<void> thin_gpus(std::int64_t job, std::chrono::milliseconds cell);
   Result<std::int64_t> number_of(const std::string& name);  ///< 0 for no such job.
   std::unique_ptr<Database> database_;
   std::uint64_t revision_ = 1;

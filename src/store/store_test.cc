@@ -366,6 +366,39 @@ TEST_CASE("store: what hosts use is kept, thinned, and goes with its job") {
   CHECK(read.size() == 10);
 }
 
+TEST_CASE("store: figures of GPUs are kept, thinned to means, and go with their job") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  REQUIRE(*store.submit(job_named("a")) == Submitted::made);
+  REQUIRE(store.put_usage("a", {{"algo-1", {.time = at(0)}}, {"algo-2", {.time = at(0)}}}));
+  for (std::int64_t i = 0; i < 6; ++i)
+    REQUIRE(store.put_gpus("a", {{"algo-1", {at(1000 * i), 0, 10.0 * static_cast<double>(i), i}},
+                                 {"algo-1", {at(1000 * i), 7, 50, i == 1 ? 99 : 1}}}));
+  REQUIRE(store.put_gpus("unknown", {{"algo-1", {}}}));
+  MetricReader reader = *MetricReader::open(folder.file());
+  CHECK(*reader.hosts("a") ==
+        std::vector<HostSpan>{{"algo-1", at(0), at(0), true}, {"algo-2", at(0), at(0), false}});
+  std::vector<GpuSample> read;
+  const auto take = [&read](const GpuSample& each) { read.push_back(each); };
+  REQUIRE(reader.gpus("a", "algo-1", at(2000), at(4000), take));
+  CHECK(read == std::vector<GpuSample>{{at(2000), 0, 20, 2},
+                                       {at(2000), 7, 50, 1},
+                                       {at(3000), 0, 30, 3},
+                                       {at(3000), 7, 50, 1}});
+  REQUIRE(store.thin_usage("a", std::chrono::milliseconds(4000)));
+  read.clear();
+  REQUIRE(reader.gpus("a", "algo-1", at(0), at(100'000), take));
+  CHECK(read == std::vector<GpuSample>{{at(3000), 0, 15, 3},
+                                       {at(3000), 7, 50, 99},
+                                       {at(5000), 0, 45, 5},
+                                       {at(5000), 7, 50, 1}});
+  REQUIRE(*store.remove("a"));
+  REQUIRE(*store.submit(job_named("a")) == Submitted::made);
+  read.clear();
+  REQUIRE(reader.gpus("a", "algo-1", at(0), at(100'000), take));
+  CHECK(read.empty());
+}
+
 TEST_CASE("store: a newer muster's file and a file that is none are refused") {
   const Folder folder;
   REQUIRE(Store::open(folder.file()));

@@ -28,6 +28,25 @@ Result<void> Store::put_usage(const std::string& job,
   return transaction->commit();
 }
 
+Result<void> Store::put_gpus(const std::string& job,
+                             const std::vector<std::pair<std::string, GpuSample>>& samples) {
+  const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
+  const std::int64_t number = TRY(number_of(job));
+  if (number == 0) return {};
+  for (const auto& [host, sample] : samples)
+    TRY(database_
+            ->statement("INSERT OR IGNORE INTO host_gpus (job, host, time, gpu, percent, memory) "
+                        "VALUES (?, ?, ?, ?, ?, ?)")
+            .bind(number)
+            .bind(host)
+            .bind(sample.time)
+            .bind(sample.gpu)
+            .bind(sample.percent)
+            .bind(sample.memory)
+            .run());
+  return transaction->commit();
+}
+
 Result<void> Store::thin_usage(const std::string& job, std::chrono::milliseconds cell) {
   CHECK_THAT(cell.count() > 0, "samples in cells of no time");
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_, false));
@@ -46,7 +65,29 @@ Result<void> Store::thin_usage(const std::string& job, std::chrono::milliseconds
           .bind(std::int64_t{cell.count()})
           .bind(number)
           .run());
+  TRY(thin_gpus(number, cell));
   return transaction->commit();
+}
+
+/// The last of each cell takes what the others tell: only it is written, and only they are read.
+Result<void> Store::thin_gpus(std::int64_t job, std::chrono::milliseconds cell) {
+  constexpr const char* later =
+      "EXISTS (SELECT 1 FROM host_gpus AS o WHERE o.job = g.job AND o.host = g.host AND "
+      "o.gpu = g.gpu AND o.time > g.time AND o.time < (g.time / ?1 + 1) * ?1)";
+  constexpr const char* told =
+      "(SELECT avg(o.percent), max(o.memory) FROM host_gpus AS o WHERE o.job = g.job AND "
+      "o.host = g.host AND o.gpu = g.gpu AND o.time <= g.time AND o.time >= g.time / ?1 * ?1)";
+  const std::string where = " WHERE g.job = ?2 AND ";
+  TRY(database_
+          ->statement(std::string("UPDATE host_gpus AS g SET (percent, memory) = ") + told + where +
+                      "NOT " + later)
+          .bind(std::int64_t{cell.count()})
+          .bind(job)
+          .run());
+  return database_->statement("DELETE FROM host_gpus AS g" + where + later)
+      .bind(std::int64_t{cell.count()})
+      .bind(job)
+      .run();
 }
 
 Result<std::optional<UnixMillis>> Store::usage_began(const std::string& job) {

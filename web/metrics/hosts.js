@@ -16,6 +16,10 @@ const MEASURES = [
   ["network-in", "Network in, MiB/s", MIB],
   ["network-out", "Network out, MiB/s", MIB],
 ];
+const GPU_MEASURES = [
+  ["gpu-time", "GPUs' time used, %", 1],
+  ["gpu-memory", "Memory of each GPU, MiB", MIB],
+];
 const LIVES = ["InProgress", "Stopping"];
 
 const COLUMNS = 128;
@@ -235,15 +239,15 @@ export function Hosts({ name, query }) {
   const metrics = (description?.AlgorithmSpecification?.MetricDefinitions || []).map((each) => each.Name);
   const metric = metrics.includes(query.metric) ? query.metric : metrics[0];
   const names = (hosts || []).slice(skip, skip + HOSTS).map((each) => each.host);
+  const measures = hosts?.some((each) => each.gpus) ? [...MEASURES, ...GPU_MEASURES] : MEASURES;
   return html`<${JobHead} name=${name} status=${description?.TrainingJobStatus} secondary=${description?.SecondaryStatus} />
     <${Trouble} error=${error} />
     ${hosts && hosts.length === 0 && html`<${Empty} title="No figures of its hosts">
-      <p class="quiet">They come while hosts run on the server's own machine, a second after they have begun. Of a cluster's
-        hosts there are none.</p><//>`}
+      <p class="quiet">They come while hosts run, a second after they have begun.</p><//>`}
     ${names.length > 0 && html`<${Shown} names=${names} skip=${skip} all=${hosts.length} />
       <div class="filters"><${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet">drag to look closer, double click to see all</span></div>
-      <div class="charts">${MEASURES.map(([measure, title, unit]) => html`<${Chart} key=${measure} name=${title} job=${name}
+      <div class="charts">${measures.map(([measure, title, unit]) => html`<${Chart} key=${measure} name=${title} job=${name}
         kinds=${["jobs"]} lines=${names} of=${hosts.length > 1 ? "Host" : null} range=${range} turn=${last} zoom=${zoom}
         read=${(range, buckets, signal) => usageOf(name, measure, unit, skip, names, range, buckets, signal)}
         files=${[{ text: "CSV", href: address("/ui/call/host-csv", { job: name, measure }) }]} />`)}</div>`}
