@@ -27,17 +27,4 @@ Result<std::optional<Rootless>> enter_rootless(Env& env);
 /// What jobs cannot have here, each a phrase for a list. Pure.
 std::vector<std::string> lacks(const Rootless& rootless);
 
-/// Subordinate ids of a user.
-struct IdRange {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-
-  bool operator==(const IdRange&) const = default;
-};
-
-/// The largest range of /etc/subuid or /etc/subgid for a user, by name (may be empty) or number; at
-/// most 65,535, so that hosts have 65,536 with root. Pure. Source: subuid(5).
-std::optional<IdRange> subordinate_ids(std::string_view text, const std::string& name,
-                                       std::int64_t number);
-
 }  // namespace muster::machine
