@@ -26,6 +26,7 @@ constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
 constexpr const char* pip_conf_path = "/run/muster/pip.conf";
+constexpr const char* one_machine_lost_after = "60";  // Seconds.
 /// Source: sched-bwc of the kernel; its own default, and Docker's.
 constexpr std::int64_t cpu_period_us = 100000;
 /// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
@@ -340,9 +341,6 @@ std::string disk_folder(const job::HostSpec& spec) {
 std::string layers_folder(const job::HostSpec& spec) {
   return disk_folder(spec) + "/layers";
 }
-std::string root_folder(const job::HostSpec& spec) {
-  return disk_folder(spec) + "/root";
-}
 std::string ml_folder(const job::HostSpec& spec) {
   return disk_folder(spec) + "/ml";
 }
@@ -510,6 +508,9 @@ Env host_environment(const job::HostSpec& spec) {
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"MUSTER_STOP_DEADLINE", seconds_text(spec.spec.grace)}};
   for (const auto& [name, value] : told) env[name] = value;
+  // The hosts of one machine have no network between them that could fail, and their stewards tell
+  // when one ends. One that is silent here is alive, and its `train` waits for a processor.
+  if (!spec.light && !spec.in_step) env["MUSTER_LOST_AFTER"] = one_machine_lost_after;
   if (const std::int64_t millis = job::cpu_millis_of(spec.spec, spec.host); millis > 0)
     env["MUSTER_NUM_CPUS"] = std::to_string(cpus_of(millis));
   if (!spec.devices.gpus.empty()) env["MUSTER_NUM_GPUS"] = std::to_string(spec.devices.gpus.size());

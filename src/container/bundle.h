@@ -69,7 +69,6 @@ inline constexpr const char* light_stream_path = "/run/muster/stream";
 /// All that a host has on disk: a file system of its own where the job limits that.
 std::string disk_folder(const job::HostSpec& spec);
 std::string layers_folder(const job::HostSpec& spec);  ///< What it writes over other folders.
-std::string root_folder(const job::HostSpec& spec);    ///< What a host writes at its root.
 std::string ml_folder(const job::HostSpec& spec);      ///< /opt/ml
 std::string bundle_folder(const job::HostSpec& spec);  ///< config.json and what /etc gets
 /// A copy of the job's key for an image's user, who may not read the key itself.

@@ -381,12 +381,24 @@ TEST_CASE("bundle: the environment is the host's, with the user's variables over
   CHECK(env["MUSTER_STEWARD_FD"] == "3");
   CHECK(env["MUSTER_JOB_KEY_FILE"] == "/run/muster/job.key");
   CHECK(env["MUSTER_STOP_DEADLINE"] == "1.5");
+  CHECK(env["MUSTER_LOST_AFTER"] == "60");
   CHECK(env["PATH"] == "/venv/bin:/usr/bin:/usr/local/bin");
   CHECK(env["TRAINING_JOB_NAME"] == "demo");
   CHECK(env["HOSTNAME"] == "algo-2");
   CHECK(env["HOME"] == "/root");
   CHECK(env["OMPI_ALLOW_RUN_AS_ROOT"] == "1");
   CHECK(env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] == "1");
+}
+
+TEST_CASE("bundle: only hosts of one machine are waited for when they are silent") {
+  for (const bool light : {false, true}) {
+    job::HostSpec spec = two_hosts();
+    (light ? spec.light : spec.in_step) = true;
+    CHECK(!host_environment(spec).contains("MUSTER_LOST_AFTER"));
+  }
+  job::HostSpec own = two_hosts();
+  own.spec.environment["MUSTER_LOST_AFTER"] = "7";
+  CHECK(host_environment(own)["MUSTER_LOST_AFTER"] == "7");
 }
 
 TEST_CASE("bundle: an entry point of the job's own finds nothing of muster's in its environment") {

@@ -36,14 +36,14 @@ constexpr Link links[] = {
 /// The host's root as it grows.
 class Skeleton {
  public:
-  explicit Skeleton(const std::string& root) : root_(root) {}
+  Skeleton(const std::string& root, const IdMap& ids) : root_(root), ids_(ids) {}
 
   /// With the folders above it.
   Result<void> folder(const std::string& path, unsigned mode = 0755) {
     const std::string at = root_ + path;
     if (::mkdir(at.c_str(), mode) == 0) {
       if ((mode & masked_bits) != 0 && ::chmod(at.c_str(), mode) != 0) return fail_errno(at);
-      return {};
+      return give(at, ids_);
     }
     if (errno == EEXIST) return {};
     if (errno != ENOENT) return fail_errno(at);
@@ -53,11 +53,12 @@ class Skeleton {
   Result<void> link(const std::string& path, const std::string& target) {
     const std::string at = root_ + path;
     if (::symlink(target.c_str(), at.c_str()) != 0) return fail_errno(at);
-    return {};
+    return give(at, ids_);
   }
   Result<void> file(const std::string& path, const std::string& text) {
     const std::string at = root_ + path;
-    return write_file(at, text);
+    TRY(write_file(at, text));
+    return give(at, ids_);
   }
   /// As it is on the machine, whose owner may be anybody; nothing if not everybody may read it.
   Result<void> copy(const std::string& path) {
@@ -67,11 +68,12 @@ class Skeleton {
     std::error_code code;
     fs::copy_file(path, at, code);
     if (code) return fail(Errc::system, at + ": " + code.message());
-    return {};
+    return give(at, ids_);
   }
 
  private:
   const std::string& root_;
+  const IdMap& ids_;
 };
 
 Result<void> add_top_links(Skeleton& skeleton) {
@@ -117,9 +119,10 @@ Result<void> add_accounts(Skeleton& skeleton) {
 
 }  // namespace
 
-Result<std::vector<std::string>> make_skeleton(const RootView& view, const std::string& root) {
+Result<std::vector<std::string>> make_skeleton(const RootView& view, const std::string& root,
+                                               const IdMap& ids) {
   TRY(make_folders(root));
-  Skeleton skeleton(root);
+  Skeleton skeleton(root, ids);
   for (const Folder& folder : folders) TRY(skeleton.folder(folder.path, folder.mode));
   for (const Link& link : links) TRY(skeleton.link(link.path, link.target));
   TRY(add_top_links(skeleton));

@@ -121,11 +121,15 @@ std::optional<std::string> in_shown_machine(const std::string& path) {
   return shown_machine() + real;
 }
 
+std::string skeleton_place() {
+  return std::string(host_place) + "/skeleton";
+}
+
 /// What an overlay may lie on for `lower`: something that is mounted. It keeps a mount of its own;
 /// this one goes with the host's place, for each unmount waits for all processors of the machine.
 Result<std::string> lower_place(const std::string& lower, const IdMap& ids) {
   if (const std::optional<std::string> shown = in_shown_machine(lower)) return *shown;
-  if (!ids) return lower;
+  if (!ids || lower == skeleton_place()) return lower;  // The skeleton is the host's root's.
   const std::string place = std::string(host_place) + "/lower-" + hex(random_bytes(6));
   TRY(make_folders(place));
   const Fd mount = TRY(clone_mount(lower, ids, 0));
@@ -332,13 +336,21 @@ Result<void> own_programs_folder(const std::string& tree, const std::string& lay
                              : Result<void>();
 }
 
+/// The host's root, less what is mounted in it. In memory there is the skeleton alone: a file
+/// system takes longer for as many small files, and as long to remove them.
+Result<void> mount_skeleton(const std::string& layers, const IdMap& ids) {
+  Result<void> mounted = mount_overlay(skeleton_place(), layers + "/top", host_root(), ids);
+  if (mounted || ids) return mounted;
+  return mount_bind(skeleton_place(), host_root(), ids, {.read_only = false});
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
-                                                 const std::string& root, const IdMap& ids) {
-  std::vector<std::string> read_only = TRY(make_skeleton(view, root));
+                                                 const IdMap& ids) {
+  std::vector<std::string> read_only = TRY(make_skeleton(view, skeleton_place(), ids));
   read_only.insert(read_only.end(), view.programs.begin(), view.programs.end());
-  TRY(mount_bind(root, host_root(), ids, {.read_only = false}));
+  TRY(mount_skeleton(layers, ids));
   std::vector<std::string> said;
   std::size_t number = 0;
   for (const std::string& tree : view.trees) {

@@ -74,12 +74,12 @@ Result<void> mount_read_only(const std::string& source, const std::string& targe
 /// on a file system without devices.
 Result<void> mount_device(const job::DeviceNode& node, const std::string& target);
 
-/// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes
-/// goes to `layers`, what it writes beside them to `root`. Says in lines which trees it had to show
-/// read-only (a file system that no overlay can lie on). Errors: as mount_overlay(); with ids then
-/// everything is to be done anew without.
+/// Mounts at host_root() what `view` shows of the machine, each tree writable: what a host writes,
+/// in them or beside them, goes to `layers`. Says in lines which trees it had to show read-only (a
+/// file system that no overlay can lie on). Errors: as mount_overlay(); with ids then everything is
+/// to be done anew without.
 Result<std::vector<std::string>> mount_host_root(const RootView& view, const std::string& layers,
-                                                 const std::string& root, const IdMap& ids);
+                                                 const IdMap& ids);
 
 /// Mounts an empty tmpfs at `target`, which is made if need be.
 Result<void> mount_tmpfs(const std::string& target);

@@ -314,6 +314,41 @@ TEST_CASE("mpi: mpirun sees nothing of another launcher, ranks see all that the 
   CHECK(got->launcher_command->cwd == "/opt/ml/code");
 }
 
+TEST_CASE("mpi: daemons look for no devices, unless ranks choose by them or the job says so") {
+  struct {
+    const char* name;
+    Env env;
+    const char* instance_type;
+    std::optional<std::string> want;
+  } const cases[] = {
+      {"plain", {}, "ml.c5.large", "-pci,-linuxio,-opencl,-gl,-cuda,-nvml,-rsmi,-levelzero"},
+      {"a fabric of the instance type", {}, "ml.p4d.24xlarge", std::nullopt},
+      {"one that the job names", {{"FI_PROVIDER", "verbs"}}, "local", std::nullopt},
+      {"of hwloc", {{"HWLOC_XMLFILE", "/x"}}, "local", std::nullopt},
+      {"its own choice", {{"HWLOC_COMPONENTS", "x86"}}, "local", "x86"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    Options options = on_machine();
+    options.env = c.env;
+    Inputs inputs = three_by_two();
+    inputs.instance_type = c.instance_type;
+    const Result<HostPlan> leader = plan(inputs, options);
+    inputs.host = "algo-2";
+    const Result<HostPlan> member = plan(inputs, options);
+    REQUIRE(leader);
+    REQUIRE(member);
+    const Env daemon = launcher_environment(member->rank.env);
+    for (const Env* env : {&leader->launcher_command->env, &daemon}) {
+      CHECK(env->contains("HWLOC_COMPONENTS") == c.want.has_value());
+      if (c.want) CHECK(env->at("HWLOC_COMPONENTS") == *c.want);
+      CHECK(env->contains("HWLOC_PLUGINS_PATH") == (c.name == std::string("plain")));
+    }
+    for (const HostPlan* one : {&*leader, &*member})
+      CHECK(!one->rank.env.contains("HWLOC_PLUGINS_PATH"));
+  }
+}
+
 TEST_CASE("mpi: what cannot run is one clear line") {
   struct {
     const char* name;

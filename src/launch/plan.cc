@@ -77,6 +77,16 @@ const char* name_of(Launcher launcher) {
 /// How PMIx, Open MPI's wire between daemon and ranks, keeps what it knows of a job.
 constexpr const char* pmix_store = "PMIX_MCA_gds";
 
+/// What hwloc, by which daemons find a machine's processors, would look for besides: devices. Each
+/// daemon does so twice, and ranks have from it what it found.
+/// Source: hwloc 2.9's manual, "Environment Variables" and "Components and plugins".
+constexpr std::pair<const char*, const char*> no_devices[] = {
+    {"HWLOC_COMPONENTS", "-pci,-linuxio,-opencl,-gl,-cuda,-nvml,-rsmi,-levelzero"},
+    {"HWLOC_PLUGINS_PATH", "/var/empty"}};
+/// A job that says something of these: of hwloc itself, or of libfabric, under which ranks choose
+/// the device next to them.
+constexpr std::string_view wants_devices[] = {"HWLOC_", "FI_PROVIDER"};
+
 /// What `env` has that `base` has not, or has otherwise.
 Env added(const Env& env, const Env& base) {
   Env result;
@@ -135,6 +145,11 @@ Env launcher_environment(const Env& base) {
   // Hosts share no memory: what a daemon lays out there for its ranks costs more than it saves.
   const Env::const_iterator store = base.find(pmix_store);
   env.insert_or_assign(pmix_store, store == base.end() ? std::string("hash") : store->second);
+  const Names users(std::begin(wants_devices), std::end(wants_devices));
+  const bool left_alone = std::any_of(base.begin(), base.end(), [&](const auto& entry) {
+    return begins_with_any(entry.first, users);
+  });
+  if (!left_alone) env.insert(std::begin(no_devices), std::end(no_devices));
   return env;
 }
 

@@ -77,7 +77,6 @@ Result<void> ContainerHousing::build() {
     container::unmount_host_place();
     container::unmount(container::layers_folder(spec_));
     TRY(remove_tree(container::layers_folder(spec_)));
-    TRY(remove_tree(container::root_folder(spec_)));
   }
   if (!namespaces_.user) TRY(put_together({}));
   if (job::shares_network(spec_))
@@ -114,8 +113,8 @@ Result<void> ContainerHousing::put_together(const std::vector<container::IdExten
     TRY(container::mount_image_root(spec_.spec.image->layers, layers + "/root", ids_));
     return become_user();
   }
-  for (const std::string& line : TRY(container::mount_host_root(
-           machine_.view, layers + "/root", container::root_folder(spec_), ids_)))
+  for (const std::string& line :
+       TRY(container::mount_host_root(machine_.view, layers + "/root", ids_)))
     context_.log("warning", line);
   return {};
 }

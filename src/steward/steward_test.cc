@@ -253,8 +253,9 @@ TEST_CASE("steward: what runc refuses is told in one line, and nothing is left")
   TestJob job(1);
   job.action("exit0");
   // Where it would mount /proc, there is a file.
-  REQUIRE(make_folders(job.folder("algo-1") + "/disk/root"));
-  REQUIRE(write_file(job.folder("algo-1") + "/disk/root/proc", ""));
+  const std::string top = job.folder("algo-1") + "/disk/layers/root/top/upper";
+  REQUIRE(make_folders(top));
+  REQUIRE(write_file(top + "/proc", ""));
   CHECK(job.run("algo-1") == 0);
   const job::HostEnd end = job.end("algo-1");
   CHECK(end.outcome.kind == job::Outcome::Kind::failed);
