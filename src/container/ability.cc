@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/remove_tree.h"
+#include "base/rootless.h"
 #include "base/text.h"
 #include "container/cgroup.h"
 #include "container/runtime.h"
@@ -63,7 +64,8 @@ std::string try_group() {
 }  // namespace
 
 std::optional<std::string> lack_of(const Ability& ability) {
-  if (!ability.is_root) return "it needs root there, and the job's user is not root";
+  if (!ability.no_root.empty())
+    return "it needs root there, or user namespaces, which are refused (" + ability.no_root + ")";
   if (!ability.has_runtime) return "runc is not installed there (Debian: runc)";
   if (!ability.no_mounts.empty()) return "mounts are refused there (" + ability.no_mounts + ")";
   if (!ability.no_group.empty())
@@ -71,14 +73,14 @@ std::optional<std::string> lack_of(const Ability& ability) {
   return std::nullopt;
 }
 
-Ability find_ability(const Env& env) {
-  Ability ability{.is_root = ::geteuid() == 0, .has_runtime = Runtime::find(env).has_value()};
-  if (!ability.is_root) return ability;
+Ability find_ability(const Env& env, std::string no_root) {
+  Ability ability{.no_root = std::move(no_root), .has_runtime = Runtime::find(env).has_value()};
+  if (!ability.no_root.empty()) return ability;
   if (const Result<void> made = make_folders("/run/muster"); !made)
     ability.no_mounts = made.error().text;
   else
     ability.no_mounts = try_mounts();
-  ability.no_group = try_group();
+  if (rootless_ids(env) == 0) ability.no_group = try_group();
   return ability;
 }
 

@@ -10,7 +10,8 @@ namespace muster::container {
 /// What a machine that was not chosen for it, a cluster's node, has of what a host in a container
 /// needs.
 struct Ability {
-  bool is_root = false;
+  std::string
+      no_root{};  ///< Why this process is not root; empty: it is, of its namespaces at least.
   bool has_runtime = false;
   std::string no_mounts{};  ///< Why a file system of its own could not be mounted; empty: it was.
   std::string no_group{};   ///< Likewise of a control group below this process's.
@@ -19,8 +20,9 @@ struct Ability {
 /// The first thing that is missing, as the end of "no container: …"; none: nothing is. Pure.
 std::optional<std::string> lack_of(const Ability& ability);
 
-/// Tries it: mounts in a mount namespace that goes at once, a control group likewise. Blocks for
-/// milliseconds.
-Ability find_ability(const Env& env);
+/// Tries it: mounts in a mount namespace that goes at once, a control group likewise, but not for
+/// root of a namespace of its own, whose hosts are in this process's group. `no_root`: why it is
+/// not that. Blocks for milliseconds.
+Ability find_ability(const Env& env, std::string no_root);
 
 }  // namespace muster::container

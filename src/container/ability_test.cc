@@ -6,9 +6,11 @@ namespace muster::container {
 namespace {
 
 TEST_CASE("ability: what a node lacks for a container is one phrase, the first that counts") {
-  Ability whole{.is_root = true, .has_runtime = true};
+  Ability whole{.has_runtime = true};
   CHECK(!lack_of(whole));
-  CHECK(lack_of({})->find("needs root") != std::string::npos);
+  CHECK(*lack_of({.no_root = "user.max_user_namespaces is 0"}) ==
+        "it needs root there, or user namespaces, which are refused (user.max_user_namespaces is "
+        "0)");
   Ability no_runtime = whole;
   no_runtime.has_runtime = false;
   no_runtime.no_group = "x";
@@ -22,8 +24,7 @@ TEST_CASE("ability: what a node lacks for a container is one phrase, the first t
 }
 
 TEST_CASE("ability: a PATH without the runtime is noticed, and system folders are looked in too") {
-  const Ability found = find_ability({{"PATH", "/nowhere"}});
-  if (!found.is_root) return;
+  const Ability found = find_ability({{"PATH", "/nowhere"}}, "");
   CHECK(found.has_runtime);  // /usr/sbin is looked in whatever PATH says.
 }
 

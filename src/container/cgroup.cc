@@ -41,6 +41,14 @@ void collect(const std::string& folder, std::set<int>& pids) {
   for (const std::string& child : folders_in(folder)) collect(child, pids);
 }
 
+/// With version 2 a group may be without a controller: what it uses counts in the one above.
+std::string counting_group(const std::string& root, std::string path, const char* file) {
+  std::error_code code;
+  if (!fs::exists(root + path, code)) return path;
+  while (path.size() > 1 && !fs::exists(root + path + file, code)) path.resize(path.rfind('/'));
+  return path;
+}
+
 }  // namespace
 
 long count_in(const std::string& text, std::string_view event) {
@@ -61,8 +69,10 @@ std::vector<std::string> cgroup_roots() {
 long killed_for_memory(const std::string& path) {
   long count = 0;
   for (const std::string& root : cgroup_roots())
-    for (const char* file : {"/memory.events", "/memory.oom_control"})
-      count = std::max(count, count_in(read_file(root + path + file).value_or(""), "oom_kill"));
+    for (const char* file : {"/memory.events", "/memory.oom_control"}) {
+      const std::string group = counting_group(root, path, file);
+      count = std::max(count, count_in(read_file(root + group + file).value_or(""), "oom_kill"));
+    }
   return count;
 }
 
@@ -80,7 +90,7 @@ std::string memory_cgroup(const std::string& proc_cgroup) {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::vector<std::string> controllers =
         split(line.substr(first + 1, second - first - 1), ',');
-    const std::string path = line.substr(second + 1);
+    std::string path = line.substr(second + 1);
     if (std::find(controllers.begin(), controllers.end(), "memory") != controllers.end())
       return path;
     if (line.starts_with("0::")) unified = path;

@@ -116,6 +116,40 @@ TEST_CASE("cgroup: what version 2 tells of a host") {
   CHECK(processes_in("/muster/job") == std::vector<int>{0, 17});
 }
 
+/// The tree that Slurm makes where it has version 2: limits at a job and a step, processes below.
+TEST_CASE("cgroup: in a step of Slurm's with version 2 its limits and kills are seen") {
+  const OwnMounts mounts("tmpfs");
+  SKIP_UNLESS(mounts);
+  const std::string root = at;
+  const std::string job = "/system.slice/slurmstepd.scope/job_7";
+  const std::string user = job + "/step_0/user";
+  const std::string task = user + "/task_0";
+  CHECK(memory_cgroup("0::" + task + "\n") == task);
+  put(root + "/cgroup.controllers", "cpuset cpu io memory pids\n");
+  for (const std::string& each : {job, job + "/step_0", user, task}) {
+    put(root + each + "/memory.max", "max\n");
+    put(root + each + "/memory.events", "max 0\noom 0\noom_kill 0\n");
+    put(root + each + "/pids.max", "max\n");
+  }
+  put(root + "/system.slice/memory.max", "max\n");
+  CHECK(!least_memory_limit(task));
+  put(root + job + "/memory.max", "629145600\n");
+  put(root + job + "/step_0/memory.max", "314572800\n");
+  CHECK(least_memory_limit(task) == 300 << 20);
+  CHECK(killed_for_memory(task) == 0);
+  put(root + task + "/memory.events", "max 9\noom 2\noom_kill 2\n");
+  CHECK(killed_for_memory(task) == 2);
+  CHECK(killed_for_memory(user) == 0);
+  // A container's group is beside the one that has processes, below what has the limits.
+  CHECK(cgroup_below(task, "muster-7") == user + "/muster-7");
+  CHECK(least_memory_limit(user + "/muster-7") == 300 << 20);
+  // A task without the controller counts in what is above it; a group that is gone in nothing.
+  REQUIRE(::unlink((root + task + "/memory.events").c_str()) == 0);
+  put(root + user + "/memory.events", "max 9\noom 2\noom_kill 3\n");
+  CHECK(killed_for_memory(task) == 3);
+  CHECK(killed_for_memory(user + "/muster-7") == 0);
+}
+
 // The kernel's own version 2, with the controllers that version 1 leaves it: none is needed here.
 TEST_CASE("cgroup: groups of the kernel's version 2 are found with their processes, and removed") {
   const OwnMounts mounts("cgroup2");

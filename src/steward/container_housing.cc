@@ -257,16 +257,23 @@ loop::Task<Result<Process>> ContainerHousing::start(container::ContainerStdio st
   co_return init;
 }
 
+std::string ContainerHousing::step_cgroup() {
+  return container::memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
+}
+
 /// Where the host's memory counts.
 std::string ContainerHousing::own_cgroup() const {
   if (!spec_.in_step) return container::cgroup_path(spec_);
-  const std::string own =
-      container::memory_cgroup(read_file("/proc/self/cgroup", 65536).value_or(""));
-  return container::cgroup_below(own, container::step_cgroup_name(spec_));
+  const std::string own = step_cgroup();
+  // A group that is not named is called as the container, where the runtime can make one.
+  return container::cgroup_below(
+      own, ids_.rootless ? container::container_id(spec_) : container::step_cgroup_name(spec_));
 }
 
 bool ContainerHousing::out_of_memory() const {
-  return container::killed_for_memory(own_cgroup()) > 0;
+  if (container::killed_for_memory(own_cgroup()) > 0) return true;
+  // Where it could make none the host counts in the step's group.
+  return spec_.in_step && ids_.rootless && container::killed_for_memory(step_cgroup()) > 0;
 }
 
 /// Without its tunnel a host would wait for others that it does not reach.

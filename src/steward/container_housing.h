@@ -44,6 +44,7 @@ class ContainerHousing : public Housing {
   Result<void> show(const container::Facts& facts);
   Result<Fd> choose_cpus(std::string& cpus) const;
   Result<void> limit();
+  static std::string step_cgroup();
   std::string own_cgroup() const;
   void watch_memory_places(const container::Process& init);
   loop::Task<> watch_tunnel();

@@ -283,3 +283,10 @@ def test_a_users_server_trains(user):
         assert sorted(job.artifact()) == ["algo-1", "algo-2"]
         assert (server.data / "muster.db").stat().st_uid == USER
         wait_until("its job to go", lambda: not list((server.data / "machine/jobs").glob("job*")))
+
+
+def test_the_machines_network_is_a_hosts_where_things_are_mounted_below_sys(user):
+    """As on every machine: the kernel shows an ordinary user all of it or nothing."""
+    script = "import os; print('sees', sorted(os.listdir('/sys/class/net')), flush=True)"
+    text = succeed(user.fit(script, "--network", "host"))
+    assert f"sees {sorted(os.listdir('/sys/class/net'))}" in text, text
