@@ -78,6 +78,11 @@ loop::Task<> Lead::preflight_then_work() {
     leader_->post(to, type_of(type), payload);
   };
   preflight_.emplace(context_.loop, context_.training, context_.preflight, context_.log, post);
+  // The engine knows the nodes, and this host's files go with it.
+  if (context_.output.has_steward())
+    preflight_->keep_by([this](const std::string& of, const std::string& record) {
+      context_.output.health(of, record);
+    });
   const Result<void> well = co_await preflight_->run();
   if (!well) refuse_work(failed_here("preflight", well.error()));
   co_await work();

@@ -72,6 +72,15 @@ void Output::verdict(const job::Verdict& verdict) {
   out_.post(frame);
 }
 
+void Output::health(const std::string& host, const std::string& record) {
+  const Result<Json> json = parse_json(record);
+  if (!steward_ || !json) return;
+  std::string frame;
+  append_frame(frame, job::type_of(job::Message::preflight_facts),
+               to_text(Json{{"host", host}, {"record", *json}}));
+  out_.post(frame);
+}
+
 void Output::mark(job::Mark mark) {
   if (!steward_ || !marked_.insert(mark).second) return;
   std::string frame;

@@ -37,6 +37,9 @@ class Output {
   /// A process of this host has ended; only a steward hears of it.
   void ended(const job::Verdict& verdict);
   void verdict(const job::Verdict& verdict);
+  /// What a full preflight found of a host of the job, as its record (preflight/health.h); only a
+  /// steward hears of it.
+  void health(const std::string& host, const std::string& record);
   /// A moment of this host's start, the first time; only a steward hears of it.
   void mark(job::Mark mark);
   loop::Task<> flushed(TimePoint deadline);

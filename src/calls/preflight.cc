@@ -291,14 +291,23 @@ Result<void> PreflightLead::tell(Duration took) {
     else
       log_.warning(text);
   }
-  if (is_full) {
-    const std::string folder = preflight::health_folder(state_folder(options_.env));
-    const Result<void> kept = preflight::keep_health(folder, hosts, findings, wall_time());
-    if (!kept) log_.info("preflight: not kept for sm nodes: " + kept.error().text);
-  }
+  if (is_full) keep(hosts, findings);
   if (options_.json) TRY(say(STDOUT_FILENO, json_of(hosts, ways, findings)));
   if (!is_full || !preflight::has_error(findings)) return {};
   return fail(Errc::closed, "the hosts can't work together: " + findings.front().text);
+}
+
+void PreflightLead::keep(const std::vector<HostFacts>& hosts,
+                         const std::vector<Finding>& findings) {
+  const UnixMillis now = wall_time();
+  if (keep_) {
+    for (const HostFacts& host : hosts)
+      keep_(host.host, preflight::health_text(host, findings, now));
+    return;
+  }
+  const std::string folder = preflight::health_folder(state_folder(options_.env));
+  const Result<void> kept = preflight::keep_health(folder, hosts, findings, now);
+  if (!kept) log_.info("preflight: not kept for sm nodes: " + kept.error().text);
 }
 
 }  // namespace muster::calls

@@ -64,8 +64,12 @@ class PreflightHost {
 class PreflightLead {
  public:
   using Post = std::function<void(const std::string& to, job::Message type, std::string_view)>;
+  /// Takes a host's record of health.
+  using Keep = std::function<void(const std::string& host, const std::string& record)>;
   PreflightLead(loop::Loop& loop, const job::Training& training, const PreflightOptions& options,
                 const Log& log, Post post);
+  /// Records go to `keep`, in place of files in a state folder of this machine.
+  void keep_by(Keep keep) { keep_ = std::move(keep); }
 
   /// To its end. Error: what was found leaves no hope for the job (full only).
   loop::Task<Result<void>> run();
@@ -86,12 +90,15 @@ class PreflightLead {
             const std::string& hello, const std::string& answer);
   void take_ways(const std::string& from, const std::vector<preflight::PairFacts>& ways);
   Result<void> tell(Duration took);
+  void keep(const std::vector<preflight::HostFacts>& hosts,
+            const std::vector<preflight::Finding>& findings);
 
   loop::Loop& loop_;
   const job::Training& training_;
   const PreflightOptions& options_;
   const Log& log_;
   Post post_;
+  Keep keep_;
   PreflightHost own_;
   std::set<std::string> awaited_;
   std::map<std::string, preflight::HostFacts> facts_;

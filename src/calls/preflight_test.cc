@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
@@ -71,6 +72,7 @@ struct Led {
       answer(to, *task);
     };
     lead.emplace(loop, training, options, log, std::move(post));
+    if (keep) lead->keep_by(keep);
     Result<void> end;
     loop::run_task(loop, story(*this, second, third, end));
     return end;
@@ -107,6 +109,8 @@ struct Led {
   PreflightOptions options{.mode = PreflightMode::light};
   std::vector<PairFacts> answers;
   bool lies = false;
+  PreflightLead::Keep keep;
+  std::map<std::string, std::string> kept;
   std::vector<Posted> heard;
   std::optional<PreflightLead> lead;
 };
@@ -139,9 +143,18 @@ TEST_CASE_FIXTURE(Led, "preflight: a way that does not open ends a full one, aft
   CHECK(end.error().text.starts_with("the hosts can't work together: 127.0.0.1"));
   CHECK(said.has("error: preflight: 127.0.0.2 → 127.0.0.3: no connection: Connection refused"));
   CHECK(heard.back() == Posted{"127.0.0.3", Message::preflight_over});
-  const auto kept = preflight::kept_health(preflight::health_folder(state));
+  const auto health = preflight::kept_health(preflight::health_folder(state));
+  REQUIRE(health.size() == 3);
+  CHECK(health.at("127.0.0.3").findings.front().find("Connection refused") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Led, "preflight: records go to who keeps them, and then to no folder") {
+  options.mode = PreflightMode::full;
+  keep = [this](const std::string& host, const std::string& record) { kept[host] = record; };
+  static_cast<void>(run(member("1"), member("1")));
   REQUIRE(kept.size() == 3);
-  CHECK(kept.at("127.0.0.3").findings.front().find("Connection refused") != std::string::npos);
+  CHECK(preflight::health_from(kept.at("127.0.0.3")));
+  CHECK(preflight::kept_health(preflight::health_folder(state)).empty());
 }
 
 TEST_CASE_FIXTURE(Led, "preflight: a host speaks of its own ways alone, and when it is asked") {

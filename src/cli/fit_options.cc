@@ -21,7 +21,7 @@ struct FitWords {
       grace, memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
   std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
-       print_plan = false, end_hung = false, encrypted = false, timeline = false;
+       print_plan = false, end_hung = false, encrypted = false, timeline = false, preflight = false;
 };
 
 void bind(command::Line& line, FitWords& words) {
@@ -54,6 +54,7 @@ void bind(command::Line& line, FitWords& words) {
   line.flag("--end-hung", words.end_hung);
   line.text("--retries", words.retries);
   line.text("--spares", words.spares);
+  line.flag("--preflight", words.preflight);
   line.text("--grace", words.grace);
   line.flag("--keep", words.keep);
   line.text("--engine", words.engine);

@@ -45,6 +45,7 @@ struct FitOptions {
   std::string pip_conf;                ///< Empty: what PIP_CONFIG_FILE names.
   int retries = job::retries_default;  ///< After nodes of a cluster were lost.
   int spares = 0;                      ///< Nodes that stand by for lost ones.
+  bool preflight = false;              ///< A full one.
   std::chrono::seconds timeout{86400};
   std::chrono::milliseconds max_wait{0};    ///< Whole seconds; 0: no limit.
   std::chrono::milliseconds hang_after{0};  ///< Whole seconds; 0: never asked.

@@ -55,6 +55,7 @@ Result<job::Spec> fit_spec(const FitOptions& options, const Places& places,
   // What is started and how it ends is ours to say; --verbose shows the lines that a container logs
   // of it, --env MUSTER_TRAINING_LOG=1 with the job's environment.
   if (!options.verbose) spec.environment.insert_or_assign("MUSTER_TRAINING_LOG", std::string("0"));
+  if (options.preflight) spec.environment["MUSTER_PREFLIGHT"] = "full";
   for (const auto& [key, value] : options.environment) spec.environment[key] = value;
   // docs/protocols/environment.md: `train` appends these to the script's arguments.
   if (places.script.empty())

@@ -164,6 +164,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--timeout", "0"},
        "--timeout: expected seconds from 1 to 2419200, or a span (90s, 10m, 2h, 1d), got"},
       {{"t.py", "--timeout", "0m"}, "--timeout: expected seconds"},
+      {{"t.py", "--preflight"}, "--preflight: expected --engine slurm with it"},
       {{"t.py", "--timeout", "1.5"}, "--timeout: expected seconds"},
       {{"t.py", "--timeout", "10 m"}, "--timeout: expected seconds"},
       {{"t.py", "--timeout", "29d"}, "--timeout: expected seconds"},

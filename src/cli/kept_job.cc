@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/job_view.h"
 #include "machine/job_description.h"
+#include "preflight/health.h"
 
 namespace muster::cli {
 
@@ -73,6 +74,12 @@ void KeptJob::lines(const std::string& host, UnixMillis time, const job::Lines& 
 void KeptJob::log(const std::string& host, UnixMillis time, const job::LogLine& line) {
   see(host);
   shown_.log(host, time, line);
+}
+
+void KeptJob::health(const std::string& node, const std::string& record) {
+  const Result<void> kept =
+      preflight::keep_record(preflight::health_folder(options_.state), node, record);
+  if (!kept) options_.tell("warning: not kept for sm nodes: " + kept.error().text);
 }
 
 std::function<Result<void>(const std::string&, const platform::StatusLine&)> KeptJob::log_writer()

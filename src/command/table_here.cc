@@ -16,12 +16,16 @@ const Flag hang_after_flag = {
     "(seconds), 10m; needs py-spy for ranks that spin"};
 const Flag retries_flag = {
     "--retries", "N",
-    "on a cluster, how often the job may start again after nodes were lost, 0 to 30 (default 2); "
-    "preemptions do not count, but 0 is never"};
-const Flag spares_flag = {
-    "--spares", "N",
-    "on a cluster, nodes more that stand by, 0 to 16 (default 0): a job that loses a node goes on "
-    "at once on one of them"};
+    "how often the job may start again after nodes were lost, 0 to 30 (default 2, on this machine "
+    "without --spares 0); preemptions do not count, but 0 is never"};
+const Flag spares_flag = {"--spares", "N",
+                          "nodes of a cluster more that stand by, 0 to 16 (default 0): a job that "
+                          "loses a node goes on at "
+                          "once on one of them; on this machine, to rehearse that"};
+const Flag preflight_flag = {
+    "--preflight", "",
+    "on a cluster, measure the ways between the nodes first, and name the odd one; an error ends "
+    "the job before its program runs"};
 const Flag slurm_flag = {
     "--slurm", "NAME=VALUE",
     "what Slurm is asked for: partition, account, qos, constraint, exclusive and others of "
@@ -93,6 +97,7 @@ std::vector<Flag> fit_flags() {
        slurm_flag,
        retries_flag,
        spares_flag,
+       preflight_flag,
        {"--detach", "",
         "return as soon as the job runs: it prints the job's name, and what to type next"},
        {"--raw", "", raw_help},

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "loop/tasks.h"
@@ -63,6 +66,7 @@ class JobRun {
   void heed_quiet(const job::Lines& lines, UnixMillis written);
   bool read_journals();
   void take(std::size_t host, const job::Record& record);
+  void take_health(const job::Record& record);
   void take(const engine::Event& event);
   void act(const Actions& actions);
   Actions wished();
@@ -74,9 +78,10 @@ class JobRun {
   HangWatch hang_;
   Sink& sink_;
   Requests& requests_;
-  std::deque<engine::Event> events_;  ///< Not taken yet.
-  bool grown_ = true;                 ///< A journal may have, since it was read.
-  std::vector<std::uint64_t> next_;   ///< For each host the number of the record to read next.
+  std::deque<engine::Event> events_;          ///< Not taken yet.
+  std::map<std::string, std::string> nodes_;  ///< By host, of those that were started.
+  bool grown_ = true;                         ///< A journal may have, since it was read.
+  std::vector<std::uint64_t> next_;  ///< For each host the number of the record to read next.
   std::set<std::size_t> unreadable_;
   CauseReader causes_;
   bool got_on_ = false;  ///< A checkpoint was kept.
@@ -89,6 +94,7 @@ loop::Task<> JobRun::watch_hosts() {
   while (true) {
     Result<engine::Event> event = co_await run_.next_event();
     if (!event) co_return;
+    if (event->kind == engine::Event::Kind::started) nodes_[event->host] = event->node;
     events_.push_back(*std::move(event));
     requests_.changed().notify();
   }
@@ -226,12 +232,23 @@ void JobRun::take(std::size_t host, const job::Record& record) {
     if (lines) sink_.lines(name, record.time, *lines);
     return;
   }
+  if (record.kind == job::Message::preflight_facts) return take_health(record);
   if (record.kind == job::Message::log) {
     const Result<job::LogLine> line = job::log_from(record.payload);
     if (line) sink_.log(name, record.time, *line);
     got_on_ = got_on_ || (line && line->text.starts_with(job::checkpoint_stored));
   }
   act(cycle_.on_record(name, record, Clock::now()));
+}
+
+/// Nodes are called as the engine calls them: a host's own names are its claim.
+void JobRun::take_health(const job::Record& record) {
+  const Result<Json> json = parse_json(record.payload);
+  const bool has_form = json && json->is_object() && json->contains("record") &&
+                        json->contains("host") && (*json)["host"].is_string();
+  if (!has_form) return;
+  const auto node = nodes_.find((*json)["host"].get<std::string>());
+  if (node != nodes_.end()) sink_.health(node->second, to_text((*json)["record"]) + "\n");
 }
 
 void JobRun::take(const engine::Event& event) {

@@ -33,6 +33,9 @@ class Sink {
   virtual void ended(const JobReport& report) { status(report.end.last); }
   virtual void lines(const std::string& host, UnixMillis time, const job::Lines& lines) = 0;
   virtual void log(const std::string& host, UnixMillis time, const job::LogLine& line) = 0;
+  /// What a full preflight of the job found of a node, as a record of preflight/health.h; a host's
+  /// word, to be read as a stranger's.
+  virtual void health(const std::string& /*node*/, const std::string& /*record*/) {}
   /// What hosts that run use, asked of all of them again and again.
   virtual void usage(const std::vector<engine::HostUsage>&) {}
   /// Until they are asked next; 0: never.

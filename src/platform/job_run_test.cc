@@ -33,6 +33,9 @@ class FakeSink final : public Sink {
   void log(const std::string& host, UnixMillis, const job::LogLine& line) override {
     text += host + " logs " + line.text + ";";
   }
+  void health(const std::string& node, const std::string& record) override {
+    text += node + " is " + record;
+  }
   loop::Task<> flush() override {
     came_.notify();
     while (closed) co_await opened_.wait();
@@ -126,6 +129,23 @@ TEST_CASE("job run: a job's lines and statuses come in order, its results lie in
   CHECK(read_file(bench.folder + "/out/model/algo-2").value_or("") == "x");
   CHECK(bench.report.kept == "");
   CHECK(bench.engine.list().empty());
+}
+
+TEST_CASE("job run: records of health stand under the names of nodes") {
+  Bench bench(2);
+  bench.cluster.queues = true;
+  bench.run([&]() -> loop::Task<> {
+    co_await bench.sink.until("Waiting");
+    bench.host("algo-1").starts("node7");
+    bench.host("algo-2").starts("node9");
+    for (const char* told : {R"({"host":"algo-2","record":{"time":1}})", R"({"host":7})", "[]",
+                             R"({"host":"algo-9","record":{}})"})
+      bench.host("algo-1").record(job::Message::preflight_facts, told);
+    for (const char* name : {"algo-1", "algo-2"})
+      bench.host(name).phase(Phase::training).outcome(Outcome::exited(0)).ends();
+  });
+  CHECK(bench.sink.text.find("node9 is {\"time\":1}\n") != std::string::npos);
+  CHECK(bench.sink.text.find(" is {}") == std::string::npos);
 }
 
 TEST_CASE("job run: hosts are asked again and again what they use, those that can tell") {

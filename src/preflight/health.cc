@@ -71,6 +71,19 @@ Result<void> keep_health(const std::string& folder, const std::vector<HostFacts>
   return {};
 }
 
+Result<void> keep_record(const std::string& folder, const std::string& name,
+                         const std::string& record) {
+  TRY(health_from(record));
+  if (!is_plain(name)) return fail(Errc::invalid_input, "no name of a node: " + to_utf8(name));
+  TRY(make_folders(folder, 0700));
+  const std::vector<std::string> kept = TRY(names_in(folder));
+  const std::string file = name + std::string(suffix);
+  if (kept.size() >= kept_hosts_max && !std::binary_search(kept.begin(), kept.end(), file))
+    return fail(Errc::denied,
+                folder + ": there are " + std::to_string(kept_hosts_max) + " records already");
+  return write_file(folder + "/" + file, record, 0600);
+}
+
 std::map<std::string, Health> kept_health(const std::string& folder) {
   std::map<std::string, Health> all;
   for (const std::string& name : names_in(folder).value_or({})) {

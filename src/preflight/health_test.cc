@@ -31,6 +31,24 @@ TEST_CASE("a record holds the findings that name its host") {
     CHECK_FALSE(health_from(wrong));
 }
 
+TEST_CASE("a record that somebody else made is kept under a node's name, if it is one") {
+  const Result<std::string> top = make_private_folder("/tmp", "muster-health-");
+  REQUIRE(top);
+  const std::string folder = health_folder(*top);
+  const std::string record = health_text(named("algo-2"), {}, at);
+  REQUIRE(keep_record(folder, "node9", record));
+  CHECK(kept_health(folder).at("node9").at == at);
+  CHECK_FALSE(keep_record(folder, "node9", "{}"));
+  CHECK(kept_health(folder).at("node9").at == at);
+  for (const char* wrong : {"../escape", ".hidden", "", "a b"})
+    CHECK_FALSE(keep_record(folder, wrong, record));
+  for (std::size_t i = 1; i < kept_hosts_max; ++i)
+    REQUIRE(write_file(folder + "/n" + std::to_string(i), ""));
+  REQUIRE(keep_record(folder, "node9", record));
+  CHECK(keep_record(folder, "node8", record).error().code == Errc::denied);
+  CHECK(remove_tree(*top));
+}
+
 TEST_CASE("records are kept by host, the last one each, and no name leads out of the folder") {
   const Result<std::string> top = make_private_folder("/tmp", "muster-health-");
   REQUIRE(top);

@@ -318,6 +318,15 @@ Result<Thresholds> thresholds_from(const Env& env) {
   return thresholds;
 }
 
+std::optional<std::string> threshold_variable(std::string_view name) {
+  std::string variable = std::string("MUSTER_PREFLIGHT_") + std::string(name);
+  for (char& each : variable)
+    if (each >= 'a' && each <= 'z') each = static_cast<char>(each - 'a' + 'A');
+  for (const Setting& setting : settings)
+    if (variable == setting.variable) return variable;
+  return std::nullopt;
+}
+
 std::vector<Finding> judge(const std::vector<HostFacts>& hosts, const std::vector<PairFacts>& pairs,
                            const Thresholds& thresholds) {
   return Judge(hosts, pairs, thresholds).run();

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/command.h"
@@ -23,6 +25,9 @@ struct Thresholds {
 };
 /// Error: `invalid_input`, naming the variable.
 Result<Thresholds> thresholds_from(const Env& env);
+/// The variable of the threshold that is called so in configurations ("clock_seconds" for
+/// MUSTER_PREFLIGHT_CLOCK_SECONDS); none: there is no such threshold.
+std::optional<std::string> threshold_variable(std::string_view name);
 
 struct Finding {
   enum class Level { warning, error };

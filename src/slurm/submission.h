@@ -24,8 +24,9 @@ struct Site {
   std::string account{};
   std::string qos{};
   Hosts hosts = Hosts::light;
-  int spares = 0;  ///< Nodes more, for hosts that are lost.
-  Args options{};  ///< More of sbatch's, "--constraint=a100", of those that are allowed.
+  int spares = 0;   ///< Nodes more, for hosts that are lost.
+  Args options{};   ///< More of sbatch's, "--constraint=a100", of those that are allowed.
+  Env preflight{};  ///< Variables of the hosts: whether there is one, its thresholds.
 };
 
 /// Error: `invalid_input`, with the name of what is no value of Slurm's, or of an option that is

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t name_bytes_max = 256;
 constexpr std::size_t text_bytes_max = 8u << 10;
 constexpr std::size_t command_bytes_max = 64u << 10;
+constexpr std::size_t record_bytes_max = 64u << 10;
 
 void cut(std::string& text, std::size_t most) {
   if (text.size() > most) text.resize(most);
@@ -45,6 +46,8 @@ Result<std::optional<std::string>> HostWord::taken(const Frame& frame) {
       return word(frame, true);
     case job::Message::mark:
       return mark(frame);
+    case job::Message::preflight_facts:
+      return health(frame);
     default:  // Phases and log lines are the steward's; what a newer `train` adds is not for it.
       return std::optional<std::string>();
   }
@@ -67,6 +70,24 @@ Result<std::optional<std::string>> HostWord::word(const Frame& frame, bool of_th
   std::string text = to_text(job::to_json(verdict));
   if (bytes_ + text.size() > bytes_max)
     return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of outcomes");
+  bytes_ += text.size();
+  return std::optional(std::move(text));
+}
+
+/// The leader alone has them, of each host one. Whoever keeps it reads it as a stranger's.
+Result<std::optional<std::string>> HostWord::health(const Frame& frame) {
+  const Json json = TRY(parse_json(frame.payload));
+  const bool has_form = json.is_object() && json.contains("host") && json["host"].is_string() &&
+                        json.contains("record") && json["record"].is_object();
+  if (!has_form || frame.payload.size() > record_bytes_max)
+    return fail(Errc::protocol, "a record of health that is none");
+  const std::string host = json["host"].get<std::string>();
+  if (host_ != hosts_.front() || std::find(hosts_.begin(), hosts_.end(), host) == hosts_.end())
+    return fail(Errc::protocol, "a record of health that is not for it to tell");
+  std::string text = to_text(Json{{"host", host}, {"record", json["record"]}});
+  if (bytes_ + text.size() > bytes_max)
+    return fail(Errc::protocol, "more than " + std::to_string(bytes_max) + " bytes of records");
+  if (!health_told_.insert(host).second) return std::optional<std::string>();
   bytes_ += text.size();
   return std::optional(std::move(text));
 }

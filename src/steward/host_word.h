@@ -34,11 +34,13 @@ class HostWord {
  private:
   Result<std::optional<std::string>> word(const Frame& frame, bool of_the_job);
   Result<std::optional<std::string>> mark(const Frame& frame);
+  Result<std::optional<std::string>> health(const Frame& frame);
 
   std::string host_;
   std::vector<std::string> hosts_;
   std::size_t bytes_ = 0;
   std::set<job::Mark> marked_;
+  std::set<std::string> health_told_;  ///< Hosts that there is a record of.
 };
 
 }  // namespace muster::steward

@@ -49,6 +49,19 @@ TEST_CASE("host word: a moment of the host's own is kept, once") {
   CHECK(word.taken(frame(Message::mark, "{}")).error().code == Errc::protocol);
 }
 
+TEST_CASE("host word: the leader's records of the hosts' health are kept, of each host one") {
+  HostWord leader("algo-1", {"algo-1", "algo-2"});
+  const std::string told = R"({"host":"algo-2","record":{"time":"t"}})";
+  CHECK(**leader.taken(frame(Message::preflight_facts, told)) == told);
+  CHECK(*leader.taken(frame(Message::preflight_facts, told)) == std::nullopt);
+  for (const std::string& wrong :
+       {std::string("[]"), std::string(R"({"host":"algo-3","record":{}})"),
+        std::string(R"({"host":"algo-1","record":[]})"), std::string(R"({"record":{}})"),
+        R"({"host":"algo-1","record":{"a":")" + std::string(70000, 'x') + "\"}}"})
+    CHECK(leader.taken(frame(Message::preflight_facts, wrong)).error().code == Errc::protocol);
+  CHECK(word().taken(frame(Message::preflight_facts, told)).error().code == Errc::protocol);
+}
+
 TEST_CASE("host word: what is its steward's to say is passed over or refused") {
   Json end = verdict("algo-2", "host");
   end["stopped"] = true;
