@@ -98,13 +98,10 @@ loop::Task<Result<void>> ClusterJob::submit(bool in_doubt) {
 
 /// The next attempt's records follow in the same files: whoever reads one reads on.
 loop::Task<Result<void>> ClusterJob::end_chapters() {
-  const auto found = std::make_shared<Chapters>(note_.ended);
+  const auto found = std::make_shared<engine::Chapters>();
   const std::function<Result<void>()> look = [found, hosts = hosts_, folder = folder_path_,
-                                              begun = note_.chapters]() -> Result<void> {
-    for (const std::string& host : hosts)
-      if (!found->contains(host))
-        (*found)[host] =
-            TRY(whole_until(folder + "/" + host + "/journal", chapter_of(begun, host)));
+                                              note = note_]() -> Result<void> {
+    *found = TRY(engine::whole_until(folder, hosts, note.chapters, note.ended));
     return {};
   };
   Result<void> done = co_await loop::in_thread(engine_.loop(), look);
@@ -112,34 +109,16 @@ loop::Task<Result<void>> ClusterJob::end_chapters() {
   // An engine that is killed from here on finds what it has to do again.
   note_.ended = *found;
   if (Result<void> noted = write_note(folder_path_, note_); !noted) co_return noted.error();
-  const auto next = std::make_shared<Chapters>();
-  const std::function<Result<void>()> work = [next, hosts = hosts_, folder = folder_path_,
+  const std::function<Result<void>()> work = [found, hosts = hosts_, folder = folder_path_,
                                               note = note_, now = wall_time()]() -> Result<void> {
-    for (const std::string& host : hosts)
-      (*next)[host] =
-          TRY(end_chapter(folder + "/" + host + "/journal", chapter_of(note.chapters, host),
-                          chapter_of(note.ended, host), note.number, now));
+    *found = TRY(engine::end_chapters(folder, hosts, note.chapters, note.ended, note.number, now));
     return {};
   };
   done = co_await loop::in_thread(engine_.loop(), work);
   if (!done) co_return done;
-  note_.chapters = *next;
+  note_.chapters = *found;
   note_.ended.clear();
   co_return done;
-}
-
-/// What the attempt that is over left makes room for the next one's, and stays.
-Result<void> ClusterJob::set_aside() {
-  const std::string aside = folder_path_ + "/attempt-" + std::to_string(note_.number);
-  for (const std::string& host : hosts_) {
-    TRY(make_folders(aside + "/" + host, 0700));
-    for (const char* name : {"/result", "/result.tar.partial"}) {
-      const std::string from = folder_path_ + "/" + host + name;
-      const std::string to = aside + "/" + host + name;
-      if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) return fail_errno(from);
-    }
-  }
-  return {};
 }
 
 loop::Task<Result<void>> ClusterJob::again() {
@@ -177,7 +156,8 @@ loop::Task<Result<void>> ClusterJob::end_attempt(std::vector<std::string> lost) 
   signalled_ = false;
   asked_who_cancelled_ = false;
   notes_.clear();
-  if (Result<void> aside = set_aside(); !aside) co_return aside.error();
+  if (Result<void> aside = engine::set_aside(folder_path_, hosts_, note_.number); !aside)
+    co_return aside.error();
   if (Result<void> chapters = co_await end_chapters(); !chapters) co_return chapters.error();
   // Noted all at once, with the new names.
   note_.excluded.insert(note_.excluded.end(), lost.begin(), lost.end());

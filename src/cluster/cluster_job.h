@@ -69,7 +69,7 @@ class ClusterJob {
   void set_tally(engine::Tally tally) { next_tally_ = tally; }
   engine::Tally tally() const { return note_.tally; }
   /// The attempt's.
-  const Chapters& chapters() const { return note_.chapters; }
+  const engine::Chapters& chapters() const { return note_.chapters; }
   bool over() const { return attempt_ && attempt_->over(); }
   /// True while what Slurm says of it counts.
   bool asks() const { return attempt_ && !attempt_->settled() && !note_.slurm_id.empty(); }
@@ -81,7 +81,6 @@ class ClusterJob {
   slurm::Submission submission() const;
   Result<void> new_names();
   loop::Task<Result<void>> end_chapters();
-  Result<void> set_aside();
   std::optional<Swap> possible_swap() const;
   std::vector<std::string> lost_nodes() const;
   loop::Task<Result<void>> end_attempt(std::vector<std::string> lost);

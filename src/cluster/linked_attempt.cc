@@ -95,7 +95,7 @@ Result<void> LinkedAttempt::open_hosts() {
     host.name = name;
     host.folder = attempt_.folder + "/" + name;
     TRY(make_folders(host.folder, 0700));
-    const std::uint64_t from = chapter_of(attempt_.chapters, name);
+    const std::uint64_t from = engine::chapter_of(attempt_.chapters, name);
     host.journal = TRY(AppendFile::open(host.folder + "/journal", from));
   }
   for (const std::string& name : attempt_.spares) {

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "cluster/chapter.h"
+#include "engine/chapter.h"
+#include "engine/engine.h"
 #include "job/host_spec.h"
 #include "job/journal.h"
 #include "job/node_messages.h"
@@ -47,7 +48,7 @@ struct ExpectedNodes {
   /// Exists. What comes of a host is in `<folder>/algo-K`: `journal`, a copy of its own, and
   /// `result/`, whole once it has that name. What is there already is gone on from.
   std::string folder;
-  Chapters chapters{};  ///< Where this attempt's part of each journal begins.
+  engine::Chapters chapters{};  ///< Where this attempt's part of each journal begins.
   /// So long a result that cannot be written here stays on its node and is tried again.
   Duration room_max = std::chrono::minutes(5);
   std::vector<std::string> spares{};  ///< "spare-K": nodes that join, and wait.

@@ -99,8 +99,8 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .submitted = json->value("submitted", ""),
                      .spares = json->value("spares", std::vector<std::string>()),
                      .excluded = json->at("excluded").get<std::vector<std::string>>(),
-                     .chapters = json->value("chapters", Chapters()),
-                     .ended = json->value("ended", Chapters())};
+                     .chapters = json->value("chapters", engine::Chapters()),
+                     .ended = json->value("ended", engine::Chapters())};
     if (json->contains("tally"))
       note.tally = {json->at("tally").at("lost").get<int>(),
                     json->at("tally").at("idle").get<int>()};

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cluster/attempt.h"
-#include "cluster/chapter.h"
+#include "engine/chapter.h"
 
 namespace muster::cluster {
 
@@ -32,9 +32,9 @@ struct AttemptNote {
   std::string submitted{};              ///< The nonce of the attempt that sbatch was run for.
   std::vector<std::string> spares{};    ///< Nodes that stand by: "spare-1".
   std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
-  Chapters chapters{};
+  engine::Chapters chapters{};
   /// The attempt is over, and its parts of the journals end here: the next one is about to begin.
-  Chapters ended{};
+  engine::Chapters ended{};
   engine::Tally tally{};          ///< Up to this attempt.
   std::vector<LinkKey> fenced{};  ///< Earlier attempts, whose stewards are to be told to end.
 

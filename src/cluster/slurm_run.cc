@@ -27,7 +27,8 @@ Result<void> SlurmRun::open_journals() {
   std::vector<engine::Journals::Host> folders;
   if (whole_)
     for (const std::string& host : hosts())
-      folders.push_back({host, job_->path() + "/" + host, chapter_of(job_->chapters(), host)});
+      folders.push_back(
+          {host, job_->path() + "/" + host, engine::chapter_of(job_->chapters(), host)});
   if (journals_) journals_->cancel();
   journals_ = TRY(engine::Journals::open(engine_.loop(), std::move(folders)));
   attempt_ = job_->attempt();

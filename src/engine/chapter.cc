@@ -1,17 +1,22 @@
-#include "cluster/chapter.h"
+#include "engine/chapter.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "base/fd.h"
 #include "job/journal.h"
 
-namespace muster::cluster {
+namespace muster::engine {
 namespace {
 
 constexpr std::size_t read_bytes = 1u << 20;
+
+std::string journal_in(const std::string& job_folder, const std::string& host) {
+  return job_folder + "/" + host + "/journal";
+}
 
 Result<Fd> open_journal(const std::string& journal) {
   Fd file(::open(journal.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -60,4 +65,36 @@ Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from
   return whole + record.size();
 }
 
-}  // namespace muster::cluster
+Result<Chapters> whole_until(const std::string& job_folder, const std::vector<std::string>& hosts,
+                             const Chapters& begun, Chapters known) {
+  for (const std::string& host : hosts)
+    if (!known.contains(host))
+      known[host] = TRY(whole_until(journal_in(job_folder, host), chapter_of(begun, host)));
+  return known;
+}
+
+Result<Chapters> end_chapters(const std::string& job_folder, const std::vector<std::string>& hosts,
+                              const Chapters& begun, const Chapters& whole, int attempt,
+                              UnixMillis now) {
+  Chapters next;
+  for (const std::string& host : hosts)
+    next[host] = TRY(end_chapter(journal_in(job_folder, host), chapter_of(begun, host),
+                                 chapter_of(whole, host), attempt, now));
+  return next;
+}
+
+Result<void> set_aside(const std::string& job_folder, const std::vector<std::string>& hosts,
+                       int attempt) {
+  const std::string aside = job_folder + "/attempt-" + std::to_string(attempt);
+  for (const std::string& host : hosts) {
+    TRY(make_folders(aside + "/" + host, 0700));
+    for (const char* name : {"/result", "/result.tar.partial"}) {
+      const std::string from = job_folder + "/" + host + name;
+      const std::string to = aside + "/" + host + name;
+      if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) return fail_errno(from);
+    }
+  }
+  return {};
+}
+
+}  // namespace muster::engine

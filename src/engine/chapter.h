@@ -1,15 +1,14 @@
 #pragma once
 
-// Inside cluster/ only.
-
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 
-namespace muster::cluster {
+namespace muster::engine {
 
 /// Attempts of a host are chapters of one journal: the byte where the latest begins, by host; 0 for
 /// those that are not there.
@@ -23,6 +22,9 @@ inline std::uint64_t chapter_of(const Chapters& chapters, const std::string& hos
 /// Where the last whole record ends of an attempt's part of the host's journal, which begins at
 /// byte `from`. Blocks while it reads. Error: `system` with the path.
 Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from);
+/// Likewise of all hosts of a job's folder whose attempt begins at `begun`, but those in `known`.
+Result<Chapters> whole_until(const std::string& job_folder, const std::vector<std::string>& hosts,
+                             const Chapters& begun, Chapters known);
 
 /// Ends an attempt's part, from byte `from` to byte `whole`: what follows is cut off, and a last
 /// record says to people that the next attempt follows. Done again with the same `whole`, it
@@ -30,5 +32,14 @@ Result<std::uint64_t> whole_until(const std::string& journal, std::uint64_t from
 /// Blocks and fails as above.
 Result<std::uint64_t> end_chapter(const std::string& journal, std::uint64_t from,
                                   std::uint64_t whole, int attempt, UnixMillis now);
+/// Likewise of all hosts: where their next parts begin.
+Result<Chapters> end_chapters(const std::string& job_folder, const std::vector<std::string>& hosts,
+                              const Chapters& begun, const Chapters& whole, int attempt,
+                              UnixMillis now);
 
-}  // namespace muster::cluster
+/// What hosts left in an attempt that is over makes room for the next one's, and stays in
+/// `<job folder>/attempt-N`. Done again, it does nothing more. Error: `system`.
+Result<void> set_aside(const std::string& job_folder, const std::vector<std::string>& hosts,
+                       int attempt);
+
+}  // namespace muster::engine

@@ -1,14 +1,15 @@
-#include "cluster/chapter.h"
+#include "engine/chapter.h"
 
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "base/fd.h"
+#include "base/folder.h"
 #include "base/remove_tree.h"
 #include "job/journal.h"
 
-namespace muster::cluster {
+namespace muster::engine {
 namespace {
 
 struct Folder {
@@ -82,7 +83,7 @@ TEST_CASE("chapters: an end that was cut short and is done again leaves one line
   }
 }
 
-TEST_CASE("chapters: a host that never wrote has its line all the same; what cannot be is named") {
+TEST_CASE("chapters: a host that never wrote has its line all the same, what cannot be is named") {
   const Folder folder;
   const std::string path = folder.path + "/journal";
   REQUIRE(ended(path, 0, 1));
@@ -92,5 +93,30 @@ TEST_CASE("chapters: a host that never wrote has its line all the same; what can
   CHECK(wrong.error().text.find("/none/journal") != std::string::npos);
 }
 
+TEST_CASE("chapters: all hosts' parts end at once, and what they left makes room") {
+  const Folder folder;
+  const std::vector<std::string> hosts{"algo-1", "algo-2"};
+  for (const std::string& host : hosts) {
+    REQUIRE(make_folders(folder.path + "/" + host + "/result/model"));
+    REQUIRE(write_file(folder.path + "/" + host + "/journal", records(2, host) + "torn", 0600));
+  }
+  const Result<Chapters> whole = whole_until(folder.path, hosts, {}, {{"algo-2", 7}});
+  REQUIRE(whole);
+  CHECK(whole->at("algo-1") == records(2, "algo-1").size());
+  CHECK(whole->at("algo-2") == 7);  // As it was known.
+  const Chapters both{{"algo-1", whole->at("algo-1")}, {"algo-2", whole->at("algo-1")}};
+  const Result<Chapters> next = end_chapters(folder.path, hosts, {}, both, 1, UnixMillis(7));
+  REQUIRE(next);
+  for (const std::string& host : hosts) {
+    CHECK(next->at(host) == read_file(folder.path + "/" + host + "/journal")->size());
+    CHECK(texts(folder.path + "/" + host + "/journal").size() == 3);
+  }
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(set_aside(folder.path, hosts, 1));
+    CHECK(*names_in(folder.path + "/algo-1") == std::vector<std::string>{"journal"});
+    CHECK(names_in(folder.path + "/attempt-1/algo-2/result")->size() == 1);
+  }
+}
+
 }  // namespace
-}  // namespace muster::cluster
+}  // namespace muster::engine
