@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "slurm/orders.h"
 #include "slurm/words.h"
 
 namespace muster::cluster {
@@ -174,6 +175,7 @@ void Attempt::on_over(Actions& actions, const slurm::QueuedJob& job, UnixMillis 
                       TimePoint now) {
   over_ = job;
   over_by_ = now + times_.over_max;
+  unbrought_by_.reset();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].held) {
       tell_held(actions, i);
@@ -210,11 +212,14 @@ Actions Attempt::on_delivered(const Result<void>& done, UnixMillis time, TimePoi
   delivering_ = false;
   delivered_ = true;
   if (done) join_by_ = now + times_.join_max;
-  if (!done && !over_)
-    all_gone(actions,
-             {.kind = Event::Kind::lost,
-              .text = "it could not be brought to its nodes: " + done.error().text},
-             time);
+  if (done || over_) return actions;
+  unbrought_ = "it could not be brought to its nodes: " + done.error().text;
+  if (slurm::is_over_to_sbcast(unbrought_)) {
+    unbrought_by_ = now + times_.over_max;
+    actions.push_back({.kind = Action::Kind::look});
+    return actions;
+  }
+  all_gone(actions, {.kind = Event::Kind::lost, .text = unbrought_}, time);
   return actions;
 }
 
@@ -373,6 +378,10 @@ Actions Attempt::on_time(UnixMillis time, TimePoint now) {
       all_gone(actions, {.kind = Event::Kind::lost, .text = "no steward came for " + missing},
                time);
   }
+  if (unbrought_by_ && now >= *unbrought_by_) {
+    unbrought_by_.reset();
+    all_gone(actions, {.kind = Event::Kind::lost, .text = unbrought_}, time);
+  }
   if (over_by_ && now >= *over_by_) {
     over_by_.reset();
     all_gone(actions, slurms_word(), time);
@@ -398,6 +407,7 @@ std::optional<TimePoint> Attempt::next_deadline() const {
   std::optional<TimePoint> next;
   earlier(next, join_by_);
   earlier(next, over_by_);
+  earlier(next, unbrought_by_);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     earlier(next, hosts_[i].held_until);
     earlier(next, hosts_[i].end_by);

@@ -144,6 +144,8 @@ class Attempt {
   std::optional<TimePoint> join_by_;
   std::optional<slurm::QueuedJob> over_;  ///< Slurm's last word.
   std::optional<TimePoint> over_by_;      ///< Until then links may say more.
+  std::string unbrought_;                 ///< Why nothing could be brought to a job that is over,
+  std::optional<TimePoint> unbrought_by_{};  ///< told at that time if Slurm does not say more.
 };
 
 /// Why a job waits and until when, for a person.

@@ -257,6 +257,20 @@ TEST_CASE("attempt: what cannot be brought, and stewards that do not come, end i
         "algo-1 lost: no steward came for algo-2; algo-2 lost: no steward came for algo-2; cancel");
 }
 
+TEST_CASE("attempt: where Slurm has ended what is being brought its word tells why, if it comes") {
+  const Result<void> over =
+      fail(Errc::system, "Slurm job 16 lookup error: Job/step already completing or completed");
+  Story told({{.name = "algo-1"}});
+  told.slurm("RUNNING");
+  CHECK(text_of(told.attempt.on_delivered(over, told.wall(), told.now)) == "look");
+  CHECK(told.slurm("NODE_FAIL", "its prolog failed").find("prolog failed") != std::string::npos);
+  CHECK(told.until(20s).empty());
+  Story untold({{.name = "algo-1"}});
+  untold.slurm("RUNNING");
+  static_cast<void>(untold.attempt.on_delivered(over, untold.wall(), untold.now));
+  CHECK(untold.until(10s).starts_with("algo-1 lost: it could not be brought to its nodes: Slurm"));
+}
+
 TEST_CASE("attempt: why a result could not be brought is kept for who asks for it") {
   Story job({{.name = "algo-1"}});
   job.slurm("RUNNING");

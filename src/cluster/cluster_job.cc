@@ -15,6 +15,7 @@
 #include "job/node_messages.h"
 #include "loop/worker.h"
 #include "slurm/orders.h"
+#include "slurm/words.h"
 
 namespace muster::cluster {
 namespace {
@@ -124,8 +125,14 @@ loop::Task<Result<void>> ClusterJob::end_chapters() {
 loop::Task<Result<void>> ClusterJob::again() {
   if (!attempt_ || !attempt_->over())
     co_return fail(Errc::invalid_input, "a host of " + spec_.name + " is not over");
-  std::vector<std::string> lost = lost_nodes();
-  if (const std::string node = std::exchange(unreached_, ""); !node.empty()) lost.push_back(node);
+  // Other hosts went since that node did.
+  const bool slurm_knows = std::exchange(slurm_left_out_, false);
+  const std::string node = std::exchange(at_fault_, "");
+  std::vector<std::string> lost;
+  if (!node.empty())
+    lost = {node};
+  else if (!slurm_knows)
+    lost = lost_nodes();
   std::optional<Swap> in_place = possible_swap();
   if (in_place) co_return co_await swap(*std::move(in_place), std::move(lost));
   const Result<void> let_go_of = co_await let_go();
@@ -154,7 +161,7 @@ std::vector<std::string> ClusterJob::lost_nodes() const {
 loop::Task<Result<void>> ClusterJob::end_attempt(std::vector<std::string> lost) {
   attempt_.reset();
   signalled_ = false;
-  asked_who_cancelled_ = false;
+  asked_about_.clear();
   notes_.clear();
   if (Result<void> aside = engine::set_aside(folder_path_, hosts_, note_.number); !aside)
     co_return aside.error();
@@ -284,25 +291,42 @@ std::vector<engine::Event> ClusterJob::present() const {
 
 void ClusterJob::on_queue(const std::vector<slurm::QueuedJob>& rows) {
   std::optional<slurm::QueuedJob> row = slurm::find_named(rows, slurm::slurm_name(submission()));
-  // The job had nodes, and ran on none. One that somebody cancels in its first second looks alike
-  // to Slurm; there a host has been heard of.
-  const std::vector<engine::Event> hosts = present();
-  const bool ran = std::any_of(hosts.begin(), hosts.end(), [](const engine::Event& each) {
-    return each.kind != engine::Event::Kind::queued;
-  });
-  if (row && row->state == "CANCELLED" && row->used == "0:00" && !row->node_list.empty() && !ran) {
-    if (!std::exchange(asked_who_cancelled_, true))
-      tasks_.start(ask_who_cancelled(*std::move(row)));
+  if (row) partition_ = row->partition;
+  if (row && hides_why(*row)) {
+    if (std::exchange(asked_about_, row->state) != row->state)
+      tasks_.start(ask_why(*std::move(row)));
     return;
   }
   perform(attempt_->on_queue(row, wall_time(), Clock::now()));
 }
 
-loop::Task<> ClusterJob::ask_who_cancelled(slurm::QueuedJob row) {
-  const Result<bool> failed = co_await engine_.slurm().is_launch_failure(note_.slurm_id);
-  if (failed && *failed) {
-    row.state = "NODE_FAIL";  // By its prolog Slurm has drained it.
-    row.reason = "it could not start the job: its prolog failed, mostly";
+/// True for an end, or its beginning, of which Slurm knows more than the state says: that a node is
+/// down, or could not start its part of a job of which no host has been heard of.
+bool ClusterJob::hides_why(const slurm::QueuedJob& row) const {
+  if (row.node_list.empty()) return false;
+  if (row.state == "NODE_FAIL") return true;
+  const slurm::Standing standing = slurm::standing_of(row.state);
+  if (standing != slurm::Standing::over && standing != slurm::Standing::ending) return false;
+  const std::vector<engine::Event> hosts = present();
+  return std::all_of(hosts.begin(), hosts.end(), [](const engine::Event& each) {
+    return each.kind == engine::Event::Kind::queued;
+  });
+}
+
+/// A job is ending for as long as a node does not answer, up to Slurm's SlurmdTimeout.
+loop::Task<> ClusterJob::ask_why(slurm::QueuedJob row) {
+  if (row.state == "NODE_FAIL") {
+    const Result<std::string> down = co_await engine_.slurm().down_among(row.node_list);
+    if (down && !down->empty()) row.reason = *down;
+    slurm_left_out_ = true;
+  } else {
+    const Result<std::optional<slurm::StartFailure>> failure =
+        co_await engine_.slurm().start_failure(note_.slurm_id, note_.submitted);
+    if (failure && *failure) {
+      row.state = "NODE_FAIL";
+      row.reason = (*failure)->why;
+      at_fault_ = (*failure)->node;
+    }
   }
   perform(attempt_->on_queue(row, wall_time(), Clock::now()));
 }
@@ -456,7 +480,8 @@ loop::Task<> ClusterJob::deliver() {
   note_.delivered = true;
   Result<void> done = write_note(folder_path_, note_);
   if (done) done = co_await bring();
-  if (!done) unreached_ = slurm::node_named_by_sbcast(done.error().text);
+  const std::string node = done ? "" : slurm::node_named_by_sbcast(done.error().text);
+  if (!node.empty()) at_fault_ = node;
   perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
 }
 

@@ -98,7 +98,9 @@ class ClusterJob {
   loop::Task<Result<void>> bring_layer(int number);
   loop::Task<> cancel();
   loop::Task<> ask_whose_signal();
-  loop::Task<> ask_who_cancelled(slurm::QueuedJob row);
+  bool has_waiting_nodes() const;
+  bool hides_why(const slurm::QueuedJob& row) const;
+  loop::Task<> ask_why(slurm::QueuedJob row);
   loop::Task<> follow_links(std::shared_ptr<AttemptLinks> links);
   loop::Task<> watch_time();
   void take(const LinkEvent& event);
@@ -111,7 +113,8 @@ class ClusterJob {
   std::vector<std::string> hosts_;
   AttemptNote note_;
   engine::Tally next_tally_;
-  std::string unreached_;  ///< A node that this attempt could not be brought to.
+  std::string partition_;  ///< As Slurm says.
+  std::string at_fault_;   ///< A node that this attempt could not begin or go on with.
   std::optional<Attempt> attempt_;
   std::shared_ptr<AttemptLinks> links_;
   std::shared_ptr<AttemptLinks> former_links_;      ///< Until nodes that go on have heard so.
@@ -121,7 +124,8 @@ class ClusterJob {
   std::set<int> lacks_;  ///< Layers of the image that some node has not.
   bool cancelling_ = false;
   bool signalled_ = false;
-  bool asked_who_cancelled_ = false;
+  bool slurm_left_out_ = false;  ///< Slurm has given up a node, and knows which it is.
+  std::string asked_about_;      ///< The state for which Slurm was asked why.
   loop::Event moved_;
   loop::Event due_;  ///< The attempt's deadline may be another.
   loop::Tasks tasks_;

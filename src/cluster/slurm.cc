@@ -108,11 +108,36 @@ loop::Task<Result<bool>> Slurm::is_preempted(std::string id) {
   co_return slurm::is_preempted(*out);
 }
 
-loop::Task<Result<bool>> Slurm::is_launch_failure(std::string id) {
-  Command command = with_env(slurm::plan_show_job(id));
+loop::Task<Result<std::optional<slurm::StartFailure>>> Slurm::start_failure(std::string id,
+                                                                            std::string nonce) {
+  using Failure = std::optional<slurm::StartFailure>;
+  Command show = with_env(slurm::plan_show_job(id));
+  const Result<std::string> job = co_await answer_of(programs_, std::move(show), answer_limit);
+  if (!job) co_return job.error();
+  if (Failure told = slurm::start_failure(*job, nonce)) {
+    told->why = told->node + " could not start the job: " + told->why;
+    co_return told;
+  }
+  const std::string names = slurm::nodes_shown(*job);
+  if (names.empty()) co_return Failure();
+  const Result<std::vector<slurm::Node>> found = co_await nodes(names);
+  if (!found) co_return found.error();
+  std::string why = slurm::launch_failure(*job, *found);
+  if (why.empty()) co_return Failure();
+  co_return Failure({"", std::move(why)});
+}
+
+loop::Task<Result<std::string>> Slurm::down_among(std::string names) {
+  const Result<std::vector<slurm::Node>> found = co_await nodes(std::move(names));
+  if (!found) co_return found.error();
+  co_return slurm::down_among(*found);
+}
+
+loop::Task<Result<std::vector<slurm::Node>>> Slurm::nodes(std::string names) {
+  Command command = with_env(slurm::plan_sinfo(names));
   const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
   if (!out) co_return out.error();
-  co_return slurm::is_launch_failure(*out);
+  co_return slurm::nodes_from(*out);
 }
 
 loop::Task<std::optional<std::chrono::seconds>> Slurm::kill_wait() {
@@ -123,6 +148,13 @@ loop::Task<std::optional<std::chrono::seconds>> Slurm::kill_wait() {
   const auto found = settings.find("KillWait");
   if (found == settings.end()) co_return std::nullopt;
   co_return slurm::seconds_in(found->second);
+}
+
+loop::Task<std::optional<std::chrono::seconds>> Slurm::grace_time(std::string partition) {
+  Command command = with_env(slurm::plan_show_partition(partition));
+  const Result<std::string> out = co_await answer_of(programs_, std::move(command), answer_limit);
+  if (!out) co_return std::nullopt;
+  co_return slurm::grace_time(*out);
 }
 
 loop::Task<Result<void>> Slurm::cancel_named(std::string slurm_name) {

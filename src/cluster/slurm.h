@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "slurm/orders.h"
 #include "slurm/queries.h"
 #include "slurm/submission.h"
 #include "supervise/programs.h"
@@ -29,17 +30,23 @@ class Slurm {
   loop::Task<Result<void>> cancel(std::string id);
   /// The job's nodes are being taken away for another.
   loop::Task<Result<bool>> is_preempted(std::string id);
-  /// The job was not cancelled by anybody: a node could not start it.
-  loop::Task<Result<bool>> is_launch_failure(std::string id);
+  /// Why a node could not start its part of the job `id` of the submission `nonce`, as far as Slurm
+  /// knows it; none: that is not why it is over.
+  loop::Task<Result<std::optional<slurm::StartFailure>>> start_failure(std::string id,
+                                                                       std::string nonce);
+  /// What slurm::down_among() says of the nodes `names`, which are as squeue has them.
+  loop::Task<Result<std::string>> down_among(std::string names);
   /// Between SIGTERM and SIGKILL: the cluster's KillWait. None, and no error, where that is not
   /// known.
   loop::Task<std::optional<std::chrono::seconds>> kill_wait();
+  /// What the partition adds to that for jobs whose nodes it takes away; none likewise.
+  loop::Task<std::optional<std::chrono::seconds>> grace_time(std::string partition);
   loop::Task<Result<void>> cancel_named(std::string slurm_name);
 
   supervise::Programs& programs() { return programs_; }
 
  private:
-  loop::Task<Result<std::string>> ask(Command command, Duration limit);
+  loop::Task<Result<std::vector<slurm::Node>>> nodes(std::string names);
   Command with_env(Args argv) const { return {.argv = std::move(argv), .env = env_, .cwd = "/"}; }
 
   supervise::Programs& programs_;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "slurm/words.h"
 
 namespace muster::slurm {
 namespace {
@@ -42,12 +43,47 @@ Args plan_sbcast(const std::string& id, const std::string& from, const std::stri
   return {"sbcast", "-j", id, "-p", from, to};
 }
 
-bool is_launch_failure(std::string_view shown) {
+std::string launch_failure(std::string_view shown, const std::vector<Node>& nodes) {
   const auto has = [&](std::string_view field) {
     return shown.find(field) != std::string_view::npos;
   };
-  return has(" JobState=CANCELLED ") && has(" RunTime=00:00:00 ") && has(" ExitCode=0:0 ") &&
-         !has(" NodeList=(null) ");
+  const bool unasked =
+      has(" JobState=CANCELLED ") && has(" ExitCode=0:0 ") && !nodes_shown(shown).empty();
+  if (!unasked) return "";
+  for (const Node& node : nodes)
+    if (node.reason.starts_with("Prolog error"))
+      return node.name + " could not start the job: its prolog failed";
+  // Slurm has cancelled the job, and is about to drain the node.
+  return has(" RunTime=00:00:00 ") ? "it could not start the job: its prolog failed, mostly" : "";
+}
+
+std::optional<StartFailure> start_failure(std::string_view shown, std::string_view nonce) {
+  const std::string before = " Comment=muster:" + std::string(nonce) + "|";
+  const std::size_t at = shown.find(before);
+  if (at == std::string_view::npos) return std::nullopt;
+  shown.remove_prefix(at + before.size());
+  const std::string_view said = shown.substr(0, shown.find('|'));
+  const std::size_t colon = said.find(": ");
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  return StartFailure{to_utf8(said.substr(0, colon)), to_utf8(said.substr(colon + 2))};
+}
+
+std::string down_among(const std::vector<Node>& nodes) {
+  std::vector<std::string> down;
+  for (const Node& node : nodes)
+    if (node.state.starts_with("down"))
+      down.push_back(node.name + " is " + node_words(node.state) +
+                     (node.reason.empty() ? "" : ": " + node.reason));
+  return join(down, ", ");
+}
+
+std::string nodes_shown(std::string_view shown) {
+  constexpr std::string_view field = " NodeList=";
+  const std::size_t at = shown.find(field);
+  if (at == std::string_view::npos) return "";
+  shown.remove_prefix(at + field.size());
+  const std::string nodes(shown.substr(0, shown.find_first_of(" \n")));
+  return nodes == "(null)" ? "" : nodes;
 }
 
 std::string node_named_by_sbcast(std::string_view said) {
@@ -57,6 +93,13 @@ std::string node_named_by_sbcast(std::string_view said) {
   said.remove_prefix(at + before.size());
   const std::size_t end = said.find(')');
   return end == std::string_view::npos ? "" : std::string(said.substr(0, end));
+}
+
+bool is_over_to_sbcast(std::string_view said) {
+  // ESLURM_ALREADY_DONE and ESLURM_INVALID_JOB_ID. Source: slurm's slurm_errno.c; the first was
+  // seen (22.05) where a prolog failed while a file was being brought.
+  return said.find("Job/step already completing or completed") != std::string_view::npos ||
+         said.find("Invalid job id specified") != std::string_view::npos;
 }
 
 Args plan_scancel(const std::string& id) {

@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/command.h"
+#include "slurm/queries.h"
 
 namespace muster::slurm {
 
@@ -17,14 +19,33 @@ std::optional<std::string> submitted_id(std::string_view out);
 /// answer of it: what was asked for may have been done all the same.
 bool is_no_answer(std::string_view err);
 
-/// Reads what `scontrol -o show job` prints of a job that squeue shows as cancelled: true if nobody
-/// did that, but Slurm itself since a node could not start the job (its prolog failed). Seen with
-/// 22.05: ExitCode is 0:0 then, and 0:15 after a scancel.
-bool is_launch_failure(std::string_view shown);
+/// Why nothing of a job began that squeue shows as cancelled, though nobody did that: Slurm itself
+/// has, since a node could not start it. `shown` is what `scontrol -o show job` prints, `nodes` are
+/// the job's. Empty: somebody cancelled it. Seen with 22.05: Slurm drains a node whose prolog
+/// failed with the reason "Prolog error", a millisecond after it cancelled the job; ExitCode is 0:0
+/// then, as after a scancel during the prolog, and 0:15 after a later one.
+std::string launch_failure(std::string_view shown, const std::vector<Node>& nodes);
+/// A node that could not start its part of a job, and why.
+struct StartFailure {
+  std::string node;
+  std::string why;
+  bool operator==(const StartFailure&) const = default;
+};
+/// What the script of the submission `nonce` has put down in the job's comment (batch_script()).
+std::optional<StartFailure> start_failure(std::string_view shown, std::string_view nonce);
+/// Names of the nodes that Slurm has given up, and why, for a person; empty: none.
+std::string down_among(const std::vector<Node>& nodes);
+
+/// The nodes of the job that is shown, as Slurm writes them: "node[1-2]". Empty: none.
+std::string nodes_shown(std::string_view shown);
 
 /// The node that sbcast names in what it says of a failure ("REQUEST_FILE_BCAST(node2): No space
 /// left on device"); empty: none.
 std::string node_named_by_sbcast(std::string_view said);
+
+/// True if sbcast failed since Slurm has ended the job, which is why nothing could be brought: what
+/// Slurm says of the job tells more.
+bool is_over_to_sbcast(std::string_view said);
 
 /// Copies `from`, a file of this machine, to `to` on each node of the running job `id`, with its
 /// mode. It fails where a file of that name is there.

@@ -48,6 +48,9 @@ TEST_CASE("slurm orders: nothing is copied over another user's file, nothing can
 TEST_CASE("orders: the node that sbcast fails on is the one that it names") {
   CHECK(node_named_by_sbcast("REQUEST_FILE_BCAST(node2): Unspecified error") == "node2");
   CHECK(node_named_by_sbcast("Slurm's sbcast says: REQUEST_FILE_BCAST(a-1): No space") == "a-1");
+  CHECK_FALSE(is_over_to_sbcast("REQUEST_FILE_BCAST(a-1): No space left on device"));
+  CHECK(is_over_to_sbcast("Slurm job 16 lookup error: Job/step already completing or completed"));
+  CHECK(is_over_to_sbcast("Slurm job 16 lookup error: Invalid job id specified"));
   for (const char* none : {"", "sbcast: error: Can't open", "REQUEST_FILE_BCAST(node2"})
     CHECK(node_named_by_sbcast(none) == "");
 }
@@ -56,17 +59,49 @@ TEST_CASE("orders: a job that Slurm cancelled since a node could not start it") 
   const std::string shown =
       "JobId=1 JobName=x JobState=CANCELLED Reason=None Restarts=0 ExitCode=0:0 RunTime=00:00:00 "
       "NodeList=node[1-2] BatchHost=node1";
-  CHECK(is_launch_failure(shown));
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"0:0 ", "0:15 "},
-                                 {"CANCELLED", "RUNNING"},
-                                 {"00:00:00", "00:00:07"},
-                                 {"node[1-2]", "(null)"}}) {
-    std::string other = shown;
-    other.replace(other.find(from), from.size(), to);
-    CHECK(!is_launch_failure(other));
-  }
+  const std::vector<Node> well = {{.name = "node1"}, {.name = "node2"}};
+  const std::vector<Node> drained = {{.name = "node1", .reason = "Prolog error"}};
+  CHECK(nodes_shown(shown) == "node[1-2]");
+  CHECK(nodes_shown("JobId=1 NodeList=(null) BatchHost=") == "");
+  CHECK(launch_failure(shown, well).find("its prolog failed, mostly") != std::string::npos);
+  CHECK(launch_failure(shown, drained) == "node1 could not start the job: its prolog failed");
+  const auto other = [&](const std::string& from, const std::string& to) {
+    std::string text = shown;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  CHECK(launch_failure(other("0:0 ", "0:15 "), drained) == "");
+  CHECK(launch_failure(other("CANCELLED", "RUNNING"), drained) == "");
+  CHECK(launch_failure(other("node[1-2]", "(null)"), drained) == "");
+  const std::string long_prolog = other("00:00:00", "00:00:07");
+  CHECK(launch_failure(long_prolog, drained) == "node1 could not start the job: its prolog failed");
+  CHECK(launch_failure(long_prolog, well) == "");
   CHECK(is_held_by_failed_launch("launch failed requeued held"));
   CHECK(!is_held_by_failed_launch("JobHeldUser"));
+}
+
+TEST_CASE("orders: a node that could not start its part stands in the job's comment") {
+  const std::string before = "JobId=1 WorkDir=/tmp Comment=";
+  const std::string after = "  StdErr=/dev/null Power= ";
+  const auto found = [&](const std::string& comment) {
+    return start_failure(before + comment + after, "0123456789abcdef");
+  };
+  CHECK(found("muster:0123456789abcdef|node2: Permission denied: /tmp/a.sm|") ==
+        StartFailure{"node2", "Permission denied: /tmp/a.sm"});
+  for (const char* none :
+       {"", "muster:0123456789abcdef", "muster:0123456789abcdef|", "muster:0123456789abcdef||",
+        "muster:0123456789abcdef|: why|", "muster:0123456789abcdef|node2|",
+        "muster:fedcba9876543210|node2: why|", "node2: why|"}) {
+    CAPTURE(none);
+    CHECK(!found(none));
+  }
+}
+
+TEST_CASE("orders: nodes that are down are named with what Slurm says of them") {
+  CHECK(down_among({{.name = "node1", .state = "idle"}}) == "");
+  CHECK(down_among({{.name = "node1", .state = "idle"},
+                    {.name = "node2", .state = "down*", .reason = "Not responding"},
+                    {.name = "node3", .state = "down"}}) ==
+        "node2 is down, does not answer: Not responding, node3 is down");
 }
 
 }  // namespace

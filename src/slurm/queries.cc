@@ -83,8 +83,10 @@ std::optional<QueuedJob> find_named(const std::vector<QueuedJob>& jobs, std::str
   return found == jobs.end() ? std::nullopt : std::optional<QueuedJob>(*found);
 }
 
-Args plan_sinfo() {
-  return {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
+Args plan_sinfo(const std::string& nodes) {
+  Args argv = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
+  if (!nodes.empty()) argv.insert(argv.end(), {"-n", nodes});
+  return argv;
 }
 
 std::vector<Node> nodes_from(std::string_view text) {

@@ -52,7 +52,8 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-Args plan_sinfo();
+/// `nodes`: of these alone, as Slurm writes them; empty: of all.
+Args plan_sinfo(const std::string& nodes = "");
 /// One for each node, in Slurm's order.
 std::vector<Node> nodes_from(std::string_view text);
 

@@ -45,7 +45,9 @@ TEST_CASE("what is no row is passed over, and moves no other") {
 }
 
 TEST_CASE("a node of several partitions is one node, with the words of whoever drained it") {
-  CHECK(plan_sinfo() == Args{"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"});
+  const Args all = {"sinfo", "-h", "-N", "-o", "%N|%T|%c|%m|%G|%R|%E"};
+  CHECK(plan_sinfo() == all);
+  CHECK(plan_sinfo("node[1-2]").back() == "node[1-2]");
   const std::vector<Node> nodes = nodes_from(
       "node1|idle|2|4000|(null)|urgent|none\n"
       "node1|idle|2|4000|(null)|main|none\n"

@@ -45,6 +45,18 @@ std::optional<std::chrono::seconds> seconds_in(std::string_view value) {
   return std::nullopt;
 }
 
+Args plan_show_partition(const std::string& name) {
+  return {"scontrol", "-o", "show", "partition", name};
+}
+
+std::optional<std::chrono::seconds> grace_time(std::string_view shown) {
+  constexpr std::string_view field = " GraceTime=";
+  const std::size_t at = shown.find(field);
+  if (at == std::string_view::npos) return std::nullopt;
+  shown.remove_prefix(at + field.size());
+  return seconds_in(shown.substr(0, shown.find_first_of(" \n")));
+}
+
 Args plan_partitions() {
   return {"sinfo", "-h", "-o", "%R|%a|%l"};
 }

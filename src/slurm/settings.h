@@ -22,6 +22,11 @@ Settings settings_from(std::string_view text);
 /// "30 sec", "300", "5 min"; none for anything else.
 std::optional<std::chrono::seconds> seconds_in(std::string_view value);
 
+/// What Slurm says of one partition.
+Args plan_show_partition(const std::string& name);
+/// The partition's GraceTime, for jobs whose nodes it takes away; none where that is not there.
+std::optional<std::chrono::seconds> grace_time(std::string_view shown);
+
 struct Partition {
   std::string name{};
   std::string state{};     ///< "up", "down", "drain", "inact".

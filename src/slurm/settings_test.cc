@@ -68,5 +68,13 @@ TEST_CASE("settings: what nodes say of themselves, what is no such line is passe
   CHECK(words[1].python.empty());
 }
 
+TEST_CASE("settings: a partition's grace for jobs whose nodes it takes away") {
+  CHECK(plan_show_partition("main") == Args{"scontrol", "-o", "show", "partition", "main"});
+  CHECK(grace_time("PartitionName=main ExclusiveUser=NO GraceTime=25 Hidden=NO") == 25s);
+  CHECK(grace_time("PartitionName=main GraceTime=0\n") == 0s);
+  for (const char* none : {"", "PartitionName=main", " GraceTime=", " GraceTime=x "})
+    CHECK(!grace_time(none));
+}
+
 }  // namespace
 }  // namespace muster::slurm

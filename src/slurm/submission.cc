@@ -66,6 +66,10 @@ Result<void> check(const Submission& submission) {
   return {};
 }
 
+std::string comment_of(const Submission& submission) {
+  return "muster:" + submission.nonce;
+}
+
 std::int64_t rounded_up(std::int64_t number, std::int64_t unit) {
   return (number + unit - 1) / unit;
 }
@@ -121,7 +125,7 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
   Args argv = {"sbatch",
                "--parsable",
                "--job-name=" + slurm_name(submission),
-               "--comment=muster:" + submission.nonce,
+               "--comment=" + comment_of(submission),
                given("--nodes=", submission.nodes + submission.spares),
                "--ntasks-per-node=1",
                given("--time=", limit_minutes(submission.run_time_max)),
@@ -171,7 +175,32 @@ std::string waiting_script() {
          "done\n"
          "rm -f \"$start.go\"\n"
          "exec \"$@\"\n"
+         "why=$(\"$1\" 2>&1)\n"
+         "echo \"the program failed on node $SLURMD_NODENAME: ${why##*: }: $1\"\n"
          "leave\n";
+}
+
+/// What becomes of the step's lines. That a node cannot start its part ends the job, and stands in
+/// the job's comment, where start_failure() finds it. What stewards say of themselves, if anything,
+/// is kept without Slurm's and bash's own words: in a file that was not there before, and is not
+/// made for nothing, since nobody may be left to remove it.
+std::string reader(const Submission& submission) {
+  return "  trap '' TERM\n"
+         "  while IFS= read -r line; do\n"
+         "    case $line in\n"
+         "    *' failed on node '*)\n"
+         "      line=${line#* failed on node }\n"
+         "      line=${line//[^A-Za-z0-9 .,:_\\/-]/?}\n"
+         "      scontrol update \"jobid=$SLURM_JOB_ID\" \"comment=" +
+         comment_of(submission) +
+         "|${line:0:400}|\"\n"
+         "      scancel \"$SLURM_JOB_ID\" ;;\n"
+         "    srun:* | slurmstepd* | 'muster: line '*) ;;\n"
+         "    *) { printf '%s\\n' \"$line\"; cat; } >" +
+         start_of_names(submission) +
+         ".log ;;\n"
+         "    esac\n"
+         "  done\n";
 }
 
 }  // namespace
@@ -192,15 +221,8 @@ std::string batch_script(const Submission& submission, const Args& steward) {
          std::string(submission.spares > 0 ? " --no-kill" : "") +
          " \\\n"
          "  " +
-         shell_quoted(step) +
-         // What stewards say of themselves, if anything, without Slurm's own words: a file that was
-         // not there before, and is not made for nothing, since nobody may be left to remove it.
-         " 2>/dev/null |\n"
-         "  if IFS= read -r line; then\n"
-         "    { printf '%s\\n' \"$line\"; cat; } >" +
-         start_of_names(submission) +
-         ".log\n"
-         "  fi\n"
+         shell_quoted(step) + " 2>&1 | {\n" + reader(submission) +
+         "} >/dev/null 2>&1\n"
          "exit 0\n";
 }
 
