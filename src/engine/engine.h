@@ -57,6 +57,7 @@ enum class Question {
   stacks,         ///< -> job::HostStacks, as job::Calls::python
   native_stacks,  ///< -> job::HostStacks, as job::Calls::native
   moves,          ///< -> job::HostStacks, as job::Calls::moves
+  alive,          ///< -> Alive, however long that takes while the host runs
 };
 /// The steward itself has answered.
 struct Alive {};
@@ -78,7 +79,7 @@ constexpr Question question_about(job::Calls calls) {
          : calls == job::Calls::moves ? Question::moves
                                       : Question::stacks;
 }
-using Answer = std::variant<Usage, job::HostStacks>;
+using Answer = std::variant<Usage, job::HostStacks, Alive>;
 
 /// What a host left: `model/` and `output/` as they stood in its /opt/ml, below `path`. Whoever is
 /// given it may take it apart.

@@ -57,6 +57,7 @@ class FakeHost {
   Manner manner = Manner::obeys;
   std::optional<Usage> usage;  ///< The host's answers; none: it does not know the question.
   std::optional<job::HostStacks> stacks;
+  bool is_silent = false;  ///< Gives no sign of life, until the job moves again.
 
  private:
   friend class FakeRun;

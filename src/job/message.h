@@ -56,6 +56,7 @@ enum class Message : std::uint8_t {
   mark = 43,     ///< {mark, bytes}: see job/mark.h
   // A steward's control socket.
   stacks = 44,  ///< asked: {calls}; answered: job/stacks.h
+  alive = 45,   ///< asked: {}; answered: {}
   // Link of a cluster's node: job/node_messages.h, docs/protocols/node-link.md.
   node_hello = 50,      ///< node: its first frame
   node_welcome = 51,    ///< engine: what it has of the node's bytes

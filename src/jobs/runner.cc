@@ -216,6 +216,16 @@ loop::Task<Result<std::vector<job::HostStacks>>> Runner::look(std::string name, 
   co_return hosts;
 }
 
+platform::Reach Runner::reach() const {
+  platform::Reach all;
+  for (const auto& [name, active] : active_) {
+    const platform::Reach one = active->requests.reach();
+    all.asked += one.asked;
+    all.silent += one.silent;
+  }
+  return all;
+}
+
 void Runner::stop(const std::string& name) {
   const bool is_behind = after_.erase(name) > 0;
   if (!is_behind && queue_.runs(name)) {

@@ -72,6 +72,8 @@ class Runner final : public Jobs {
   }
   /// Where the processes of a job that runs stand. Error: `closed` where none of its hosts runs.
   loop::Task<Result<std::vector<job::HostStacks>>> look(std::string name, job::Calls calls);
+  /// All jobs that run together; see platform::ReachWatch.
+  platform::Reach reach() const;
   const JobCounts& counts() const { return counts_; }
   /// Jobs that wait for their turn.
   std::size_t waiting() const { return queue_.standing().waiting.size(); }

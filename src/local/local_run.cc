@@ -185,6 +185,11 @@ bool LocalRun::runs(const std::string& host) const {
 
 loop::Task<Result<engine::Answer>> LocalRun::ask(std::string host, engine::Question question) {
   if (!runs(host)) co_return fail(Errc::closed, host + " does not run");
+  if (question == engine::Question::alive) {
+    const Result<void> alive = co_await supervise::ask_steward(programs_.loop(), host_folder(host));
+    if (!alive) co_return alive.error();
+    co_return engine::Answer(engine::Alive{});
+  }
   if (question != engine::Question::usage) {
     Result<job::HostStacks> stacks = co_await supervise::ask_steward_for_stacks(
         programs_.loop(), host_folder(host), engine::calls_of(question));

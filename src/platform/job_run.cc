@@ -38,12 +38,17 @@ class JobRun {
         sink_(sink),
         requests_(requests),
         next_(run.hosts().size(), 1),
+        reach_(tasks_, run),
         tasks_(loop) {
+    requests_.set_reach([this] { return reach_.look(Clock::now()); });
     requests_.set_look([this](job::Calls calls) { return look_at_hosts(tasks_, run_, calls); });
   }
   JobRun(const JobRun&) = delete;
   JobRun& operator=(const JobRun&) = delete;
-  ~JobRun() { requests_.set_look({}); }
+  ~JobRun() {
+    requests_.set_look({});
+    requests_.set_reach({});
+  }
 
   loop::Task<> run();
   JobEnd end() const {
@@ -87,6 +92,7 @@ class JobRun {
   bool got_on_ = false;  ///< A checkpoint was kept.
   bool stop_done_ = false;
   bool kill_done_ = false;
+  ReachWatch reach_;
   loop::Tasks tasks_;
 };
 

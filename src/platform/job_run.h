@@ -11,6 +11,7 @@
 #include "job/stacks.h"
 #include "loop/wait.h"
 #include "platform/life_cycle.h"
+#include "platform/reach.h"
 #include "platform/results.h"
 #include "platform/retries.h"
 
@@ -68,10 +69,15 @@ class Requests {
   Look look() const { return look_; }
   void set_look(Look look) { look_ = std::move(look); }
 
+  /// How many of the job's stewards answer; none while no host runs.
+  Reach reach() const { return reach_ ? reach_() : Reach(); }
+  void set_reach(std::function<Reach()> reach) { reach_ = std::move(reach); }
+
  private:
   bool stop_ = false;
   bool kill_ = false;
   Look look_;
+  std::function<Reach()> reach_;
   loop::Event changed_;
 };
 

@@ -57,18 +57,21 @@ bool Probes::may_see(http::Exchange& exchange, const aws::RequestHead& head) con
 }
 
 /// On the main loop; the last answer holds for a second, so that strangers make no work.
-Result<void> Probes::ready() {
+std::string Probes::trouble() {
   const TimePoint now = Clock::now();
   if (looked_ != TimePoint() && now - looked_ < looked_for) return last_;
   looked_ = now;
-  last_ = options_.ready();
+  last_ = options_.trouble();
   return last_;
 }
 
 Task<void> Probes::answer_ready(http::Exchange& exchange) {
-  std::function<Task<bool>()> look = [this]() -> Task<bool> { co_return ready().has_value(); };
-  const bool is_ready = co_await loop::run_on(exchange.loop(), options_.calls, std::move(look));
-  co_await send(exchange, is_ready ? 200 : 503, is_ready ? "ready\n" : "not ready\n");
+  std::function<Task<std::string>()> look = [this]() -> Task<std::string> { co_return trouble(); };
+  std::string said = co_await loop::run_on(exchange.loop(), options_.calls, std::move(look));
+  const int status = said.empty() ? 200 : 503;
+  if (said.empty()) said = "ready";
+  said += "\n";
+  co_await send(exchange, status, std::move(said));
 }
 
 Task<void> Probes::answer_metrics(http::Exchange& exchange) {

@@ -11,14 +11,14 @@
 
 namespace muster::server {
 
-/// For machines that watch: /healthz (the main loop answers), /readyz (the store takes a write, at
-/// most one a second), and /metrics in Prometheus' form for who has an access key of a user's (HTTP
-/// Basic) or the token. Runs on the loops of connections.
+/// For machines that watch: /healthz (the main loop answers), /readyz (the store takes a write and
+/// stewards answer; looked at once a second at most), and /metrics in Prometheus' form for who has
+/// an access key of a user's (HTTP Basic) or the token. Runs on the loops of connections.
 class Probes {
  public:
   struct Options {
-    loop::Tasks& calls;                   ///< On the main loop, where the next two run.
-    std::function<Result<void>()> ready;  ///< Error: what is wrong; strangers do not see it.
+    loop::Tasks& calls;                    ///< On the main loop, where the next two run.
+    std::function<std::string()> trouble;  ///< In a line that strangers read; empty: none.
     std::function<void(Exposition&)> write;
     std::function<void(Exposition&)> write_here;  ///< On any thread.
     const access::KeyRing& keys;
@@ -35,12 +35,12 @@ class Probes {
   loop::Task<void> answer_ready(http::Exchange& exchange);
   loop::Task<void> answer_metrics(http::Exchange& exchange);
   bool may_see(http::Exchange& exchange, const aws::RequestHead& head) const;
-  Result<void> ready();
+  std::string trouble();
 
   Options options_;
   // The main loop alone touches these:
   TimePoint looked_{};
-  Result<void> last_ = Result<void>();
+  std::string last_;
 };
 
 }  // namespace muster::server

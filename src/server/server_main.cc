@@ -446,7 +446,7 @@ Result<void> open_watching(Server& server) {
     server.access_log = TRY(AccessLog::open(server.config.access_log));
   server.probes.emplace(
       Probes::Options{.calls = server.calls,
-                      .ready = [&server] { return server.store->try_write(wall_time()); },
+                      .trouble = [&server] { return server.service->trouble(); },
                       .write = [&server](Exposition& to) { server.service->write(to); },
                       .write_here =
                           [&server](Exposition& to) {

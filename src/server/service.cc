@@ -81,6 +81,11 @@ loop::Task<api::Answer> Service::describe_stacks(const api::Request& request) {
   co_return api::Answer(job::to_json(job, *hosts));
 }
 
+std::string Service::trouble() {
+  if (!store_.try_write(now_())) return "not ready";
+  return platform::silence_text(runner_.reach());
+}
+
 void Service::write(Exposition& to) {
   to.family("muster_jobs", "gauge", "Training jobs by status.");
   if (const auto counts = store_.counts(); counts)

@@ -36,6 +36,8 @@ class Service {
   Result<WebLog> web_log(const std::string& name);
   /// All networks that jobs may name: the config's and those of stacks. As things stand.
   const vpc::Networks& networks() const { return stacks_.networks(); }
+  /// Why this server cannot do its work, in a line that anybody may read; empty: it can.
+  std::string trouble();
   /// Jobs by status, what waits, phases and restarts. On the main loop.
   void write(Exposition& to);
 

@@ -177,6 +177,10 @@ loop::Task<> HostRun::serve_peer(std::unique_ptr<loop::UnixChannel> peer) {
       if (line) log(line->level.c_str(), line->text);
       continue;
     }
+    if (frame->type == job::type_of(job::Message::alive)) {
+      peer->post(frame->type, "{}");
+      continue;
+    }
     const bool known = frame->type == job::type_of(job::Message::signal) && json &&
                        json->is_object() && json->contains("grace_ms") &&
                        (*json)["grace_ms"].is_number_integer();

@@ -84,6 +84,17 @@ loop::Task<> tell_steward(loop::Loop& loop, std::string host_folder,
   static_cast<void>(co_await (*channel)->flushed());
 }
 
+loop::Task<Result<void>> ask_steward(loop::Loop& loop, std::string host_folder) {
+  Result<std::unique_ptr<loop::UnixChannel>> channel =
+      loop::unix_connect(loop, host_folder + "/control.sock");
+  if (!channel) co_return fail(Errc::closed, "no steward listens");
+  (*channel)->post(job::type_of(job::Message::alive), "{}");
+  // A steward of an earlier muster answers `failed`: it does not know the question, and lives.
+  const Result<Frame> answer = co_await (*channel)->receive();
+  if (!answer) co_return fail(Errc::closed, "the steward has ended");
+  co_return Result<void>();
+}
+
 loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
                                                            std::string host_folder,
                                                            job::Calls calls) {

@@ -41,6 +41,10 @@ loop::Task<bool> ask_steward_to_stop(loop::Loop& loop, std::string host_folder,
 loop::Task<> tell_steward(loop::Loop& loop, std::string host_folder,
                           std::vector<job::LogLine> lines);
 
+/// Asks the host's steward for a sign of life, and waits for it however long that takes. Error:
+/// `closed` where nobody listens, or when the steward ends.
+loop::Task<Result<void>> ask_steward(loop::Loop& loop, std::string host_folder);
+
 /// Asks the steward of a running host where its processes stand. Errors: `closed` where nobody
 /// listens or the host does not run; `protocol`; `timeout`.
 loop::Task<Result<job::HostStacks>> ask_steward_for_stacks(loop::Loop& loop,
