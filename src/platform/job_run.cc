@@ -26,6 +26,19 @@ constexpr Duration last_steward_limit = std::chrono::seconds(10);
 constexpr std::size_t hang_lines_max = 500;  ///< Stacks in a log.
 constexpr Duration last_steward_pause = std::chrono::milliseconds(20);
 
+/// What came of asking a host what it uses.
+struct Measured {
+  std::optional<engine::HostUsage> usage;
+  bool is_unable = false;  ///< Now and later.
+};
+
+loop::Task<> measure(engine::Run& run, std::string host, Measured& measured) {
+  const Result<engine::Answer> answer = co_await run.ask(host, engine::Question::usage);
+  const engine::Usage* const usage = answer ? std::get_if<engine::Usage>(&*answer) : nullptr;
+  if (usage != nullptr) measured.usage = engine::HostUsage{std::move(host), wall_time(), *usage};
+  measured.is_unable = !answer && answer.error().code == Errc::unsupported;
+}
+
 class JobRun {
  public:
   JobRun(loop::Loop& loop, engine::Run& run, const job::Spec& spec, LifeCycle::Options options,
@@ -141,21 +154,23 @@ loop::Task<> JobRun::watch_hang() {
   }
 }
 
-/// Until none of the hosts can ever tell.
+/// Until none of the hosts can ever tell. All are asked at once: one that does not answer holds up
+/// no other's figures but by its own deadline.
 loop::Task<> JobRun::watch_usage() {
   loop::Timer turn(loop_);
   while (true) {
     const Duration pause = sink_.usage_pause();
     if (pause <= Duration(0)) co_return;
+    std::vector<Measured> asked(run_.hosts().size());
+    loop::Tasks asking(loop_);
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      asking.start(measure(run_, run_.hosts()[i], asked[i]));
+    co_await asking.join();
     std::vector<engine::HostUsage> all;
-    std::size_t unable = 0;
-    for (const std::string& host : run_.hosts()) {
-      const Result<engine::Answer> answer = co_await run_.ask(host, engine::Question::usage);
-      if (!answer && answer.error().code == Errc::unsupported) ++unable;
-      const engine::Usage* usage = answer ? std::get_if<engine::Usage>(&*answer) : nullptr;
-      if (usage != nullptr) all.push_back({host, wall_time(), *usage});
-    }
-    if (unable == run_.hosts().size()) co_return;
+    for (Measured& each : asked)
+      if (each.usage) all.push_back(*std::move(each.usage));
+    const auto is_unable = [](const Measured& each) { return each.is_unable; };
+    if (std::all_of(asked.begin(), asked.end(), is_unable)) co_return;
     if (!all.empty()) sink_.usage(all);
     co_await turn.after(pause);
   }
