@@ -20,9 +20,6 @@ namespace muster::container {
 namespace {
 
 constexpr const char* sys_path = "/sys";
-/// In an image or on a light host's machine, which may have programs of these names; all of
-/// muster's lies below /run/muster.
-constexpr const char* image_programs_folder = "/run/muster/bin";
 constexpr const char* key_path = "/run/muster/job.key";
 constexpr const char* ca_path = "/run/muster/ca.pem";
 constexpr const char* pip_conf_path = "/run/muster/pip.conf";
@@ -31,6 +28,8 @@ constexpr const char* one_machine_lost_after = "60";  // Seconds.
 constexpr std::int64_t cpu_period_us = 100000;
 /// Before anything else of the machine's when its memory runs out. Source: proc(5), oom_score_adj.
 constexpr int oom_score = 500;
+/// Where pip puts what a user installs for himself, in an image that he may not change.
+constexpr const char* user_packages_folder = "/tmp/.muster-image/python";
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// What root in a container is used to and installers need; none that reaches the machine.
@@ -88,8 +87,9 @@ Json mount(const std::string& destination, const char* type, const char* source,
       {"destination", destination}, {"type", type}, {"source", source}, {"options", options}};
 }
 
-Json bind_mount(const Bind& bind, std::size_t number) {
-  std::vector<std::string> options = {bind.bound ? "rbind" : "bind", "rprivate",
+/// An ordinary user has what is mounted inside along, or nothing.
+Json bind_mount(const Bind& bind, std::size_t number, bool rootless) {
+  std::vector<std::string> options = {bind.bound || rootless ? "rbind" : "bind", "rprivate",
                                       bind.read_only ? "ro" : "rw", "nosuid"};
   options.emplace_back(bind.is_device ? "noexec" : "nodev");
   if (bind.target == sys_path) options.emplace_back("noexec");  // As it is mounted.
@@ -102,7 +102,7 @@ bool has_own_entry(const job::HostSpec& spec, const Facts& facts) {
 }
 
 std::string folder_of_programs(const job::HostSpec& spec) {
-  return spec.spec.image || spec.light ? image_programs_folder : programs_folder;
+  return spec.spec.image || spec.light ? job::own_programs_path : programs_folder;
 }
 
 Json held_capabilities(const job::HostSpec& spec) {
@@ -152,7 +152,8 @@ Json mounts(const job::HostSpec& spec, const Facts& facts) {
     all.push_back(mount(sys_path, "sysfs", "sysfs", {"nosuid", "noexec", "nodev", "ro"}));
   add_own_places(spec, limits, all);
   std::size_t number = 0;
-  for (const Bind& bind : binds(spec, facts)) all.push_back(bind_mount(bind, number++));
+  for (const Bind& bind : binds(spec, facts))
+    all.push_back(bind_mount(bind, number++, facts.rootless));
   return all;
 }
 
@@ -436,6 +437,32 @@ Command first_process(const job::HostSpec& spec, const Facts& facts) {
   const Args program = host_command(spec);
   command.argv.insert(command.argv.end(), program.begin(), program.end());
   return command;
+}
+
+Command first_process_in(const job::HostSpec& spec, Command enter) {
+  Command command = std::move(enter);
+  Args argv = {sm_path(spec), "init", "--lifeline", std::to_string(lifeline_fd), "--"};
+  argv.insert(argv.end(), command.argv.begin(), command.argv.end());
+  argv.insert(argv.end(),
+              {sm_path(spec), "init", "--variables", job::host_variables_path, "--everyone", "--"});
+  const Args program = host_command(spec);
+  argv.insert(argv.end(), program.begin(), program.end());
+  command.argv = std::move(argv);
+  return command;
+}
+
+std::string host_variables(const job::HostSpec& spec, const Facts& facts, const Env& given) {
+  Env env = given;
+  // Beside the node's own: whoever is no user of the image's may not install there.
+  env["PYTHONUSERBASE"] = user_packages_folder;
+  for (const auto& [name, value] : first_process(spec, facts).env) env[name] = value;
+  // Both are the image's where the job does not say more.
+  for (const char* name : {"PATH", "HOME"}) {
+    env.erase(name);
+    const Env::const_iterator own = spec.spec.environment.find(name);
+    if (own != spec.spec.environment.end()) env.insert(*own);
+  }
+  return job::variables_text(env);
 }
 
 std::string bundle_config(const job::HostSpec& spec, const Facts& facts) {

@@ -58,6 +58,12 @@ std::vector<Bind> light_binds(const job::HostSpec& spec, const std::string& prog
 /// own, its environment has no MUSTER_*. Pure.
 Command first_process(const job::HostSpec& spec, const Facts& facts);
 
+/// As first_process(), for a light host that a program of its machine's puts in an image: `enter`
+/// is that program's command, and has its environment. Pure.
+Command first_process_in(const job::HostSpec& spec, Command enter);
+/// The job's own variables there: host_variables_path. `given`: what the machine gives. Pure.
+std::string host_variables(const job::HostSpec& spec, const Facts& facts, const Env& given);
+
 /// Descriptors of the container's first process, besides 0 to 2.
 constexpr int steward_stream_fd = 3;  ///< Write end of the steward stream.
 constexpr int lifeline_fd = 4;        ///< Read end; end of file when the steward is gone.

@@ -13,6 +13,21 @@ namespace muster::job {
 /// Where a host of the platform with an entry point of its own has that file, mode 0600.
 inline constexpr const char* host_settings_path = "/run/muster/settings";
 
+/// All of the job's own variables for a host that a program of the node puts in an image, likewise:
+/// that program's rules of what passes, and how it is quoted, are not the job's.
+inline constexpr const char* host_variables_path = "/run/muster/variables";
+/// Where hosts have `sm` and `train` that are images', or light: there may be programs of these
+/// names.
+inline constexpr const char* own_programs_path = "/run/muster/bin";
+
+/// Each NAME=VALUE ends with a NUL.
+std::string variables_text(const Env& env);
+/// Error: `invalid_input` for what variables_text() would not have written.
+Result<Env> variables_from(const std::string& text);
+/// `env`, an image's, with the job's own variables over it, and the folder of muster's programs
+/// last on PATH.
+Env over_variables(Env env, const Env& own);
+
 /// Takes the MUSTER_* variables out of `env`; the file's text: each NAME=VALUE ends with a NUL.
 std::string take_host_settings(Env& env);
 

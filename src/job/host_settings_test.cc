@@ -31,5 +31,16 @@ TEST_CASE("host settings: anything but muster's own variables is refused") {
         Errc::invalid_input);
 }
 
+TEST_CASE("host settings: variables of a job are over an image's, whatever stands in them") {
+  const Env own{{"A", "x=1\n$HOME \"'"}, {"B", ""}};
+  CHECK(*variables_from(variables_text(own)) == own);
+  CHECK(variables_from("")->empty());
+  for (const char* text : {"A", "=x"}) CHECK(!variables_from(text));
+  CHECK(over_variables({{"A", "image"}, {"PATH", "/opt/bin:/bin"}, {"C", "c"}}, own) ==
+        Env{{"A", own.at("A")}, {"B", ""}, {"C", "c"}, {"PATH", "/opt/bin:/bin:/run/muster/bin"}});
+  CHECK(over_variables({}, {{"PATH", "/own"}}).at("PATH") == "/own:/run/muster/bin");
+  CHECK(over_variables({}, {}).at("PATH").ends_with(":/sbin:/bin:/run/muster/bin"));
+}
+
 }  // namespace
 }  // namespace muster::job

@@ -38,6 +38,38 @@ Result<std::uint32_t> id_from(const std::string& text, std::string_view whole) {
   return static_cast<std::uint32_t>(*id);
 }
 
+/// Each stands for a program whose command line container/image_tool.h knows.
+constexpr std::array<std::string_view, 2> tools = {"apptainer", "enroot"};
+constexpr std::size_t tool_name_bytes_max = 4096;
+/// Images that the tools can bring by themselves.
+constexpr std::array<std::string_view, 3> schemes = {"docker://", "oras://", "library://"};
+
+bool begins_with_scheme(std::string_view name, std::string_view tool) {
+  if (tool == "enroot") return name.starts_with(schemes.front());
+  return std::any_of(schemes.begin(), schemes.end(),
+                     [&](std::string_view scheme) { return name.starts_with(scheme); });
+}
+
+std::string field(const char* name) {
+  return std::string(path) + "." + name;
+}
+
+/// The name becomes one word of a command line, or one field of it.
+Result<void> check_tool(const Image& image) {
+  const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (std::find(tools.begin(), tools.end(), image.tool) == tools.end())
+    return wrong(field("Tool"), "apptainer or enroot");
+  if (image.name.size() > tool_name_bytes_max ||
+      !std::all_of(image.name.begin(), image.name.end(), is_printable) ||
+      (!image.name.starts_with('/') && !begins_with_scheme(image.name, image.tool)))
+    return wrong(field("Name"),
+                 "for " + image.tool + " an absolute path on the nodes or " +
+                     (image.tool == "enroot" ? "docker://NAME" : "docker://NAME, oras://NAME") +
+                     ", without spaces");
+  if (!image.layers.empty()) return wrong(field("Layers"), "none with a Tool");
+  return {};
+}
+
 Error no_such(const char* what, const std::string& name) {
   return fail(Errc::not_found,
               "the image has no " + std::string(what) + " \"" + to_utf8(name) + "\", its USER");
@@ -73,7 +105,7 @@ Result<User> user_of(std::string_view text, std::string_view passwd, std::string
 }
 
 Result<void> check(const Image& image) {
-  const auto field = [](const char* name) { return std::string(path) + "." + name; };
+  if (!image.tool.empty()) return check_tool(image);
   if (image.layers.empty() || image.layers.size() > layers_max)
     return wrong(field("Layers"), "1 to " + std::to_string(layers_max) + " folders");
   for (const std::string& layer : image.layers) TRY(check_path(field("Layers"), layer, false));
@@ -92,6 +124,7 @@ Result<void> check(const Image& image) {
 }
 
 Json to_json(const Image& image) {
+  if (!image.tool.empty()) return Json{{"Name", image.name}, {"Tool", image.tool}};
   return Json{{"Name", image.name},
               {"Digest", image.digest},
               {"Layers", image.layers},
@@ -106,6 +139,7 @@ Result<Image> image_from(const Json& json) {
   Image image;
   Fields fields(json, path);
   fields.text("Name", image.name);
+  fields.text("Tool", image.tool);
   fields.text("Digest", image.digest);
   fields.text_list("Layers", image.layers);
   fields.text_list("Entrypoint", image.entrypoint);

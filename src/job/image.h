@@ -15,7 +15,12 @@ namespace muster::job {
 /// A container image on this machine: what a host's root is made of in place of the machine's own
 /// programs. Pure. Source of the settings: the OCI image specification 1.0, config.md.
 struct Image {
-  std::string name{};                 ///< As the job named it.
+  /// As the job named it; with a `tool` as that tool is given it: a path on the node, or
+  /// "docker://…".
+  std::string name{};
+  /// "apptainer" or "enroot": a program of the node that opens the image there, for a light host
+  /// (docs/decisions/0062-image-tools.md). Nothing else is known of the image then. Empty: muster.
+  std::string tool{};
   std::string digest{};               ///< The manifest's, "sha256:…": which image that was.
   std::vector<std::string> layers{};  ///< Folders, absolute, the lowest first; never written to.
   Args entrypoint{};                  ///< ENTRYPOINT.

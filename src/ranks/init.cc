@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "command/line.h"
+#include "job/host_settings.h"
 #include "job/outcome.h"
 #include "supervise/reaper.h"
 #include "supervise/spawn.h"
@@ -29,9 +30,11 @@ constexpr int exit_cannot_run = 127;
 constexpr int exit_killed = 128 + SIGKILL;
 constexpr Duration kill_wait = std::chrono::seconds(5);
 constexpr int look_again_ms = 20;
+constexpr std::size_t variables_bytes_max = 16u << 20;
 
 struct InitArgs {
   int lifeline = -1;
+  std::string variables;  ///< A file of more for the program.
   bool everyone = false;  ///< Signals are for all processes, and a stop waits for all of them.
   Args program;
 };
@@ -42,6 +45,7 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
   InitArgs result;
   std::optional<std::string> lifeline;
   line.text("--lifeline", lifeline);
+  line.text("--variables", result.variables);
   line.flag("--everyone", result.everyone);
   if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
   result.program = line.rest();
@@ -51,6 +55,15 @@ std::variant<InitArgs, command::Stop> init_args(const Args& args) {
     return command::wrong_line(page, "--lifeline " + *lifeline + ": not an open descriptor");
   result.lifeline = static_cast<int>(*fd);
   return result;
+}
+
+/// What the program is told.
+Result<Env> program_env(const InitArgs& given, const Env& env) {
+  if (given.variables.empty()) return env;
+  const std::string text = TRY(read_file(given.variables, variables_bytes_max));
+  const Result<Env> own = job::variables_from(text);
+  if (!own) return own.error().in(given.variables);
+  return job::over_variables(env, *own);
 }
 
 /// The stream to the steward, if there is one, goes on to the program; nothing else does.
@@ -149,8 +162,10 @@ int init_main(const Args& args, const Env& env) {
   const InitArgs& given = std::get<InitArgs>(line);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Fd signals = all_signals();
+  const Result<Env> told = program_env(given, env);
   const Result<pid_t> pid =
-      supervise::spawn({given.program, env, {}}, passed_on(env), supervise::SpawnOptions{});
+      told ? supervise::spawn({given.program, *told, {}}, passed_on(env), supervise::SpawnOptions{})
+           : told.error();
   if (!pid) {
     log.error(pid.error().text);
     return exit_cannot_run;

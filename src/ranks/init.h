@@ -4,10 +4,11 @@
 
 namespace muster::ranks {
 
-/// `sm init [--lifeline FD] -- PROGRAM [ARGS…]`: the first process of a local host's container.
-/// Starts the program, passes signals on to it, reaps whatever is orphaned, and ends when the
-/// program does, with its code or 128 + its signal; the kernel then ends everything else.
-/// When FD (the read end of a pipe) reaches its end, the platform is gone: everything is killed.
+/// `sm init [--lifeline FD] [--variables FILE] -- PROGRAM [ARGS…]`: the first process of a local
+/// host's container. Starts the program, passes signals on to it, reaps whatever is orphaned, and
+/// ends when the program does, with its code or 128 + its signal; the kernel then ends everything
+/// else. FILE has variables for the program (job/host_settings.h). When FD (the read end of a pipe)
+/// reaches its end, the platform is gone: everything is killed.
 int init_main(const Args& args, const Env& env);
 
 }  // namespace muster::ranks
