@@ -199,6 +199,7 @@ loop::Task<Result<void>> ClusterJob::swap(Swap swap, std::vector<std::string> lo
   if (!links) co_return links.error();
   tasks_.end();
   former_links_ = std::exchange(links_, nullptr);
+  co_await former_links_->forget_results();  // Or one would be taken for the next attempt's.
   const std::string last_nonce = note_.nonce;
   const std::string last_key = note_.key;
   if (Result<void> ended = co_await end_attempt(std::move(lost)); !ended) co_return ended.error();
@@ -457,7 +458,7 @@ loop::Task<Result<void>> ClusterJob::bring() {
   const NodePlaces places = places_of(submission());
   const std::string order = folder_path_ + "/order";
   const std::string go = folder_path_ + "/go";
-  co_await engine_.learn_kill_wait();
+  co_await engine_.learn_graces(partition_);
   if (Result<void> made = write_order(order); !made) co_return made.error();
   if (Result<void> made = write_file(go, "go\n", 0600); !made) co_return made.error();
   std::vector<std::pair<std::string, std::string>> files;
@@ -510,7 +511,7 @@ loop::Task<> ClusterJob::bring_image_and_begin() {
   for (const int number : numbers)
     if (done && links == links_) done = co_await bring_layer(number);
   if (links != links_) co_return;  // Another attempt has begun.
-  if (done) co_return links->begin();
+  if (done) co_return links->begin(engine_.preempt_grace(partition_));
   perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
 }
 
@@ -524,7 +525,9 @@ loop::Task<> ClusterJob::cancel() {
 
 loop::Task<> ClusterJob::ask_whose_signal() {
   const Result<bool> preempted = co_await engine_.slurm().is_preempted(note_.slurm_id);
-  if (preempted && *preempted) perform(attempt_->on_preempted());
+  if (!preempted || !*preempted) co_return;
+  if (links_) links_->preempted();
+  perform(attempt_->on_preempted());
 }
 
 loop::Task<Result<void>> ClusterJob::all_given() {

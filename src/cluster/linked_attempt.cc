@@ -17,8 +17,12 @@ using job::Message;
 
 constexpr std::uint64_t result_bytes_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t result_entries_max = 10'000'000;
-constexpr std::size_t looks_max = 10'000;
+constexpr std::size_t questions_max = 10'000;
+/// A node that does not know the field takes it for a stop with a longer grace than the
+/// scheduler's, which changes nothing.
+constexpr job::NodeStop preemption{job::stop_grace_max, true};
 constexpr std::chrono::seconds look_max{18};  ///< A node gives up earlier.
+constexpr std::chrono::seconds measure_max{5};
 
 Error out_of_turn(const Frame& frame) {
   return fail(Errc::protocol, "a message of type " + std::to_string(frame.type) + " out of turn");
@@ -51,8 +55,9 @@ Result<void> unpack_result(const std::string& host_folder, const std::string& ho
   return {};
 }
 
-loop::Task<> flush(loop::Channel& channel) {
-  static_cast<void>(co_await channel.flushed());
+/// Held, for the connection may end before this begins.
+loop::Task<> flush(std::shared_ptr<loop::Channel> channel) {
+  static_cast<void>(co_await channel->flushed());
 }
 
 }  // namespace
@@ -73,6 +78,7 @@ LinkedAttempt::LinkedAttempt(loop::Loop& loop, ExpectedNodes attempt, job::LinkT
       timing_(timing),
       trouble_(std::move(trouble)),
       told_(std::make_shared<Told>(loop)),
+      unpacked_(loop),
       tasks_(loop) {
   tasks_.start(watch());
 }
@@ -141,7 +147,10 @@ loop::Task<> LinkedAttempt::converse(Host& host, std::shared_ptr<loop::Channel> 
     const Result<void> room = co_await channel->room();
     if (!room) break;
   }
-  if (host.channel == channel) host.channel.reset();
+  if (host.channel == channel) {
+    host.channel.reset();
+    if (host.end) tell_silent(host);  // A node that has heard it goes.
+  }
   if (!fine && trouble_) trouble_(host.name + ": " + fine.error().text);
   channel->close();
 }
@@ -150,6 +159,7 @@ Result<void> LinkedAttempt::greet(Host& host, const Frame& frame) {
   if (frame.type != job::type_of(Message::node_hello)) return out_of_turn(frame);
   const job::NodeHello hello = TRY(job::node_hello_from(frame.payload));
   host.greeted = true;
+  host.measures = hello.measures;
   if (hello.version != job::node_link_version) {
     give_up(host, "its node speaks version " + std::to_string(hello.version) + " of the link (" +
                       hello.muster + "), this is version " +
@@ -181,10 +191,12 @@ void LinkedAttempt::post_all_asked(Host& host) {
   if (host.done) return post(host, Message::node_done);
   if (begun_ && !host.is_spare) {
     job::NodeBegin begin;
+    begin.preempt_grace = preempt_grace_;
     for (const std::string& name : attempt_.hosts)
       begin.hosts.push_back({name, hosts_.at(name).address});
     post(host, Message::node_begin, job::encode(begin));
   }
+  if (preempted_) post_preempted(host);
   if (host.stop) post(host, Message::node_stop, job::encode(job::NodeStop{*host.stop}));
   if (host.wanted) post(host, Message::node_give);
 }
@@ -208,8 +220,11 @@ void LinkedAttempt::look_at(Host& host, TimePoint now) {
   const bool is_mute = now - host.heard > timing_.silence;
   if (host.channel && is_mute) std::exchange(host.channel, nullptr)->close();
   if (host.channel && host.greeted) post(host, Message::node_beat);
-  if (!is_mute || !host.joined || host.silent || host.done || host.end || host.left) return;
-  host.silent = true;
+  if (is_mute && !host.done && !host.end && !host.left) tell_silent(host);
+}
+
+void LinkedAttempt::tell_silent(Host& host) {
+  if (!host.joined || std::exchange(host.silent, true)) return;
   tell(host, {.kind = Kind::silent, .time = host.heard_time});
 }
 
@@ -239,11 +254,13 @@ Result<void> LinkedAttempt::hear(Host& host, const Frame& frame) {
       return {};
     }
     case Message::node_result:
-      return hear_result(host, frame);
+      return forgets_results_ ? Result<void>() : hear_result(host, frame);
     case Message::node_given:
-      return hear_given(host, frame);
+      return forgets_results_ ? Result<void>() : hear_given(host, frame);
     case Message::node_stacks:
       return hear_stacks(host, frame);
+    case Message::node_usage:
+      return hear_usage(host, frame);
     default:
       return out_of_turn(frame);
   }
@@ -305,6 +322,7 @@ loop::Task<> LinkedAttempt::unpack(Host& host) {
   };
   const Result<void> unpacked = co_await loop::in_thread(loop_, work);
   host.unpacking = false;
+  unpacked_.notify();
   tell_given(host, unpacked ? "" : unpacked.error().text);
 }
 
@@ -356,11 +374,21 @@ void LinkedAttempt::post(Host& host, Message message, std::string_view payload) 
   if (host.channel && host.greeted) host.channel->post(job::type_of(message), payload);
 }
 
-void LinkedAttempt::begin() {
+void LinkedAttempt::begin(std::chrono::milliseconds preempt_grace) {
+  preempt_grace_ = preempt_grace;
   for (const auto& [name, host] : hosts_)
     CHECK_THAT(host.is_spare || !host.address.empty(), "hosts begin when all have joined");
   begun_ = true;
   for (auto& [name, host] : hosts_) post_all_asked(host);
+}
+
+void LinkedAttempt::preempted() {
+  preempted_ = true;
+  for (auto& [name, host] : hosts_) post_preempted(host);
+}
+
+void LinkedAttempt::post_preempted(Host& host) {
+  if (!host.is_spare) post(host, Message::node_stop, job::encode(preemption));
 }
 
 void LinkedAttempt::stop(const std::string& name, std::chrono::milliseconds grace) {
@@ -392,42 +420,74 @@ void LinkedAttempt::give(const std::string& name) {
   post(*host, Message::node_give);
 }
 
+loop::Task<void> LinkedAttempt::forget_results() {
+  forgets_results_ = true;
+  for (auto& [name, host] : hosts_) {
+    host.wanted = false;
+    while (host.unpacking) co_await unpacked_.wait();
+  }
+}
+
 Result<void> LinkedAttempt::want_result(Host& host) {
   host.tar = TRY(AppendFile::open(tar_file(host.folder)));
   host.wanted = true;
   return {};
 }
 
-loop::Task<Result<job::HostStacks>> LinkedAttempt::look(std::string name, job::Calls calls) {
+loop::Task<Result<engine::Answer>> LinkedAttempt::ask(std::string name, engine::Question question) {
   Host* const host = find(name);
   if (host == nullptr || !host->channel || !host->greeted || !host->began || host->ended)
     co_return fail(Errc::closed, name + " does not run, or its node is not connected");
-  const auto look = std::make_shared<Look>(loop_);
-  look->host = name;
-  const std::uint64_t id = next_look_++;
-  if (looks_.size() >= looks_max) looks_.erase(looks_.begin());
-  looks_[id] = look;
-  post(*host, Message::node_look, job::encode(job::NodeLook{id, calls}));
+  const bool is_usage = question == engine::Question::usage;
+  if (question == engine::Question::alive)
+    co_return fail(Errc::unsupported, "a cluster's nodes tell by themselves that they live");
+  if (is_usage && !host->measures)
+    co_return fail(Errc::unsupported, "an older muster runs on its node");
+  const auto asked = std::make_shared<Asked>(loop_);
+  asked->host = name;
+  asked->is_usage = is_usage;
+  const std::uint64_t id = next_question_++;
+  if (asked_.size() >= questions_max) asked_.erase(asked_.begin());
+  asked_[id] = asked;
+  if (is_usage)
+    post(*host, Message::node_measure, job::encode(job::NodeMeasure{id}));
+  else
+    post(*host, Message::node_look, job::encode(job::NodeLook{id, engine::calls_of(question)}));
   // From here on this object may go: only the question itself is used.
-  const TimePoint deadline = Clock::now() + look_max;
-  while (!look->answer && Clock::now() < deadline) co_await look->answered.wait_until(deadline);
-  if (!look->answer) co_return fail(Errc::timeout, look->host + ": its node gives no answer");
-  co_return *look->answer;
+  const TimePoint deadline = Clock::now() + (is_usage ? measure_max : look_max);
+  while (!asked->answer && Clock::now() < deadline) co_await asked->answered.wait_until(deadline);
+  if (!asked->answer) co_return fail(Errc::timeout, asked->host + ": its node gives no answer");
+  co_return *asked->answer;
 }
 
-/// An answer that nobody waits for any more is passed over.
 Result<void> LinkedAttempt::hear_stacks(Host& host, const Frame& frame) {
   job::NodeStacks told = TRY(job::node_stacks_from(frame.payload));
-  const auto found = looks_.find(told.id);
-  if (found == looks_.end() || found->second->host != host.name) return {};
-  const std::shared_ptr<Look> look = found->second;
-  looks_.erase(found);
   if (told.why.empty())
-    look->answer = std::move(told.stacks);
+    answer(host, told.id, false, engine::Answer(std::move(told.stacks)));
   else
-    look->answer = fail(Errc::closed, told.why);
-  look->answered.notify();
+    answer(host, told.id, false, fail(Errc::closed, told.why));
   return {};
+}
+
+Result<void> LinkedAttempt::hear_usage(Host& host, const Frame& frame) {
+  const job::NodeUsage told = TRY(job::node_usage_from(frame.payload));
+  if (told.why.empty())
+    answer(host, told.id, true, engine::Answer(told.usage));
+  else
+    answer(host, told.id, true, fail(Errc::closed, told.why));
+  return {};
+}
+
+/// One that nobody waits for any more is passed over.
+void LinkedAttempt::answer(Host& host, std::uint64_t id, bool is_usage,
+                           Result<engine::Answer> answer) {
+  const auto found = asked_.find(id);
+  if (found == asked_.end()) return;
+  const std::shared_ptr<Asked> asked = found->second;
+  if (asked->host != host.name || asked->is_usage != is_usage) return;
+  asked_.erase(found);
+  asked->answer = std::move(answer);
+  asked->answered.notify();
 }
 
 void LinkedAttempt::note(const std::string& name, const std::vector<job::LogLine>& lines) {
@@ -458,7 +518,7 @@ void LinkedAttempt::done(const std::string& name) {
 loop::Task<void> LinkedAttempt::flushed(Duration limit) {
   loop::Tasks flushes(loop_);
   for (auto& [name, host] : hosts_)
-    if (host.channel && host.greeted) flushes.start(flush(*host.channel));
+    if (host.channel && host.greeted) flushes.start(flush(host.channel));
   static_cast<void>(co_await flushes.join_until(Clock::now() + limit));
 }
 

@@ -32,13 +32,15 @@ class LinkedAttempt final : public AttemptLinks {
   ~LinkedAttempt() override;
 
   loop::Task<Result<LinkEvent>> next_event() override;
-  void begin() override;
+  void begin(std::chrono::milliseconds preempt_grace) override;
+  void preempted() override;
   void stop(const std::string& host, std::chrono::milliseconds grace) override;
   void end(const std::string& host, const std::string& why) override;
   void give(const std::string& host) override;
+  loop::Task<void> forget_results() override;
   void again(const std::string& host, const job::NodeAgain& again) override;
   bool can_go_on(const std::string& host) const override;
-  loop::Task<Result<job::HostStacks>> look(std::string host, job::Calls calls) override;
+  loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
   void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
   void done(const std::string& host) override;
   loop::Task<void> flushed(Duration limit) override;
@@ -73,7 +75,8 @@ class LinkedAttempt final : public AttemptLinks {
     std::optional<TimePoint> no_room_since{};  ///< The result cannot be written.
     bool done = false;
     bool is_spare = false;
-    bool left = false;  ///< For another attempt.
+    bool measures = false;  ///< The node tells what the host uses.
+    bool left = false;      ///< For another attempt.
   };
   /// Also held by who waits for an event.
   struct Told {
@@ -83,10 +86,11 @@ class LinkedAttempt final : public AttemptLinks {
     loop::Event more;
   };
   /// A question that waits for its answer, also held by who asks.
-  struct Look {
-    explicit Look(loop::Loop& loop) : answered(loop) {}
+  struct Asked {
+    explicit Asked(loop::Loop& loop) : answered(loop) {}
     std::string host;
-    std::optional<Result<job::HostStacks>> answer;
+    bool is_usage = false;
+    std::optional<Result<engine::Answer>> answer;
     loop::Event answered;
   };
   using Kind = LinkEvent::Kind;
@@ -95,13 +99,17 @@ class LinkedAttempt final : public AttemptLinks {
   loop::Task<> converse(Host& host, std::shared_ptr<loop::Channel> channel);
   loop::Task<> watch();
   void look_at(Host& host, TimePoint now);
+  void tell_silent(Host& host);
   Result<void> greet(Host& host, const Frame& frame);
   void post_all_asked(Host& host);
+  void post_preempted(Host& host);
   Result<void> hear(Host& host, const Frame& frame);
   Result<void> hear_journal(Host& host, const Frame& frame);
   Result<void> hear_result(Host& host, const Frame& frame);
   Result<void> hear_given(Host& host, const Frame& frame);
   Result<void> hear_stacks(Host& host, const Frame& frame);
+  Result<void> hear_usage(Host& host, const Frame& frame);
+  void answer(Host& host, std::uint64_t id, bool is_usage, Result<engine::Answer> answer);
   Result<void> want_result(Host& host);
   loop::Task<> unpack(Host& host);
   void tell_given(Host& host, const std::string& error);
@@ -115,10 +123,14 @@ class LinkedAttempt final : public AttemptLinks {
   job::LinkTiming timing_;
   Trouble trouble_;
   bool begun_ = false;
+  bool preempted_ = false;
+  bool forgets_results_ = false;
+  std::chrono::milliseconds preempt_grace_{0};
   std::map<std::string, Host> hosts_;
   std::shared_ptr<Told> told_;
-  std::map<std::uint64_t, std::shared_ptr<Look>> looks_;  ///< By their ids.
-  std::uint64_t next_look_ = 1;
+  loop::Event unpacked_;
+  std::map<std::uint64_t, std::shared_ptr<Asked>> asked_;  ///< By their ids.
+  std::uint64_t next_question_ = 1;
   loop::Tasks tasks_;
 };
 

@@ -23,7 +23,8 @@ struct LinkEvent {
     joined,     ///< The node is there: `node`, `address`.
     began,      ///< The steward runs.
     signalled,  ///< The node's scheduler told it to end; the host is being stopped.
-    silent,     ///< Nothing is heard of it; `time`: when it was last heard of.
+    silent,     ///< Nothing is heard of it; `time`: when it was last heard of. After end():
+                ///< as soon as the node has closed its connection, for it has heard that.
     back,       ///< The node is heard again.
     ended,      ///< The steward has, and the whole journal is here: `outcome`.
     given,      ///< The result is here; `text`: why it is not, or empty.
@@ -65,21 +66,26 @@ class AttemptLinks {
   /// time cancel each other out. After a restart of the engine, what holds is told anew. One
   /// waiter. Error: `closed` once the Links are gone.
   virtual loop::Task<Result<LinkEvent>> next_event() = 0;
-  /// Hosts may run. Once all have joined: their addresses are known then.
-  virtual void begin() = 0;
+  /// Hosts may run. Once all have joined: their addresses are known then. `preempt_grace`: what
+  /// their scheduler adds to its KillWait where it takes nodes away for another job.
+  virtual void begin(std::chrono::milliseconds preempt_grace) = 0;
+  /// The scheduler takes the nodes away: that is why it told them to end, or will.
+  virtual void preempted() = 0;
   /// SIGTERM to the host, SIGKILL after `grace`. A second one with a shorter grace shortens it.
   virtual void stop(const std::string& host, std::chrono::milliseconds grace) = 0;
   /// The host is killed and all of it removed on its node, its journal and result too.
   virtual void end(const std::string& host, const std::string& why) = 0;
   /// After `ended`: the host's result is brought into `result/` of its folder, then `given` comes.
   virtual void give(const std::string& host) = 0;
+  /// No result of the attempt is wanted any more. Returns when nothing of one is being written.
+  virtual loop::Task<void> forget_results() = 0;
   /// The node ends its host, keeps what the job brought, and joins another attempt.
   virtual void again(const std::string& host, const job::NodeAgain& again) = 0;
   /// The node is there to hear that.
   virtual bool can_go_on(const std::string& host) const = 0;
-  /// Where the host's processes stand. Errors: `closed` where its node is not connected, or answers
-  /// that it cannot; `timeout`.
-  virtual loop::Task<Result<job::HostStacks>> look(std::string host, job::Calls calls) = 0;
+  /// Asks the host's node. Errors: `closed` where that is not connected, or answers that it cannot;
+  /// `unsupported` for what no node tells, or this one, of an older muster, does not; `timeout`.
+  virtual loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) = 0;
   /// Lines for the host's journal; nothing happens where its node is not connected.
   virtual void note(const std::string& host, const std::vector<job::LogLine>& lines) = 0;
   /// The node may remove everything and go.

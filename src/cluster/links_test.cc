@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 
 #include "base/fd.h"
 #include "base/folder.h"
@@ -141,6 +142,9 @@ TEST_CASE("links: what a node may not say ends its connection, and changes no co
        piece(3, std::string(job::node_piece_bytes_max + 1, 'x'))},
       {"no bytes", Message::node_journal, "12345678"},
       {"a result that nobody asked for", Message::node_result, piece(0, "x")},
+      {"a use that is none", Message::node_usage, R"({"id":1,"usage":{"memory":-1}})"},
+      {"a use beyond any", Message::node_usage,
+       R"({"id":1,"usage":{"memory":18446744073709551615}})"},
       {"given without a wish", Message::node_given, R"({"bytes":0})"},
       {"an end without an outcome", Message::node_ended, "{}"},
       {"what engines say", Message::node_done, "{}"},
@@ -221,9 +225,11 @@ TEST_CASE("links: a journal beyond its limit ends the host, so does another vers
     std::string identity = std::string(nonce) + "/algo-2";
     const Result<loop::TlsPeer> other = co_await connect(on, std::move(identity));
     REQUIRE(other);
-    post(*other->channel, Message::node_hello, R"({"version":2,"muster":"9.9"})");
+    const std::string version = std::to_string(job::node_link_version + 1);
+    post(*other->channel, Message::node_hello, R"({"version":)" + version + R"(,"muster":"9.9"})");
     const LinkEvent refused = co_await next(on, Kind::ended);
-    CHECK(refused.outcome.text.find("version 2 of the link (9.9)") != std::string::npos);
+    CHECK(refused.outcome.text.find("version " + version + " of the link (9.9)") !=
+          std::string::npos);
     const Frame last = co_await receive(*other->channel);
     CHECK(last.type == job::type_of(Message::node_end));
   };
@@ -327,6 +333,58 @@ TEST_CASE("links: a node that says nothing is dropped, silence and return cancel
     const LinkEvent signalled = co_await next(on, Kind::signalled);  // Nothing before it.
     CHECK(wall_time() - signalled.time >= 10s);
     CHECK(wall_time() - signalled.time < 20s);
+  };
+  stage.run(body(stage));
+}
+
+/// What algo-1's node answers to the question of what its host uses, whatever is asked.
+loop::Task<Result<engine::Answer>> measured(Stage& on, loop::Channel& node, Message message,
+                                            std::function<std::string(std::uint64_t)> answer) {
+  const auto speak = [](loop::Channel& channel, Message as, auto text) -> loop::Task<> {
+    const Frame asked = co_await receive(channel);
+    REQUIRE(asked.type == job::type_of(Message::node_measure));
+    post(channel, as, text(job::node_measure_from(asked.payload)->id));
+  };
+  loop::Tasks speaking(on.loop);
+  speaking.start(speak(node, message, std::move(answer)));
+  Result<engine::Answer> answered = co_await on.attempt->ask("algo-1", engine::Question::usage);
+  co_await speaking.join();
+  co_return answered;
+}
+
+TEST_CASE("links: a node that says it can is asked what its host uses") {
+  Stage stage;
+  const auto body = [](Stage& on) -> loop::Task<> {
+    const ChannelPtr older = co_await join(on);
+    post(*older, Message::node_began, "{}");
+    static_cast<void>(co_await next(on, Kind::joined));
+    static_cast<void>(co_await next(on, Kind::began));
+    const Result<engine::Answer> unable =
+        co_await on.attempt->ask("algo-1", engine::Question::usage);
+    CHECK(unable.error().code == Errc::unsupported);
+    const Result<engine::Answer> absent =
+        co_await on.attempt->ask("algo-2", engine::Question::usage);
+    CHECK(absent.error().code == Errc::closed);
+    std::string identity = std::string(nonce) + "/algo-1";
+    const Result<loop::TlsPeer> peer = co_await connect(on, std::move(identity));
+    job::NodeHello able{.node = "n1", .address = "10.0.0.1", .state = job::NodeState::running};
+    able.measures = true;
+    post(*peer->channel, Message::node_hello, job::encode(able));
+    static_cast<void>(co_await receive(*peer->channel));  // welcome
+    const job::Usage used{.memory_bytes = 7, .processes = 1};
+    const auto tell = [used](std::uint64_t id) { return job::encode(job::NodeUsage{id, used}); };
+    const Result<engine::Answer> told =
+        co_await measured(on, *peer->channel, Message::node_usage, tell);
+    REQUIRE(told);
+    CHECK(std::get<engine::Usage>(*told) == used);
+    const auto refuse = [](std::uint64_t id) {
+      return job::encode(job::NodeUsage{.id = id, .why = "busy"});
+    };
+    const Result<engine::Answer> why =
+        co_await measured(on, *peer->channel, Message::node_usage, refuse);
+    CHECK(why.error().text == "busy");
+    post(*peer->channel, Message::node_usage, tell(999));  // Nobody asked.
+    CHECK(on.attempt->connected("algo-1"));
   };
   stage.run(body(stage));
 }

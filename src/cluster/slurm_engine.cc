@@ -185,15 +185,27 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
     order.timing.begin = layers_max;
   }
   if (options_.lifeline) order.timing.alone = alone_max;
-  if (kill_wait_) order.kill_wait = *kill_wait_;
+  if (kill_wait_) order.kill_wait = kill_wait_->time;
   order.rollcall_port = port_from(submission.nonce);
   return order;
 }
 
-loop::Task<> SlurmEngine::learn_kill_wait() {
-  if (kill_wait_) co_return;
-  const std::optional<std::chrono::seconds> wait = co_await slurm_.kill_wait();
-  if (wait) kill_wait_ = std::min(*wait, job::stop_grace_max);
+loop::Task<> SlurmEngine::learn_graces(std::string partition) {
+  const TimePoint until = Clock::now() + options_.settings_hold;
+  if (!kill_wait_ || Clock::now() >= kill_wait_->until) {
+    const std::optional<std::chrono::seconds> wait = co_await slurm_.kill_wait();
+    if (wait) kill_wait_ = Known{std::min(*wait, job::stop_grace_max), until};
+  }
+  const auto known = grace_times_.find(partition);
+  if (partition.empty() || (known != grace_times_.end() && Clock::now() < known->second.until))
+    co_return;
+  const std::optional<std::chrono::seconds> grace = co_await slurm_.grace_time(partition);
+  if (grace) grace_times_[partition] = Known{std::min(*grace, job::stop_grace_max), until};
+}
+
+std::chrono::milliseconds SlurmEngine::preempt_grace(const std::string& partition) const {
+  const auto known = grace_times_.find(partition);
+  return known == grace_times_.end() ? std::chrono::seconds(0) : known->second.time;
 }
 
 void SlurmEngine::forget(const std::string& job) {

@@ -41,8 +41,9 @@ class SlurmEngine final : public engine::Engine {
     Attempt::Times times{};
     /// In place of Links::open(), for tests.
     std::function<Result<std::unique_ptr<Links>>(std::uint16_t port)> open_links{};
-    Duration look_each = std::chrono::seconds(5);    ///< While a job waits or ends,
-    Duration look_seldom = std::chrono::minutes(1);  ///< and while it runs.
+    Duration look_each = std::chrono::seconds(5);      ///< While a job waits or ends,
+    Duration look_seldom = std::chrono::minutes(1);    ///< and while it runs.
+    Duration settings_hold = std::chrono::minutes(5);  ///< For what the cluster says of itself.
   };
   /// `programs` outlives this and the runs.
   SlurmEngine(supervise::Programs& programs, Options options);
@@ -69,8 +70,11 @@ class SlurmEngine final : public engine::Engine {
   Args steward(const slurm::Submission& submission) const;
   /// What a node is told, without what is the attempt's own.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
-  /// Asks for the cluster's KillWait, which orders hold from then on; once, if it is answered.
-  loop::Task<> learn_kill_wait();
+  /// Asks for the cluster's KillWait, which orders hold from then on, and for the partition's
+  /// GraceTime, unless that was answered within the last minutes.
+  loop::Task<> learn_graces(std::string partition);
+  /// The GraceTime, as far as it is known.
+  std::chrono::milliseconds preempt_grace(const std::string& partition) const;
   /// Where the attempt's hosts meet, chosen by its nonce.
   static int rollcall_port(const std::string& nonce);
   /// Has Slurm asked soon.
@@ -87,7 +91,13 @@ class SlurmEngine final : public engine::Engine {
   Slurm slurm_;
   std::map<std::uint16_t, std::unique_ptr<Links>> links_;
   std::uint16_t port_ = 0;
-  std::optional<std::chrono::seconds> kill_wait_;  ///< As the cluster has it, once that is known.
+  /// As the cluster had them when last asked, and until when they need not be asked again.
+  struct Known {
+    std::chrono::seconds time;
+    TimePoint until;
+  };
+  std::optional<Known> kill_wait_;
+  std::map<std::string, Known> grace_times_;  ///< By partition.
   std::map<std::string, std::shared_ptr<ClusterJob>> jobs_;
   TimePoint look_at_ = TimePoint::max();
   loop::Event look_sooner_;

@@ -71,13 +71,10 @@ loop::Task<Result<engine::Answer>> SlurmRun::ask(std::string host, engine::Quest
   for (const engine::Event& event : job_->present())
     if (event.host == host && engine::is_end(event.kind))
       co_return fail(Errc::closed, host + " does not run");
-  if (question == engine::Question::usage)
-    co_return fail(Errc::unsupported, "stewards of a cluster do not tell what their hosts use");
   const std::shared_ptr<AttemptLinks> links = job_->links();
   if (!links) co_return fail(Errc::closed, host + " does not run");
-  Result<job::HostStacks> stacks = co_await links->look(host, engine::calls_of(question));
-  if (!stacks) co_return stacks.error();
-  co_return engine::Answer(*std::move(stacks));
+  Result<engine::Answer> answer = co_await links->ask(host, question);
+  co_return answer;
 }
 
 void SlurmRun::note(const std::string& host, const std::vector<job::LogLine>& lines) {

@@ -77,6 +77,8 @@ enum class Message : std::uint8_t {
   node_look = 66,       ///< engine: {id, calls} where do the host's processes stand?
   node_stacks = 67,     ///< node: {id, stacks} or {id, why}
   node_note = 68,       ///< engine: {level, text} a line for the host's journal
+  node_measure = 69,    ///< engine: {id} what does the host use?
+  node_usage = 70,      ///< node: {id, usage} or {id, why}
 };
 
 constexpr std::uint8_t type_of(Message message) {

@@ -11,10 +11,14 @@ namespace muster::job {
 namespace {
 
 constexpr std::int64_t looks_max = std::int64_t{1} << 50;
+/// Beyond what any host has used of anything; sums and differences of such numbers are numbers.
+constexpr std::int64_t used_max = std::int64_t{1} << 60;
 
 constexpr std::size_t nonce_digits = 16;
 constexpr std::size_t key_bytes = 32;
 constexpr std::size_t addresses_max = 16;
+constexpr std::size_t gpus_max = 64;  // A node's.
+constexpr std::int64_t gpu_number_max = 9999;
 constexpr std::size_t address_bytes_max = 45;  // IPv6 in full.
 constexpr std::size_t ipv4_bytes_max = 15;
 constexpr std::size_t folder_bytes_max = 2000;  // The steward's names below it take the rest.
@@ -148,6 +152,7 @@ Result<void> check(const NodeJob& job) {
   TRY(check_path("folder", job.folder, false));
   if (job.folder.size() > folder_bytes_max) return wrong("folder", "at most 2000 bytes");
   TRY(check_path("archive", job.archive, true));
+  if (job.image) TRY(check_path("image.layers", job.image->layers, true));
   if (job.rollcall_port < 1 || job.rollcall_port > port_max)
     return wrong("rollcall_port", "1 to 65535");
   if (job.kill_wait.count() < 0 || job.kill_wait > stop_grace_max)
@@ -184,10 +189,12 @@ Json to_json(const NodeJob& job) {
             {"rollcall_port", job.rollcall_port},
             {"kill_wait_ms", job.kill_wait.count()},
             {"timing", timing_json(job.timing)}};
+  if (!job.archive_digest.empty()) json.emplace("archive_digest", job.archive_digest);
   if (job.image)
     json.emplace("image", Json{{"folder", job.image->folder},
                                {"manifest", job.image->manifest},
-                               {"config", job.image->config}});
+                               {"config", job.image->config},
+                               {"layers", job.image->layers}});
   return json;
 }
 
@@ -208,6 +215,7 @@ Result<NodeJob> node_job_from(std::string_view text) {
   }
   fields.text("folder", job.folder, true);
   fields.text("archive", job.archive);
+  fields.text("archive_digest", job.archive_digest);
   const Json* const spec = fields.object("spec");
   if (spec == nullptr) fields.note("spec", "it to be there");
   fields.flag("light", job.light);
@@ -221,6 +229,7 @@ Result<NodeJob> node_job_from(std::string_view text) {
     inner.text("folder", job.image->folder, true);
     inner.text("manifest", job.image->manifest, true);
     inner.text("config", job.image->config, true);
+    inner.text("layers", job.image->layers);
     inner.no_others();
     fields.take(inner);
   }
@@ -229,7 +238,8 @@ Result<NodeJob> node_job_from(std::string_view text) {
   if (fields.error()) return *fields.error();
   TRY(check(job));
   job.spec = TRY(spec_from(*spec));
-  if (job.image.has_value() != job.spec.image.has_value() || (job.image && job.light))
+  const bool is_stored = job.spec.image && job.spec.image->tool.empty();
+  if (job.image.has_value() != is_stored || (job.image && job.light))
     return fail(Errc::invalid_input,
                 "image: expected it for containers of an image, and no others");
   return job;
@@ -255,6 +265,7 @@ std::string encode(const NodeHello& hello) {
             {"address", hello.address},
             {"state", state_names[static_cast<int>(hello.state)]}};
   if (!hello.lacks.empty()) json.emplace("lacks", hello.lacks);
+  if (hello.measures) json.emplace("measures", true);
   return to_text(json);
 }
 
@@ -278,6 +289,7 @@ Result<NodeHello> node_hello_from(std::string_view payload) {
     const Json each{{"lacks", number}};
     hello.lacks.push_back(static_cast<int>(TRY(integer_at(name, each, "lacks", 0, layers_max))));
   }
+  hello.measures = json.value("measures", Json()) == true;
   return hello;
 }
 
@@ -304,7 +316,7 @@ std::string encode(const NodeBegin& begin) {
   Json hosts = Json::array();
   for (const HostAddress& host : begin.hosts)
     hosts.push_back({{"name", host.name}, {"address", host.address}});
-  return to_text(Json{{"hosts", hosts}});
+  return to_text(Json{{"hosts", hosts}, {"preempt_grace_ms", begin.preempt_grace.count()}});
 }
 
 Result<NodeBegin> node_begin_from(std::string_view payload) {
@@ -314,6 +326,8 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
   if (hosts == json.end() || !hosts->is_array() || hosts->empty() || hosts->size() > hosts_max)
     return bad(name, "no field hosts");
   NodeBegin begin;
+  if (json.contains("preempt_grace_ms"))
+    begin.preempt_grace = TRY(span_at(name, json, "preempt_grace_ms", stop_grace_max));
   for (const Json& entry : *hosts) {
     if (!entry.is_object()) return bad(name, "no field hosts of objects");
     HostAddress& host = begin.hosts.emplace_back();
@@ -326,12 +340,17 @@ Result<NodeBegin> node_begin_from(std::string_view payload) {
 }
 
 std::string encode(const NodeStop& stop) {
-  return to_text({{"grace_ms", stop.grace.count()}});
+  Json json{{"grace_ms", stop.grace.count()}};
+  if (stop.is_preemption) json["is_preemption"] = true;
+  return to_text(json);
 }
 
 Result<NodeStop> node_stop_from(std::string_view payload) {
   const Json json = TRY(object_from("stop", payload));
-  return NodeStop{TRY(span_at("stop", json, "grace_ms", stop_grace_max))};
+  NodeStop stop{TRY(span_at("stop", json, "grace_ms", stop_grace_max))};
+  const auto preemption = json.find("is_preemption");
+  stop.is_preemption = preemption != json.end() && *preemption == Json(true);
+  return stop;
 }
 
 std::string encode(const NodeLook& look) {
@@ -362,6 +381,81 @@ Result<NodeStacks> node_stacks_from(std::string_view payload) {
     answer.why = TRY(line_at("stacks", json, "why"));
   else
     answer.stacks = TRY(host_stacks_from_json(json.value("stacks", Json())));
+  return answer;
+}
+
+std::string encode(const NodeMeasure& measure) {
+  return to_text(Json{{"id", measure.id}});
+}
+
+Result<NodeMeasure> node_measure_from(std::string_view payload) {
+  constexpr const char* name = "measure";
+  const Json json = TRY(object_from(name, payload));
+  return NodeMeasure{static_cast<std::uint64_t>(TRY(integer_at(name, json, "id", 0, looks_max)))};
+}
+
+namespace {
+
+/// A list of one object for each GPU.
+Json json_of(const std::vector<GpuUse>& gpus) {
+  Json all = Json::array();
+  for (const GpuUse& each : gpus)
+    all.push_back(
+        {{"number", each.number}, {"percent", each.percent}, {"memory", each.memory_bytes}});
+  return all;
+}
+
+Result<std::vector<GpuUse>> gpus_from(const char* name, const Json& all) {
+  if (!all.is_array() || all.size() > gpus_max) return bad(name, "gpus is no short list");
+  std::vector<GpuUse> gpus;
+  for (const Json& each : all) {
+    if (!each.is_object()) return bad(name, "gpus has something that is no object");
+    gpus.push_back({static_cast<int>(TRY(integer_at(name, each, "number", 0, gpu_number_max))),
+                    static_cast<int>(TRY(integer_at(name, each, "percent", 0, 100))),
+                    TRY(integer_at(name, each, "memory", 0, used_max))});
+  }
+  return gpus;
+}
+
+}  // namespace
+
+std::string encode(const NodeUsage& answer) {
+  Json json{{"id", answer.id}};
+  if (answer.why.empty())
+    json["usage"] = {{"memory", answer.usage.memory_bytes},
+                     {"processor_us", answer.usage.processor_time.count()},
+                     {"processes", answer.usage.processes},
+                     {"disk_read", answer.usage.disk.in},
+                     {"disk_written", answer.usage.disk.out},
+                     {"net_in", answer.usage.network.in},
+                     {"net_out", answer.usage.network.out},
+                     {"gpus", json_of(answer.usage.gpus)}};
+  else
+    json["why"] = answer.why;
+  return to_text(json);
+}
+
+Result<NodeUsage> node_usage_from(std::string_view payload) {
+  constexpr const char* name = "usage";
+  const Json json = TRY(object_from(name, payload));
+  NodeUsage answer;
+  answer.id = static_cast<std::uint64_t>(TRY(integer_at(name, json, "id", 0, looks_max)));
+  if (json.contains("why")) {
+    answer.why = TRY(line_at(name, json, "why"));
+    return answer;
+  }
+  const Json used = json.value("usage", Json::object());
+  if (!used.is_object()) return bad(name, "no field usage");
+  Usage& usage = answer.usage;
+  usage.memory_bytes = TRY(integer_at(name, used, "memory", 0, used_max));
+  usage.processor_time =
+      std::chrono::microseconds(TRY(integer_at(name, used, "processor_us", 0, used_max)));
+  usage.processes = TRY(integer_at(name, used, "processes", 0, used_max));
+  usage.disk.in = TRY(integer_at(name, used, "disk_read", -1, used_max));
+  usage.disk.out = TRY(integer_at(name, used, "disk_written", -1, used_max));
+  usage.network.in = TRY(integer_at(name, used, "net_in", -1, used_max));
+  usage.network.out = TRY(integer_at(name, used, "net_out", -1, used_max));
+  usage.gpus = TRY(gpus_from(name, used.value("gpus", Json::array())));
   return answer;
 }
 

@@ -11,6 +11,7 @@
 #include "job/outcome.h"
 #include "job/spec.h"
 #include "job/stacks.h"
+#include "job/usage.h"
 
 namespace muster::job {
 
@@ -45,6 +46,9 @@ struct NodeImage {
   std::string folder;    ///< Absolute: where the node keeps images.
   std::string manifest;  ///< The image's own documents.
   std::string config;
+  /// Where layers are found that the node lacks, each with its number behind this, and stay; empty:
+  /// beside the job's folder, and the node removes them.
+  std::string layers{};
 
   bool operator==(const NodeImage&) const = default;
 };
@@ -58,7 +62,9 @@ struct NodeJob {
   std::uint16_t port = 0;              ///< The engine's.
   std::string folder;                  ///< Absolute; made by the node, does not exist before.
   std::string archive;  ///< Absolute: a tar that is unpacked into `folder`; empty: none.
-  Spec spec;            ///< Paths in it are of the node.
+  /// "sha256:…": the archive is shared with other nodes, is checked and stays. Empty: this node's.
+  std::string archive_digest{};
+  Spec spec;  ///< Paths in it are of the node.
   bool light = false;
   std::optional<NodeImage> image{};  ///< There if `spec` has one.
   int rollcall_port = HostSpec{}.rollcall_port;
@@ -98,6 +104,7 @@ struct NodeHello {
   std::string address = {};  ///< IPv4, of this connection: where other hosts reach it.
   NodeState state = NodeState::waiting;
   std::vector<int> lacks = {};  ///< Layers of its image that are to be brought, from 0.
+  bool measures = false;        ///< The node knows what `measure` asks.
 
   bool operator==(const NodeHello&) const = default;
 };
@@ -118,6 +125,8 @@ Result<NodeWelcome> node_welcome_from(std::string_view payload);
 
 struct NodeBegin {
   std::vector<HostAddress> hosts;
+  /// What the scheduler adds to `kill_wait` where it takes the nodes away for another job.
+  std::chrono::milliseconds preempt_grace{0};
 
   bool operator==(const NodeBegin&) const = default;
 };
@@ -126,6 +135,8 @@ Result<NodeBegin> node_begin_from(std::string_view payload);
 
 struct NodeStop {
   std::chrono::milliseconds grace{0};  ///< 0 to stop_grace_max.
+  /// Nothing is asked for: the scheduler's signal has `preempt_grace`, too.
+  bool is_preemption = false;
 
   bool operator==(const NodeStop&) const = default;
 };
@@ -151,6 +162,25 @@ struct NodeStacks {
 };
 std::string encode(const NodeStacks& answer);
 Result<NodeStacks> node_stacks_from(std::string_view payload);
+
+/// A question of the engine's, numbered by it: what does the host use?
+struct NodeMeasure {
+  std::uint64_t id = 0;
+
+  bool operator==(const NodeMeasure&) const = default;
+};
+std::string encode(const NodeMeasure& measure);
+Result<NodeMeasure> node_measure_from(std::string_view payload);
+
+struct NodeUsage {
+  std::uint64_t id = 0;  ///< The question's.
+  Usage usage = {};
+  std::string why = {};  ///< Why it is not told; empty: it is.
+
+  bool operator==(const NodeUsage&) const = default;
+};
+std::string encode(const NodeUsage& answer);
+Result<NodeUsage> node_usage_from(std::string_view payload);
 
 /// When something happened is told as how long ago: nodes' clocks differ.
 struct NodeSignalled {

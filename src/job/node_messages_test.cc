@@ -37,7 +37,8 @@ TEST_CASE("node messages: the file of a node reads back as it was written") {
   contained.spec.image = Image{
       .name = "docker.io/box:1", .digest = "sha256:" + std::string(64, 'a'), .layers = {"/a/root"}};
   CHECK(!node_job_from(to_text(to_json(contained))));  // Without the image's documents.
-  contained.image = NodeImage{"/var/cache/muster", "{}", "{}"};
+  contained.image = NodeImage{"/var/cache/muster", "{}", "{}", "/shared/layer-"};
+  contained.archive_digest = "sha256:ab";
   const Result<NodeJob> with_image = node_job_from(to_text(to_json(contained)));
   REQUIRE_MESSAGE(with_image, (with_image ? "" : with_image.error().text));
   CHECK(*with_image == contained);
@@ -106,18 +107,32 @@ TEST_CASE("node messages: every message reads back") {
   CHECK(*node_hello_from(encode(hello)) == hello);
   NodeHello lacking = hello;
   lacking.lacks = {0, 7};
+  lacking.measures = true;
   CHECK(*node_hello_from(encode(lacking)) == lacking);
   const NodeWelcome welcome{.journal_bytes = std::uint64_t{1} << 40, .result_bytes = 512};
   CHECK(*node_welcome_from(encode(welcome)) == welcome);
   const NodeBegin begin{{{"algo-1", "10.0.0.1"}, {"algo-2", "10.0.0.2"}}};
   CHECK(*node_begin_from(encode(begin)) == begin);
-  CHECK(node_stop_from(encode(NodeStop{1500ms}))->grace == 1500ms);
+  const NodeBegin graced{begin.hosts, 6s};
+  CHECK(*node_begin_from(encode(graced)) == graced);
+  for (const NodeStop& stop : {NodeStop{1500ms}, NodeStop{stop_grace_max, true}})
+    CHECK(*node_stop_from(encode(stop)) == stop);
   CHECK(*node_look_from(encode(NodeLook{7, Calls::moves})) == NodeLook{7, Calls::moves});
   NodeStacks told{.id = 7};
   told.stacks.host = "algo-1";
   told.stacks.processes.resize(1);
   CHECK(*node_stacks_from(encode(told)) == told);
   CHECK(node_stacks_from(encode(NodeStacks{.id = 8, .why = "gone"}))->why == "gone");
+  CHECK(node_measure_from(encode(NodeMeasure{9}))->id == 9);
+  const NodeUsage used{.id = 9,
+                       .usage = {.memory_bytes = 1,
+                                 .processor_time = 2us,
+                                 .processes = 3,
+                                 .disk = {4, 5},
+                                 .network = {-1, -1},
+                                 .gpus = {{0, 100, 1 << 20}, {3, 0, 0}}}};
+  CHECK(*node_usage_from(encode(used)) == used);
+  CHECK(node_usage_from(encode(NodeUsage{.id = 9, .why = "gone"}))->why == "gone");
   const NodeSignalled signalled{15, 20ms};
   CHECK(*node_signalled_from(encode(signalled)) == signalled);
   const NodeEnded ended{Outcome::failed("no room"), 3ms};
@@ -171,9 +186,23 @@ TEST_CASE("node messages: what a node may not say is refused") {
   CHECK(is_refused(node_begin_from(R"({"hosts":["algo-1"]})")));
   CHECK(is_refused(node_begin_from(R"({"hosts":[{"name":"../x","address":"10.0.0.1"}]})")));
   CHECK(is_refused(node_stop_from(R"({"grace_ms":-1})")));
+  CHECK(is_refused(node_begin_from(
+      R"({"hosts":[{"name":"algo-1","address":"10.0.0.1"}],"preempt_grace_ms":-1})")));
   CHECK(is_refused(node_look_from(R"({"calls":"python"})")));
   CHECK(is_refused(node_stacks_from(R"({"id":1})")));
   CHECK(is_refused(node_stacks_from(R"({"id":1,"stacks":{"processes":[7]}})")));
+  for (const char* gpus :
+       {"{}", "[7]", R"([{"number":-1,"percent":1,"memory":1}])",
+        R"([{"number":1,"percent":101,"memory":1}])", R"([{"number":1,"percent":1}])"}) {
+    CAPTURE(gpus);
+    const std::string text =
+        R"({"id":1,"usage":{"memory":1,"processor_us":1,"processes":1,"disk_read":1,)"
+        R"("disk_written":1,"net_in":1,"net_out":1,"gpus":)";
+    CHECK(is_refused(node_usage_from(text + gpus + "}}")));
+    CHECK(node_usage_from(text + "[]}}"));
+  }
+  CHECK(is_refused(
+      node_usage_from(encode(NodeUsage{.id = 1, .usage = {.gpus = std::vector<GpuUse>(65)}}))));
   CHECK(is_refused(node_signalled_from(R"({"signal":0,"ago_ms":0})")));
   CHECK(is_refused(node_ended_from(R"({"ago_ms":0})")));
   CHECK(is_refused(node_ended_from(encode(NodeEnded{Outcome::failed("a\nb"), 0ms}))));

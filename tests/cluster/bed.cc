@@ -5,11 +5,14 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "../named_pipe.h"
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
@@ -24,21 +27,15 @@ using namespace std::chrono_literals;
 constexpr const char* script = R"(#!/bin/sh
 folder=${3%/spec.json}
 host=${folder##*/}
-trap 'printf TERM >>"$folder/journal"; exit 0' TERM
+trap 'printf TERM >>"$folder/journal"; [ -e "$0-stubborn" ] || exit 0' TERM
+trap 'exit 0' INT
 (read -r word <&3; rm -rf "$folder"; kill -9 $$) &
 env >"$folder/environment"
 exec 7<>"$0-$host" 8<>"$0-$host-ready"
 echo >&8
-read -r code <&7
+until read -r code <&7; do :; done
 exit "$code"
 )";
-
-Fd make_pipe_at(const std::string& path) {
-  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  REQUIRE(fd);
-  return fd;
-}
 
 Fd listener_on_loopback(std::uint16_t& port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -165,6 +162,13 @@ void Bed::signal_node(const std::string& host, int number) {
   reaper_.signal(nodes_[host].pid, number);
 }
 
+void Bed::kill_node(const std::string& host) {
+  const id_t pid = static_cast<id_t>(nodes_[host].pid);
+  signal_node(host, SIGKILL);
+  siginfo_t info{};
+  while (::waitid(P_PID, pid, &info, WEXITED | WNOWAIT) != 0) REQUIRE(errno == EINTR);
+}
+
 loop::Task<job::Outcome> Bed::ended(std::string host) {
   const TimePoint deadline = Clock::now() + 30s;
   bool in_time = true;
@@ -194,13 +198,13 @@ loop::Task<> Bed::ready(std::string host) {
   REQUIRE(::read(nodes_[host].ready.get(), &line, 1) == 1);
 }
 
-loop::Task<> Bed::begin() {
+loop::Task<> Bed::begin(std::chrono::milliseconds preempt_grace) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     const LinkEvent joined = co_await next(LinkEvent::Kind::joined);
     CHECK(joined.address == "127.0.0.1");
     CHECK(joined.node == "n" + std::to_string(std::stoi(joined.host.substr(5)) - 1));
   }
-  attempt_->begin();
+  attempt_->begin(preempt_grace);
   for (std::size_t i = 0; i < hosts_.size(); ++i)
     static_cast<void>(co_await next(LinkEvent::Kind::began));
   for (const std::string& host : hosts_) co_await ready(host);
@@ -211,6 +215,10 @@ void Bed::writes(const std::string& host, const std::string& bytes) {
                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   REQUIRE(file);
   REQUIRE(write_all(file.get(), bytes));
+}
+
+void Bed::stewards_are_stubborn() {
+  REQUIRE(write_file(steward() + "-stubborn", ""));
 }
 
 void Bed::leaves(const std::string& host, const std::string& path, const std::string& text) {

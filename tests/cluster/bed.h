@@ -44,7 +44,11 @@ class Bed {
   void start_node(const std::string& host) { start_node(host, node_job(host)); }
   void start_node(const std::string& host, const job::NodeJob& job);
   void start_nodes();
+  /// A stop alone does not end stewards that begin from now on; a second one does.
+  void stewards_are_stubborn();
   void signal_node(const std::string& host, int number);
+  /// Kills it, and blocks until it is dead: nothing of the loop goes on meanwhile.
+  void kill_node(const std::string& host);
   /// Waits for its end.
   loop::Task<job::Outcome> ended(std::string host);
   std::string said_by(const std::string& host) const;
@@ -52,7 +56,7 @@ class Bed {
   /// The next event, which is to be of that kind.
   loop::Task<LinkEvent> next(LinkEvent::Kind kind);
   /// All nodes joined, began, and their stewards ready.
-  loop::Task<> begin();
+  loop::Task<> begin(std::chrono::milliseconds preempt_grace = {});
   loop::Task<> ready(std::string host);
   void writes(const std::string& host, const std::string& bytes);
   void leaves(const std::string& host, const std::string& path, const std::string& text);

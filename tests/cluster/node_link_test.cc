@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "base/folder.h"
 #include "base/text.h"
@@ -118,6 +119,8 @@ TEST_CASE("node link: a node that is silent is told of, and so is its return") {
     static_cast<void>(co_await on.next(Kind::back));
     CHECK(on.links().connected("algo-1"));
     on.links().end("algo-1", "the test is over");
+    static_cast<void>(co_await on.next(Kind::silent));
+    CHECK(!on.links().connected("algo-1"));
     const job::Outcome exited = co_await on.ended("algo-1");
     CHECK(exited == job::Outcome::exited(0));
     CHECK(!exists(on.node_folder("algo-1")));
@@ -150,6 +153,57 @@ TEST_CASE("node link: a stop reaches the steward, the scheduler's signal is told
   bed.run(body(bed));
 }
 
+TEST_CASE("node link: the scheduler's signal has more time where it is a preemption") {
+  for (const bool is_preemption : {false, true}) {
+    CAPTURE(is_preemption);
+    Bed bed(1);
+    const auto body = [is_preemption](Bed& on) -> loop::Task<> {
+      on.stewards_are_stubborn();
+      job::NodeJob job = on.node_job("algo-1");
+      job.kill_wait = 4500ms;  // 0.5 s of it are the host's.
+      on.start_node("algo-1", job);
+      co_await on.begin(1min);
+      on.signal_node("algo-1", SIGTERM);
+      static_cast<void>(co_await on.next(Kind::signalled));
+      if (is_preemption) {
+        on.links().preempted();
+        loop::Timer timer(on.loop());
+        static_cast<void>(co_await timer.after(1500ms));
+        on.writes("algo-1", "lives");
+        co_await on.until_copied("algo-1", "TERMlives");
+        on.links().stop("algo-1", 0ms);
+      }
+      const LinkEvent ended = co_await on.next(Kind::ended);
+      CHECK(ended.host == "algo-1");
+      on.links().done("algo-1");
+      static_cast<void>(co_await on.ended("algo-1"));
+    };
+    bed.run(body(bed));
+  }
+}
+
+TEST_CASE(
+    "node link: a node whose result nobody fetches removes all before the scheduler kills it") {
+  Bed bed(1);
+  const auto body = [](Bed& on) -> loop::Task<> {
+    job::NodeJob job = on.node_job("algo-1");
+    job.kill_wait = 2s;
+    on.start_node("algo-1", job);
+    co_await on.begin();
+    on.ends("algo-1", 0);
+    static_cast<void>(co_await on.next(Kind::ended));
+    on.close_engine();
+    on.signal_node("algo-1", SIGTERM);
+    const UnixMillis signalled = wall_time();
+    const job::Outcome exited = co_await on.ended("algo-1");
+    CHECK(exited == job::Outcome::exited(0));
+    CHECK(wall_time() - signalled >= 900ms);  // The engine may still come.
+    CHECK(!exists(on.node_folder("algo-1")));
+    CHECK(on.said_by("algo-1").empty());
+  };
+  bed.run(body(bed));
+}
+
 TEST_CASE("node link: a node that is killed takes its steward with it") {
   Bed bed(1);
   const auto body = [](Bed& on) -> loop::Task<> {
@@ -165,6 +219,25 @@ TEST_CASE("node link: a node that is killed takes its steward with it") {
     const TimePoint deadline = Clock::now() + 20s;
     while (exists(on.host_folder("algo-1")) && Clock::now() < deadline) co_await pause.after(5ms);
     CHECK(!exists(on.host_folder("algo-1")));
+  };
+  bed.run(body(bed));
+}
+
+TEST_CASE("node link: a node that goes while the last word is on its way is not waited for") {
+  Bed bed(3);
+  const auto body = [](Bed& on) -> loop::Task<> {
+    on.start_nodes();
+    co_await on.begin();
+    std::size_t turns = 0;
+    for (const std::string& host : on.hosts()) {
+      on.kill_node(host);
+      // The end of its connection is heard before the word begins to be sent, or after.
+      for (std::size_t i = 0; i < turns; ++i) co_await on.loop().turn();
+      ++turns;
+      co_await on.links().flushed(5s);
+    }
+    for (std::size_t i = 0; i < on.hosts().size(); ++i)
+      static_cast<void>(co_await on.next(Kind::silent));
   };
   bed.run(body(bed));
 }
@@ -224,7 +297,39 @@ TEST_CASE("node link: a node goes on as a host of the next attempt, with what it
   bed.run(body(bed));
 }
 
-TEST_CASE("node link: who has not the key is refused and says so; nobody says to begin") {
+TEST_CASE("node link: a result that is not wanted any more is whole, or does not come") {
+  const auto body = [](Bed& on, bool is_unpacked) -> loop::Task<> {
+    on.start_nodes();
+    co_await on.begin();
+    const std::string result = on.copy_folder("algo-1") + "/result";
+    const std::string tar = result + ".tar.partial";
+    for (int i = 0; i < 200; ++i) on.leaves("algo-1", "model/" + std::to_string(i), "w");
+    if (!is_unpacked) on.leaves("algo-1", "model/weights", much('w', 20'000'000));
+    on.ends("algo-1", 0);
+    static_cast<void>(co_await on.next(Kind::ended));
+    on.links().give("algo-1");
+    while (is_unpacked ? !exists(on.copy_folder("algo-1") + "/.result")
+                       : std::filesystem::file_size(tar) == 0)
+      co_await on.loop().turn();
+    co_await on.links().forget_results();
+    CHECK(exists(result + "/model/199") == is_unpacked);
+    CHECK(exists(tar) != is_unpacked);
+    // What is under way is passed over, and ends no connection.
+    for (int i = 0; i < 1000; ++i) co_await on.loop().turn();
+    CHECK(on.links().can_go_on("algo-1"));
+    on.links().done("algo-1");
+    const job::Outcome exited = co_await on.ended("algo-1");
+    CHECK(exited == job::Outcome::exited(0));
+    CHECK(exists(result) == is_unpacked);
+  };
+  for (const bool is_unpacked : {true, false}) {
+    CAPTURE(is_unpacked);
+    Bed bed(1);
+    bed.run(body(bed, is_unpacked));
+  }
+}
+
+TEST_CASE("node link: who has not the key is refused and says so, nobody says to begin") {
   Bed bed(2);
   const auto body = [](Bed& on) -> loop::Task<> {
     job::NodeJob stranger = on.node_job("algo-1");
