@@ -2,11 +2,15 @@
 
 #include <signal.h>
 #include <sys/inotify.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "base/rootless.h"
 #include "container/ability.h"
 #include "container/runtime.h"
+#include "container/tool.h"
+#include "devices/find.h"
 #include "loop/worker.h"
 
 namespace muster::node {
@@ -15,7 +19,10 @@ namespace {
 /// The scheduler's grace less this is a host's: 2 s that the steward waits beyond the host's, 2 s
 /// to tell the end.
 constexpr std::chrono::seconds farewell{4};
+/// For the job's folder to go before the scheduler's SIGKILL.
+constexpr std::chrono::seconds removal{1};
 constexpr std::size_t complaints_max = 20;
+constexpr std::chrono::seconds ldconfig_max{10};
 /// Hosts have 65,536 user and group ids each, whose first is their root, from here on.
 constexpr std::int64_t ids_base = 1879048192;
 constexpr std::int64_t ids_per_job = 65536;
@@ -91,6 +98,7 @@ loop::Task<> Agent::run() {
   tasks_.start(heed_signals());
   if (!folder_) co_await make_folder();
   if (folder_ && !job_.light) co_await look_around();
+  if (folder_ && job_.light && job_.spec.image) look_for_tool(*job_.spec.image);
   tasks_.start(keep_connected());
   co_await wait_for_end();
   co_await steward_.kill();
@@ -100,16 +108,21 @@ loop::Task<> Agent::run() {
     folder_->let_go();
     co_await steward_.sweep();
   }
-  if (job_.image && !again_) remove_brought(*job_.image, brought_layers());
+  if (!again_) remove_layers();
   if (folder_) co_await clear_up();
   loop_.stop();
+}
+
+void Agent::remove_layers() const {
+  if (job_.image && job_.image->layers.empty()) remove_brought(*job_.image, brought_layers());
 }
 
 /// Whether a container can be had here; before it is waited for the other nodes.
 loop::Task<> Agent::look_around() {
   const auto lack = std::make_shared<std::optional<std::string>>();
-  const std::function<Result<void>()> look = [lack, env = options_.env]() -> Result<void> {
-    *lack = container::lack_of(container::find_ability(env));
+  const std::function<Result<void>()> look = [lack, env = options_.env,
+                                              no_root = options_.no_root]() -> Result<void> {
+    *lack = container::lack_of(container::find_ability(env, no_root));
     return {};
   };
   static_cast<void>(co_await loop::in_thread(loop_, look));
@@ -129,6 +142,16 @@ loop::Task<> Agent::look_around() {
   lacks_ = *layers;
 }
 
+/// Whether the node's program that is to open the image is there, and an image that is a file.
+void Agent::look_for_tool(const job::Image& image) {
+  const Result<std::string> found = container::find_tool(image.tool, options_.env);
+  if (!found)
+    end(job::Outcome::failed(options_.node + ": " + image.tool +
+                             " is not installed there, which is to open the job's image"));
+  else if (image.name.starts_with('/') && ::access(image.name.c_str(), R_OK) != 0)
+    end(job::Outcome::failed(options_.node + ": " + errno_text(image.name)));
+}
+
 /// When this is over by itself, as things stand.
 TimePoint Agent::deadline() const {
   const bool alone_is_bounded = job_.timing.alone.count() > 0;
@@ -138,7 +161,9 @@ TimePoint Agent::deadline() const {
   if (!ended_) return alone_is_bounded ? heard_ + job_.timing.alone : TimePoint::max();
   const std::chrono::milliseconds bound =
       alone_is_bounded ? std::min(job_.timing.alone, job_.timing.linger) : job_.timing.linger;
-  return std::max(ended_->at, heard_) + bound;
+  const TimePoint patience = std::max(ended_->at, heard_) + bound;
+  if (!signalled_ || connected_) return patience;
+  return std::min<TimePoint>(patience, signalled_->at + job_.kill_wait - removal);
 }
 
 std::string Agent::why_over() const {
@@ -163,7 +188,8 @@ loop::Task<> Agent::wait_for_end() {
 }
 
 void Agent::over(const std::string& why) {
-  if (!why.empty() && !over_ && !reached_) log_.warning(why + "; all of it is removed");
+  if (!why.empty() && !over_ && !reached_ && !signalled_)
+    log_.warning(why + "; all of it is removed");
   over_ = true;
   changed_.notify();
 }
@@ -171,6 +197,7 @@ void Agent::over(const std::string& why) {
 void Agent::end(job::Outcome outcome) {
   if (ended_) return;
   ended_ = Ended{std::move(outcome), Clock::now()};
+  meter_.reset();
   changed_.notify();
 }
 
@@ -179,53 +206,95 @@ void Agent::end(job::Outcome outcome) {
 void Agent::begin(const job::NodeBegin& begin) {
   if (state() != job::NodeState::waiting) return;
   begun_ = true;
+  preempt_grace_ = begin.preempt_grace;
   lacks_.clear();
-  if (job_.image)
-    tasks_.start(take_image_and_start(begin));
+  if (job_.image || !job_.light)
+    tasks_.start(prepare_and_start(begin));
   else
     start_or_end(begin);
 }
 
+/// What a container needs besides its specification.
+loop::Task<> Agent::prepare_and_start(job::NodeBegin begin) {
+  if (job_.image) {
+    const Result<void> taken = co_await take_image();
+    if (!taken) co_return end(job::Outcome::failed(taken.error().text));
+  }
+  if (const int wanted = job::gpus_of(job_.spec, options_.host); wanted > 0) {
+    const Result<void> taken = co_await take_gpus(wanted);
+    if (!taken) co_return end(job::Outcome::failed(taken.error().text));
+  }
+  if (stop_until_) co_return end(job::Outcome::stopped(SIGTERM));
+  start_or_end(begin);
+}
+
 /// The layers that were missing have been brought by now.
-loop::Task<> Agent::take_image_and_start(job::NodeBegin begin) {
+loop::Task<Result<void>> Agent::take_image() {
   const auto held = std::make_shared<std::optional<HeldImage>>();
   const std::function<Result<void>()> take = [held, wanted = *job_.image, image = *job_.spec.image,
                                               brought = brought_layers()]() -> Result<void> {
-    Result<HeldImage> taken = take_image(wanted, image, brought);
-    remove_brought(wanted, brought);
+    Result<HeldImage> taken = node::take_image(wanted, image, brought);
     if (!taken) return taken.error();
     held->emplace(*std::move(taken));
     return {};
   };
   const Result<void> taken = co_await loop::in_thread(loop_, take);
-  if (!taken) {
-    log_.error(taken.error().text);
-    co_return end(job::Outcome::failed(options_.node + ": image: " + taken.error().text));
-  }
-  if (stop_until_) co_return end(job::Outcome::stopped(SIGTERM));
+  remove_layers();
+  if (!taken) co_return complained("image: " + taken.error().text);
   job_.spec.image = std::move((*held)->image);
   image_lock_ = std::move((*held)->lock);
-  start_or_end(begin);
+  co_return Result<void>();
+}
+
+/// Device files and the driver's libraries; a light host finds them where they are.
+loop::Task<Result<void>> Agent::take_gpus(int wanted) {
+  const std::vector<int>& numbers = options_.gpus;
+  if (numbers.size() != static_cast<std::size_t>(wanted))
+    co_return complained(
+        "GPUs: " + std::to_string(wanted) + " were asked of Slurm, and SLURM_STEP_GPUS tells " +
+        std::to_string(numbers.size()) + "; gres.conf has to name the device file of each");
+  const devices::Places places = devices::places_of(options_.env);
+  Command ask{.argv = {"/sbin/ldconfig", "-p"}, .env = options_.env, .cwd = "/"};
+  const Result<supervise::Programs::Done> libraries =
+      co_await steward_.programs().run(std::move(ask), ldconfig_max);
+  const Result<std::vector<devices::Gpu>> own = devices::find_given(places, numbers);
+  if (!own) co_return complained(own.error().text);
+  Result<devices::Handed> handed =
+      devices::hand_over(options_.host, *own, places, libraries ? libraries->out : "");
+  if (!handed) co_return complained(handed.error().text);
+  devices_ = std::move(handed->devices);
+  job_.spec.notes.push_back(handed->line + " on " + options_.node);
+  for (std::string& line : devices::closed_nodes(devices_))
+    job_.spec.notes.push_back(options_.node + ": " + std::move(line));
+  co_return Result<void>();
+}
+
+/// The node's log has the error, too.
+Error Agent::complained(const std::string& text) const {
+  log_.error(text);
+  return {Errc::system, options_.node + ": " + text};
 }
 
 void Agent::start_or_end(const job::NodeBegin& begin) {
   const Result<void> started = start_host(begin);
   if (started) return changed_.notify();
-  log_.error(started.error().text);
-  end(job::Outcome::failed(options_.node + ": " + started.error().text));
+  end(job::Outcome::failed(complained(started.error().text).text));
 }
 
 Result<void> Agent::start_host(const job::NodeBegin& begin) {
   job::HostSpec spec;
   spec.spec = job_.spec;
-  // A steward that the scheduler's signal reaches too has no more time than this process.
-  spec.spec.grace = schedulers_grace();
+  // A steward that the scheduler's signal reaches too has no more time than this process, which
+  // sees to it that there is less where no other job wants the node.
+  spec.spec.grace = schedulers_grace(preempt_grace_);
   spec.host = options_.host;
   spec.hosts = begin.hosts;
   spec.light = job_.light;
   spec.rollcall_port = job_.rollcall_port;
   spec.in_step = !job_.light;
-  if (spec.in_step) spec.first_id = first_id_from(job_.nonce);
+  spec.devices = devices_;
+  // An ordinary user's hosts have the ids of his namespace.
+  if (spec.in_step && rootless_ids(options_.env) == 0) spec.first_id = first_id_from(job_.nonce);
   spec.state_folder = job_.folder;
   spec.job_folder = job_.folder;
   spec.host_folder = host_folder();
@@ -235,6 +304,7 @@ Result<void> Agent::start_host(const job::NodeBegin& begin) {
   TRY(notices_->add(spec.host_folder, IN_CREATE | IN_MODIFY));
   TRY(steward_.start(spec, folder_->lock(),
                      [this](job::Outcome outcome) { end(std::move(outcome)); }));
+  meter_.emplace(steward_.programs(), spec, options_.env);
   tasks_.start(follow_journal());
   return {};
 }
@@ -247,29 +317,37 @@ loop::Task<> Agent::follow_journal() {
   }
 }
 
-/// What is left of the host's own grace when the scheduler ends it.
-std::chrono::milliseconds Agent::schedulers_grace() const {
-  return std::min(job_.spec.grace, std::max(job_.kill_wait - farewell, {}));
+/// What is left of the host's own grace when the scheduler ends it, `more` than it mostly gives.
+std::chrono::milliseconds Agent::schedulers_grace(std::chrono::milliseconds more) const {
+  return std::min(job_.spec.grace, std::max(job_.kill_wait + more - farewell, {}));
 }
 
 /// A steward kills at a second request, whatever grace that has: of several stops the earliest end
-/// of a grace counts.
-void Agent::stop(std::chrono::milliseconds grace) {
+/// of a grace counts. `most`: what the first may still be granted.
+void Agent::stop(std::chrono::milliseconds grace, std::chrono::milliseconds most) {
   const TimePoint until = Clock::now() + grace;
   if (stop_until_ && *stop_until_ <= until) return;
   const bool is_first = !stop_until_;
   stop_until_ = until;
   if (state() == job::NodeState::waiting) return end(job::Outcome::stopped(SIGTERM));
-  if (is_first || grace.count() == 0)
-    steward_.stop(grace);
-  else
-    tasks_.start(kill_at(until));
+  if (grace.count() == 0) return steward_.stop(grace);
+  if (is_first) steward_.stop(most);
+  if (!is_first || most > grace) tasks_.start(kill_at(until));
 }
 
+/// At a deadline that no other has taken the place of.
 loop::Task<> Agent::kill_at(TimePoint deadline) {
   loop::Timer timer(loop_);
   const bool in_time = co_await timer.until(deadline);
-  if (in_time) steward_.stop(std::chrono::milliseconds(0));
+  if (in_time && stop_until_ == deadline) steward_.stop(std::chrono::milliseconds(0));
+}
+
+/// The scheduler's signal came since it takes the node for another job, for which it gives more
+/// time. A shorter grace that somebody else asked for stays.
+void Agent::grant_more() {
+  if (!signal_until_ || stop_until_ != signal_until_) return;
+  stop_until_ = signalled_->at + schedulers_grace(preempt_grace_);
+  signal_until_.reset();
 }
 
 loop::Task<> Agent::heed_signals() {
@@ -279,7 +357,9 @@ loop::Task<> Agent::heed_signals() {
     if (!signal) co_return;
     if (signalled_) continue;
     signalled_ = Signalled{*signal, Clock::now()};
-    stop(schedulers_grace());
+    const std::optional<TimePoint> before = stop_until_;
+    stop(schedulers_grace(), schedulers_grace(preempt_grace_));
+    if (stop_until_ != before) signal_until_ = stop_until_;
     changed_.notify();
   }
 }

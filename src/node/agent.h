@@ -18,6 +18,7 @@
 #include "loop/notices.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
+#include "node/host_meter.h"
 #include "node/host_steward.h"
 #include "node/node_folder.h"
 #include "node/node_image.h"
@@ -34,6 +35,8 @@ class Agent {
     Env env;              ///< The steward's.
     std::string host;     ///< "algo-2"
     std::string node;
+    std::vector<int> gpus{};  ///< The scheduler gave them to this step, by its numbers.
+    std::string no_root{};    ///< Why this process is not root, not even of namespaces of its own.
   };
   /// `folder`: of the job's attempt before, in which this node had a part; else it is made.
   Agent(loop::Loop& loop, job::NodeJob job, Options options, const Log& log,
@@ -67,14 +70,21 @@ class Agent {
   enum class Sent { nothing, something };
 
   loop::Task<> look_around();
+  void look_for_tool(const job::Image& image);
   loop::Task<> heed_signals();
   loop::Task<> follow_journal();
   void begin(const job::NodeBegin& begin);
-  loop::Task<> take_image_and_start(job::NodeBegin begin);
+  loop::Task<> prepare_and_start(job::NodeBegin begin);
+  loop::Task<Result<void>> take_image();
+  loop::Task<Result<void>> take_gpus(int wanted);
+  Error complained(const std::string& text) const;
   void start_or_end(const job::NodeBegin& begin);
   Result<void> start_host(const job::NodeBegin& begin);
-  void stop(std::chrono::milliseconds grace);
+  void stop(std::chrono::milliseconds grace) { stop(grace, grace); }
+  void stop(std::chrono::milliseconds grace, std::chrono::milliseconds most);
+  void grant_more();
   loop::Task<> look(job::NodeLook look);
+  void measure(const job::NodeMeasure& measure);
   loop::Task<> kill_at(TimePoint deadline);
   void end(job::Outcome outcome);
   void over(const std::string& why);
@@ -83,7 +93,7 @@ class Agent {
   loop::Task<> wait_for_end();
   TimePoint deadline() const;
   std::string why_over() const;
-  std::chrono::milliseconds schedulers_grace() const;
+  std::chrono::milliseconds schedulers_grace(std::chrono::milliseconds more = {}) const;
 
   loop::Task<> keep_connected();
   loop::Task<bool> connect();
@@ -101,21 +111,30 @@ class Agent {
 
   job::NodeState state() const;
   std::string host_folder() const { return job_.folder + "/" + options_.host; }
-  std::string brought_layers() const { return job_.folder + ".layer-"; }
+  std::string brought_layers() const {
+    return job_.image && !job_.image->layers.empty() ? job_.image->layers : job_.folder + ".layer-";
+  }
+  /// Layers that are this node's alone, if there are some.
+  void remove_layers() const;
 
   loop::Loop& loop_;
   job::NodeJob job_;
   Options options_;
   const Log& log_;
-  bool reached_ = false;  ///< The engine has welcomed this node once.
+  bool reached_ = false;    ///< The engine has welcomed this node once,
+  bool connected_ = false;  ///< and by the connection that there is.
   std::vector<std::string> complaints_;
   std::size_t complaints_said_ = 0;
 
   std::optional<NodeFolder> folder_;
   bool begun_ = false;
-  std::vector<int> lacks_;               ///< Layers of the image that are to be brought.
-  Fd image_lock_;                        ///< While it is open no layer goes.
-  std::deque<std::string> answers_;      ///< To looks, not sent yet.
+  std::chrono::milliseconds preempt_grace_{0};
+  std::optional<TimePoint> signal_until_;  ///< As the next, by the scheduler's signal.
+  std::vector<int> lacks_;                 ///< Layers of the image that are to be brought.
+  job::HostDevices devices_;               ///< A container's GPUs.
+  Fd image_lock_;                          ///< While it is open no layer goes.
+  std::string address_here_;               ///< The node's, of the connection that there is.
+  std::deque<std::pair<job::Message, std::string>> answers_;  ///< To questions, not sent yet.
   std::optional<TimePoint> stop_until_;  ///< A stop was asked for, and the grace ends then.
   std::optional<Signalled> signalled_;
   std::optional<Ended> ended_;
@@ -131,6 +150,7 @@ class Agent {
   std::unique_ptr<loop::Notices> notices_;
   loop::Event changed_;
   HostSteward steward_;
+  std::optional<HostMeter> meter_;  ///< While the host runs; after what it watches by.
   loop::Tasks tasks_;
 };
 

@@ -87,6 +87,8 @@ loop::Task<bool> Agent::converse(std::shared_ptr<loop::Channel> channel, std::st
   hello.address = address;
   hello.state = state();
   hello.lacks = lacks_;
+  hello.measures = true;
+  address_here_ = address;
   post(*channel, Message::node_hello, job::encode(hello));
   loop::Tasks connection(loop_);
   connection.start(watch(channel));
@@ -104,9 +106,12 @@ loop::Task<bool> Agent::converse(std::shared_ptr<loop::Channel> channel, std::st
     if (!welcomed) connection.start(send(channel));
     welcomed = true;
     reached_ = true;
+    connected_ = true;
   }
   connection.end();
   channel->close();
+  connected_ = false;
+  changed_.notify();
   co_return welcomed;
 }
 
@@ -160,12 +165,20 @@ Result<void> Agent::hear(const Frame& frame) {
     case Message::node_begin:
       begin(TRY(job::node_begin_from(frame.payload)));
       break;
-    case Message::node_stop:
-      stop(TRY(job::node_stop_from(frame.payload)).grace);
+    case Message::node_stop: {
+      const job::NodeStop asked = TRY(job::node_stop_from(frame.payload));
+      if (asked.is_preemption)
+        grant_more();
+      else
+        stop(asked.grace);
       break;
+    }
     case Message::node_look:
       tasks_.start(look(TRY(job::node_look_from(frame.payload))));
       return {};
+    case Message::node_measure:
+      measure(TRY(job::node_measure_from(frame.payload)));
+      break;
     case Message::node_note: {
       const job::LogLine line = TRY(job::log_from(frame.payload));
       tasks_.start(supervise::tell_steward(loop_, host_folder(), {line}));
@@ -233,14 +246,25 @@ loop::Task<> Agent::look(job::NodeLook look) {
     answer.stacks = *stacks;
   else
     answer.why = to_utf8(stacks.error().text.substr(0, why_bytes_max));
-  answers_.push_back(job::encode(answer));
+  answers_.emplace_back(Message::node_stacks, job::encode(answer));
   changed_.notify();
+}
+
+void Agent::measure(const job::NodeMeasure& measure) {
+  job::NodeUsage answer{.id = measure.id};
+  const std::optional<pid_t> steward = steward_.pid();
+  const Result<job::Usage> usage = meter_ && steward ? meter_->measure(*steward, address_here_)
+                                                     : fail(Errc::closed, "the host does not run");
+  if (usage)
+    answer.usage = *usage;
+  else
+    answer.why = usage.error().text;
+  answers_.emplace_back(Message::node_usage, job::encode(answer));
 }
 
 /// A host's end comes after all of the journal.
 void Agent::send_words(loop::Channel& channel) {
-  for (const std::string& answer : std::exchange(answers_, {}))
-    post(channel, Message::node_stacks, answer);
+  for (const auto& [message, answer] : std::exchange(answers_, {})) post(channel, message, answer);
   if (begun_ && !std::exchange(said_.began, true)) post(channel, Message::node_began);
   if (signalled_ && !std::exchange(said_.signalled, true))
     post(channel, Message::node_signalled,

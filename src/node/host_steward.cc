@@ -1,11 +1,10 @@
 #include "node/host_steward.h"
 
-#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
 
-#include "loop/wait.h"
+#include "supervise/reaper.h"
 #include "supervise/spawn.h"
 #include "supervise/steward.h"
 
@@ -28,7 +27,7 @@ HostSteward::HostSteward(loop::Loop& loop, std::string program, Env env)
       program_(std::move(program)),
       env_(std::move(env)),
       state_(std::make_shared<State>(loop)),
-      reaper_(loop),
+      programs_(loop),
       tasks_(loop) {}
 
 Result<void> HostSteward::start(const job::HostSpec& spec, const Fd& lock,
@@ -41,8 +40,8 @@ Result<void> HostSteward::start(const job::HostSpec& spec, const Fd& lock,
       {.program = program_, .env = env_, .lifeline = lifeline_.read.get(), .lock = lock.get()}));
   lifeline_.read.reset();
   state_->pid = pid;
-  reaper_.watch(pid, [state = state_, folder = host_folder_,
-                      on_end = std::move(on_end)](job::Outcome outcome) {
+  programs_.reaper().watch(pid, [state = state_, folder = host_folder_,
+                                 on_end = std::move(on_end)](job::Outcome outcome) {
     state->pid.reset();
     outcome = supervise::steward_outcome(std::move(outcome), folder);
     make_plain(outcome.text);
@@ -59,8 +58,8 @@ void HostSteward::stop(std::chrono::milliseconds grace) {
 loop::Task<> HostSteward::ask_to_stop(std::chrono::milliseconds grace) {
   const bool asked = co_await supervise::ask_steward_to_stop(loop_, host_folder_, grace);
   if (asked || !runs()) co_return;
-  reaper_.signal(*state_->pid, SIGTERM);  // A second signal kills now.
-  if (grace.count() == 0 && runs()) reaper_.signal(*state_->pid, SIGINT);
+  programs_.reaper().signal(*state_->pid, SIGTERM);  // A second signal kills now.
+  if (grace.count() == 0 && runs()) programs_.reaper().signal(*state_->pid, SIGINT);
 }
 
 loop::Task<> HostSteward::kill() {
@@ -68,24 +67,12 @@ loop::Task<> HostSteward::kill() {
   const TimePoint deadline = Clock::now() + clear_up_max;
   bool in_time = true;
   while (runs() && in_time) in_time = co_await state_->ended.wait_until(deadline);
-  static_cast<void>(co_await reaper_.kill_descendants(Clock::now() + kill_max));
+  static_cast<void>(co_await programs_.reaper().kill_descendants(Clock::now() + kill_max));
 }
 
 loop::Task<> HostSteward::sweep() {
-  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const supervise::Stdio stdio{null.get(), null.get(), null.get(), {}};
-  const Command command{.argv = {program_, "steward", "--sweep"}, .env = env_, .cwd = "/"};
-  const Result<pid_t> pid = supervise::spawn(command, stdio, {.death_signal = SIGKILL});
-  if (!pid) co_return;
-  state_->sweeper = *pid;
-  reaper_.watch(*pid, [state = state_](job::Outcome) {
-    state->sweeper.reset();
-    state->ended.notify();
-  });
-  const TimePoint deadline = Clock::now() + clear_up_max;
-  bool in_time = true;
-  while (state_->sweeper && in_time) in_time = co_await state_->ended.wait_until(deadline);
-  if (state_->sweeper) reaper_.signal(*state_->sweeper, SIGKILL);
+  Command command{.argv = {program_, "steward", "--sweep"}, .env = env_, .cwd = "/"};
+  static_cast<void>(co_await programs_.run(std::move(command), clear_up_max, true));
 }
 
 }  // namespace muster::node

@@ -15,7 +15,8 @@
 #include "job/host_spec.h"
 #include "job/outcome.h"
 #include "loop/tasks.h"
-#include "supervise/reaper.h"
+#include "loop/wait.h"
+#include "supervise/programs.h"
 
 namespace muster::node {
 
@@ -32,6 +33,9 @@ class HostSteward {
   Result<void> start(const job::HostSpec& spec, const Fd& lock,
                      std::function<void(job::Outcome)> on_end);
   bool runs() const { return state_->pid.has_value(); }
+  std::optional<pid_t> pid() const { return state_->pid; }
+  /// With the process's one reaper.
+  supervise::Programs& programs() { return programs_; }
   /// Asks it to stop its host. Each call counts: a second one kills.
   void stop(std::chrono::milliseconds grace);
   /// Ends it with its host, and all that either has started, without a word.
@@ -43,8 +47,7 @@ class HostSteward {
  private:
   struct State {
     explicit State(loop::Loop& loop) : ended(loop) {}
-    std::optional<pid_t> pid;      ///< While it runs.
-    std::optional<pid_t> sweeper;  ///< Likewise.
+    std::optional<pid_t> pid;  ///< While it runs.
     loop::Event ended;
   };
   loop::Task<> ask_to_stop(std::chrono::milliseconds grace);
@@ -55,7 +58,7 @@ class HostSteward {
   std::string host_folder_;
   Pipe lifeline_;
   std::shared_ptr<State> state_;
-  supervise::Reaper reaper_;
+  supervise::Programs programs_;
   loop::Tasks tasks_;
 };
 

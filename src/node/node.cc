@@ -14,10 +14,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "command/line.h"
+#include "devices/gpu_figures.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
 #include "node/agent.h"
 #include "node/take_job.h"
+#include "supervise/own_root.h"
 
 namespace muster::node {
 namespace {
@@ -68,6 +70,12 @@ std::string own_node(const Env& env) {
   return node.substr(0, 255);
 }
 
+/// Places in the node's list of GPUs, whatever of them a control group lets the step see.
+std::vector<int> own_gpus(const Env& env) {
+  const Env::const_iterator found = env.find("SLURM_STEP_GPUS");
+  return found == env.end() ? std::vector<int>() : devices::gpu_numbers(found->second);
+}
+
 /// A host that had them would take itself for a part of the scheduler's job.
 Env without_schedulers(Env env) {
   std::erase_if(env, [](const auto& entry) {
@@ -76,10 +84,21 @@ Env without_schedulers(Env env) {
   return env;
 }
 
+/// A step that loses its keeper would run on for hours.
+void end_with_parent() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
   job::NodeJob job = TRY(take_job(given.job_file));
   const std::string program = given.steward.empty() ? TRY(own_program()) : given.steward;
-  Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env)};
+  Agent::Options options{program, without_schedulers(env), TRY(own_host(env, job)), own_node(env),
+                         own_gpus(env)};
+  if (!job.light && ::geteuid() != 0) {  // While there is one thread.
+    const Result<supervise::OwnRoot> own = supervise::become_own_root(options.env);
+    if (!own) options.no_root = own.error().text;
+    end_with_parent();
+  }
   const std::string brought = job.folder + brought_program_end;
   // Between two attempts, and while the last file goes, the scheduler's signals end nothing.
   loop::Loop between;
@@ -107,7 +126,7 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
 }  // namespace
 
 int node_main(const Args& args, const Env& env) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // A step that loses its keeper would run on for hours.
+  end_with_parent();
   ::umask(077);
   const Log log(STDERR_FILENO, "sm node", Log::Level::info);
   const std::variant<NodeArgs, command::Stop> line = node_args(args);
