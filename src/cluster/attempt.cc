@@ -241,20 +241,33 @@ Actions Attempt::on_back(const std::string& name, UnixMillis time) {
   host.connected = true;
   host.silent_since.reset();
   host.heard = time;
-  if (host.end_by || (state.end && host.result_lost)) {
+  if (host.end_by || (state.end && host.result_lost))
     actions.push_back({.kind = Action::Kind::end, .host = name});
-    return actions;
-  }
   const bool all =
       std::all_of(hosts_.begin(), hosts_.end(), [](const Host& each) { return each.connected; });
   if (begun_before_ && all && none_over()) {
     begun_before_ = false;
     actions.push_back({.kind = Action::Kind::begin});
   }
-  if (begun_ || !all) return actions;
+  begin_if_all_came(actions, time);
+  return actions;
+}
+
+/// Hosts are told where all the others are. So one that was stopped meanwhile is waited for, too,
+/// and told that it is over.
+void Attempt::begin_if_all_came(Actions& actions, UnixMillis time) {
+  if (begun_ || over()) return;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    const bool came_once = states_[i].end && hosts_[i].heard > UnixMillis(0);
+    if (!hosts_[i].connected && !came_once) return;
+  }
   begun_ = true;
   join_by_.reset();
   for (HostState& each : states_) {
+    if (each.end) {
+      actions.push_back({.kind = Action::Kind::end, .host = each.name});
+      continue;
+    }
     Event started{.kind = Event::Kind::started,
                   .host = each.name,
                   .attempt = number_,
@@ -265,7 +278,6 @@ Actions Attempt::on_back(const std::string& name, UnixMillis time) {
     tell(actions, std::move(started));
   }
   actions.push_back({.kind = Action::Kind::begin});
-  return actions;
 }
 
 Actions Attempt::on_signalled(const std::string& name) {
@@ -322,7 +334,10 @@ Actions Attempt::on_ended(const std::string& name, job::Outcome outcome, UnixMil
     event.text = "its steward was killed";
   }
   actions.push_back({.kind = Action::Kind::give, .host = name});
-  if (hosts_[at].signalled) {
+  // A host may end by another's end before its own signal has come.
+  const bool someone_is =
+      std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.signalled; });
+  if (someone_is) {
     hosts_[at].held = std::move(event);
     hosts_[at].held_until = now + times_.over_max;
     if (over_ || preempted_) tell_held(actions, at);

@@ -121,6 +121,7 @@ class Attempt {
   void all_gone(Actions& actions, const engine::Event& event, UnixMillis time);
   bool none_over() const;
   bool is_killed(std::size_t host, const job::Outcome& outcome) const;
+  void begin_if_all_came(Actions& actions, UnixMillis time);
   void finish(Actions& actions);
   void waits(Actions& actions, const std::string& text, UnixMillis time);
   void ails(Actions& actions, const std::string& text, UnixMillis time);

@@ -108,6 +108,27 @@ TEST_CASE("attempt: a link that breaks and comes back before all are there leave
         "algo-1 started on node1 10.0.0.1; algo-2 started on node2 10.0.0.2; begin");
 }
 
+TEST_CASE("attempt: a host that is stopped before all are there is ended, the others begin") {
+  const std::string begun = "end algo-2; algo-1 started on node1 10.0.0.1; end algo-2; begin";
+  for (const char* first : {"algo-1", "algo-2"}) {
+    CAPTURE(first);
+    Story job;
+    job.slurm("RUNNING");
+    CHECK(text_of(job.attempt.stop("algo-2", 60s, job.wall())) ==
+          "algo-2 ended, killed by SIGTERM");
+    if (first == std::string("algo-1")) {
+      CHECK(job.joined("algo-1").empty());
+      CHECK(job.joined("algo-2") == begun);
+    } else {
+      CHECK(job.joined("algo-2") == "end algo-2");
+      CHECK(job.silent("algo-2") == "look");
+      CHECK(job.joined("algo-1") == "algo-1 started on node1 10.0.0.1; end algo-2; begin");
+    }
+    CHECK(job.ended("algo-1") == "give algo-1; algo-1 ended, exit code 0");
+    CHECK(job.given("algo-1") == "done algo-1; cancel");
+  }
+}
+
 TEST_CASE("attempt: with spares nodes are kept where a host was lost, and let go of where not") {
   const std::vector<HostState> hosts{{.name = "algo-1"}, {.name = "algo-2"}};
   Story well(hosts, false, true);
@@ -221,6 +242,15 @@ TEST_CASE("attempt: an end after somebody's SIGTERM waits for Slurm's word of wh
   static_cast<void>(taken.attempt.on_signalled("algo-1"));
   taken.ended("algo-1");
   CHECK(text_of(taken.attempt.on_preempted()).find("algo-1 preempted") == 0);
+
+  Story both;
+  both.run();
+  static_cast<void>(both.attempt.on_signalled("algo-1"));
+  CHECK(both.ended("algo-2") == "give algo-2");  // Since algo-1 ended; its own signal comes late.
+  CHECK(both.ended("algo-1") == "give algo-1");
+  const std::string told = text_of(both.attempt.on_preempted());
+  for (const char* host : {"algo-1 preempted", "algo-2 preempted"})
+    CHECK(told.find(host) != std::string::npos);
 }
 
 TEST_CASE("attempt: a steward that does not end is given up") {

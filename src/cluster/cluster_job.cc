@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -430,6 +429,7 @@ void ClusterJob::perform(const Actions& actions) {
         engine_.look(*this);
         break;
       case Action::Kind::cancel:
+        cancelling_ = true;  // From here on: who lets go of the job waits for it.
         tasks_.start(cancel());
         break;
       case Action::Kind::tell:
@@ -494,6 +494,7 @@ loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
   const std::string file = folder_path_ + "/layer-" + std::to_string(number);
   const std::function<Result<void>()> pack = [root = spec_.image->layers[index],
                                               file]() -> Result<void> {
+    ::unlink(file.c_str());  // An earlier attempt's, for other nodes.
     TRY(image::pack_layer(root, file));
     return {};
   };
@@ -531,6 +532,8 @@ loop::Task<> ClusterJob::ask_whose_signal() {
 }
 
 loop::Task<Result<void>> ClusterJob::all_given() {
+  if (!attempt_)  // What the last one left is set aside, and no other could be begun.
+    co_return fail(Errc::closed, "no attempt of the job is there that could have left anything");
   while (!attempt_->settled()) co_await moved_.wait();
   for (const HostState& state : attempt_->states())
     if (!state.given && state.end->kind == engine::Event::Kind::ended && state.started)
@@ -540,10 +543,21 @@ loop::Task<Result<void>> ClusterJob::all_given() {
   co_return Result<void>();
 }
 
+/// True where nodes with results that nobody wants are not there to hear it, as after a restart of
+/// the engine: they would wait to be asked for them.
+bool ClusterJob::has_waiting_nodes() const {
+  if (!attempt_ || attempt_->settled()) return false;
+  const std::vector<HostState>& states = attempt_->states();
+  return std::any_of(states.begin(), states.end(), [this](const HostState& state) {
+    return !state.given && !(links_ && links_->connected(state.name));
+  });
+}
+
 loop::Task<Result<void>> ClusterJob::let_go() {
   if (attempt_ && !attempt_->over())
     co_return fail(Errc::denied, folder_path_ + ": a host of the job lives");
   const bool holds = engine_.spares(spec_) > 0;
+  const bool is_left_waiting = has_waiting_nodes();
   bool all_there = note_.nonce == note_.submitted && attempt_ && !attempt_->lost_any();
   for (const std::string& spare : note_.spares)
     all_there = all_there && links_ && links_->connected(spare);
@@ -555,6 +569,8 @@ loop::Task<Result<void>> ClusterJob::let_go() {
   if (links_) co_await links_->flushed(last_word_limit);
   // Nodes that are lost, or never came, have not heard that.
   if (holds && !note_.slurm_id.empty() && !all_there && !cancelling_) co_await cancel();
+  if (is_left_waiting)
+    static_cast<void>(co_await engine_.slurm().cancel_named(slurm::slurm_name(submission())));
   while (cancelling_) co_await moved_.wait();
   co_return Result<void>();
 }

@@ -12,6 +12,7 @@
 #include "cluster/cluster_job.h"
 #include "cluster/slurm_run.h"
 #include "engine/job_folder.h"
+#include "image/bytes.h"
 #include "image/pack_layer.h"
 #include "loop/worker.h"
 

@@ -82,6 +82,7 @@ class SlurmEngine final : public engine::Engine {
   void forget(const std::string& job);
 
  private:
+  loop::Task<Result<void>> pack(ClusterJob& job, std::vector<Brought> folders);
   std::string root() const { return options_.state + "/slurm"; }
   Result<std::unique_ptr<Links>> open_links(std::uint16_t port);
   loop::Task<> ask();

@@ -4,6 +4,7 @@
 
 #include "cluster/slurm_engine.h"
 #include "engine/upload.h"
+#include "loop/worker.h"
 
 namespace muster::cluster {
 

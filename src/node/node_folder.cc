@@ -13,6 +13,8 @@
 #include "base/remove_tree.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "image/bytes.h"
+#include "node/unclaimed.h"
 #include "packing/unpack.h"
 
 namespace muster::node {
@@ -24,6 +26,8 @@ constexpr std::uint64_t archive_entries_max = 10'000'000;
 constexpr std::string_view folder_prefix = "muster-";
 /// Between a folder's lock and its first holder.
 constexpr std::chrono::minutes young_max{1};
+/// Longer than a job is brought for, and a node waits for that (slurm::bring_max).
+constexpr std::chrono::hours bring_max{1};
 
 Result<void> unpack_inputs(const std::string& archive, const std::string& folder) {
   struct stat status {};
@@ -79,7 +83,9 @@ void remove_dead(const std::string& parent) {
 }  // namespace
 
 Result<NodeFolder> NodeFolder::make(const job::NodeJob& job) {
-  remove_dead(std::filesystem::path(job.folder).parent_path());
+  const std::string parent = std::filesystem::path(job.folder).parent_path();
+  remove_dead(parent);
+  remove_unclaimed(parent, wall_time() - bring_max);
   if (::mkdir(job.folder.c_str(), 0700) != 0) {
     if (errno == EEXIST) return fail(Errc::invalid_input, job.folder + ": it is there already");
     return fail_errno(job.folder);
