@@ -32,6 +32,7 @@
 #include "loop/worker.h"
 #include "machine/images.h"
 #include "machine/machine.h"
+#include "machine/tool_image.h"
 #include "platform/crowded.h"
 #include "platform/job_name.h"
 #include "platform/submitter_folder.h"
@@ -112,6 +113,7 @@ class Fit {
   loop::Task<> sweep();
   loop::Task<Result<std::optional<platform::Interpreter>>> interpreter();
   loop::Task<Result<machine::UsedImage>> use_image();
+  Result<void> name_image(const std::string& tool, job::Spec& spec) const;
   loop::Task<Result<job::Spec>> specify();
   loop::Task<int> run_to_the_end();
   KeptJob::Options kept_options();
@@ -201,6 +203,17 @@ loop::Task<Result<machine::UsedImage>> Fit::use_image() {
   co_return *std::move(used);
 }
 
+/// The nodes bring it.
+Result<void> Fit::name_image(const std::string& tool, job::Spec& spec) const {
+  if (!options_.policy.empty())
+    return fail(Errc::invalid_input, "--policy: " + tool + " opens images on the nodes by itself");
+  Result<job::Image> image = machine::image_for_tool(tool, options_.image);
+  if (!image) return image.error().in("--image");
+  spec.notes.push_back("runs image " + image->name + ", which " + tool + " opens on the nodes");
+  spec.image = *std::move(image);
+  return {};
+}
+
 loop::Task<Result<job::Spec>> Fit::specify() {
   Result<std::optional<platform::Interpreter>> python = std::optional<platform::Interpreter>();
   if (options_.image.empty()) python = co_await interpreter();
@@ -220,7 +233,10 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   Result<job::Spec> spec =
       fit_spec(options_, places_, *python, name, path == env_.end() ? "" : path->second);
   if (!spec) co_return spec.error();
-  if (!options_.image.empty()) {
+  const std::string tool = machine::image_tool(options_.slurm, spec->instance_type);
+  if (!options_.image.empty() && !tool.empty()) {
+    if (Result<void> named = name_image(tool, *spec); !named) co_return named.error();
+  } else if (!options_.image.empty()) {
     Result<machine::UsedImage> used = co_await use_image();
     if (!used) co_return used.error().in("--image");
     spec->notes.push_back("runs image " + used->image.name + ", " + used->image.digest);
@@ -385,6 +401,12 @@ int fit_main(const Args& args, const Env& given) {
   FitLine line = fit_options(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop);
   FitOptions options = std::get<FitOptions>(std::move(line));
+  const bool brings_image =
+      options.slurm && !options.image.empty() && machine::image_tool(options.slurm, {}).empty();
+  if (brings_image && ::geteuid() != 0)
+    return stop_with(exit_usage,
+                     "--image: on a Slurm cluster it needs root, here and on the nodes; without "
+                     "root containers have their nodes' programs");
   Env env = given;
   const bool here = !options.print_plan && !options.slurm;
   if (here)

@@ -178,8 +178,8 @@ Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
     return fail(Errc::invalid_input,
                 "hosts of a Slurm cluster cannot have spares where they are containers; --slurm "
                 "hosts=light can");
-  order.light = site(spec).hosts == slurm::Hosts::light;
-  if (spec.image) {
+  order.light = site(spec).hosts != slurm::Hosts::container;
+  if (spec.image && spec.image->tool.empty()) {
     image::Documents documents = TRY(image::documents_of(spec.image->lease, spec.image->digest));
     order.image = job::NodeImage{options_.node_folder, std::move(documents.manifest),
                                  std::move(documents.config)};

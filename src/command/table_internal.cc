@@ -50,6 +50,7 @@ std::vector<Page> pages_internal() {
        .rest = Rest::behind_dashes,
        .rest_name = "PROGRAM [ARGS]",
        .flags = {{"--lifeline", "FD", "a descriptor that ends with whoever started this"},
+                 {"--variables", "FILE", "the program's, over those of this process"},
                  {"--everyone", "", "signals are for all processes, and a stop waits for all"}},
        .exits = {{"N", "the program's exit code"}, {"2", "what was given is wrong"}},
        .last_wins = true},

@@ -346,6 +346,14 @@ loop::Task<Result<void>> Runner::give_image(const store::Job& job, Active& activ
       active.request.image, active.request.credentials_provider, options_.preparation.config);
   if (!meant) co_return fail(Errc::invalid_input, meant.error().message);
   if (!meant->image) co_return Result<void>();
+  Result<std::optional<job::Image>> elsewhere = std::optional<job::Image>();
+  if (options_.open_elsewhere)
+    elsewhere = options_.open_elsewhere(*meant->image, spec.instance_type);
+  if (!elsewhere) co_return elsewhere.error();
+  if (*elsewhere) {
+    spec.image = *std::move(*elsewhere);
+    co_return Result<void>();
+  }
   const NotedImage noted = noted_image(job.notes);
   if (noted.name == meant->image->name) meant->image->digest = noted.digest;
   std::optional<Result<HeldImage>> came;

@@ -34,6 +34,11 @@ struct HeldImage {
 using BringImage = std::function<loop::Task<Result<HeldImage>>(job::ImageWish wish,
                                                                std::function<void()> on_pull)>;
 
+/// An image that a machine of the engine's opens itself, for hosts of such a type; none where it is
+/// to be brought here. Error: `invalid_input`, the job's fault.
+using OpenElsewhere = std::function<Result<std::optional<job::Image>>(
+    const job::ImageWish& wish, const std::string& instance_type)>;
+
 /// Runs the store's jobs on an engine: each in its turn, from its hosts' start to its last file,
 /// and takes up again what an earlier server left. Belongs to the main loop.
 ///
@@ -48,6 +53,7 @@ class Runner final : public Jobs {
     JobKeys::FreshKey fresh_key;
     Journals::Living living_journal;
     BringImage bring_image;
+    OpenElsewhere open_elsewhere{};
   };
   /// All but `options` outlive this.
   Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,

@@ -2,11 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "job/limits.h"
+#include "preflight/judge.h"
 
 namespace muster::machine {
 namespace {
+
+constexpr std::string_view preflight_name = "preflight";
 
 Error wrong(const std::string& text) {
   return fail(Errc::invalid_input, text);
@@ -26,14 +30,34 @@ bool set_site(slurm::Site& site, const std::string& name, const std::string& val
 }
 
 Result<void> set_hosts(slurm::Site& site, const std::string& value) {
-  if (value != "light" && value != "container")
-    return wrong("hosts: expected light or container, got '" + to_utf8(value) + "'");
-  site.hosts = value == "light" ? slurm::Hosts::light : slurm::Hosts::container;
+  const std::optional<slurm::Hosts> hosts = slurm::hosts_from(value);
+  if (!hosts)
+    return wrong("hosts: expected light, container, apptainer or enroot, got '" + to_utf8(value) +
+                 "'");
+  site.hosts = *hosts;
+  return {};
+}
+
+/// "preflight", or "preflight_" and a threshold's name.
+Result<void> set_preflight(slurm::Site& site, const std::string& name, const std::string& value) {
+  if (name == preflight_name) {
+    if (value != "off" && value != "light" && value != "full")
+      return wrong(name + ": expected off, light or full, got '" + to_utf8(value) + "'");
+    site.preflight["MUSTER_PREFLIGHT"] = value;
+    return {};
+  }
+  const std::optional<std::string> variable =
+      preflight::threshold_variable(name.substr(preflight_name.size() + 1));
+  if (!variable) return wrong(to_utf8(name) + ": there is no such threshold");
+  TRY(preflight::thresholds_from({{*variable, value}}));
+  site.preflight[*variable] = value;
   return {};
 }
 
 Result<void> set_for_type(slurm::Site& site, const std::string& name, const std::string& value) {
   if (name == "hosts") return set_hosts(site, value);
+  if (name == preflight_name || name.starts_with(std::string(preflight_name) + "_"))
+    return set_preflight(site, name, value);
   if (name == "spares") {
     const std::optional<std::int64_t> number = parse_integer(value);
     if (!number || *number < 0 || *number > job::spares_max)
@@ -48,6 +72,7 @@ Result<void> set_for_type(slurm::Site& site, const std::string& name, const std:
 Result<std::string> text_of(const std::string& name, const Json& value) {
   if (name == "spares" && value.is_number_integer())
     return std::to_string(value.get<std::int64_t>());
+  if (name.starts_with(preflight_name) && value.is_number()) return to_text(value);
   if (value.is_string()) return value.get<std::string>();
   if (value == Json(true)) return std::string();
   return wrong("expected a text, or true for an option without value");
@@ -60,9 +85,15 @@ Result<void> set(SlurmCluster& cluster, const std::string& name, const std::stri
     cluster.addresses.push_back(value);
     return {};
   }
-  if (name != "sm" && name != "folder") return set_for_type(cluster.site, name, value);
-  if (!value.starts_with('/')) return wrong(name + ": expected an absolute path on the nodes");
-  (name == "sm" ? cluster.node_program : cluster.node_folder) = value;
+  std::string* const path = name == "sm"       ? &cluster.node_program
+                            : name == "folder" ? &cluster.node_folder
+                            : name == "shared" ? &cluster.shared
+                                               : nullptr;
+  if (path == nullptr) return set_for_type(cluster.site, name, value);
+  if (!value.starts_with('/') || (name == "shared" && value.ends_with('/')))
+    return wrong(name + ": expected an absolute path on the nodes" +
+                 (name == "shared" ? ", without a '/' behind it" : ""));
+  *path = value;
   return {};
 }
 

@@ -28,6 +28,17 @@ TEST_CASE("slurm cluster: a config's settings, and those of an instance type ove
   CHECK(gpu.options == Args{"--exclusive", "--constraint=a100"});
 }
 
+TEST_CASE("slurm cluster: a preflight's form and thresholds become variables of the hosts") {
+  const Result<SlurmCluster> cluster = slurm_cluster_from(Json::parse(R"({
+    "preflight": "full", "preflight_clock_seconds": 0.5, "preflight_disk_gib": "20",
+    "instance_types": {"ml.c5.large": {"preflight": "off"}}})"));
+  REQUIRE(cluster);
+  CHECK(cluster->site.preflight == Env{{"MUSTER_PREFLIGHT", "full"},
+                                       {"MUSTER_PREFLIGHT_CLOCK_SECONDS", "0.5"},
+                                       {"MUSTER_PREFLIGHT_DISK_GIB", "20"}});
+  CHECK(cluster->sites.at("ml.c5.large").preflight.at("MUSTER_PREFLIGHT") == "off");
+}
+
 TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
   struct {
     const char* json;
@@ -37,10 +48,16 @@ TEST_CASE("slurm cluster: what is no setting of Slurm's is refused by name") {
       {R"({"wrap": "rm -rf /"})", "option --wrap"},
       {R"({"partition": "a b"})", "partition 'a b'"},
       {R"({"partition": 7})", "partition: expected a text"},
-      {R"({"hosts": "docker"})", "hosts: expected light or container, got 'docker'"},
+      {R"({"hosts": "docker"})", "hosts: expected light, container, apptainer or"},
       {R"({"folder": "cache"})", "folder: expected an absolute path"},
       {R"({"sm": "sm"})", "sm: expected an absolute path"},
+      {R"({"shared": "home"})", "shared: expected an absolute path"},
+      {R"({"shared": "/home/"})", "without a '/' behind it"},
       {R"({"spares": 17})", "spares: expected 0 to 16"},
+      {R"({"preflight": "loud"})", "preflight: expected off, light or full, got 'loud'"},
+      {R"({"preflight_mood": 1})", "preflight_mood: there is no such threshold"},
+      {R"({"preflight_bandwidth_ratio": 7})",
+       "MUSTER_PREFLIGHT_BANDWIDTH_RATIO is \"7\", expected a number from 0 to 1"},
       {R"({"spares": "many"})", "spares: expected 0 to 16"},
       {R"({"instance_types": []})", "instance_types: expected an object"},
       {R"({"instance_types": {"a": {"uid": "0"}}})", "instance_types.a.uid: option --uid"},

@@ -31,6 +31,7 @@
 #include "loop/worker.h"
 #include "machine/machine.h"
 #include "machine/rootless.h"
+#include "machine/tool_image.h"
 #include "registry/registry_server.h"
 #include "s3client/s3_client.h"
 #include "s3server/s3_server.h"
@@ -503,6 +504,9 @@ Result<void> open(Server& server, const Env& env) {
   jobs.fresh_key = [] { return fresh_key(wall_time()); };
   jobs.living_journal = [&server](const std::string& job, const std::string& host) {
     return server.machine->journal_file(job, host);
+  };
+  jobs.open_elsewhere = [&server](const job::ImageWish& wish, const std::string& type) {
+    return machine::image_on_nodes(server.config.slurm, type, wish);
   };
   jobs.bring_image = [&server](job::ImageWish wish, std::function<void()> on_pull) {
     return bring_image(server, std::move(wish), std::move(on_pull));

@@ -76,6 +76,19 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t unit) {
 
 }  // namespace
 
+std::optional<Hosts> hosts_from(std::string_view name) {
+  if (name == "light") return Hosts::light;
+  if (name == "container") return Hosts::container;
+  if (name == "apptainer") return Hosts::apptainer;
+  if (name == "enroot") return Hosts::enroot;
+  return std::nullopt;
+}
+
+std::string image_tool(Hosts hosts) {
+  if (hosts == Hosts::apptainer) return "apptainer";
+  return hosts == Hosts::enroot ? "enroot" : "";
+}
+
 Result<void> check(const Site& site) {
   for (const auto& [what, value] :
        {std::pair<const char*, const std::string&>{"partition", site.partition},

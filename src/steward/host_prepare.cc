@@ -2,7 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "container/bundle.h"
 #include "container/machine.h"
 #include "steward/bring.h"
@@ -10,6 +14,7 @@
 #include "steward/host_run.h"
 #include "steward/s3_access.h"
 #include "steward/staging.h"
+#include "supervise/spawn.h"
 
 namespace muster::steward {
 namespace {
@@ -17,12 +22,34 @@ namespace {
 using container::Process;
 
 constexpr std::size_t stream_bytes = 1u << 20;
+constexpr std::size_t said_bytes_max = 4096;  ///< A program's last words.
 
 /// Sockets, for a pipe's other end can be opened anew through /proc: whoever in the host held it
 /// could outlive the steward.
 Result<Pipe> make_lifeline() {
   std::pair<Fd, Fd> ends = TRY(make_socket_pair());
   return Pipe{std::move(ends.first), std::move(ends.second)};
+}
+
+/// "apptainer pull docker://box", without its options.
+std::string tool_words(const Args& argv) {
+  std::string words = argv.front().substr(argv.front().rfind('/') + 1);
+  for (std::size_t i = 1; i < argv.size(); ++i)
+    if (!argv[i].starts_with("-") && !argv[i].starts_with("/")) words += " " + argv[i];
+  return words;
+}
+
+/// The last line that is none of an empty one, of what a program wrote; `otherwise` for none.
+std::string last_line(const Fd& said, const std::string& otherwise) {
+  std::string text(said_bytes_max, '\0');
+  const off_t end = ::lseek(said.get(), 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, end - static_cast<off_t>(said_bytes_max));
+  const ssize_t count = ::pread(said.get(), text.data(), text.size(), from);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  const std::vector<std::string> lines = split(text, '\n');
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (!trim(*line).empty()) return to_utf8(trim(*line));
+  return otherwise;
 }
 
 }  // namespace
@@ -123,6 +150,26 @@ loop::Task<Result<void>> HostRun::finish_copy(Staged staged, Result<Process> cop
   co_return done;
 }
 
+/// A program that takes as long as its downloads do, which a stop ends. What it says last is why it
+/// failed.
+loop::Task<Result<void>> HostRun::run_tool(Command command) {
+  const std::string words = tool_words(command.argv);
+  log("info", words);
+  const Fd said(::memfd_create("tool", MFD_CLOEXEC));
+  const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!said || !null) co_return fail_errno("memfd");
+  const Result<pid_t> pid = supervise::spawn(command, {null.get(), said.get(), said.get(), {}}, {});
+  if (!pid) co_return pid.error();
+  Result<Process> process = Process::open(*pid);
+  if (!process) co_return process.error();
+  copy_ = *std::move(process);
+  const job::Outcome outcome = co_await copy_->ended(loop_);
+  copy_.reset();
+  if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
+  if (outcome.success()) co_return Result<void>();
+  co_return fail(Errc::system, words + ": " + last_line(said, job::describe(outcome)));
+}
+
 loop::Task<Result<void>> HostRun::stage_inputs() {
   const Result<std::string> mountinfo = read_file("/proc/self/mountinfo");
   if (!mountinfo) co_return mountinfo.error();
@@ -144,7 +191,9 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
 
 loop::Task<Result<void>> HostRun::start_host() {
   if (Result<void> furnished = housing_->furnish(staged_); !furnished) co_return furnished.error();
-  Result<Pipe> out = make_pipe(), err = make_pipe(), stream = make_pipe();
+  for (const Command& command : housing_->before_start())
+    if (Result<void> done = co_await run_tool(command); !done) co_return done.error();
+  Result<Pipe> out = make_pipe(), err = make_pipe(), stream = housing_->make_stream();
   Result<Pipe> lifeline = make_lifeline();
   if (!out || !err || !stream || !lifeline) co_return fail_errno("pipe");
   ::fcntl(stream->read.get(), F_SETPIPE_SZ, stream_bytes);  // Fewer turns; fine if refused.

@@ -308,13 +308,16 @@ loop::Task<> HostRun::store_checkpoints() {
   checkpoints_.reset();
 }
 
-/// Tells what a program that is not `train` wrote about its own failure.
+/// Tells what a program that is not `train` wrote about its own failure: the job's own, or one that
+/// was to open its image.
 void HostRun::tell_failure(const job::Outcome& outcome) {
-  if (has_verdict_ || outcome.success() || stopped_ || spec_.spec.entrypoint.empty()) return;
+  const std::string tool = spec_.spec.image ? spec_.spec.image->tool : "";
+  if (has_verdict_ || outcome.success() || stopped_) return;
+  if (spec_.spec.entrypoint.empty() && tool.empty()) return;
   job::Verdict verdict;
   verdict.outcome = outcome;
   verdict.host = spec_.host;
-  verdict.process = program_name(spec_.spec.entrypoint);
+  verdict.process = spec_.spec.entrypoint.empty() ? tool : program_name(spec_.spec.entrypoint);
   verdict.last_lines = failure_text(container::ml_folder(spec_));
   if (verdict.last_lines.empty()) verdict.last_lines = words_.text();
   journal_.append(job::Message::verdict, to_text(job::to_json(verdict)));

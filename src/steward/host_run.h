@@ -58,6 +58,7 @@ class HostRun {
   loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
   loop::Task<Result<void>> stage_inputs();
   loop::Task<Result<void>> keep_checkpoints();
+  loop::Task<Result<void>> run_tool(Command command);
   loop::Task<Result<void>> finish_copy(Staged staged, Result<container::Process> copy);
   loop::Task<Result<void>> start_host();
   /// Lets the other tasks run; an error if the host is no longer wanted.
@@ -105,7 +106,7 @@ class HostRun {
   bool lacked_files_ = false;        ///< A program said that it might open no more.
   std::vector<std::string> staged_;  ///< File systems of their own in /opt/ml: "/code".
   std::optional<container::Process> init_;
-  std::optional<container::Process> copy_;
+  std::optional<container::Process> copy_;  ///< Or a program that is run before the host.
   std::shared_ptr<s3client::S3Client> s3_;  ///< For a job that has anything there.
   std::unique_ptr<CheckpointSync> checkpoints_;
   std::optional<Error> journal_error_;  ///< Ended the host; its outcome says so.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/fd.h"
 #include "container/id_map.h"
 #include "container/process.h"
 #include "container/runtime.h"
@@ -42,6 +43,10 @@ class Housing {
   /// All that the first process needs to be started. `staged`: what of /opt/ml are file systems of
   /// their own ("/code").
   virtual Result<void> furnish(const std::vector<std::string>& staged) = 0;
+  /// What is to be run before start(), one after the other; each may take minutes.
+  virtual std::vector<Command> before_start() const { return {}; }
+  /// The pipe by which the host's `train` speaks to its steward.
+  virtual Result<Pipe> make_stream() { return make_pipe(); }
   /// Starts the host's first process: `sm init` over its program.
   virtual loop::Task<Result<container::Process>> start(container::ContainerStdio stdio) = 0;
 

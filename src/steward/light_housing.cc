@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -11,9 +12,14 @@
 #include "base/text.h"
 #include "container/bundle.h"
 #include "container/cgroup.h"
+#include "container/image_tool.h"
 #include "container/light_host.h"
 #include "container/machine.h"
+#include "container/root_view.h"
 #include "container/rootfs.h"
+#include "container/tool.h"
+#include "job/host_settings.h"
+#include "job/ml_paths.h"
 #include "steward/folders.h"
 #include "steward/housing.h"
 #include "supervise/reaper.h"
@@ -42,6 +48,21 @@ constexpr const char* inherited[] = {"HOME",
 
 std::string tmp_folder(const job::HostSpec& spec) {
   return container::disk_folder(spec) + "/tmp";
+}
+
+/// A program that opens the host's image has its files here: in /tmp of the host, so they go with
+/// that.
+constexpr const char* tool_folder = "/.muster-image";
+std::string stream_file(const job::HostSpec& spec) {
+  return container::bundle_folder(spec) + "/stream";
+}
+std::string variables_file(const job::HostSpec& spec) {
+  return container::bundle_folder(spec) + "/variables";
+}
+
+bool has(const Env& env, const char* name) {
+  const Env::const_iterator found = env.find(name);
+  return found != env.end() && !found->second.empty() && found->second != "NoDevFiles";
 }
 
 /// "0,3": two, of however many the machine has. Slurm says "NoDevFiles" where it gave none.
@@ -77,7 +98,25 @@ class LightHousing : public Housing {
 
   const container::IdMap& ids() const override { return ids_; }
 
-  Result<void> furnish(const std::vector<std::string>&) override { return {}; }
+  Result<void> furnish(const std::vector<std::string>&) override {
+    return spec_.spec.image ? plan_image() : Result<void>();
+  }
+
+  std::vector<Command> before_start() const override { return tool_.before; }
+
+  /// In an image the host's processes may be of a user namespace of their own, for which the
+  /// descriptors of `sm init` are out of reach: a pipe with a name is not.
+  Result<Pipe> make_stream() override {
+    if (!spec_.spec.image) return make_pipe();
+    const std::string path = stream_file(spec_);
+    if (::mkfifo(path.c_str(), 0600) != 0) return fail_errno(path);
+    Pipe pipe;
+    pipe.read = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    pipe.write = Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!pipe.read || !pipe.write) return fail_errno(path);
+    ::fcntl(pipe.read.get(), F_SETFL, 0);
+    return pipe;
+  }
 
   loop::Task<Result<Process>> start(container::ContainerStdio stdio) override {
     container::LightHost host = light_host();
@@ -120,24 +159,82 @@ class LightHousing : public Housing {
   }
 
  private:
-  container::LightHost light_host() const {
+  container::Facts facts() const {
     container::Facts facts;
     facts.processors = std::thread::hardware_concurrency();
+    return facts;
+  }
+
+  Env inherited_variables() const {
+    Env env;
+    for (const char* name : inherited) {
+      const Env::const_iterator found = context_.env.find(name);
+      if (found != context_.env.end()) env.insert(*found);
+    }
+    return env;
+  }
+
+  /// False where the image has its code in /opt/ml itself.
+  bool brings_code() const {
+    return !spec_.spec.source_folder.empty() ||
+           spec_.spec.hyperparameters.contains("sagemaker_submit_directory");
+  }
+
+  /// What the host sees, and its image shows: that of the job's, and /tmp.
+  std::vector<std::string> shown_in_image() const {
+    std::vector<std::string> shown = {"/tmp", "/run/muster"};
+    if (brings_code()) shown.emplace_back(job::ml_path);
+    for (const container::Bind& bind : container::light_binds(spec_, program_)) {
+      const bool is_shown = container::is_in(bind.target, "/run/muster") ||
+                            (brings_code() && container::is_in(bind.target, job::ml_path));
+      if (!is_shown) shown.push_back(bind.target);
+    }
+    return shown;
+  }
+
+  Result<void> plan_image() {
+    const job::Image& image = *spec_.spec.image;
+    container::ToolPlace place{.program = TRY(container::find_tool(image.tool, context_.env)),
+                               .outside = tmp_folder(spec_) + tool_folder,
+                               .inside = std::string("/tmp") + tool_folder,
+                               .shown = shown_in_image(),
+                               .changes_root = !brings_code(),
+                               .gives_gpus = has(context_.env, "CUDA_VISIBLE_DEVICES"),
+                               .gives_rocm = has(context_.env, "ROCR_VISIBLE_DEVICES"),
+                               .env = inherited_variables()};
+    if (const Env::const_iterator path = context_.env.find("PATH"); path != context_.env.end())
+      place.env.insert(*path);
+    tool_ = TRY(container::plan_image_tool(image, place));
+    TRY(make_folders(place.outside, 0700));
+    TRY(write_file(place.outside + "/" + container::tool_script_name, container::tool_script));
+    Env given = inherited_variables();
+    for (const char* name : {"HOME", "USER", "LOGNAME"}) given.erase(name);  // The image's.
+    return write_file(variables_file(spec_), container::host_variables(spec_, facts(), given),
+                      0600);
+  }
+
+  /// The node's program goes first, and muster's are in the image again.
+  void put_into_image(container::LightHost& host) const {
+    host.binds.push_back({stream_file(spec_), container::light_stream_path, false});
+    host.binds.push_back({variables_file(spec_), job::host_variables_path});
+    host.kept.push_back(spec_.spec.image->name);  // A file of the node's, maybe in /tmp.
+    host.command = container::first_process_in(spec_, tool_.enter);
+  }
+
+  container::LightHost light_host() const {
     container::LightHost host{.name = spec_.host,
                               .binds = container::light_binds(spec_, program_),
                               .tmp_folder = tmp_folder(spec_),
                               .kept = spec_.spec.read_only_binds,
-                              .command = container::first_process(spec_, facts)};
+                              .command = container::first_process(spec_, facts())};
     for (const std::string& folder : split(spec_.spec.path, ':'))
       if (folder.starts_with('/')) host.kept.push_back(folder);
     if (!spec_.spec.python.empty())
       for (std::string& folder : container::interpreter_folders(spec_.spec.python))
         host.kept.push_back(std::move(folder));
-    for (const char* name : inherited) {
-      const Env::const_iterator found = context_.env.find(name);
-      if (found != context_.env.end() && !spec_.spec.environment.contains(name))
-        host.command.env[name] = found->second;
-    }
+    for (const auto& [name, value] : inherited_variables())
+      if (!spec_.spec.environment.contains(name)) host.command.env[name] = value;
+    if (spec_.spec.image) put_into_image(host);
     return host;
   }
 
@@ -148,6 +245,7 @@ class LightHousing : public Housing {
   std::string memory_group_;  ///< The control group that the host's memory counts in.
   long killed_before_ = 0;    ///< How many of its processes the kernel had killed.
   bool own_pids_ = true;
+  container::ToolPlan tool_;  ///< For a host in an image.
 };
 
 }  // namespace
