@@ -231,8 +231,10 @@ loop::Task<Result<std::string>> ClusterJob::bring_into_queue(bool in_doubt) {
     if (!in_doubt) {
       if (Result<void> made = new_names(); !made) co_return made.error();
       const std::string script = folder_path_ + "/script";
-      const Result<void> written = write_file(
-          script, slurm::batch_script(submission(), engine_.steward(submission())), 0600);
+      const SharedFile program = shared_ ? shared_->program : SharedFile();
+      const Args steward = engine_.steward(submission(), program.path);
+      const Result<void> written =
+          write_file(script, slurm::batch_script(submission(), steward, program.digest), 0600);
       if (!written) co_return written.error();
       Result<std::string> id =
           co_await engine_.slurm().submit(submission(), engine_.site(spec_), script);
@@ -262,6 +264,9 @@ loop::Task<Result<bool>> ClusterJob::find_again() {
   if (!*note) co_return false;
   note_ = **note;
   next_tally_ = note_.tally;
+  Result<std::optional<SharedPlaces>> shared = read_shared(folder_path_);
+  if (!shared) co_return shared.error();
+  shared_ = *std::move(shared);
   for (const LinkKey& each : note_.fenced)
     if (const Result<Links*> links = engine_.links(each.port); links)
       (*links)->fence(each.nonce, each.key);
@@ -449,6 +454,11 @@ Result<void> ClusterJob::write_order(const std::string& path) const {
   order.nonce = note_.nonce;
   order.key = note_.key;
   order.port = note_.port;
+  if (shared_) {
+    order.archive = shared_->archive.path;
+    order.archive_digest = shared_->archive.digest;
+    if (order.image) order.image->layers = shared_->folder + "/layer-";
+  }
   order.job_key = from_hex(trim(TRY(read_file(folder_path_ + "/key")))).value_or("");
   return write_file(path, to_text(job::to_json(order)), 0600);
 }
@@ -462,8 +472,9 @@ loop::Task<Result<void>> ClusterJob::bring() {
   if (Result<void> made = write_order(order); !made) co_return made.error();
   if (Result<void> made = write_file(go, "go\n", 0600); !made) co_return made.error();
   std::vector<std::pair<std::string, std::string>> files;
-  if (engine_.options().node_program.empty())
-    files.emplace_back(engine_.options().program, places.program);
+  const bool program_is_there =
+      !engine_.options().node_program.empty() || (shared_ && !shared_->program.path.empty());
+  if (!program_is_there) files.emplace_back(engine_.options().program, places.program);
   if (::access((folder_path_ + "/archive").c_str(), F_OK) == 0)
     files.emplace_back(folder_path_ + "/archive", places.archive);
   files.emplace_back(order, places.order);
@@ -491,7 +502,8 @@ loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
   const auto index = static_cast<std::size_t>(number);
   if (!spec_.image || index >= spec_.image->layers.size())
     co_return fail(Errc::protocol, "a node asks for a layer that its image has not");
-  const std::string file = folder_path_ + "/layer-" + std::to_string(number);
+  const std::string folder = shared_ ? shared_->folder : folder_path_;
+  const std::string file = folder + "/layer-" + std::to_string(number);
   const std::function<Result<void>()> pack = [root = spec_.image->layers[index],
                                               file]() -> Result<void> {
     ::unlink(file.c_str());  // An earlier attempt's, for other nodes.
@@ -499,6 +511,7 @@ loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
     return {};
   };
   Result<void> done = co_await loop::in_thread(engine_.loop(), pack);
+  if (shared_) co_return done;
   const std::string to = places_of(submission()).layer + std::to_string(number);
   if (done) done = co_await engine_.slurm().broadcast(note_.slurm_id, file, to);
   ::unlink(file.c_str());

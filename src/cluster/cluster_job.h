@@ -14,6 +14,7 @@
 #include "cluster/delivery.h"
 #include "cluster/links.h"
 #include "cluster/notes.h"
+#include "cluster/shared_folder.h"
 #include "cluster/slurm.h"
 #include "cluster/swap.h"
 #include "engine/job_folder.h"
@@ -51,6 +52,8 @@ class ClusterJob {
   /// Takes what is left of the job out of Slurm. Error: `denied` while a host runs.
   loop::Task<Result<void>> let_go();
 
+  /// What the job has in a folder that its nodes share; before submit().
+  void set_shared(std::optional<SharedPlaces> shared) { shared_ = std::move(shared); }
   /// A line for people, at the head of the job's log.
   void note(std::string line) { spec_.notes.push_back(std::move(line)); }
   const job::Spec& spec() const { return spec_; }
@@ -112,6 +115,7 @@ class ClusterJob {
   std::string folder_path_;
   std::vector<std::string> hosts_;
   AttemptNote note_;
+  std::optional<SharedPlaces> shared_;
   engine::Tally next_tally_;
   std::string partition_;  ///< As Slurm says.
   std::string at_fault_;   ///< A node that this attempt could not begin or go on with.

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/remove_tree.h"
+#include "cluster/shared_folder.h"
 #include "packing/tar.h"
 
 namespace muster::cluster {
@@ -21,16 +22,23 @@ Error cannot(const std::string& what) {
 }
 
 /// Hosts have their nodes' network, light ones also their programs (docs/decisions/0047-slurm.md).
-Result<void> check_possible(const job::Spec& spec, slurm::Hosts hosts) {
+Result<void> check_possible(const job::Spec& spec, slurm::Hosts hosts, const std::string& shared) {
   if (spec.network == job::Network::none)
     return cannot("no network (EnableNetworkIsolation, --network none): they are on their nodes'");
   if (spec.vpc) return cannot("a VpcConfig: they are on their nodes' network");
   if (spec.encrypted) return cannot("encrypted traffic: they are on their nodes' network");
   if (spec.image && hosts == slurm::Hosts::light)
-    return cannot("an image where they are light: --slurm hosts=container makes them containers");
+    return cannot(
+        "an image where they are light: --slurm hosts=container makes them containers, "
+        "hosts=apptainer and hosts=enroot have those programs open it");
+  if (spec.image && spec.image->tool != slurm::image_tool(hosts))
+    return cannot("an image that " + (spec.image->tool.empty() ? "muster" : spec.image->tool) +
+                  " is to open");
   if (!spec.bound.empty()) return cannot("folders of this machine (--bind): name a shared one");
-  if (!spec.checkpoint_folder.empty())
-    return cannot("checkpoints in a folder of this machine: name a prefix of S3");
+  if (!spec.checkpoint_folder.empty() && !is_shared(spec.checkpoint_folder, shared))
+    return cannot(
+        "checkpoints in a folder of this machine: name a prefix of S3, or a folder in "
+        "one that nodes share, which --slurm shared= names");
   return {};
 }
 
@@ -50,11 +58,11 @@ NodePlaces places_of(const slurm::Submission& submission) {
 }
 
 Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
-                               slurm::Hosts hosts) {
-  TRY(check_possible(spec, hosts));
+                               const slurm::Site& site, const std::string& shared) {
+  TRY(check_possible(spec, site.hosts, shared));
   Delivery delivery{{}, spec};
   const auto bring = [&](std::string& path, const std::string& name) {
-    if (path.empty()) return;
+    if (path.empty() || is_shared(path, shared)) return;
     delivery.folders.push_back({path, name});
     path = folder + "/" + name;
   };
@@ -64,6 +72,7 @@ Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
   bring(delivery.spec.s3.credentials_file, "credentials");
   bring(delivery.spec.s3.ca_file, "ca.pem");
   bring(delivery.spec.pip_conf, "pip.conf");
+  for (const auto& [name, value] : site.preflight) delivery.spec.environment.emplace(name, value);
   // Nodes differ where containers of one machine cannot.
   if (spec.instance_count > 1) delivery.spec.environment.emplace("MUSTER_PREFLIGHT", "light");
   if (delivery.spec.image) delivery.spec.image->lease.clear();

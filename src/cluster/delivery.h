@@ -34,9 +34,11 @@ struct Delivery {
   std::vector<Brought> folders;
   job::Spec spec;
 };
+/// `site`: what kind of hosts they are, and what preflight they have unless the job says so itself.
+/// `shared`: a folder that nodes have, too, so what lies in it stays where it is; empty: none.
 /// Error: `unsupported`, naming what hosts of a cluster cannot have.
 Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,
-                               slurm::Hosts hosts = slurm::Hosts::light);
+                               const slurm::Site& site = {}, const std::string& shared = {});
 
 /// Makes the archive `to` of the folders, mode 0600. Gives the links in them that are left out,
 /// since they lead out of their folder: to what nodes do not have. Blocks. Error: with the path.

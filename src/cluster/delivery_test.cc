@@ -42,6 +42,19 @@ TEST_CASE("delivery: a job's folders are brought, and its spec names them as nod
   CHECK(delivery->spec.output_folder.empty());
 }
 
+TEST_CASE("delivery: what lies in a folder that nodes share stays there, checkpoints among it") {
+  job::Spec spec = demo();
+  spec.source_folder = "/home/me/code";
+  spec.input = {{.name = "train", .folder = "/shared/data/train"}};
+  spec.checkpoint_folder = "/shared/run-1";
+  CHECK(!plan_delivery(spec, "/tmp/x"));
+  const Result<Delivery> delivery = plan_delivery(spec, "/tmp/x", {}, "/shared");
+  REQUIRE(delivery);
+  CHECK(delivery->folders == std::vector<Brought>{{"/home/me/code", "source"}});
+  CHECK(delivery->spec.input[0].folder == "/shared/data/train");
+  CHECK(delivery->spec.checkpoint_folder == "/shared/run-1");
+}
+
 TEST_CASE("delivery: what hosts of a cluster cannot have is refused by name") {
   struct {
     void (*ask)(job::Spec&);
@@ -65,15 +78,33 @@ TEST_CASE("delivery: what hosts of a cluster cannot have is refused by name") {
   }
 }
 
+TEST_CASE("delivery: several hosts have the site's preflight, or the job's own") {
+  job::Spec spec = demo();
+  spec.instance_count = 2;
+  CHECK(plan_delivery(spec, "/tmp/x")->spec.environment.at("MUSTER_PREFLIGHT") == "light");
+  const slurm::Site site{
+      .preflight = {{"MUSTER_PREFLIGHT", "off"}, {"MUSTER_PREFLIGHT_DISK_GIB", "50"}}};
+  Env given = plan_delivery(spec, "/tmp/x", site)->spec.environment;
+  CHECK(given.at("MUSTER_PREFLIGHT") == "off");
+  CHECK(given.at("MUSTER_PREFLIGHT_DISK_GIB") == "50");
+  spec.environment["MUSTER_PREFLIGHT"] = "full";
+  given = plan_delivery(spec, "/tmp/x", site)->spec.environment;
+  CHECK(given.at("MUSTER_PREFLIGHT") == "full");
+  spec = demo();
+  spec.instance_count = 1;
+  CHECK(!plan_delivery(spec, "/tmp/x")->spec.environment.contains("MUSTER_PREFLIGHT"));
+}
+
 TEST_CASE("delivery: containers may have an image, whose lease is of the submit host") {
   job::Spec spec = demo();
   spec.image = job::Image{.name = "box", .layers = {"/store/layers/0/root"}, .lease = "/lease"};
   CHECK(!plan_delivery(spec, "/tmp/x"));
-  const Result<Delivery> delivery = plan_delivery(spec, "/tmp/x", slurm::Hosts::container);
+  const slurm::Site containers{.hosts = slurm::Hosts::container};
+  const Result<Delivery> delivery = plan_delivery(spec, "/tmp/x", containers);
   REQUIRE(delivery);
   CHECK(delivery->spec.image->lease.empty());
   spec.network = job::Network::none;
-  CHECK(!plan_delivery(spec, "/tmp/x", slurm::Hosts::container));
+  CHECK(!plan_delivery(spec, "/tmp/x", containers));
 }
 
 TEST_CASE("delivery: the archive holds folders and files below their names, and nothing is left") {

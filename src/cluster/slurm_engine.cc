@@ -63,7 +63,7 @@ SlurmEngine::~SlurmEngine() = default;
 loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec spec) {
   using Started = Result<std::unique_ptr<engine::Run>>;
   if (const Result<void> right = job::check(spec); !right) co_return right.error();
-  const Result<Delivery> delivery = plan_delivery(spec, "/", site(spec).hosts);
+  const Result<Delivery> delivery = plan_delivery(spec, "/", site(spec), options_.shared);
   if (!delivery) co_return delivery.error();
   if (const Result<void> made = make_folders(options_.state, 0700); !made) co_return made.error();
   const Result<void> noted = note_private_folder(options_.folder_register, options_.state);
@@ -76,22 +76,37 @@ loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::start(job::Spec sp
   // A sweep passes over a job that goes on without its engine.
   if (!options_.lifeline) done = job->folder()->mark_kept();
   if (done) done = write_file(job->path() + "/job.json", to_text(job::to_json(spec)), 0600);
-  if (done && !delivery->folders.empty()) {
-    const auto left_out = std::make_shared<std::vector<std::string>>();
-    const std::function<Result<void>()> pack = [folders = delivery->folders, left_out,
-                                                to = job->path() + "/archive"]() -> Result<void> {
-      *left_out = TRY(make_archive(folders, to));
-      return {};
-    };
-    done = co_await loop::in_thread(loop(), pack);
-    for (const std::string& link : *left_out)
-      job->note("a link that leads out of its folder is not brought to the nodes: " + link);
-  }
+  if (done) done = co_await pack(*job, delivery->folders);
   if (done) done = co_await job->submit();
   Started run = done ? SlurmRun::follow(*this, job, true) : Started(done.error());
-  if (!run) static_cast<void>(job->folder()->remove());
+  if (!run) {
+    static_cast<void>(remove_shared(job->path()));
+    static_cast<void>(job->folder()->remove());
+  }
   if (run) jobs_[spec.name] = job;
   co_return run;
+}
+
+/// The archive of what the job brings, and a place in the shared folder where there is one.
+loop::Task<Result<void>> SlurmEngine::pack(ClusterJob& job, std::vector<Brought> folders) {
+  const auto shared = std::make_shared<std::optional<SharedPlaces>>();
+  const auto left_out = std::make_shared<std::vector<std::string>>();
+  const std::string program = options_.node_program.empty() ? options_.program : std::string();
+  const std::function<Result<void>()> work = [folders, shared, left_out, program,
+                                              share = options_.shared,
+                                              own = job.path()]() -> Result<void> {
+    if (!share.empty()) *shared = TRY(make_shared(share, own, program));
+    const std::string archive = (share.empty() ? own : (*shared)->folder) + "/archive";
+    if (!folders.empty()) *left_out = TRY(make_archive(folders, archive));
+    if (share.empty()) return {};
+    if (!folders.empty()) (*shared)->archive = {archive, TRY(image::digest_of_file(archive))};
+    return write_shared(own, **shared);
+  };
+  const Result<void> done = co_await loop::in_thread(loop(), work);
+  job.set_shared(std::move(*shared));
+  for (const std::string& link : *left_out)
+    job.note("a link that leads out of its folder is not brought to the nodes: " + link);
+  co_return done;
 }
 
 loop::Task<Result<std::unique_ptr<engine::Run>>> SlurmEngine::attach(std::string name) {
@@ -157,17 +172,18 @@ int SlurmEngine::rollcall_port(const std::string& nonce) {
   return port_from(nonce);
 }
 
-Args SlurmEngine::steward(const slurm::Submission& submission) const {
+Args SlurmEngine::steward(const slurm::Submission& submission, const std::string& shared) const {
   const NodePlaces places = places_of(submission);
-  const std::string& program =
-      options_.node_program.empty() ? places.program : options_.node_program;
+  const std::string& program = !shared.empty()                 ? shared
+                               : options_.node_program.empty() ? places.program
+                                                               : options_.node_program;
   return {program, "node", "--job", places.order};
 }
 
 Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
                                         const slurm::Submission& submission) const {
   const NodePlaces places = places_of(submission);
-  Delivery delivery = TRY(plan_delivery(spec, places.folder, site(spec).hosts));
+  Delivery delivery = TRY(plan_delivery(spec, places.folder, site(spec), options_.shared));
   job::NodeJob order;
   order.addresses = options_.addresses.empty() ? TRY(own_addresses()) : options_.addresses;
   order.folder = places.folder;

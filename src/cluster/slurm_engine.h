@@ -31,6 +31,7 @@ class SlurmEngine final : public engine::Engine {
     std::string program = "/proc/self/exe";  ///< `sm`.
     std::string node_program{};              ///< `sm` on the nodes, absolute; empty: it is brought.
     std::string node_folder = "/var/cache/muster";  ///< Where nodes keep images; absolute.
+    std::string shared{};  ///< A folder that nodes have at the same path; empty: none.
     std::vector<std::string> addresses{};  ///< For nodes to reach this machine; none: all it has.
     std::uint16_t port = 0;                ///< Where stewards call; 0: a free one.
     slurm::Site site{};
@@ -66,8 +67,8 @@ class SlurmEngine final : public engine::Engine {
   const slurm::Site& site(const job::Spec& spec) const;
   /// Nodes more for the job.
   int spares(const job::Spec& spec) const;
-  /// The program that runs on each node.
-  Args steward(const slurm::Submission& submission) const;
+  /// The program that runs on each node; `shared`, if not empty, where they all have it.
+  Args steward(const slurm::Submission& submission, const std::string& shared) const;
   /// What a node is told, without what is the attempt's own.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
   /// Asks for the cluster's KillWait, which orders hold from then on, and for the partition's

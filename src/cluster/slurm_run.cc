@@ -118,6 +118,11 @@ loop::Task<Result<std::string>> SlurmRun::release(bool keep) {
   std::optional<engine::JobFolder>& folder = job_->folder();
   if (!folder) co_return std::string();
   engine_.forget(job_->spec().name);
+  const std::function<Result<void>()> unshare = [path = job_->path()] {
+    return remove_shared(path);
+  };
+  const Result<void> unshared = co_await loop::in_thread(engine_.loop(), unshare);
+  if (!unshared) co_return unshared.error();
   if (keep) {
     const Result<void> kept = folder->keep();
     folder.reset();

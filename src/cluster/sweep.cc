@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cluster/notes.h"
+#include "cluster/shared_folder.h"
 #include "engine/job_folder.h"
 #include "slurm/submission.h"
 
@@ -30,6 +31,7 @@ loop::Task<Swept> sweep(Slurm& slurm, std::string state, bool kept_too) {
     Result<engine::JobFolder> folder = engine::JobFolder::take(path);
     if (!folder) continue;  // A living process's.
     Result<void> done = co_await take_out(slurm, name, path);
+    if (done) done = remove_shared(path);
     if (done) done = folder->remove();
     if (done)
       swept.removed.push_back("job " + name + " of the cluster");

@@ -1,5 +1,6 @@
 #include "image/bytes.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -301,6 +302,20 @@ class AheadBytes final : public Bytes {
 
 std::unique_ptr<Bytes> bytes_of(Fd file) {
   return std::make_unique<FileBytes>(std::move(file));
+}
+
+Result<std::string> digest_of_file(const std::string& path) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail_errno(path);
+  const std::unique_ptr<Bytes> bytes = bytes_of(std::move(file));
+  aws::Sha256 sum;
+  while (true) {
+    const Result<std::string_view> piece = bytes->next();
+    if (!piece) return piece.error().in(path);
+    if (piece->empty()) break;
+    sum.add(*piece);
+  }
+  return "sha256:" + hex(aws::view_of(sum.finish()));
 }
 
 std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest) {

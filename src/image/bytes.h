@@ -26,6 +26,8 @@ class Bytes {
 std::unique_ptr<Bytes> bytes_of(Fd file);
 /// As they are; at their end they must have had this digest, else that is a `protocol` error.
 std::unique_ptr<Bytes> checked(std::unique_ptr<Bytes> bytes, std::string digest);
+/// "sha256:…" of all that a file holds. Error: `system`.
+Result<std::string> digest_of_file(const std::string& path);
 /// Who unpacks gzip's bytes, but for a few, which are sooner unpacked than a process starts.
 enum class Gunzip { zlib, igzip };
 /// What gzip (of any number of members) or zstd packed, told by how they begin; else as they are.

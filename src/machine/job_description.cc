@@ -60,7 +60,8 @@ Json description_of(const job::Spec& spec, UnixMillis now) {
                    {"MusterSource", to_utf8(spec.source_folder)}};
   if (spec.image)
     description["AlgorithmSpecification"] = {
-        {"TrainingImage", spec.image->name + "@" + spec.image->digest}};
+        {"TrainingImage",
+         spec.image->name + (spec.image->digest.empty() ? "" : "@" + spec.image->digest)}};
   return description;
 }
 

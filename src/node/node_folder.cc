@@ -29,17 +29,33 @@ constexpr std::chrono::minutes young_max{1};
 /// Longer than a job is brought for, and a node waits for that (slurm::bring_max).
 constexpr std::chrono::hours bring_max{1};
 
-Result<void> unpack_inputs(const std::string& archive, const std::string& folder) {
+/// Shared folders are of file systems that may show a file before it has all come.
+Result<void> check_digest(const std::string& archive, const std::string& digest) {
+  Fd file(::open(archive.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file) return fail_errno(archive);
+  const std::unique_ptr<image::Bytes> bytes =
+      image::checked(image::bytes_of(std::move(file)), digest);
+  while (true) {
+    const Result<std::string_view> piece = bytes->next();
+    if (!piece) return piece.error().in(archive);
+    if (piece->empty()) return {};
+  }
+}
+
+/// `digest`: of an archive that other nodes have, too; empty for the node's own.
+Result<void> unpack_inputs(const std::string& archive, const std::string& digest,
+                           const std::string& folder) {
   struct stat status {};
   if (::lstat(archive.c_str(), &status) != 0) return fail_errno(archive);
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
     return fail(Errc::denied, archive + ": expected a plain file of this user's");
+  if (!digest.empty()) TRY(check_digest(archive, digest));
   packing::UnpackLimits limits;
   limits.bytes_max = archive_bytes_max;
   limits.entries_max = archive_entries_max;
   const packing::UnpackReport report = TRY(packing::unpack(archive, folder, limits, archive));
   if (report.refused > 0) return fail(Errc::invalid_input, archive + ": " + report.said.front());
-  if (::unlink(archive.c_str()) != 0) return fail_errno(archive);
+  if (digest.empty() && ::unlink(archive.c_str()) != 0) return fail_errno(archive);
   return {};
 }
 
@@ -98,7 +114,7 @@ Result<NodeFolder> NodeFolder::make(const job::NodeJob& job) {
 }
 
 Result<void> NodeFolder::fill(const job::NodeJob& job) {
-  if (!job.archive.empty()) TRY(unpack_inputs(job.archive, path_));
+  if (!job.archive.empty()) TRY(unpack_inputs(job.archive, job.archive_digest, path_));
   const std::string lock = path_ + "/lock";
   lock_ = Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!lock_) return fail_errno(lock);

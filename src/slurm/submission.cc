@@ -166,9 +166,23 @@ std::string start_of_names(const Submission& submission) {
   return "/tmp/muster-" + submission.nonce;
 }
 
+/// Before a program is run that came by a file system, not by sbcast.
+std::string check_of_program(const std::string& digest) {
+  if (digest.empty()) return {};
+  return "sum=$(sha256sum <\"$1\")\n"
+         "if [ \"sha256:${sum%% *}\" != " +
+         digest +
+         " ]; then\n"
+         "  echo \"the program failed on node $SLURMD_NODENAME: it has another digest: $1\"\n"
+         "  leave\n"
+         "fi\n";
+}
+
 /// What each node runs: $1 is the start of the names of what is brought, the rest is the steward.
-/// A step that is cancelled before that is there leaves none of it.
-std::string waiting_script() {
+/// A step that is cancelled before that is there leaves none of it. Why a program cannot be
+/// executed is what bash says of it once more, told in srun's own words for a step that cannot be
+/// started.
+std::string waiting_script(const std::string& digest) {
   const std::string seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
   return "exec 2>&1\n"
@@ -186,7 +200,8 @@ std::string waiting_script() {
          " ] || leave\n"
          "  if [ \"$SECONDS\" -lt 10 ]; then sleep 0.05; else sleep 0.5; fi\n"
          "done\n"
-         "rm -f \"$start.go\"\n"
+         "rm -f \"$start.go\"\n" +
+         check_of_program(digest) +
          "exec \"$@\"\n"
          "why=$(\"$1\" 2>&1)\n"
          "echo \"the program failed on node $SLURMD_NODENAME: ${why##*: }: $1\"\n"
@@ -222,8 +237,9 @@ std::string go_file(const Submission& submission) {
   return start_of_names(submission) + ".go";
 }
 
-std::string batch_script(const Submission& submission, const Args& steward) {
-  Args step = {"/bin/bash", "-c", waiting_script(), "muster", start_of_names(submission)};
+std::string batch_script(const Submission& submission, const Args& steward,
+                         const std::string& digest) {
+  Args step = {"/bin/bash", "-c", waiting_script(digest), "muster", start_of_names(submission)};
   step.insert(step.end(), steward.begin(), steward.end());
   return "#!/bin/bash\n"
          "# A training job of muster's.\n"

@@ -80,8 +80,9 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
 /// The script. On each node it waits for go_file(), which comes last of all that is brought, at
 /// most `bring_max`, so that nodes are not held for a submitter that is gone; then `steward`, the
 /// words of a program that has been brought by then, runs there. Nothing secret is in it: sites
-/// keep scripts.
-std::string batch_script(const Submission& submission, const Args& steward);
+/// keep scripts. `digest`: "sha256:…" that the program must have, where nodes share it; else empty.
+std::string batch_script(const Submission& submission, const Args& steward,
+                         const std::string& digest = {});
 /// In /tmp, where any user of a node could have made it: only one that is ours counts.
 std::string go_file(const Submission& submission);
 

@@ -37,6 +37,8 @@ TEST_CASE("a job is submitted once, by a name that finds it again, without our e
 TEST_CASE("spares are nodes more, of a job that goes on without one of all") {
   Submission submission = demo();
   CHECK(batch_script(submission, {"sm"}).find("--no-kill") == std::string::npos);
+  CHECK(batch_script(submission, {"sm"}).find("sha256sum") == std::string::npos);
+  CHECK(batch_script(submission, {"sm"}, "sha256:ab").find("!= sha256:ab ]") != std::string::npos);
   submission.spares = 2;
   const Result<Command> command = plan_sbatch(submission, {}, {});
   REQUIRE(command);
@@ -118,6 +120,7 @@ TEST_CASE("the script waits for what is brought, and hands the steward's words o
   CHECK(script.find("-lt 600 ]") != std::string::npos);
   CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
   CHECK(script.find("set -o noclobber") < script.find(">/tmp/"));  // /tmp is everybody's.
+  CHECK(script.find("\"comment=muster:0123456789abcdef|${line:0:400}|\"") != std::string::npos);
   CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
         std::string::npos);
 }

@@ -1,0 +1,122 @@
+#include "cluster/shared_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/remove_tree.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "image/bytes.h"
+
+namespace muster::cluster {
+namespace {
+
+constexpr const char* note_name = "/shared.json";
+constexpr const char* program_prefix = "sm-";
+constexpr std::size_t digest_start = 7;  ///< "sha256:"
+constexpr mode_t others_may_write = 022;
+/// Versions of `sm` that no job has used for so long go.
+constexpr std::chrono::hours unused_max{30 * 24};
+
+/// <shared>/muster-<uid>: names in the shared folder itself are anybody's.
+Result<std::string> users_part(const std::string& shared) {
+  const std::string path = shared + "/muster-" + std::to_string(::geteuid());
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(path);
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
+      (status.st_mode & others_may_write) != 0)
+    return fail(Errc::denied,
+                path + ": expected a folder of this user's that no one else can change");
+  return path;
+}
+
+void remove_unused_programs(const std::string& part) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(part, none)) {
+    struct stat status {};
+    if (entry.path().filename().string().starts_with(program_prefix) &&
+        ::lstat(entry.path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        wall_time() - UnixMillis(status.st_mtim.tv_sec * 1000) > unused_max)
+      ::unlink(entry.path().c_str());
+  }
+}
+
+Result<SharedFile> share_program(const std::string& part, const std::string& program) {
+  SharedFile shared{.digest = TRY(image::digest_of_file(program))};
+  shared.path = part + "/" + program_prefix + shared.digest.substr(digest_start);
+  remove_unused_programs(part);
+  if (::utimensat(AT_FDCWD, shared.path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0) return shared;
+  const std::string half = shared.path + "." + hex(random_bytes(4));
+  std::error_code code;
+  std::filesystem::copy_file(program, half, code);
+  if (code) return fail(Errc::system, half + ": " + code.message());
+  if (::chmod(half.c_str(), 0700) != 0) return fail_errno(half);
+  if (::rename(half.c_str(), shared.path.c_str()) != 0) return fail_errno(shared.path);
+  return shared;
+}
+
+Json json_of(const SharedFile& file) {
+  return {{"path", file.path}, {"digest", file.digest}};
+}
+
+SharedFile file_from(const Json& json) {
+  return {json.value("path", ""), json.value("digest", "")};
+}
+
+}  // namespace
+
+Result<SharedPlaces> make_shared(const std::string& shared, const std::string& job_folder,
+                                 const std::string& program) {
+  const std::string part = TRY(users_part(shared));
+  const std::string name = std::filesystem::path(job_folder).filename();
+  SharedPlaces places{.folder = part + "/" + name + "-" + hex(random_bytes(8))};
+  TRY(write_shared(job_folder, places));
+  if (::mkdir(places.folder.c_str(), 0700) != 0) return fail_errno(places.folder);
+  if (!program.empty()) places.program = TRY(share_program(part, program));
+  return places;
+}
+
+Result<void> write_shared(const std::string& job_folder, const SharedPlaces& places) {
+  const Json json{{"folder", places.folder},
+                  {"program", json_of(places.program)},
+                  {"archive", json_of(places.archive)}};
+  return write_file(job_folder + note_name, to_text(json), 0600);
+}
+
+Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder) {
+  const std::string path = job_folder + note_name;
+  if (::access(path.c_str(), F_OK) != 0) return std::optional<SharedPlaces>();
+  const Result<Json> json = parse_json(TRY(read_file(path)));
+  const auto is_file = [](const Json& file) {
+    return file.is_object() && file.value("path", Json("")).is_string() &&
+           file.value("digest", Json("")).is_string();
+  };
+  if (!json || !json->is_object() || !json->value("folder", Json()).is_string() ||
+      !is_file(json->value("program", Json())) || !is_file(json->value("archive", Json())))
+    return fail(Errc::protocol, path + ": expected what an engine notes of a shared folder");
+  return std::optional<SharedPlaces>(SharedPlaces{json->at("folder").get<std::string>(),
+                                                  file_from(json->at("program")),
+                                                  file_from(json->at("archive"))});
+}
+
+Result<void> remove_shared(const std::string& job_folder) {
+  const std::optional<SharedPlaces> places = TRY(read_shared(job_folder));
+  if (!places || places->folder.empty()) return {};
+  return remove_tree(places->folder);
+}
+
+bool is_shared(const std::string& path, const std::string& folder) {
+  return !folder.empty() &&
+         (path == folder || (path.starts_with(folder) && path[folder.size()] == '/'));
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace muster::cluster {
+
+// A folder that a cluster's nodes share with this machine, where its configuration names one
+// (docs/decisions/0063-shared-folder.md): a job's archive, layers of its image and `sm` lie in it
+// once, and are not copied to each node. All of it blocks.
+
+/// A file that nodes take if it is what it was: they check its digest.
+struct SharedFile {
+  std::string path{};
+  std::string digest{};  ///< "sha256:…"; empty, as the path: there is none.
+
+  bool operator==(const SharedFile&) const = default;
+};
+
+/// What a job has there; `shared.json` in its folder, for engines that come later.
+struct SharedPlaces {
+  std::string folder{};  ///< The job's own.
+  SharedFile program{};  ///< `sm`, for all jobs of this user's that run this version.
+  SharedFile archive{};
+
+  bool operator==(const SharedPlaces&) const = default;
+};
+
+/// Makes the job's folder in the user's part of `shared`, noted in `job_folder` before, and puts
+/// `program` there unless it is empty. Errors: `denied` where the user's part is another's or open
+/// to others; `not_found`, `system`.
+Result<SharedPlaces> make_shared(const std::string& shared, const std::string& job_folder,
+                                 const std::string& program);
+/// Notes what has come into it.
+Result<void> write_shared(const std::string& job_folder, const SharedPlaces& places);
+/// None where the job has none. Error: `protocol` for a file that is none of ours.
+Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder);
+/// Removes the job's folder there, if it has one.
+Result<void> remove_shared(const std::string& job_folder);
+
+/// True for `path` itself and what is below, as the names stand; false where `folder` is empty.
+bool is_shared(const std::string& path, const std::string& folder);
+
+}  // namespace muster::cluster
