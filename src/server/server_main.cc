@@ -104,14 +104,19 @@ Result<std::string> metrics_token(const ServerConfig& config) {
                                        ": expected at least 16 characters");
 }
 
+/// GPUs that jobs are promised, where these are the machine's: what nodes have Slurm knows.
+Result<void> check_gpus(const ServerConfig& config, const jobs::JobConfig& jobs, const Env& env) {
+  if (config.slurm) return {};
+  return jobs::check_gpus(jobs, [&env] { return machine::count_gpus(env); });
+}
+
 Result<ServerConfig> load(const ServerFlags& flags, const Env& env) {
   std::string file;
   if (!flags.config.empty()) file = TRY(read_file(flags.config));
   Result<ServerConfig> config = config_of(flags, file, env);
   if (config) {
     const Result<jobs::JobConfig> jobs = jobs::job_config_from(config->jobs);
-    const Result<void> gpus =
-        jobs ? jobs::check_gpus(*jobs, [&env] { return machine::count_gpus(env); }) : jobs.error();
+    const Result<void> gpus = jobs ? check_gpus(*config, *jobs, env) : jobs.error();
     if (!gpus) config = gpus.error();
     const Result<void> logins = jobs ? check_logins(*jobs) : Result<void>();
     if (!logins) config = logins.error();
@@ -491,10 +496,12 @@ Result<void> open(Server& server, const Env& env) {
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
       .now = wall_time});
   TRY(open_http(server));
-  const int processors = static_cast<int>(std::thread::hardware_concurrency());
+  // What this machine has limits the jobs that run on it, and no cluster's.
+  const bool is_here = !server.config.slurm;
+  const int processors = is_here ? static_cast<int>(std::thread::hardware_concurrency()) : 0;
   jobs::JobConfig config = TRY(jobs::job_config_from(server.config.jobs, processors));
   // A file that cannot be read is said by the job that needs it, and by sm doctor.
-  jobs::count_in_gpus(config, machine::count_gpus(env).value_or(0));
+  if (is_here) jobs::count_in_gpus(config, machine::count_gpus(env).value_or(0));
   config.own_images = own_names(server.config, server.http->port());
   open_machine(server, config, env);
   jobs::Runner::Options jobs;
