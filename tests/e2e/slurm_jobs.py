@@ -11,7 +11,7 @@ from slurm_cluster import Cluster
 
 def left_on(cluster: Cluster, node: str) -> str:
     """Processes and files of jobs that are there; "" if none."""
-    processes = cluster.run(node, "pgrep", "-fa", "sm (node|steward|init)").stdout
+    processes = cluster.run(node, "pgrep", "-fa", r"sm(-[0-9a-f]+)? (node|steward|init)").stdout
     files = [name for name in cluster.out(node, "ls", "/tmp").split() if "muster" in name]
     return processes + "\n".join(files)
 
@@ -48,23 +48,27 @@ class Place:
         self.source = folder / "source"
         self.source.mkdir()
         self.jobs: list[Process] = []
+        self.path = f"{VENV}/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+        self.as_user: tuple[str, ...] = ()  # In front of `sm`; none: root.
 
     def fit(self, script: str, *words, hosts: int = 1, brings: bool = False) -> Process:
         """Starts `sm fit`; `brings`: the nodes have no `sm` of their own."""
         (self.source / "script.py").write_text(script)
         named = ("script.py", "--source-dir", self.source)
-        return self._start(*named, *words, hosts=hosts, brings=brings)
+        return self.start(*named, *words, hosts=hosts, brings=brings)
 
     def fit_image(self, *words, hosts: int = 1) -> Process:
         """Starts `sm fit` of an image's own program."""
-        return self._start(*words, hosts=hosts)
+        return self.start(*words, hosts=hosts)
 
-    def _start(self, *words, hosts: int, brings: bool = False) -> Process:
+    def start(self, *words, hosts: int = 1, brings: bool = False) -> Process:
+        """Starts `sm fit` with these words."""
         argv = self.cluster.argv(
             "login",
             "env",
             f"MUSTER_STATE={self.state}",
-            f"PATH={VENV}/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            f"PATH={self.path}",
+            *self.as_user,
             SM,
             "fit",
             *words,

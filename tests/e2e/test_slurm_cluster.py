@@ -50,6 +50,7 @@ def test_three_nodes_run_a_job_and_go_away(folder, nothing_of_slurm):
     assert not (folder / "cluster").exists()
 
 
+@pytest.mark.deep
 def test_a_node_has_processes_a_name_and_tmp_of_its_own(folder, nothing_of_slurm):
     with Cluster(folder / "cluster", 2) as cluster:
         cluster.out("node1", "touch", "/tmp/here")

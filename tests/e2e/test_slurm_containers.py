@@ -1,8 +1,5 @@
 """`sm fit --engine slurm --slurm hosts=container`: hosts that are containers on nodes."""
 
-import os
-import pathlib
-
 import shutil
 
 import pytest
@@ -38,13 +35,6 @@ time.sleep(600)
 """
 
 RUNC = ("runc", "--root", "/run/muster/runc", "list", "-q")
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
-        yield cluster
-        wait_until_clean(cluster)
 
 
 def containers_on(cluster: Cluster, node: str) -> list[str]:
@@ -105,6 +95,7 @@ def test_a_steward_that_is_killed_takes_its_container_along(place):
     wait_until_untouched(place.cluster)
 
 
+@pytest.mark.deep
 def test_a_step_that_is_killed_leaves_nothing_that_runs_and_the_next_job_finds_nothing(place):
     job = place.fit(WAITS, *CONTAINERS, "--retries", "0")
     job.wait_for_output(b"at work", 60)

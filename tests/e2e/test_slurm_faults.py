@@ -5,120 +5,30 @@ import re
 import signal
 
 import pytest
-from process import Process, children_of, wait_until
+from process import children_of, wait_until
 from slurm_cluster import Cluster
-from slurm_jobs import Place, wait_until_clean
+from slurm_faults import (
+    AT_WORK,
+    LASTS,
+    WAITS,
+    WAITS_ONCE,
+    Configured,
+    Down,
+    Set,
+    all_at_work,
+    clean_place,
+    ends_well,
+    fit_that_waits_once,
+    kill_9,
+    nodes_taken,
+    pids,
+    remove_unclaimed,
+    resume,
+)
+from slurm_jobs import wait_until_clean
 
 pytestmark = pytest.mark.slurm
-
-AT_WORK = """
-import os, sys, time
-print("at work on", os.environ["SM_CURRENT_HOST"], flush=True)
-"""
-WAITS = AT_WORK + "time.sleep(600)\n"
-LASTS = AT_WORK + "time.sleep(8)\nprint('done', flush=True)\n"
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def place(cluster, tmp_path):
-    place = Place(cluster, tmp_path)
-    yield place
-    place.end()
-    wait_until_clean(cluster)
-
-
-def pids(cluster: Cluster, host: str, *pattern: str) -> list[str]:
-    return cluster.run(host, "pgrep", *pattern).stdout.split()
-
-
-def kill_9(cluster: Cluster, host: str, *pattern: str) -> None:
-    """Kills those of the host that pgrep finds."""
-    found = pids(cluster, host, *pattern)
-    assert found, f"no {pattern} on {host}"
-    cluster.out(host, "kill", "-9", *found)
-
-
-class Down:
-    """A daemon that is not there for as long as this is entered.
-
-    A slurmctld that is killed may have forgotten ends that it had told, and keeps nodes for jobs
-    that are over, so mostly it is asked to end.
-    """
-
-    PID_FILES = {
-        "munged": "/run/munge/munged.pid",
-        "slurmctld": "/run/slurmctld.pid",
-        "slurmd": "/run/slurmd.pid",
-    }
-
-    def __init__(self, cluster: Cluster, host: str, name: str, number: int = signal.SIGTERM):
-        self.cluster = cluster
-        self.host = host
-        self.name = name
-        self.number = number
-
-    def __enter__(self) -> None:
-        pid = self.cluster.out(self.host, "cat", self.PID_FILES[self.name])
-        words = self.cluster.out(self.host, "cat", f"/proc/{pid}/cmdline")
-        assert self.name in words
-        self.argv = words.rstrip("\0").split("\0")
-        self.cluster.out(self.host, "kill", f"-{int(self.number)}", pid)
-        proc = f"/proc/{pid}"
-        gone = ["sh", "-c", f"! grep -q '^State:.[^ZX]' {proc}/status"]
-        wait_until(
-            f"{self.name} to end",
-            lambda: self.cluster.run(self.host, *gone).returncode == 0,
-        )
-
-    def __exit__(self, *_) -> None:
-        self.cluster.out(self.host, *self.argv)
-
-
-class Set:
-    """A node in a state that an operator gave it."""
-
-    def __init__(self, cluster: Cluster, node: str, state: str):
-        self.cluster = cluster
-        self.node = node
-        words = ["scontrol", "update", f"nodename={node}", f"state={state}", "reason=test"]
-        self.cluster.out("login", *words)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_) -> None:
-        resume(self.cluster, self.node)
-
-
-def resume(cluster: Cluster, node: str) -> None:
-    """Waits until all nodes take jobs again."""
-    # A node that is down comes back by itself when its slurmd says a word.
-    cluster.run("login", "scontrol", "update", f"nodename={node}", "state=resume")
-
-    def all_idle() -> bool:
-        states = cluster.out("login", "sinfo", "-h", "-N", "-p", "main", "-o", "%T")
-        return set(states.split()) == {"idle"}
-
-    wait_until("all nodes to be idle", all_idle, 30)
-
-
-def all_at_work(job: Process, hosts: int, times: int = 1) -> None:
-    def there() -> bool:
-        assert job.running(), job.text
-        return job.text.count("at work on") >= hosts * times
-
-    wait_until("all hosts to be at work", there, 60)
-
-
-def ends_well(job: Process, hosts: int) -> None:
-    assert job.wait(90) == 0, job.text
-    assert job.text.count("| done") == hosts and "Completed" in job.text, job.text
+place = pytest.fixture(clean_place)
 
 
 def test_a_steward_that_is_killed_is_named(place):
@@ -130,6 +40,7 @@ def test_a_steward_that_is_killed_is_named(place):
     assert "Restarting" not in job.text
 
 
+@pytest.mark.deep
 def test_a_slurmd_that_is_killed_and_started_again_is_no_matter(place):
     job = place.fit(LASTS, hosts=2)
     all_at_work(job, 2)
@@ -159,6 +70,7 @@ def test_a_node_that_an_operator_sets_down_is_left_out(place):
     assert "lost one of its nodes" in job.text, job.text
 
 
+@pytest.mark.deep
 def test_a_job_on_a_node_that_is_drained_goes_on(place):
     job = place.fit(LASTS, hosts=2)
     all_at_work(job, 2)
@@ -167,6 +79,7 @@ def test_a_job_on_a_node_that_is_drained_goes_on(place):
     assert "Restarting" not in job.text
 
 
+@pytest.mark.deep
 def test_munge_may_be_down_where_the_job_was_submitted(place):
     job = place.fit(LASTS, hosts=2)
     all_at_work(job, 2)
@@ -196,6 +109,7 @@ def test_slurmctld_is_down_while_a_job_runs(place):
     assert "Restarting" not in job.text
 
 
+@pytest.mark.deep
 def test_slurmctld_is_down_while_a_job_is_submitted(place):
     with Down(place.cluster, "login", "slurmctld"):
         job = place.fit(LASTS, hosts=2)
@@ -251,14 +165,43 @@ def test_a_job_that_is_preempted_starts_again_when_its_nodes_are_free(place):
     cluster = place.cluster
     job = place.fit(LASTS, hosts=2)
     all_at_work(job, 2)
-    urgent = ["sbatch", "--parsable", "-p", "urgent", "-N3", "--exclusive", "--output=/dev/null"]
-    other = cluster.out("login", *urgent, "--wrap", "sleep 600")
-    try:
+    with nodes_taken(cluster):
         job.wait_for_output(b"Restarting", 60)
-    finally:
-        cluster.out("login", "scancel", other)
     ends_well(job, 2)
     assert "Interrupted" in job.text and "took its nodes away" in job.text, job.text
+
+
+SAVES = (
+    """
+import signal, sys
+def stop(*_):
+    time.sleep(8)
+    print("saved", flush=True)
+    sys.exit("stopped")
+signal.signal(signal.SIGTERM, stop)
+"""
+    + WAITS_ONCE
+)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("is_preemption", [True, False])
+def test_ranks_have_the_partitions_grace_time_where_their_nodes_are_taken_away(
+    place, is_preemption
+):
+    """KillWait leaves a host 6 of its 10 s; the partition's GraceTime is 6 s."""
+    cluster = place.cluster
+    with Configured(cluster, "KillWait", "10"):
+        job = fit_that_waits_once(place, 2, SAVES)
+        if is_preemption:
+            with nodes_taken(cluster):
+                job.wait_for_output(b"Restarting", 60)
+            ends_well(job, 2)
+            assert job.text.count("| saved") == 2, job.text
+        else:
+            cluster.out("login", "scancel", cluster.out("login", "squeue", "-h", "-o", "%i"))
+            job.wait(60)
+            assert "Stopped" in job.text and "saved" not in job.text, job.text
 
 
 EATS = AT_WORK + """
@@ -342,12 +285,13 @@ def test_results_wait_on_their_node_for_room_where_the_job_was_submitted(small):
 class Prolog:
     """Slurm runs a prolog that fails on the node."""
 
-    def __init__(self, cluster: Cluster, node: str):
+    def __init__(self, cluster: Cluster, node: str, seconds: int = 0):
         self.cluster = cluster
         self.conf = cluster.folder / "etc" / "slurm.conf"
         self.before = self.conf.read_text()
         script = cluster.folder / "etc" / "prolog"
-        script.write_text(f'#!/bin/sh\n[ "$SLURMD_NODENAME" != {node} ]\n')
+        fails = f'[ "$SLURMD_NODENAME" != {node} ] || {{ sleep {seconds}; false; }}'
+        script.write_text(f"#!/bin/sh\n{fails}\n")
         script.chmod(0o755)
 
     def __enter__(self) -> None:
@@ -359,18 +303,21 @@ class Prolog:
         self.cluster.out("login", "scontrol", "reconfigure")
 
 
-def test_a_node_whose_prolog_fails_is_left_out(place):
+@pytest.mark.parametrize("seconds", [0, pytest.param(2, marks=pytest.mark.deep)])
+def test_a_node_whose_prolog_fails_is_left_out(place, seconds):
     """Slurm drains the node and cancels the job, which nobody wanted stopped."""
     try:
-        with Prolog(place.cluster, "node1"):
+        with Prolog(place.cluster, "node1", seconds):
             job = place.fit(LASTS, hosts=2)
             job.wait_for_output(b"Restarting", 60)
             ends_well(job, 2)
     finally:
         resume(place.cluster, "node1")
     assert "could not start the job" in job.text, job.text
+    remove_unclaimed(place.cluster)
 
 
+@pytest.mark.deep
 def test_a_node_that_has_no_room_for_what_is_brought_is_left_out(place):
     cluster = place.cluster
     cluster.out("node2", "mount", "-o", "remount,size=8m", "/tmp")
@@ -383,6 +330,7 @@ def test_a_node_that_has_no_room_for_what_is_brought_is_left_out(place):
         cluster.out("node2", "mount", "-o", "remount,size=50%", "/tmp")
 
 
+@pytest.mark.deep
 def test_a_job_whose_node_has_a_slow_network_goes_on(place):
     cluster = place.cluster
     shape = ["tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", "1mbit"]

@@ -6,8 +6,7 @@ import tarfile
 import pytest
 from lab import SM
 from process import wait_until
-from slurm_cluster import Cluster
-from slurm_jobs import interrupt, left_on, wait_until_clean
+from slurm_jobs import interrupt, left_on
 
 pytestmark = pytest.mark.slurm
 
@@ -22,13 +21,6 @@ if world.rank == 0:
     with open(os.environ["SM_MODEL_DIR"] + "/ranks", "w") as file:
         file.write(repr(ranks))
 """
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
-        yield cluster
-        wait_until_clean(cluster)
 
 
 def test_three_hosts_of_two_processes_run_under_mpi(place):
@@ -80,6 +72,7 @@ os.read(os.pipe()[0], 1)
 """
 
 
+@pytest.mark.deep
 def test_a_job_that_hangs_is_seen_over_the_links_of_its_nodes(place):
     job = place.fit(HANGS, "--hang-after", "10", "--end-hung", "--name", "still", hosts=2)
     wait_until("the hosts", lambda: job.out.decode().count("| at work") == 2, 60)
@@ -151,7 +144,7 @@ def test_no_secret_is_where_others_of_the_cluster_see_it(place):
         seen += place.cluster.out(node, "sh", "-c", "ls -l /tmp")
     interrupt(job)
     job.wait(30)
-    assert f"muster-" in seen
+    assert "muster-" in seen
     for key in keys:
         assert key not in seen
 

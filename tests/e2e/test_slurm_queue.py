@@ -86,7 +86,7 @@ def test_nodes_are_told_with_what_their_last_preflight_found(cluster, tmp_path):
 
 def test_nodes_are_told_with_the_reason_of_whoever_drained_one(cluster):
     assert row(cluster.out("login", SM, "nodes"), "node1").split() == (
-        ["node1", "main,urgent", "2", "4000", "MiB", "-", "free"]
+        ["node1", "main,urgent", "2", "4000", "MiB", "gpu:2", "free"]
     )
     drain = ["nodename=node2", "state=drain", "reason=disk | full"]
     cluster.out("login", "scontrol", "update", *drain)
@@ -114,6 +114,7 @@ def test_without_slurm_both_say_so():
     assert "--user: expected a user's name" in done.stderr
 
 
+@pytest.mark.deep
 def test_a_controller_that_is_down_is_told_and_nothing_is_taken_for_gone(cluster):
     """The last one: it kills slurmctld."""
     cluster.out("login", "sh", "-c", "kill -9 $(cat /run/slurmctld.pid)")

@@ -4,6 +4,7 @@ import io
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import tarfile
 import time
@@ -13,6 +14,7 @@ from lab import SM, VENV
 from oci_image import layer, programs, write_layout
 from process import children_of, wait_until
 from slurm_cluster import Cluster
+from slurm_faults import nodes_taken
 from sm_server import SmServer
 from test_server_jobs import BUCKET, GROUP, Job
 
@@ -34,16 +36,30 @@ class OnLogin:
 class ClusterServer(SmServer):
     """`sm server` is the child of what entered the login node."""
 
-    def __init__(self, folder, cluster: Cluster, slurm: dict | None = None, **config):
+    def __init__(
+        self,
+        folder,
+        cluster: Cluster,
+        slurm: dict | None = None,
+        images: dict | None = None,
+        instance_types: dict | None = None,
+        path: str = "",
+        **config,
+    ):
         self.cluster = cluster
         self.state = folder / "state"
         engine = {"sm": str(SM), "address": LOGIN, **(slurm or {})}
         super().__init__(
             folder,
-            jobs={"python": str(VENV / "bin" / "python"), "registries": ["registry.test/team/*"]},
+            jobs={
+                "python": str(VENV / "bin" / "python"),
+                "registries": ["registry.test/team/*"],
+                **({"images": images} if images else {}),
+                **({"instance_types": instance_types} if instance_types else {}),
+            },
             config={"engine": {"slurm": engine}, **config},
             within=OnLogin(cluster),
-            env={"MUSTER_STATE": str(self.state)},
+            env={"MUSTER_STATE": str(self.state), "PATH": path + os.environ["PATH"]},
         )
         self.listen = f"{LOGIN}:0"
 
@@ -178,13 +194,56 @@ def counted(job: Job, host: str) -> list[int]:
     return [int(line.split()[1]) for line in log_of(job, host) if line.startswith("line ")]
 
 
+MIB = 1 << 20
+HELD_MIB = 100
+# Holds memory, writes to the disk and computes for a while.
+USES = f"""
+import os
+held = b"x" * ({HELD_MIB} << 20)
+with open("/var/tmp/muster-uses", "wb") as file:
+    os.unlink(file.name)
+    file.write(held)
+    os.fsync(file.fileno())
+while os.times().user < 2: pass
+""" + COUNTS.replace("2000", "60000")  # Until it is stopped, however busy the machine is.
+
+
+def used(job: Job, host: str) -> list[tuple]:
+    """What is known of the host: processor us, memory, bytes read and written, net in and out."""
+    with sqlite3.connect(job.server.data / "muster.db", timeout=60) as store:
+        rows = store.execute(
+            "SELECT processor, memory, disk_read, disk_written, net_in, net_out FROM host_usage "
+            "WHERE host = ? AND job = (SELECT number FROM jobs WHERE name = ?) ORDER BY time",
+            (host, job.name)).fetchall()  # fmt: skip
+    store.close()
+    return rows
+
+
+def uses(job: Job, host: str) -> bool:
+    rows = used(job, host)
+    busy = len(rows) > 1 and rows[-1][0] > 2_000_000
+    held = busy and HELD_MIB * MIB < rows[-1][1] < 4 * HELD_MIB * MIB
+    return held and rows[-1][3] >= HELD_MIB * MIB
+
+
 def test_stop_training_job_stops_hosts_and_frees_nodes(server):
-    job = Job(server, COUNTS.replace("LAST", "2000"), hosts=2)
-    wait_until("a line", lambda: any("line 5" in line for line in log_of(job, "algo-1")), 60)
+    job = Job(server, USES.replace("LAST", "2000"), hosts=2)
+
+    def counts(host: str) -> bool:  # From its first line on it heeds signals.
+        return any("line 5" in line for line in log_of(job, host))
+
+    for host in ("algo-1", "algo-2"):
+        wait_until(f"a line of {host}", lambda host=host: counts(host), 60)
+        wait_until(f"what {host} uses", lambda host=host: uses(job, host), 60)
+        rows = used(job, host)
+        for row in range(1, len(rows)):  # All but memory grows.
+            assert all(rows[row][i] >= rows[row - 1][i] for i in (0, 2, 3, 4, 5)), rows
+        assert rows[-1][4] > rows[0][4] > 0 and rows[-1][5] > rows[0][5] > 0  # The link, at least.
     job.api.stop_training_job(TrainingJobName=job.name)
     told = job.at_end()
     assert told["TrainingJobStatus"] == "Stopped"
-    assert any("told to stop" in line for line in log_of(job, "algo-2"))
+    last = log_of(job, "algo-2")[-20:]
+    assert any("told to stop" in line for line in last), last
     wait_until("Slurm to be free of it", lambda: not server.queue(), 20)
 
 
@@ -241,32 +300,21 @@ print("trained", flush=True)
 """
 
 
-def preempt(cluster: Cluster) -> str:
-    """Submits a job for which others' nodes are taken; its id."""
-    urgent = ["sbatch", "--parsable", "-p", "urgent", "-N3", "--exclusive", "--output=/dev/null"]
-    return cluster.out("login", *urgent, "--wrap", "sleep 600")
-
-
 def preempted(cluster: Cluster, job: Job) -> None:
     """Takes the job's nodes away, and gives them back once that is told."""
-    other = preempt(cluster)
-    try:
+    with nodes_taken(cluster):
         job.in_status("Restarting")
-    finally:
-        cluster.out("login", "scancel", other)
 
 
+@pytest.mark.deep
 def test_a_job_that_is_preempted_gets_through_its_statuses_once_more(server, cluster):
     script = GETS_ON.replace("STEPS", "80")
     job = Job(server, script, hosts=2, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/taken"})
     wait_until("a line", lambda: any("begins at 0" in line for line in log_of(job, "algo-1")), 60)
-    other = preempt(cluster)
-    try:
+    with nodes_taken(cluster):
         job.in_status("Restarting")
         wait_until("a reason", lambda: "Resources" in str(job.describe()), 30)
         assert job.describe()["SecondaryStatus"] == "Restarting"
-    finally:
-        cluster.out("login", "scancel", other)
     told = job.at_end(120)
     assert told["TrainingJobStatus"] == "Completed", told.get("FailureReason")
     seen = [change["Status"] for change in told["SecondaryStatusTransitions"]]
@@ -276,6 +324,7 @@ def test_a_job_that_is_preempted_gets_through_its_statuses_once_more(server, clu
     assert seen[:4] == ["Pending", "Starting", "Downloading", "Training"]
 
 
+@pytest.mark.deep
 def test_a_job_that_keeps_checkpoints_is_preempted_as_often_as_that_happens(server, cluster):
     """Three attempts that keep nothing would be the last."""
     script = GETS_ON.replace("STEPS", "120")
@@ -349,6 +398,7 @@ def test_a_job_that_is_preempted_ten_times_makes_the_model_of_one_that_never_was
     assert members(server, told["ModelArtifacts"]["S3ModelArtifacts"]) == want
 TRAIN = b"""#!/bin/sh
 echo "box on $HOSTNAME"
+i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done
 test -e /usr/bin/python3 && echo "sees the node"
 echo weights >/opt/ml/model/weights
 """
@@ -382,6 +432,8 @@ def test_a_training_image_runs_in_containers_of_the_instance_types_that_have_the
             lines = "\n".join(log_of(job, "algo-1") + log_of(job, "algo-2"))
             assert "box on algo-1" in lines and "box on algo-2" in lines
             assert "sees the node" not in lines and "no user namespace" not in lines
+            rows = used(job, "algo-2")
+            assert rows[-1][0] > 100_000 and 0 < rows[-1][1] < HELD_MIB * MIB, rows
             model = members(server, end["ModelArtifacts"]["S3ModelArtifacts"])
             assert model["weights"] == b"weights\n"
             _, end = told("ml.m5.xlarge")
@@ -392,13 +444,10 @@ def test_a_training_image_runs_in_containers_of_the_instance_types_that_have_the
 
 
 def test_a_job_that_waits_for_nodes_longer_than_it_may_is_stopped(server, cluster):
-    other = preempt(cluster)
-    try:
+    with nodes_taken(cluster):
         limits = {"MaxRuntimeInSeconds": 2, "MaxWaitTimeInSeconds": 3}
         job = Job(server, "print()", StoppingCondition=limits, EnableManagedSpotTraining=True)
         told = job.at_end()
-    finally:
-        cluster.out("login", "scancel", other)
     assert told["TrainingJobStatus"] == "Stopped", told
     assert told["SecondaryStatus"] == "MaxWaitTimeExceeded", told
     assert "TrainingStartTime" not in told

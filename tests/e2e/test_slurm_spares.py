@@ -65,6 +65,7 @@ def submissions(place: Place) -> set[str]:
     return set(lines)
 
 
+@pytest.mark.deep
 def test_a_spare_takes_the_place_of_a_node_that_is_cut_off(place):
     cluster = place.cluster
     before = submissions(place)
@@ -97,6 +98,7 @@ def test_a_steward_that_is_killed_begins_anew_where_it_was(place):
     assert len(submissions(place) - before) == 1
 
 
+@pytest.mark.deep
 def test_a_spare_that_is_lost_first_is_a_word_and_takes_a_place_when_it_is_back(place):
     cluster = place.cluster
     before = submissions(place)
