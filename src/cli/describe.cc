@@ -1,5 +1,6 @@
 // `sm describe`
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/terminal.h"
@@ -9,6 +10,7 @@
 #include "cli/here.h"
 #include "cli/job_view.h"
 #include "command/line.h"
+#include "machine/machine.h"
 
 namespace muster::cli {
 namespace {
@@ -21,7 +23,10 @@ loop::Task<Result<int>> show(Client& client, std::string job, bool json) {
   co_return exit_success;
 }
 
-loop::Task<Result<int>> show_own(Here& here, Json job, bool json) {
+loop::Task<Result<int>> show_own(Here& here, machine::FoundJob found, bool json) {
+  Json& job = found.description;
+  const std::map<std::string, pid_t> stewards = machine::stewards_of(here.state, found.name);
+  if (found.living && !stewards.empty()) job["MusterStewards"] = stewards;
   here.out.text() += json ? visible_json(to_text(job)) + "\n" : job_text(job, here.colour);
   co_return exit_success;
 }
@@ -38,8 +43,7 @@ int describe_main(const Args& args, const Env& env) {
   const Result<std::optional<machine::FoundJob>> own = own_job(env, job);
   if (!own) return end_with("sm describe", own.error());
   if (*own)
-    return run_here("sm describe", env,
-                    [&](Here& here) { return show_own(here, (*own)->description, json); });
+    return run_here("sm describe", env, [&](Here& here) { return show_own(here, **own, json); });
   return run_client("sm describe", env, [&](Client& client) { return show(client, job, json); });
 }
 

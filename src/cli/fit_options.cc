@@ -115,6 +115,19 @@ Result<void> take_times(const FitWords& words, FitOptions& options) {
   return {};
 }
 
+/// On one machine a host is lost by somebody's hand alone: who does not rehearse wants it to fail.
+Result<void> take_attempts(const FitWords& words, FitOptions& options) {
+  if (words.spares != "0")
+    options.spares = TRY(whole_number("--spares", words.spares, job::spares_max, 0));
+  const bool rehearses = options.spares > 0 || words.engine == "slurm";
+  if (words.retries == "0" || (words.retries.empty() && !rehearses))
+    options.retries = 0;
+  else
+    options.retries =
+        TRY(whole_number("--retries", words.retries, job::retries_max, job::retries_default));
+  return {};
+}
+
 Result<FitOptions> options_from(FitWords words, Args arguments) {
   FitOptions options;
   options.hosts = TRY(whole_number("--hosts", words.hosts, job::hosts_max, 1));
@@ -129,13 +142,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
     if (!named) return named.error().in("--name");
   }
   TRY(take_times(words, options));
-  if (words.retries != "0")
-    options.retries =
-        TRY(whole_number("--retries", words.retries, job::retries_max, job::retries_default));
-  else
-    options.retries = 0;
-  if (words.spares != "0")
-    options.spares = TRY(whole_number("--spares", words.spares, job::spares_max, 0));
+  TRY(take_attempts(words, options));
   options.memory_bytes = TRY(byte_count("--memory", words.memory, job::memory_bytes_min, 0));
   options.cpu_millis =
       TRY(thousandths("--cpus", words.cpus, job::cpu_millis_min, job::cpu_millis_max, 0));
@@ -160,8 +167,9 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
       return fail(Errc::invalid_input, "an argument behind --: expected UTF-8 text");
   TRY(check_program(words));
   options.slurm = TRY(slurm_of(words.engine, words.slurm));
-  if (!options.slurm && !words.spares.empty())
-    return fail(Errc::invalid_input, "--spares: expected --engine slurm with it");
+  if (!options.slurm && words.preflight)
+    return fail(Errc::invalid_input, "--preflight: expected --engine slurm with it");
+  options.preflight = words.preflight;
   options.script = std::move(words.script);
   options.image = std::move(words.image);
   options.policy = std::move(words.policy);

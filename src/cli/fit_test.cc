@@ -126,6 +126,21 @@ TEST_CASE("fit: hosts' limits are read as Docker's") {
   CHECK(good({"t.py"}).shm_bytes == 1 << 30);
 }
 
+TEST_CASE("fit: on one machine a job has further attempts where that is asked for") {
+  CHECK(good({"t.py"}).retries == 0);
+  CHECK(good({"t.py", "--retries", "3"}).retries == 3);
+  CHECK(good({"t.py", "--spares", "1"}).retries == job::retries_default);
+  CHECK(good({"t.py", "--spares", "1"}).spares == 1);
+  CHECK(good({"t.py", "--spares", "0"}).retries == 0);
+  CHECK(good({"t.py", "--spares", "1", "--retries", "0"}).retries == 0);
+  CHECK(good({"t.py", "--engine", "slurm"}).retries == job::retries_default);
+}
+
+TEST_CASE("fit: a full preflight is a cluster's, and --env says more") {
+  CHECK(good({"t.py", "--engine", "slurm", "--preflight"}).preflight);
+  CHECK(!good({"t.py", "--engine", "slurm"}).preflight);
+}
+
 TEST_CASE("fit: MPI runs only for more than one process, or when it is asked for") {
   CHECK(!good({"t.py"}).launch.mpi);
   CHECK(!good({"t.py", "--processes-per-host", "1"}).launch.mpi);

@@ -144,6 +144,15 @@ std::string hosts_text(const Json& job) {
   return join(each, ", ");
 }
 
+/// "algo-1 4711, algo-2 4712": who owns each host, for who kills one in a rehearsal.
+std::string stewards_text(const Json& job) {
+  std::vector<std::string> each;
+  for (const auto& [host, pid] : member(job, "MusterStewards").items())
+    if (pid.is_number_integer())
+      each.push_back(visible_line(host) + " " + std::to_string(pid.get<std::int64_t>()));
+  return join(each, ", ");
+}
+
 /// A URL; of a folder of this machine its path.
 std::string place_text(const std::string& url) {
   return visible_line(url.starts_with(file_scheme) ? url.substr(file_scheme.size()) : url);
@@ -167,6 +176,7 @@ Fields head_fields(const Json& job, bool colour) {
     field(name.c_str(), value);
   field("Image", visible_line(member_text(member(job, "AlgorithmSpecification"), "TrainingImage")));
   field("Hosts", hosts_text(job));
+  field("Stewards", stewards_text(job));
   field("Network", visible_line(member_text(job, "MusterNetwork")));
   for (const Json& note : member(job, "MusterNotes"))
     if (note.is_string()) field("Note", visible_line(note.get<std::string>()));

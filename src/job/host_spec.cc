@@ -32,9 +32,10 @@ Result<void> check_on_node(const HostSpec& spec) {
                   "has its machine's network, in which muster encrypts nothing but its own");
   if (spec.spec.network == Network::none)
     return refuse("EnableNetworkIsolation", "has its machine's network, and all that it reaches");
+  if (spec.spec.image && spec.light == spec.spec.image->tool.empty())
+    return refuse("Muster.Image", spec.light ? "cannot run an image; it runs its machine's programs"
+                                             : "runs images itself, without a Tool");
   if (!spec.light) return check_first_id(spec);
-  if (spec.spec.image)
-    return refuse("Muster.Image", "cannot run an image; it runs its machine's programs");
   if (!spec.spec.bound.empty())
     return refuse("Muster.Bound", "sees its machine's folders where they are");
   if (!spec.devices.nodes.empty() || !spec.devices.mounts.empty())
@@ -99,6 +100,7 @@ Result<void> check(const HostSpec& spec) {
   if (spec.host_folder.size() > host_folder_bytes_max)
     return wrong("host_folder", "at most " + std::to_string(host_folder_bytes_max) + " bytes");
   TRY(check_path("key_file", spec.key_file, false));
+  if (spec.journal_from < 0) return wrong("journal_from", "0 or more");
   return check(spec.devices);
 }
 
@@ -122,6 +124,7 @@ Json to_json(const HostSpec& spec) {
   if (spec.rollcall_port != HostSpec{}.rollcall_port)
     json.emplace("rollcall_port", spec.rollcall_port);
   if (!spec.interface.empty()) json.emplace("interface", spec.interface);
+  if (spec.journal_from > 0) json.emplace("journal_from", spec.journal_from);
   if (spec.devices != HostDevices{}) json.emplace("devices", to_json(spec.devices));
   return json;
 }
@@ -152,6 +155,7 @@ Result<HostSpec> host_spec_from(const Json& json) {
   fields.text("job_folder", spec.job_folder, true);
   fields.text("host_folder", spec.host_folder, true);
   fields.text("key_file", spec.key_file, true);
+  fields.integer("journal_from", spec.journal_from);
   const Json* const devices = fields.object("devices");
   fields.no_others();
   if (fields.error()) return *fields.error();

@@ -54,7 +54,9 @@ struct HostSpec {
   std::string job_folder;     ///< <state>/jobs/<job>
   std::string host_folder;    ///< <state>/jobs/<job>/algo-K: journal, control.sock, result/, ...
   std::string key_file;       ///< The job's key, mode 0600; 32 bytes.
-  HostDevices devices;        ///< Given to this host.
+  /// The byte of the host's journal where this attempt's records begin.
+  std::int64_t journal_from = 0;
+  HostDevices devices;  ///< Given to this host.
 
   bool operator==(const HostSpec&) const = default;
 };

@@ -26,11 +26,14 @@ HostSpec whole_host_spec() {
 }
 
 TEST_CASE("host spec: what is written is read back") {
-  const HostSpec host = whole_host_spec();
+  HostSpec host = whole_host_spec();
+  host.journal_from = 4711;
   const Result<HostSpec> host_read = host_spec_from(*parse_json(to_text(to_json(host))));
   REQUIRE(host_read);
   CHECK(*host_read == host);
   CHECK(own_address(*host_read) == "10.177.0.2");
+  host.journal_from = -1;
+  CHECK(check(host).error().text == "journal_from: expected 0 or more");
 }
 
 HostSpec in_a_vpc() {

@@ -167,6 +167,7 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::start_now(const job::Spec& spe
   // From here on the run owns the folder: if anything fails, discarding it removes everything.
   std::unique_ptr<LocalRun> run =
       std::make_unique<LocalRun>(programs_, *this, path, std::move(folder));
+  if (options_.rehearses && spec.retries > 0) run->heed_losses();
   TRY(write_file(path + "/job.json", to_text(job::to_json(spec)), 0600));
   if (!options_.lifeline) TRY(run->mark_kept());
   Network network =
@@ -211,6 +212,8 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::attach_now(const std::string& 
   const Json json = TRY(parse_json(*text));
   const job::Spec spec = TRY(job::spec_from(json));
   std::unique_ptr<LocalRun> run = std::make_unique<LocalRun>(programs_, *this, path, std::nullopt);
+  if (options_.rehearses && spec.retries > 0) run->heed_losses();
+  TRY(run->find_attempt());
   const std::vector<std::string> hosts = job::host_names(spec.instance_count);
   const std::map<std::string, std::string> addresses = addresses_in(path + "/" + hosts.front());
   for (const std::string& host : hosts) {
@@ -222,9 +225,21 @@ Result<std::unique_ptr<engine::Run>> LocalEngine::attach_now(const std::string& 
 }
 
 loop::Task<Result<Swept>> LocalEngine::sweep(bool kept_too) {
-  Command command{
-      .argv = {options_.program, "steward", "--sweep", "--json"}, .env = options_.env, .cwd = {}};
-  if (kept_too) command.argv.push_back("--all");
+  Args words{"--sweep", "--json"};
+  if (kept_too) words.push_back("--all");
+  co_return co_await ask_steward(std::move(words));
+}
+
+loop::Task<Result<void>> LocalEngine::clear(const std::string& job) {
+  Args words{"--clear", jobs_folder() + "/" + job, "--json"};
+  const Result<Swept> swept = co_await ask_steward(std::move(words));
+  if (!swept) co_return swept.error();
+  co_return Result<void>();
+}
+
+loop::Task<Result<Swept>> LocalEngine::ask_steward(Args words) {
+  Command command{.argv = {options_.program, "steward"}, .env = options_.env, .cwd = {}};
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.env["MUSTER_STATE"] = options_.state;
   Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);
   if (!done) co_return done.error();

@@ -34,6 +34,9 @@ class LocalEngine final : public engine::Engine {
     std::int64_t id_base = 1879048192;
     Env env;               ///< The stewards'; PATH finds the runtime.
     bool lifeline = true;  ///< Jobs end with us, however we end.
+    /// A host whose steward somebody kills is lost, where the job may have another attempt: as on a
+    /// cluster (docs/decisions/0064-rehearsals.md). Else its steward has ended.
+    bool rehearses = false;
   };
   /// `programs` outlives this and the runs.
   LocalEngine(supervise::Programs& programs, Options options);
@@ -49,6 +52,9 @@ class LocalEngine final : public engine::Engine {
   /// Removes what dead jobs left on the machine; with `kept_too` also folders that were kept.
   /// The lines that tell what was removed. Takes a few ms when there is nothing to do.
   loop::Task<Result<Swept>> sweep(bool kept_too);
+  /// Removes what the hosts of a job of ours left, which are all over, but for journals, results
+  /// and specifications.
+  loop::Task<Result<void>> clear(const std::string& job);
 
   const Options& options() const { return options_; }
   /// One for all runs; it goes with the last that holds it.
@@ -66,6 +72,7 @@ class LocalEngine final : public engine::Engine {
   Result<void> give_gpus(std::vector<job::HostSpec>& hosts, const std::string& path,
                          const GpuAnswers& answers);
   Result<std::unique_ptr<engine::Run>> attach_now(const std::string& job);
+  loop::Task<Result<Swept>> ask_steward(Args words);
   std::string jobs_folder() const { return options_.state + "/jobs"; }
 
   supervise::Programs& programs_;

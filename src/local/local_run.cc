@@ -7,12 +7,16 @@
 
 #include <array>
 #include <climits>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "devices/gpu_figures.h"
 #include "engine/upload.h"
+#include "local/stewards.h"
+#include "loop/worker.h"
 #include "supervise/reaper.h"
 #include "supervise/steward.h"
 #include "supervise/usage.h"
@@ -20,22 +24,17 @@
 namespace muster::local {
 namespace {
 
-/// When the kernel started `pid`: with it a pid names one process for ever.
-std::string started_at(pid_t pid) {
-  const Result<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat", 1u << 16);
-  if (!stat) return {};
-  const std::vector<std::string> fields = split_words(stat->substr(stat->rfind(')') + 1));
-  return fields.size() > 19 ? fields[19] : std::string();
-}
-
 Fd pidfd_of(pid_t pid) {
   return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-bool has_bytes(const std::string& path) {
+/// More than `before`.
+bool has_bytes(const std::string& path, std::uint64_t before) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_size > 0;
+  return ::stat(path.c_str(), &status) == 0 && status.st_size > static_cast<off_t>(before);
 }
+
+constexpr const char* why_lost = "its steward was killed";
 
 std::string node_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
@@ -51,8 +50,13 @@ struct LocalRun::State {
   std::map<std::string, Fd> others;   ///< pidfds of those that are not.
   std::deque<engine::Event> events;
   bool all_well = true;  ///< No steward was killed or failed.
+  int attempt = 1;
+  bool heeds_losses = false;
+  std::set<std::string> destroyed;  ///< By us.
+  std::vector<std::string> lost;    ///< In this attempt.
   loop::Event moved;
   void tell(engine::Event event) {
+    event.attempt = attempt;
     event.time = wall_time();
     events.push_back(std::move(event));
     moved.notify();
@@ -65,6 +69,10 @@ struct LocalRun::State {
   }
   void ended(const std::string& host, job::Outcome outcome) {
     all_well = all_well && outcome.success();
+    if (heeds_losses && !destroyed.contains(host) && outcome == job::Outcome::signaled(SIGKILL)) {
+      lost.push_back(host);
+      return tell({.kind = engine::Event::Kind::lost, .host = host, .text = why_lost});
+    }
     tell({.kind = engine::Event::Kind::ended, .host = host, .outcome = std::move(outcome)});
   }
 };
@@ -82,6 +90,17 @@ LocalRun::LocalRun(supervise::Programs& programs, LocalEngine& local, std::strin
 LocalRun::~LocalRun() {
   if (journals_) journals_->cancel();
   if (folder_ && (hosts_.empty() || gate_.write)) static_cast<void>(folder_->remove());
+}
+
+void LocalRun::heed_losses() {
+  state_->heeds_losses = true;
+}
+
+Result<void> LocalRun::find_attempt() {
+  note_ = TRY(read_note(path_));
+  next_tally_ = note_.tally;
+  state_->attempt = note_.number;
+  return {};
 }
 
 Result<void> LocalRun::start(const job::HostSpec& spec) {
@@ -103,8 +122,7 @@ Result<void> LocalRun::start(const job::HostSpec& spec) {
         state->ours.erase(host);
         state->ended(host, supervise::steward_outcome(std::move(outcome), folder));
       });
-  return write_file(spec.host_folder + "/steward.pid",
-                    std::to_string(pid) + " " + started_at(pid) + "\n", 0600);
+  return write_steward(spec.host_folder, pid);
 }
 
 Result<void> LocalRun::begin() {
@@ -116,23 +134,20 @@ Result<void> LocalRun::begin() {
 
 Result<void> LocalRun::attach(const std::string& host, const std::string& address) {
   const std::string folder = host_folder(host);
-  const Result<std::string> file = read_file(folder + "/steward.pid");
-  if (!file || file->empty()) {
+  const Result<WrittenSteward> steward = written_steward(folder);
+  if (!steward && steward.error().code == Errc::protocol) return steward.error();
+  if (!steward) {
     whole_ = false;
     return {};
   }
-  const std::vector<std::string> words = split_words(*file);
-  const std::optional<std::int64_t> number =
-      words.size() == 2 ? parse_integer(words[0]) : std::nullopt;
-  if (!number) return fail(Errc::protocol, folder + "/steward.pid: expected a pid and a time");
-  const pid_t pid = static_cast<pid_t>(*number);
   hosts_.push_back(host);
   state_->started(host, address);
   // A steward may stand at a gate that nobody will open. No program runs before all hosts have
   // begun.
-  if (!has_bytes(folder + "/journal")) whole_ = false;
-  Fd pidfd = pidfd_of(pid);
-  if (!pidfd || started_at(pid) != words[1]) {  // The steward ended; its journal tells how.
+  if (!has_bytes(folder + "/journal", engine::chapter_of(note_.chapters, host))) whole_ = false;
+  Fd pidfd = pidfd_of(steward->pid);
+  if (!pidfd ||
+      started_at(steward->pid) != steward->started) {  // The steward ended; its journal tells how.
     state_->ended(host, job::Outcome::exited(0));
     return {};
   }
@@ -152,7 +167,9 @@ loop::Task<> LocalRun::watch(std::string host) {
 
 Result<void> LocalRun::follow() {
   std::vector<engine::Journals::Host> hosts;
-  for (const std::string& host : hosts_) hosts.push_back({host, host_folder(host)});
+  for (const std::string& host : hosts_)
+    hosts.push_back({host, host_folder(host), engine::chapter_of(note_.chapters, host)});
+  if (journals_) journals_->cancel();
   journals_ = TRY(engine::Journals::open(programs_.loop(), std::move(hosts)));
   return {};
 }
@@ -221,8 +238,78 @@ void LocalRun::note(const std::string& host, const std::vector<job::LogLine>& li
   if (runs(host)) tasks_.start(supervise::tell_steward(programs_.loop(), host_folder(host), lines));
 }
 
-loop::Task<Result<void>> LocalRun::replace(std::vector<std::string>) {
-  co_return fail(Errc::unsupported, "one machine has no other node for a host");
+loop::Task<Result<void>> LocalRun::replace(std::vector<std::string> hosts) {
+  if (hosts != hosts_)
+    co_return fail(Errc::unsupported, "a job of one machine starts again with all its hosts");
+  if (!state_->ours.empty() || !state_->others.empty())
+    co_return fail(Errc::invalid_input, "a host of " + name() + " is not over");
+  Result<void> done = take_folder();
+  if (done) done = co_await end_attempt();
+  if (!done) co_return done;
+  const std::vector<std::string> lost = std::exchange(state_->lost, {});
+  done = begin_attempt();
+  if (!done) {
+    hosts_ = std::move(hosts);
+    co_await give_up();
+    co_return done;
+  }
+  for (const std::string& host : lost)
+    state_->tell({.kind = engine::Event::Kind::health,
+                  .host = host,
+                  .text = std::string("was lost: ") + why_lost + "; it begins anew"});
+  co_return done;
+}
+
+/// In a run of an earlier process all stewards have ended by then: nobody holds the lock.
+Result<void> LocalRun::take_folder() {
+  if (!folder_) folder_ = TRY(engine::JobFolder::take(path_));
+  return {};
+}
+
+/// Nothing of the attempt stays but its part of the journals and, aside, its results.
+loop::Task<Result<void>> LocalRun::end_attempt() {
+  const Result<void> cleared = co_await local_.clear(name());
+  if (!cleared) co_return cleared;
+  state_->all_well = true;
+  gpu_numbers_.clear();
+  const auto next = std::make_shared<AttemptNote>(note_);
+  const std::function<Result<void>()> work = [next, hosts = hosts_,
+                                              folder = path_]() -> Result<void> {
+    for (const std::string& host : hosts) ::unlink((folder + "/" + host + "/steward.pid").c_str());
+    TRY(engine::set_aside(folder, hosts, next->number));
+    const engine::Chapters whole = TRY(engine::whole_until(folder, hosts, next->chapters, {}));
+    next->chapters =
+        TRY(engine::end_chapters(folder, hosts, next->chapters, whole, next->number, wall_time()));
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(programs_.loop(), work);
+  if (!done) co_return done;
+  ++next->number;
+  next->tally = next_tally_;
+  const Result<void> noted = write_note(path_, *next);
+  if (noted) note_ = *next;
+  co_return noted;
+}
+
+Result<void> LocalRun::begin_attempt() {
+  state_->attempt = note_.number;
+  state_->destroyed.clear();
+  const std::vector<std::string> hosts = std::exchange(hosts_, {});
+  for (const std::string& host : hosts) {
+    job::HostSpec spec = TRY(given_to(host_folder(host)));
+    spec.journal_from = static_cast<std::int64_t>(engine::chapter_of(note_.chapters, host));
+    TRY(start(spec));
+  }
+  TRY(follow());
+  return begin();
+}
+
+/// After a start that went wrong halfway: waits until its stewards are gone.
+loop::Task<> LocalRun::give_up() {
+  gate_ = Pipe{};
+  for (const std::string& host : hosts_) destroy(host);
+  while (!state_->ours.empty()) co_await state_->moved.wait();
+  state_->events.clear();
 }
 
 void LocalRun::signal(const std::string& host, int number) {
@@ -245,6 +332,7 @@ loop::Task<> LocalRun::ask_to_stop(std::string host, std::chrono::milliseconds g
 }
 
 void LocalRun::destroy(const std::string& host) {
+  state_->destroyed.insert(host);
   signal(host, SIGKILL);
 }
 
@@ -269,14 +357,7 @@ loop::Task<Result<std::string>> LocalRun::release(bool keep) {
   if (!state_->ours.empty()) co_return fail(Errc::denied, path_ + ": a process of the job lives");
   if (removed_) co_return std::string();
   const bool well = state_->all_well;
-  Result<void> released;
-  if (!folder_) {  // An earlier process's run; its stewards have ended, so nobody holds the lock.
-    Result<engine::JobFolder> taken = engine::JobFolder::take(path_);
-    if (taken)
-      folder_ = *std::move(taken);
-    else
-      released = taken.error();
-  }
+  Result<void> released = take_folder();
   if (folder_ && !keep) folder_->forget_kept();
   if (folder_ && keep) {
     released = folder_->keep();

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/job_folder.h"
 #include "engine/journals.h"
+#include "local/attempt_note.h"
 #include "local/local_engine.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -39,6 +40,10 @@ class LocalRun final : public engine::Run {
   Result<void> start(const job::HostSpec& spec);
   /// All stewards are started, and written down.
   Result<void> begin();
+  /// A host whose steward somebody kills is told as lost, not as ended.
+  void heed_losses();
+  /// For a job that another process started: which attempt it is at.
+  Result<void> find_attempt();
   /// Watches a steward that runs already, by the pid file that start() wrote; where there is none
   /// the host was never started. `address` is the host's.
   Result<void> attach(const std::string& host, const std::string& address);
@@ -57,8 +62,11 @@ class LocalRun final : public engine::Run {
   /// Usage from the host's control group; the rest from its steward.
   loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question question) override;
   void note(const std::string& host, const std::vector<job::LogLine>& lines) override;
-  /// `unsupported`: one machine has no other node for a host.
+  /// All hosts, each where it was, since there is no other node: `unsupported` for some of them. An
+  /// engine that is killed in the middle of it leaves a job that is not whole().
   loop::Task<Result<void>> replace(std::vector<std::string> hosts) override;
+  void set_tally(engine::Tally tally) override { next_tally_ = tally; }
+  engine::Tally tally() const override { return note_.tally; }
   loop::Task<Result<std::string>> upload(bool completed) override;
   bool uploaded() const override;
   /// Where the stewards left them: nothing is copied.
@@ -67,6 +75,10 @@ class LocalRun final : public engine::Run {
 
  private:
   struct State;
+  Result<void> take_folder();
+  loop::Task<Result<void>> end_attempt();
+  Result<void> begin_attempt();
+  loop::Task<> give_up();
   loop::Task<> watch(std::string host);
   loop::Task<> ask_to_stop(std::string host, std::chrono::milliseconds grace);
   void signal(const std::string& host, int number);
@@ -80,6 +92,8 @@ class LocalRun final : public engine::Run {
   std::string path_;
   std::optional<engine::JobFolder> folder_;
   std::vector<std::string> hosts_;
+  AttemptNote note_;
+  engine::Tally next_tally_;
   bool whole_ = true;
   bool removed_ = false;  ///< The name may be another job's by now.
   Pipe lifeline_;

@@ -10,6 +10,7 @@
 #include "devices/find.h"
 #include "local/local_engine.h"
 #include "local/outside.h"
+#include "local/stewards.h"
 #include "machine/bring_image.h"
 #include "machine/find_interpreter.h"
 #include "supervise/programs.h"
@@ -26,6 +27,7 @@ local::LocalEngine::Options local_options(const Env& env, const Machine::Options
   options.env = env;
   options.devices = devices::places_of(env);
   options.lifeline = !given.outlived;
+  options.rehearses = !given.outlived;  // A server's jobs of one machine run once.
   options.folder_register = private_folder_register_of(env);
   // An ordinary user's jobs have a /run/muster of their own each.
   if (rootless_ids(env) > 0) options.gpu_register = user_state_folder(env) + "/gpus";
@@ -41,6 +43,7 @@ cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Optio
       given.program == own_program_link ? own_program().value_or(given.program) : given.program;
   options.node_program = given.slurm->node_program;
   if (!given.slurm->node_folder.empty()) options.node_folder = given.slurm->node_folder;
+  options.shared = given.slurm->shared;
   options.addresses = given.slurm->addresses;
   options.lifeline = !given.outlived;
   options.site = given.slurm->site;
@@ -55,6 +58,10 @@ cluster::SlurmEngine::Options slurm_options(const Env& env, const Machine::Optio
 
 std::string why_no_outside(const Env& env) {
   return local::why_no_outside(env);
+}
+
+std::map<std::string, pid_t> stewards_of(const std::string& state, const std::string& job) {
+  return local::living_stewards(state + "/jobs/" + job);
 }
 
 Result<int> count_gpus(const Env& env) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,9 @@ class Machine {
 
 /// See local/outside.h.
 std::string why_no_outside(const Env& env);
+
+/// Processes of this machine that each own a host of a job of `sm fit`, by host.
+std::map<std::string, pid_t> stewards_of(const std::string& state, const std::string& job);
 
 /// GPUs that hosts can be given. Errors: devices::find_gpus()'s.
 Result<int> count_gpus(const Env& env);

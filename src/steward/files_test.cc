@@ -43,6 +43,28 @@ TEST_CASE("journal file: a torn tail is cut and the sequence goes on") {
   CHECK(remove_tree(folder));
 }
 
+TEST_CASE("journal file: another attempt's records begin anew behind those of the one before") {
+  const std::string folder = *make_private_folder("/tmp", "muster-journal-");
+  const std::string path = folder + "/journal";
+  std::string first;
+  job::append_record(first, 1, UnixMillis(1), job::Message::log, "{}");
+  REQUIRE(write_file(path, first + "torn"));
+  {
+    JournalFile journal = *JournalFile::open(path, 1 << 20, first.size());
+    journal.append(job::LogLine{"info", "of attempt 2"});
+    REQUIRE(journal.finish());
+  }
+  const std::string whole = *read_file(path);
+  CHECK(whole.starts_with(first));
+  job::JournalReader reader(first.size());
+  reader.feed(whole.substr(first.size()));
+  CHECK((**reader.next()).seq == 1);
+  const Result<JournalFile> beyond = JournalFile::open(path, 1 << 20, whole.size() + 1);
+  REQUIRE(!beyond);
+  CHECK(beyond.error().text.find("it ends before byte") != std::string::npos);
+  CHECK(remove_tree(folder));
+}
+
 TEST_CASE("journal file: beyond its limit it drops lines, says so once, and keeps the rest") {
   const std::string folder = *make_private_folder("/tmp", "muster-journal-");
   JournalFile journal = *JournalFile::open(folder + "/journal", 1000);
@@ -93,7 +115,7 @@ TEST_CASE("journal file: the disk's first error is what every later call gives")
     disk.sync = [&](int fd) { return fails(Call::sync) ? -1 : ::fdatasync(fd); };
     const std::string folder = *make_private_folder("/tmp", "muster-journal-");
     const std::string path = folder + "/journal";
-    JournalFile journal = *JournalFile::open(path, 1 << 20, disk);
+    JournalFile journal = *JournalFile::open(path, 1 << 20, 0, disk);
     journal.append(job::LogLine{"info", "one"});
     REQUIRE(journal.flush());
     broken = true;
@@ -130,7 +152,7 @@ TEST_CASE("journal file: a full disk's error is given until finish() makes room"
   };
   const std::string folder = *make_private_folder("/tmp", "muster-journal-");
   const std::string path = folder + "/journal";
-  JournalFile journal = *JournalFile::open(path, 1 << 20, disk);
+  JournalFile journal = *JournalFile::open(path, 1 << 20, 0, disk);
   journal.append(job::LogLine{"info", "lost"});
   const Result<void> flushed = journal.flush();
   REQUIRE_FALSE(flushed);

@@ -39,7 +39,10 @@ Result<Fd> wait_for_shared_lock(const std::string& job_folder, bool exclusive) {
 }
 
 bool is_living(const std::string& job_folder) {
-  if (is_held(job_folder + "/lock")) return true;
+  return is_held(job_folder + "/lock") || has_stewards(job_folder);
+}
+
+bool has_stewards(const std::string& job_folder) {
   const std::vector<std::string> hosts = folders_in(job_folder, "algo-");
   return std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
     return is_held(job_folder + "/" + host + "/lock");

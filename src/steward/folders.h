@@ -20,6 +20,8 @@ Result<Fd> wait_for_shared_lock(const std::string& job_folder, bool exclusive);
 
 /// True if a process holds `<job_folder>/lock` or one of its hosts' locks.
 bool is_living(const std::string& job_folder);
+/// True if one of its hosts has a steward.
+bool has_stewards(const std::string& job_folder);
 
 /// Names of the folders in `path` that begin with `start`; sorted.
 std::vector<std::string> folders_in(const std::string& path, const std::string& start);

@@ -43,18 +43,22 @@ bool has_space(int fd, std::uint64_t at, std::size_t bytes) {
 }  // namespace
 
 Result<JournalFile> JournalFile::open(const std::string& path, std::uint64_t bytes_max,
-                                      JournalDisk disk) {
+                                      std::uint64_t from, JournalDisk disk) {
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return fail_errno(path);
   JournalFile journal(std::move(fd), path, std::move(disk));
   journal.bytes_max_ = bytes_max;
-  TRY(journal.read_to_end());
+  TRY(journal.read_to_end(from));
   TRY(make_reserve(reserve_of(path)));
   return journal;
 }
 
-Result<void> JournalFile::read_to_end() {
-  job::JournalReader reader;
+Result<void> JournalFile::read_to_end(std::uint64_t from) {
+  if (::lseek(fd_.get(), 0, SEEK_END) < static_cast<off_t>(from))
+    return fail(Errc::protocol, path_ + ": it ends before byte " + std::to_string(from) +
+                                    ", where the attempt begins");
+  if (::lseek(fd_.get(), static_cast<off_t>(from), SEEK_SET) < 0) return fail_errno(path_);
+  job::JournalReader reader(from);
   std::array<char, 65536> buffer;
   bool whole = true;
   while (whole) {

@@ -30,9 +30,10 @@ struct JournalDisk {
 class JournalFile {
  public:
   /// Opens or makes `path`, cuts a torn tail and goes on behind the last record. `bytes_max`: what
-  /// its lines may take; lines beyond that are dropped, and the journal says so once.
+  /// its lines may take; lines beyond that are dropped, and the journal says so once. What is
+  /// before byte `from` is of earlier attempts, whose records do not count.
   static Result<JournalFile> open(const std::string& path, std::uint64_t bytes_max,
-                                  JournalDisk disk = {});
+                                  std::uint64_t from = 0, JournalDisk disk = {});
 
   void append(job::Message kind, std::string_view payload);
   void append(const job::PhaseChange& change) { append(job::Message::phase, encode(change)); }
@@ -48,7 +49,7 @@ class JournalFile {
  private:
   JournalFile(Fd fd, std::string path, JournalDisk disk)
       : fd_(std::move(fd)), path_(std::move(path)), disk_(std::move(disk)) {}
-  Result<void> read_to_end();
+  Result<void> read_to_end(std::uint64_t from);
   Result<void> put(std::string_view bytes);
   Result<void> write_out();
   Result<void> keep(Result<void> done);

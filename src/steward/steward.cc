@@ -35,6 +35,7 @@ constexpr std::uint64_t journal_bytes_max = std::uint64_t{16} << 30;
 struct StewardArgs {
   std::string spec_file;
   std::string upload_folder;
+  std::string clear_folder;
   bool completed = false;
   int lifeline = -1;
   int gate = -1;
@@ -62,12 +63,16 @@ std::variant<StewardArgs, command::Stop> steward_args(const Args& args) {
   line.text("--gate", gate);
   line.text("--upload", given.upload_folder);
   line.flag("--completed", given.completed);
+  line.text("--clear", given.clear_folder);
   line.flag("--sweep", given.sweep);
   line.flag("--json", given.json);
   line.flag("--all", given.kept_too);
   if (std::optional<command::Stop> stop = line.parse(args)) return *std::move(stop);
-  if (given.sweep + !given.spec_file.empty() + !given.upload_folder.empty() != 1)
-    return command::wrong_line(page, "expected one of --spec FILE, --upload DIR and --sweep");
+  if (given.sweep + !given.spec_file.empty() + !given.upload_folder.empty() +
+          !given.clear_folder.empty() !=
+      1)
+    return command::wrong_line(
+        page, "expected one of --spec FILE, --upload DIR, --clear DIR and --sweep");
   const Result<int> lifeline_fd = descriptor("--lifeline", lifeline);
   if (!lifeline_fd) return command::wrong_line(page, lifeline_fd.error().text);
   const Result<int> gate_fd = descriptor("--gate", gate);
@@ -103,7 +108,8 @@ Result<bool> run_host(const StewardArgs& given, const Env& env) {
   job::HostSpec spec = TRY(read_spec(given.spec_file));
   TRY(make_folders(spec.host_folder, 0700));
   const Fd lock = TRY(take_lock(spec.host_folder + "/lock"));
-  JournalFile journal = TRY(JournalFile::open(spec.host_folder + "/journal", journal_bytes_max));
+  JournalFile journal = TRY(JournalFile::open(spec.host_folder + "/journal", journal_bytes_max,
+                                              static_cast<std::uint64_t>(spec.journal_from)));
   loop::Loop loop;
   HostRun host(loop, std::move(spec), env, std::move(journal), std::move(lifeline));
   loop::Tasks tasks(loop);
@@ -135,11 +141,12 @@ int steward_main(const Args& args, const Env& env) {
   const StewardArgs& given = std::get<StewardArgs>(line);
   // What we inherited (the job's lock, the lifeline) is for us alone, never for the container.
   ::syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
-  if (given.sweep) {
+  if (given.sweep || !given.clear_folder.empty()) {
     const Env::const_iterator state = env.find("MUSTER_STATE");
     const SweepOptions options{state == env.end() ? default_state_folder : state->second,
                                given.kept_too};
-    const Result<Swept> swept = sweep(options, env);
+    const Result<Swept> swept =
+        given.sweep ? sweep(options, env) : clear_hosts(given.clear_folder, env);
     if (swept) return print_swept(*swept, given.json);
     log.error(swept.error().text);
     return exit_undone;

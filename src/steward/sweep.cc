@@ -7,6 +7,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/folder.h"
 #include "container/cgroup.h"
 #include "container/gateway.h"
 #include "container/runtime.h"
@@ -19,16 +20,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// What stays of a host whose steward has ended, for the next one and for who reads.
+const std::set<std::string> kept_of_hosts = {"journal", "result", "spec.json", "steward.log"};
+
 class Sweeper {
  public:
-  Sweeper(const SweepOptions& options, const Env& env) : options_(options), env_(env) {}
+  /// `only`: the folder of the one job whose hosts are cleared, with their stewards dead; or empty.
+  Sweeper(const SweepOptions& options, const Env& env, std::string only = {})
+      : options_(options), env_(env), only_(std::move(only)) {}
 
   Swept run() {
     // Containers first: what runs in them holds everything else.
     containers();
     cgroups();
     gateways();
-    job_folders();
+    if (only_.empty())
+      job_folders();
+    else
+      host_folders();
     return std::move(swept_);
   }
 
@@ -37,6 +46,7 @@ class Sweeper {
     return !options_.kept_too && ::access((job_folder + "/kept").c_str(), F_OK) == 0;
   }
   bool is_dead(const std::string& job_folder) const {
+    if (!only_.empty()) return job_folder == only_;
     return !is_living(job_folder) && !is_kept(job_folder);
   }
 
@@ -96,7 +106,10 @@ class Sweeper {
 
   /// Also of kept jobs: nobody looks at a network whose hosts are gone.
   void gateways() {
-    for (const std::string& bridge : container::dead_gateways(is_living))
+    const auto stays = [this](const std::string& job_folder) {
+      return only_.empty() ? is_living(job_folder) : job_folder != only_;
+    };
+    for (const std::string& bridge : container::dead_gateways(stays))
       note("network " + bridge, container::close_gateway(bridge, env_));
   }
 
@@ -110,8 +123,21 @@ class Sweeper {
     }
   }
 
+  void host_folders() {
+    ::unlink((only_ + "/network").c_str());  // The processes in it have ended.
+    for (const std::string& host : folders_in(only_, "algo-")) {
+      const std::string folder = only_ + "/" + host;
+      for (const std::string& name : names_in(folder).value_or({})) {
+        if (kept_of_hosts.contains(name)) continue;
+        const Result<void> removed = remove_tree(folder + "/" + name);
+        if (!removed) note(host, removed);
+      }
+    }
+  }
+
   const SweepOptions& options_;
   const Env& env_;
+  const std::string only_;
   Swept swept_;
   std::set<std::string> living_jobs_;
 };
@@ -121,6 +147,13 @@ class Sweeper {
 Result<Swept> sweep(const SweepOptions& options, const Env& env) {
   if (::geteuid() != 0) return fail(Errc::denied, "removing what jobs left needs root");
   return Sweeper(options, env).run();
+}
+
+Result<Swept> clear_hosts(const std::string& job_folder, const Env& env) {
+  if (::geteuid() != 0) return fail(Errc::denied, "removing what hosts left needs root");
+  if (has_stewards(job_folder)) return fail(Errc::denied, job_folder + ": a steward lives");
+  const SweepOptions options{.state_folder = fs::path(job_folder).parent_path().parent_path()};
+  return Sweeper(options, env, job_folder).run();
 }
 
 }  // namespace muster::steward

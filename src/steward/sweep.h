@@ -18,4 +18,9 @@ struct SweepOptions {
 /// Error: `denied` without root.
 Result<Swept> sweep(const SweepOptions& options, const Env& env);
 
+/// Removes what the hosts of a job left on this machine whose stewards have all ended, so that they
+/// may start again: their journals, results and specifications stay. The job may live. Blocks.
+/// Errors: `denied` without root, or while one of its stewards lives.
+Result<Swept> clear_hosts(const std::string& job_folder, const Env& env);
+
 }  // namespace muster::steward
