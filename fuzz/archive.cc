@@ -1,11 +1,14 @@
-// A code archive: wherever it asks to go, it stays in its folder.
+// A code archive: wherever it asks to go, it stays in its folder; what is in it is told in lines.
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "base/fd.h"
 #include "fuzz.h"
+#include "packing/contents.h"
 #include "packing/unpack.h"
 
 namespace muster {
@@ -56,6 +59,20 @@ void check_place(const Place& place) {
   }
 }
 
+void check_contents(const std::string& archive, std::size_t size) {
+  Fd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC));
+  const Result<packing::Contents> told = packing::contents_of(
+      std::move(file), size, {.members_max = limits.entries_max, .bytes_max = limits.bytes_max});
+  if (!told) {
+    CHECK_THAT(told.error().text.find('\n') == std::string::npos, "an error is one line");
+    return;
+  }
+  CHECK_THAT(told->members.size() <= limits.entries_max, "members are bounded");
+  for (const packing::Member& each : told->members)
+    CHECK_THAT((each.name + each.target).find_first_of("\n\x1b") == std::string::npos,
+               "names are for people");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -63,6 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string archive = (place.path / "archive").string();
   std::ofstream(archive, std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  check_contents(archive, size);
   const std::string folder = (place.path / "code").string();
   const Result<packing::UnpackReport> report = packing::unpack(archive, folder, limits, "archive");
   if (!report) {

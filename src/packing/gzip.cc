@@ -5,11 +5,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include "base/fd.h"
+#include <utility>
 
 namespace muster::packing {
 namespace {
@@ -29,6 +29,7 @@ struct GzipReader::State {
 
   Fd file;
   std::uint64_t file_bytes = 0;
+  std::uint64_t left = 0;  ///< What of `file_bytes` is not read yet.
   std::uint64_t bytes_out = 0;
   bool gzip = false;
   bool started = false;  ///< inflateEnd is owed.
@@ -48,13 +49,18 @@ GzipReader& GzipReader::operator=(GzipReader&&) noexcept = default;
 GzipReader::~GzipReader() = default;
 
 Result<GzipReader> GzipReader::open(const std::string& path) {
-  std::unique_ptr<State> state = std::make_unique<State>();
   // A fifo would block the open itself.
-  state->file = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
-  if (!state->file || ::fstat(state->file.get(), &status) != 0) return fail_errno("cannot open");
+  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno("cannot open");
   if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, "is no file");
-  state->file_bytes = static_cast<std::uint64_t>(status.st_size);
+  return from(std::move(file), static_cast<std::uint64_t>(status.st_size));
+}
+
+Result<GzipReader> GzipReader::from(Fd file, std::uint64_t bytes) {
+  std::unique_ptr<State> state = std::make_unique<State>();
+  state->file = std::move(file);
+  state->file_bytes = state->left = bytes;
   TRY(state->fill());
   state->gzip = state->in_end >= 2 && std::memcmp(state->in.data(), "\x1f\x8b", 2) == 0;
   return GzipReader(std::move(state));
@@ -70,11 +76,13 @@ std::uint64_t GzipReader::bytes_out() const {
 /// Reads on if nothing is left in `in`; then it is still empty only at the end.
 Result<void> GzipReader::State::fill() {
   while (in_at == in_end && !ended) {
-    const ssize_t got = ::read(file.get(), in.data(), in.size());
+    const std::size_t most = std::min<std::uint64_t>(in.size(), left);
+    const ssize_t got = ::read(file.get(), in.data(), most);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno("cannot read");
     in_at = 0;
     in_end = static_cast<std::size_t>(got);
+    left -= in_end;
     ended = got == 0;
   }
   return {};

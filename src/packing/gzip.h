@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace muster::packing {
@@ -16,6 +17,8 @@ class GzipReader {
  public:
   /// Errors: `not_found`, `denied`, `system`; `invalid_input` for what is no file.
   static Result<GzipReader> open(const std::string& path);
+  /// The first `bytes` of `file`, from where it stands. Error: `system`.
+  static Result<GzipReader> from(Fd file, std::uint64_t bytes);
   GzipReader(GzipReader&&) noexcept;
   GzipReader& operator=(GzipReader&&) noexcept;
   ~GzipReader();

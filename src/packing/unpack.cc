@@ -1,14 +1,11 @@
 #include "packing/unpack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <optional>
 
 #include "base/text.h"
@@ -16,6 +13,7 @@
 #include "packing/gzip.h"
 #include "packing/member.h"
 #include "packing/staging.h"
+#include "packing/tar_reader.h"
 
 namespace muster::packing {
 namespace {
@@ -28,16 +26,12 @@ class Unpacking {
   Result<UnpackReport> run();
 
  private:
-  static la_ssize_t read(archive* handle, void* self, const void** bytes);
-
   Result<std::string_view> next_bytes();
-  Result<archive_entry*> next_member();
   Result<void> take(archive_entry* entry);
   Result<LeftOut> make(archive_entry* entry, const Tree::Parts& path);
   Result<LeftOut> make_file(archive_entry* entry, const Tree::Parts& path);
   Result<void> write_data(int file, std::uint64_t size, const std::string& name);
   Result<void> read_rest();
-  Error library_error(const std::string& what) const;
   Error too_much() const;
   void say(std::string line);
 
@@ -46,8 +40,7 @@ class Unpacking {
   UnpackLimits limits_;
   std::uint64_t bytes_max_;
   std::uint64_t entries_ = 0;
-  std::optional<Error> read_error_;  ///< Why the library got no more bytes.
-  std::unique_ptr<archive, int (*)(archive*)> handle_;
+  TarReader tar_;
   UnpackReport report_;
 };
 
@@ -56,7 +49,7 @@ Unpacking::Unpacking(GzipReader reader, Tree tree, const UnpackLimits& limits)
       tree_(std::move(tree)),
       limits_(limits),
       bytes_max_(std::max(limits.bytes_max, limits.ratio_max * reader_.file_bytes())),
-      handle_(::archive_read_new(), ::archive_read_free) {}
+      tar_([this] { return next_bytes(); }) {}
 
 Error Unpacking::too_much() const {
   return fail(Errc::invalid_input, "holds more than " + std::to_string(bytes_max_) +
@@ -71,47 +64,13 @@ Result<std::string_view> Unpacking::next_bytes() {
   return bytes;
 }
 
-la_ssize_t Unpacking::read(archive* handle, void* self, const void** bytes) {
-  Unpacking& own = *static_cast<Unpacking*>(self);
-  Result<std::string_view> got = own.next_bytes();
-  if (!got) {
-    own.read_error_ = got.error();
-    ::archive_set_error(handle, EIO, "%s", got.error().text.c_str());
-    return ARCHIVE_FATAL;
-  }
-  *bytes = got->data();
-  return static_cast<la_ssize_t>(got->size());
-}
-
-Error Unpacking::library_error(const std::string& what) const {
-  if (read_error_) return *read_error_;
-  const char* text = ::archive_error_string(handle_.get());
-  return fail(Errc::invalid_input, what + ": " + (text != nullptr ? text : "wrong data"));
-}
-
 void Unpacking::say(std::string line) {
   ++report_.refused;
   if (report_.said.size() < UnpackReport::said_max) report_.said.push_back(std::move(line));
 }
 
-/// The next member's header; null at the end.
-Result<archive_entry*> Unpacking::next_member() {
-  archive_entry* entry = nullptr;
-  const int status = ::archive_read_next_header(handle_.get(), &entry);
-  if (status == ARCHIVE_EOF) return static_cast<archive_entry*>(nullptr);
-  // A warning is a name or an owner that has no form in this process's locale, which is none: the
-  // bytes are there all the same, and bytes are what a file's name is.
-  if (status == ARCHIVE_OK || status == ARCHIVE_WARN) return entry;
-  return library_error(entries_ == 0 ? "is no tar archive" : "is damaged");
-}
-
 Result<UnpackReport> Unpacking::run() {
-  archive* const handle = handle_.get();
-  CHECK_THAT(handle != nullptr && ::archive_read_support_format_tar(handle) == ARCHIVE_OK,
-             "libarchive knows tar");
-  if (::archive_read_open(handle, this, nullptr, &Unpacking::read, nullptr) != ARCHIVE_OK)
-    return library_error("is no tar archive");
-  while (archive_entry* entry = TRY(next_member())) TRY(take(entry));
+  while (archive_entry* entry = TRY(tar_.next())) TRY(take(entry));
   TRY(read_rest());
   for (const std::string& path : TRY(tree_.remove_strays())) {
     --report_.links;
@@ -199,9 +158,9 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size, const std::stri
     const void* block = nullptr;
     std::size_t count = 0;
     la_int64_t at = 0;
-    const int status = ::archive_read_data_block(handle_.get(), &block, &count, &at);
+    const int status = ::archive_read_data_block(tar_.handle(), &block, &count, &at);
     if (status == ARCHIVE_EOF) break;
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return library_error("is damaged");
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return tar_.error("is damaged");
     if (at < 0 || count > size || static_cast<std::uint64_t>(at) > size - count)
       return fail(Errc::invalid_input, "is damaged: " + name + " is longer than it says");
     const char* bytes = static_cast<const char*>(block);

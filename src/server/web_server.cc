@@ -174,6 +174,7 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"metric", &WebServer::metric},
         {"metrics", &WebServer::metrics},
         {"objects", &WebServer::objects},
+        {"contents", &WebServer::contents},
         {"stacks", &WebServer::stacks},
         {"keys", &WebServer::keys},
         {"make-key", &WebServer::make_key},

@@ -112,6 +112,7 @@ class WebServer {
                                  std::int64_t first, logs::RankCells& cells);
   loop::Task<void> download_usage(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> contents(Call& call);
   loop::Task<Result<Json, aws::Refusal>> stacks(Call& call);
   loop::Task<Result<Json, aws::Refusal>> describe(http::Exchange& exchange, std::string job,
                                                   std::string key);
@@ -127,6 +128,7 @@ class WebServer {
   std::atomic<bool> stopping_ = false;
   /// A page with many charts asks for all of them at once; further ones wait, in their threads.
   std::counting_semaphore<> metric_readers_{4};
+  std::counting_semaphore<> archive_readers_{2};
   std::mutex mutex_;
   std::map<std::string, int> followers_;  ///< Event streams, by visit.
   int followers_in_all_ = 0;

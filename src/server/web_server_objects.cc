@@ -1,11 +1,14 @@
 // The web page's view of what a job has left in the server's own S3: its outputs, its checkpoints.
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <chrono>
 
 #include "api/inputs.h"
 #include "bucket/bucket_store.h"
 #include "loop/worker.h"
+#include "packing/contents.h"
 #include "s3wire/s3_url.h"
 #include "server/web_server_call.h"
 
@@ -16,6 +19,8 @@ using loop::Task;
 using s3wire::S3Url;
 
 constexpr std::uint64_t objects_max = 500;  ///< Shown of each place.
+/// An archive is looked through for so long.
+constexpr Duration contents_last = std::chrono::seconds(10);
 
 struct Place {
   std::string name;  ///< As the page shows it.
@@ -70,13 +75,22 @@ Result<Json> objects_at(const bucket::BucketStore& buckets, const std::vector<Pl
 Result<std::optional<bucket::OpenedObject>> open_object(const bucket::BucketStore& buckets,
                                                         const std::vector<Place>& places,
                                                         const std::string& place,
-                                                        const std::string& name) {
+                                                        const std::string& name, bool read_small) {
   for (const Place& each : places) {
     if (each.name != place || name.empty()) continue;
     if (const std::shared_ptr<bucket::Bucket> bucket = buckets.find(each.at.bucket))
-      return bucket->find(each.at.key + name, true);
+      return bucket->find(each.at.key + name, read_small);
   }
   return std::optional<bucket::OpenedObject>();
+}
+
+Json contents_json(const packing::Contents& contents) {
+  constexpr std::array kinds = {"file", "folder", "link", "other"};  // As Member::Kind.
+  Json members = Json::array();
+  for (const packing::Member& each : contents.members)
+    members.push_back({each.name, kinds[static_cast<std::size_t>(each.kind)], each.bytes, each.time,
+                       each.target});
+  return {{"members", std::move(members)}, {"more", contents.more}};
 }
 
 /// The last part of a key as a file's name: what could end a header or mean a folder is a `_`.
@@ -120,6 +134,32 @@ Task<Result<Json, aws::Refusal>> WebServer::objects(Call& call) {
   co_return std::move(*answer);
 }
 
+/// {"job", "place", "name"}, as `objects` tells them: what is in the object, which is an archive.
+Task<Result<Json, aws::Refusal>> WebServer::contents(Call& call) {
+  const std::string place = api::text_of(call.input, "place");
+  const std::string name = api::text_of(call.input, "name");
+  Result<Json, aws::Refusal> description =
+      co_await describe(call.exchange, api::text_of(call.input, "job"), call.visit.key);
+  if (!description) co_return description.error();
+  if (options_.buckets == nullptr) co_return bad_call("the job's objects are elsewhere");
+  const auto answer = std::make_shared<Json>();
+  std::function<Result<void>()> work = [this, places = places_of(*description), place, name,
+                                        answer]() -> Result<void> {
+    std::optional<bucket::OpenedObject> object =
+        TRY(open_object(*options_.buckets, places, place, name, false));
+    if (!object) return fail(Errc::not_found, "the job has no such object");
+    const Turn turn(archive_readers_);
+    const packing::Contents told = TRY(packing::contents_of(
+        std::move(object->file), object->record.size, {.deadline = Clock::now() + contents_last}));
+    *answer = contents_json(told);
+    return {};
+  };
+  const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
+  if (!done && done.error().code == Errc::system) co_return api::internal_failure(done.error());
+  if (!done) co_return bad_call(plain_name(name) + ": " + done.error().text);
+  co_return std::move(*answer);
+}
+
 /// `job`, `place` and `name` of the query, as `objects` tells them: the object as a file.
 Task<void> WebServer::download_object(http::Exchange& exchange, std::string key) {
   const std::string place = asked(exchange, "place");
@@ -132,7 +172,7 @@ Task<void> WebServer::download_object(http::Exchange& exchange, std::string key)
     std::function<Result<void>()> work = [buckets = options_.buckets,
                                           places = places_of(*description), place, name,
                                           object]() -> Result<void> {
-      *object = TRY(open_object(*buckets, places, place, name));
+      *object = TRY(open_object(*buckets, places, place, name, true));
       return {};
     };
     const Result<void> opened = co_await loop::in_thread(exchange.loop(), std::move(work));
