@@ -16,7 +16,7 @@ void JournalEntries::take(const job::Record& record, std::vector<LogEntry>& entr
   if (record.seq == 1) finish(entries);  // An earlier attempt may have no end.
   if (record.kind == job::Message::lines) {
     const Result<job::Lines> lines = job::lines_from(record.payload);
-    if (lines) take_lines(*lines, entries);
+    if (lines) take(record.time, *lines, entries);
   }
   if (record.kind == job::Message::log) {
     const Result<job::LogLine> line = job::log_from(record.payload);
@@ -29,7 +29,9 @@ void JournalEntries::take(const job::Record& record, std::vector<LogEntry>& entr
   }
 }
 
-void JournalEntries::take_lines(const job::Lines& lines, std::vector<LogEntry>& entries) {
+void JournalEntries::take(UnixMillis time, const job::Lines& lines,
+                          std::vector<LogEntry>& entries) {
+  time_ = std::max(time_, time);
   const Key key{lines.rank, lines.stream};
   Writer& writer = writers_[key];
   if (lines.steps) return take_steps(key, writer, lines.bytes, entries);

@@ -21,6 +21,8 @@ class JournalEntries {
   explicit JournalEntries(std::string host) : host_(std::move(host)) {}
   /// Appends what the record makes known.
   void take(const job::Record& record, std::vector<LogEntry>& entries);
+  /// As above, of lines that were written at `time`.
+  void take(UnixMillis time, const job::Lines& lines, std::vector<LogEntry>& entries);
   /// The job is over: lines that were never finished, too.
   void finish(std::vector<LogEntry>& entries);
 
@@ -30,7 +32,6 @@ class JournalEntries {
     job::Steps steps{};
   };
   using Key = std::pair<int, job::Stream>;
-  void take_lines(const job::Lines& lines, std::vector<LogEntry>& entries);
   void take_steps(const Key& key, Writer& writer, std::string_view bytes,
                   std::vector<LogEntry>& entries);
   void emit(const Key& key, std::string text, std::vector<LogEntry>& entries) const;

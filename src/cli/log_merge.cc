@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/text.h"
+#include "job/rank_tag.h"
 
 namespace muster::cli {
 namespace {
@@ -15,20 +15,11 @@ bool take(std::string_view& text, std::string_view start) {
 }
 
 bool take_rank(const std::string& host, std::string_view& text, LogEntry& entry) {
-  std::string_view rest = text;
-  if (!take(rest, "[1,mpirank:")) return false;
-  const std::size_t comma = rest.substr(0, 12).find(',');
-  if (comma == std::string_view::npos) return false;
-  const std::optional<std::int64_t> rank = parse_integer(rest.substr(0, comma));
-  if (!rank || *rank < 0 || *rank > 1'000'000) return false;
-  rest.remove_prefix(comma + 1);
-  if (!take(rest, host) || !take(rest, "]")) return false;
-  if (take(rest, "<stderr>:"))
-    entry.stream = job::Stream::err;
-  else if (!take(rest, "<stdout>:"))
-    return false;
-  entry.rank = static_cast<int>(*rank);
-  text = rest;
+  const std::optional<job::RankTag> tag = job::rank_tag_in(text);
+  if (!tag || tag->host != host) return false;
+  entry.rank = tag->rank;
+  entry.stream = tag->stream;
+  text.remove_prefix(tag->bytes);
   return true;
 }
 

@@ -46,15 +46,6 @@ void append_record(std::string& out, std::uint64_t seq, UnixMillis time, Message
   set_number(out, start + 4, crc32c(std::string_view(out).substr(start + prefix_bytes)), 4);
 }
 
-bool JournalReader::skip(std::string_view bytes) {
-  feed(bytes);
-  while (true) {
-    const Result<std::optional<Record>> record = next();
-    if (!record) return false;
-    if (!*record) return true;
-  }
-}
-
 Result<std::optional<Record>> JournalReader::next() {
   const std::string_view rest = std::string_view(buffer_).substr(at_);
   const std::string where = "journal at byte " + std::to_string(offset_) + ": ";

@@ -42,9 +42,22 @@ class JournalReader {
   /// in a dead one: a torn tail). Error: `protocol` for bytes that are no record, a wrong
   /// checksum or a gap in the sequence; nothing can be read on after that.
   Result<std::optional<Record>> next();
-  /// Feeds a piece of the file and passes over the whole records in it. False: what follows cannot
-  /// be read; offset() and seq() are the last record's before that.
-  bool skip(std::string_view bytes);
+  /// Feeds a piece of the file and hands each whole record in it on, until `take` says false.
+  /// False: it did, or what follows cannot be read; offset() and seq() are the last record's.
+  template <class Take>
+  bool visit(std::string_view bytes, const Take& take) {
+    feed(bytes);
+    while (true) {
+      const Result<std::optional<Record>> record = next();
+      if (!record) return false;
+      if (!*record) return true;
+      if (!take(**record)) return false;
+    }
+  }
+  /// As visit(), passing over the records.
+  bool skip(std::string_view bytes) {
+    return visit(bytes, [](const Record&) { return true; });
+  }
   /// In the file, of the end of the last record that next() gave: where to read on, or to cut.
   std::uint64_t offset() const { return offset_; }
   /// Number of the last record given; 0 before the first.

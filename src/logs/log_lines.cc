@@ -5,6 +5,7 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "job/rank_tag.h"
 
 namespace muster::logs {
 namespace {
@@ -22,11 +23,13 @@ bool is_like_own(std::string_view line, const std::string& host) {
   return line.starts_with(host) && line.substr(host.size()).starts_with(own_mark);
 }
 
-/// As TagWriter's (src/supervise/tags.h): docs/protocols/exit-codes.md shows the form.
-std::string tag_of(int rank, job::Stream stream, const std::string& host) {
-  if (rank < 0) return {};
-  return "[1,mpirank:" + std::to_string(rank) + "," + host + "]" +
-         (stream == job::Stream::err ? "<stderr>:" : "<stdout>:");
+/// A `train` that has no steward writes tags itself.
+void read_tag(LogEvent& event) {
+  const std::optional<job::RankTag> tag = job::rank_tag_in(event.message);
+  if (!tag) return;
+  event.rank = tag->rank;
+  event.stream = tag->stream;
+  event.tag_bytes = static_cast<std::uint32_t>(tag->bytes);
 }
 
 /// Where to cut `text` so that no more than `most` bytes stand before it and no character is torn.
@@ -57,7 +60,7 @@ void LogLines::take(const job::Record& record, std::vector<LogEvent>& events) {
   const Result<job::Lines> lines = job::lines_from(record.payload);
   if (!lines) return;
   last_ = std::max(last_, record.time);
-  const Writer writer{lines->alone ? -1 : lines->rank, lines->stream};
+  const Writer writer{lines->rank, lines->alone, lines->stream};
   if (lines->steps) return take_steps(writer, lines->bytes, events);
   std::string_view rest = lines->bytes;
   if (rest.find('\n') != std::string_view::npos) emit_held(writer, events);
@@ -124,7 +127,7 @@ void LogLines::emit_own(const job::LogLine& line, std::vector<LogEvent>& events)
 
 void LogLines::emit(const Writer& writer, std::string_view line, std::vector<LogEvent>& events) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  const std::string tag = tag_of(writer.first, writer.second, host_);
+  const std::string tag = writer.alone ? "" : job::rank_tag(writer.rank, host_, writer.stream);
   const std::string replaced = is_utf8(line) ? std::string() : to_utf8(line);
   std::string_view rest = replaced.empty() ? line : replaced;
   do {
@@ -132,9 +135,13 @@ void LogLines::emit(const Writer& writer, std::string_view line, std::vector<Log
     const std::size_t size = cut_at(rest, message_bytes_max - front.size());
     LogEvent& event = events.emplace_back();
     event.time = last_;
+    event.rank = writer.rank;
+    event.stream = writer.stream;
+    event.tag_bytes = static_cast<std::uint32_t>(tag.size());
     event.message.reserve(front.size() + size);
     event.message += front;
     event.message += rest.substr(0, size);
+    if (writer.rank < 0) read_tag(event);
     rest.remove_prefix(size);
   } while (!rest.empty());
 }

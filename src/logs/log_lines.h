@@ -1,9 +1,11 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,12 @@ constexpr std::size_t waiting_bytes_max = 1u << 20;
 struct LogEvent {
   UnixMillis time{0};
   std::string message;  ///< UTF-8, without the line's end.
+  int rank = -1;        ///< Who wrote it; -1: no rank did, or it is not known.
+  job::Stream stream = job::Stream::out;
+  std::uint32_t tag_bytes = 0;  ///< As many bytes of the message are the rank's tag.
 
+  /// What was written.
+  std::string_view line() const { return std::string_view(message).substr(tag_bytes); }
   bool operator==(const LogEvent&) const = default;
 };
 
@@ -47,7 +54,12 @@ class LogLines {
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
-  using Writer = std::pair<int, job::Stream>;
+  struct Writer {
+    int rank = -1;
+    bool alone = false;  ///< As job::Lines::alone.
+    job::Stream stream = job::Stream::out;
+    auto operator<=>(const Writer&) const = default;
+  };
   void add(const Writer& writer, std::string_view bytes, std::vector<LogEvent>& events);
   std::string take_waiting(const Writer& writer);
   void take_steps(const Writer& writer, std::string_view bytes, std::vector<LogEvent>& events);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -31,16 +32,13 @@ Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, const Visit&
   if (!file) return fail_errno(path_);
   job::JournalReader reader(offset);
   std::vector<LogEvent> events;
+  // Where a journal is damaged it ends here: whoever runs the job tells.
   return read_pieces(file.get(), path_, offset, read_bytes, [&](std::string_view piece) {
-    reader.feed(piece);
-    while (true) {
-      const Result<std::optional<job::Record>> record = reader.next();
-      if (!record) return false;  // Damaged: whoever runs the job tells; here it ends.
-      if (!*record) return true;
+    return reader.visit(piece, [&](const job::Record& record) {
       events.clear();
-      lines.take(**record, events);
-      if (!visit(events, reader.offset())) return false;
-    }
+      lines.take(record, events);
+      return visit(events, reader.offset());
+    });
   });
 }
 
@@ -83,22 +81,23 @@ Result<std::vector<LogEvent>> LogStream::read(std::uint64_t from, std::size_t ev
   const auto is_full = [&] { return taken.size() >= events_max || bytes >= bytes_max; };
   const Mark& mark = mark_before(from);
   std::uint64_t number = mark.number;
-  const auto take = [&](const std::vector<LogEvent>& events) {
-    for (const LogEvent& event : events) {
+  const auto take = [&](std::vector<LogEvent>& events) {
+    for (LogEvent& event : events) {
       const std::uint64_t here = number++;
       if (here < from) continue;
       if (is_full()) return false;
       bytes += event.message.size();
-      taken.push_back(event);
+      taken.push_back(std::move(event));
     }
     return number < in_journal && !is_full();
   };
   LogLines lines = mark.lines;
   if (from < in_journal)
     TRY(scan(mark.offset, lines,
-             [&](const std::vector<LogEvent>& events, std::uint64_t) { return take(events); }));
+             [&](std::vector<LogEvent>& events, std::uint64_t) { return take(events); }));
   number = in_journal;
-  take(tail_);
+  std::vector<LogEvent> tail = tail_;
+  take(tail);
   return taken;
 }
 

@@ -44,7 +44,8 @@ class LogStream {
     LogLines lines;
   };
   /// Takes a record's events and the place behind it in the journal; false to be given no more.
-  using Visit = std::function<bool(const std::vector<LogEvent>& events, std::uint64_t offset)>;
+  /// The events are the visitor's.
+  using Visit = std::function<bool(std::vector<LogEvent>& events, std::uint64_t offset)>;
   /// Reads records from `offset` on, where `lines` stands.
   Result<void> scan(std::uint64_t offset, LogLines& lines, const Visit& visit) const;
   const Mark& mark_before(std::uint64_t number) const;

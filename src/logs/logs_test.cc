@@ -255,7 +255,7 @@ TEST_CASE("logs: an unfinished last line and a damaged journal") {
   CHECK(stream.count() == 2);
   const std::vector<LogEvent> events = *stream.read(0, 9, 1000);
   REQUIRE(events.size() == 2);
-  CHECK(events[1] == LogEvent{at(2), "[1,mpirank:0,algo-1]<stdout>:half"});
+  CHECK(events[1] == LogEvent{at(2), "[1,mpirank:0,algo-1]<stdout>:half", 0, job::Stream::out, 29});
   CHECK(*stream.first_at(at(2)) == 1);
   CHECK(*stream.first_at(at(3)) == 2);
   REQUIRE(stream.catch_up(true));

@@ -1,17 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace muster::logs {
-
-/// The rank that a line of a host's log is tagged with, "[1,mpirank:3,algo-2]<stdout>:…"; none: it
-/// has no such tag, as those of a rank that is alone on its host. Pure.
-std::optional<int> rank_of(std::string_view line);
 
 /// A metric by rank and time: rows of buckets of equal width. Pure.
 class RankCells {

@@ -5,24 +5,6 @@
 namespace muster::logs {
 namespace {
 
-TEST_CASE("rank series: a line's tag names its rank") {
-  struct {
-    const char* line;
-    std::optional<int> want;
-  } const cases[] = {{"[1,mpirank:3,algo-2]<stdout>:x", 3},
-                     {"[1,mpirank:0,algo-1]<stderr>:", 0},
-                     {"x [1,mpirank:3,algo-2]", {}},
-                     {"[1,mpirank:-1,algo-2]", {}},
-                     {"[1,mpirank:,algo-2]", {}},
-                     {"[1,mpirank:99999999999,a]", {}},
-                     {"[1,mpirank:3", {}},
-                     {"", {}}};
-  for (const auto& c : cases) {
-    CAPTURE(c.line);
-    CHECK(rank_of(c.line) == c.want);
-  }
-}
-
 TEST_CASE("rank series: values lie in cells of rank and time") {
   RankCells cells(100, 200, 10);
   CHECK(cells.width() == 10);

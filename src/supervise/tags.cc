@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "job/rank_tag.h"
+
 namespace muster::supervise {
 
 std::string TagWriter::tagged(const std::string& host, const job::Lines& lines) {
   if (lines.bytes.empty()) return {};
-  const char* stream = lines.stream == job::Stream::err ? "<stderr>:" : "<stdout>:";
-  std::string tag;
-  if (lines.rank >= 0) tag = "[1,mpirank:" + std::to_string(lines.rank) + "," + host + "]" + stream;
-  const std::string writer = tag.empty() ? host + stream : tag;
+  const std::string tag = job::rank_tag(lines.rank, host, lines.stream);
+  const std::string writer = tag.empty() ? host + job::stream_name(lines.stream) : tag;
   std::string text;
   const std::size_t count =
       static_cast<std::size_t>(std::count(lines.bytes.begin(), lines.bytes.end(), '\n'));
