@@ -6,6 +6,7 @@
 
 #include "api/request.h"
 #include "base/result.h"
+#include "job/metric_definitions.h"
 #include "job/spec.h"
 
 namespace muster::api {
@@ -15,16 +16,10 @@ namespace muster::api {
 ///
 /// Pure.
 struct JobRequest {
-  /// One of MetricDefinitions.
-  struct Metric {
-    std::string name;
-    std::string expression;  ///< As it came: not known to be one.
-  };
-
   job::Spec spec;                    ///< What hosts run; muster's own part is a fresh Spec's.
   std::string image;                 ///< TrainingImage; empty: an algorithm by name.
   std::string credentials_provider;  ///< The ARN of what logs in for it; empty: none is named.
-  std::vector<Metric> metrics;
+  std::vector<job::MetricDefinition> metrics;  ///< As they came: expressions may be none.
   bool isolated = false;             ///< EnableNetworkIsolation: nothing outside is reached.
   std::vector<std::string> subnets;  ///< VpcConfig.Subnets: ids.
   std::vector<std::string> security_groups;  ///< VpcConfig.SecurityGroupIds.

@@ -245,7 +245,7 @@ TEST_CASE("client: a description is text for people, with what there is") {
   CHECK(exit_code_of_job(job) == exit_timed_out);
   CHECK(end_text(job, false) == "Stopped: too\n    long\n");
   CHECK(end_object(job) ==
-        R"({"exit_code":4,"job":"j","output":null,"reason":"too\nlong",)"
+        R"({"exit_code":4,"job":"j","metrics":{"loss":0.5},"output":null,"reason":"too\nlong",)"
         R"("secondary_status":"MaxRuntimeExceeded","status":"Stopped","training_seconds":183,)"
         R"("type":"end"})"
         "\n");
@@ -312,6 +312,7 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
   typed.launch.processes_per_host = "2";
   typed.hyperparameters = {"epochs=2", "text=a b"};
   typed.environment = {"A=b"};
+  typed.metrics = {"loss=loss: (.*);"};
   const Result<SubmitOptions> options = submit_options(typed);
   REQUIRE(options);
   const SubmitPlaces places{
@@ -323,6 +324,8 @@ TEST_CASE("submit: a request is what the SageMaker SDK would send for a script")
       "sagemaker_job_name": "\"j\"", "sagemaker_mpi_enabled": "true",
       "sagemaker_mpi_num_of_processes_per_host": "2"})"));
   CHECK(request["ResourceConfig"]["InstanceCount"] == 3);
+  CHECK(request["AlgorithmSpecification"]["MetricDefinitions"] ==
+        json(R"([{"Name": "loss", "Regex": "loss: (.*);"}])"));
   CHECK(request["Environment"] == json(R"({"A": "b"})"));
   CHECK(request["RoleArn"] == "arn:aws:iam::000000000000:role/muster");
   CHECK(request["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] == "s3://b/d");

@@ -20,6 +20,7 @@
 #include "cli/exit_codes.h"
 #include "cli/fit_options.h"
 #include "cli/fit_spec.h"
+#include "cli/job_view.h"
 #include "cli/kept_job.h"
 #include "cli/last_lines.h"
 #include "cli/out.h"
@@ -120,7 +121,7 @@ class Fit {
   int code_of(const platform::JobReport& report) const;
   loop::Task<> add_timeline(std::string name);
   loop::Task<int> report(const job::Spec& spec, Result<platform::JobReport> report,
-                         const LastLines& last);
+                         const LastLines& last, const Json& told);
   std::unique_ptr<Render> make_render();
 
   loop::Loop& loop_;
@@ -315,13 +316,14 @@ loop::Task<int> Fit::run_to_the_end() {
   options.write_log = (*kept)->log_writer();
   Result<platform::JobReport> done =
       co_await platform::run_job(loop_, machine_.engine(), *spec, options, **kept, requests_);
-  const int code = co_await report(*spec, std::move(done), screen.last());
+  const int code = co_await report(*spec, std::move(done), screen.last(), (*kept)->description());
   co_return code;
 }
 
 KeptJob::Options Fit::kept_options() {
   KeptJob::Options options;
   options.state = state_folder(env_);
+  options.metrics = options_.metrics;
   options.detachment = std::move(detachment_);
   options.exit_code = [this](const platform::JobReport& report) { return code_of(report); };
   options.calls.look = [this] { return requests_.look(); };
@@ -344,7 +346,7 @@ int Fit::code_of(const platform::JobReport& report) const {
 }
 
 loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> report,
-                            const LastLines& last) {
+                            const LastLines& last, const Json& told) {
   if (!report) {
     co_await out_.flush();
     complain_of(report.error());
@@ -355,10 +357,12 @@ loop::Task<int> Fit::report(const job::Spec& spec, Result<platform::JobReport> r
   const bool with_timeline = options_.timeline && !options_.detach;
   if (options_.json) {
     if (with_timeline) co_await add_timeline(spec.name);
-    out_.text() += end_object(*report, spec.name, spec.output_folder, options_.hosts, code);
+    out_.text() += end_object(*report, spec.name, spec.output_folder, options_.hosts, code,
+                              last_metrics(told));
   } else {
     out_.text() +=
         seconds_text(end.training_time.count(), end.training_time.count(), options_.hosts);
+    out_.text() += metrics_line(told);
     if (report->results.written)
       out_.text() += "Results: " + visible_line(spec.output_folder) + "\n";
     if (!spec.checkpoint_folder.empty())

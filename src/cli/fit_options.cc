@@ -19,7 +19,7 @@ struct FitWords {
   LaunchWords launch;
   std::string output, checkpoints, name, python, timeout, max_wait, hang_after, retries, spares,
       grace, memory, cpus, gpus, shm_size, network, volume_size, pip_conf, engine;
-  std::vector<std::string> slurm, inputs, bound, hyperparameters, environment;
+  std::vector<std::string> slurm, inputs, bound, hyperparameters, environment, metrics;
   bool overwrite = false, keep = false, detach = false, json = false, raw = false, verbose = false,
        print_plan = false, end_hung = false, encrypted = false, timeline = false, preflight = false;
 };
@@ -35,6 +35,7 @@ void bind(command::Line& line, FitWords& words) {
   line.texts("--bind", words.bound);
   line.texts("--hyperparameter", words.hyperparameters);
   line.texts("--env", words.environment);
+  line.texts("--metric", words.metrics);
   line.text("--output", words.output);
   line.flag("--overwrite", words.overwrite);
   line.text("--checkpoints", words.checkpoints);
@@ -137,6 +138,7 @@ Result<FitOptions> options_from(FitWords words, Args arguments) {
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters, "sm fit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));
+  options.metrics = TRY(metrics_from(words.metrics));
   if (!words.name.empty()) {
     const Result<void> named = platform::check_job_name(words.name);
     if (!named) return named.error().in("--name");

@@ -38,6 +38,7 @@ struct FitOptions {
   std::vector<BindWish> bound;
   Pairs hyperparameters;  ///< In the order given.
   Pairs environment;
+  std::vector<job::MetricDefinition> metrics;
   std::string output;                  ///< Empty: a folder named as the job, if it leaves any file.
   std::string checkpoints;             ///< Empty: none are kept.
   std::string name;                    ///< Empty: made from the script's name and the time.

@@ -45,6 +45,8 @@ TEST_CASE("fit: every flag is understood") {
                                    "venv/bin/python",
                                    "--env",
                                    "A=b c",
+                                   "--metric",
+                                   "loss=loss=([0-9.]+)",
                                    "--volume-size",
                                    "5",
                                    "--timeout",
@@ -72,6 +74,7 @@ TEST_CASE("fit: every flag is understood") {
   CHECK(options.inputs == Pairs{{"train", "data"}, {"test", "more=data"}});
   CHECK(options.hyperparameters == Pairs{{"epochs", "2"}});
   CHECK(options.environment == Pairs{{"A", "b c"}});
+  CHECK(options.metrics == std::vector<job::MetricDefinition>{{"loss", "loss=([0-9.]+)"}});
   CHECK(options.output == "out");
   CHECK(options.checkpoints == "ckpt");
   CHECK(options.name == "my-job");
@@ -168,6 +171,11 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
       {{"t.py", "--input", "train"}, "--input: expected NAME=DIR, got \"train\""},
       {{"t.py", "--input", "=x"}, "--input: expected NAME=DIR"},
       {{"t.py", "--env", "=x"}, "--env: expected NAME=VALUE"},
+      {{"t.py", "--metric", "loss"}, "--metric: expected NAME=REGEX, got \"loss\""},
+      {{"t.py", "--metric", "loss=("}, "--metric: the expression of metric \"loss\" is not one: "},
+      {{"t.py", "--metric", "loss="}, "--metric: loss: expected a name of at most 255 bytes"},
+      {{"t.py", "--metric", "loss=" + std::string(501, 'x')}, "an expression of 1 to 500"},
+      {{"t.py", "--metric", "a=x", "--metric", "a=y"}, "--metric: a is given twice"},
       {{"t.py", "--hyperparameter", "a=1", "--hyperparameter", "a=2"},
        "--hyperparameter: a is given twice"},
       {{"t.py", "--hyperparameter", "sagemaker_program=x"}, "is set by sm fit"},

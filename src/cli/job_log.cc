@@ -261,6 +261,7 @@ Result<int> JobLog::end(const Json& job) {
       billable->is_number_integer())
     client_.out.text() += seconds_text(seconds->get<std::int64_t>(), billable->get<std::int64_t>(),
                                        hosts_of_job(job));
+  client_.out.text() += metrics_line(job);
   const auto artifacts = job.find("ModelArtifacts");
   if (artifacts != job.end()) {
     const std::string model = member_text(*artifacts, "S3ModelArtifacts");

@@ -330,6 +330,28 @@ bool is_unpacked(const Json& job) {
   return member_text(member(job, "OutputDataConfig"), "CompressionType") == "NONE";
 }
 
+Json last_metrics(const Json& job) {
+  Json values;
+  for (const Json& each : member(job, "FinalMetricDataList"))
+    values[member_text(each, "MetricName")] = member(each, "Value");
+  return values;
+}
+
+std::string metrics_line(const Json& job) {
+  const Json values = last_metrics(job);
+  std::string line;
+  for (const auto& [name, value] : values.items())
+    line += (line.empty() ? "Metrics: " : ", ") + visible_line(name) + " " + shown_value(value);
+  return line.empty() ? line : line + "\n";
+}
+
+Json to_json(const std::vector<job::MetricDefinition>& definitions) {
+  Json list = Json::array();
+  for (const job::MetricDefinition& each : definitions)
+    list.push_back({{"Name", each.name}, {"Regex", each.expression}});
+  return list;
+}
+
 std::string end_text(const Json& job, bool colour) {
   const std::string status = visible_line(member_text(job, "TrainingJobStatus"));
   if (!has_ended(job) || status == "Completed") return {};
@@ -365,6 +387,7 @@ std::string end_object(const Json& job) {
   if (const std::string folder = results_of(job); !folder.empty()) json["output"] = folder;
   const std::string_view topic = topic_name(member_text(job, "FailureReason"));
   if (!topic.empty()) json["topic"] = topic;
+  if (Json metrics = last_metrics(job); !metrics.is_null()) json["metrics"] = std::move(metrics);
   return visible_json(to_text(json)) + "\n";
 }
 

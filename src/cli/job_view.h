@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
+#include "job/metric_definitions.h"
 
 namespace muster::cli {
 
@@ -44,6 +46,13 @@ std::string results_of(const Json& job);
 
 /// Results are there file by file, else as archives. Source: CompressionType, likewise.
 bool is_unpacked(const Json& job);
+
+/// "Metrics: accuracy 0.93, loss 0.21\n", the last values of its FinalMetricDataList; empty: none.
+std::string metrics_line(const Json& job);
+/// The values by name; null: none.
+Json last_metrics(const Json& job);
+/// MetricDefinitions, as the API has them.
+Json to_json(const std::vector<job::MetricDefinition>& definitions);
 
 /// "Failed: why" for a job that did not complete; else empty.
 std::string end_text(const Json& job, bool colour);

@@ -22,6 +22,10 @@ Result<std::unique_ptr<KeptJob>> KeptJob::prepare(loop::Loop& loop, machine::Mac
                                                   Options options) {
   std::unique_ptr<KeptJob> kept(new KeptJob(machine, spec, shown, std::move(options)));
   Json description = machine::description_of(spec, wall_time());
+  if (const auto& metrics = kept->options_.metrics; !metrics.empty()) {
+    description["AlgorithmSpecification"]["MetricDefinitions"] = to_json(metrics);
+    kept->metrics_.emplace(TRY(job::MetricDefinitions::from(metrics)));
+  }
   Result<std::unique_ptr<machine::JobRecord>> record = machine::JobRecord::prepare(
       loop, kept->options_.state, std::move(description), kept->options_.calls);
   if (!record) return record.error().in("the job's record");
@@ -62,12 +66,13 @@ void KeptJob::see(const std::string& host) {
 
 void KeptJob::ended(const platform::JobReport& report) {
   for (const std::string& host : job::host_names(spec_.instance_count)) see(host);
-  record_->end(report, options_.exit_code(report));
+  record_->end(report, options_.exit_code(report), metrics_ ? metrics_->last() : Json());
   shown_.ended(report);
 }
 
 void KeptJob::lines(const std::string& host, UnixMillis time, const job::Lines& lines) {
   see(host);
+  if (metrics_) metrics_->take(host, time, lines);
   shown_.lines(host, time, lines);
 }
 

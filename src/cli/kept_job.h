@@ -9,6 +9,7 @@
 
 #include "cli/detach.h"
 #include "cli/own_log.h"
+#include "cli/own_metrics.h"
 #include "cli/render.h"
 #include "machine/job_record.h"
 #include "machine/machine.h"
@@ -33,6 +34,7 @@ class KeptJob final : public platform::Sink {
     std::optional<Detachment> detachment{};  ///< None: the job is shown.
     /// What `sm fit` ends with, once its job has.
     std::function<int(const platform::JobReport& report)> exit_code{};
+    std::vector<job::MetricDefinition> metrics{};    ///< What lines tell.
     machine::CarrierCalls calls{};                   ///< For `sm stop` and `sm stacks`.
     std::function<void(const std::string&)> tell{};  ///< A warning.
   };
@@ -48,6 +50,8 @@ class KeptJob final : public platform::Sink {
   void health(const std::string& node, const std::string& record) override;
   loop::Task<> flush() override { return shown_.flush(); }
 
+  /// The job as its record tells it.
+  const Json& description() const { return record_->description(); }
   /// For platform::JobRunOptions::write_log.
   std::function<Result<void>(const std::string& folder, const platform::StatusLine& last)>
   log_writer() const;
@@ -63,7 +67,8 @@ class KeptJob final : public platform::Sink {
   Options options_;
   std::unique_ptr<machine::JobRecord> record_;
   bool accepted_ = false;
-  std::set<std::string> seen_;  ///< Hosts whose journals are kept.
+  std::set<std::string> seen_;         ///< Hosts whose journals are kept.
+  std::optional<OwnMetrics> metrics_;  ///< Where it defines any.
   /// All that was told so far; also read by the thread that writes the log.
   std::shared_ptr<std::vector<platform::StatusLine>> statuses_;
 };

@@ -181,6 +181,7 @@ Result<int> Shown::end() {
     const std::int64_t took = seconds->get<std::int64_t>();
     here_.out.text() += seconds_text(took, took, hosts_of_job(job));
   }
+  here_.out.text() += metrics_line(job);
   const std::string place = results_of(job);
   if (!place.empty()) here_.out.text() += "Results: " + visible_line(place) + "\n";
   return exit_code_of_job(job);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/last_lines.h"
 #include "job/steps.h"
 #include "platform/job_run.h"
@@ -103,8 +104,8 @@ std::string verdict_text(const platform::JobReport& report, const LastLines& las
 /// "Training seconds" and "Billable seconds" as SageMaker's SDK prints them: of all hosts, from
 /// whole seconds of one.
 std::string seconds_text(std::int64_t training, std::int64_t billable, int hosts);
-/// The last object of --json.
+/// The last object of --json. `metrics`: their last values by name; null: the job defines none.
 std::string end_object(const platform::JobReport& report, const std::string& job,
-                       const std::string& output, int hosts, int exit_code);
+                       const std::string& output, int hosts, int exit_code, const Json& metrics);
 
 }  // namespace muster::cli

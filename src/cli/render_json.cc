@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/topic.h"
 #include "cli/render.h"
+#include "job/rank_tag.h"
 #include "platform/job_name.h"
 
 namespace muster::cli {
@@ -100,7 +101,7 @@ void JsonRender::lines(const std::string& host, UnixMillis time, const job::Line
   append_field(head, "time", iso_date(time));
   append_field(head, "host", host);
   head += ",\"rank\":" + (lines.rank < 0 ? "null" : std::to_string(lines.rank));
-  append_field(head, "stream", lines.stream == job::Stream::err ? "stderr" : "stdout");
+  append_field(head, "stream", job::stream_name(lines.stream));
   head += ",\"text\":";
   std::string_view rest = lines.bytes;
   if (lines.part) return line(rest, head, lines);
@@ -112,7 +113,7 @@ void JsonRender::lines(const std::string& host, UnixMillis time, const job::Line
 }
 
 std::string end_object(const platform::JobReport& report, const std::string& job,
-                       const std::string& output, int hosts, int exit_code) {
+                       const std::string& output, int hosts, int exit_code, const Json& metrics) {
   const platform::JobEnd& end = report.end;
   const platform::Conflicts& conflicts = report.results.conflicts;
   Json json{{"type", "end"},
@@ -133,6 +134,7 @@ std::string end_object(const platform::JobReport& report, const std::string& job
   if (!report.trouble.empty()) json["trouble"] = report.trouble;
   const std::string_view topic = topic_name(end.reason);
   if (!topic.empty()) json["topic"] = topic;
+  if (!metrics.is_null()) json["metrics"] = metrics;
   return visible_json(to_text(json)) + "\n";
 }
 

@@ -250,7 +250,7 @@ TEST_CASE("render: the verdict names who, how, the last lines and where to look"
 }
 
 TEST_CASE("render: the last object tells the end") {
-  const Json json = *parse_json(end_object(failed_report(), "demo", "/out", 3, 1));
+  const Json json = *parse_json(end_object(failed_report(), "demo", "/out", 3, 1, {}));
   CHECK(json["type"] == "end");
   CHECK(json["status"] == "Failed");
   CHECK(json["exit_code"] == 1);
@@ -261,7 +261,7 @@ TEST_CASE("render: the last object tells the end") {
   CHECK(json["conflicts"] == Json{{"count", 0}, {"names", Json::array()}, {"folder", nullptr}});
   platform::JobReport met = failed_report();
   met.results.conflicts = {7, {"model/a", "model/b"}};
-  CHECK((*parse_json(end_object(met, "demo", "/out", 3, 1)))["conflicts"] ==
+  CHECK((*parse_json(end_object(met, "demo", "/out", 3, 1, {{"loss", 0.5}})))["conflicts"] ==
         Json{{"count", 7}, {"names", {"model/a", "model/b"}}, {"folder", "/out/conflicts"}});
 }
 

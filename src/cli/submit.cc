@@ -123,6 +123,7 @@ void bind(command::Line& line, SubmitWords& words) {
   bind(line, words.launch);
   line.texts("--input", words.inputs);
   line.texts("--hyperparameter", words.hyperparameters);
+  line.texts("--metric", words.metrics);
   line.texts("--env", words.environment);
   line.text("--output", words.output);
   line.text("--timeout", words.timeout);

@@ -16,7 +16,8 @@ Result<void> check_file_alone(const SubmitWords& words) {
                     !words.instance_type.empty() || !words.hosts.empty() || words.launch.any() ||
                     !words.output.empty() || !words.timeout.empty() || !words.priority.empty() ||
                     !words.network.empty() || !words.inputs.empty() ||
-                    !words.hyperparameters.empty() || !words.environment.empty() || words.encrypted;
+                    !words.hyperparameters.empty() || !words.environment.empty() ||
+                    !words.metrics.empty() || words.encrypted;
   if (!more) return {};
   return fail(Errc::invalid_input,
               "--json-file: the file is the whole job; no other flag but --name, --wait and --json "
@@ -102,6 +103,7 @@ Result<SubmitOptions> submit_options(const SubmitWords& words) {
   options.hyperparameters = TRY(pairs("--hyperparameter", "NAME=VALUE", words.hyperparameters));
   TRY(check_reserved(options.hyperparameters, "sm submit"));
   options.environment = TRY(pairs("--env", "NAME=VALUE", words.environment));
+  options.metrics = TRY(metrics_from(words.metrics));
   if (!words.output.empty() && !is_s3(words.output))
     return wrong_value("--output", "s3://BUCKET or s3://BUCKET/PREFIX", words.output);
   options.output = words.output;
@@ -129,6 +131,8 @@ Json create_request(const SubmitOptions& options, const SubmitPlaces& places,
   if (options.priority > 0)
     request["Tags"] =
         Json::array({{{"Key", "muster:priority"}, {"Value", std::to_string(options.priority)}}});
+  if (!options.metrics.empty())
+    request["AlgorithmSpecification"]["MetricDefinitions"] = to_json(options.metrics);
   if (options.isolated) request["EnableNetworkIsolation"] = true;
   if (options.encrypted) request["EnableInterContainerTrafficEncryption"] = true;
   Json environment = map_of(options.environment);

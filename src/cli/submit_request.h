@@ -15,7 +15,7 @@ struct SubmitWords {
   std::string name, json_file, script, source_folder, image, instance_type;
   std::string hosts, output, timeout, volume_size, priority, network;
   LaunchWords launch;
-  std::vector<std::string> inputs, hyperparameters, environment;
+  std::vector<std::string> inputs, hyperparameters, environment, metrics;
   bool encrypted = false, wait = false, json = false, raw = false;
 };
 
@@ -33,6 +33,7 @@ struct SubmitOptions {
   Pairs inputs;  ///< Channel, folder or s3://…
   Pairs hyperparameters;
   Pairs environment;
+  std::vector<job::MetricDefinition> metrics;
   std::string output;  ///< s3://…; empty: the default bucket.
   std::chrono::seconds timeout{86400};
   int priority = 0;

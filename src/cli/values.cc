@@ -142,6 +142,23 @@ Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::s
   return all;
 }
 
+Result<std::vector<job::MetricDefinition>> metrics_from(const std::vector<std::string>& texts) {
+  if (texts.size() > job::metrics_max)
+    return fail(Errc::invalid_input, "--metric: expected at most 40 of them");
+  std::vector<job::MetricDefinition> metrics;
+  for (auto& [name, expression] : TRY(pairs("--metric", "NAME=REGEX", texts))) {
+    if (name.size() > job::metric_name_bytes_max || expression.empty() ||
+        expression.size() > job::metric_expression_bytes_max)
+      return fail(Errc::invalid_input,
+                  "--metric: " + name.substr(0, job::metric_name_bytes_max) +
+                      ": expected a name of at most 255 bytes and an expression of 1 to 500");
+    metrics.push_back({std::move(name), std::move(expression)});
+  }
+  const Result<job::MetricDefinitions> compiled = job::MetricDefinitions::from(metrics);
+  if (!compiled) return compiled.error().in("--metric");
+  return metrics;
+}
+
 Result<void> check_reserved(const Pairs& hyperparameters, const std::string& command) {
   for (const auto& [name, value] : hyperparameters)
     for (const char* own : {"sagemaker_program", "sagemaker_submit_directory",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "job/metric_definitions.h"
 
 namespace muster::cli {
 
@@ -42,6 +43,8 @@ Result<std::int64_t> thousandths(const char* flag, const std::string& text, std:
                                  std::int64_t most, std::int64_t otherwise);
 /// "NAME=VALUE" texts; each name once. `form` says how they look.
 Result<Pairs> pairs(const char* flag, const char* form, const std::vector<std::string>& texts);
+/// "NAME=REGEX" texts of --metric, within the API's limits.
+Result<std::vector<job::MetricDefinition>> metrics_from(const std::vector<std::string>& texts);
 /// Refuses hyperparameters that `command` itself sends.
 Result<void> check_reserved(const Pairs& hyperparameters, const std::string& command);
 

@@ -43,6 +43,9 @@ struct Exit {
   std::string_view meaning;
 };
 
+/// Help for the flag --metric of all commands that begin a job.
+inline constexpr std::string_view metric_help =
+    "a number that lines tell: the expression (RE2's) finds it, its first group if it has one";
 /// Help for the flag --raw of all commands that show a job's lines.
 inline constexpr std::string_view raw_help =
     "pass hosts' lines to a terminal as they are; else what would order it about (colours too) is "

@@ -14,6 +14,10 @@ const Flag hang_after_flag = {
     "--hang-after", "TIME",
     "say so, with all stacks, when nothing is printed and no rank gets on for so long: 60 "
     "(seconds), 10m; needs py-spy for ranks that spin"};
+const Flag pip_conf_flag = {
+    "--pip-conf", "FILE",
+    "what pip reads in every host: a mirror's address, a login (default: the file that "
+    "PIP_CONFIG_FILE names)"};
 const Flag retries_flag = {
     "--retries", "N",
     "how often the job may start again after nodes were lost, 0 to 30 (default 2, on this machine "
@@ -46,8 +50,7 @@ std::vector<Flag> fit_flags() {
         .letter = "-i"},
        {"--image", "NAME",
         "what hosts are made of, in place of this machine's programs: an image that sm image "
-        "import "
-        "brought; without SCRIPT its own program runs"},
+        "import brought; without SCRIPT its own program runs"},
        {"--policy", "FILE", "a policy.json, as skopeo reads it, that the image has to satisfy"},
        {"--bind", "PATH[:PATH][:ro|rw]",
         "show a folder or file of the machine in every host, as it is, at the second path "
@@ -60,6 +63,7 @@ std::vector<Flag> fit_flags() {
         .many = true,
         .letter = "-p"},
        {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+       {"--metric", "NAME=REGEX", metric_help, "", true},
        {.name = "--output",
         .value = "DIR",
         .help =
@@ -81,9 +85,7 @@ std::vector<Flag> fit_flags() {
        {"--network", "MODE",
         "what hosts reach besides each other: nat, what this machine reaches (default); none; or "
         "host, for one host: the machine's own network, its services, too"},
-       {"--pip-conf", "FILE",
-        "what pip reads in every host: a mirror's address, a login (default: the file that "
-        "PIP_CONFIG_FILE names)"},
+       pip_conf_flag,
        {"--encrypt", "", "what hosts send each other is encrypted, or the job fails at its start"},
        {"--timeout", "TIME", "stop the job after so long: 90 (seconds), 10m, 2h (default 1d)"},
        max_wait_flag,

@@ -53,6 +53,7 @@ std::vector<Flag> submit_flags() {
         .many = true,
         .letter = "-p"},
        {"--env", "NAME=VALUE", "a variable of the hosts' environment", "", true},
+       {"--metric", "NAME=REGEX", metric_help, "", true},
        {.name = "--output",
         .value = "S3URL",
         .help = "where the model goes (default: the default bucket)",

@@ -1,6 +1,12 @@
 #include "logs/metric_scraper.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
+
+#include "base/fd.h"
+#include "logs/log_lines.h"
 
 namespace muster::logs {
 namespace {
@@ -39,13 +45,13 @@ Result<MetricScraper::Scraped> MetricScraper::scrape(const MetricDefinitions& de
       if (work > work_max) break;
       ++part.read_to;
       --events_left;
-      const std::uint64_t cost = definitions.work_of(event);
+      const std::uint64_t cost = definitions.work_of(event.message);
       if (!log.allowance.take(event.time, cost)) {
         ++scraped.left_out;
         continue;
       }
       work += cost;
-      for (store::MetricSample& sample : definitions.scrape(event))
+      for (store::MetricSample& sample : samples_in(definitions, event))
         part.samples.push_back(std::move(sample));
     }
     scraped.more = part.read_to > host.from && part.read_to < log.stream.count();

@@ -1,10 +1,6 @@
 #include "logs/metrics.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "api/inputs.h"
@@ -15,82 +11,17 @@
 namespace muster::logs {
 namespace {
 
-/// Longer lines hold no metric: an expression would be tried on every byte of them.
-constexpr std::size_t scraped_bytes_max = 64u << 10;
-constexpr std::size_t samples_of_line_max = 16;
-/// What an expression may take of memory; RE2 refuses programs that need more.
-constexpr std::int64_t expression_bytes_max = 2 << 20;
 /// Jobs whose place in their logs is remembered; of further ones it is read anew.
 constexpr std::size_t followed_max = 100;
 
-std::optional<double> number_in(std::string_view text) {
-  const std::string trimmed = trim(text);
-  const char* begin = trimmed.c_str();
-  if (*begin == '+') ++begin;
-  double value = 0;
-  const char* end = trimmed.c_str() + trimmed.size();
-  const auto [stop, trouble] = std::from_chars(begin, end, value);
-  if (trouble != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
-struct MetricDefinitions::Definition {
-  std::string name;
-  std::unique_ptr<re2::RE2> expression;
-};
-
-MetricDefinitions::MetricDefinitions() = default;
-MetricDefinitions::MetricDefinitions(MetricDefinitions&&) noexcept = default;
-MetricDefinitions& MetricDefinitions::operator=(MetricDefinitions&&) noexcept = default;
-MetricDefinitions::~MetricDefinitions() = default;
-
-Result<MetricDefinitions> MetricDefinitions::from(
-    const std::vector<api::JobRequest::Metric>& metrics) {
-  MetricDefinitions definitions;
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(expression_bytes_max);
-  for (const api::JobRequest::Metric& metric : metrics) {
-    Definition definition{metric.name, nullptr};
-    definition.expression = std::make_unique<re2::RE2>(metric.expression, options);
-    if (!definition.expression->ok())
-      return fail(Errc::invalid_input, "the expression of metric \"" + definition.name +
-                                           "\" is not one: " + definition.expression->error());
-    definitions.instructions_ += static_cast<std::uint64_t>(definition.expression->ProgramSize());
-    definitions.definitions_.push_back(std::move(definition));
-  }
-  return definitions;
-}
-
-std::vector<store::MetricSample> MetricDefinitions::scrape(const LogEvent& event) const {
+std::vector<store::MetricSample> samples_in(const MetricDefinitions& definitions,
+                                            const LogEvent& event) {
   std::vector<store::MetricSample> samples;
-  if (event.message.size() > scraped_bytes_max) return samples;
-  for (const Definition& each : definitions_) {
-    const re2::RE2& expression = *each.expression;
-    const int groups = std::min(expression.NumberOfCapturingGroups(), 1);
-    std::size_t at = 0;
-    for (std::size_t found = 0; found < samples_of_line_max && at <= event.message.size();) {
-      std::array<re2::StringPiece, 2> parts;
-      if (!expression.Match(event.message, at, event.message.size(), re2::RE2::UNANCHORED,
-                            parts.data(), groups + 1))
-        break;
-      const re2::StringPiece& group = parts[static_cast<std::size_t>(groups)];
-      const std::size_t begin = static_cast<std::size_t>(parts[0].data() - event.message.data());
-      at = begin + std::max<std::size_t>(parts[0].size(), 1);
-      const std::optional<double> value =
-          group.data() == nullptr ? std::nullopt
-                                  : number_in(std::string_view(group.data(), group.size()));
-      if (value) samples.push_back({each.name, event.time, *value});
-      ++found;
-    }
-  }
+  for (job::MetricValue& each : definitions.values_in(event.message))
+    samples.push_back({std::move(each.name), event.time, each.value});
   return samples;
-}
-
-std::uint64_t MetricDefinitions::work_of(const LogEvent& event) const {
-  return event.message.size() > scraped_bytes_max ? 0 : event.message.size() * instructions_;
 }
 
 std::shared_ptr<MetricScraper> Metrics::make_scraper() {

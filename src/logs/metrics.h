@@ -9,6 +9,7 @@
 
 #include "api/job_request.h"
 #include "api/request.h"
+#include "job/metric_definitions.h"
 #include "logs/logs.h"
 #include "loop/tasks.h"
 #include "loop/wait.h"
@@ -16,28 +17,11 @@
 
 namespace muster::logs {
 
-/// A job's MetricDefinitions, compiled. Pure.
-class MetricDefinitions {
- public:
-  /// Error: `invalid_input` for an expression that RE2 does
-  /// not know, with its reason: it has no look-around and no back-references.
-  static Result<MetricDefinitions> from(const std::vector<api::JobRequest::Metric>& metrics);
-  MetricDefinitions(MetricDefinitions&&) noexcept;
-  MetricDefinitions& operator=(MetricDefinitions&&) noexcept;
-  ~MetricDefinitions();
+using job::MetricDefinitions;
 
-  /// The numbers that `event` tells: of each definition every match's first group (the whole match
-  /// where it has no group) that is a number.
-  std::vector<store::MetricSample> scrape(const LogEvent& event) const;
-  /// What that costs at most, in units of MetricAllowance.
-  std::uint64_t work_of(const LogEvent& event) const;
-
- private:
-  struct Definition;
-  MetricDefinitions();
-  std::vector<Definition> definitions_;
-  std::uint64_t instructions_ = 0;  ///< Sum over all expressions' programs.
-};
+/// The samples that `event` tells. Pure.
+std::vector<store::MetricSample> samples_in(const MetricDefinitions& definitions,
+                                            const LogEvent& event);
 
 class MetricScraper;
 

@@ -23,47 +23,6 @@ Json request_with(const Json& definitions) {
           {"ResourceConfig", {{"InstanceType", "local"}, {"InstanceCount", 1}}}};
 }
 
-std::string scraped(const char* regex, const std::string& line) {
-  const MetricDefinitions definitions = *MetricDefinitions::from({{"m", regex}});
-  std::string all;
-  for (const store::MetricSample& each : definitions.scrape({at(1), line}))
-    all += Json(each.value).dump() + " ";
-  return all;
-}
-
-TEST_CASE("metrics: expressions find numbers in lines") {
-  struct {
-    const char* regex;
-    std::string line;
-    const char* want;
-  } const cases[] = {
-      {"loss: ([0-9.]+)", "step 1 loss: 0.25 acc: 1", "0.25 "},
-      {"loss=(.*?);", "loss=1e-3;", "0.001 "},
-      {"loss=(.*?);", "loss=1;loss=-2;", "1.0 -2.0 "},
-      {"[0-9]+", "1 and 2", "1.0 2.0 "},
-      {"loss=(\\S+)", "loss=nan", ""},
-      {"loss=(\\S+)", "loss=+5 ", "5.0 "},
-      {"loss=(\\S+)", "loss=five", ""},
-      {"x*", "aaa", ""},
-      {"loss=(1)?", "loss=", ""},
-      {"([0-9]+)", std::string(100000, '1'), ""},
-  };
-  for (const auto& c : cases) {
-    CAPTURE(c.regex);
-    CHECK(scraped(c.regex, c.line) == c.want);
-  }
-}
-
-TEST_CASE("metrics: what RE2 does not know is refused with its reason") {
-  for (const char* regex : {"(?<=a)b", "(", "(a)\\1", "a{5000}"}) {
-    const Result<MetricDefinitions> got = MetricDefinitions::from({{"m", regex}});
-    REQUIRE(!got);
-    CHECK(got.error().code == Errc::invalid_input);
-    CHECK(got.error().text.find("\"m\"") != std::string::npos);
-  }
-  CHECK(MetricDefinitions::from({})->scrape({at(1), "loss=1"}).empty());
-}
-
 TEST_CASE("metrics: datapoints are buckets of the period") {
   const std::vector<store::MetricSecond> samples = {
       {60, 1, 1, 1, 1}, {119, 6, 2, 4, 2}, {120, 7, 7, 7, 1}};
@@ -125,7 +84,7 @@ TEST_CASE(
     lines.push_back(hostile);
   }
   REQUIRE(write_file(path, journal_of(lines)));
-  std::vector<api::JobRequest::Metric> metrics = {{"loss", "loss=([0-9]+)"}};
+  std::vector<job::MetricDefinition> metrics = {{"loss", "loss=([0-9]+)"}};
   for (int i = 0; i < 39; ++i) metrics.push_back({"slow", "((a|b)*[ab .=01]{900})q"});
   const MetricDefinitions definitions = *MetricDefinitions::from(metrics);
   MetricScraper scraper;

@@ -171,8 +171,9 @@ void JobRecord::keep_journal(const std::string& host, const std::string& journal
   if (published_ && ::link(journal_file.c_str(), kept.c_str()) != 0) return;
 }
 
-void JobRecord::end(const platform::JobReport& report, int exit_code) {
+void JobRecord::end(const platform::JobReport& report, int exit_code, const Json& metrics) {
   add_end(description_, report, exit_code);
+  if (!metrics.is_null()) description_["FinalMetricDataList"] = metrics;
   if (!published_) return;
   if (log_bytes(path_) > RecordLimits().log_bytes_max) {
     for (const std::string& name : names_in(path_).value_or({}))

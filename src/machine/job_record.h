@@ -43,8 +43,9 @@ class JobRecord {
   void take(const platform::StatusLine& line);
   /// Keeps the host's journal, which may not be there yet, also when the job's folder is gone.
   void keep_journal(const std::string& host, const std::string& journal_file);
-  /// A log beyond what is kept of all jobs is not kept.
-  void end(const platform::JobReport& report, int exit_code);
+  /// A log beyond what is kept of all jobs is not kept. `metrics`: the FinalMetricDataList; null:
+  /// it defines none.
+  void end(const platform::JobReport& report, int exit_code, const Json& metrics);
 
   /// For what the carrier itself says when it has no terminal.
   std::string carrier_log() const { return path_ + "/carrier.log"; }

@@ -90,7 +90,7 @@ TEST_CASE("job record: journals outlive the job's folder, and an end is an end")
     record->take({"Training", "on", UnixMillis(3)});
     record->keep_journal("algo-1", journal);
     CHECK(find_job(state.path, "demo")->description["SecondaryStatus"] == "Training");
-    record->end(completed(), 0);
+    record->end(completed(), 0, {});
   }
   ::unlink(journal.c_str());
   const Result<FoundJob> found = find_job(state.path, "demo");
@@ -106,7 +106,7 @@ TEST_CASE("job record: a new job takes an ended one's name, the newest is listed
   {
     const std::unique_ptr<JobRecord> first = prepared(loop, state, "demo");
     REQUIRE(first->publish("demo"));
-    first->end(completed(), 0);
+    first->end(completed(), 0, {});
   }
   const std::unique_ptr<JobRecord> second = prepared(loop, state, "demo");
   REQUIRE(second->publish("demo"));
@@ -144,7 +144,7 @@ TEST_CASE("job record: a stop is asked for through its socket, and the end is wa
     CHECK(asked);
     CHECK(stops == 1);
     CHECK(!over);
-    record->end(completed(), 143);
+    record->end(completed(), 143, {});
     record.reset();
     co_await waiting.join();
     CHECK(over);

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::job {
+
+/// One of a job's MetricDefinitions: a name, and the expression (RE2's) that finds it in a line.
+struct MetricDefinition {
+  std::string name;
+  std::string expression;
+
+  bool operator==(const MetricDefinition&) const = default;
+};
+
+// CreateTrainingJob's limits. Source: the API's model.
+inline constexpr std::size_t metrics_max = 40;
+inline constexpr std::size_t metric_name_bytes_max = 255;
+inline constexpr std::size_t metric_expression_bytes_max = 500;
+
+struct MetricValue {
+  std::string name;
+  double value = 0;
+
+  bool operator==(const MetricValue&) const = default;
+};
+
+/// A job's MetricDefinitions, compiled. Pure.
+class MetricDefinitions {
+ public:
+  /// Error: `invalid_input` for an expression that RE2 does not know, with its reason: it has no
+  /// look-around and no back-references.
+  static Result<MetricDefinitions> from(const std::vector<MetricDefinition>& definitions);
+  MetricDefinitions(MetricDefinitions&&) noexcept;
+  MetricDefinitions& operator=(MetricDefinitions&&) noexcept;
+  ~MetricDefinitions();
+
+  bool empty() const;
+  /// The numbers that a line tells: of each definition every match's first group (the whole match
+  /// where it has no group) that is a number.
+  std::vector<MetricValue> values_in(std::string_view line) const;
+  /// What that costs at most: bytes of the line times instructions of the expressions' programs.
+  std::uint64_t work_of(std::string_view line) const;
+
+ private:
+  struct Compiled;
+  MetricDefinitions();
+  std::vector<Compiled> compiled_;
+  std::uint64_t instructions_ = 0;  ///< Sum over all expressions' programs.
+};
+
+}  // namespace muster::job
