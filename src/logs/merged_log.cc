@@ -9,7 +9,9 @@ namespace muster::logs {
 namespace {
 
 constexpr std::uint64_t mark_lines = 4096;
-constexpr std::size_t block_events = 1024;
+/// A host's first block; further ones are larger, as each begins with reading up to its place.
+constexpr std::size_t first_block_events = 1024;
+constexpr std::size_t block_events = 16 << 10;
 constexpr std::size_t block_bytes = 1u << 20;
 
 /// Where a text may be cut, at most `most` bytes into it: not within a character.
@@ -17,6 +19,15 @@ std::size_t cut_before(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0u) == 0x80u) --most;
   return most;
+}
+
+/// Takes the event's text.
+MergedLog::Line line_of(std::uint64_t number, std::size_t host, LogEvent& event,
+                        std::size_t line_bytes) {
+  const std::size_t whole = event.message.size();
+  event.message.resize(cut_before(event.message, line_bytes));
+  const std::size_t tag = std::min<std::size_t>(event.tag_bytes, event.message.size());
+  return {number, host, event.time, std::move(event.message), whole, event.rank, tag};
 }
 
 }  // namespace
@@ -27,7 +38,7 @@ class MergedLog::Merge {
   Merge(std::vector<LogStream>& streams, const std::vector<std::uint64_t>& from,
         std::vector<std::uint64_t> to)
       : streams_(streams), to_(std::move(to)) {
-    for (const std::uint64_t place : from) heads_.push_back({place, {}, 0});
+    for (const std::uint64_t place : from) heads_.push_back({.place = place, .block = {}});
   }
   struct Next {
     std::size_t host = 0;
@@ -57,6 +68,7 @@ class MergedLog::Merge {
     std::uint64_t place = 0;
     std::vector<LogEvent> block;
     std::size_t used = 0;
+    std::size_t wanted = first_block_events;
   };
   Result<LogEvent*> head(std::size_t host) {
     Head& head = heads_[host];
@@ -64,8 +76,9 @@ class MergedLog::Merge {
     if (head.used == head.block.size()) {
       const std::uint64_t left = to_[host] - head.place;
       head.block = TRY(streams_[host].read(
-          head.place, static_cast<std::size_t>(std::min<std::uint64_t>(left, block_events)),
+          head.place, static_cast<std::size_t>(std::min<std::uint64_t>(left, head.wanted)),
           block_bytes));
+      head.wanted = block_events;
       head.used = 0;
       if (head.block.empty()) return nullptr;  // The journal is shorter than it was.
     }
@@ -92,7 +105,7 @@ Result<void> MergedLog::catch_up(const std::vector<Host>& hosts, bool ended) {
   const Mark last = marks_.back();
   if (ends == last.places) return {};
   if (streams_.size() == 1) {  // Marks tell nothing that the stream's own do not.
-    marks_.push_back({ends[0], ends});
+    marks_.push_back({ends[0], ends, true});
     if (marks_.size() > 2) marks_.erase(marks_.end() - 2);
     return {};
   }
@@ -101,6 +114,7 @@ Result<void> MergedLog::catch_up(const std::vector<Host>& hosts, bool ended) {
   while (TRY(merge.next()).event != nullptr)
     if (++number % mark_lines == 0) marks_.push_back({number, merge.places()});
   if (marks_.back().number != number) marks_.push_back({number, merge.places()});
+  marks_.back().is_seam = true;
   return {};
 }
 
@@ -117,16 +131,17 @@ Result<void> MergedLog::walk(std::uint64_t from, const Visit& visit) {
   std::uint64_t number = marks_[mark].number;
   std::vector<std::uint64_t> begin = marks_[mark].places;
   if (streams_.size() == 1) begin = {number = from};
-  for (; mark + 1 < marks_.size(); ++mark) {
-    Merge merge(streams_, begin, marks_[mark + 1].places);
+  while (++mark < marks_.size()) {
+    if (!marks_[mark].is_seam) continue;  // One merge goes from seam to seam, past other marks.
+    Merge merge(streams_, begin, marks_[mark].places);
     while (true) {
       const Merge::Next next = TRY(merge.next());
       if (next.event == nullptr) break;
       const std::uint64_t here = number++;
       if (here >= from && !visit(here, next)) return {};
     }
-    begin = marks_[mark + 1].places;
-    number = marks_[mark + 1].number;
+    begin = marks_[mark].places;
+    number = marks_[mark].number;
   }
   return {};
 }
@@ -136,31 +151,52 @@ Result<std::vector<MergedLog::Line>> MergedLog::read(std::uint64_t from, std::si
   std::vector<Line> lines;
   if (from >= count() || lines_max == 0) return lines;
   TRY(walk(from, [&](std::uint64_t number, const Merge::Next& next) {
-    std::string& text = next.event->message;
-    const std::size_t whole = text.size();
-    text.resize(cut_before(text, line_bytes));
-    lines.push_back({number, next.host, next.event->time, std::move(text), whole});
+    lines.push_back(line_of(number, next.host, *next.event, line_bytes));
     return lines.size() < lines_max;
   }));
   return lines;
 }
 
+Result<std::vector<MergedLog::Line>> MergedLog::read_each(const std::vector<std::uint64_t>& numbers,
+                                                          std::size_t line_bytes) {
+  std::vector<Line> lines;
+  auto wanted = numbers.begin();
+  // A walk goes on over what lies between two lines, unless another one would begin behind it.
+  while (wanted != numbers.end() && *wanted < count()) {
+    const auto before = wanted;
+    TRY(walk(*wanted, [&](std::uint64_t number, const Merge::Next& next) {
+      if (number < *wanted) return *wanted - number < mark_lines;
+      lines.push_back(line_of(number, next.host, *next.event, line_bytes));
+      return ++wanted != numbers.end();
+    }));
+    if (wanted == before) break;  // The journal is shorter than it was.
+  }
+  return lines;
+}
+
+Result<std::uint64_t> MergedLog::scan(std::uint64_t from, std::size_t bytes_max,
+                                      const Taker& take) {
+  std::uint64_t looked_to = std::min(from, count());
+  if (bytes_max == 0) return looked_to;
+  std::size_t bytes = 0;
+  bool is_all = true;
+  TRY(walk(looked_to, [&](std::uint64_t number, const Merge::Next& next) {
+    bytes += next.event->message.size() + 1;
+    looked_to = number + 1;
+    is_all = take(number, next.host, *next.event) && bytes < bytes_max;
+    return is_all;
+  }));
+  return is_all ? count() : looked_to;
+}
+
 Result<MergedLog::Found> MergedLog::find(const re2::RE2& wanted, std::uint64_t from,
                                          std::size_t most, std::size_t bytes_max) {
   Found found;
-  found.looked_to = std::min(from, count());
-  if (most == 0 || bytes_max == 0) return found;
-  std::size_t bytes = 0;
-  bool is_all = true;
-  TRY(walk(found.looked_to, [&](std::uint64_t number, const Merge::Next& next) {
-    const std::string& text = next.event->message;
-    bytes += text.size() + 1;
-    if (re2::RE2::PartialMatch(text, wanted)) found.numbers.push_back(number);
-    found.looked_to = number + 1;
-    is_all = bytes < bytes_max && found.numbers.size() < most;
-    return is_all;
-  }));
-  if (is_all) found.looked_to = count();
+  const auto look = [&](std::uint64_t number, std::size_t, const LogEvent& event) {
+    if (re2::RE2::PartialMatch(event.message, wanted)) found.numbers.push_back(number);
+    return found.numbers.size() < most;
+  };
+  found.looked_to = TRY(scan(from, most == 0 ? 0 : bytes_max, look));
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class MergedLog {
     UnixMillis time{0};
     std::string text;
     std::uint64_t text_bytes = 0;  ///< The whole line's; `text` may be its beginning.
+    int rank = -1;                 ///< As LogEvent's.
+    std::size_t tag_bytes = 0;     ///< As LogEvent's.
   };
   explicit MergedLog(const std::vector<Host>& hosts);
 
@@ -37,6 +40,16 @@ class MergedLog {
 
   /// At most `lines_max` lines from number `from` on, each cut at `line_bytes`. Error: `system`.
   Result<std::vector<Line>> read(std::uint64_t from, std::size_t lines_max, std::size_t line_bytes);
+
+  /// The lines of these numbers, which are sorted, as read() gives them. Error: `system`.
+  Result<std::vector<Line>> read_each(const std::vector<std::uint64_t>& numbers,
+                                      std::size_t line_bytes);
+
+  /// False: it wants no more.
+  using Taker = std::function<bool(std::uint64_t number, std::size_t host, LogEvent& event)>;
+  /// Gives lines from `from` on, which are the taker's, until it says false or `bytes_max` of
+  /// them were seen: the first number that was not. Error: `system`.
+  Result<std::uint64_t> scan(std::uint64_t from, std::size_t bytes_max, const Taker& take);
 
   struct Found {
     std::vector<std::uint64_t> numbers;
@@ -52,6 +65,8 @@ class MergedLog {
   struct Mark {
     std::uint64_t number = 0;
     std::vector<std::uint64_t> places;
+    bool is_seam =
+        false;  ///< catch_up() ended here: what follows was not merged with what is before.
   };
   class Merge;
   std::size_t mark_of(std::uint64_t number) const;

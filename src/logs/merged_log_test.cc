@@ -81,6 +81,34 @@ TEST_CASE("merged log: any line of a long one is read from its number alone") {
   }
 }
 
+TEST_CASE("merged log: numbers stay where many lines came late, whatever is read first") {
+  World w;
+  for (int i = 0; i < 9000; ++i)
+    w.line(static_cast<std::size_t>(i % 2), i, "a" + std::to_string(i));
+  w.write();
+  MergedLog log(w.hosts);
+  REQUIRE(log.catch_up(w.hosts, false));
+  for (int i = 0; i < 9000; ++i)
+    w.line(static_cast<std::size_t>(i % 2), i, "b" + std::to_string(i));
+  w.write();
+  REQUIRE(log.catch_up(w.hosts, true));
+  REQUIRE(log.count() == 18'000);
+  for (const std::uint64_t from : {0u, 4095u, 8190u, 8999u, 9000u, 12'288u, 17'990u}) {
+    const auto lines = log.read(from, 20, 100);
+    REQUIRE(lines);
+    for (const MergedLog::Line& line : *lines) {
+      // Times of a host never go back: its late lines all have that of its last one before.
+      if (line.number < 9000) CHECK(line.text == "a" + std::to_string(line.number));
+      if (line.number >= 9000) CHECK(line.text.starts_with("b"));
+    }
+  }
+  const auto found = log.find(re2::RE2("^b"), 8000, 20'000, 1u << 30);
+  REQUIRE(found);
+  REQUIRE(found->numbers.size() == 9000);
+  CHECK(found->numbers.front() == 9000);
+  CHECK(found->numbers.back() == 17'999);
+}
+
 TEST_CASE("merged log: a long line is cut between characters, and tells its length") {
   World w;
   w.line(0, 1, "ab\xc3\xa4");
@@ -120,6 +148,31 @@ TEST_CASE("merged log: a search goes on where the last one ended, until it has s
     REQUIRE(none);
     CHECK(none->looked_to == log.count());
   }
+}
+
+TEST_CASE("merged log: lines of given numbers, near and far from each other") {
+  World w;
+  for (std::size_t i = 0; i < 20'000; ++i) w.line(i % 2, static_cast<int>(i), std::to_string(i));
+  w.write();
+  MergedLog log(w.hosts);
+  REQUIRE(log.catch_up(w.hosts, true));
+  std::string texts;
+  const std::vector<MergedLog::Line> lines =
+      *log.read_each({0, 1, 9000, 9002, 19'999, 20'000}, 100);
+  for (const MergedLog::Line& line : lines) texts += line.text + " ";
+  CHECK(texts == "0 1 9000 9002 19999 ");
+  CHECK(log.read_each({}, 100)->empty());
+  std::vector<std::uint64_t> seen;
+  const auto visit = [&](std::uint64_t number, std::size_t host, const LogEvent& event) {
+    CHECK(event.message == std::to_string(number));
+    CHECK(host == number % 2);
+    seen.push_back(number);
+    return seen.size() < 3;
+  };
+  CHECK(*log.scan(19'990, 1000, visit) == 19'993);
+  CHECK(*log.scan(19'998, 1, visit) == 19'999);
+  CHECK(*log.scan(30'000, 1000, visit) == 20'000);
+  CHECK(seen == std::vector<std::uint64_t>{19'990, 19'991, 19'992, 19'998});
 }
 
 }  // namespace

@@ -17,13 +17,18 @@
 #include "server/server_main_front.h"
 #include "web/visits.h"
 
-namespace muster::logs {
+namespace muster::job {
 class MetricDefinitions;
+}  // namespace muster::job
+
+namespace muster::logs {
 class RankCells;
 }  // namespace muster::logs
 
 namespace muster::server {
 
+struct LogPart;
+struct LogWish;
 class UserKeys;
 
 /// What the page has to know of a job's log, as things stand.
@@ -102,13 +107,18 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> delete_key(Call& call);
   loop::Task<Result<Json, aws::Refusal>> log(Call& call);
   loop::Task<Result<Json, aws::Refusal>> search_log(Call& call);
+  static Result<Json> plain_answer(Book& book, const LogPart& wanted);
+  static Result<Json> view_answer(Book& book, const LogPart& wanted);
+  static Result<logs::MergedLog::Found> find_in_view(Book& book, const LogWish& wish,
+                                                     const re2::RE2& wanted, std::uint64_t from,
+                                                     std::size_t most);
   loop::Task<Result<Json, aws::Refusal>> metrics(Call& call);
   loop::Task<Result<Json, aws::Refusal>> metric(Call& call);
   loop::Task<void> download_metric(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> hosts(Call& call);
   loop::Task<Result<Json, aws::Refusal>> host_usage(Call& call);
   loop::Task<Result<Json, aws::Refusal>> ranks(Call& call);
-  static Result<Json> read_ranks(Book& book, const logs::MetricDefinitions& definition,
+  static Result<Json> read_ranks(Book& book, const job::MetricDefinitions& definition,
                                  std::int64_t first, logs::RankCells& cells);
   loop::Task<void> download_usage(http::Exchange& exchange);
   loop::Task<Result<Json, aws::Refusal>> objects(Call& call);

@@ -2,11 +2,17 @@
 
 // Inside server/ only: one call of the web page, and a log that it reads.
 
+#include <compare>
+#include <functional>
+#include <list>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <semaphore>
 #include <string>
+#include <utility>
 
+#include "logs/log_view.h"
 #include "server/web_server.h"
 
 namespace muster::server {
@@ -42,6 +48,17 @@ struct WebServer::Call {
   Json input;
 };
 
+/// How a page shows a log.
+struct LogWish {
+  logs::LineFilter filter{};
+  bool folds = false;
+
+  bool is_plain() const { return filter.is_all() && !folds; }
+  auto operator<=>(const LogWish&) const = default;
+};
+/// "rank", "stream", "level" and "fold", as `part` gives them; empty: not wanted.
+Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const char* name)>& part);
+
 /// A job's log as pages read it, all of them the same one. One thread at a time.
 struct WebServer::Book {
   explicit Book(const std::vector<logs::MergedLog::Host>& of) : hosts(of), log(of) {}
@@ -49,7 +66,20 @@ struct WebServer::Book {
   std::vector<logs::MergedLog::Host> hosts;
   bool ended = false;
   logs::MergedLog log;
+  std::list<std::pair<LogWish, logs::LogView>> views;  ///< What was used last stands first.
   std::uint64_t used = 0;  ///< The higher the later; WebServer's mutex guards it.
+
+  /// The view for a wish, which has looked on at the log for a while. Error: `system`.
+  Result<logs::LogView*> view(const LogWish& wish);
+};
+
+/// What of a log a page asks for.
+struct LogPart {
+  LogWish wish{};
+  std::optional<std::int64_t> from{};  ///< A line's number; in a view a row's. None: the last ones.
+  std::optional<std::int64_t> line{};  ///< A line's number whose row is looked for.
+  std::size_t count = 0;
+  std::size_t line_bytes = 0;
 };
 
 }  // namespace muster::server

@@ -121,31 +121,26 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
 }
 
 /// {"job", "host", "from", "count", "whole"}: lines from a number on, or, without it, the last
-/// ones.
+/// ones. With "rank", "stream", "level" or "fold": as view_answer().
 Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
-  const std::string job = api::text_of(call.input, "job");
-  const std::string host = api::text_of(call.input, "host");
-  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, host);
+  const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
+  const Result<LogWish, aws::Refusal> wish = log_wish(part);
+  if (!wish) co_return wish.error();
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(call.exchange, part("job"), part("host"));
   if (!book) co_return bad_call(book.error().text);
-  const std::int64_t count =
-      std::clamp<std::int64_t>(api::integer_of(call.input, "count").value_or(100), 0, lines_max);
-  const std::optional<std::int64_t> from = api::integer_of(call.input, "from");
-  const std::size_t cut = api::flag_of(call.input, "whole") ? whole_line_bytes : line_bytes;
+  const LogPart wanted{
+      .wish = *wish,
+      .from = api::integer_of(call.input, "from"),
+      .line = api::integer_of(call.input, "line"),
+      .count = static_cast<std::size_t>(std::clamp<std::int64_t>(
+          api::integer_of(call.input, "count").value_or(100), 0, lines_max)),
+      .line_bytes = api::flag_of(call.input, "whole") ? whole_line_bytes : line_bytes};
   const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [book = *book, count, from, cut, answer]() -> Result<void> {
+  std::function<Result<void>()> work = [book = *book, wanted, answer]() -> Result<void> {
     const std::lock_guard lock(book->mutex);
-    const std::uint64_t all = book->log.count();
-    const auto wanted = static_cast<std::uint64_t>(count);
-    const std::uint64_t last = all > wanted ? all - wanted : 0;
-    const std::uint64_t first =
-        from ? static_cast<std::uint64_t>(std::max<std::int64_t>(*from, 0)) : last;
-    Json lines = Json::array();
-    for (logs::MergedLog::Line& line : TRY(book->log.read(first, wanted, cut)))
-      lines.push_back(
-          {line.number, line.host, line.time.count(), std::move(line.text), line.text_bytes});
-    Json hosts = Json::array();
-    for (const auto& each : book->hosts) hosts.push_back(each.name);
-    *answer = {{"count", all}, {"lines", std::move(lines)}, {"hosts", std::move(hosts)}};
+    *answer =
+        wanted.wish.is_plain() ? TRY(plain_answer(*book, wanted)) : TRY(view_answer(*book, wanted));
     return {};
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
@@ -153,7 +148,8 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
   co_return std::move(*answer);
 }
 
-/// {"job", "host", "pattern", "from"}: numbers of lines that match, and how far was looked.
+/// {"job", "host", "pattern", "from"}, and what log() takes of filters: numbers of lines that
+/// match, and how far was looked.
 Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   const std::string pattern = api::text_of(call.input, "pattern");
   if (pattern.empty() || pattern.size() > pattern_bytes_max)
@@ -165,17 +161,21 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
   options.set_literal(!api::flag_of(call.input, "expression"));
   const auto wanted = std::make_shared<re2::RE2>(pattern, options);
   if (!wanted->ok()) co_return bad_call("not an expression of RE2: " + wanted->error());
-  const std::string job = api::text_of(call.input, "job");
-  const std::string host = api::text_of(call.input, "host");
-  const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, job, host);
+  const auto part = [&call](const char* name) { return api::text_of(call.input, name); };
+  const Result<LogWish, aws::Refusal> wish = log_wish(part);
+  if (!wish) co_return wish.error();
+  const Result<std::shared_ptr<Book>> book =
+      co_await this->book(call.exchange, part("job"), part("host"));
   if (!book) co_return bad_call(book.error().text);
   const auto from = static_cast<std::uint64_t>(
       std::max<std::int64_t>(api::integer_of(call.input, "from").value_or(0), 0));
   const auto answer = std::make_shared<Json>();
-  std::function<Result<void>()> work = [book = *book, wanted, from, answer]() -> Result<void> {
+  std::function<Result<void>()> work = [book = *book, wish = *wish, wanted, from,
+                                        answer]() -> Result<void> {
     const std::lock_guard lock(book->mutex);
     const logs::MergedLog::Found found =
-        TRY(book->log.find(*wanted, from, hits_max, searched_bytes));
+        wish.is_plain() ? TRY(book->log.find(*wanted, from, hits_max, searched_bytes))
+                        : TRY(find_in_view(*book, wish, *wanted, from, hits_max));
     *answer = {
         {"numbers", found.numbers}, {"looked_to", found.looked_to}, {"count", book->log.count()}};
     return {};
@@ -216,40 +216,6 @@ Task<void> WebServer::events(http::Exchange& exchange, std::string visit) {
   };
   const Follower follower{*this, visit};
   co_await tell_events(exchange, asked(exchange, "job"));
-}
-
-/// The log's text as a file: of all hosts, or of `host`.
-Task<void> WebServer::download(http::Exchange& exchange) {
-  std::string job = asked(exchange, "job");
-  std::string host = asked(exchange, "host");
-  http::Reply head = file_head("text/plain", file_name(job, ".log"));
-  const Result<std::shared_ptr<Book>> book =
-      co_await this->book(exchange, std::move(job), std::move(host));
-  if (!book) {
-    head.status = 404;
-    (void)co_await exchange.reply(std::move(head));
-    co_return;
-  }
-  const Result<void> begun = co_await exchange.start(std::move(head));
-  if (!begun) co_return;
-  std::uint64_t from = 0;
-  while (true) {
-    const auto text = std::make_shared<std::string>();
-    std::function<Result<void>()> work = [book = *book, &from, text]() -> Result<void> {
-      const std::lock_guard lock(book->mutex);
-      for (const auto& line :
-           TRY(book->log.read(from, static_cast<std::size_t>(lines_max), whole_line_bytes))) {
-        *text += line.text + "\n";
-        from = line.number + 1;
-      }
-      return {};
-    };
-    const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(work));
-    if (!done) co_return exchange.finish_broken();
-    if (text->empty()) co_return;
-    const Result<void> sent = co_await exchange.write(*text);
-    if (!sent) co_return;
-  }
 }
 
 Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {

@@ -44,13 +44,13 @@ std::string strangeness(const Wanted& wanted) {
 }
 
 /// The job's definition of a metric, alone.
-Result<logs::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
-                                                            const std::string& name) {
+Result<job::MetricDefinitions, aws::Refusal> definition_of(const Json& description,
+                                                           const std::string& name) {
   const Json algorithm = description.value("AlgorithmSpecification", Json::object());
   for (const Json& each : algorithm.value("MetricDefinitions", Json::array()))
     if (api::text_of(each, "Name") == name) {
-      Result<logs::MetricDefinitions> made =
-          logs::MetricDefinitions::from({{name, api::text_of(each, "Regex")}});
+      Result<job::MetricDefinitions> made =
+          job::MetricDefinitions::from({{name, api::text_of(each, "Regex")}});
       if (!made) return bad_call(made.error().text);
       return *std::move(made);
     }
@@ -68,23 +68,21 @@ Json rows_of(const logs::RankCells& cells) {
 }
 
 /// Takes the values of one line; what that costs.
-std::uint64_t take_line(logs::MergedLog::Line line, const std::string& host,
-                        const logs::MetricDefinitions& definition, logs::RankCells& cells) {
+std::uint64_t take_line(const logs::MergedLog::Line& line, const std::string& host,
+                        const job::MetricDefinitions& definition, logs::RankCells& cells) {
   const std::int64_t second = line.time.count() / 1000;
   if (!cells.holds(second) || line.text_bytes > line_bytes) return 0;
-  const std::optional<int> rank = logs::rank_of(line.text);
-  const logs::LogEvent event{line.time, std::move(line.text)};
-  const std::uint64_t cost = definition.work_of(event);
+  const std::uint64_t cost = definition.work_of(line.text);
   if (cost > work_max) return 0;
-  for (const store::MetricSample& sample : definition.scrape(event))
-    cells.add({rank.value_or(-1), host}, second, sample.value);
+  for (const job::MetricValue& each : definition.values_in(line.text))
+    cells.add({line.rank, host}, second, each.value);
   return cost;
 }
 
 }  // namespace
 
 /// Reads on from `wanted.first`; {"next", "count", "width", "rows"}.
-Result<Json> WebServer::read_ranks(Book& book, const logs::MetricDefinitions& definition,
+Result<Json> WebServer::read_ranks(Book& book, const job::MetricDefinitions& definition,
                                    std::int64_t first, logs::RankCells& cells) {
   auto next = static_cast<std::uint64_t>(first);
   std::uint64_t count = 0;
@@ -95,12 +93,12 @@ Result<Json> WebServer::read_ranks(Book& book, const logs::MetricDefinitions& de
     count = book.log.count();
     std::vector<logs::MergedLog::Line> lines = TRY(book.log.read(next, lines_at_once, line_bytes));
     if (lines.empty()) break;
-    for (logs::MergedLog::Line& line : lines) {
+    for (const logs::MergedLog::Line& line : lines) {
       if (work >= work_max) break;
       next = line.number + 1;
       bytes += line.text_bytes;
       const std::string& host = book.hosts.at(line.host).name;
-      work += take_line(std::move(line), host, definition, cells);
+      work += take_line(line, host, definition, cells);
     }
   }
   return Json{{"next", next}, {"count", count}, {"width", cells.width()}, {"rows", rows_of(cells)}};
@@ -120,9 +118,9 @@ Task<Result<Json, aws::Refusal>> WebServer::ranks(Call& call) {
   const Result<Json, aws::Refusal> described =
       co_await describe(call.exchange, wanted.job, call.visit.key);
   if (!described) co_return described.error();
-  Result<logs::MetricDefinitions, aws::Refusal> definition = definition_of(*described, wanted.name);
+  Result<job::MetricDefinitions, aws::Refusal> definition = definition_of(*described, wanted.name);
   if (!definition) co_return definition.error();
-  const auto known = std::make_shared<logs::MetricDefinitions>(*std::move(definition));
+  const auto known = std::make_shared<job::MetricDefinitions>(*std::move(definition));
   const Result<std::shared_ptr<Book>> book = co_await this->book(call.exchange, wanted.job, {});
   if (!book) co_return bad_call(book.error().text);
   const auto answer = std::make_shared<Json>();
