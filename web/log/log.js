@@ -1,6 +1,6 @@
 // The log of a job. Only what is seen is in the page: the server has the lines, and searches them.
 
-import { Empty, JobHead, Trouble, address, ask, call, html, listen, useEffect, useMemo, useRef,
+import { Dialog, Empty, JobHead, Trouble, address, ask, call, html, listen, useEffect, useMemo, useRef,
          useState } from "../app/core.js";
 
 const LINE = 20; // Pixels; style.css has it too.
@@ -11,10 +11,23 @@ const HITS_KEPT = 20_000;
 const ENDED = ["Completed", "Failed", "Stopped"];
 const FIRST_ERROR = String.raw`(?i)\b(error|exception|traceback|fatal|panic|segmentation fault|killed)\b`;
 
-/** Lines by number, fetched as they are wanted. */
+/** What of the log is asked for, of the parts of the address. */
+const FILTERS = ["host", "rank", "stream", "level", "fold"];
+const filterOf = (query) => Object.fromEntries(FILTERS.map((each) => [each, query[each] || ""]));
+
+/**
+ * Rows by number, fetched as they are wanted: all lines of the hosts or, in a view, those that a filter lets through,
+ * folded where that is asked for. The server makes a view of the log piece by piece, a call each.
+ */
 class Lines {
-  constructor(job, host, changed) {
-    Object.assign(this, { job, host, changed, count: 0, hosts: [], chunks: new Map(), wanted: new Set() });
+  constructor(job, filter, changed) {
+    const isView = FILTERS.some((each) => each !== "host" && filter[each]);
+    Object.assign(this, { job, filter, isView, changed, count: 0, all: Infinity, looked: 0, full: false, hosts: [],
+      chunks: new Map(), wanted: new Set(), left: false, looks: false, news: false });
+  }
+
+  ask(input) {
+    return call("log", { job: this.job, ...this.filter, ...input });
   }
 
   at(number) {
@@ -33,9 +46,9 @@ class Lines {
     if (this.wanted.has(index)) return;
     this.wanted.add(index);
     try {
-      const told = await call("log", { job: this.job, host: this.host, from: index * CHUNK, count: CHUNK });
+      const told = await this.ask({ from: index * CHUNK, count: CHUNK });
       this.chunks.set(index, told.lines);
-      this.grow(told.count, told.hosts);
+      this.grow(told);
       for (const old of this.chunks.keys()) {
         if (this.chunks.size <= CHUNKS_KEPT) break;
         this.chunks.delete(old);
@@ -48,20 +61,55 @@ class Lines {
     }
   }
 
-  grow(count, hosts) {
-    this.count = Math.max(this.count, count);
-    if (hosts) this.hosts = hosts;
+  grow(told) {
+    this.count = Math.max(this.count, told.count);
+    this.hosts = told.hosts;
+    if (this.isView) Object.assign(this, { all: told.all, looked: told.looked_to, full: told.full });
   }
 
+  get done() {
+    return !this.isView || this.full || this.looked >= this.all;
+  }
+
+  /** Whether there are more rows. One look at a time: news while it goes on make another one. */
   async look() {
+    this.news = true;
+    if (this.looks) return;
+    this.looks = true;
     try {
-      const told = await call("log", { job: this.job, host: this.host, from: this.count, count: 0 });
-      this.grow(told.count, told.hosts);
-      this.changed(null);
+      while (!this.left && (this.news || !this.done)) {
+        this.news = false;
+        this.grow(await this.ask({ from: this.count, count: 0 }));
+        this.changed(null);
+      }
+      // Others may have written since what the last rows say.
+      const last = Math.floor(this.count / CHUNK);
+      if (this.filter.fold) for (const each of [last - 1, last]) if (this.chunks.has(each)) this.want(each);
     } catch (error) {
       this.changed(error);
+    } finally {
+      this.looks = false;
     }
   }
+
+  /** The row where the line of that number stands, or the next one. */
+  async rowOf(number) {
+    if (!this.isView) return number;
+    for (;;) {
+      const told = await this.ask({ from: 0, count: 0, line: number });
+      this.grow(told);
+      if (this.looked > number || this.done || this.left) return told.row;
+    }
+  }
+}
+
+/** [[0, 2], [5, 5]] as "0–2, 5"; hosts by their names. */
+const ranges = (all, name) => all.map(([from, to]) => (from === to ? name(from) : `${name(from)}–${name(to)}`)).join(", ");
+function writersText([ranks, hosts], names) {
+  const texts = [];
+  if (ranks.length) texts.push(`ranks ${ranges(ranks, String)}`);
+  if (hosts.length) texts.push(ranges(hosts, (each) => names[each]));
+  return texts.join(", ");
 }
 
 const pad = (number, size = 2) => String(number).padStart(size, "0");
@@ -84,34 +132,33 @@ function marked(text, search) {
   return parts;
 }
 
-function Row({ line, number, hosts, search, isHit, isCurrent, open }) {
-  const here = address(location.pathname, { host: search.host, line: number + 1 });
+function Row({ line, number, lines, search, hits, current, open }) {
+  const real = line ? line[0] : lines.isView ? null : number;
+  if (real === null) return html`<div class="line"></div>`;
+  const here = address(location.pathname, { ...lines.filter, line: real + 1 });
   const choose = (event) => {
     event.preventDefault();
-    ask({ line: number + 1 });
+    ask({ line: real + 1 });
   };
-  const kind = `line${isHit ? " hit" : ""}${isCurrent ? " current" : ""}`;
-  if (!line) return html`<div class=${kind}><a href=${here} onClick=${choose}>${number + 1}</a></div>`;
-  const [, host, time, text, bytes] = line;
-  const cut = bytes > new TextEncoder().encode(text).length;
-  return html`<div class=${kind}><a href=${here} onClick=${choose}>${number + 1}</a><span
-    >${clock(time)}${hosts.length > 1 ? ` ${hosts[host]}` : ""}</span>${marked(text, search).map(
+  const kind = `line${hits.has(real) ? " hit" : ""}${real === current ? " current" : ""}`;
+  if (!line) return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a></div>`;
+  const [, host, time, text, bytes, writers] = line;
+  const cut = !writers && bytes > new TextEncoder().encode(text).length;
+  const who = writers ? writersText(writers, lines.hosts) : lines.hosts.length > 1 ? lines.hosts[host] : "";
+  return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a><span
+    >${clock(time)}${who && ` ${who}`}</span>${marked(text, search).map(
       ([part, is]) => (is ? html`<mark>${part}</mark>` : part))}${cut &&
-      html`<button type="button" class="small" onClick=${() => open(number)}>… show all ${bytes} bytes</button>`}</div>`;
+      html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}</div>`;
 }
 
 function Whole({ lines, number, close }) {
   const [text, set] = useState("Loading …");
-  const box = useRef(null);
   useEffect(() => {
-    box.current.showModal();
-    call("log", { job: lines.job, host: lines.host, from: number, count: 1, whole: true }).then(
+    call("log", { job: lines.job, host: lines.filter.host, from: number, count: 1, whole: true }).then(
       (told) => set(told.lines[0][3]), (error) => set(error.message));
   }, [number]);
-  return html`<dialog ref=${box} onClose=${close} aria-label=${`Line ${number + 1}`}>
-    <div class="row"><h2>Line ${number + 1}</h2><span class="grow"></span>
-      <button type="button" onClick=${() => box.current.close()}>Close</button></div>
-    <pre class="text wraps" tabindex="0">${text}</pre></dialog>`;
+  return html`<${Dialog} title=${`Line ${number + 1}`} close=${close}>
+    <pre class="text wraps" tabindex="0">${text}</pre><//>`;
 }
 
 /** The lines that are seen, and how the window over them moves. */
@@ -120,6 +167,8 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
   const [top, setTop] = useState(0);
   const [rows, setRows] = useState(30);
   const own = useRef(-1); // Where we have put the scroll bar ourselves.
+  const wants = useRef(follows); // As `follows`, at once: an effect may run after a later key.
+  wants.current = follows;
   const height = Math.min(lines.count * LINE, HEIGHT_MAX);
   const scaled = lines.count * LINE > HEIGHT_MAX;
   const lastTop = Math.max(lines.count - rows, 0);
@@ -133,13 +182,19 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
     own.current = box.current.scrollTop; // It may not go that far.
     return bounded;
   };
+  const follow = (is) => {
+    wants.current = is;
+    setFollows(is);
+  };
   useEffect(() => {
-    const watch = new ResizeObserver(() => setRows(Math.max(Math.floor(box.current.clientHeight / LINE), 1)));
+    // A box that goes, with its view, has a last size to tell.
+    const watch = new ResizeObserver(() =>
+      box.current && setRows(Math.max(Math.floor(box.current.clientHeight / LINE), 1)));
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
   useEffect(() => {
-    if (follows) move(lastTop);
+    if (wants.current) move(lastTop);
   }, [follows, lines.count, rows]);
   useEffect(() => {
     if (goal.number !== null) move(goal.number - Math.floor(rows / 3));
@@ -152,9 +207,9 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
     const range = box.current.scrollHeight - box.current.clientHeight;
     const to = scaled ? (range ? (at / range) * lastTop : 0) : at / LINE;
     setTop(to);
-    setFollows(to >= lastTop - 1);
+    follow(to >= lastTop - 1);
   };
-  const by = (delta) => setFollows(move(top + delta) >= lastTop);
+  const by = (delta) => follow(move(top + delta) >= lastTop);
   const wheel = (event) => {
     if (!scaled || event.ctrlKey || event.shiftKey || !event.deltaY) return;
     event.preventDefault();
@@ -175,13 +230,14 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
       onScroll=${scrolled} onWheel=${wheel} onKeyDown=${key}>
     <div class="log-all" style=${{ height: `${height}px` }}>
       <div class="log-seen" style=${{ transform: `translateY(${shift}px)` }}>${seen.map((number) =>
-        html`<${Row} key=${number} number=${number} line=${lines.at(number)} hosts=${lines.hosts}
-          search=${search} isHit=${found.has(number)} isCurrent=${number === current} open=${open} />`)}</div>
+        html`<${Row} key=${number} number=${number} line=${lines.at(number)} lines=${lines}
+          search=${search} hits=${found} current=${current} open=${open} />`)}</div>
     </div></div>`;
 }
 
 /** Searches the whole log, piece by piece, and tells what was found so far. */
-function useSearch(job, host, search, turn) {
+function useSearch(job, filter, search) {
+  const key = JSON.stringify(filter);
   const [state, set] = useState({ hits: [], done: true });
   useEffect(() => {
     if (!search.q) return set({ hits: [], done: true });
@@ -191,7 +247,7 @@ function useSearch(job, host, search, turn) {
       let all = 0;
       const hits = [];
       for (;;) {
-        const told = await call("search-log", { job, host, pattern: search.q, from,
+        const told = await call("search-log", { job, ...filter, pattern: search.q, from,
           expression: Boolean(search.re), any_case: Boolean(search.any) }, ended.signal);
         all += told.numbers.length;
         for (const number of told.numbers) if (hits.length < HITS_KEPT) hits.push(number);
@@ -208,7 +264,7 @@ function useSearch(job, host, search, turn) {
       clearTimeout(timer);
       ended.abort();
     };
-  }, [job, host, search.q, search.re, search.any, turn]);
+  }, [job, key, search.q, search.re, search.any]);
   return state;
 }
 
@@ -222,6 +278,10 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
   }, [text]);
   const toggle = (part, sign, title) => html`<button type="button" class="chip" title=${title} aria-label=${title}
     aria-pressed=${Boolean(query[part])} onClick=${() => ask({ [part]: query[part] ? "" : "1" })}>${sign}</button>`;
+  const choice = (part, title, all) => html`<label><span class="hidden">${title}</span>
+    <select name=${part} value=${query[part] || ""} onChange=${(event) => ask({ [part]: event.target.value, line: "" })}>
+      ${Object.entries(all).map(([value, text]) => html`<option value=${value}>${text}</option>`)}</select></label>`;
+  const file = (form) => address("/ui/call/download", { job: name, ...lines.filter, form });
   const key = (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -237,6 +297,13 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
     <button type="button" class="small" aria-label="Next match" disabled=${!found.hits.length} onClick=${() => step(1)}>↓</button>
     <span class="tally" role="status">${tally}</span>
     <span class="grow"></span>
+    ${lines.isView && html`<span class="quiet" role="status">${lines.count} rows${lines.full ? ", no more fit" :
+      lines.done ? "" : ` … ${Math.round((100 * lines.looked) / lines.all)} %`}</span>`}
+    <label><span class="hidden">Rank</span><input type="search" inputmode="numeric" class="rank" placeholder="Rank"
+      value=${query.rank || ""} maxlength="7" onChange=${(event) => ask({ rank: event.target.value.trim(), line: "" })} /></label>
+    ${choice("stream", "Stream", { "": "Both streams", stdout: "stdout", stderr: "stderr" })}
+    ${choice("level", "Level", { "": "All levels", info: "Info and above", warning: "Warnings, errors", error: "Errors" })}
+    ${toggle("fold", "Fold", "One row for what several ranks wrote alike")}
     ${lines.hosts.length > 1 || query.host ? html`<label><span class="hidden">Host</span>
       <select value=${query.host || ""} onChange=${(event) => ask({ host: event.target.value, line: "" })}>
         <option value="">All hosts</option>${(query.host ? hosts : lines.hosts).map((each) =>
@@ -244,12 +311,14 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
     <button type="button" onClick=${jump}>First error</button>
     ${grows && html`<button type="button" aria-pressed=${follows}
       onClick=${() => setFollows(!follows)}>${follows ? "Following" : "Follow"}</button>`}
-    <a class="button" href=${address("/ui/call/download", { job: name, host: query.host })} download>Download</a>
+    <a class="button" href=${file("")} download>Download</a>
+    <a class="button" href=${file("jsonl")} download>JSONL</a>
   </div>`;
 }
 
 export function Log({ name, query }) {
-  const host = query.host || "";
+  const filter = filterOf(query);
+  const shown = JSON.stringify(filter);
   const [version, redraw] = useState(0);
   const [error, setError] = useState(null);
   const [follows, setFollows] = useState(!query.line && !query.error);
@@ -258,29 +327,32 @@ export function Log({ name, query }) {
   const [whole, open] = useState(null);
   const [status, setStatus] = useState(null);
   const allHosts = useRef([]);
-  const lines = useMemo(() => new Lines(name, host, (wrong) => {
+  const lines = useMemo(() => new Lines(name, filter, (wrong) => {
+    if (lines.left) return;
     setError(wrong);
     redraw((old) => old + 1);
-  }), [name, host]);
+  }), [name, shown]);
   useEffect(() => void (document.title = `Log of ${name} · muster`), [name]);
   useEffect(() => {
     lines.look();
     const describe = () => call("DescribeTrainingJob", { TrainingJobName: name }).then(setStatus, () => {});
     describe();
-    return listen(["log", "jobs"], name, (kind) => (kind === "log" ? lines.look() : describe()));
+    const close = listen(["log", "jobs"], name, (kind) => (kind === "log" ? lines.look() : describe()));
+    return () => {
+      lines.left = true;
+      close();
+    };
   }, [lines]);
-  if (!host && lines.hosts.length) allHosts.current = lines.hosts;
-  const search = { q: query.q || "", re: query.re, any: query.any, host };
-  const found = useSearch(name, host, search, 0);
-  useEffect(() => setPlace(-1), [search.q, search.re, search.any, host]);
+  if (!filter.host && lines.hosts.length) allHosts.current = lines.hosts;
+  const search = { q: query.q || "", re: query.re, any: query.any };
+  const found = useSearch(name, filter, search);
+  useEffect(() => setPlace(-1), [search.q, search.re, search.any, shown]);
   const current = query.line ? Number(query.line) - 1 : -1;
-  const show = (number) => {
-    setFollows(false);
-    setGoal({ number });
-  };
   useEffect(() => {
-    if (current >= 0 && lines.count > 0) show(current);
-  }, [current, lines.count > 0]);
+    if (current < 0 || lines.count === 0) return;
+    setFollows(false);
+    lines.rowOf(current).then((number) => lines.left || setGoal({ number }), setError);
+  }, [current, lines, lines.count > 0]);
   const step = (by) => {
     if (!found.hits.length) return;
     const next = place < 0 ? (by > 0 ? 0 : found.hits.length - 1) : (place + by + found.hits.length) % found.hits.length;
@@ -290,7 +362,7 @@ export function Log({ name, query }) {
   const jump = async () => {
     let from = 0;
     for (;;) {
-      const told = await call("search-log", { job: name, host, pattern: FIRST_ERROR, expression: true, from });
+      const told = await call("search-log", { job: name, ...filter, pattern: FIRST_ERROR, expression: true, from });
       if (told.numbers.length) return ask({ line: told.numbers[0] + 1, error: "" });
       from = told.looked_to;
       if (from >= told.count) return setError({ message: "No line looks like an error." });
@@ -303,10 +375,12 @@ export function Log({ name, query }) {
     <${JobHead} name=${name} status=${status?.TrainingJobStatus} secondary=${status?.SecondaryStatus} />
     <${Tools} lines=${lines} query=${query} name=${name} follows=${follows} setFollows=${setFollows}
       found=${{ ...found, place }} step=${step} jump=${() => jump().catch(setError)} 
-      hosts=${allHosts.current.length ? allHosts.current : [host]} grows=${status && !ENDED.includes(status.TrainingJobStatus)} />
+      hosts=${allHosts.current.length ? allHosts.current : [filter.host]} grows=${status && !ENDED.includes(status.TrainingJobStatus)} />
     <${Trouble} error=${found.error || error} />
-    ${lines.count === 0 && status && html`<${Empty} title="No lines yet">
-      <p class="quiet">They are shown as they come.</p><//>`}
+    ${lines.count === 0 && status && (lines.isView
+      ? lines.done && html`<${Empty} title="No line is like that">
+        <button type="button" onClick=${() => ask(filterOf({}))}>Show all lines</button><//>`
+      : html`<${Empty} title="No lines yet"><p class="quiet">They are shown as they come.</p><//>`)}
     <${Window} lines=${lines} version=${version} search=${search} hits=${found.hits} current=${current}
       follows=${follows} setFollows=${setFollows} goal=${goal} open=${open} />
     ${whole !== null && html`<${Whole} lines=${lines} number=${whole} close=${() => open(null)} />`}

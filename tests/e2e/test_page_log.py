@@ -1,0 +1,120 @@
+"""The web page's log of a job with several ranks, in a real browser: filters, folding, files."""
+
+import json
+import urllib.request
+
+import pytest
+from browser import HAS_BROWSER, WHY_NOT
+from lab import VENV
+from page import SECONDS, Served
+from sm_server import SmServer
+from test_server_jobs import BUCKET, Job
+
+pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
+EPOCHS = 300
+RANKS = 4
+# All ranks write alike but for their last lines.
+SCRIPT = f"""
+import os, sys
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+for i in range({EPOCHS}): print(f"epoch {{i}} <b>", flush=True)
+if rank == 3: print("WARNING: this rank is slow", flush=True)
+print(f"ValueError: of rank {{rank}}", file=sys.stderr, flush=True)
+"""
+TEXTS = ("[...document.querySelectorAll('.line')].map((each) => "
+         "[...each.childNodes].at(-1).textContent)")  # fmt: skip
+ROWS = "Number(/(\\d+) rows(?! …)/.exec(document.querySelector('.log-tools').innerText)?.[1])"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("log")
+    with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
+        server.client("s3").create_bucket(Bucket=BUCKET)
+        server.client("s3").put_object(Bucket=BUCKET, Key="train/x", Body=b"")
+        one = Served(server, folder)
+        job = Job(server, SCRIPT, hosts=2, processes=2)
+        assert job.at_end(SECONDS)["TrainingJobStatus"] == "Completed", job.log()
+        one.job = job.name
+        yield one
+
+
+def show(served, browser, query: str) -> None:
+    browser.open(f"{served.server.url}/ui/jobs/{served.job}/log?{query}")
+    browser.wait("document.querySelector('.line')")
+
+
+def test_lines_of_a_rank_a_stream_and_a_level(served, browser):
+    browser.complaints()
+    show(served, browser, "rank=3&stream=stderr&line=1")
+    browser.wait(f"{TEXTS}.join().endsWith('ValueError: of rank 3')")
+    assert browser.run(f"return {ROWS}") == 1
+    show(served, browser, "level=warning&line=1")
+    browser.wait(f"{ROWS} === {RANKS + 2}")  # One is train's own, of a job without a model.
+    assert "epoch" not in browser.run("return document.querySelector('.log').innerText")
+    browser.run("const e = document.querySelector('[name=level]'); e.value = 'error';"
+                "e.dispatchEvent(new Event('change'))")  # fmt: skip
+    browser.wait(f"{ROWS} === {RANKS}")
+    assert "level=error" in browser.url()
+    browser.type("input.rank", "1\ue007")
+    browser.wait(f"{ROWS} === 1")
+    browser.type("input.rank", "77\ue007")
+    browser.wait_text("No line is like that")
+    browser.click_text("Show all lines")
+    browser.wait("document.querySelectorAll('.line').length > 10")
+    assert "rank" not in browser.url() and "level" not in browser.url()
+    browser.type("input.rank", "x\ue007")
+    browser.wait_text("a rank is a number from 0")
+    browser.back()
+    assert all("400" in each for each in browser.complaints())
+
+
+def test_what_ranks_wrote_alike_is_one_row(served, browser):
+    show(served, browser, "fold=1&line=1")
+    browser.wait(f"{ROWS} >= {EPOCHS} && document.querySelector('.line b, .line span')")
+    rows = browser.run(f"return {ROWS}")
+    assert rows < 2 * EPOCHS, rows
+    browser.type("input[type=search]", "epoch 7 <b>")
+    tally = "document.querySelector('.tally').innerText"
+    browser.wait(f"{tally} === '1'")
+    browser.click("[aria-label='Next match']")
+    row = "document.querySelector('.line.current')?.innerText"
+    browser.wait(f"{row}?.includes('ranks 0–3') && {row}.includes('epoch 7 <b>')")
+    assert "mpirank" not in browser.run(f"return {row}")
+    number = browser.run("return document.querySelector('.line.current a').innerText")
+    browser.click("[aria-label='One row for what several ranks wrote alike']")
+    browser.wait(f"{tally} === '{RANKS}'")
+    assert "fold" not in browser.url()
+    browser.wait(f"{row}?.startsWith('{number}')")
+    assert browser.complaints() == []
+
+
+def test_a_search_of_a_view_stays_in_it(served, browser):
+    show(served, browser, "rank=2&q=epoch&line=1")
+    browser.wait(f"document.querySelector('.tally').innerText === '{EPOCHS}'")
+    browser.click("[aria-label='Previous match']")
+    row = "document.querySelector('.line.current')?.innerText"
+    browser.wait(f"{row}?.includes('epoch {EPOCHS - 1} ')")
+    assert "mpirank:2" in browser.run(f"return {row}")
+
+
+def test_a_file_holds_what_the_filters_let_through(served, browser):
+    show(served, browser, "rank=3&level=warning&fold=1")
+    (cookie,) = browser.cookies()
+    links = browser.run("return [...document.querySelectorAll('a[download]')].map((a) => a.href)")
+    texts = []
+    for link in links:
+        request = urllib.request.Request(link, headers={
+            "Cookie": f"{cookie['name']}={cookie['value']}"})  # fmt: skip
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            texts.append((answer.headers["Content-Disposition"], answer.read().decode()))
+    (text_name, text), (json_name, lines) = texts
+    assert f'filename="{served.job}.log"' in text_name
+    assert f'filename="{served.job}.jsonl"' in json_name
+    assert text.splitlines() == ["[1,mpirank:3,algo-2]<stdout>:WARNING: this rank is slow",
+                                 "[1,mpirank:3,algo-2]<stderr>:ValueError: of rank 3"]  # fmt: skip
+    first, second = (json.loads(line) for line in lines.splitlines())
+    assert first.pop("time").startswith("20")
+    assert first == {"host": "algo-2", "rank": 3, "stream": "stdout",
+                     "text": "WARNING: this rank is slow"}  # fmt: skip
+    assert (second["stream"], second["text"]) == ("stderr", "ValueError: of rank 3")
