@@ -26,16 +26,13 @@ constexpr std::array<PointText, point_count> texts = {{
     {"worked", "plan"},
     {"rank", "launcher"},
     {"first_line", "first line"},
+    {"first_metric", "first metric"},
     {"last_line", "running"},
     {"ended", "last line to end"},
     {"stored", "results"},
 }};
 
 constexpr std::size_t hosts_max = 10'000;
-
-std::optional<UnixMillis>& slot(HostTimeline& host, Point point) {
-  return host.at[static_cast<std::size_t>(point)];
-}
 
 Point point_of(Mark mark) {
   return static_cast<Point>(static_cast<int>(Point::root) + static_cast<int>(mark));
@@ -86,12 +83,12 @@ std::string_view phase_before(Point point) {
 }
 
 void TimelineReader::set(Point point, UnixMillis time) {
-  std::optional<UnixMillis>& at = slot(timeline_, point);
+  std::optional<UnixMillis>& at = timeline_.when(point);
   if (!at) at = time;
 }
 
 void TimelineReader::set_last(Point point, UnixMillis time) {
-  slot(timeline_, point) = time;
+  timeline_.when(point) = time;
 }
 
 void TimelineReader::take(const Record& record) {
@@ -106,8 +103,8 @@ void TimelineReader::take(const Record& record) {
       set(point_of(moment->mark), record.time);
       if (moment->mark == Mark::inputs) timeline_.input_bytes = moment->bytes;
       if (moment->mark == Mark::begun && alone_) {  // What was said until now was no program's.
-        slot(timeline_, Point::first_line).reset();
-        slot(timeline_, Point::last_line).reset();
+        timeline_.when(Point::first_line).reset();
+        timeline_.when(Point::last_line).reset();
       }
       if (moment->mark == Mark::begun) alone_ = false;
       return;
@@ -121,7 +118,7 @@ void TimelineReader::take_phase(const Record& record) {
   const Result<PhaseChange> change = phase_from(record.payload);
   if (!change) return;
   if (change->phase == Phase::starting) {
-    const bool again = slot(timeline_, Point::launched).has_value();
+    const bool again = timeline_.when(Point::launched).has_value();
     HostTimeline fresh;
     fresh.host = timeline_.host;
     fresh.attempt = timeline_.attempt + (again ? 1 : 0);

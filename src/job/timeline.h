@@ -27,12 +27,13 @@ enum class Point {
   packages,
   worked,  ///< Mark::launched.
   rank,
-  first_line,  ///< The first line of a rank; of any program where the host has no `train`.
+  first_line,    ///< The first line of a rank; of any program where the host has no `train`.
+  first_metric,  ///< The first line with a metric of the job's; whoever knows those puts it in.
   last_line,
   ended,   ///< The host's first process has ended.
   stored,  ///< What the host left is in place.
 };
-constexpr std::size_t point_count = 15;
+constexpr std::size_t point_count = 16;
 
 /// "launched", "root", ...
 std::string_view point_name(Point point);
@@ -49,6 +50,7 @@ struct HostTimeline {
   const std::optional<UnixMillis>& when(Point point) const {
     return at[static_cast<std::size_t>(point)];
   }
+  std::optional<UnixMillis>& when(Point point) { return at[static_cast<std::size_t>(point)]; }
   bool operator==(const HostTimeline&) const = default;
 };
 

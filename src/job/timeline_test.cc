@@ -75,6 +75,15 @@ TEST_CASE("timeline: a program without train has lines of its own") {
                                  "running 4", "last line to end 1", "results 1"});
 }
 
+TEST_CASE("timeline: a first metric divides what ran, whoever puts it in") {
+  HostTimeline host = whole().host();
+  host.when(Point::first_metric) = UnixMillis(350);
+  const std::vector<std::string> told = told_phases(stretches(host, UnixMillis(60)));
+  CHECK(std::vector<std::string>(told.begin() + 10, told.end()) ==
+        std::vector<std::string>{"first line 10", "first metric 40", "running 50",
+                                 "last line to end 20", "results 30"});
+}
+
 TEST_CASE("timeline: a further attempt begins anew") {
   Told told = whole();
   told.phase(500, Phase::starting).mark(520, Mark::root);

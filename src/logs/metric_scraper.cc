@@ -16,6 +16,9 @@ constexpr std::size_t events_max = 5000;
 constexpr std::size_t bytes_max = 1u << 20;
 constexpr std::uint64_t work_max = MetricAllowance::a_second;
 
+/// What is read of a journal for its first metric.
+constexpr std::uint64_t first_bytes_max = 64u << 20;
+
 }  // namespace
 
 bool MetricAllowance::take(UnixMillis time, std::uint64_t work) {
@@ -59,6 +62,37 @@ Result<MetricScraper::Scraped> MetricScraper::scrape(const MetricDefinitions& de
     if (scraped.more) break;
   }
   return scraped;
+}
+
+Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definitions,
+                                               const std::string& host, const std::string& journal,
+                                               UnixMillis since) {
+  std::optional<UnixMillis> first;
+  const Fd file(::open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file && errno == ENOENT) return first;
+  if (!file) return fail_errno(journal);
+  job::JournalReader reader;
+  LogLines lines(host);
+  std::uint64_t bytes_left = first_bytes_max;
+  std::uint64_t work_left = MetricAllowance::saved_max;
+  std::vector<LogEvent> events;
+  const auto look_at = [&](const LogEvent& event) {
+    if (event.time < since || first) return;
+    const std::uint64_t work = definitions.work_of(event.message);
+    work_left -= std::min(work_left, work);
+    if (work_left > 0 && !definitions.values_in(event.message).empty()) first = event.time;
+  };
+  TRY(read_pieces(file.get(), journal, 0, bytes_max, [&](std::string_view piece) {
+    bytes_left -= std::min<std::uint64_t>(bytes_left, piece.size());
+    const bool goes_on = reader.visit(piece, [&](const job::Record& record) {
+      events.clear();
+      lines.take(record, events);
+      for (const LogEvent& event : events) look_at(event);
+      return !first && work_left > 0;
+    });
+    return goes_on && bytes_left > 0;
+  }));
+  return first;
 }
 
 }  // namespace muster::logs

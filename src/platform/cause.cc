@@ -37,6 +37,7 @@ std::string doing_after(job::Point point) {
     case Point::rank:
       return "running, before its first line";
     case Point::first_line:
+    case Point::first_metric:
     case Point::last_line:
       return "running";
     case Point::ended:

@@ -19,13 +19,10 @@ Result<void> read_journal(const std::string& path, job::TimelineReader& timeline
   if (!file) return fail_errno(path);
   job::JournalReader reader;
   return read_pieces(file.get(), path, 0, read_bytes, [&](std::string_view piece) {
-    reader.feed(piece);
-    while (true) {
-      const Result<std::optional<job::Record>> record = reader.next();
-      if (!record) return false;
-      if (!*record) return true;
-      timeline.take(**record);
-    }
+    return reader.visit(piece, [&](const job::Record& record) {
+      timeline.take(record);
+      return true;
+    });
   });
 }
 
@@ -40,6 +37,17 @@ Result<job::JobTimeline> read_timeline(std::string job, UnixMillis submitted,
     timeline.hosts.push_back(reader.timeline());
   }
   return timeline;
+}
+
+Result<void> add_first_metrics(const HostJournals& journals, const FirstMetric& first_metric,
+                               job::JobTimeline& timeline) {
+  for (std::size_t i = 0; i < journals.size(); ++i) {
+    job::HostTimeline& host = timeline.hosts[i];
+    if (const std::optional<UnixMillis> since = host.when(job::Point::first_line))
+      host.when(job::Point::first_metric) =
+          TRY(first_metric(host.host, journals[i].second, *since));
+  }
+  return {};
 }
 
 }  // namespace muster::platform

@@ -5,11 +5,26 @@
 
 #include "api/inputs.h"
 #include "api/job_request.h"
+#include "logs/metric_scraper.h"
 #include "loop/worker.h"
 #include "platform/timelines.h"
 #include "server/describe.h"
 
 namespace muster::server {
+namespace {
+
+using Metrics = std::vector<job::MetricDefinition>;
+
+Result<void> add_first_metrics(const Metrics& metrics, const platform::HostJournals& journals,
+                               job::JobTimeline& timeline) {
+  const logs::MetricDefinitions definitions = TRY(logs::MetricDefinitions::from(metrics));
+  const auto first = [&](const std::string& host, const std::string& journal, UnixMillis since) {
+    return logs::first_metric(definitions, host, journal, since);
+  };
+  return platform::add_first_metrics(journals, first, timeline);
+}
+
+}  // namespace
 
 loop::Task<api::Answer> Timelines::describe(std::string job) {
   const Result<std::optional<store::Job>> found = store_.job(job);
@@ -20,9 +35,15 @@ loop::Task<api::Answer> Timelines::describe(std::string job) {
   if (request)
     for (const std::string& host : request->hosts())
       journals.emplace_back(host, journal_of_(job, host));
+  const Result<std::vector<store::MetricSample>> known = store_.final_metrics(job);
+  if (!known) co_return api::internal_failure(known.error());
+  // A log that has told no metric yet is not read in vain.
+  Metrics metrics;
+  if (request && !known->empty()) metrics = request->metrics;
   const auto timeline = std::make_shared<job::JobTimeline>();
   const std::function<Result<void>()> work = [=, created = (*found)->created]() -> Result<void> {
     *timeline = TRY(platform::read_timeline(job, created, journals));
+    if (!metrics.empty()) TRY(add_first_metrics(metrics, journals, *timeline));
     return {};
   };
   while (reading_) co_await turned_.wait();
