@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/terminal.h"
@@ -50,16 +51,26 @@ int with_timeline(const std::string& name, const std::string& job, const Env& en
   return run_client(name, env, [&](Client& client) { return ask_server(client, job, show); });
 }
 
-Result<int> show_timeline(Out& out, const job::JobTimeline& timeline, const std::string& host,
-                          bool json) {
-  if (json) {
-    out.text() += visible_json(to_text(job::to_json(timeline))) + "\n";
+struct Wanted {
+  std::string host;
+  bool json = false;
+  std::optional<job::JobTimeline> other{};  ///< To compare with.
+};
+
+Result<int> show_timeline(Out& out, const job::JobTimeline& timeline, const Wanted& wanted) {
+  std::optional<Comparison> comparison;
+  if (wanted.other) comparison = comparison_of(timeline, *wanted.other, wanted.host);
+  if (wanted.json) {
+    Json json = job::to_json(timeline);
+    if (comparison) json["compare"] = to_json(*comparison);
+    out.text() += visible_json(to_text(json)) + "\n";
     return exit_success;
   }
-  const std::string text = timeline_text(timeline, host);
+  const std::string text = timeline_text(timeline, wanted.host);
   if (text.empty())
-    return no_such_host(timeline.job, host, static_cast<int>(timeline.hosts.size()));
+    return no_such_host(timeline.job, wanted.host, static_cast<int>(timeline.hosts.size()));
   out.text() += text;
+  if (comparison) out.text() += "\n" + comparison_text(*comparison);
   return exit_success;
 }
 
@@ -78,14 +89,23 @@ Result<int> write_trace(Out& out, const job::JobTimeline& timeline, std::string 
 
 int timeline_main(const Args& args, const Env& env) {
   command::Line line(command::page_of("timeline"));
-  std::string job, host;
-  bool json = false;
+  std::string job, compare;
+  Wanted wanted;
   line.text("JOB", job);
-  line.text("--host", host);
-  line.flag("--json", json);
+  line.text("--host", wanted.host);
+  line.text("--compare", compare);
+  line.flag("--json", wanted.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  if (!compare.empty()) {
+    const Show keep = [&](Out&, const job::JobTimeline& timeline) -> Result<int> {
+      wanted.other = timeline;
+      return exit_success;
+    };
+    const int code = with_timeline("sm timeline", compare, env, keep);
+    if (code != exit_success) return code;
+  }
   return with_timeline("sm timeline", job, env, [&](Out& out, const job::JobTimeline& timeline) {
-    return show_timeline(out, timeline, host, json);
+    return show_timeline(out, timeline, wanted);
   });
 }
 

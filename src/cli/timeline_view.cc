@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -87,6 +88,25 @@ std::string host_text(const HostPhases& phases, UnixMillis submitted, UnixMillis
   return text;
 }
 
+std::vector<HostPhases>::const_iterator slowest_of(const std::vector<HostPhases>& hosts) {
+  return std::max_element(hosts.begin(), hosts.end(), [](const HostPhases& a, const HostPhases& b) {
+    return a.waited < b.waited;
+  });
+}
+
+/// All hosts, or the one that is named.
+std::vector<HostPhases> phases_of(const job::JobTimeline& timeline, const std::string& host) {
+  std::vector<HostPhases> hosts;
+  for (const job::HostTimeline& each : timeline.hosts)
+    if (host.empty() || each.host == host) hosts.push_back(phases_of(each, timeline.submitted));
+  return hosts;
+}
+
+/// "+1.250", "-0.300".
+std::string signed_seconds(UnixMillis time) {
+  return (time.count() < 0 ? "-" : "+") + seconds(UnixMillis(std::abs(time.count())));
+}
+
 /// A line for each phase over many hosts.
 std::string summary_text(const std::vector<HostPhases>& hosts) {
   std::map<Point, std::vector<std::pair<UnixMillis, std::string>>> by_phase;
@@ -125,13 +145,9 @@ std::string head_text(const job::JobTimeline& timeline, const std::vector<HostPh
 }  // namespace
 
 std::string timeline_text(const job::JobTimeline& timeline, const std::string& host) {
-  std::vector<HostPhases> hosts;
-  for (const job::HostTimeline& each : timeline.hosts)
-    if (host.empty() || each.host == host) hosts.push_back(phases_of(each, timeline.submitted));
+  const std::vector<HostPhases> hosts = phases_of(timeline, host);
   if (hosts.empty()) return {};
-  const auto slowest = std::max_element(
-      hosts.begin(), hosts.end(),
-      [](const HostPhases& a, const HostPhases& b) { return a.waited < b.waited; });
+  const auto slowest = slowest_of(hosts);
   const UnixMillis whole = slowest->waited;
   std::string text = head_text(timeline, hosts);
   if (hosts.size() > shown_hosts_max)
@@ -139,6 +155,44 @@ std::string timeline_text(const job::JobTimeline& timeline, const std::string& h
            "\nlast to its first line: " + host_text(*slowest, timeline.submitted, whole);
   for (const HostPhases& each : hosts) text += "\n" + host_text(each, timeline.submitted, whole);
   return text;
+}
+
+std::optional<Comparison> comparison_of(const job::JobTimeline& timeline,
+                                        const job::JobTimeline& other, const std::string& host) {
+  const std::vector<HostPhases> ours = phases_of(timeline, host);
+  const std::vector<HostPhases> others = phases_of(other, "");
+  if (ours.empty() || others.empty()) return std::nullopt;
+  const auto one = slowest_of(ours);
+  const auto two = slowest_of(others);
+  Comparison comparison{one->host->host, other.job, two->host->host, {}};
+  for (const Stretch& a : one->all)
+    for (const Stretch& b : two->all)
+      if (a.until == b.until)
+        comparison.phases.push_back({a.until, a.end - a.begin, b.end - b.begin});
+  return comparison;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string text = visible_line(comparison.host) + " against " +
+                     visible_line(comparison.other_host) + " of " +
+                     visible_line(comparison.other_job) + ":\n";
+  for (const Comparison::Phase& each : comparison.phases)
+    text += "  " + padded(std::string(job::phase_before(each.until)), name_columns) +
+            padded(seconds(each.took), 9, true) +
+            padded(signed_seconds(each.took - each.other_took), 10, true) + "\n";
+  return text;
+}
+
+Json to_json(const Comparison& comparison) {
+  Json phases = Json::array();
+  for (const Comparison::Phase& each : comparison.phases)
+    phases.push_back(Json{{"point", std::string(job::point_name(each.until))},
+                          {"ms", each.took.count()},
+                          {"other_ms", each.other_took.count()}});
+  return Json{{"job", comparison.other_job},
+              {"host", comparison.host},
+              {"other_host", comparison.other_host},
+              {"phases", std::move(phases)}};
 }
 
 std::string trace_text(const job::JobTimeline& timeline) {

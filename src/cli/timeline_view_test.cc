@@ -74,6 +74,25 @@ TEST_CASE("timeline view: a host that has not begun, and names that would order 
   CHECK(timeline_text(timeline, "").find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("timeline view: the slowest hosts of two jobs are compared in what both have done") {
+  JobTimeline other{"before", UnixMillis(1000), {}};
+  other.hosts.push_back(host(1, {{Point::launched, 5}, {Point::first_line, 20}}));
+  other.hosts.push_back(host(2, {{Point::launched, 10}, {Point::root, 20}, {Point::inputs, 1260}}));
+  const std::optional<Comparison> slowest = comparison_of(two_hosts(), other, "");
+  REQUIRE(slowest);
+  CHECK(comparison_text(*slowest) ==
+        "algo-2 against algo-2 of before:\n"
+        "  queued              0.010    +0.000\n"
+        "  inputs              0.190    -1.050\n");
+  CHECK(to_text(to_json(*slowest)["phases"][1]) ==
+        R"({"ms":190,"other_ms":1240,"point":"inputs"})");
+  CHECK(comparison_of(other, two_hosts(), "algo-1")->phases.size() == 1);
+  CHECK(comparison_text(*comparison_of(other, two_hosts(), "")).find("+1.050") !=
+        std::string::npos);
+  CHECK_FALSE(comparison_of(two_hosts(), other, "algo-3"));
+  CHECK_FALSE(comparison_of(two_hosts(), JobTimeline{}, ""));
+}
+
 TEST_CASE("timeline view: a trace has an event for each phase, in microseconds") {
   const Json trace = *parse_json(trace_text(two_hosts()));
   const Json& events = trace["traceEvents"];

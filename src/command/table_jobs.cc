@@ -177,13 +177,17 @@ Page timeline() {
           "launcher took, when its first line came. Phases touch: they add up to the whole.",
       .operands = {job},
       .flags = {{"--host", "HOST", "only this host: algo-1, algo-2, …"},
+                {"--compare", "OTHER",
+                 "tell how much longer or shorter each phase took than in it"},
                 {"--json", "", "print one JSON object: points in milliseconds since 1970"}},
       .examples = {{"sm timeline JOB"},
                    {"sm timeline JOB --host algo-2"},
+                   {"sm timeline JOB --compare OTHER"},
                    {"sm timeline JOB --json"}},
       .notes = {"Of more than four hosts it shows each phase's least, median and most, and the "
                 "host whose first line came last. While a job runs it shows what there is.",
-                own_note, endpoint_note},
+                "Two jobs are compared by their hosts whose first line came last.", own_note,
+                endpoint_note},
       .exits = exits_of("told", "what was given is wrong: a job that does not exist, a key"),
   };
 }

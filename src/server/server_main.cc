@@ -406,11 +406,13 @@ void open_web(Server& server) {
       .calls = server.calls,
       .api =
           [&server](api::Request request) { return server.service->operate(std::move(request)); },
-      .state = {.counts = [&server] { return server.service->job_counts(); },
-                .revision = [&server] { return server.store->revision(); },
-                .machine = [&server] { return server.service->machine(); },
-                .keys = &*server.user_keys,
-                .log = [&server](const std::string& job) { return server.service->web_log(job); }},
+      .state = {
+          .counts = [&server] { return server.service->job_counts(); },
+          .revision = [&server] { return server.store->revision(); },
+          .machine = [&server] { return server.service->machine(); },
+          .last_run = [&server](const std::string& job) { return server.store->last_run(job); },
+          .keys = &*server.user_keys,
+          .log = [&server](const std::string& job) { return server.service->web_log(job); }},
       .now = wall_time,
       .store = store_path(server.config),
       .buckets = server.buckets.get(),

@@ -168,6 +168,7 @@ const std::map<std::string, WebServer::Handler, std::less<>>& WebServer::handler
         {"visit", &WebServer::visit},
         {"visits", &WebServer::visits},
         {"counts", &WebServer::counts},
+        {"last-run", &WebServer::last_run},
         {"end-visit", &WebServer::end_visit},
         {"log", &WebServer::log},
         {"search-log", &WebServer::search_log},
@@ -291,6 +292,18 @@ Task<Result<Json, aws::Refusal>> WebServer::counts(Call& call) {
       co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(work));
   if (!counted) co_return api::internal_failure(counted.error());
   co_return *std::move(counted);
+}
+
+/// {"job"}: {"job"}, the one to compare it with; empty: there is none.
+Task<Result<Json, aws::Refusal>> WebServer::last_run(Call& call) {
+  std::function<Task<Result<std::string>>()> work =
+      [this, job = api::text_of(call.input, "job")]() -> Task<Result<std::string>> {
+    co_return options_.state.last_run(job);
+  };
+  const Result<std::string> found =
+      co_await loop::run_on(call.exchange.loop(), options_.calls, std::move(work));
+  if (!found) co_return api::internal_failure(found.error());
+  co_return Json{{"job", *found}};
 }
 
 }  // namespace muster::server

@@ -43,8 +43,9 @@ struct WebState {
   std::function<Result<Json>()> counts;
   /// Changes with every change of any job.
   std::function<std::uint64_t()> revision;
-  std::function<Json()> machine;  ///< As machine_view().
-  UserKeys* keys = nullptr;       ///< Outlives the page.
+  std::function<Json()> machine;                                        ///< As machine_view().
+  std::function<Result<std::string>(const std::string& job)> last_run;  ///< As Store::last_run().
+  UserKeys* keys = nullptr;                                             ///< Outlives the page.
   /// Error: `not_found`.
   std::function<Result<WebLog>(const std::string& job)> log;
 };
@@ -100,6 +101,7 @@ class WebServer {
   loop::Task<Result<Json, aws::Refusal>> visits(Call& call);
   loop::Task<Result<Json, aws::Refusal>> end_visit(Call& call);
   loop::Task<Result<Json, aws::Refusal>> counts(Call& call);
+  loop::Task<Result<Json, aws::Refusal>> last_run(Call& call);
   loop::Task<Result<Json, aws::Refusal>> machine(Call& call);
   loop::Task<Result<Json, aws::Refusal>> with_keys(Call& call, std::function<Result<Json>()> work);
   loop::Task<Result<Json, aws::Refusal>> keys(Call& call);

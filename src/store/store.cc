@@ -87,6 +87,16 @@ Result<void> insert_job(Database& database, const NewJob& job) {
       .run();
 }
 
+/// What a job runs, and on how many hosts, as one text. Directories and archives of code have
+/// another name for each job, so the program stands for them.
+constexpr const char* code_of_request =
+    "json_extract(request, '$.AlgorithmSpecification.TrainingImage', "
+    "'$.AlgorithmSpecification.AlgorithmName', '$.AlgorithmSpecification.ContainerEntrypoint', "
+    "'$.HyperParameters.sagemaker_program', '$.ResourceConfig.InstanceCount', "
+    "'$.ResourceConfig.InstanceGroups')";
+/// Jobs among which the last run is looked for.
+constexpr std::int64_t looked_at_max = 1000;
+
 /// The column that SortBy means.
 constexpr std::array<const char*, 3> sort_columns = {"name", "created", "status"};
 
@@ -192,6 +202,18 @@ Result<std::vector<JobSummary>> Store::list(const JobQuery& query) {
     jobs.push_back({rows.number(0), rows.text(1), rows.text(2), status_of(rows.text(3)),
                     rows.text(4), rows.time(5), rows.time(6), rows.maybe_time(7)});
   return jobs;
+}
+
+Result<std::string> Store::last_run(const std::string& name) {
+  Statement own = database_->statement(std::string("SELECT number, ") + code_of_request +
+                                       " FROM jobs WHERE name = ?");
+  if (!TRY(own.bind(name).step())) return std::string();
+  Statement rows = database_->statement(std::string("SELECT name, ") + code_of_request +
+                                        " FROM jobs WHERE number < ? ORDER BY number DESC LIMIT ?");
+  rows.bind(own.number(0)).bind(looked_at_max);
+  while (TRY(rows.step()))
+    if (rows.text(1) == own.text(1)) return rows.text(0);
+  return std::string();
 }
 
 Result<std::vector<std::pair<Status, std::int64_t>>> Store::counts() {

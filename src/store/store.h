@@ -200,6 +200,9 @@ class Store {
   Result<Submitted> submit(const NewJob& job);
   Result<std::optional<Job>> job(const std::string& name);
   Result<std::vector<JobSummary>> list(const JobQuery& query);
+  /// The job submitted last before `name`, of the 1,000 before it, that runs what it runs on as
+  /// many hosts: its image or algorithm, entry point and program. Empty: there is none.
+  Result<std::string> last_run(const std::string& name);
   /// How many jobs there are of each status that any has.
   Result<std::vector<std::pair<Status, std::int64_t>>> counts();
   /// Grows with every change of a job that others may see; begins anew with the process.

@@ -48,6 +48,32 @@ TEST_CASE("store: a write can be tried again and again") {
   CHECK(store.try_write(at(2)));
 }
 
+TEST_CASE("store: the last run of a job's code is the one before it") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  const auto submit = [&](const std::string& name, const char* image, const char* program,
+                          int hosts) {
+    NewJob job = job_named(name);
+    job.request = std::string(R"({"AlgorithmSpecification":{"TrainingImage":")") + image +
+                  R"("},"HyperParameters":{"sagemaker_program":")" + program + R"(","rate":")" +
+                  name + R"("},"ResourceConfig":{"InstanceCount":)" + std::to_string(hosts) + "}}";
+    CHECK(*store.submit(job) == Submitted::made);
+  };
+  submit("one", "a", "train.py", 1);
+  submit("image", "b", "train.py", 1);
+  submit("program", "a", "test.py", 1);
+  submit("hosts", "a", "train.py", 2);
+  submit("two", "a", "train.py", 1);
+  submit("three", "a", "train.py", 1);
+  CHECK(*store.last_run("three") == "two");
+  CHECK(*store.last_run("two") == "one");
+  for (const char* first : {"one", "image", "program", "hosts", "unknown", ""})
+    CHECK(store.last_run(first)->empty());
+  REQUIRE(store.submit(job_named("bare")));  // No program, no image: as another such job.
+  REQUIRE(store.submit(job_named("bare-too")));
+  CHECK(*store.last_run("bare-too") == "bare");
+}
+
 TEST_CASE("store: a job stands as it was submitted, after a restart too") {
   const Folder folder;
   {

@@ -15,6 +15,14 @@ from mpi4py import MPI
 print("rank", MPI.COMM_WORLD.Get_rank(), flush=True)
 """
 
+LEARNS = """
+import time
+print("begun", flush=True)
+time.sleep(0.5)
+print("loss=0.5", flush=True)
+time.sleep(0.2)
+print("over", flush=True)
+"""
 
 def objects(text: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
@@ -96,6 +104,70 @@ def test_a_servers_job_brings_inputs_code_and_packages(server, machine, tmp_path
     [host] = json.loads(told.out.decode())["hosts"]
     assert host["input_bytes"] == 100_000
     assert [name for name in STARTS + ENDS if name not in names(host)] == ["joined", "gathered"]
-    unknown = machine.sm("timeline", "never", environment=server.env())
-    assert unknown.wait(GUARD_SECONDS) == 2
-    assert "never" in unknown.err.decode()
+    for wrong in (("never",), ("timed", "--compare", "never")):
+        unknown = machine.sm("timeline", *wrong, environment=server.env())
+        assert unknown.wait(GUARD_SECONDS) == 2
+        assert "never" in unknown.err.decode()
+    words = ("timeline", "timed", "--compare", "timed")
+    same = machine.sm(*words, environment=server.env())
+    assert same.wait(GUARD_SECONDS) == 0, same.text
+    assert "algo-1 against algo-1 of timed:\n" in same.out.decode()
+    compared = machine.sm(*words, "--json", environment=server.env())
+    assert compared.wait(GUARD_SECONDS) == 0, compared.text
+    phases = json.loads(compared.out.decode())["compare"]["phases"]
+    assert [phase["point"] for phase in phases] == names(host)
+    assert all(phase["ms"] == phase["other_ms"] for phase in phases)
+
+
+def check_first_metric(host: dict) -> None:
+    """The program waits 500 ms before its metric, and 200 ms after it."""
+    order = names(host)
+    assert order[order.index("first_line") :][:3] == ["first_line", "first_metric", "last_line"]
+    points = {point["point"]: point["ms"] for point in host["points"]}
+    assert points["first_metric"] - points["first_line"] >= 490
+    assert points["last_line"] - points["first_metric"] >= 190
+
+
+def test_the_first_metric_divides_what_runs(server, machine, tmp_path):
+    (tmp_path / "train.py").write_text(LEARNS)
+    hosts = {}
+    for name, words in {
+        "plain": (),
+        "learns": ("--metric", "loss=loss=([0-9.]+)"),
+        "never": ("--metric", "accuracy=accuracy=([0-9.]+)"),
+    }.items():
+        words = ("submit", name, "--script", "train.py", "--source-dir", tmp_path, *words)
+        submit = machine.sm(*words, "--wait", environment=server.env())
+        assert submit.wait(GUARD_SECONDS) == 0, submit.text
+        assert ("\nMetrics: loss 0.5\n" in submit.out.decode()) == (name == "learns")
+        told = machine.sm("timeline", name, "--json", environment=server.env())
+        assert told.wait(GUARD_SECONDS) == 0, told.text
+        [hosts[name]] = json.loads(told.out.decode())["hosts"]
+    assert "first_metric" not in names(hosts["plain"]) + names(hosts["never"])
+    check_first_metric(hosts["learns"])
+    shown = machine.sm("timeline", "learns", environment=server.env())
+    assert shown.wait(GUARD_SECONDS) == 0 and "\n  first metric " in shown.out.decode()
+
+
+def test_a_job_of_this_machine_tells_its_metrics(machine):
+    metrics = ("--metric", "loss=loss=([0-9.]+)", "--metric", "never=never=(.*)")
+    fit = machine.fit(LEARNS, "--name", "learns", "--timeline", "--json", *metrics)
+    assert fit.wait(GUARD_SECONDS) == 0, fit.text
+    timeline, end = objects(fit.out.decode())[-2:]
+    assert end["metrics"] == {"loss": 0.5}
+    [host] = timeline["hosts"]
+    check_first_metric(host)
+    described = machine.sm("describe", "learns", "--json")
+    assert described.wait(GUARD_SECONDS) == 0, described.text
+    told = json.loads(described.out.decode())
+    [final] = told["FinalMetricDataList"]
+    assert (final["MetricName"], final["Value"]) == ("loss", 0.5)
+    assert told["AlgorithmSpecification"]["MetricDefinitions"][0]["Regex"] == "loss=([0-9.]+)"
+    again = machine.sm("timeline", "learns", "--json")
+    assert again.wait(GUARD_SECONDS) == 0, again.text
+    assert json.loads(again.out.decode())["hosts"] == [host]
+    followed = machine.sm("logs", "-f", "learns")
+    assert followed.wait(GUARD_SECONDS) == 0 and "\nMetrics: loss 0.5\n" in followed.out.decode()
+    wrong = machine.fit(LEARNS, "--name", "wrong", "--metric", "loss=(")
+    assert wrong.wait(GUARD_SECONDS) == 2
+    assert 'the expression of metric "loss" is not one: missing ): (' in wrong.err.decode()
