@@ -29,19 +29,33 @@ constexpr std::array statuses = {"InProgress", "Completed", "Failed", "Stopping"
 
 /// The line as it is typed.
 struct JobsOptions {
-  std::string status, name, limit;
+  std::string status, name, type, tag, limit;
   bool json = false;
 };
 
 struct Query {
   std::string status;
   std::string name;
+  std::string type;
+  Json tag;  ///< As the API has it; null: any.
   int limit = limit_default;
 };
+
+/// Empty is no key: there is none that begins with a "=" either.
+Result<Json> tag_from(const std::string& text) {
+  if (text.empty()) return Json();
+  const std::size_t equals = text.find('=');
+  Json tag{{"Key", text.substr(0, equals)}};
+  if (equals == 0) return wrong_value("--tag", "KEY or KEY=VALUE", text);
+  if (equals != std::string::npos) tag["Value"] = text.substr(equals + 1);
+  return tag;
+}
 
 Result<Query> query_from(const JobsOptions& options) {
   Query query;
   query.name = options.name;
+  query.type = options.type;
+  query.tag = TRY(tag_from(options.tag));
   query.limit = TRY(whole_number("--limit", options.limit, limit_max, limit_default));
   if (options.status.empty()) return query;
   for (const char* status : statuses)
@@ -58,7 +72,10 @@ Json summaries_of(const std::vector<machine::FoundJob>& jobs, const Query& query
   for (const machine::FoundJob& job : jobs) {
     const bool named = job.name.find(query.name) != std::string::npos;
     const std::string status = member_text(job.description, "TrainingJobStatus");
-    if (named && (query.status.empty() || status == query.status))
+    const Json config = job.description.value("ResourceConfig", Json::object());
+    const bool typed = member_text(config, "InstanceType").find(query.type) != std::string::npos;
+    const bool fits = named && typed && query.tag.is_null();  // Jobs of `sm fit` have no tags.
+    if (fits && (query.status.empty() || status == query.status))
       all.push_back(machine::summary_of(job.description));
   }
   return all;
@@ -93,6 +110,8 @@ loop::Task<Result<Json>> summaries_from(Client& client, Query query) {
                {"SortOrder", "Descending"}};
     if (!query.status.empty()) input["StatusEquals"] = query.status;
     if (!query.name.empty()) input["NameContains"] = query.name;
+    if (!query.type.empty()) input["MusterInstanceType"] = query.type;
+    if (!query.tag.is_null()) input["MusterTag"] = query.tag;
     if (!token.empty()) input["NextToken"] = token;
     std::string target = "SageMaker.ListTrainingJobs";
     const Result<Json> page =
@@ -130,6 +149,8 @@ int jobs_main(const Args& args, const Env& env) {
   JobsOptions options;
   line.text("--status", options.status);
   line.text("--name", options.name);
+  line.text("--instance-type", options.type);
+  line.text("--tag", options.tag);
   line.text("--limit", options.limit);
   line.flag("--json", options.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);

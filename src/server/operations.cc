@@ -18,6 +18,9 @@ constexpr std::int64_t page_default = 10;
 constexpr std::int64_t page_max = 100;
 /// How many a resource may have. Source: SageMaker's quotas.
 constexpr std::size_t tags_max = 50;
+/// As many characters of four bytes as the API's model lets through.
+constexpr std::size_t tag_key_bytes_max = 512, tag_value_bytes_max = 1024;
+constexpr std::size_t instance_type_bytes_max = 64;
 
 aws::Refusal in_status(store::Status status) {
   return {"ValidationException", "The request was rejected because the training job is in status " +
@@ -58,6 +61,29 @@ aws::Refusal too_many_tags() {
   return {"ResourceLimitExceeded", "A resource can have at most 50 tags."};
 }
 
+/// What lists may be asked for here that AWS does not have: hosts of a type, a tag.
+Result<void, aws::Refusal> add_own_filters(const Json& input, store::JobQuery& query) {
+  const auto type = input.find("MusterInstanceType");
+  if (type != input.end()) {
+    query.instance_type_contains = api::text_of(input, "MusterInstanceType");
+    if (!type->is_string() || query.instance_type_contains.size() > instance_type_bytes_max)
+      return aws::Refusal{"ValidationException",
+                          "MusterInstanceType is a part of an instance type's name."};
+  }
+  if (!input.contains("MusterTag")) return {};
+  const Json* tag = api::object_of(input, "MusterTag");
+  const auto value = tag ? tag->find("Value") : Json::const_iterator();
+  const bool has_value = tag && value != tag->end();
+  query.tag_key = tag ? api::text_of(*tag, "Key") : "";
+  if (has_value && value->is_string()) query.tag_value = api::text_of(*tag, "Value");
+  if (query.tag_key.empty() || query.tag_key.size() > tag_key_bytes_max ||
+      has_value != query.tag_value.has_value() ||
+      query.tag_value.value_or("").size() > tag_value_bytes_max)
+    return aws::Refusal{"ValidationException",
+                        "MusterTag has the Key of a tag and, if it matters, its Value."};
+  return {};
+}
+
 Result<store::JobQuery, aws::Refusal> query_of(const Json& input) {
   store::JobQuery query;
   const std::string sort_by = api::text_of(input, "SortBy");
@@ -72,6 +98,7 @@ Result<store::JobQuery, aws::Refusal> query_of(const Json& input) {
   query.modified_before = api::time_of(input, "LastModifiedTimeBefore");
   query.limit = static_cast<std::size_t>(std::clamp<std::int64_t>(
       api::integer_of(input, "MaxResults").value_or(page_default), 1, page_max));
+  TRY(add_own_filters(input, query));
   const std::string token = api::text_of(input, "NextToken");
   if (token.empty()) return query;
   const std::optional<Json> place = api::place_of(token);

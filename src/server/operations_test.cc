@@ -204,6 +204,34 @@ TEST_CASE("operations: a job that is only checked is refused as it would be, and
   CHECK(check("a").error().code == "ResourceInUse");
 }
 
+TEST_CASE("operations: lists of a tag and of an instance type") {
+  World world;
+  world.ask("CreateTrainingJob", job_input("a"));
+  Json input = job_input("b");
+  input["Tags"] = Json::array({{{"Key", "team"}, {"Value", "y=z"}}});
+  input["ResourceConfig"]["InstanceType"] = "ml.g5.xlarge";
+  world.ask("CreateTrainingJob", input);
+  const auto names = [&world](const char* filter) {
+    const Json answer = world.ask("ListTrainingJobs", *parse_json(filter));
+    if (answer.contains("message")) return answer.at("message").get<std::string>();
+    std::string all;
+    for (const Json& each : answer.at("TrainingJobSummaries"))
+      all += each.at("TrainingJobName").get<std::string>() + " ";
+    return all;
+  };
+  CHECK(names(R"({"MusterInstanceType": "g5"})") == "b ");
+  CHECK(names(R"({"MusterTag": {"Key": "team"}})") == "a b ");
+  CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "y=z"}})") == "b ");
+  CHECK(names(R"({"MusterTag": {"Key": "team", "Value": "%"}})").empty());
+  const std::string no_type = "MusterInstanceType is a part of an instance type's name.";
+  const std::string no_tag = "MusterTag has the Key of a tag and, if it matters, its Value.";
+  CHECK(names(R"({"MusterInstanceType": ["g5"]})") == no_type);
+  CHECK(names((R"({"MusterInstanceType": ")" + std::string(65, 'x') + "\"}").c_str()) == no_type);
+  CHECK(names(R"({"MusterTag": "team"})") == no_tag);
+  CHECK(names(R"({"MusterTag": {"Key": ""}})") == no_tag);
+  CHECK(names(R"({"MusterTag": {"Key": "team", "Value": 7}})") == no_tag);
+}
+
 TEST_CASE("operations: a stop is stored, told once, and refused after the end") {
   World world;
   world.ask("CreateTrainingJob", job_input("j"));

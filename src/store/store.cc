@@ -57,6 +57,12 @@ Result<void> put_state(Database& database, std::int64_t job, const JobState& sta
       .run();
 }
 
+/// The types of the hosts that a request names, whether these are in groups or not.
+constexpr const char* insert_instance_types =
+    "INSERT INTO instance_types SELECT DISTINCT jobs.number, part.value "
+    "FROM jobs, json_tree(jobs.request, '$.ResourceConfig') part WHERE jobs.number = ? "
+    "AND json_valid(jobs.request) AND part.key = 'InstanceType' AND part.type = 'text'";
+
 Result<void> insert_job(Database& database, const NewJob& job) {
   TRY(database
           .statement("INSERT INTO jobs (name, arn, status, secondary, created, modified, "
@@ -68,7 +74,9 @@ Result<void> insert_job(Database& database, const NewJob& job) {
           .bind(job.access_key)
           .bind(job.request)
           .run());
-  TRY(put_state(database, database.last_row(), first_state(job.now), 0));
+  const std::int64_t number = database.last_row();
+  TRY(put_state(database, number, first_state(job.now), 0));
+  TRY(database.statement(insert_instance_types).bind(number).run());
   for (const auto& [key, value] : job.tags)
     TRY(database.statement("INSERT OR REPLACE INTO tags (arn, key, value) VALUES (?, ?, ?)")
             .bind(job.arn)
@@ -100,16 +108,29 @@ constexpr std::int64_t looked_at_max = 1000;
 /// The column that SortBy means.
 constexpr std::array<const char*, 3> sort_columns = {"name", "created", "status"};
 
-/// Filters have numbered values; those not wanted are passed over by their first half.
-std::string list_statement(SortBy sort_by, bool descending) {
-  const std::string column = sort_columns[static_cast<std::size_t>(sort_by)];
-  const std::string order = descending ? " DESC" : " ASC";
+/// Values have their numbers in any case. Conditions on what the index of the default order holds
+/// stand there always; others where they are wanted only, for they have SQLite read whole rows.
+std::string list_statement(const JobQuery& query) {
+  const std::string column = sort_columns[static_cast<std::size_t>(query.sort_by)];
+  const std::string order = query.descending ? " DESC" : " ASC";
+  const std::string behind =
+      "(" + column + ", number) " + (query.descending ? "<" : ">") + " (?7, ?8)";
+  const std::pair<bool, const char*> conditions[] = {
+      {query.status.has_value(), "status = ?2"},
+      {query.modified_after || query.modified_before, "modified > ?5 AND modified < ?6"},
+      {query.after.has_value(), behind.c_str()},
+      {!query.instance_type_contains.empty(),
+       "EXISTS (SELECT 1 FROM instance_types WHERE job = jobs.number AND instr(type, ?9) > 0)"},
+      {!query.tag_key.empty(), query.tag_value
+                                   ? "arn IN (SELECT arn FROM tags WHERE key = ?10 AND value = ?11)"
+                                   : "arn IN (SELECT arn FROM tags WHERE key = ?10)"},
+  };
+  std::string wanted;
+  for (const auto& [is_wanted, condition] : conditions)
+    if (is_wanted) wanted += " AND " + std::string(condition);
   return "SELECT number, name, arn, status, secondary, created, modified, training_end FROM jobs "
-         "WHERE (?1 = '' OR instr(name, ?1) > 0) AND (?2 = '' OR status = ?2) "
-         "AND created > ?3 AND created < ?4 AND modified > ?5 AND modified < ?6 "
-         "AND (?8 = 0 OR (" +
-         column + ", number) " + (descending ? "<" : ">") + " (?7, ?8)) ORDER BY " + column +
-         order + ", number" + order + " LIMIT ?9";
+         "WHERE (?1 = '' OR instr(name, ?1) > 0) AND created > ?3 AND created < ?4" +
+         wanted + " ORDER BY " + column + order + ", number" + order + " LIMIT ?12";
 }
 
 }  // namespace
@@ -184,7 +205,7 @@ Result<std::optional<Job>> Store::job(const std::string& name) {
 Result<std::vector<JobSummary>> Store::list(const JobQuery& query) {
   constexpr UnixMillis never = UnixMillis::min();
   constexpr UnixMillis always = UnixMillis::max();
-  Statement rows = database_->statement(list_statement(query.sort_by, query.descending));
+  Statement rows = database_->statement(list_statement(query));
   rows.bind(query.name_contains)
       .bind(query.status ? status_name(*query.status) : std::string_view())
       .bind(query.created_after.value_or(never))
@@ -196,7 +217,11 @@ Result<std::vector<JobSummary>> Store::list(const JobQuery& query) {
     rows.bind(parse_integer(key).value_or(0));
   else
     rows.bind(std::string_view(key));
-  rows.bind(query.after ? query.after->second : 0).bind(static_cast<std::int64_t>(query.limit));
+  rows.bind(query.after ? query.after->second : 0)
+      .bind(query.instance_type_contains)
+      .bind(query.tag_key)
+      .bind(query.tag_value.value_or(""))
+      .bind(static_cast<std::int64_t>(query.limit));
   std::vector<JobSummary> jobs;
   while (TRY(rows.step()))
     jobs.push_back({rows.number(0), rows.text(1), rows.text(2), status_of(rows.text(3)),

@@ -68,6 +68,9 @@ struct JobQuery {
   std::optional<UnixMillis> created_before = {};
   std::optional<UnixMillis> modified_after = {};
   std::optional<UnixMillis> modified_before = {};
+  std::string instance_type_contains = {};  ///< A part of the type of one group of hosts.
+  std::string tag_key = {};
+  std::optional<std::string> tag_value = {};  ///< The value of the tag `tag_key`; none: any.
   /// Begin behind this job: its sort key (text or decimal milliseconds) and number.
   std::optional<std::pair<std::string, std::int64_t>> after = {};
   std::size_t limit = 10;

@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 8> steps = {R"sql(
+constexpr std::array<const char*, 10> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -74,17 +74,17 @@ CREATE TABLE access_keys (
   created INTEGER not null);
 CREATE INDEX access_keys_job ON access_keys (job);
 )sql",
-                                              R"sql(
+                                               R"sql(
 ALTER TABLE access_keys ADD COLUMN comment TEXT not null DEFAULT '';
 )sql",
-                                              R"sql(
+                                               R"sql(
 ALTER TABLE jobs ADD COLUMN notes TEXT not null DEFAULT '';
 )sql",
-                                              R"sql(
+                                               R"sql(
 ALTER TABLE jobs ADD COLUMN access_key TEXT not null DEFAULT '';
 CREATE INDEX jobs_ended ON jobs (training_end);
 )sql",
-                                              R"sql(
+                                               R"sql(
 CREATE TABLE stacks (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null,
@@ -97,11 +97,11 @@ CREATE TABLE stacks (
   networks TEXT not null);
 CREATE UNIQUE INDEX stacks_living ON stacks (name) WHERE deleted IS null;
 )sql",
-                                              R"sql(
+                                               R"sql(
 ALTER TABLE jobs ADD COLUMN cause TEXT not null DEFAULT '';
 CREATE TABLE tries (id INTEGER PRIMARY KEY, time INTEGER not null);
 )sql",
-                                              R"sql(
+                                               R"sql(
 CREATE TABLE metric_minutes (
   job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
   name TEXT not null,
@@ -115,7 +115,7 @@ INSERT INTO metric_minutes
   SELECT job, name, second / 60 * 60, sum(sum), min(least), max(most), sum(count) FROM metrics
   GROUP BY job, name, second / 60;
 )sql",
-                                              R"sql(
+                                               R"sql(
 CREATE TABLE host_usage (
   job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
   host TEXT not null,
@@ -127,6 +127,29 @@ CREATE TABLE host_usage (
   net_in INTEGER not null,
   net_out INTEGER not null,
   PRIMARY KEY (job, host, time)) WITHOUT ROWID;
+)sql",
+                                               R"sql(
+DROP INDEX jobs_created;
+CREATE INDEX jobs_created ON jobs (created, number, name, arn);
+CREATE INDEX tags_values ON tags (key, value);
+CREATE TABLE instance_types (
+  job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
+  type TEXT not null,
+  PRIMARY KEY (job, type)) WITHOUT ROWID;
+INSERT INTO instance_types
+  SELECT DISTINCT jobs.number, part.value
+  FROM jobs, json_tree(jobs.request, '$.ResourceConfig') part
+  WHERE json_valid(jobs.request) AND part.key = 'InstanceType' AND part.type = 'text';
+)sql",
+                                               R"sql(
+CREATE TABLE host_gpus (
+  job INTEGER not null REFERENCES jobs ON DELETE CASCADE,
+  host TEXT not null,
+  time INTEGER not null,
+  gpu INTEGER not null,
+  percent REAL not null,
+  memory INTEGER not null,
+  PRIMARY KEY (job, host, time, gpu)) WITHOUT ROWID;
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

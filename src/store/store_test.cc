@@ -160,8 +160,17 @@ TEST_CASE("store: a status and what comes with it is one change, and the end is 
 TEST_CASE("store: lists filter, sort and go on where a page ended") {
   const Folder folder;
   Store store = *Store::open(folder.file());
-  for (const char* name : {"b-1", "a-1", "c-2", "a-2"}) REQUIRE(store.submit(job_named(name)));
-  REQUIRE(store.submit(job_named("late", at(9000))));
+  for (const char* name : {"b-1", "a-1", "c-2"}) REQUIRE(store.submit(job_named(name)));
+  NewJob grouped = job_named("a-2");
+  grouped.request = R"({"ResourceConfig":{"InstanceGroups":[{"InstanceType":"ml.p4d.24xlarge"},
+    {"InstanceType":"ml.c5.large"},{"InstanceType":"ml.c5.large"}]},
+    "HyperParameters":{"InstanceType":"ml.g5.xlarge"}})";
+  grouped.tags = {{"phase", ""}, {"team", "vision"}};
+  REQUIRE(store.submit(grouped));
+  NewJob late = job_named("late", at(9000));
+  late.request = R"({"ResourceConfig":{"InstanceType":"ml.p4d.24xlarge"}})";
+  late.tags = {{"team", "speech"}};
+  REQUIRE(store.submit(late));
   REQUIRE(store.finish("a-1", {.change = {Status::completed, "Completed", "", at(5000)}}));
   struct {
     const char* name;
@@ -178,6 +187,25 @@ TEST_CASE("store: lists filter, sort and go on where a page ended") {
       {"created after", {.created_after = at(1000)}, "late "},
       {"created before", {.created_before = at(9000), .limit = 9}, "b-1 a-1 c-2 a-2 "},
       {"modified between", {.modified_after = at(4999), .modified_before = at(5001)}, "a-1 "},
+      {"an instance type", {.instance_type_contains = "p4d"}, "a-2 late "},
+      {"one of a group", {.instance_type_contains = "ml.c5.large"}, "a-2 "},
+      {"a word of another part", {.instance_type_contains = "g5"}, ""},
+      {"a tag", {.descending = true, .tag_key = "team"}, "late a-2 "},
+      {"a tag's value", {.tag_key = "team", .tag_value = "vision"}, "a-2 "},
+      {"an empty value", {.tag_key = "phase", .tag_value = ""}, "a-2 "},
+      {"the value of another tag", {.tag_key = "phase", .tag_value = "vision"}, ""},
+      {"all at once",
+       {.sort_by = SortBy::name,
+        .name_contains = "a",
+        .status = Status::in_progress,
+        .created_after = at(0),
+        .created_before = at(9000),
+        .modified_after = at(0),
+        .modified_before = at(9000),
+        .instance_type_contains = "ml",
+        .tag_key = "team",
+        .tag_value = "vision"},
+       "a-2 "},
   };
   for (const auto& c : cases) {
     CAPTURE(c.name);
@@ -195,6 +223,23 @@ TEST_CASE("store: lists filter, sort and go on where a page ended") {
       }
       CHECK(paged == whole);
     }
+}
+
+TEST_CASE("store: jobs of an older store are found by their instance types") {
+  const Folder folder;
+  {
+    Store store = *Store::open(folder.file());
+    NewJob job = job_named("old");
+    job.request = R"({"ResourceConfig":{"InstanceType":"ml.p4d.24xlarge"}})";
+    REQUIRE(store.submit(job));
+    REQUIRE(store.submit(job_named("without")));
+    auto database = *Database::open(folder.file());
+    REQUIRE(
+        database->run("DROP TABLE host_gpus; DROP INDEX tags_values; "
+                      "DROP TABLE instance_types; PRAGMA user_version=8"));
+  }
+  Store store = *Store::open(folder.file());
+  CHECK(names(*store.list({.instance_type_contains = "p4d"})) == "old ");
 }
 
 TEST_CASE("store: what accounts of keys need of jobs that started") {
@@ -275,7 +320,9 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
     if (old) {
       auto database = *Database::open(folder.file());
       REQUIRE(
-          database->run("DROP TABLE metric_minutes; DROP TABLE host_usage; PRAGMA user_version=6"));
+          database->run("DROP TABLE metric_minutes; DROP TABLE host_usage; "
+                        "DROP TABLE host_gpus; DROP INDEX tags_values; "
+                        "DROP TABLE instance_types; PRAGMA user_version=6"));
     }
     REQUIRE(Store::open(folder.file()));
     MetricReader reader = *MetricReader::open(folder.file());
