@@ -67,7 +67,12 @@ export async function call(name, input = {}, signal = undefined) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, "The server does not answer.");
   }
-  const told = await answer.json().catch(() => ({}));
+  const told = await answer.json().catch(() => {
+    // What broke off midway, or is no longer wanted, is no answer; a refusal may have no JSON.
+    if (signal?.aborted) throw signal.reason;
+    if (answer.ok) throw new Refused(0, "The server's answer broke off.");
+    return {};
+  });
   if (answer.status === 401) {
     mayLogIn.value = told.login === true;
     visit.value = null;
@@ -113,7 +118,8 @@ export function useNews(work, kinds, job, keys) {
 
 // One stream for all that listen: a browser has few connections to one server. The stream of a job
 // tells the news of all jobs, too. A hidden page has none: it would hold a connection for nothing.
-const AGAIN_MS = 2000;
+/** How soon a server that did not answer is asked again. */
+export const AGAIN_MS = 2000;
 const listeners = new Set();
 let source = null;
 let streamed = null; // The job of the stream.
@@ -261,6 +267,16 @@ export function Copy({ text, what }) {
 
 export function Trouble({ error, children }) {
   return error ? html`<p class="trouble" role="alert">${error.message} ${children}</p>` : null;
+}
+
+/** What lies over the page until it is closed. */
+export function Dialog({ title, close, children }) {
+  const box = useRef(null);
+  useEffect(() => box.current.showModal(), []);
+  return html`<dialog ref=${box} onClose=${close} aria-label=${title}>
+    <div class="row"><h2>${title}</h2><span class="grow"></span>
+      <button type="button" onClick=${() => box.current.close()}>Close</button></div>
+    ${children}</dialog>`;
 }
 
 export function Empty({ title, children }) {

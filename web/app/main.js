@@ -1,6 +1,6 @@
 // Begins the page: lets the browser in, and shows the view that the address names.
 
-import { Copy, Empty, Link, Trouble, call, go, html, mayLogIn, place, render, signal, useSignal, useState,
+import { AGAIN_MS, Copy, Empty, Link, Trouble, call, go, html, mayLogIn, place, render, signal, useSignal, useState,
          visit } from "./core.js";
 import { Access, Machine } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
@@ -102,6 +102,10 @@ async function begin() {
   } catch (error) {
     if (error.status !== 401) problem.value = error.message;
     visit.value = null;
+    if (error.status === 0) setTimeout(() => {
+      problem.value = "";
+      begin();
+    }, AGAIN_MS);
   }
   if (visit.value && location.pathname === "/ui/") go("/ui/jobs", {}, true);
 }

@@ -1,6 +1,6 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
-import { Copy, Empty, JobHead, Link, Status, Trouble, When, address, call, html, jobPath, sizeText, span,
+import { Copy, Dialog, Empty, JobHead, Link, Status, Trouble, When, address, call, html, jobPath, sizeText, span,
          useEffect, useNews, useState } from "../app/core.js";
 import { Timeline } from "./timeline.js";
 
@@ -47,17 +47,23 @@ function Again({ job }) {
     <pre class="text" tabindex="0">${texts[kind]}</pre></section>`;
 }
 
+const exactly = (ms) => `${(ms / 1000).toFixed(2)} s`;
+
 function Cause({ job }) {
   if (!job.FailureReason) return null;
   const cause = job.MusterCause || {};
   const [first, ...rest] = job.FailureReason.split("\n");
+  const lines = cause.last_lines || rest.join("\n");
+  const doing = cause.doing ? `, while ${cause.doing}` : "";
   return html`<section class="card cause" aria-label="Why it failed">
     <h2>Why it failed</h2>
     <p class="reason">${first}</p>
-    ${rest.length > 0 && html`<pre class="text" tabindex="0">${rest.join("\n")}</pre>`}
-    ${cause.doing && html`<p>${cause.host} was ${cause.doing}.</p>`}
+    ${lines && html`<pre class="text" tabindex="0">${lines}</pre>`}
+    ${cause.time_ms > 0
+      ? html`<p><${When} seconds=${cause.time_ms / 1000} />, ${exactly(cause.after_ms)} after ${cause.host} began${doing}.</p>`
+      : doing && html`<p>${cause.host} was ${cause.doing}.</p>`}
     ${cause.victims > 0 && html`<p>${cause.victims} other ${
-      cause.victims === 1 ? "rank" : "ranks"} ended because of it.</p>`}
+      cause.victims === 1 ? "rank" : "ranks"} ended because of it, within ${exactly(cause.within_ms)}.</p>`}
     ${cause.advice && html`<p><b>What to do:</b> ${cause.advice}</p>`}
     <p><${Link} to=${`${jobPath(job.TrainingJobName, "log")}?error=first`}>Go to the first error in the log<//></p>
   </section>`;
@@ -86,13 +92,42 @@ function Table({ title, rows, head }) {
   </table></div></section>`;
 }
 
+/** What is in an archive, without downloading it. */
+function Inside({ job, object, close }) {
+  const [told, tell] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    const left = new AbortController();
+    call("contents", { job, place: object.place, name: object.name }, left.signal).then(tell, (wrong) =>
+      left.signal.aborted || setError(wrong));
+    return () => left.abort();
+  }, []);
+  return html`<${Dialog} title=${`Inside of ${object.name}`} close=${close}>
+    <${Trouble} error=${error} />
+    ${!told && !error && html`<p class="quiet">Looking through the archive …</p>`}
+    ${told && told.members.length === 0 && !told.more && html`<p class="quiet">The archive is empty.</p>`}
+    ${told && told.members.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Members"><table>
+      <thead><tr>${["Name", "Size", "Changed"].map((each) => html`<th>${each}</th>`)}</tr></thead>
+      <tbody>${told.members.map(([name, kind, bytes, time, target]) => html`<tr>
+        <td>${name}${target && ` → ${target}`}</td>
+        <td class="number">${kind === "file" ? sizeText(bytes) : kind}</td>
+        <td><${When} seconds=${time} /></td></tr>`)}</tbody></table></div>`}
+    ${told?.more && html`<p class="note">There is more: these are the first ${told.members.length}.</p>`}<//>`;
+}
+
+const isArchive = (name) => /\.(tar|tgz|tar\.gz)$/.test(name);
+
 /** What the job has put into the server's own S3 so far. Asked for at each `step` of the job. */
 function Objects({ name, step }) {
+  const [inside, look] = useState(null);
   const { value: told, error } = useNews((signal) => call("objects", { job: name }, signal), [], "", [name, step]);
   if (!told || told.objects.length === 0) return html`<${Trouble} error=${error} />`;
   return html`<${Table} title="Artifacts" head=${["Object", "Of", "Size", "Written"]} rows=${told.objects.map((each) => [
-      html`<a download href=${address("/ui/call/object", { job: name, place: each.place, name: each.name })}>${each.name}</a>`,
+      html`<a download href=${address("/ui/call/object", { job: name, place: each.place, name: each.name })}>${each.name}</a>${
+        isArchive(each.name) && html` <button type="button" class="small" aria-label=${`Look inside of ${each.name}`}
+          onClick=${() => look(each)}>Inside</button>`}`,
       html`<span class="short">${each.place}</span>`, html`<span class="short">${sizeText(each.bytes)}</span>`, html`<${When} seconds=${each.modified / 1000} />`])} />
+    ${inside && html`<${Inside} job=${name} object=${inside} close=${() => look(null)} />`}
     ${told.more && html`<p class="note">There are more; aws s3 ls lists them all.</p>`}`;
 }
 

@@ -1,15 +1,16 @@
 // What each host of a job did, and how long each phase took: a waterfall (docs/protocols/timeline.md).
 
-import { Trouble, ask, call, html, span, useEffect, useLog, useState } from "../app/core.js";
+import { Trouble, ask, call, html, jobPath, Link, span, useEffect, useLog, useState } from "../app/core.js";
 
 /** Points in their order, each with the phase that it ends. */
 const PHASES = {
   launched: "queued", root: "root file system", inputs: "inputs", begun: "container", joined: "roll call",
   gathered: "other hosts", checked: "preflight", code: "code", packages: "pip", worked: "plan", rank: "launcher",
-  first_line: "first line", last_line: "running", ended: "last line to end", stored: "results",
+  first_line: "first line", first_metric: "first metric", last_line: "running", ended: "last line to end", stored: "results",
 };
 const ORDER = Object.keys(PHASES);
 const STARTS = ORDER.slice(0, ORDER.indexOf("first_line") + 1);
+const AFTER_LINES = ["first_line", "first_metric"];
 const SHOWN_HOSTS = 4;
 const GROWS_MS = 1000;
 const SCALE = 1000;
@@ -32,7 +33,7 @@ export function phasesOf(host, submitted, now) {
   const end = now === null || last?.point === "stored" ? begin : Math.max((now - submitted) / 1000, begin);
   if (end > begin) {
     if (last?.point === "last_line") Object.assign(last, { end, grows: true });
-    else phases.push({ point: null, name: last?.point === "first_line" ? "running" : "under way", begin, end, grows: true });
+    else phases.push({ point: null, name: AFTER_LINES.includes(last?.point) ? "running" : "under way", begin, end, grows: true });
   }
   return phases;
 }
@@ -50,16 +51,27 @@ function Bar({ phase, length }) {
     <rect x=${from} y="1" width=${Math.min(width, SCALE - from)} height="8" /></svg>`;
 }
 
-function Host({ host, phases, length, all }) {
+/** Seconds more (or fewer, with a minus) than another took. */
+const difference = (seconds) => {
+  const ms = Math.round(seconds * 1000);
+  if (ms === 0) return "±0 ms";
+  return (ms > 0 ? "+" : "-") + took(Math.abs(ms) / 1000);
+};
+
+/** `before`: the phases of the host that this one is compared with; none: with nobody. */
+function Host({ host, phases, length, all, before }) {
+  const then = new Map((before || []).map((phase) => [phase.point, phase.end - phase.begin]));
+  const since = (phase) => (then.has(phase.point) && !phase.grows ? difference(phase.end - phase.begin - then.get(phase.point)) : "");
   const attempt = host.attempt > 1 ? `, attempt ${host.attempt}` : "";
   const shown = (phase) => all || isStart(phase) || phase.grows;
   return html`<h3>${host.host}${attempt} <span class="quiet">${took(whole(phases))} in all</span></h3>
     <table class="timeline"><caption class="hidden">Phases of ${host.host}${attempt}</caption>
-    <thead class="hidden"><tr><th scope="col">Phase</th><th scope="col">Took</th><th scope="col">Bar</th></tr></thead>
+    <thead class="hidden"><tr><th scope="col">Phase</th><th scope="col">Took</th>${before && html`<th scope="col">Than the last run</th>`}<th scope="col">Bar</th></tr></thead>
     <tbody>${phases.map((phase) => html`<tr key=${phase.point} class=${phase.grows ? "now" : ""}>
       <th scope="row">${phase.name}</th>
       <td class="number">${took(phase.end - phase.begin)}${phase.grows ? " so far" : ""}${
         phase.point === "inputs" && host.input_bytes > 0 ? html`<br /><span class="quiet">${megabytes(host.input_bytes)}</span>` : ""}</td>
+      ${before && html`<td class="number">${since(phase)}</td>`}
       <td>${shown(phase) && phase.begin < length && html`<${Bar} phase=${phase} length=${length} />`}</td></tr>`)}</tbody></table>`;
 }
 
@@ -110,15 +122,37 @@ function useTimeline(name, ended, step) {
   return state;
 }
 
+const asHosts = (told, now) => told.hosts.filter((host) => host.points.length)
+  .map((host) => ({ host, phases: phasesOf(host, told.submitted_ms, now) }));
+/** The host that was last to begin. */
+const slowestOf = (hosts) => hosts.reduce((most, each) => (waited(each.phases) > waited(most.phases) ? each : most));
+
+/** The last job that ran the same code on as many hosts, with the phases of its slowest host; null: there is none. */
+function useLastRun(name) {
+  const [last, set] = useState(null);
+  useEffect(() => {
+    const ended = new AbortController();
+    const look = async () => {
+      const { job } = await call("last-run", { job: name }, ended.signal);
+      const told = job && (await call("DescribeTrainingJobTimeline", { TrainingJobName: job }, ended.signal));
+      const hosts = told ? asHosts(told, null) : [];
+      if (!ended.signal.aborted) set(hosts.length ? { job, ...slowestOf(hosts) } : null);
+    };
+    look().catch(() => set(null)); // A timeline is shown without what it could be compared with.
+    return () => ended.abort();
+  }, [name]);
+  return last;
+}
+
 /** `step`: changes with each step of the job. */
 export function Timeline({ name, query, ended, step }) {
   const { told, error } = useTimeline(name, ended, step);
+  const last = useLastRun(name);
   const now = useNow(!ended);
   if (!told) return html`<${Trouble} error=${error} />`;
-  const known = told.hosts.filter((host) => host.points.length);
-  if (known.length === 0) return null;
-  const hosts = known.map((host) => ({ host, phases: phasesOf(host, told.submitted_ms, now) }));
-  const slowest = hosts.reduce((most, each) => (waited(each.phases) > waited(most.phases) ? each : most));
+  const hosts = asHosts(told, now);
+  if (hosts.length === 0) return null;
+  const slowest = slowestOf(hosts);
   const many = hosts.length > SHOWN_HOSTS;
   const shown = many ? [hosts.find(({ host }) => host.host === query.host) || slowest] : hosts;
   const all = query.scale === "all" || waited(slowest.phases) === 0;
@@ -130,7 +164,10 @@ export function Timeline({ name, query, ended, step }) {
         ${hosts.map(({ host }) => html`<option value=${host.host}>${host.host}${host === slowest.host ? " (last to begin)" : ""}</option>`)}</select>`}
       <div class="chips" role="group" aria-label="Time that is shown">${chip("", "To the first line")}${chip("all", "All")}</div></div>
     <${Trouble} error=${error} />
+    ${last && html`<p class="quiet">${slowest.host.host}, the last to begin, against ${last.host.host} of <${Link} to=${jobPath(last.job)}>${last.job}<//>,
+      the last run of the same code: + took longer, - shorter.</p>`}
     ${many && html`<${Summary} hosts=${hosts} />`}
-    ${shown.map(({ host, phases }) => html`<${Host} key=${host.host} host=${host} phases=${phases} length=${length} all=${all} />`)}
+    ${shown.map(({ host, phases }) => html`<${Host} key=${host.host} host=${host} phases=${phases} length=${length} all=${all}
+      before=${last && host === slowest.host ? last.phases : null} />`)}
   </section>`;
 }

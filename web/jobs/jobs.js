@@ -10,6 +10,13 @@ const AGES = { "1h": 3600, "1d": 86400, "7d": 604800, "30d": 2592000 };
 const SORTS = { name: "Name", status: "Status", created: "CreationTime" };
 const PAGE = 50;
 
+/** Midnight, where the reader is, that begins the day so many days behind `date`, as 2026-01-31; none: no date. */
+function dayOf(date, behind) {
+  const day = new Date(`${date}T00:00`);
+  day.setDate(day.getDate() + behind);
+  return Number.isNaN(day.getTime()) ? undefined : day.getTime() / 1000;
+}
+
 function inputOf(query) {
   const input = {
     MaxResults: PAGE,
@@ -19,18 +26,35 @@ function inputOf(query) {
   if (query.name) input.NameContains = query.name;
   if (WORDS[query.status]) input.StatusEquals = query.status;
   if (AGES[query.age]) input.CreationTimeAfter = Math.floor(Date.now() / 1000) - AGES[query.age];
+  if (query.age === "dates") {
+    input.CreationTimeAfter = dayOf(query.from, 0) - 0.001 || undefined; // Exclusive, both.
+    input.CreationTimeBefore = dayOf(query.to, 1);
+  }
+  if (query.type) input.MusterInstanceType = query.type;
+  const [, key, value] = /^([^=]+)(?:=(.*))?$/.exec(query.tag || "") || [];
+  if (key) input.MusterTag = { Key: key, Value: value };
   if (query.after) input.NextToken = query.after;
   return input;
 }
 
-function Filters({ query, counts }) {
-  const [name, set] = useState(query.name || "");
-  useEffect(() => set(query.name || ""), [query.name]);
+/** A text of the query, which changes once typing pauses. */
+function TextFilter({ query, part, text, most }) {
+  const known = query[part] || "";
+  const [typed, set] = useState(known);
+  useEffect(() => set(known), [known]);
   useEffect(() => {
-    if (name === (query.name || "")) return;
-    const timer = setTimeout(() => ask({ name, after: "" }), 200);
+    if (typed === known) return;
+    const timer = setTimeout(() => ask({ [part]: typed, after: "" }), 200);
     return () => clearTimeout(timer);
-  }, [name]);
+  }, [typed]);
+  return html`<label><span class="hidden">${text}</span>
+    <input type="search" name=${part} placeholder=${`${text} …`} value=${typed} maxlength=${most}
+      spellcheck="false" onInput=${(event) => set(event.target.value)} /></label>`;
+}
+
+function Filters({ query, counts }) {
+  const day = (part, text) => html`<label>${text} <input type="date" name=${part} value=${query[part] || ""}
+    onChange=${(event) => ask({ [part]: event.target.value, after: "" }, false)} /></label>`;
   const all = Object.values(counts || {}).reduce((sum, count) => sum + count, 0);
   const chip = (status, text, count) => html`<button type="button" class="chip"
     aria-pressed=${(query.status || "") === status}
@@ -42,15 +66,17 @@ function Filters({ query, counts }) {
         chip(each, WORDS[each], counts && (counts[each] || 0)))}
     </div>
     <span class="grow"></span>
-    <label><span class="hidden">Name contains</span>
-      <input type="search" placeholder="Name contains …" value=${name} maxlength="63"
-        spellcheck="false" onInput=${(event) => set(event.target.value)} /></label>
+    <${TextFilter} query=${query} part="name" text="Name contains" most="63" />
+    <${TextFilter} query=${query} part="type" text="Instance type" most="64" />
+    <${TextFilter} query=${query} part="tag" text="Tag: key=value" most="385" />
     <label><span class="hidden">Created</span>
-      <select value=${query.age || ""} onChange=${(event) => ask({ age: event.target.value, after: "" }, false)}>
+      <select value=${query.age || ""} onChange=${(event) =>
+          ask({ age: event.target.value, from: "", to: "", after: "" }, false)}>
         <option value="">Any time</option><option value="1h">Last hour</option>
         <option value="1d">Last day</option><option value="7d">Last 7 days</option>
-        <option value="30d">Last 30 days</option>
+        <option value="30d">Last 30 days</option><option value="dates">Between dates …</option>
       </select></label>
+    ${query.age === "dates" && html`${day("from", "From")}${day("to", "to")}`}
   </div>`;
 }
 

@@ -96,7 +96,7 @@ function optionsOf(answers, width, range, relative, zoom, point) {
 }
 
 /** Whether the element is in sight, or nearly. */
-function useSeen(element) {
+export function useSeen(element) {
   const [seen, set] = useState(false);
   useEffect(() => {
     const watch = new IntersectionObserver((entries) => set(entries.at(-1).isIntersecting), { rootMargin: "100px" });
@@ -131,7 +131,8 @@ function Table({ name, job, kinds, lines, of, range, relative, read, keys }) {
   const [error, setError] = useState(null);
   useLog(async (signal) => {
     try {
-      setRows(await read(range, TABLE_ROWS, signal));
+      const told = await read(range, TABLE_ROWS, signal);
+      if (!signal.aborted) setRows(told);
     } catch (wrong) {
       if (!signal.aborted) setError(wrong);
     }
@@ -178,7 +179,9 @@ export function Chart({ name, job, kinds, lines, of, range, relative, read, turn
   useLog(async (signal) => {
     if (!ready) return;
     try {
-      setAnswers(await read(range, Math.min(width, BUCKETS_MAX), signal));
+      const told = await read(range, Math.min(width, BUCKETS_MAX), signal);
+      if (signal.aborted) return;
+      setAnswers(told);
       setError(null);
     } catch (wrong) {
       if (!signal.aborted) setError(wrong);

@@ -1,10 +1,11 @@
 // A job's metrics, alone or over those of other jobs.
 
-import { Empty, JobHead, Trouble, address, ask, call, html, useEffect, useLog, useState } from "../app/core.js";
-import { Chart } from "./chart.js";
+import { Empty, JobHead, Trouble, address, ask, call, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { Chart, useSeen } from "./chart.js";
 
 const COMPARED_MAX = 8;
 const NARROWEST = 2; // Seconds.
+const CHARTS = 24; // More are made as one comes near the last of them.
 
 /** The jobs of the address, each once, the view's own first. */
 export function comparedJobs(name, others) {
@@ -129,6 +130,16 @@ async function bucketsOf(jobs, name, [from, to], buckets, signal) {
   }));
 }
 
+/** Makes more charts once it comes into view, or when it is pressed. */
+function More({ grow }) {
+  const button = useRef(null);
+  const seen = useSeen(button);
+  useEffect(() => {
+    if (seen) grow();
+  });
+  return html`<button type="button" ref=${button} onClick=${grow}>More charts</button>`;
+}
+
 export function Metrics({ name, query }) {
   const names = comparedJobs(name, query.with);
   const { all, error } = useJobs(names);
@@ -140,6 +151,7 @@ export function Metrics({ name, query }) {
   const metrics = known ? [...new Set(jobs.flatMap((job) => [...job.names.keys()]))].sort() : [];
   const shown = metrics.filter((each) => each.toLowerCase().includes((query.q || "").toLowerCase()));
   const { zooms, zoom, range } = zoomOf(query, whole);
+  const [most, setMost] = useState(CHARTS);
   return html`<${JobHead} name=${name} status=${own?.TrainingJobStatus} secondary=${own?.SecondaryStatus} />
     <${Trouble} error=${error} />
     <${Compared} name=${name} jobs=${names} />
@@ -151,11 +163,12 @@ export function Metrics({ name, query }) {
         <${Zoom} range=${range} whole=${!zooms} zoom=${zoom} />
         <span class="quiet"><span role="status">${shown.length} of ${metrics.length}</span> ·
           drag to look closer, double click to see all</span></div>
-      <div class="charts">${shown.map((each) => html`<${Chart} key=${each} name=${each} job=${name} lines=${names}
+      <div class="charts">${shown.slice(0, most).map((each) => html`<${Chart} key=${each} name=${each} job=${name} lines=${names}
         of=${compares ? "Job" : null} range=${range} relative=${compares} zoom=${zoom}
         read=${(range, buckets, signal) => bucketsOf(jobs, each, range, buckets, signal)}
         files=${jobs.filter((job) => job.names.has(each)).map((job) => ({
           text: compares ? `CSV of ${job.name}` : "CSV",
-          href: address("/ui/call/metric-csv", { job: job.name, name: each }) }))} />`)}</div>`}
+          href: address("/ui/call/metric-csv", { job: job.name, name: each }) }))} />`)}</div>
+      ${most < shown.length && html`<${More} grow=${() => setMost((old) => old + CHARTS)} />`}`}
     ${known && compares && html`<${Parameters} descriptions=${known.map((each) => each.description)} />`}`;
 }
