@@ -118,7 +118,8 @@ class Browser:
         deadline = time.monotonic() + seconds
         while not (value := self.run(f"return ({condition})")):
             if time.monotonic() > deadline:
-                raise AssertionError(f"{condition}: not so; the page says: {self.text()[:2000]}")
+                raise AssertionError(f"{condition}: not so; the console says: {self.complaints()}; "
+                                     f"the page says: {self.text()[:2000]}")  # fmt: skip
             select.select([], [], [], LOOK_SECONDS)
         return value
 
@@ -144,6 +145,12 @@ class Browser:
     def keys(self, text: str) -> None:
         """To what has the focus; special keys as WebDriver's keyboard actions have them."""
         actions = [{"type": kind, "value": c} for c in text for kind in ("keyDown", "keyUp")]
+        self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": actions}]})
+
+    def chord(self, *keys: str) -> None:
+        """All of them held down, one after the other, then let go."""
+        actions = [{"type": "keyDown", "value": key} for key in keys]
+        actions += [{"type": "keyUp", "value": key} for key in reversed(keys)]
         self._ask("POST", "/actions", {"actions": [{"type": "key", "id": "k", "actions": actions}]})
 
     def type(self, selector: str, text: str) -> None:

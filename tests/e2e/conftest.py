@@ -8,11 +8,13 @@ import subprocess
 
 import pytest
 
+from browser import Browser
 from fit import Machine
 from lab import REPOSITORY, SM, Lab
 from outside import Outside
 from process import state_of, wait_until
-from slurm_jobs import Place
+from slurm_cluster import Cluster
+from slurm_jobs import Place, wait_until_clean
 from training import Training
 
 
@@ -21,7 +23,8 @@ def pytest_configure(config):
         "deep: long; only `make test-deep` runs it",
         "framework: needs what `make frameworks` builds; `make test-frameworks` runs it",
         "more: of those, what only `make test-frameworks-all` runs",
-        "slurm: on a Slurm cluster of the test's own; `make test-slurm` runs it",
+        "page: in a real browser; `make test-page` runs it",
+        "slurm: on a Slurm cluster of the test's own; `make test-slurm` runs it, deep or not",
         "sdk: with SageMaker's SDKs and the AWS CLI; `make test-sdk` runs it",
     ):
         config.addinivalue_line("markers", mark)
@@ -153,9 +156,25 @@ def at(outside, machine):
     outside.wait_for_nothing_left()
 
 
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Three nodes, on which a file's tests leave nothing."""
+    with Cluster(tmp_path_factory.mktemp("slurm") / "cluster", 3) as cluster:
+        yield cluster
+        wait_until_clean(cluster)
+
+
 @pytest.fixture
 def place(cluster, tmp_path):
     """Jobs on the Slurm cluster of the test's file."""
     place = Place(cluster, tmp_path)
     yield place
     place.end()
+
+
+@pytest.fixture(scope="module")
+def browser(served):
+    """A browser that is in, of a module whose `served` is a page.Served."""
+    with Browser() as one:
+        served.enter(one)
+        yield one

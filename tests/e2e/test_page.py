@@ -10,7 +10,7 @@ from lab import SM
 from page import SECONDS, Served
 from sm_server import SmServer
 
-pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 LINES = 5000
 # The log's part of the page, whatever the log's length.
 ELEMENTS_MAX = 500
@@ -38,13 +38,6 @@ def served(tmp_path_factory):
         one = Served(server, folder)
         one.sm("submit", "--script", "train.py", "--wait", "good")
         one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
-        yield one
-
-
-@pytest.fixture(scope="module")
-def browser(served):
-    with Browser() as one:
-        served.enter(one)
         yield one
 
 
@@ -96,10 +89,36 @@ def test_the_address_holds_what_the_table_shows(served, browser):
     browser.wait_text("No job is like that")
 
 
+def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
+    rows = "[...document.querySelectorAll('tbody .name')].map((each) => each.innerText).join()"
+    api = served.server.client("sagemaker")
+    arn = api.describe_training_job(TrainingJobName="bad")["TrainingJobArn"]
+    api.add_tags(ResourceArn=arn, Tags=[{"Key": "team", "Value": "x"}])
+    browser.open(f"{served.server.url}/ui/jobs")
+    browser.wait("document.querySelectorAll('tbody tr').length >= 2")
+    browser.type("input[name=tag]", "team=x")
+    browser.wait(f"{rows} === 'bad'")
+    browser.type("input[name=type]", "ml.none")
+    browser.wait_text("No job is like that")
+    assert "tag=team%3Dx" in browser.url() and "type=ml.none" in browser.url()
+    for query, fits in (("tag=team", True), ("tag=team%3Dy", False), ("age=dates", True),
+                        ("age=dates&from=2020-01-01", True), ("age=dates&to=2020-01-01", False),
+                        ("age=dates&from=2020-01-01&to=2099-01-01", True),
+                        ("age=dates&from=x", True),
+                        ("age=dates&from=2099-01-01", False), ("type=%27", False)):  # fmt: skip
+        browser.open(f"{served.server.url}/ui/jobs?{query}")
+        browser.wait(f"{rows}.includes('bad')" if fits else
+                     "document.body.innerText.includes('No job is like that')")  # fmt: skip
+    listed = served.sm("jobs", "--tag", "team=x")
+    assert "bad" in listed and "good" not in listed
+    assert "bad" not in served.sm("jobs", "--instance-type", "ml.none")
+    served.sm("jobs", "--tag", "=x", code=2)
+
+
 def test_a_failed_job_says_why_and_where(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/bad")
     browser.wait_text("OSError: Address already in use")
-    browser.wait_text("algo-1 was running.")
+    browser.wait_text("after algo-1 began, while running.")
     browser.wait_text("something on this host has the port already")
     browser.click_text("Go to the first error in the log")
     browser.wait("document.querySelector('.line.current')?.innerText.includes('Traceback')")
@@ -165,7 +184,7 @@ def test_a_search_sees_the_whole_log(served, browser):
 def test_a_running_job_is_followed_and_stopped(served, browser):
     served.sm("submit", "--script", "waits.py", "lives")
     browser.open(f"{served.server.url}/ui/jobs/lives/log")
-    browser.wait("document.querySelector('.log').innerText.includes('begun')", SECONDS)
+    browser.wait("document.querySelector('.log')?.innerText.includes('begun')", SECONDS)
     browser.click_text("Overview")
     browser.wait("document.querySelector('.job-head .status')?.innerText.includes('Running')")
     browser.click_text("Stop …")
@@ -184,7 +203,7 @@ def test_stacks_of_a_running_job_are_shown_when_they_are_asked_for(served, brows
     served.sm("submit", "--script", "waits.py", "stands")
     try:
         browser.open(f"{served.server.url}/ui/jobs/stands")
-        browser.wait("document.body.innerText.includes('Where do all ranks stand?')", 60)
+        browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('running'))", SECONDS)
         browser.click_text("Where do all ranks stand?")
         browser.wait("document.body.innerText.includes('1 process on 1 host, at 1 place')")
         assert "waits.py" in browser.run("return document.querySelector('main').innerText")
@@ -217,6 +236,12 @@ def test_what_a_job_leaves_is_listed_and_comes_as_files(served, browser):
             expected = (expected * 31 + byte) % 1000003
         assert (head, size, digest) == (f'attachment; filename="{name}"', len(kept), expected)
         assert f"{len(kept)} bytes" in browser.text() or " KB" in browser.text()
+    browser.click("[aria-label='Look inside of model.tar.gz']")
+    browser.wait("/weights.bin\\s+30/.test(document.querySelector('dialog').innerText)")
+    browser.keys("\ue00c")  # Escape.
+    browser.wait("!document.querySelector('dialog[open]')")
+    browser.click("[aria-label='Look inside of output.tar.gz']")
+    browser.wait("document.querySelector('dialog').innerText.includes('report.txt')")
 
 
 ROW = "[...document.querySelectorAll('.timeline tbody tr')]"
@@ -242,6 +267,35 @@ def test_a_timeline_adds_up_to_the_whole(served, browser):
         assert begins[i] == pytest.approx(begins[i - 1] + ends[i - 1], abs=2.1)
     browser.reload()
     browser.wait(f"{bars} === {len(names)}")
+
+
+def phase_ms(served, job: str) -> dict[str, int]:
+    """Each point of the job's only host with the milliseconds of the phase that it ends."""
+    told = json.loads(served.sm("timeline", job, "--json"))
+    took, begin = {}, told["submitted_ms"]
+    for point in told["hosts"][0]["points"]:
+        took[point["point"]] = max(point["ms"] - begin, 0)
+        begin = max(point["ms"], begin)
+    return took
+
+
+def test_a_timeline_tells_the_difference_to_the_last_run_of_the_same_code(served, browser):
+    browser.open(f"{served.server.url}/ui/jobs/bad")
+    browser.wait_text("the last run of the same code", SECONDS)
+    link = browser.run("return document.querySelector('[aria-label=Timeline] p a').pathname")
+    assert link == "/ui/jobs/good"
+    told = browser.run(f"return {ROW}.map((each) => each.children[2].innerText)")
+    now, then = phase_ms(served, "bad"), phase_ms(served, "good")
+    assert list(now) == list(then) and len(told) == len(now)
+    for point, text in zip(now, told):
+        ms = now[point] - then[point]
+        if abs(ms) < 1000:
+            assert text == (f"{ms:+} ms" if ms else "±0 ms"), point
+        else:
+            assert text == f"{ms / 1000:+.1f} s", point
+    browser.open(f"{served.server.url}/ui/jobs/good")
+    browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))")
+    assert "the last run" not in browser.text()
 
 
 def test_a_timeline_grows_while_the_job_runs(served, browser):

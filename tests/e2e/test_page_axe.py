@@ -16,6 +16,7 @@ from test_page_metrics import START
 
 AXE = REPOSITORY / "build/axe/axe_playwright_python/axe.min.js"
 pytestmark = [
+    pytest.mark.page,
     pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT),
     pytest.mark.skipif(not AXE.exists(), reason="no axe-core: make test-page brings it"),
 ]
@@ -38,6 +39,8 @@ VIEWS = {
     "stacks": ("jobs/waits", "document.querySelector('.timeline')"),
     "job": ("jobs/learns", "document.body.innerText.includes('model.tar.gz')"),
     "metrics": ("jobs/learns/metrics", "document.querySelector('.chart canvas')"),
+    "compared": ("jobs/learns/metrics?with=steps",
+                 "document.querySelector('.parameters tbody tr')"),
     "hosts": ("jobs/waits/hosts", "document.querySelector('.chart canvas')"),
     "ranks": ("jobs/steps/hosts", "document.querySelector('.heat canvas')"),
     "log": ("jobs/bad/log", "document.querySelector('.log')?.innerText.includes('algo-1')"),

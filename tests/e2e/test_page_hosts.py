@@ -14,7 +14,7 @@ from rootless import MPI4PY
 from sm_server import SmServer
 from test_page_metrics import ASKED
 
-pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 START = 1_700_000_000
 HOSTS = 20
 MIB = 1 << 20
@@ -84,13 +84,6 @@ def served(tmp_path_factory):
                                 for host in range(1, HOSTS + 1) for s in range(100)])  # fmt: skip
         yield one
         one.sm("stop", "--wait", "works")
-
-
-@pytest.fixture(scope="module")
-def browser(served):
-    with Browser() as one:
-        served.enter(one)
-        yield one
 
 
 def ask(browser: Browser, name: str, given: dict):

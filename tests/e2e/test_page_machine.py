@@ -8,7 +8,7 @@ from page import SECONDS, Served
 from sm_server import SmServer
 from test_page import WAITS
 
-pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 MARKUP = "<img src=x onerror=document.title='stolen'>"
 
 

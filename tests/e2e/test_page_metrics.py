@@ -10,7 +10,7 @@ from browser import HAS_BROWSER, WHY_NOT, Browser
 from page import SECONDS, Served
 from sm_server import SmServer
 
-pytestmark = pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)
+pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 METRICS = 30
 START = 1_700_000_000
 LENGTH = 100_000
@@ -54,13 +54,6 @@ def served(tmp_path_factory):
         yield one
 
 
-@pytest.fixture(scope="module")
-def browser(served):
-    with Browser() as one:
-        served.enter(one)
-        yield one
-
-
 def ask(browser: Browser, name: str, given: dict):
     return browser.run(
         """const answer = await fetch(`/ui/call/${arguments[0]}`, { method: "POST",
@@ -74,10 +67,15 @@ def chart(name: str) -> str:
 
 def test_charts_exist_where_they_are_seen(served, browser):
     served.show_metrics(browser, "plain")
-    browser.wait(f"document.querySelectorAll('.chart').length === {METRICS}")
+    charts = "document.querySelectorAll('.chart').length"
+    browser.wait(f"{charts} > 0 && document.querySelector('.chart canvas')")
+    assert browser.run(f"return {charts}") < METRICS
+    browser.wait_text(f"{METRICS} of {METRICS}")
     browser.wait("document.querySelectorAll('canvas').length > 0")
     drawn = browser.run("return document.querySelectorAll('canvas').length")
     assert drawn < METRICS / 2
+    browser.run("[...document.querySelectorAll('main button')].at(-1).scrollIntoView()")
+    browser.wait(f"{charts} === {METRICS}")
     browser.run(f"{chart(f'metric-{METRICS - 1}')}.scrollIntoView()")
     browser.wait(f"{chart(f'metric-{METRICS - 1}')}.querySelector('canvas')")
     browser.wait(f"!{chart('metric-00')}.querySelector('canvas')")
@@ -209,6 +207,31 @@ def test_names_of_others_are_text(served, browser):
     assert browser.run("return document.title") == "Metrics of one · muster"
     assert browser.run("return document.querySelectorAll('main img').length") == 0
     assert browser.complaints() == []
+
+
+BREAKS = """
+const main = document.querySelector("script[type=module]").src;
+const core = await import(main.replace("main.js", "core.js"));
+const kept = window.fetch;
+const stream = { pull(body) { body.error("reset"); } };
+window.fetch = async () => new Response(new ReadableStream(stream));
+try {
+  const signal = arguments[0] ? AbortSignal.abort() : undefined;
+  const told = core.call("metrics", {}, signal);
+  return await told.then(() => "an answer", (error) => error.message);
+} finally {
+  window.fetch = kept;
+}
+"""
+
+
+def test_an_answer_that_breaks_off_is_none(served, browser):
+    """One of a view that is left was taken for an empty answer: charts stood there twice."""
+    served.show_metrics(browser, "one")
+    told = browser.run(f"return (async function() {{{BREAKS}}})(true)")
+    assert told.startswith("signal is aborted")
+    told = browser.run(f"return (async function() {{{BREAKS}}})(false)")
+    assert told == "The server's answer broke off."
 
 
 def test_a_job_without_metrics_says_so(served, browser):

@@ -1,11 +1,14 @@
 """The web page over a network: secrets pass by TLS or stay on the machine; cookies over TLS."""
 
+import gzip
 import http.client
 import json
+import re
 import socket
 import ssl
 
 import pytest
+from lab import SM
 from sm_server import SmServer
 from test_server_tls import certificates, config  # noqa: F401
 
@@ -26,6 +29,34 @@ def address_of_machine() -> str:
 ADDRESS = address_of_machine()
 needs_address = pytest.mark.skipif(not ADDRESS or ADDRESS.startswith("127."),
                                    reason="this machine has no address but loopback")  # fmt: skip
+
+
+# A debug build maps more of itself and of libraries than a release.
+RESIDENT_MAX = 20_000_000
+ANONYMOUS_KIB_MAX = 8 << 10
+
+
+def test_an_idle_server_is_small_with_the_page_in_it(tmp_path):
+    with SmServer(tmp_path) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+
+        def get(path: str) -> bytes:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            assert answer.status == 200, path
+            return gzip.decompress(answer.read())
+
+        index = get("/ui/").decode()
+        files = re.findall(r'(?:href|src)="(/ui/[^"]+)"', index)
+        assert len(files) > 15
+        for path in files:
+            get(path)
+        assert call(connection, "visit").json["login"] is True
+        with open(f"/proc/{server.process.pid}/status") as status:
+            anonymous = int(re.search(r"RssAnon:\s+(\d+)", status.read())[1])
+        assert anonymous < ANONYMOUS_KIB_MAX
+        if b"/lib64/ld-linux" not in SM.read_bytes()[:4096]:
+            assert server.resident_kib() * 1024 < RESIDENT_MAX
 
 
 def call(connection, name: str, input: dict | None = None, cookie: str = ""):
