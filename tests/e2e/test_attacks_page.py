@@ -1,9 +1,12 @@
 """Attacks on the web page of `sm server`: who gets in, and what a page of others may make it do."""
 
 import http.client
+import io
 import json
 import socket
 import subprocess
+import tarfile
+import time
 import urllib.parse
 
 import pytest
@@ -335,6 +338,35 @@ def test_a_log_that_is_none_is_refused(page, cookie, given):
     assert page.call("search-log", {**given, "pattern": "a"}, cookie=cookie).status == 400
 
 
+@pytest.mark.parametrize("given, status", [
+    ({"MusterInstanceType": "' OR 1=1 --"}, 200), ({"MusterInstanceType": "%"}, 200),
+    ({"MusterTag": {"Key": "x' OR '1'='1"}}, 200), ({"MusterTag": {"Key": "%", "Value": "%"}}, 200),
+    ({"MusterInstanceType": 7}, 400), ({"MusterInstanceType": "x" * 65}, 400),
+    ({"MusterTag": "team"}, 400), ({"MusterTag": {}}, 400), ({"MusterTag": {"Key": ["x"]}}, 400),
+    ({"MusterTag": {"Key": "x" * 513}}, 400), ({"MusterTag": {"Key": "x", "Value": None}}, 400),
+])  # fmt: skip
+def test_a_filter_of_jobs_is_a_text_and_no_statement(page, cookie, left, given, status):
+    answer = page.call("ListTrainingJobs", given, cookie=cookie)
+    assert answer.status == status, answer.text
+    if status == 200:
+        assert json.loads(answer.text) == {"TrainingJobSummaries": []}
+        assert "left" in page.call("ListTrainingJobs", {}, cookie=cookie).text
+
+
+@pytest.mark.parametrize("name, value", [
+    ("rank", "-1"), ("rank", "x"), ("rank", "9" * 30), ("rank", "1e3"), ("stream", "log"),
+    ("stream", "stdout,stderr"), ("level", "ERROR"), ("level", "x" * 9999),
+])  # fmt: skip
+def test_a_filter_of_the_log_is_one_of_those_it_has(page, cookie, name, value):
+    given = {"job": "none", name: value}
+    told = page.call("log", given, cookie=cookie)
+    assert (told.status, name in told.text) == (400, True), told.text
+    assert page.call("search-log", {**given, "pattern": "a"}, cookie=cookie).status == 400
+    query = urllib.parse.urlencode(given)
+    answer = page.ask("GET", f"/ui/call/download?{query}", {**OWN, "Cookie": cookie})
+    assert answer.status == 400, answer.text
+
+
 @pytest.mark.parametrize("given", [
     {"job": "../x"}, {"job": "none"}, {"job": 7}, {"job": "'; DROP TABLE jobs --"}, {},
 ])  # fmt: skip
@@ -348,6 +380,13 @@ def test_metrics_of_no_job_are_refused(page, cookie, given):
 def test_a_timeline_of_no_job_is_refused(page, cookie, given):
     assert page.call("DescribeTrainingJobTimeline", given).status == 401
     assert page.call("DescribeTrainingJobTimeline", given, cookie=cookie).status == 400
+
+
+@pytest.mark.parametrize("given", [{"job": "' OR ''='"}, {"job": "none"}, {"job": 7}, {}])
+def test_the_last_run_of_no_job_is_none(page, cookie, given):
+    assert page.call("last-run", given).status == 401
+    answer = page.call("last-run", given, cookie=cookie)
+    assert answer.status == 200 and json.loads(answer.text) == {"job": ""}
 
 
 @pytest.mark.parametrize("given", [{"job": "../x"}, {"job": "none"}, {"job": 7}, {}])
@@ -413,6 +452,68 @@ def test_no_other_object_is_handed_out(page, cookie, left, place, name):
     assert answer.status == 404 and answer.text == "", answer.status
 
 
+def tar_with(members) -> bytes:
+    """A gzipped tar of names and sizes; the files are zeros."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as tar:
+        for name, size in members:
+            info = tarfile.TarInfo(name)
+            info.size = size
+            tar.addfile(info, io.BytesIO(bytes(size)))
+    return packed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def archives(page, left):
+    """What a job might leave as its model, by name; what is told of each, or why not."""
+    packed = tar_with([("weights", 3_000_000)])
+    return {
+        "many.tar.gz": (tar_with([(f"{i}", 0) for i in range(3000)]), "more"),
+        "bomb.tar.gz": (tar_with([("zeros", 100 << 20), ("behind", 1)]), "behind"),
+        "names.tar.gz": (tar_with([("../../\x1b[2J\n<b>", 1)]), "\\\\x1b[2J"),
+        "text.tar.gz": (b"no archive, however one reads it" * 20, "text.tar.gz: is no tar archive"),
+        "empty.tar.gz": (b"", "is no tar archive"),
+        "half.tar.gz": (packed[: len(packed) // 2], "half.tar.gz: is cut short"),
+        "damaged.tar.gz": (packed[:40] + b"\xff" * 99, "damaged.tar.gz: is damaged"),
+    }
+
+
+@pytest.mark.parametrize("name", ["many.tar.gz", "bomb.tar.gz", "names.tar.gz", "text.tar.gz",
+                                  "empty.tar.gz", "half.tar.gz", "damaged.tar.gz"])  # fmt: skip
+def test_an_archive_is_told_of_in_bounds_or_refused_in_a_line(page, cookie, archives, name):
+    body, want = archives[name]
+    described = page.server.client("sagemaker").describe_training_job(TrainingJobName="left")
+    bucket, _, prefix = described["OutputDataConfig"]["S3OutputPath"][5:].partition("/")
+    s3 = page.server.client("s3", signature_version="s3v4")
+    key = f"{prefix}left/output/{name}"
+    s3.put_object(Bucket=bucket, Key=key, Body=body)
+    given = {"job": "left", "place": "output", "name": name}
+    try:
+        answer = page.call("contents", given, cookie=cookie)
+    finally:
+        s3.delete_object(Bucket=bucket, Key=key)
+    assert want in answer.text and len(answer.text) < 200_000
+    told = json.loads(answer.text)
+    if answer.status == 200:
+        assert len(told["members"]) <= 1000 and told["more"] == (name == "many.tar.gz")
+        assert all(text.isprintable() for each in told["members"] for text in (each[0], each[4]))
+    else:
+        assert answer.status == 400 and "\n" not in told["message"]
+    assert page.server.resident_kib() < 200_000
+
+
+@pytest.mark.parametrize("place, name", [
+    ("output", "../secret"), ("", "left/secret"), ("checkpoints", "model.tar.gz"), ("output", ""),
+    ("output", 7), ("output", "x" * 3000), ("output/..", "secret"),
+])  # fmt: skip
+def test_no_other_archive_is_looked_into(page, cookie, left, place, name):
+    given = {"job": "left", "place": place, "name": name}
+    assert page.call("contents", given).status == 401
+    answer = page.call("contents", given, cookie=cookie)
+    assert answer.status == 400 and "the job has no such object" in answer.text
+    assert page.call("contents", {**given, "job": "none"}, cookie=cookie).status == 400
+
+
 def test_an_object_of_a_job_is_a_file_and_no_page(page, cookie, left):
     for name, file in (("a\r\nX: y.html", "a__X__y.html"), ("<b>", "_b_")):
         query = urllib.parse.urlencode({"job": "left", "place": "output", "name": name})
@@ -430,19 +531,47 @@ def test_the_page_calls_what_it_needs_and_no_more(page, cookie, name):
     assert page.call(name, cookie=cookie).status == 404
 
 
-def test_events_are_bounded(page):
-    cookie = page.enter()
-    head = (f"GET /ui/call/events HTTP/1.1\r\nHost: 127.0.0.1:{page.server.port}\r\n"
-            f"Cookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\n\r\n").encode()  # fmt: skip
-    streams, statuses = [], []
-    try:
-        for _ in range(14):
-            raw = socket.create_connection(("127.0.0.1", page.server.port), timeout=SECONDS)
-            streams.append(raw)
-            raw.sendall(head)
-            statuses.append(int(raw.recv(4096).split()[1]))
-    finally:
-        for raw in streams:
+class Streams:
+    """Streams of events that stay open until this ends; each open() tells the answer's status."""
+
+    def __init__(self, page):
+        self.page = page
+        self.sockets: list[socket.socket] = []
+
+    def open(self, cookie: str) -> int:
+        raw = socket.create_connection(("127.0.0.1", self.page.server.port), timeout=SECONDS)
+        self.sockets.append(raw)
+        raw.sendall("GET /ui/call/events HTTP/1.1\r\n"
+                    f"Host: 127.0.0.1:{self.page.server.port}\r\n"
+                    f"Cookie: {cookie}\r\n"
+                    "Sec-Fetch-Site: same-origin\r\n\r\n".encode())  # fmt: skip
+        return int(raw.recv(4096).split()[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for raw in self.sockets:
             raw.close()
-    assert statuses == [200] * 12 + [503] * 2
-    assert page.call("visit", cookie=cookie).status == 200
+
+
+def test_events_are_bounded(page):
+    cookies = [page.enter() for _ in range(6)]
+    with Streams(page) as streams:
+        for cookie in cookies[:5]:
+            assert [streams.open(cookie) for _ in range(13)] == [200] * 12 + [503]
+        assert streams.open(cookies[5]) == 503  # All together have no more than 60.
+        assert page.call("visit", cookie=cookies[5]).status == 200
+
+
+@pytest.mark.deep
+def test_no_stream_of_events_lasts_longer_than_ten_minutes(page, cookie):
+    begin = time.monotonic()
+    with Streams(page) as streams:
+        assert streams.open(cookie) == 200
+        (stream,) = streams.sockets
+        last = b""
+        while not last.endswith(b"\r\n0\r\n\r\n"):  # A chunked body's; beats come until then.
+            last = (last + stream.recv(65536))[-16:]
+            assert time.monotonic() - begin < 660
+    assert 595 < time.monotonic() - begin

@@ -19,7 +19,12 @@ def cluster(tmp_path_factory):
         yield cluster
 
 
-@pytest.mark.parametrize("name", ["go", "job", "sm"])
+DEEP = pytest.mark.deep
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("go", marks=DEEP), pytest.param("job", marks=DEEP), "sm"]
+)
 def test_a_name_that_another_user_has_taken_is_used_by_nobody(place, name):
     """Names stand in squeue while a job waits: whoever is on its node can take them first."""
     cluster = place.cluster
