@@ -71,6 +71,8 @@ std::optional<std::string> CallCourse::objection(const std::string& host) const 
 /// this host's own call is there to compare with: many hosts are not all looked at for each.
 void CallCourse::begin_if_complete(const std::string& news) {
   if (phase_ != Phase::gathering) return;
+  // Hosts that gave their work up for a stop never call.
+  if (stopping_) return fail_call(options_.host, "the job was asked to stop");
   if (!own_) {
     // The hosts that must call stand in this host's own call.
     if (gone_.contains(options_.host))
@@ -160,6 +162,7 @@ void CallCourse::launcher_ended(Number number, job::Verdict verdict, TimePoint n
 
 void CallCourse::stop(TimePoint now) {
   stopping_ = true;
+  if (!closed_) begin_if_complete(options_.host);
   look(now);
 }
 

@@ -73,7 +73,7 @@ class CallCourse {
   void launcher_ended(Number number, job::Verdict verdict, TimePoint now);
 
   /// The job was asked to stop: what fails from now on is a consequence, so a call ends when all of
-  /// it has ended.
+  /// it has ended; one that does not run yet fails at once.
   void stop(TimePoint now);
   /// The job ends: nothing is decided any more, nobody is answered.
   void close();

@@ -206,6 +206,21 @@ TEST_CASE_FIXTURE(Course, "call: after a stop it ends when all of it has, not at
   CHECK(only().kind == Kind::drain);
 }
 
+TEST_CASE_FIXTURE(Course, "call: after a stop nothing is launched, and who calls is told at once") {
+  member_calls("algo-2");
+  member_calls("algo-3");
+  course.stop(now);  // algo-1 has not called, and never does if it gave its work up.
+  Action answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.hosts == Args{"algo-2", "algo-3"});
+  CHECK(answer.result.verdict.outcome.text == "the job was asked to stop");
+  leader_calls(call_of(Call::Kind::mpi, {"algo-1", "algo-2"}));
+  answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.hosts == Args{"algo-1"});
+  CHECK(!course.next_deadline());
+}
+
 TEST_CASE_FIXTURE(Course, "call: what an earlier one still tells is not of the next") {
   run(Call::Kind::mpi);
   const CallCourse::Number first = course.number();

@@ -250,6 +250,30 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(lines() == "share\n");
 }
 
+TEST_CASE_FIXTURE(Bench, "follow: what begins after a stop is stopped like what ran before") {
+  struct {
+    Duration grace;
+    int want;
+  } const cases[] = {{20s, SIGTERM}, {0s, SIGKILL}};
+  for (const auto& c : cases) {
+    CAPTURE(c.want);
+    Bench bench;
+    bench.socket = true;
+    bench.work = work_of(direct_call({"localhost", "algo-2"}, "sleep 1000"));
+    Follow follow(bench.context());
+    const auto story = [](Bench& b, Duration grace) -> loop::Task<> {
+      co_await b.gather();
+      co_await b.until_heard(Message::host_call);
+      b.post(Message::signal, ranks::signal_text(SIGTERM, grace));
+      b.post(Message::call_start, "{}");
+      co_await b.until_heard(Message::call_done);
+      b.end(Outcome::stopped(SIGTERM));
+    };
+    bench.run(follow, story(bench, c.grace));
+    CHECK(bench.verdict_in(Message::outcome).outcome == Outcome::signaled(c.want));
+  }
+}
+
 TEST_CASE_FIXTURE(Bench, "follow: without a steward lines of its ranks go to the leader") {
   output.emplace(loop, std::nullopt);
   socket = true;

@@ -425,6 +425,21 @@ TEST_CASE_FIXTURE(Bench, "lead: a call runs when all hosts have made it, and eac
   CHECK(lines() == "ready\nshare\n");
 }
 
+TEST_CASE_FIXTURE(Bench, "lead: a stop answers members that wait for this host's own call") {
+  hold_work = true;
+  Lead lead(context());
+  const auto story = [](Bench& b, Lead& part) -> loop::Task<> {
+    co_await b.join();
+    co_await b.until([&b] { return b.prepared; });
+    b.post(Message::host_call, launch::host_call_text({"mpirun train.py", "digest", ""}));
+    part.stop(SIGTERM);
+    co_await b.until_heard(Message::call_end);
+    b.ends(Outcome::stopped(SIGTERM));
+    co_await b.leave();
+  };
+  CHECK(run(lead, story(*this, lead)).outcome == Outcome::stopped(SIGTERM));
+}
+
 TEST_CASE_FIXTURE(Bench, "lead: a caller that goes before its answer fails the call everywhere") {
   socket = true;
   work = program(endless);

@@ -29,6 +29,7 @@ struct HostRun::Process {
   int rank = -1;
   bool user = false;
   bool of_call = false;  ///< A rank, or a program of a call.
+  bool late = false;     ///< A rank that came after a stop request, so was not signalled by it.
   std::string command;
   std::function<void(job::Verdict)> on_end;
   supervise::LastWords words;
@@ -62,6 +63,7 @@ Result<void> HostRun::listen(Visitors visitors) {
     if (found == ranks_.end()) return;
     if (told) told();
     read_output(found->second, std::move(out), std::move(err), rank_sink_);
+    if (found->second->late) socket_->signal_rank(number, signal_for_latecomer());
   };
   callbacks.on_rank_end = [this](int number, job::Outcome outcome) -> loop::Task<> {
     const auto found = ranks_.find(number);
@@ -133,6 +135,7 @@ launch::RankRun HostRun::rank_come(const RankHello& hello) {
   rank->rank = hello.rank;
   rank->user = true;
   rank->of_call = true;
+  rank->late = stopping();
   rank->command = shell_quoted(rank_run_.command.argv);
   rank->on_end = on_rank_end_;
   ranks_[hello.rank] = std::move(rank);
@@ -168,6 +171,7 @@ Result<void> HostRun::start(Program program) {
     programs_.erase(pid);
     tasks_.start(report(process, std::move(outcome)));
   });
+  if (process->user && stopping()) reaper_.signal_group(pid, signal_for_latecomer());
   return {};
 }
 
@@ -213,17 +217,27 @@ void HostRun::signal_users(int signal) {
 }
 
 void HostRun::stop(int signal, Duration grace) {
-  if (signal != SIGKILL && kill_at_ == TimePoint::max()) signal_users(signal);
+  if (signal != SIGKILL && !stopping()) {
+    stop_signal_ = signal;
+    signal_users(signal);
+  }
   const TimePoint kill_at = Clock::now() + grace;
   if (kill_at >= kill_at_) return;
   kill_at_ = kill_at;
   tasks_.start(kill_at_deadline());
 }
 
+/// What a rank, or a user's program, is sent that begins after a stop request: what those before it
+/// were.
+int HostRun::signal_for_latecomer() const {
+  return Clock::now() < kill_at_ ? stop_signal_ : SIGKILL;
+}
+
 loop::Task<> HostRun::kill_at_deadline() {
   const TimePoint mine = kill_at_;
-  while (users_ > 0 && Clock::now() < mine) co_await moved_.wait_until(mine);
-  if (users_ > 0 && mine == kill_at_) signal_users(SIGKILL);
+  // Whether or not anybody runs now: more may begin.
+  while (Clock::now() < mine) co_await moved_.wait_until(mine);
+  if (mine == kill_at_) signal_users(SIGKILL);
 }
 
 loop::Task<> HostRun::finish(Duration grace) {

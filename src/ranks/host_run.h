@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <map>
 #include <memory>
@@ -66,7 +67,8 @@ class HostRun {
   Result<void> start(Program program);
 
   /// A stop request: the user's programs and ranks get `signal`, SIGKILL after `grace`. Launchers
-  /// are left to end by themselves. A second call sends no signal, it can only shorten the grace.
+  /// are left to end by themselves. Who begins later gets it then. A second call sends no signal,
+  /// it can only shorten the grace.
   void stop(int signal, Duration grace);
   /// Ends everything: ranks as by stop(SIGTERM, grace), then launchers and what else descends from
   /// us by SIGKILL. Returns when all are gone and their last lines have been handed on.
@@ -81,6 +83,8 @@ class HostRun {
   void read_output(std::shared_ptr<Process> process, Fd out, Fd err, Sink sink);
   loop::Task<> read(std::shared_ptr<Process> process, Fd pipe, job::Stream stream, Sink sink);
   loop::Task<> report(std::shared_ptr<Process> process, job::Outcome outcome);
+  bool stopping() const { return kill_at_ != TimePoint::max(); }
+  int signal_for_latecomer() const;
   loop::Task<> kill_at_deadline();
   void signal_users(int signal);
   void signal_call(int signal);
@@ -106,7 +110,8 @@ class HostRun {
   int readers_ = 0;
   bool finishing_ = false;
   loop::Event moved_;
-  TimePoint kill_at_ = TimePoint::max();
+  TimePoint kill_at_ = TimePoint::max();  ///< Before a stop request: never.
+  int stop_signal_ = SIGKILL;
   loop::Tasks tasks_;
 };
 

@@ -75,6 +75,12 @@ void HostSocket::signal_ranks(int number) {
     channel->post(type_of(Message::signal), signal_text(number, {}));
 }
 
+void HostSocket::signal_rank(int rank, int number) {
+  const auto found = state_->ranks.find(rank);
+  if (found != state_->ranks.end())
+    found->second->post(type_of(Message::signal), signal_text(number, {}));
+}
+
 loop::Task<> HostSocket::State::accept() {
   while (true) {
     Result<std::unique_ptr<loop::UnixChannel>> channel = co_await listener->accept();

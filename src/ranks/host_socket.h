@@ -59,6 +59,8 @@ class HostSocket {
   /// Sends a signal to the programs of all ranks that run, and what they started in their process
   /// groups. Through `sm rank`: one that is stopped itself (SIGSTOP) passes nothing on.
   void signal_ranks(int number);
+  /// Nothing if `rank` is not there.
+  void signal_rank(int rank, int number);
 
  private:
   struct State;
