@@ -66,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default:
       static_cast<void>(slurm::is_preempted(text));
-      static_cast<void>(slurm::is_launch_failure(text));
+      static_cast<void>(slurm::launch_failure(text, {{.name = "node1", .reason = "Prolog error"}}));
+      static_cast<void>(slurm::is_over_to_sbcast(text));
       static_cast<void>(slurm::is_no_answer(text));
       static_cast<void>(slurm::node_named_by_sbcast(text));
       static_cast<void>(slurm::submitted_id(text));

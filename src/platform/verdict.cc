@@ -6,6 +6,8 @@
 namespace muster::platform {
 namespace {
 
+constexpr int signals_max = 64;  ///< Beyond 128 and that an exit code is no signal's.
+
 using Kind = job::Outcome::Kind;
 
 struct Cause {
@@ -56,7 +58,8 @@ std::optional<Cause> certain_cause(const HostFacts& facts) {
     return cause(facts, "host", outcome, facts.end_time);
   // The host's init ends as its `train` did. One that failed says why first, unless it was killed.
   if (failing(facts.word)) return std::nullopt;
-  const bool by_signal = outcome.kind == Kind::exited && outcome.number > 128;
+  const bool by_signal =
+      outcome.kind == Kind::exited && outcome.number > 128 && outcome.number <= 128 + signals_max;
   return cause(facts, "train", by_signal ? job::Outcome::signaled(outcome.number - 128) : outcome,
                facts.end_time);
 }

@@ -138,6 +138,9 @@ TEST_CASE("verdict: the host and the cause are named, whoever knows them") {
                                     .ends(Outcome::exited(143), 97)
                                     .is_gone(Outcome::failed("preempted: by job 7"), 90)},
        "host algo-2: preempted: by job 7"},
+      {"a host ended with a code that is beyond all signals'",
+       {algo(1).ends(Outcome::exited(255), 50)},
+       "train on algo-1: exit code 255"},
       {"hosts were asked to end and taken away, by a clock that goes before theirs",
        {algo(1)
             .says(about("algo-1", "train", Outcome::stopped(15)), 50)
