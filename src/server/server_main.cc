@@ -174,29 +174,6 @@ Result<std::string> write_roots(const ServerConfig& config, const Env& env) {
   return path;
 }
 
-/// Stewards, and those who read what we print, stand elsewhere.
-void make_absolute(ServerConfig& config) {
-  std::vector<std::string*> paths = {&config.data, &config.key, &config.ca, &config.access_log,
-                                     &config.metrics_token_file};
-  for (ConfigKey& key : config.keys) paths.push_back(&key.secret_file);
-  if (config.s3) {
-    if (config.s3->region.empty()) config.s3->region = config.realm.region;
-    paths.insert(paths.end(), {&config.s3->credentials_file, &config.s3->ca_file});
-  }
-  for (std::string* path : paths)
-    if (!path->empty()) *path = std::filesystem::absolute(*path);
-}
-
-/// Hosts see this machine's files, and whoever has one of these has the server.
-std::vector<std::string> secret_files(const ServerConfig& config) {
-  std::vector<std::string> paths;
-  for (const std::string& path : {config.key, config.metrics_token_file, config.access_log})
-    if (!path.empty()) paths.push_back(path);
-  for (const ConfigKey& key : config.keys) paths.push_back(key.secret_file);
-  if (config.s3) paths.push_back(config.s3->credentials_file);
-  return paths;
-}
-
 ClientSettings client_settings(const ServerConfig& config, std::uint16_t port) {
   ClientSettings settings{url_of(config, port), config.realm.region, config.ca, {}};
   if (config.s3) settings.s3_endpoint = config.s3->endpoint;

@@ -233,4 +233,25 @@ Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file
   return config;
 }
 
+void make_absolute(ServerConfig& config) {
+  std::vector<std::string*> paths = {&config.data, &config.key, &config.ca, &config.access_log,
+                                     &config.metrics_token_file};
+  for (ConfigKey& key : config.keys) paths.push_back(&key.secret_file);
+  if (config.s3) {
+    if (config.s3->region.empty()) config.s3->region = config.realm.region;
+    paths.insert(paths.end(), {&config.s3->credentials_file, &config.s3->ca_file});
+  }
+  for (std::string* path : paths)
+    if (!path->empty()) *path = std::filesystem::absolute(*path);
+}
+
+std::vector<std::string> secret_files(const ServerConfig& config) {
+  std::vector<std::string> paths;
+  for (const std::string& path : {config.key, config.metrics_token_file, config.access_log})
+    if (!path.empty()) paths.push_back(path);
+  for (const ConfigKey& key : config.keys) paths.push_back(key.secret_file);
+  if (config.s3) paths.push_back(config.s3->credentials_file);
+  return paths;
+}
+
 }  // namespace muster::server

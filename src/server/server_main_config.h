@@ -59,4 +59,9 @@ std::optional<command::Stop> parse_flags(const Args& args, ServerFlags& flags);
 /// without TLS or --insecure-http, and so on.
 Result<ServerConfig> config_of(const ServerFlags& flags, const std::string& file, const Env& env);
 
+/// Makes the paths of files absolute: stewards, and those who read what we print, stand elsewhere.
+void make_absolute(ServerConfig& config);
+/// Hosts see this machine's files, and whoever has one of these has the server.
+std::vector<std::string> secret_files(const ServerConfig& config);
+
 }  // namespace muster::server
