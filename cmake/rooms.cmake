@@ -95,10 +95,20 @@ function(muster_sim_tests)
   endif()
 endfunction()
 
-# One contract over every engine.
+# One contract over every engine: those that need nothing, and that of a cluster, which
+# tests/e2e/test_slurm_contract.py runs on one, with the `sm` beside it on the nodes.
 function(muster_engine_contract_test)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/engine/*.cc)
+  set(on_cluster ${sources})
+  list(FILTER sources EXCLUDE REGEX "/cluster_subject\\.cc$")
   muster_test(engine_contract_test "muster_local;muster_cluster" ${sources})
+  list(FILTER on_cluster INCLUDE REGEX
+    "_contract_test\\.cc$|/(cluster|steward|folder)?_?subject\\.cc$")
+  add_executable(cluster_contract_test EXCLUDE_FROM_ALL ${on_cluster}
+    ${CMAKE_SOURCE_DIR}/tests/doctest_main.cc)
+  target_link_libraries(cluster_contract_test PRIVATE muster_cluster doctest::doctest)
+  target_compile_definitions(cluster_contract_test PRIVATE MUSTER_CONTRACT_ON_CLUSTER)
+  add_dependencies(cluster_contract_test sm)
 endfunction()
 
 # Both ends of the link of a cluster's nodes, the nodes being processes.

@@ -23,6 +23,7 @@ class FakeSubject final : public Subject {
   void ends(const std::string& host, int code) override {
     job().host(host).ends(job::Outcome::exited(code));
   }
+  void kills(const std::string& host) override { job().host(host).lost("its steward was killed"); }
   void manner(Manner manner) override { manner_ = manner; }
   loop::Task<> ready(std::string host) override {
     job().host(host).manner = static_cast<engine::FakeHost::Manner>(manner_);

@@ -3,18 +3,20 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/remove_tree.h"
+#include "engine/job_folder.h"
 #include "job/journal.h"
 
 namespace muster::contract {
 
-FolderSubject::FolderSubject()
-    : folder_(*make_private_folder("/tmp", "muster-contract-")), programs_(loop()) {
+FolderSubject::FolderSubject(const std::string& parent)
+    : folder_(*make_private_folder(parent, "muster-contract-")), programs_(loop()) {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -22,16 +24,8 @@ FolderSubject::~FolderSubject() {
   static_cast<void>(remove_tree(folder_));
 }
 
-void FolderSubject::append(const std::string& host, const std::string& bytes) {
-  const Fd file(
-      ::open(journal_file(host).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  REQUIRE(file);
-  REQUIRE(write_all(file.get(), bytes));
-}
-
 void FolderSubject::writes(const std::string& host, const std::string& text) {
   std::string bytes;
-  if (::access(journal_file(host).c_str(), F_OK) != 0) seqs_[host] = 0;
   job::append_record(bytes, ++seqs_[host], UnixMillis(1000), job::Message::log, text);
   append(host, bytes);
 }
@@ -56,6 +50,18 @@ void FolderSubject::full_disk(bool full) {
 
 void FolderSubject::upload_fails() {
   REQUIRE(write_file(program() + "-upload-fails", ""));
+}
+
+void append_to_file(const std::string& path, const std::string& bytes) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  REQUIRE(file);
+  REQUIRE(write_all(file.get(), bytes));
+}
+
+void leave_half_a_start(const std::string& state, const job::Spec& spec) {
+  const Result<engine::JobFolder> half = engine::JobFolder::create(state, spec.name);
+  REQUIRE(half);
+  REQUIRE(write_file(half->path() + "/job.json", to_text(job::to_json(spec))));
 }
 
 }  // namespace muster::contract

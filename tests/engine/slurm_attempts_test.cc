@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "cluster/chapter.h"
+#include "engine/chapter.h"
 #include "slurm_subject.h"
 
 namespace muster::contract {
@@ -50,6 +50,51 @@ TEST_CASE("slurm engine: nodes are told the cluster's KillWait, its default wher
   }
 }
 
+TEST_CASE("slurm engine: a job whose next attempt is refused has no results, and is released") {
+  SlurmSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    co_await end_all(subject, *run);
+    subject.refuses_submissions();
+    const Result<void> again = co_await run->replace(run->hosts());
+    REQUIRE(!again);
+    CHECK(again.error().text.find("Requested node configuration") != std::string::npos);
+    const Result<std::vector<engine::HostResult>> results = co_await run->results();
+    REQUIRE(!results);
+    CHECK(results.error().code == Errc::closed);
+    const Result<std::string> released = co_await run->release(false);
+    CHECK(released);
+  });
+}
+
+TEST_CASE(
+    "slurm engine: a job that is stopped before it begins has left Slurm when it is released") {
+  SlurmSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 2);
+    for (const std::string& host : run->hosts()) run->stop(host, std::chrono::seconds(60));
+    const Result<std::string> released = co_await run->release(false);
+    REQUIRE(released);
+    CHECK(subject.cancelled() == "1\n");
+  });
+}
+
+TEST_CASE("slurm engine: nodes that wait with results nobody wants are given back") {
+  SlurmSubject subject;
+  subject.run([&]() -> loop::Task<> {
+    RunPtr run = co_await start(subject, 1);
+    subject.cuts_off();
+    co_await end_all(subject, *run);
+    run.reset();
+    subject.restart();
+    run = co_await attach(subject);
+    const std::string nonce = note_of(subject)["nonce"].get<std::string>();
+    const Result<std::string> released = co_await run->release(false);
+    REQUIRE(released);
+    CHECK(subject.cancelled() == "--name=muster-demo-" + nonce + "\n");
+  });
+}
+
 TEST_CASE("slurm engine: killed between two chapters of a journal, it writes one line there") {
   SlurmSubject subject;
   subject.run([&]() -> loop::Task<> {
@@ -64,7 +109,7 @@ TEST_CASE("slurm engine: killed between two chapters of a journal, it writes one
     const std::uint64_t whole = read_file(journal)->size();
     note["ended"] = Json{{"algo-1", whole}};
     set_note(subject, note);
-    REQUIRE(cluster::end_chapter(journal, 0, whole, 1, UnixMillis(1)));
+    REQUIRE(engine::end_chapter(journal, 0, whole, 1, UnixMillis(1)));
     subject.restart();
     const RunPtr run = co_await attach(subject);
     const engine::Event ended = co_await next_end(*run);

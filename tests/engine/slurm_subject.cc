@@ -2,10 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json.h"
-#include "engine/job_folder.h"
+#include "base/fd.h"
 
 namespace muster::contract {
 namespace {
@@ -18,6 +15,7 @@ sm)
   [ -e "$3/uploaded.json" ] || echo '{}' > "$3/uploaded.json"
   cat "$3/uploaded.json";;
 sbatch)
+  [ -e "$0-refuses" ] && { echo "sbatch: error: Requested node configuration" >&2; exit 1; }
   for word; do case "$word" in --job-name=*) echo "${word#--job-name=}" >> "$0-names";; esac; done
   grep -c . "$0-names";;
 squeue)
@@ -29,6 +27,9 @@ squeue)
   done < "${0%/*}/sbatch-names";;
 sbcast)
   for word; do case "$word" in */order) cp "$word" "$0-new" && mv "$0-new" "$0-order";; esac; done;;
+scancel)
+  sleep 0.2 # A controller that takes its time.
+  echo "$1" >> "$0-told";;
 scontrol)
   cat "$0-config" 2> /dev/null;;
 esac
@@ -43,7 +44,8 @@ class FakeAttemptLinks final : public cluster::AttemptLinks {
     nodes_.events.pop_front();
     co_return event;
   }
-  void begin() override { nodes_.begin(); }
+  void begin(std::chrono::milliseconds) override { nodes_.begin(); }
+  void preempted() override {}
   void stop(const std::string& host, std::chrono::milliseconds grace) override {
     nodes_.stop(host, grace);
   }
@@ -53,11 +55,13 @@ class FakeAttemptLinks final : public cluster::AttemptLinks {
     node.is_over = true;
   }
   void give(const std::string& host) override {
+    if (nodes_.is_cut_off) return;
     nodes_.tell({.kind = cluster::LinkEvent::Kind::given, .host = host});
   }
+  loop::Task<void> forget_results() override { co_return; }
   void again(const std::string&, const job::NodeAgain&) override {}
   bool can_go_on(const std::string& host) const override { return connected(host); }
-  loop::Task<Result<job::HostStacks>> look(std::string host, job::Calls) override {
+  loop::Task<Result<engine::Answer>> ask(std::string host, engine::Question) override {
     co_return fail(Errc::closed, host + ": no processes here");
   }
   void note(const std::string&, const std::vector<job::LogLine>&) override {}
@@ -97,6 +101,7 @@ void FakeNodes::expect(const cluster::ExpectedNodes& nodes) {
   events.clear();
   for (const std::string& host : nodes.hosts) {
     if (!nodes_.contains(host)) nodes_[host].manner = manner;
+    if (is_cut_off) continue;
     tell({.kind = cluster::LinkEvent::Kind::joined,
           .host = host,
           .node = "node" + host.substr(5),
@@ -179,10 +184,7 @@ loop::Task<> SlurmSubject::ready(std::string) {
 }
 
 void SlurmSubject::cut_short(const job::Spec& spec) {
-  const Result<engine::JobFolder> half =
-      engine::JobFolder::create(folder() + "/state/slurm", spec.name);
-  REQUIRE(half);
-  REQUIRE(write_file(half->path() + "/job.json", to_text(job::to_json(spec))));
+  leave_half_a_start(folder() + "/state/slurm", spec);
 }
 
 void SlurmSubject::configured(const std::string& text) {
@@ -191,6 +193,14 @@ void SlurmSubject::configured(const std::string& text) {
 
 std::string SlurmSubject::order() const {
   return read_file(folder() + "/sbcast-order").value_or("");
+}
+
+std::string SlurmSubject::cancelled() const {
+  return read_file(folder() + "/scancel-told").value_or("");
+}
+
+void SlurmSubject::refuses_submissions() {
+  REQUIRE(write_file(folder() + "/sbatch-refuses", ""));
 }
 
 void SlurmSubject::forget_submissions() {

@@ -32,6 +32,7 @@ class FakeNodes {
   const std::string& folder() const { return folder_; }
 
   Subject::Manner manner = Subject::Manner::obeys;  ///< Nodes that come from now on have it.
+  bool is_cut_off = false;  ///< What hosts left is not brought any more, and no node comes back.
   std::shared_ptr<loop::Event> moved;
   std::vector<std::string> fenced;        ///< Nonces, by the engine that lives.
   std::deque<cluster::LinkEvent> events;  ///< For the one engine that lives.
@@ -45,7 +46,7 @@ class FakeNodes {
 };
 
 /// The engine of a Slurm cluster. Shell scripts stand in for Slurm's commands, which start every
-/// job at once, and the test for its nodes; real ones: tests/e2e/test_slurm_fit.py.
+/// job at once, and the test for its nodes; real ones: cluster_subject.h.
 class SlurmSubject final : public FolderSubject {
  public:
   SlurmSubject();
@@ -57,6 +58,7 @@ class SlurmSubject final : public FolderSubject {
   void restart() override;
   void leaves(const std::string& host, const std::string& path, const std::string& text) override;
   void ends(const std::string& host, int code) override;
+  void kills(const std::string& host) override { nodes_.ends(host, job::Outcome::signaled(9)); }
   void manner(Manner manner) override { nodes_.manner = manner; }
   loop::Task<> ready(std::string host) override;
   void cut_short(const job::Spec& spec) override;
@@ -64,15 +66,21 @@ class SlurmSubject final : public FolderSubject {
   std::string job_folder() const { return folder() + "/state/slurm/jobs/demo"; }
   /// Slurm knows of no job any more.
   void forget_submissions();
+  /// Nodes tell how their hosts end, and nothing more.
+  void cuts_off() { nodes_.is_cut_off = true; }
+  /// Slurm takes no job any more.
+  void refuses_submissions();
   /// What `scontrol show config` says; nothing without this.
   void configured(const std::string& text);
+  /// Ids or names of jobs that were taken out of Slurm, a line each.
+  std::string cancelled() const;
   /// What nodes were told last, as JSON.
   std::string order() const;
   const std::vector<std::string>& fenced() const { return nodes_.fenced; }
 
  private:
-  std::string journal_file(const std::string& host) const override {
-    return engine_->journal_file("demo", host);
+  void append(const std::string& host, const std::string& bytes) override {
+    append_to_file(engine_->journal_file("demo", host), bytes);
   }
 
   FakeNodes nodes_;

@@ -31,6 +31,14 @@ loop::Task<engine::Event> next(engine::Run& run) {
   co_return *std::move(event);
 }
 
+loop::Task<engine::Event> next_start(engine::Run& run) {
+  while (true) {
+    engine::Event event = co_await next(run);
+    REQUIRE(!engine::is_end(event.kind));
+    if (event.kind == engine::Event::Kind::started) co_return event;
+  }
+}
+
 loop::Task<engine::Event> next_end(engine::Run& run) {
   while (true) {
     engine::Event event = co_await next(run);
@@ -59,6 +67,17 @@ std::string journal(engine::Run& run, const std::string& host, std::uint64_t fro
     }
     if (!got->more) return text;
   }
+}
+
+loop::Task<std::string> journal_of(engine::Run& run, std::string host, std::string want,
+                                   std::uint64_t from) {
+  std::string text = journal(run, host, from);
+  while (text.size() < want.size()) {
+    const bool grown = co_await run.grown();
+    REQUIRE(grown);
+    text = journal(run, host, from);
+  }
+  co_return text;
 }
 
 }  // namespace muster::contract

@@ -29,6 +29,8 @@ class Subject {
   virtual void leaves(const std::string& host, const std::string& path,
                       const std::string& text) = 0;
   virtual void ends(const std::string& host, int code) = 0;
+  virtual void kills(const std::string& host) = 0;  ///< Somebody SIGKILLs its steward.
+  virtual void begins_anew() {}  ///< What is written from here on is another attempt's.
   /// How hosts of jobs that are started from now on take a stop: at once; only without grace; not.
   enum class Manner { obeys, stubborn, deaf };
   virtual void manner(Manner manner) = 0;
@@ -41,7 +43,9 @@ class Subject {
   virtual void upload_fails() = 0;
 
   loop::Loop& loop() { return loop_; }
-  void run(const std::function<loop::Task<>()>& body) { loop::run_task(loop_, body()); }
+  void run(const std::function<loop::Task<>()>& body) {
+    loop::run_task(loop_, body(), std::chrono::seconds(60));
+  }
 
  private:
   loop::Loop loop_;
@@ -54,6 +58,8 @@ loop::Task<RunPtr> start(Subject& subject, int hosts);
 loop::Task<RunPtr> attach(Subject& subject);
 /// The next event, which must come.
 loop::Task<engine::Event> next(engine::Run& run);
+/// The next event that is a start; whatever the host waited for until then is passed over.
+loop::Task<engine::Event> next_start(engine::Run& run);
 /// The next event that is an end.
 loop::Task<engine::Event> next_end(engine::Run& run);
 /// Ends all hosts well, and hears of it.
@@ -62,5 +68,9 @@ loop::Task<> end_all(Subject& subject, engine::Run& run);
 loop::Task<bool> is_closed(engine::Run& run);
 /// What the records from `from` on hold, "one;two;", however many calls that takes.
 std::string journal(engine::Run& run, const std::string& host, std::uint64_t from = 1);
+/// As journal(), once there is as much as `want` has: what a steward elsewhere has just written
+/// comes in its time.
+loop::Task<std::string> journal_of(engine::Run& run, std::string host, std::string want,
+                                   std::uint64_t from = 1);
 
 }  // namespace muster::contract
