@@ -199,7 +199,7 @@ def secret_places(job_folder: pathlib.Path, keys: list[bytes]) -> list[str]:
     forms = [form for key in keys for form in (key, key.hex().encode(), base64.b64encode(key)[:40])]
     # Without the last bytes: clamped or not.
     paths = [path for path in job_folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    paths = [path for path in paths if "/disk/root/" not in str(path)]
+    paths = [path for path in paths if "/disk/layers/root/top/" not in str(path)]
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         paths += [process / "cmdline", process / "environ"]
     found = []

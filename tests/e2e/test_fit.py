@@ -335,13 +335,14 @@ def test_two_jobs_at_once_do_not_meet(machine):
 
 
 HANG = """
-import os, signal, sys
+import signal, time
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
 print("begin", flush=True)
 comm.Barrier()
 if comm.Get_rank() == 1:
     signal.pause()
+time.sleep(1)  # a step lasts: lines of different pipes are ordered by when they are read
 print("step 1", flush=True)
 comm.Barrier()
 """

@@ -57,7 +57,7 @@ class StandIns:
         self.folder = folder
         self.cdi = folder / "cdi"
         self.cdi.mkdir(parents=True)
-        self.nodes = [self.node(f"{number}") for number in range(count)]
+        self.nodes = [self.node(f"nvidia{number}") for number in range(count)]
         self.common = self.node("control")
         self.file = self.cdi / "standins.json"
         devices = [

@@ -126,6 +126,7 @@ def test_what_has_no_name_any_more_counts_too(machine):
     assert DISK_FULL in process.text
 
 
+@pytest.mark.deep
 @needs_volumes
 def test_files_without_bytes_have_a_limit_too(machine):
     process = machine.fit(FILL_WITH_NAMES, "--volume-size", 1)

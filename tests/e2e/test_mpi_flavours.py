@@ -170,13 +170,12 @@ def stopped(number, frame):
     os._exit(0)
 signal.signal(signal.SIGTERM, stopped)
 MPI.COMM_WORLD.Barrier()
-if MPI.COMM_WORLD.Get_rank() == 0:
-    print("all here", flush=True)
+print("at rest", flush=True)
 while True:
     signal.pause()
 """
     job = flavoured(2, 1, script).start()
-    wait_until("all ranks", lambda: b"all here" in job.leader.out, GUARD_SECONDS)
+    wait_until("all ranks", lambda: job.leader.out.count(b"at rest") == 2, GUARD_SECONDS)
     os.kill(job.train_pid("algo-1"), signal.SIGTERM)
     job.wait()
     assert b"stopping on algo-1" in job.leader.out, job.story()

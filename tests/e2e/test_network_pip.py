@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 from fit import GUARD_SECONDS
 from lab import SM, VENV
 from oci_image import layer, programs, write_layout
@@ -92,6 +94,7 @@ def end_of(process) -> str:
     return process.text
 
 
+@pytest.mark.deep
 def test_pip_reads_what_the_caller_names(outside, at):
     """By flag, or as the caller's own pip: by PIP_CONFIG_FILE. The file's login shows nowhere."""
     make_index(outside.site)

@@ -123,6 +123,7 @@ def test_the_package_is_clean_to_debians_own_checker(packed):
     assert done.returncode == 0 and not done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.deep
 def test_sums_and_parts_are_told_and_packing_again_gives_the_same_bytes(packed, tmp_path):
     sums = (packed / "SHA256SUMS").read_text().splitlines()
     assert len(sums) == 3

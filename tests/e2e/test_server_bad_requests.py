@@ -170,6 +170,7 @@ def test_a_body_without_end_is_cut_off(bench):
         assert read_answer(connection, "PUT").status in (400, 507)
 
 
+@pytest.mark.deep
 def test_a_head_that_trickles_is_cut_off(bench):
     """A byte at a time, for as long as the server takes it; others are served meanwhile."""
     begun = time.monotonic()
