@@ -6,6 +6,13 @@ MAKEFLAGS += --no-print-directory
 
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
+PYTEST = $(PYTHON) -m pytest -q
+CTEST = ctest -j$(JOBS) --output-on-failure --no-tests=error
+# RERUN=1: only the tests that failed the last time.
+ifdef RERUN
+PYTEST += --last-failed --last-failed-no-failures none
+CTEST += --rerun-failed
+endif
 SM := build/release/sm
 JOBS ?= $(shell nproc)
 CXX_FILES = $(shell find src tests fuzz -name '*.cc' -o -name '*.h')
@@ -35,14 +42,16 @@ test: deps-test  ## install what is missing, build, run every test
 	$(MAKE) test-asan
 	$(MAKE) test-python
 	$(MAKE) test-e2e
+	$(MAKE) test-page
 
 .PHONY: test-deep
 test-deep: test  ## also: every build's unit tests, long kill loops, fuzzers, a floor for coverage
 	$(MAKE) test-release test-asan-all
 	$(MAKE) coverage COVERAGE_FLOORS=--floors
 	$(MAKE) build-tsan
-	ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
-	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m deep
+	$(CTEST) --test-dir build/tsan -E '^tidy$$'
+	$(MAKE) sm-and-contract
+	MUSTER_DEEP=1 $(PYTEST) tests/e2e -m deep
 	$(MAKE) fuzz
 
 .PHONY: frameworks
@@ -55,45 +64,42 @@ frameworks-all: frameworks  ## also Horovod for PyTorch
 
 .PHONY: test-frameworks
 test-frameworks: $(VENV)/.test-done build/wheel-venv/.done frameworks sm  ## one example of each framework
-	$(PYTHON) -m pytest tests/e2e -q -m 'framework and not more and not sdk'
+	$(PYTEST) tests/e2e -m 'framework and not more and not sdk and not slurm'
 
 .PHONY: test-frameworks-all
 test-frameworks-all: test-frameworks frameworks-all  ## also the rest: equal results, kills, checkpoints
-	$(PYTHON) -m pytest tests/e2e -q -m 'framework and more'
+	$(PYTEST) tests/e2e -m 'framework and more'
 
 .PHONY: test-sdk
 test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.done packages-docker sm  ## the server with SageMaker's own SDKs, the notebooks and the AWS CLI
-	$(PYTHON) -m pytest tests/e2e -q -m sdk
+	$(PYTEST) tests/e2e -m 'sdk and not slurm'
 
 .PHONY: test-page
-test-page: $(VENV)/.test-done build/axe/.done packages-browser sm  ## the web page in a real browser, and attacks on it
-	$(PYTHON) -m pytest tests/e2e/test_page*.py tests/e2e/test_attacks_page.py tests/e2e/test_web_folder.py -q
+test-page: $(VENV)/.test-done build/axe/.done packages-browser sm  ## the web page in a real browser
+	$(PYTEST) tests/e2e -m 'page and not deep'
 
 .PHONY: test-slurm
-test-slurm: $(VENV)/.test-done packages-slurm sm  ## jobs on a Slurm cluster of three nodes that are namespaces of this machine
-	$(PYTHON) -m pytest tests/e2e -q -m 'slurm and not deep'
+test-slurm: $(VENV)/.test-done build/sdk-venv/.notebooks-done packages-slurm frameworks sm-and-contract  ## jobs on a Slurm cluster whose nodes are namespaces of this machine: all of them
+	$(PYTEST) tests/e2e -m slurm
 
-.PHONY: test-slurm-all
-test-slurm-all: $(VENV)/.test-done packages-slurm sm  ## also what is slow of that
-	MUSTER_DEEP=1 $(PYTHON) -m pytest tests/e2e -q -m slurm
+.PHONY: test-slurm-quick
+test-slurm-quick: $(VENV)/.test-done packages-slurm sm  ## CI's part of that, of some minutes
+	$(PYTEST) tests/e2e -m 'slurm and not deep and not framework and not sdk'
 
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
   aws_chunked s3_request cbor gunzip image_document image_policy journal registry_login \
   registry_request slurm_text stack_template terminal unwind yaml
 .PHONY: fuzz
-fuzz: packages-demo packages-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=8: CI's); what it finds is kept in fuzz/found
-	cmake --preset fuzz
-	cmake --build --preset fuzz -j$(JOBS)
-	for target in $(FUZZERS); do \
-	  mkdir -p build/fuzz/corpus/$$target; \
-	  build/fuzz/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
-	    -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix=fuzz/found/$$target/ \
-	    build/fuzz/corpus/$$target fuzz/corpus/$$target fuzz/found/$$target; \
-	done
+fuzz: packages-demo packages-fuzz build-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=8: CI's); what it finds is kept in fuzz/found
+	mkdir -p $(addprefix build/fuzz/corpus/,$(FUZZERS))
+	printf '%s\n' $(FUZZERS) | xargs -P $(JOBS) -I TARGET \
+	  build/fuzz/fuzz/fuzz_TARGET -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
+	    -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix=fuzz/found/TARGET/ \
+	    build/fuzz/corpus/TARGET fuzz/corpus/TARGET fuzz/found/TARGET
 
 .PHONY: bench
-bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
+bench: packages-demo packages-bench packages-browser $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/neighbours.py
@@ -101,6 +107,7 @@ bench: packages-demo packages-bench $(VENV)/.test-done build/reference-venv/.don
 	$(PYTHON) bench/stacks.py
 	$(PYTHON) bench/images.py
 	$(PYTHON) bench/server.py
+	$(PYTHON) bench/web_page.py
 	$(PYTHON) bench/s3.py
 	-bench/compare-history
 
@@ -178,27 +185,36 @@ test-sim: build/release/build.ninja  ## 500 seeds of each simulation (MUSTER_SIM
 
 .PHONY: test-release
 test-release: build-release build/sigv4-vectors/.done
-	ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$|^sim_test: '
+	$(CTEST) --test-dir build/release -E '^tidy$$|^sim_test: '
 
 .PHONY: test-asan test-asan-all
 test-asan test-asan-all: test-%: build-% build/sigv4-vectors/.done
-	ctest --test-dir build/$* -j$(JOBS) --output-on-failure --no-tests=error -E '^tidy$$'
+	$(CTEST) --test-dir build/$* -E '^tidy$$'
 
 .PHONY: test-e2e
 test-e2e: $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done wheel
-	$(PYTHON) -m pytest tests/e2e -q -m 'not deep and not framework and not sdk and not slurm'
+	$(PYTEST) tests/e2e -m 'not deep and not framework and not page and not sdk and not slurm'
 
 .PHONY: test-python
 test-python: $(VENV)/.test-done build/reference-venv/.done build/wheel-venv/.done build/twine-venv/.done sm
-	$(PYTHON) -m pytest tests/python -q
+	$(PYTEST) tests/python
 
 .PHONY: sm
 sm: build/release/build.ninja
 	cmake --build build/release -j$(JOBS) --target sm
 
+.PHONY: sm-and-contract
+sm-and-contract: build/release/build.ninja
+	cmake --build build/release -j$(JOBS) --target sm cluster_contract_test
+
 .PHONY: build-%
 build-%: build/%/build.ninja
 	cmake --build build/$* -j$(JOBS)
+
+# The fuzzers alone: clang 14 does not compile the rooms' coroutines, nor all of their tests.
+.PHONY: build-fuzz
+build-fuzz: build/fuzz/build.ninja
+	cmake --build --preset fuzz -j$(JOBS)
 
 .PRECIOUS: build/%/build.ninja
 build/%/build.ninja:
