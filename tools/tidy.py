@@ -67,8 +67,8 @@ ROOMS = {
     "platform",
     "server": "base command loop http job packing vpc aws image stacks s3wire s3client access "
     "s3server registry bucket web api env store logs jobs engine platform machine",
-    "cli": "base command loop http job launch aws image s3wire s3client packing env preflight "
-    "slurm platform machine",
+    "cli": "base command loop http job launch supervise aws image s3wire s3client packing env "
+    "preflight slurm platform machine",
     "programs": "base command loop http job vpc launch supervise coordinate preflight packing aws "
     "image stacks s3wire s3client access web bucket s3server registry code container env ranks "
     "calls operators toolkit unwind sampler steward node engine devices slurm cluster local "

@@ -292,9 +292,11 @@ Page ui() {
       .group = Group::server,
       .brief = "open the web page of a server",
       .about =
-          "Prints a link to the web page of the server that AWS_ENDPOINT_URL names. It lets "
-          "one browser in, once, within a minute; the browser then stays in for 12 hours.",
-      .flags = {{"--url", "", "print the link alone"}},
+          "Prints a link to the web page of the server that AWS_ENDPOINT_URL names, and on a "
+          "terminal of a desktop opens it in your browser. The link lets one browser in, once, "
+          "within a minute; the browser then stays in for 12 hours.",
+      .flags = {{"--no-browser", "", "print the link, and leave the browser to you"},
+                {"--url", "", "print the link alone"}},
       .examples = {{"sm ui"}, {"firefox \"$(sm ui --url)\"", "opens it at once"}},
       .notes = {"Whoever has the link may do what the key may, until it was used or is a minute "
                 "old.",

@@ -88,7 +88,7 @@ void end_connection(const Serving& serving, loop::ConnectionQuota::Id id) {
 
 /// Each connection goes to the next loop, so that few connections are spread evenly (the kernel's
 /// SO_REUSEPORT spreads by hash: of 16 connections on 4 loops, one often gets 8).
-void hand_out(Serving& serving, loop::ConnectionQuota::Id id, Fd socket, std::string peer) {
+void hand_out(Serving& serving, loop::ConnectionQuota::Id id, Fd socket, Peer peer) {
   std::shared_ptr<ServerHome> home = home_of(serving, id);
   ++serving.shared->connections;
   if (&home->loop == &serving.main) {
@@ -108,11 +108,11 @@ bool accept_one(Serving& serving) {
   Fd socket = loop::tcp_accept(serving.socket, from);
   if (!socket) return errno == EINTR || errno == ECONNABORTED;
   const loop::ConnectionQuota::Id id = serving.next++;
-  std::string peer = loop::numeric(from);
+  Peer peer{loop::numeric(from), loop::port_of(from)};
   loop::ConnectionQuota::Verdict verdict;
   {
     const std::lock_guard<std::mutex> lock(serving.shared->mutex);
-    verdict = serving.shared->quota.accepted(id, peer);
+    verdict = serving.shared->quota.accepted(id, peer.address);
   }
   if (verdict.ends) end_connection(serving, *verdict.ends);
   if (verdict.stays) hand_out(serving, id, std::move(socket), std::move(peer));

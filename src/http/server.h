@@ -22,6 +22,7 @@ struct Incoming {
   /// In the order they came, names as they came, values trimmed.
   std::vector<std::pair<std::string_view, std::string_view>> headers;
   std::string_view peer;  ///< Numeric address, for messages.
+  std::uint16_t peer_port = 0;
   bool tls = false;
   std::optional<std::uint64_t> body_bytes;  ///< Content-Length; none: no body, or a chunked one.
   bool chunked = false;

@@ -70,7 +70,7 @@ loop::Task<void> tick(ServerHome& home) {
 }  // namespace
 
 void ServerConnection::start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id,
-                             Fd socket, std::string peer) {
+                             Fd socket, Peer peer) {
   auto connection =
       std::make_unique<ServerConnection>(home, id, std::move(socket), std::move(peer));
   home->tasks.start(serve(std::move(connection)));
@@ -80,7 +80,7 @@ void ServerConnection::start(std::shared_ptr<ServerHome> home, loop::ConnectionQ
 }
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id,
-                                   Fd socket, std::string peer)
+                                   Fd socket, Peer peer)
     : home_(std::move(home)),
       id_(id),
       socket_(std::move(socket)),
@@ -276,7 +276,7 @@ void ServerConnection::tell_served() const {
   const Incoming& incoming = head_.incoming;
   on_served({.method = incoming.method,
              .target = incoming.target,
-             .peer = peer_,
+             .peer = peer_.address,
              .service = service_,
              .key = key_,
              .status = status_,
@@ -341,7 +341,8 @@ loop::Task<bool> ServerConnection::receive_head() {
 
 void ServerConnection::expect_body() {
   Incoming& incoming = head_.incoming;
-  incoming.peer = peer_;
+  incoming.peer = peer_.address;
+  incoming.peer_port = peer_.port;
   incoming.tls = home_->shared->tls != nullptr;
   keep_ = head_.keep_alive;
   body_ = incoming.chunked ? Body(Body::Framing::chunks)

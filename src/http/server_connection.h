@@ -41,14 +41,20 @@ struct ServerHome {
   loop::Tasks tasks;                ///< One of each connection, and what ticks.
 };
 
+/// Who has connected.
+struct Peer {
+  std::string address;  ///< Numeric.
+  std::uint16_t port = 0;
+};
+
 class ServerConnection final : public Exchange {
  public:
   /// Takes a connected socket over and serves it to its end.
   static void start(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id, Fd socket,
-                    std::string peer);
+                    Peer peer);
 
   ServerConnection(std::shared_ptr<ServerHome> home, loop::ConnectionQuota::Id id, Fd socket,
-                   std::string peer);
+                   Peer peer);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection() override;
@@ -104,7 +110,7 @@ class ServerConnection final : public Exchange {
   std::shared_ptr<ServerHome> home_;
   loop::ConnectionQuota::Id id_;
   Fd socket_;
-  std::string peer_;
+  Peer peer_;
   std::unique_ptr<loop::Wire> wire_;
   loop::Watch watch_;
   std::int64_t deadline_ = never;  ///< When the wait under way ends, in ticks of the home.

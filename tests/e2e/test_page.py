@@ -3,12 +3,14 @@
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from lab import SM
 from page import SECONDS, Served
 from sm_server import SmServer
+from terminal import on_terminal
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 LINES = 5000
@@ -55,6 +57,20 @@ def test_a_link_lets_one_browser_in_once(served):
         first.wait_text("(this one)")
         first.click_text("Log out", "td button")
         first.wait_text("sm ui")
+
+
+def test_sm_ui_opens_the_browser_of_a_desktop(served, tmp_path):
+    asked = tmp_path / "asked"
+    os.mkfifo(asked)
+    program = tmp_path / "xdg-open"
+    program.write_text(f"#!/bin/sh\nprintf %s \"$1\" >{asked}\n")
+    program.chmod(0o755)
+    env = {**served.server.env(), "DISPLAY": ":7", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with Browser() as browser, ThreadPoolExecutor() as threads:
+        shown = threads.submit(on_terminal, [SM, "ui"], env=env)
+        browser.open(asked.read_text())
+        browser.wait("location.pathname === '/ui/jobs'")
+        assert "Your browser has opened it." in shown.result().text
 
 
 def test_an_access_key_lets_in_on_this_machine(served):

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/server.h"
+#include "loop/wait.h"
+
+namespace muster::cli {
+
+/// An address of this machine alone that leads a browser of this user's on to a link, once. The
+/// address may stand in an argv, where all users read it, and the link may not
+/// (docs/decisions/0056-browsers.md).
+class Doorway {
+ public:
+  /// Error: as http::Server::open().
+  static Result<std::unique_ptr<Doorway>> open(loop::Loop& loop, std::string link);
+  Doorway(const Doorway&) = delete;
+  Doorway& operator=(const Doorway&) = delete;
+
+  /// "http://127.0.0.1:43210/"
+  std::string address() const;
+  /// Waits until somebody was led on. False: nobody was by `deadline`, or close() was called.
+  loop::Task<bool> used(TimePoint deadline);
+  /// Nobody comes any more, as far as the caller knows.
+  void close();
+  /// Lets the answer out; the last word.
+  loop::Task<void> stop();
+
+ private:
+  Doorway(loop::Loop& loop, std::string link) : link_(std::move(link)), moved_(loop) {}
+  loop::Task<void> answer(http::Exchange& exchange);
+  bool may_pass(const http::Incoming& request) const;
+
+  std::string link_;
+  bool used_ = false;
+  bool closed_ = false;
+  loop::Event moved_;
+  std::unique_ptr<http::Server> server_;
+};
+
+/// Who owns the socket of 127.0.0.1:`own` that is connected to 127.0.0.1:`other`, by the lines of
+/// /proc/net/tcp; none: it is not there. Pure.
+std::optional<uid_t> owner_of(std::string_view lines, std::uint16_t own, std::uint16_t other);
+
+/// True for a request by which a browser opens the address since its user, or a program of his,
+/// wants that: no page has led or linked it there, and no name of others' stands for the address.
+/// Pure.
+bool is_opened_by_hand(const http::Incoming& request, std::uint16_t port);
+
+}  // namespace muster::cli
