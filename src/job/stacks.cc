@@ -153,6 +153,10 @@ std::size_t calls_that_wait(const std::vector<Call>& calls) {
     const std::string_view name = calls[i].function;
     const auto begins = [&](std::string_view family) { return name.starts_with(family); };
     if (calls[i].line != 0) continue;  // Python's.
+    // A program's own names may begin alike: Fortran's end so, and NCCL's go on with a capital.
+    const bool is_lower = name.starts_with("mpi_") || name.starts_with("pmpi_");
+    if (is_lower && !name.ends_with('_')) continue;
+    if (name.starts_with("nccl") && (name.size() < 5 || name[4] < 'A' || name[4] > 'Z')) continue;
     if (std::any_of(families.begin(), families.end(), begins) ||
         std::find(calls_of_a_loop.begin(), calls_of_a_loop.end(), name) != calls_of_a_loop.end())
       return i + 1;

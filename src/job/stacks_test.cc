@@ -99,6 +99,10 @@ TEST_CASE("stacks: the outermost native call that waits, and what it calls") {
   CHECK(named({{"sched_yield", ""}, {"main", ""}}) == 1);
   CHECK(named({{"work", ""}, {"main", ""}}) == 0);
   CHECK(named({{"MPI_Recv", "a.py", 7}, {"main", ""}}) == 0);
+  CHECK(named({{"kernel", ""}, {"mpi_worker", ""}, {"main", ""}}) == 0);
+  CHECK(named({{"kernel", ""}, {"nccl_loop", ""}, {"main", ""}}) == 0);
+  CHECK(named({{"poll", ""}, {"mpi_barrier_f08_", ""}, {"main", ""}}) == 2);
+  CHECK(named({{"poll", ""}, {"ncclGroupEnd", ""}, {"main", ""}}) == 2);
   CHECK(named({}) == 0);
 }
 

@@ -20,10 +20,6 @@ std::string text_of(const job::Call& call) {
   return call.line > 0 ? text + ":" + std::to_string(call.line) : text;
 }
 
-bool same_place(const job::Call& a, const job::Call& b) {
-  return a.function == b.function && a.file == b.file && a.line == b.line;
-}
-
 const job::ProcessStacks* process_with(const job::HostStacks& host, std::int64_t pid) {
   for (const job::ProcessStacks& each : host.processes)
     if (each.pid == pid && pid != 0) return &each;
@@ -106,7 +102,7 @@ class Drawing {
  private:
   static bool shared(const std::vector<StackGroup>& branch, std::size_t at) {
     for (const StackGroup& each : branch)
-      if (each.calls.size() <= at || !same_place(each.calls[at], branch[0].calls[at])) return false;
+      if (each.calls.size() <= at || each.calls[at] != branch[0].calls[at]) return false;
     return true;
   }
   static std::vector<std::vector<StackGroup>> branches(const std::vector<StackGroup>& groups,
@@ -116,7 +112,7 @@ class Drawing {
       const auto same = std::find_if(found.begin(), found.end(), [&](const auto& branch) {
         const std::vector<job::Call>& calls = branch[0].calls;
         if (calls.size() <= depth || each.calls.size() <= depth) return calls == each.calls;
-        return same_place(calls[depth], each.calls[depth]);
+        return calls[depth] == each.calls[depth];
       });
       if (same == found.end())
         found.push_back({each});

@@ -70,7 +70,8 @@ struct NativeLook::One {
   std::vector<Trace> traces;
   std::unique_ptr<unwind::Process> process;  ///< As it is at this look.
   bool is_settled = false;
-  int looks = 0;  ///< Before which it had run.
+  bool is_due = true;  ///< To be looked at: it has run since the last look.
+  int looks = 0;       ///< Before which it had run.
   int rounds = 0;
   std::chrono::nanoseconds ran{};
 
@@ -103,7 +104,7 @@ struct NativeLook::One {
     for (std::size_t i = 0; i < traces.size(); ++i) {
       const Trace& trace = traces[i];
       if (trace.states.size() > states_of_an_empty_loop) found.moves = true;
-      if (!trace.common) continue;
+      if (!trace.common || trace.common->empty()) continue;
       job::ThreadStack& stack = found.threads[i].stack;
       stack.place = as_number(hash_of(trace.common->begin(), trace.common->end()));
       stack.state = trace.states.size() == 1 ? as_number(*trace.states.begin()) : 0;
@@ -127,7 +128,7 @@ struct NativeLook::State {
     std::vector<Wanted> wanted;
     std::vector<unwind::ThreadId> running;
     for (One& one : all) {
-      if (one.is_settled) continue;
+      if (one.is_settled || !one.is_due) continue;
       for (std::size_t i = 0; i < one.threads.size(); ++i) {
         if (!one.threads[i].runs) {
           const std::optional<unwind::Snapshot> snapshot = unwind::look_at_sleeper(one.id(i));
@@ -136,6 +137,7 @@ struct NativeLook::State {
             take(one, i, *snapshot, walk);
             continue;
           }
+          if (snapshot) one.take_calls(i, walk);  // More, if it can be stopped.
         }
         wanted.push_back({&one, i});
         running.push_back(one.id(i));
@@ -147,7 +149,7 @@ struct NativeLook::State {
       One& one = *wanted[i].one;
       if (stopped[i].snapshot)
         take(one, wanted[i].at, *stopped[i].snapshot, one.process->walk(*stopped[i].snapshot));
-      else
+      else if (is_first)
         one.found.trouble = stopped[i].trouble;
     }
   }
@@ -191,6 +193,11 @@ void NativeLook::first() {
 void NativeLook::again() {
   for (One& one : state_->all) {
     if (one.is_settled) continue;
+    const std::chrono::nanoseconds now = processor_time(one.pid);
+    one.is_due = now - one.ran >= ran_between;
+    if (!one.is_due) continue;
+    one.ran = now;
+    ++one.looks;
     const std::vector<FoundThread> before = std::move(one.threads);
     one.begin_look(state_->files);
     const bool alike =
@@ -202,11 +209,6 @@ void NativeLook::again() {
                          const unwind::Walk& walk) { one.add_look(at, snapshot, walk); });
   for (One& one : state_->all) {
     if (one.is_settled) continue;
-    const std::chrono::nanoseconds now = processor_time(one.pid);
-    if (now - one.ran >= ran_between) {
-      one.ran = now;
-      ++one.looks;
-    }
     const bool is_over =
         ++one.rounds == looks_again_most || Clock::now() - state_->began > looks_max;
     if (is_over || one.looks == looks_again) one.settle();

@@ -278,7 +278,6 @@ std::optional<CallFrame> call_frame_at(Memory& memory, std::uint64_t address, st
   CallFrame found;
   found.row = program.row();
   found.begin = head->begin;
-  found.end = head->end;
   found.is_signal = head->common.is_signal;
   // Moved vectors keep their bytes where they are, so that the rules' expressions stay valid.
   found.common = std::move(head->common_record.bytes);
@@ -344,7 +343,7 @@ std::optional<CallFrame> call_frame_by_header(Memory& memory, std::uint64_t head
 RecordIndex index_records(Memory& memory, std::uint64_t section, std::uint64_t bytes) {
   RecordIndex index;
   const std::uint64_t end = section + std::min(bytes, frame_section_bytes_max);
-  for (std::uint64_t at = section; at < end;) {
+  for (std::uint64_t at = section; at < end && index.size() < frame_records_max;) {
     const std::optional<Record> record = record_at(memory, at);
     if (!record) break;
     if (const std::optional<Head> head = head_of(memory, *record))
@@ -362,7 +361,7 @@ std::optional<CallFrame> call_frame_by_index(Memory& memory, const RecordIndex& 
   return call_frame_at(memory, (--found)->second, pc);
 }
 
-std::optional<Step> step(const CallFrame& at, const Registers& registers, Memory& memory) {
+std::optional<Registers> step(const CallFrame& at, const Registers& registers, Memory& memory) {
   const Rule& rule = at.row.frame;
   std::optional<std::uint64_t> frame;
   if (rule.kind == Rule::Kind::is_expression) {
@@ -372,16 +371,15 @@ std::optional<Step> step(const CallFrame& at, const Registers& registers, Memory
     if (frame) *frame += static_cast<std::uint64_t>(rule.offset);
   }
   if (!frame) return std::nullopt;
-  Step step;
-  step.frame = *frame;
+  Registers caller;
   for (std::size_t i = 0; i < Registers::count; ++i)
-    step.caller.set(i, value_of(at.row.registers[i], i, *frame, registers, memory));
+    caller.set(i, value_of(at.row.registers[i], i, *frame, registers, memory));
   const Rule::Kind stack = at.row.registers[Registers::rsp].kind;
-  if (stack == Rule::Kind::same) step.caller.set(Registers::rsp, *frame);
+  if (stack == Rule::Kind::same) caller.set(Registers::rsp, *frame);
   // Where nothing is said of the return address, there is no caller.
   if (at.row.registers[Registers::pc].kind == Rule::Kind::same)
-    step.caller.set(Registers::pc, std::nullopt);
-  return step;
+    caller.set(Registers::pc, std::nullopt);
+  return caller;
 }
 
 }  // namespace muster::unwind

@@ -38,8 +38,8 @@ struct Row {
 struct CallFrame {
   std::vector<std::uint8_t> common, own;  ///< The records (CIE, FDE); `row` points into them.
   Row row;
-  std::uint64_t begin = 0, end = 0;  ///< The function, or the part of it.
-  bool is_signal = false;            ///< The kernel's frame: `pc` of the caller is no call's.
+  std::uint64_t begin = 0;  ///< The function's, or its part's.
+  bool is_signal = false;   ///< The kernel's frame: `pc` of the caller is no call's.
 };
 
 /// The record for `pc` by the table of an .eh_frame_hdr at `header`; none: there is none, or it is
@@ -54,15 +54,12 @@ std::optional<CallFrame> call_frame_by_header(Memory& memory, std::uint64_t head
 /// whose linker wrote no header: static ones. At most so many bytes and records are looked at.
 using RecordIndex = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 constexpr std::uint64_t frame_section_bytes_max = 64u << 20;
+constexpr std::size_t frame_records_max = 1'000'000;
 RecordIndex index_records(Memory& memory, std::uint64_t section, std::uint64_t bytes);
 std::optional<CallFrame> call_frame_by_index(Memory& memory, const RecordIndex& index,
                                              std::uint64_t pc);
 
-/// The caller's registers, and the frame's address. None: what is needed is not known.
-struct Step {
-  Registers caller;
-  std::uint64_t frame = 0;
-};
-std::optional<Step> step(const CallFrame& at, const Registers& registers, Memory& memory);
+/// The caller's registers. None: what is needed is not known.
+std::optional<Registers> step(const CallFrame& at, const Registers& registers, Memory& memory);
 
 }  // namespace muster::unwind

@@ -61,7 +61,7 @@ class Reader {
     std::string text = takes("St") ? "std::" : "";
     if (text.empty() && peek() == 'S') {
       if (!substitution(text)) return std::nullopt;
-    } else if (!unqualified(text, text)) {
+    } else if (std::string last; !unqualified(text, last)) {
       return std::nullopt;
     }
     if (peek() == 'I' && !arguments(text)) return std::nullopt;

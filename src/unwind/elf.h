@@ -42,6 +42,7 @@ class SectionFacts {
 
   /// The function at an address; of one with several names the plainest.
   std::optional<Function> function_at(std::uint64_t address) const;
+  std::size_t symbols_bytes() const { return symbols_.size() * sizeof(Symbol); }
   std::uint64_t frames() const { return frames_; }  ///< .eh_frame; 0: none.
   std::uint64_t frames_bytes() const { return frames_bytes_; }
 

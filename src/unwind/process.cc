@@ -80,7 +80,7 @@ const SectionFacts& Files::facts_of(pid_t pid, const Mapping& first, Memory& mem
   const auto [at, is_new] =
       all_.try_emplace(std::tuple(first.device, first.inode, first.path), SectionFacts());
   SectionFacts& facts = at->second;
-  if (!is_new) return facts;
+  if (!is_new || room_ == 0) return facts;
   if (first.path == kernels_own) {
     // The kernel's page is in memory alone, its sections too. It is read here and now.
     std::vector<std::uint8_t> whole(
@@ -101,6 +101,7 @@ const SectionFacts& Files::facts_of(pid_t pid, const Mapping& first, Memory& mem
   facts = SectionFacts::from([file](std::uint64_t offset, std::span<std::uint8_t> to) {
     return read_at(file->get(), offset, to);
   });
+  room_ -= std::min(room_, facts.symbols_bytes());
   return facts;
 }
 
@@ -183,7 +184,9 @@ std::uint64_t Process::state(const Walk& walk, std::size_t from, const Snapshot&
     for (const std::size_t each : kept) mix(hash, registers.values[each]);
   else
     for (std::size_t i = 0; i < Registers::pc; ++i) mix(hash, registers.values[i]);
-  const std::uint64_t begin = registers.values[Registers::rsp];
+  if (from == 0) mix(hash, snapshot.vectors);
+  // A function that calls none may have variables below the stack pointer.
+  const std::uint64_t begin = from > 0 ? registers.values[Registers::rsp] : snapshot.stack_at;
   const std::uint64_t end = walk.frames.back().registers.values[Registers::rsp];
   std::vector<std::uint8_t> stack(
       end > begin ? static_cast<std::size_t>(std::min<std::uint64_t>(end - begin, state_bytes_max))

@@ -16,7 +16,8 @@
 
 namespace muster::unwind {
 
-/// The names of functions in files, read once for all processes that have a file mapped.
+/// The names of functions in files, read once for all processes that have a file mapped; of at most
+/// so many files that their tables take 256 MiB.
 class Files {
  public:
   /// What is known of the file that begins at `first` in a process: looked for below the process's
@@ -25,6 +26,7 @@ class Files {
 
  private:
   std::map<std::tuple<std::string, std::uint64_t, std::string>, SectionFacts> all_;
+  std::size_t room_ = 256u << 20;
 };
 
 /// A call as people know it.
@@ -43,7 +45,8 @@ class Process {
   /// One for each frame.
   std::vector<NamedCall> names(const Walk& walk);
   /// A number of what the frames from the one numbered `from` outwards hold: their part of the
-  /// stack and the registers that their calls must keep; of the innermost one all registers. Alike
+  /// stack and the registers that their calls must keep; of the innermost one all registers, and
+  /// what is a little below the stack pointer. Alike
   /// twice: nothing of that has changed.
   std::uint64_t state(const Walk& walk, std::size_t from, const Snapshot& snapshot);
 

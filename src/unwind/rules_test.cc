@@ -101,6 +101,8 @@ TEST_CASE("names: C++'s are told plainly, others as they are") {
       {"_ZN2at6native3addERKNS_6TensorES3_", "at::native::add"},
       {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<…>::push_back"},
       {"_Z4workILi3EEvPFviE", "work<…>"},
+      {"_ZSt4sortIPiEvT_S1_", "std::sort<…>"},
+      {"_ZSt9terminatev", "std::terminate"},
       {"_ZNK3FooclEv", "Foo::operator()"},
       {"_ZN3FooD2Ev", "Foo::~Foo"},
       {"_ZZN5train3runEiENKUlvE0_clEv", "train::run::{lambda}::operator()"},

@@ -29,7 +29,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::size_t pages_max = 4096;
+constexpr std::size_t pages_max = 256;
 /// More of a stack than this is read while its thread goes on: the outer calls change least.
 constexpr std::size_t stack_bytes_max = 256u << 10;
 /// All copies of one call; those who come later have less of their stacks copied.
@@ -42,6 +42,8 @@ constexpr std::size_t batch = 64;
 constexpr int priority = -20;
 /// A stop that was not told of is found after so long.
 constexpr std::chrono::milliseconds look_again{20};
+/// For each batch, whatever those before it took.
+constexpr std::chrono::milliseconds batch_min{50};
 
 Fd open_memory(pid_t pid) {
   return Fd(::open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
@@ -103,10 +105,34 @@ std::optional<Registers> registers_of(pid_t thread) {
   registers.known.set();
   return registers;
 }
+
+using Vectors = user_fpregs_struct;
+
+std::optional<Vectors> vectors_of(pid_t thread) {
+  Vectors vectors{};
+  iovec place{&vectors, sizeof vectors};
+  if (::ptrace(PTRACE_GETREGSET, thread, NT_PRFPREG, &place) != 0) return std::nullopt;
+  return vectors;
+}
+
+std::uint64_t number_of(const Vectors& vectors) {
+  std::uint64_t hash = 1;
+  for (const unsigned int word : vectors.xmm_space) hash = (hash ^ word) * 0x100000001b3;
+  for (const unsigned int word : vectors.st_space) hash = (hash ^ word) * 0x100000001b3;
+  return hash | 1;
+}
 #else
 // Neither the registers' order nor the rules of call frames of other processors are known here.
 std::optional<Registers> registers_of(pid_t) {
   return std::nullopt;
+}
+
+struct Vectors {};
+std::optional<Vectors> vectors_of(pid_t) {
+  return std::nullopt;
+}
+std::uint64_t number_of(const Vectors&) {
+  return 0;
 }
 #endif
 
@@ -116,9 +142,9 @@ class Stopping {
  public:
   Stopping(std::vector<Stopped>& all, std::size_t& room) : all_(all), room_(room) {}
 
-  void run(std::size_t first, std::size_t end, std::chrono::milliseconds limit) {
+  void run(std::size_t first, std::size_t end, SteadyClock::time_point deadline) {
     for (std::size_t i = first; i < end; ++i) open(all_[i].thread.process);
-    const SteadyClock::time_point deadline = SteadyClock::now() + limit;
+    deadline = std::max(deadline, SteadyClock::now() + batch_min);
     for (std::size_t i = first; i < end; ++i) ask(i);
     while (!asked_.empty()) {
       take_stopped();
@@ -137,7 +163,6 @@ class Stopping {
 
   void ask(std::size_t at) {
     const pid_t thread = all_[at].thread.thread;
-    when_[thread] = SteadyClock::now();
     if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0 ||
         ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0)
       all_[at].trouble = errno_text("ptrace");
@@ -172,6 +197,7 @@ class Stopping {
   /// Nothing is done here for which the thread need not stand still.
   void take(pid_t thread, int status, Stopped& stopped) {
     const std::optional<Registers> registers = registers_of(thread);
+    const std::optional<Vectors> vectors = vectors_of(thread);
     std::size_t bytes = 0;
     if (registers)
       bytes = read_some(memories_[stopped.thread.process].get(), stack_at(*registers),
@@ -180,20 +206,19 @@ class Stopping {
     const bool is_ours = status >> 16 == PTRACE_EVENT_STOP;
     const long signal = is_ours ? 0 : WSTOPSIG(status);
     ::ptrace(PTRACE_DETACH, thread, nullptr, reinterpret_cast<void*>(signal));
-    stopped.held = SteadyClock::now() - when_[thread];
     if (!registers) {
       stopped.trouble = "its registers are not those of an x86-64 program";
       return;
     }
     const auto end = stack_.begin() + static_cast<std::ptrdiff_t>(bytes);
-    stopped.snapshot = {*registers, stack_at(*registers), {stack_.begin(), end}};
+    stopped.snapshot = {
+        *registers, stack_at(*registers), {stack_.begin(), end}, vectors ? number_of(*vectors) : 0};
     room_ -= bytes;
   }
 
   std::vector<Stopped>& all_;
   std::map<pid_t, Fd> memories_;
   std::map<pid_t, std::size_t> asked_;
-  std::map<pid_t, SteadyClock::time_point> when_;
   std::vector<std::uint8_t> stack_ = std::vector<std::uint8_t>(stack_bytes_max);
   std::size_t& room_;  ///< For copies of all stacks.
 };
@@ -205,8 +230,8 @@ struct ProcessMemory::Pages {
   std::unordered_map<std::uint64_t, std::array<std::uint8_t, page_bytes>> kept;
 };
 
-ProcessMemory::ProcessMemory(pid_t pid) : pid_(pid), pages_(std::make_unique<Pages>()) {
-  pages_->memory = open_memory(pid_);
+ProcessMemory::ProcessMemory(pid_t pid) : pages_(std::make_unique<Pages>()) {
+  pages_->memory = open_memory(pid);
 }
 
 ProcessMemory::~ProcessMemory() = default;
@@ -274,11 +299,12 @@ std::vector<Stopped> stop_and_look(const std::vector<ThreadId>& threads,
   told.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &told, &handler);
   std::size_t room = copies_bytes_max;
+  const SteadyClock::time_point deadline = SteadyClock::now() + limit;
   for (std::size_t at = 0; at < all.size(); at += batch)
     std::thread([&] {
       // Where it may: it is not to be kept from running while others stand still for it.
       ::setpriority(PRIO_PROCESS, 0, priority);
-      Stopping(all, room).run(at, std::min(at + batch, all.size()), limit);
+      Stopping(all, room).run(at, std::min(at + batch, all.size()), deadline);
     }).join();
   ::sigaction(SIGCHLD, &handler, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

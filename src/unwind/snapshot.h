@@ -15,7 +15,7 @@
 namespace muster::unwind {
 
 /// The memory of a living process, which goes on meanwhile. Pages that were read are kept, at most
-/// 4,096 of them.
+/// 256 of them.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(pid_t pid);
@@ -24,7 +24,6 @@ class ProcessMemory final : public Memory {
 
  private:
   struct Pages;
-  pid_t pid_;
   std::unique_ptr<Pages> pages_;
 };
 
@@ -33,6 +32,7 @@ struct Snapshot {
   Registers registers;
   std::uint64_t stack_at = 0;
   std::vector<std::uint8_t> stack;  ///< From a little below the stack pointer on.
+  std::uint64_t vectors = 0;        ///< A number of what vector registers hold; 0: not known.
 };
 
 /// The memory of a process with a thread's stack as it was.
@@ -61,13 +61,13 @@ std::optional<Snapshot> look_at_sleeper(ThreadId thread);
 struct Stopped {
   ThreadId thread;
   std::optional<Snapshot> snapshot{};
-  std::string trouble{};            ///< Why there is none.
-  std::chrono::nanoseconds held{};  ///< From when it was asked to stop until it was let go.
+  std::string trouble{};  ///< Why there is none.
 };
 
 /// Stops each thread, takes its registers and stack, and lets it go at once; a thread that was
 /// stopped before stays so. Those that do not stop by `limit` (they wait in the kernel for what
-/// cannot be interrupted, or others keep them from running) are let go, too. Were this process to
+/// cannot be interrupted, or others keep them from running) are let go, too; the last of many
+/// threads have a moment more. Were this process to
 /// die meanwhile, the kernel would let all of them go.
 ///
 /// Blocks. No child of this process may be waited for elsewhere at the same time; SIGCHLD is taken.

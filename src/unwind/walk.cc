@@ -54,9 +54,8 @@ Walk walk(const Registers& registers, Memory& memory, const FrameLookup& lookup,
     is_call = true;
     if (known) {
       frame.function = known->begin;
-      const std::optional<Step> stepped = step(*known, at, memory);
-      walk.needs_registers = !stepped;
-      if (stepped) caller = stepped->caller;
+      caller = step(*known, at, memory);
+      walk.needs_registers = !caller;
       is_call = !known->is_signal;
     } else {
       caller = step_by_pointer(at, memory, is_code);
