@@ -327,6 +327,10 @@ loop::Task<> ClusterJob::ask_why(slurm::QueuedJob row) {
   } else {
     const Result<std::optional<slurm::StartFailure>> failure =
         co_await engine_.slurm().start_failure(note_.slurm_id, note_.submitted);
+    if (!failure && failure.error().code == Errc::closed) {
+      asked_about_.clear();  // Not known: the next look asks again.
+      co_return;
+    }
     if (failure && *failure) {
       row.state = "NODE_FAIL";
       row.reason = (*failure)->why;
@@ -442,11 +446,11 @@ void ClusterJob::perform(const Actions& actions) {
         break;
     }
   }
+  due_.notify();  // A deadline may be new where there is nothing to do.
   if (actions.empty()) return;
   // A note that is missing costs a later engine a question to the nodes.
   static_cast<void>(write_hosts(folder_path_, note_.number, attempt_->states()));
   moved_.notify();
-  due_.notify();
 }
 
 Result<void> ClusterJob::write_order(const std::string& path) const {
@@ -524,7 +528,8 @@ loop::Task<> ClusterJob::bring_image_and_begin() {
   Result<void> done;
   for (const int number : numbers)
     if (done && links == links_) done = co_await bring_layer(number);
-  if (links != links_) co_return;  // Another attempt has begun.
+  if (done) co_await engine_.learn_graces(partition_);  // After a restart it is not known.
+  if (links != links_) co_return;                       // Another attempt has begun.
   if (done) co_return links->begin(engine_.preempt_grace(partition_));
   perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
 }

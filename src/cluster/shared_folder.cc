@@ -19,6 +19,8 @@
 namespace muster::cluster {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* note_name = "/shared.json";
 constexpr const char* program_prefix = "sm-";
 constexpr std::size_t digest_start = 7;  ///< "sha256:"
@@ -26,8 +28,24 @@ constexpr mode_t others_may_write = 022;
 /// Versions of `sm` that no job has used for so long go.
 constexpr std::chrono::hours unused_max{30 * 24};
 
+/// Whoever may rename what is in a folder could put another one in its place. Those who own one on
+/// the way gave room there, and are trusted.
+Result<void> check_way(const std::string& shared) {
+  for (fs::path path = shared; path.has_relative_path(); path = path.parent_path()) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return fail_errno(path);
+    if ((status.st_mode & others_may_write) != 0 && (status.st_mode & S_ISVTX) == 0)
+      return fail(Errc::denied, path.string() +
+                                    ": others could put another folder in the place of this "
+                                    "user's; expected it sticky (chmod +t), or writable by its "
+                                    "owner alone");
+  }
+  return {};
+}
+
 /// <shared>/muster-<uid>: names in the shared folder itself are anybody's.
 Result<std::string> users_part(const std::string& shared) {
+  TRY(check_way(shared));
   const std::string path = shared + "/muster-" + std::to_string(::geteuid());
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(path);
   struct stat status {};
@@ -41,7 +59,7 @@ Result<std::string> users_part(const std::string& shared) {
 
 void remove_unused_programs(const std::string& part) {
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(part, none)) {
+  for (const auto& entry : fs::directory_iterator(part, none)) {
     struct stat status {};
     if (entry.path().filename().string().starts_with(program_prefix) &&
         ::lstat(entry.path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -50,17 +68,32 @@ void remove_unused_programs(const std::string& part) {
   }
 }
 
+Result<void> copy_program(const std::string& program, const std::string& to) {
+  std::error_code code;
+  fs::copy_file(program, to, code);
+  if (code) return fail(Errc::system, to + ": " + code.message());
+  if (::chmod(to.c_str(), 0700) != 0) return fail_errno(to);
+  const Fd file(::open(to.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0) return fail_errno(to);
+  return {};
+}
+
 Result<SharedFile> share_program(const std::string& part, const std::string& program) {
   SharedFile shared{.digest = TRY(image::digest_of_file(program))};
   shared.path = part + "/" + program_prefix + shared.digest.substr(digest_start);
   remove_unused_programs(part);
-  if (::utimensat(AT_FDCWD, shared.path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0) return shared;
+  // What a machine that went down left of a copy is shorter; nodes check the digest.
+  std::error_code none;
+  const bool is_whole = fs::file_size(shared.path, none) == fs::file_size(program, none);
+  if (is_whole && ::utimensat(AT_FDCWD, shared.path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0)
+    return shared;
   const std::string half = shared.path + "." + hex(random_bytes(4));
-  std::error_code code;
-  std::filesystem::copy_file(program, half, code);
-  if (code) return fail(Errc::system, half + ": " + code.message());
-  if (::chmod(half.c_str(), 0700) != 0) return fail_errno(half);
-  if (::rename(half.c_str(), shared.path.c_str()) != 0) return fail_errno(shared.path);
+  const Result<void> copied = copy_program(program, half);
+  if (!copied || ::rename(half.c_str(), shared.path.c_str()) != 0) {
+    const Error why = copied ? fail_errno(shared.path) : copied.error();
+    ::unlink(half.c_str());
+    return why;
+  }
   return shared;
 }
 
@@ -77,7 +110,7 @@ SharedFile file_from(const Json& json) {
 Result<SharedPlaces> make_shared(const std::string& shared, const std::string& job_folder,
                                  const std::string& program) {
   const std::string part = TRY(users_part(shared));
-  const std::string name = std::filesystem::path(job_folder).filename();
+  const std::string name = fs::path(job_folder).filename();
   SharedPlaces places{.folder = part + "/" + name + "-" + hex(random_bytes(8))};
   TRY(write_shared(job_folder, places));
   if (::mkdir(places.folder.c_str(), 0700) != 0) return fail_errno(places.folder);

@@ -73,6 +73,34 @@ TEST_CASE("shared folder: a part that another made, or may write to, is not used
   CHECK(!make_shared(folder.path + "/none", folder.job, ""));
 }
 
+TEST_CASE("shared folder: others who may write on the way to it could exchange it") {
+  const Folder folder;
+  for (const std::string& path : {folder.shared, folder.path}) {
+    CAPTURE(path);
+    REQUIRE(::chmod(path.c_str(), 0770) == 0);
+    CHECK(make_shared(folder.shared, folder.job, "").error().code == Errc::denied);
+    REQUIRE(::chmod(path.c_str(), 01777) == 0);
+    CHECK(make_shared(folder.shared, folder.job, ""));
+    REQUIRE(::chmod(path.c_str(), 0700) == 0);
+  }
+}
+
+TEST_CASE("shared folder: a program that did not come whole is copied anew") {
+  const Folder folder;
+  const SharedPlaces first = *make_shared(folder.shared, folder.job, folder.program);
+  REQUIRE(write_file(first.program.path, "a pro", 0700));
+  CHECK(make_shared(folder.shared, folder.job, folder.program)->program == first.program);
+  CHECK(read_file(first.program.path).value_or("") == "a program");
+  REQUIRE(::unlink(first.program.path.c_str()) == 0);
+  REQUIRE(::mkdir(first.program.path.c_str(), 0700) == 0);  // No file can take its name.
+  REQUIRE(write_file(first.program.path + "/in", ""));
+  CHECK(!make_shared(folder.shared, folder.job, folder.program));
+  std::size_t files = 0;
+  for (const auto& each : std::filesystem::directory_iterator(folder.part()))
+    if (each.is_regular_file()) ++files;
+  CHECK(files == 0);  // Nothing half-written stays.
+}
+
 TEST_CASE("shared folder: programs that no job has used for long go") {
   const Folder folder;
   const SharedPlaces old = *make_shared(folder.shared, folder.job, folder.program);

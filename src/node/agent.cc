@@ -342,12 +342,14 @@ loop::Task<> Agent::kill_at(TimePoint deadline) {
   if (in_time && stop_until_ == deadline) steward_.stop(std::chrono::milliseconds(0));
 }
 
-/// The scheduler's signal came since it takes the node for another job, for which it gives more
-/// time. A shorter grace that somebody else asked for stays.
+/// The scheduler's signal came, or comes yet, since it takes the node for another job, for which it
+/// gives more time. A shorter grace that somebody else asked for stays.
 void Agent::grant_more() {
+  is_preempted_ = true;
   if (!signal_until_ || stop_until_ != signal_until_) return;
   stop_until_ = signalled_->at + schedulers_grace(preempt_grace_);
   signal_until_.reset();
+  tasks_.start(kill_at(*stop_until_));
 }
 
 loop::Task<> Agent::heed_signals() {
@@ -360,6 +362,7 @@ loop::Task<> Agent::heed_signals() {
     const std::optional<TimePoint> before = stop_until_;
     stop(schedulers_grace(), schedulers_grace(preempt_grace_));
     if (stop_until_ != before) signal_until_ = stop_until_;
+    if (is_preempted_) grant_more();
     changed_.notify();
   }
 }

@@ -129,6 +129,7 @@ class Agent {
   std::optional<NodeFolder> folder_;
   bool begun_ = false;
   std::chrono::milliseconds preempt_grace_{0};
+  bool is_preempted_ = false;              ///< The engine knows why the scheduler's signal comes.
   std::optional<TimePoint> signal_until_;  ///< As the next, by the scheduler's signal.
   std::vector<int> lacks_;                 ///< Layers of the image that are to be brought.
   job::HostDevices devices_;               ///< A container's GPUs.

@@ -169,7 +169,10 @@ std::string start_of_names(const Submission& submission) {
 /// Before a program is run that came by a file system, not by sbcast.
 std::string check_of_program(const std::string& digest) {
   if (digest.empty()) return {};
-  return "sum=$(sha256sum <\"$1\")\n"
+  return "if ! sum=$(sha256sum <\"$1\"); then\n"
+         "  echo \"the program failed on node $SLURMD_NODENAME: sha256sum cannot read it: $1\"\n"
+         "  leave\n"
+         "fi\n"
          "if [ \"sha256:${sum%% *}\" != " +
          digest +
          " ]; then\n"
@@ -211,9 +214,11 @@ std::string waiting_script(const std::string& digest) {
 /// What becomes of the step's lines. That a node cannot start its part ends the job, and stands in
 /// the job's comment, where start_failure() finds it. What stewards say of themselves, if anything,
 /// is kept without Slurm's and bash's own words: in a file that was not there before, and is not
-/// made for nothing, since nobody may be left to remove it.
+/// made for nothing, since nobody may be left to remove it. A comment that Slurm does not take
+/// leaves the job to the engine, for which one that is cancelled without a word was stopped.
 std::string reader(const Submission& submission) {
   return "  trap '' TERM\n"
+         "  log=\n"
          "  while IFS= read -r line; do\n"
          "    case $line in\n"
          "    *' failed on node '*)\n"
@@ -221,12 +226,14 @@ std::string reader(const Submission& submission) {
          "      line=${line//[^A-Za-z0-9 .,:_\\/-]/?}\n"
          "      scontrol update \"jobid=$SLURM_JOB_ID\" \"comment=" +
          comment_of(submission) +
-         "|${line:0:400}|\"\n"
-         "      scancel \"$SLURM_JOB_ID\" ;;\n"
+         "|${line:0:400}|\" &&\n"
+         "        scancel \"$SLURM_JOB_ID\" ;;\n"
          "    srun:* | slurmstepd* | 'muster: line '*) ;;\n"
-         "    *) { printf '%s\\n' \"$line\"; cat; } >" +
+         "    *)\n"
+         "      [ -n \"$log\" ] || { exec 3>" +
          start_of_names(submission) +
-         ".log ;;\n"
+         ".log && log=1; }\n"
+         "      [ -z \"$log\" ] || printf '%s\\n' \"$line\" >&3 ;;\n"
          "    esac\n"
          "  done\n";
 }

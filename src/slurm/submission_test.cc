@@ -1,8 +1,14 @@
 #include "slurm/submission.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+
+#include "base/fd.h"
+#include "base/folder.h"
+#include "base/remove_tree.h"
 
 namespace muster::slurm {
 namespace {
@@ -123,6 +129,54 @@ TEST_CASE("the script waits for what is brought, and hands the steward's words o
   CHECK(script.find("\"comment=muster:0123456789abcdef|${line:0:400}|\"") != std::string::npos);
   CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
         std::string::npos);
+}
+
+/// What the script tells scontrol and scancel, whose stand-ins take it with this exit code, where
+/// its step says these lines.
+std::string told_by_script(const std::string& lines, int exit_code) {
+  const std::string folder = *make_private_folder("/tmp", "muster-script-");
+  const std::string told = folder + "/told";
+  const auto program = [&](const std::string& name, const std::string& does) {
+    REQUIRE(write_file(folder + "/" + name, "#!/bin/sh\n" + does + "\n", 0755));
+  };
+  REQUIRE(write_file(folder + "/lines", lines));
+  program("srun", "cat " + folder + "/lines");
+  for (const char* name : {"scontrol", "scancel"})
+    program(name, "echo " + std::string(name) + " \"$@\" >>" + told + "\nexit " +
+                      std::to_string(exit_code));
+  REQUIRE(write_file(folder + "/script", batch_script(demo(), {"sm"})));
+  const std::string path = "PATH=" + folder + ":/usr/bin:/bin", script = folder + "/script";
+  const char* const argv[] = {"bash", script.c_str(), nullptr};
+  const char* const env[] = {path.c_str(), "SLURM_JOB_ID=7", nullptr};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::execve("/bin/bash", const_cast<char**>(argv), const_cast<char**>(env));
+    ::_exit(127);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(pid, &status, 0) == pid);
+  CHECK(status == 0);
+  const std::string text = read_file(told).value_or("");
+  CHECK(remove_tree(folder));
+  return text;
+}
+
+TEST_CASE("the script: a node that cannot start its part is told, whatever was said before") {
+  const std::string log = "/tmp/muster-" + demo().nonce + ".log";
+  ::unlink(log.c_str());
+  const std::string failed =
+      "srun: error: Task launch for StepId=1.0 failed on node node2: Zero Bytes $(id) \"\n";
+  const std::string comment =
+      "scontrol update jobid=7 comment=muster:0123456789abcdef|node2: Zero Bytes ??id? ?|\n";
+  CHECK(told_by_script("srun: a word\nslurmstepd: another\n", 0).empty());
+  CHECK(!read_file(log));
+  CHECK(told_by_script("of a task prolog\n" + failed + "last\n", 0) == comment + "scancel 7\n");
+  CHECK(read_file(log).value_or("") == "of a task prolog\nlast\n");
+  // There is a file of this name: it may be somebody else's.
+  CHECK(told_by_script("more\n" + failed, 0) == comment + "scancel 7\n");
+  CHECK(read_file(log).value_or("") == "of a task prolog\nlast\n");
+  CHECK(told_by_script(failed, 1) == comment);  // Slurm did not take it.
+  ::unlink(log.c_str());
 }
 
 }  // namespace

@@ -154,19 +154,26 @@ TEST_CASE("node link: a stop reaches the steward, the scheduler's signal is told
 }
 
 TEST_CASE("node link: the scheduler's signal has more time where it is a preemption") {
-  for (const bool is_preemption : {false, true}) {
-    CAPTURE(is_preemption);
+  enum class Notice { none, after_signal, before_signal };
+  for (const Notice notice : {Notice::none, Notice::after_signal, Notice::before_signal}) {
+    CAPTURE(static_cast<int>(notice));
     Bed bed(1);
-    const auto body = [is_preemption](Bed& on) -> loop::Task<> {
+    const auto body = [notice](Bed& on) -> loop::Task<> {
       on.stewards_are_stubborn();
       job::NodeJob job = on.node_job("algo-1");
       job.kill_wait = 4500ms;  // 0.5 s of it are the host's.
       on.start_node("algo-1", job);
       co_await on.begin(1min);
+      if (notice == Notice::before_signal) {
+        on.links().preempted();  // An answer to a later question says that it has come.
+        const Result<engine::Answer> answer =
+            co_await on.links().ask("algo-1", engine::Question::usage);
+        CHECK((answer || answer.error().code == Errc::closed));
+      }
       on.signal_node("algo-1", SIGTERM);
       static_cast<void>(co_await on.next(Kind::signalled));
-      if (is_preemption) {
-        on.links().preempted();
+      if (notice != Notice::none) {
+        if (notice == Notice::after_signal) on.links().preempted();
         loop::Timer timer(on.loop());
         static_cast<void>(co_await timer.after(1500ms));
         on.writes("algo-1", "lives");

@@ -50,6 +50,19 @@ TEST_CASE("slurm engine: nodes are told the cluster's KillWait, its default wher
   }
 }
 
+TEST_CASE("slurm engine: a node that never comes ends the wait, though nothing else happens") {
+  SlurmSubject subject;
+  subject.cuts_off();
+  subject.waits_for_nodes(std::chrono::milliseconds(50));
+  subject.restart();
+  subject.run([&]() -> loop::Task<> {
+    const RunPtr run = co_await start(subject, 1);
+    const engine::Event lost = co_await next_end(*run);
+    CHECK(lost.kind == engine::Event::Kind::lost);
+    CHECK(lost.text.find("no steward came") != std::string::npos);
+  });
+}
+
 TEST_CASE("slurm engine: a job whose next attempt is refused has no results, and is released") {
   SlurmSubject subject;
   subject.run([&]() -> loop::Task<> {

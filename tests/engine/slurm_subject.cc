@@ -162,6 +162,7 @@ void SlurmSubject::restart() {
   options.addresses = {"127.0.0.1"};
   options.folder_register = folder() + "/folders";
   options.env = {{"PATH", folder() + ":/usr/bin:/bin"}};
+  options.times = times_;
   options.open_links = [this](std::uint16_t) -> Result<std::unique_ptr<cluster::Links>> {
     return std::unique_ptr<cluster::Links>(std::make_unique<FakeLinks>(nodes_));
   };

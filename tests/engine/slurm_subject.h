@@ -66,6 +66,8 @@ class SlurmSubject final : public FolderSubject {
   std::string job_folder() const { return folder() + "/state/slurm/jobs/demo"; }
   /// Slurm knows of no job any more.
   void forget_submissions();
+  /// Engines from the next one on wait so long for the nodes of a job that is brought.
+  void waits_for_nodes(Duration most) { times_.join_max = most; }
   /// Nodes tell how their hosts end, and nothing more.
   void cuts_off() { nodes_.is_cut_off = true; }
   /// Slurm takes no job any more.
@@ -84,6 +86,7 @@ class SlurmSubject final : public FolderSubject {
   }
 
   FakeNodes nodes_;
+  cluster::Attempt::Times times_;
   std::unique_ptr<cluster::SlurmEngine> engine_;
 };
 
