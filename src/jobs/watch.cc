@@ -100,6 +100,7 @@ void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
                                                  .disk_written = usage.disk.out,
                                                  .net_in = usage.network.in,
                                                  .net_out = usage.network.out});
+  for (const auto& [host, sample] : samples) thinned_.try_emplace(host);
   const Result<void> put = context_.store.put_usage(job_, samples);
   static_cast<void>(put);
   std::vector<std::pair<std::string, store::GpuSample>> gpus;
@@ -114,15 +115,24 @@ void Watch::usage(const std::vector<engine::HostUsage>& hosts) {
   static_cast<void>(put_gpus);
 }
 
-/// Also thins what there is when the pause grows, so that a host has so many samples at most.
+/// Also thins what there is when the pause has grown, so that a host has so many samples at most.
 Duration Watch::usage_pause() {
   const UnixMillis now = wall_time();
   if (!usage_began_) usage_began_ = context_.store.usage_began(job_).value_or(std::nullopt);
-  const std::chrono::milliseconds pause = logs::usage_pause(usage_began_.value_or(now), now);
-  if (pause == usage_pause_) return pause;
-  const Result<void> thinned = context_.store.thin_usage(job_, pause);
-  if (thinned) usage_pause_ = pause;
-  return pause;
+  usage_pause_ = logs::usage_pause(usage_began_.value_or(now), now);
+  thin_one();
+  return usage_pause_;
+}
+
+/// Thins the samples of one host, if there is one that needs it: all at once would hold up the loop
+/// for seconds, where there are hundreds.
+void Watch::thin_one() {
+  const auto least =
+      std::min_element(thinned_.begin(), thinned_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (least == thinned_.end() || least->second >= usage_pause_) return;
+  const Result<void> thinned = context_.store.thin_usage(job_, least->first, usage_pause_);
+  if (thinned) least->second = usage_pause_;
 }
 
 void Watch::ended(const platform::JobReport& report) {

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ class Watch final : public platform::Sink {
  private:
   struct Scraping;
   Result<void> tell();
+  void thin_one();
   loop::Task<> store_end();
   static loop::Task<> scrape_all(WatchContext context, std::string job);
   static loop::Task<> scrape_beside(WatchContext context, std::string job,
@@ -73,7 +75,9 @@ class Watch final : public platform::Sink {
   std::optional<store::JobFinish> end_;      ///< Likewise.
   std::shared_ptr<Scraping> scraping_;
   std::optional<UnixMillis> usage_began_;
-  Duration usage_pause_{0};  ///< For which the store's samples were thinned last.
+  std::chrono::milliseconds usage_pause_{0};
+  /// For which pause each host's samples were thinned last.
+  std::map<std::string, std::chrono::milliseconds> thinned_;
 };
 
 }  // namespace muster::jobs

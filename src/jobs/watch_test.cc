@@ -154,13 +154,13 @@ TEST_CASE_FIXTURE(Bench, "watch: a job that starts again gets through its status
 TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server that starts again") {
   const UnixMillis began = wall_time() - std::chrono::seconds(1500);
   const auto use = [](UnixMillis time) {
-    return std::vector<engine::HostUsage>{
-        {"algo-1", time, {.memory_bytes = 5, .processor_time = std::chrono::microseconds(9)}}};
+    const engine::Usage usage{.memory_bytes = 5, .processor_time = std::chrono::microseconds(9)};
+    return std::vector<engine::HostUsage>{{"algo-1", time, usage}, {"algo-2", time, usage}};
   };
-  const auto samples = [this] {
+  const auto samples = [this](const std::string& host = "algo-1") {
     std::vector<store::HostSample> all;
     REQUIRE(store::MetricReader::open(folder + "/store.db")
-                ->usage("a", "algo-1", UnixMillis(0), UnixMillis::max(),
+                ->usage("a", host, UnixMillis(0), UnixMillis::max(),
                         [&all](const store::HostSample& each) { all.push_back(each); }));
     return all;
   };
@@ -171,8 +171,13 @@ TEST_CASE_FIXTURE(Bench, "watch: what hosts use is kept, the same for a server t
   REQUIRE(samples().size() == 1400);
   CHECK(samples()[0] == store::HostSample{.time = began, .processor = 9, .memory = 5});
   Watch second(context, "a", "Training", at_end());
+  CHECK(second.usage_pause() == std::chrono::seconds(2));  // No host has told anything yet.
+  second.usage(use(began + std::chrono::seconds(1400)));
   CHECK(second.usage_pause() == std::chrono::seconds(2));
-  CHECK(samples().size() <= 701);
+  CHECK(samples().size() <= 702);
+  CHECK(samples("algo-2").size() == 1401);  // One host a turn.
+  CHECK(second.usage_pause() == std::chrono::seconds(2));
+  CHECK(samples("algo-2").size() <= 702);
 }
 
 TEST_CASE_FIXTURE(Bench, "watch: the end is told once, after the journals are kept") {

@@ -249,9 +249,10 @@ class Store {
   /// Samples of GPUs of the hosts that are named. An unknown job has none.
   Result<void> put_gpus(const std::string& job,
                         const std::vector<std::pair<std::string, GpuSample>>& samples);
-  /// Keeps one sample of each host for each `cell` of time since 1970: the last; of each GPU too,
-  /// with the mean of its use and the most of its memory.
-  Result<void> thin_usage(const std::string& job, std::chrono::milliseconds cell);
+  /// Keeps one sample of the host for each `cell` of time since 1970: the last; of each of its GPUs
+  /// too, with the mean of its use and the most of its memory.
+  Result<void> thin_usage(const std::string& job, const std::string& host,
+                          std::chrono::milliseconds cell);
   /// When the job's first sample was taken.
   Result<std::optional<UnixMillis>> usage_began(const std::string& job);
 
@@ -274,7 +275,7 @@ class Store {
 
  private:
   explicit Store(std::unique_ptr<Database> database);
-  Result<void> thin_gpus(std::int64_t job, std::chrono::milliseconds cell);
+  Result<void> thin_gpus(std::int64_t job, const std::string& host, std::chrono::milliseconds cell);
   Result<std::int64_t> number_of(const std::string& name);  ///< 0 for no such job.
   std::unique_ptr<Database> database_;
   std::uint64_t revision_ = 1;

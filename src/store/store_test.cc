@@ -424,7 +424,10 @@ TEST_CASE("store: what hosts use is kept, thinned, and goes with its job") {
   REQUIRE(read.size() == 3);  // And the last before.
   CHECK(read[0].time == at(3000));
   CHECK(read[2] == HostSample{.time = at(5000), .processor = 5, .memory = 1});
-  REQUIRE(store.thin_usage("a", std::chrono::milliseconds(4000)));
+  REQUIRE(store.thin_usage("a", "algo-10", std::chrono::milliseconds(4000)));
+  read.clear();
+  REQUIRE(reader.usage("a", "algo-2", at(0), at(100'000), take));
+  CHECK(read.size() == 10);  // Another host's are as they were.
   read.clear();
   REQUIRE(reader.usage("a", "algo-10", at(0), at(100'000), take));
   REQUIRE(read.size() == 3);
@@ -458,7 +461,7 @@ TEST_CASE("store: figures of GPUs are kept, thinned to means, and go with their 
                                        {at(2000), 7, 50, 1},
                                        {at(3000), 0, 30, 3},
                                        {at(3000), 7, 50, 1}});
-  REQUIRE(store.thin_usage("a", std::chrono::milliseconds(4000)));
+  REQUIRE(store.thin_usage("a", "algo-1", std::chrono::milliseconds(4000)));
   read.clear();
   REQUIRE(reader.gpus("a", "algo-1", at(0), at(100'000), take));
   CHECK(read == std::vector<GpuSample>{{at(3000), 0, 15, 3},
