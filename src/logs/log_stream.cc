@@ -14,6 +14,9 @@ namespace muster::logs {
 namespace {
 
 constexpr std::size_t read_bytes = 128u << 10;
+/// For few events: what is read of a log that was followed are many short parts.
+constexpr std::size_t small_read_bytes = 8u << 10;
+constexpr std::size_t few_events = 32;
 constexpr std::uint64_t mark_bytes = 256u << 10;
 /// A mark holds a copy of all unfinished lines: with much of that there are fewer marks.
 constexpr std::size_t mark_waiting_bytes_max = 64u << 10;
@@ -22,18 +25,19 @@ constexpr std::uint64_t mark_bytes_max = 16u << 20;
 }  // namespace
 
 LogStream::LogStream(std::string host, std::string journal_path)
-    : path_(std::move(journal_path)), lines_(std::move(host)) {
+    : path_(std::move(journal_path)), read_to_{0, 0, LogLines(host)}, lines_(std::move(host)) {
   marks_.push_back({0, 0, lines_});
 }
 
-Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, const Visit& visit) const {
+Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, std::size_t piece_bytes,
+                             const Visit& visit) const {
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
   if (!file) return fail_errno(path_);
   job::JournalReader reader(offset);
   std::vector<LogEvent> events;
   // Where a journal is damaged it ends here: whoever runs the job tells.
-  return read_pieces(file.get(), path_, offset, read_bytes, [&](std::string_view piece) {
+  return read_pieces(file.get(), path_, offset, piece_bytes, [&](std::string_view piece) {
     return reader.visit(piece, [&](const job::Record& record) {
       events.clear();
       lines.take(record, events);
@@ -45,17 +49,18 @@ Result<void> LogStream::scan(std::uint64_t offset, LogLines& lines, const Visit&
 Result<void> LogStream::catch_up(bool ended) {
   if (ended_) return {};
   const std::uint64_t from = offset_;
-  TRY(scan(from, lines_, [this](const std::vector<LogEvent>& events, std::uint64_t offset) {
-    if (count_ == 0 && !events.empty()) first_time_ = events.front().time;
-    count_ += events.size();
-    for (const LogEvent& event : events) bytes_ += event.message.size();
-    offset_ = offset;
-    const std::uint64_t since = offset - marks_.back().offset;
-    const bool is_light = lines_.waiting_bytes() <= mark_waiting_bytes_max;
-    if (since >= (is_light ? mark_bytes : mark_bytes_max))
-      marks_.push_back({count_, offset, lines_});
-    return true;
-  }));
+  TRY(scan(from, lines_, read_bytes,
+           [this](const std::vector<LogEvent>& events, std::uint64_t offset) {
+             if (count_ == 0 && !events.empty()) first_time_ = events.front().time;
+             count_ += events.size();
+             for (const LogEvent& event : events) bytes_ += event.message.size();
+             offset_ = offset;
+             const std::uint64_t since = offset - marks_.back().offset;
+             const bool is_light = lines_.waiting_bytes() <= mark_waiting_bytes_max;
+             if (since >= (is_light ? mark_bytes : mark_bytes_max))
+               marks_.push_back({count_, offset, lines_});
+             return true;
+           }));
   if (!ended) return {};
   ended_ = true;
   lines_.finish(tail_);
@@ -69,7 +74,8 @@ const LogStream::Mark& LogStream::mark_before(std::uint64_t number) const {
   const auto behind =
       std::upper_bound(marks_.begin(), marks_.end(), number,
                        [](std::uint64_t wanted, const Mark& mark) { return wanted < mark.number; });
-  return *std::prev(behind);
+  const Mark& mark = *std::prev(behind);
+  return read_to_.number <= number && read_to_.number > mark.number ? read_to_ : mark;
 }
 
 Result<std::vector<LogEvent>> LogStream::read(std::uint64_t from, std::size_t events_max,
@@ -79,22 +85,32 @@ Result<std::vector<LogEvent>> LogStream::read(std::uint64_t from, std::size_t ev
   const std::uint64_t in_journal = count_ - tail_.size();
   std::size_t bytes = 0;
   const auto is_full = [&] { return taken.size() >= events_max || bytes >= bytes_max; };
-  const Mark& mark = mark_before(from);
-  std::uint64_t number = mark.number;
+  Mark at = mark_before(from);
+  std::uint64_t& number = at.number;
   const auto take = [&](std::vector<LogEvent>& events) {
     for (LogEvent& event : events) {
-      const std::uint64_t here = number++;
-      if (here < from) continue;
-      if (is_full()) return false;
-      bytes += event.message.size();
-      taken.push_back(std::move(event));
+      if (number >= from) {
+        if (is_full()) return false;
+        bytes += event.message.size();
+        taken.push_back(std::move(event));
+      }
+      ++number;
     }
     return number < in_journal && !is_full();
   };
-  LogLines lines = mark.lines;
-  if (from < in_journal)
-    TRY(scan(mark.offset, lines,
-             [&](std::vector<LogEvent>& events, std::uint64_t) { return take(events); }));
+  if (from < in_journal) {
+    const std::uint64_t begin = at.offset;
+    bool is_whole = false;
+    TRY(scan(begin, at.lines, events_max <= few_events ? small_read_bytes : read_bytes,
+             [&](std::vector<LogEvent>& events, std::uint64_t offset) {
+               const std::uint64_t end = number + events.size();
+               const bool goes_on = take(events);
+               is_whole = number == end;
+               at.offset = offset;
+               return goes_on;
+             }));
+    if (is_whole) std::swap(read_to_, at);
+  }
   number = in_journal;
   std::vector<LogEvent> tail = tail_;
   take(tail);
@@ -119,7 +135,7 @@ Result<std::uint64_t> LogStream::first_at(UnixMillis time) {
   };
   LogLines lines = mark.lines;
   if (number < count_ - tail_.size())
-    TRY(scan(mark.offset, lines,
+    TRY(scan(mark.offset, lines, read_bytes,
              [&](const std::vector<LogEvent>& events, std::uint64_t) { return look(events); }));
   if (!found) look(tail_);
   return number;

@@ -47,11 +47,13 @@ class LogStream {
   /// The events are the visitor's.
   using Visit = std::function<bool(std::vector<LogEvent>& events, std::uint64_t offset)>;
   /// Reads records from `offset` on, where `lines` stands.
-  Result<void> scan(std::uint64_t offset, LogLines& lines, const Visit& visit) const;
+  Result<void> scan(std::uint64_t offset, LogLines& lines, std::size_t piece_bytes,
+                    const Visit& visit) const;
   const Mark& mark_before(std::uint64_t number) const;
 
   std::string path_;
   std::vector<Mark> marks_;
+  Mark read_to_;  ///< Where read() came last, at a record's end: who reads on begins here.
   LogLines lines_;
   std::uint64_t offset_ = 0;  ///< Behind the last record that was read.
   std::uint64_t count_ = 0;

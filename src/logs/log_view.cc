@@ -58,18 +58,26 @@ void LogView::add(std::uint64_t number, std::size_t host, const LogEvent& event)
   if (!compared) return;
   const std::size_t row = rows_.size() - 1;
   const Open& open = open_[row] = {event.time, std::string(event.line()), {{writer, writer}}};
-  open_bytes_ += open_row_bytes + open.text.size();
+  open_bytes_ += open.bytes();
   last_of_text_.erase(open.text);  // The key lies in a row that may end before this one.
   last_of_text_.emplace(open.text, row);
 }
 
-/// Makes the writer one of those of a row that is open; false: none has that text, or it has the
-/// writer already, who wrote it twice then.
+std::size_t LogView::Open::bytes() const {
+  return open_row_bytes + text.size() + writers.size() * sizeof(Writers::value_type);
+}
+
+/// Makes the writer one of those of a row that is open; false: none has that text, it has no room
+/// for more, or it has the writer already, who wrote it twice then.
 bool LogView::join(int writer, UnixMillis time, std::string_view text) {
   const auto last = last_of_text_.find(text);
   if (last == last_of_text_.end()) return false;
   Open& open = open_.at(last->second);
-  return time - open.since <= fold_span && insert(open.writers, writer);
+  if (time - open.since > fold_span || open.writers.size() >= ranges_max) return false;
+  open_bytes_ -= open.bytes();
+  const bool is_new = insert(open.writers, writer);
+  open_bytes_ += open.bytes();
+  return is_new;
 }
 
 /// Ends rows that none can join any more.
@@ -88,7 +96,7 @@ void LogView::close(UnixMillis now) {
     }
     const auto last = last_of_text_.find(open.text);
     if (last != last_of_text_.end() && last->second == row) last_of_text_.erase(last);
-    open_bytes_ -= open_row_bytes + open.text.size();
+    open_bytes_ -= open.bytes();
     open_.erase(open_.begin());
   }
 }

@@ -39,6 +39,9 @@ class LogView {
  public:
   static constexpr std::chrono::seconds fold_span{10};
   static constexpr std::size_t bytes_max = 32u << 20;  ///< What a view takes, roughly.
+  /// Ranges of writers of one row; who comes then begins another one. Ranks are believed from tags
+  /// that any program may write.
+  static constexpr std::size_t ranges_max = 2048;
 
   LogView(LineFilter filter, bool folds) : filter_(filter), folds_(folds) {}
   LogView(LogView&&) = default;
@@ -48,8 +51,13 @@ class LogView {
   void add(std::uint64_t number, std::size_t host, const LogEvent& event);
   std::uint64_t looked_to() const { return looked_to_; }  ///< The first line not given yet.
   /// There are as many rows as there may be: further lines change nothing.
-  bool is_full() const { return bytes_ >= bytes_max; }
+  bool is_full() const { return bytes() >= bytes_max; }
+  std::size_t bytes() const { return bytes_ + open_bytes_; }  ///< What it takes, roughly.
   std::size_t count() const { return rows_.size(); }
+  /// The first row that more writers may join; count() if there is none.
+  std::size_t settled() const {
+    return open_.empty() || is_full() ? rows_.size() : open_.begin()->first;
+  }
 
   std::uint64_t line_of(std::size_t row) const { return rows_[row].number; }
   /// More than one of them; empty: one wrote it.
@@ -67,6 +75,7 @@ class LogView {
     UnixMillis since{0};
     std::string text;
     Writers writers;
+    std::size_t bytes() const;
   };
   void close(UnixMillis now);
   bool join(int writer, UnixMillis time, std::string_view text);
@@ -79,7 +88,7 @@ class LogView {
   std::vector<Writers> known_{{}};
   std::map<Writers, std::uint32_t> numbers_of_known_;
   std::map<std::size_t, Open> open_;  ///< By row.
-  std::size_t open_bytes_ = 0;
+  std::size_t open_bytes_ = 0;        ///< What they take, roughly.
   /// The last open row with a text; the keys lie in `open_`.
   std::unordered_map<std::string_view, std::size_t> last_of_text_;
 };

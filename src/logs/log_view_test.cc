@@ -91,6 +91,37 @@ TEST_CASE("log view: many lines stand open at once, and none is lost") {
   CHECK(fed.view.line_of(100'000) == 100'001);
 }
 
+TEST_CASE("log view: a row has so many ranges of writers at most, and they count as memory") {
+  Fed fed{.view = LogView({}, true)};
+  for (int rank = 0; rank < 10'000; ++rank) fed.line(2 * rank, 1, "alike");
+  REQUIRE(fed.view.count() == 5);
+  for (std::size_t row = 0; row < 4; ++row)
+    CHECK(fed.view.writers_of(row).size() == LogView::ranges_max);
+  LogView full({}, true);
+  std::uint64_t next = 0;
+  for (; !full.is_full() && next < 10'000'000; ++next)
+    full.add(next, 0,
+             {.time = UnixMillis(next / 1000), .message = "x", .rank = 2 * static_cast<int>(next)});
+  CHECK(full.is_full());
+  CHECK(next < LogView::bytes_max / sizeof(Writers::value_type));
+}
+
+TEST_CASE("log view: rows are settled up to the first that more writers may join") {
+  Fed fed{.view = LogView({}, true)};
+  CHECK(fed.view.settled() == 0);
+  fed.line(0, 1, "a");
+  fed.line(0, 5000, "b");
+  CHECK(fed.view.settled() == 0);
+  fed.line(1, 10'002, "b");
+  CHECK(fed.rows() == "0 1:0..1 ");
+  CHECK(fed.view.settled() == 1);
+  fed.line(1, 30'000, std::string(2000, 'x'));
+  CHECK(fed.view.settled() == 3);
+  Fed plain{.view = LogView({}, false)};
+  plain.line(0, 1, "a");
+  CHECK(plain.view.settled() == 1);
+}
+
 TEST_CASE("log view: rows are found by lines, and have an end") {
   Fed fed{.view = LogView({.rank = 1}, false)};
   for (int i = 0; i < 9; ++i) fed.line(i % 3, i, "x");

@@ -175,5 +175,32 @@ TEST_CASE("merged log: lines of given numbers, near and far from each other") {
   CHECK(seen == std::vector<std::uint64_t>{19'990, 19'991, 19'992, 19'998});
 }
 
+/// What this process has read of files by now. Source: proc(5).
+std::uint64_t bytes_read() {
+  const std::string io = *read_file("/proc/self/io", 4096);
+  return std::stoull(io.substr(io.find("rchar: ") + 7));
+}
+
+TEST_CASE("merged log: one that was followed is searched in about one reading of it") {
+  World w;
+  MergedLog log(w.hosts);
+  constexpr int looks = 400;
+  for (int look = 0; look < looks; ++look) {
+    for (int i = 0; i < 10; ++i)
+      w.line(static_cast<std::size_t>(i % 2), look * 10 + i,
+             std::string(200, 'x') + std::to_string(look));
+    w.write();
+    REQUIRE(log.catch_up(w.hosts, false));
+  }
+  REQUIRE(log.count() == looks * 10);
+  const std::uint64_t before = bytes_read();
+  const auto found = log.find(re2::RE2("x399$"), 0, 100, 1u << 30);
+  REQUIRE(found);
+  CHECK(found->numbers.size() == 10);
+  const std::uint64_t size = w.bytes[0].size() + w.bytes[1].size();
+  MESSAGE("a log of ", size, " bytes: ", bytes_read() - before, " were read");
+  CHECK(bytes_read() - before < 20 * size);
+}
+
 }  // namespace
 }  // namespace muster::logs

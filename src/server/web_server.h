@@ -80,6 +80,7 @@ class WebServer {
  private:
   struct Call;
   struct Book;
+  struct Followed;
   using Handler = loop::Task<Result<Json, aws::Refusal>> (WebServer::*)(Call& call);
   static const std::map<std::string, Handler, std::less<>>& handlers();
 
@@ -92,6 +93,7 @@ class WebServer {
   loop::Task<void> events(http::Exchange& exchange, std::string visit);
   loop::Task<void> download(http::Exchange& exchange);
   loop::Task<void> tell_events(http::Exchange& exchange, std::string job);
+  loop::Task<Result<std::string>> log_news(http::Exchange& exchange, Followed& seen, bool changed);
   std::optional<web::Visit> visit_of(http::Exchange& exchange);
 
   /// Asks the server's own API, on behalf of a visit's key, once the input is found valid.
@@ -146,6 +148,7 @@ class WebServer {
   int followers_in_all_ = 0;
   std::map<std::string, std::shared_ptr<Book>> books_;  ///< By job and host.
   std::uint64_t uses_ = 0;
+  std::uint64_t edition_ = 0;  ///< The last book's.
 };
 
 }  // namespace muster::server

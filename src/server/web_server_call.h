@@ -2,6 +2,7 @@
 
 // Inside server/ only: one call of the web page, and a log that it reads.
 
+#include <atomic>
 #include <compare>
 #include <functional>
 #include <list>
@@ -61,16 +62,37 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
 
 /// A job's log as pages read it, all of them the same one. One thread at a time.
 struct WebServer::Book {
-  explicit Book(const std::vector<logs::MergedLog::Host>& of) : hosts(of), log(of) {}
+  Book(const std::vector<logs::MergedLog::Host>& of, std::uint64_t its_edition)
+      : hosts(of), edition(its_edition), log(of) {}
+  struct View {
+    LogWish wish;
+    logs::LogView view;
+    TimePoint used;
+  };
   std::mutex mutex;
   std::vector<logs::MergedLog::Host> hosts;
-  bool ended = false;
+  /// Other books have other ones, of a job that was submitted again, too: numbers of lines and rows
+  /// mean nothing beyond a book.
+  const std::uint64_t edition;
+  std::atomic<std::uint64_t> lines = 0;  ///< As of the last catch_up(); needs no mutex.
   logs::MergedLog log;
-  std::list<std::pair<LogWish, logs::LogView>> views;  ///< What was used last stands first.
+  std::list<View> views;   ///< What was used last stands first.
   std::uint64_t used = 0;  ///< The higher the later; WebServer's mutex guards it.
 
-  /// The view for a wish, which has looked on at the log for a while. Error: `system`.
+  /// The view for a wish, which has looked on at the log for a while. Error: `system`; `denied` if
+  /// others are in use, and there is no room for one more.
   Result<logs::LogView*> view(const LogWish& wish);
+  Result<logs::LogView*> find_view(const LogWish& wish);
+  bool makes_room(std::size_t more, TimePoint now);
+};
+
+/// What a page that follows a job's log knows of it.
+struct WebServer::Followed {
+  std::string job;
+  WebLog log{};
+  std::uint64_t bytes = 0;
+  std::uint64_t edition = 0;
+  std::uint64_t lines = 0;
 };
 
 /// What of a log a page asks for.

@@ -46,6 +46,12 @@ std::uint64_t bytes_of(const WebLog& log) {
   return bytes;
 }
 
+/// Why a log is not read.
+aws::Refusal unread(const Error& error) {
+  if (error.code == Errc::denied) return {"ServiceUnavailable", error.text, 503};
+  return api::internal_failure(error);
+}
+
 }  // namespace
 
 aws::Refusal bad_call(std::string text) {
@@ -102,7 +108,11 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
     // What has become of a host since is no part of the name: a book may have begun without hosts.
     std::shared_ptr<Book>& kept =
         books_[std::to_string(found.job) + "/" + host + "/" + std::to_string(found.hosts.size())];
-    if (!kept) kept = std::make_shared<Book>(found.hosts);
+    if (!kept) {
+      // Also higher than those of a server before: pages outlive it.
+      edition_ = std::max(edition_ + 1, static_cast<std::uint64_t>(options_.now().count()));
+      kept = std::make_shared<Book>(found.hosts, edition_);
+    }
     book = kept;
     book->used = ++uses_;
     if (books_.size() > books_max)
@@ -113,7 +123,9 @@ Task<Result<std::shared_ptr<WebServer::Book>>> WebServer::open_book(http::Exchan
   std::function<Result<void>()> read = [book, log = std::move(found)]() -> Result<void> {
     const std::lock_guard lock(book->mutex);
     book->hosts = log.hosts;
-    return book->log.catch_up(book->hosts, log.ended);
+    TRY(book->log.catch_up(book->hosts, log.ended));
+    book->lines = book->log.count();
+    return {};
   };
   const Result<void> done = co_await loop::in_thread(exchange.loop(), std::move(read));
   if (!done) co_return done.error();
@@ -144,7 +156,7 @@ Task<Result<Json, aws::Refusal>> WebServer::log(Call& call) {
     return {};
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return api::internal_failure(done.error());
+  if (!done) co_return unread(done.error());
   co_return std::move(*answer);
 }
 
@@ -176,12 +188,14 @@ Task<Result<Json, aws::Refusal>> WebServer::search_log(Call& call) {
     const logs::MergedLog::Found found =
         wish.is_plain() ? TRY(book->log.find(*wanted, from, hits_max, searched_bytes))
                         : TRY(find_in_view(*book, wish, *wanted, from, hits_max));
-    *answer = {
-        {"numbers", found.numbers}, {"looked_to", found.looked_to}, {"count", book->log.count()}};
+    *answer = {{"edition", book->edition},
+               {"numbers", found.numbers},
+               {"looked_to", found.looked_to},
+               {"count", book->log.count()}};
     return {};
   };
   const Result<void> done = co_await loop::in_thread(call.exchange.loop(), std::move(work));
-  if (!done) co_return api::internal_failure(done.error());
+  if (!done) co_return unread(done.error());
   co_return std::move(*answer);
 }
 
@@ -218,6 +232,28 @@ Task<void> WebServer::events(http::Exchange& exchange, std::string visit) {
   co_await tell_events(exchange, asked(exchange, "job"));
 }
 
+/// The event of a log that has grown, or is another one; empty: neither. `changed`: some job has.
+Task<Result<std::string>> WebServer::log_news(http::Exchange& exchange, Followed& seen,
+                                              bool changed) {
+  if (seen.job.empty()) co_return std::string();
+  if (changed) {
+    Result<WebLog> found = co_await find_log(exchange, seen.job);
+    if (!found) co_return found.error();
+    seen.log = *std::move(found);
+  }
+  const std::uint64_t bytes = bytes_of(seen.log);
+  if (!changed && bytes == seen.bytes) co_return std::string();
+  const Result<std::shared_ptr<Book>> opened = co_await open_book(exchange, seen.log, "");
+  if (!opened) co_return opened.error();
+  const Book& book = **opened;
+  const std::uint64_t lines = book.lines;  // A worker may hold the mutex for long.
+  seen.bytes = bytes;
+  if (book.edition == seen.edition && lines == seen.lines) co_return std::string();
+  seen.edition = book.edition;
+  seen.lines = lines;
+  co_return "event: log\ndata: " + std::to_string(lines) + "\n\n";
+}
+
 Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
   http::Reply head{.status = 200, .headers = web::safety_headers()};
   head.headers.emplace_back("Content-Type", "text/event-stream");
@@ -227,8 +263,8 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
   if (!begun) co_return;
   loop::Timer timer(exchange.loop());
   const TimePoint end = Clock::now() + events_last;
-  std::uint64_t revision = 0, lines = 0, bytes = 0;
-  WebLog known;
+  std::uint64_t revision = 0;
+  Followed seen{.job = std::move(job)};
   bool first = true;
   for (int looks = 0; Clock::now() < end && !stopping_; ++looks) {
     if (!visit_of(exchange)) break;
@@ -238,25 +274,10 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
     const std::uint64_t now =
         co_await loop::run_on(exchange.loop(), options_.calls, std::move(ask));
     std::string told;
-    if (first || now != revision) told += "event: jobs\ndata: " + std::to_string(now) + "\n\n";
-    if (!job.empty() && (first || now != revision)) {
-      Result<WebLog> found = co_await find_log(exchange, job);
-      if (!found) break;
-      known = *std::move(found);
-    }
-    const std::uint64_t bytes_now = bytes_of(known);
-    if (!job.empty() && (first || now != revision || bytes_now != bytes)) {
-      const Result<std::shared_ptr<Book>> book = co_await open_book(exchange, known, "");
-      if (!book) break;
-      bytes = bytes_now;
-      std::uint64_t count = 0;
-      {
-        const std::lock_guard lock((*book)->mutex);
-        count = (*book)->log.count();
-      }
-      if (first || count != lines) told += "event: log\ndata: " + std::to_string(count) + "\n\n";
-      lines = count;
-    }
+    const bool changed = first || now != revision;
+    if (changed) told += "event: jobs\ndata: " + std::to_string(now) + "\n\n";
+    const Result<std::string> log = co_await log_news(exchange, seen, changed);
+    if (log) told += *log;
     revision = now;
     if (told.empty() && looks % looks_between_beats == 0) told = ": still here\n\n";
     first = false;
@@ -264,6 +285,7 @@ Task<void> WebServer::tell_events(http::Exchange& exchange, std::string job) {
       const Result<void> sent = co_await exchange.write(told);
       if (!sent) co_return;
     }
+    if (!log) break;  // The job is no more: what was told is why.
     const bool due = co_await timer.after(look_every);
     if (!due) break;
   }

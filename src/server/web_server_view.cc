@@ -1,6 +1,7 @@
 // The web page's log as it is filtered and folded, and as a file.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/dates.h"
 #include "base/text.h"
@@ -14,7 +15,11 @@ namespace {
 
 using loop::Task;
 
-constexpr std::size_t views_max = 2;  ///< A job's; all jobs' are bounded by the books.
+constexpr std::size_t views_max = 16;  ///< A job's; all jobs' are bounded by the books.
+/// What they take before one more begins, or one grows.
+constexpr std::size_t views_bytes_max = 3 * logs::LogView::bytes_max;
+/// A page that makes a view, or follows one, asks for it more often.
+constexpr Duration view_lives = std::chrono::seconds(10);
 /// What a call looks at for its view, whose lines are matched with three expressions.
 constexpr std::size_t view_bytes = 16u << 20;
 constexpr std::size_t file_part_bytes = 1u << 20;
@@ -72,15 +77,38 @@ Result<LogWish, aws::Refusal> log_wish(const std::function<std::string(const cha
   return wish;
 }
 
+/// Lets go of views that nobody uses, the oldest first, where there is no room; a view in use is
+/// kept: of two that push each other out neither would ever be whole. False: there is none.
+bool WebServer::Book::makes_room(std::size_t more, TimePoint now) {
+  while (true) {
+    std::size_t bytes = 0;
+    for (const View& each : views) bytes += each.view.bytes();
+    if (views.size() + more <= views_max && bytes <= views_bytes_max) return true;
+    if (views.empty() || now - views.back().used < view_lives) return false;
+    views.pop_back();
+  }
+}
+
+Result<logs::LogView*> WebServer::Book::find_view(const LogWish& wish) {
+  const TimePoint now = Clock::now();
+  const auto kept =
+      std::find_if(views.begin(), views.end(), [&](const View& each) { return each.wish == wish; });
+  const bool is_new = kept == views.end();
+  const bool grows = is_new || (!kept->view.is_full() && kept->view.looked_to() < log.count());
+  if (!is_new) views.splice(views.begin(), views, kept);
+  const TimePoint before = is_new ? now : std::exchange(views.front().used, now);
+  if (grows && !makes_room(is_new ? 1 : 0, now)) {
+    if (!is_new) views.front().used = before;  // Else those that wait would wait for each other.
+    return fail(Errc::denied,
+                "this log is filtered in more ways at the moment than there is room for; try again "
+                "later");
+  }
+  if (is_new) views.push_front({wish, logs::LogView(wish.filter, wish.folds), now});
+  return &views.front().view;
+}
+
 Result<logs::LogView*> WebServer::Book::view(const LogWish& wish) {
-  const auto kept = std::find_if(views.begin(), views.end(),
-                                 [&](const auto& each) { return each.first == wish; });
-  if (kept != views.end())
-    views.splice(views.begin(), views, kept);
-  else
-    views.emplace_front(wish, logs::LogView(wish.filter, wish.folds));
-  if (views.size() > views_max) views.pop_back();
-  logs::LogView& view = views.front().second;
+  logs::LogView& view = *TRY(find_view(wish));
   const auto take = [&view](std::uint64_t number, std::size_t host, const logs::LogEvent& event) {
     view.add(number, host, event);
     return !view.is_full();
@@ -89,7 +117,8 @@ Result<logs::LogView*> WebServer::Book::view(const LogWish& wish) {
   return &view;
 }
 
-/// {"count", "lines", "hosts"}: how many lines there are, and those that are wanted.
+/// {"edition", "count", "lines", "hosts"}: how many lines there are, and those that are wanted.
+/// Numbers of another "edition" are other lines'.
 Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
   const std::uint64_t all = book.log.count();
   const std::uint64_t last = all > wanted.count ? all - wanted.count : 0;
@@ -98,12 +127,15 @@ Result<Json> WebServer::plain_answer(Book& book, const LogPart& wanted) {
   Json lines = Json::array();
   for (logs::MergedLog::Line& line : TRY(book.log.read(first, wanted.count, wanted.line_bytes)))
     lines.push_back(line_json(line));
-  return Json{{"count", all}, {"lines", std::move(lines)}, {"hosts", hosts_of(book.hosts)}};
+  return Json{{"edition", book.edition},
+              {"count", all},
+              {"lines", std::move(lines)},
+              {"hosts", hosts_of(book.hosts)}};
 }
 
 /// As plain_answer(), of rows: a row that several wrote has them behind its line, whose text is
 /// without a tag. "looked_to" of "all" lines are in it so far, no more of them if it is "full";
-/// "row": where `wanted.line` stands.
+/// rows from "settled" on may still get more writers; "row": where `wanted.line` stands.
 Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
   const logs::LogView& view = *TRY(book.view(wanted.wish));
   const std::size_t last = view.count() > wanted.count ? view.count() - wanted.count : 0;
@@ -121,7 +153,8 @@ Result<Json> WebServer::view_answer(Book& book, const LogPart& wanted) {
     if (!writers.empty()) json.push_back(writers_json(writers));
     lines.push_back(std::move(json));
   }
-  Json answer{{"count", view.count()},         {"lines", std::move(lines)},
+  Json answer{{"edition", book.edition},       {"count", view.count()},
+              {"lines", std::move(lines)},     {"settled", view.settled()},
               {"hosts", hosts_of(book.hosts)}, {"looked_to", view.looked_to()},
               {"all", book.log.count()},       {"full", view.is_full()}};
   if (wanted.line)

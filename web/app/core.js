@@ -238,10 +238,11 @@ export function Status({ status, secondary }) {
     ${" "}${waits ? "Waiting" : WORDS[status] || status}</span>`;
 }
 
+/** A time, or "–" for none and for one that no calendar has: files say of theirs what they like. */
 export function When({ seconds }) {
-  if (!seconds) return html`<span class="quiet">–</span>`;
-  const iso = new Date(seconds * 1000).toISOString();
-  return html`<time datetime=${iso} title=${fullDate(seconds)}>${shortDate(seconds)}</time>`;
+  const date = new Date((seconds || NaN) * 1000);
+  if (Number.isNaN(date.getTime())) return html`<span class="quiet">–</span>`;
+  return html`<time datetime=${date.toISOString()} title=${fullDate(seconds)}>${shortDate(seconds)}</time>`;
 }
 
 export function Copy({ text, what }) {

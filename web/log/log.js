@@ -8,8 +8,11 @@ const CHUNK = 200;
 const CHUNKS_KEPT = 40;
 const HEIGHT_MAX = 8_000_000; // Browsers know no taller element than about twice that.
 const HITS_KEPT = 20_000;
+const PAUSE_MS = 1000; // Before the server is asked again for what it did not give.
 const ENDED = ["Completed", "Failed", "Stopped"];
 const FIRST_ERROR = String.raw`(?i)\b(error|exception|traceback|fatal|panic|segmentation fault|killed)\b`;
+
+const rest = () => new Promise((done) => setTimeout(done, PAUSE_MS));
 
 /** What of the log is asked for, of the parts of the address. */
 const FILTERS = ["host", "rank", "stream", "level", "fold"];
@@ -17,13 +20,27 @@ const filterOf = (query) => Object.fromEntries(FILTERS.map((each) => [each, quer
 
 /**
  * Rows by number, fetched as they are wanted: all lines of the hosts or, in a view, those that a filter lets through,
- * folded where that is asked for. The server makes a view of the log piece by piece, a call each.
+ * folded where that is asked for. The server makes a view of the log piece by piece, a call each. Numbers are those of
+ * one edition of the log: all begins anew with another one.
  */
 class Lines {
   constructor(job, filter, changed) {
     const isView = FILTERS.some((each) => each !== "host" && filter[each]);
-    Object.assign(this, { job, filter, isView, changed, count: 0, all: Infinity, looked: 0, full: false, hosts: [],
-      chunks: new Map(), wanted: new Set(), left: false, looks: false, news: false });
+    Object.assign(this, { job, filter, isView, changed, edition: null, count: 0, all: Infinity, looked: 0, full: false,
+      hosts: [], chunks: new Map(), wanted: new Set(), left: false, looks: false, news: false, pauses: null });
+  }
+
+  leave() {
+    this.left = true;
+    clearTimeout(this.pauses);
+  }
+
+  /** Nothing is asked for a while, then all that is wanted. */
+  pause() {
+    if (!this.left) this.pauses ??= setTimeout(() => {
+      this.pauses = null;
+      this.look();
+    }, PAUSE_MS);
   }
 
   ask(input) {
@@ -33,38 +50,52 @@ class Lines {
   at(number) {
     const index = Math.floor(number / CHUNK);
     const chunk = this.chunks.get(index);
-    const end = Math.min((index + 1) * CHUNK, this.count) - index * CHUNK;
-    if (!chunk || (chunk.length < end && !chunk[number - index * CHUNK])) this.want(index);
+    const row = chunk?.rows[number - index * CHUNK];
+    // Others may have written since what a row says.
+    const isOld = chunk?.settled < index * CHUNK + chunk?.rows.length && this.looked > chunk.looked;
+    if (!row || isOld) this.want(index);
     if (chunk) {
       this.chunks.delete(index); // What is used last stands last.
       this.chunks.set(index, chunk);
     }
-    return chunk?.[number - index * CHUNK];
+    return row;
   }
 
   async want(index) {
-    if (this.wanted.has(index)) return;
+    if (this.pauses !== null || this.wanted.has(index)) return;
     this.wanted.add(index);
+    const { looked } = this;
+    const due = Math.min(this.count - index * CHUNK, CHUNK);
     try {
       const told = await this.ask({ from: index * CHUNK, count: CHUNK });
-      this.chunks.set(index, told.lines);
-      this.grow(told);
+      const isOther = this.grow(told);
+      this.chunks.set(index, { rows: told.lines, settled: told.settled ?? Infinity, looked: told.looked_to });
+      if (isOther || (told.lines.length < due && !(this.looked > looked))) this.pause();
       for (const old of this.chunks.keys()) {
         if (this.chunks.size <= CHUNKS_KEPT) break;
         this.chunks.delete(old);
       }
       this.changed(null);
     } catch (error) {
+      this.pause();
       this.changed(error);
     } finally {
       this.wanted.delete(index);
     }
   }
 
+  /** Whether these are other lines than those before. */
   grow(told) {
+    const isOther = this.count > 0 && told.edition !== this.edition;
+    if (isOther) {
+      this.chunks.clear();
+      this.count = 0;
+    }
+    this.edition = told.edition;
     this.count = Math.max(this.count, told.count);
     this.hosts = told.hosts;
     if (this.isView) Object.assign(this, { all: told.all, looked: told.looked_to, full: told.full });
+    return isOther;
   }
 
   get done() {
@@ -77,15 +108,15 @@ class Lines {
     if (this.looks) return;
     this.looks = true;
     try {
-      while (!this.left && (this.news || !this.done)) {
+      while (!this.left && this.pauses === null && (this.news || !this.done)) {
         this.news = false;
-        this.grow(await this.ask({ from: this.count, count: 0 }));
+        const { looked } = this;
+        const isOther = this.grow(await this.ask({ from: this.count, count: 0 }));
+        if (isOther || !(this.done || this.looked > looked)) this.pause();
         this.changed(null);
       }
-      // Others may have written since what the last rows say.
-      const last = Math.floor(this.count / CHUNK);
-      if (this.filter.fold) for (const each of [last - 1, last]) if (this.chunks.has(each)) this.want(each);
     } catch (error) {
+      if (!(error.status >= 400 && error.status < 500)) this.pause(); // Else the answer stays as it is.
       this.changed(error);
     } finally {
       this.looks = false;
@@ -96,9 +127,11 @@ class Lines {
   async rowOf(number) {
     if (!this.isView) return number;
     for (;;) {
+      const { looked } = this;
       const told = await this.ask({ from: 0, count: 0, line: number });
       this.grow(told);
       if (this.looked > number || this.done || this.left) return told.row;
+      if (this.looked <= looked) await rest();
     }
   }
 }
@@ -236,25 +269,28 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
 }
 
 /** Searches the whole log, piece by piece, and tells what was found so far. */
-function useSearch(job, filter, search) {
-  const key = JSON.stringify(filter);
+function useSearch(lines, search) {
+  const { edition } = lines;
   const [state, set] = useState({ hits: [], done: true });
   useEffect(() => {
-    if (!search.q) return set({ hits: [], done: true });
+    if (!search.q || edition === null) return set({ hits: [], done: true });
     const ended = new AbortController();
     const run = async () => {
       let from = 0;
       let all = 0;
       const hits = [];
       for (;;) {
-        const told = await call("search-log", { job, ...filter, pattern: search.q, from,
+        const told = await call("search-log", { job: lines.job, ...lines.filter, pattern: search.q, from,
           expression: Boolean(search.re), any_case: Boolean(search.any) }, ended.signal);
+        if (told.edition !== edition) return lines.look(); // And then all is searched anew.
         all += told.numbers.length;
         for (const number of told.numbers) if (hits.length < HITS_KEPT) hits.push(number);
+        const gains = told.looked_to > from;
         from = told.looked_to;
         const done = from >= told.count;
         set({ hits: [...hits], all, done, part: told.count ? from / told.count : 1 });
         if (done) return;
+        if (!gains) await rest();
       }
     };
     const timer = setTimeout(() => run().catch((error) => {
@@ -264,7 +300,7 @@ function useSearch(job, filter, search) {
       clearTimeout(timer);
       ended.abort();
     };
-  }, [job, key, search.q, search.re, search.any]);
+  }, [lines, edition, search.q, search.re, search.any]);
   return state;
 }
 
@@ -335,17 +371,18 @@ export function Log({ name, query }) {
   useEffect(() => void (document.title = `Log of ${name} · muster`), [name]);
   useEffect(() => {
     lines.look();
-    const describe = () => call("DescribeTrainingJob", { TrainingJobName: name }).then(setStatus, () => {});
+    const failed = (wrong) => lines.left || setError((old) => old || wrong);
+    const describe = () => call("DescribeTrainingJob", { TrainingJobName: name }).then(setStatus, failed);
     describe();
     const close = listen(["log", "jobs"], name, (kind) => (kind === "log" ? lines.look() : describe()));
     return () => {
-      lines.left = true;
+      lines.leave();
       close();
     };
   }, [lines]);
   if (!filter.host && lines.hosts.length) allHosts.current = lines.hosts;
   const search = { q: query.q || "", re: query.re, any: query.any };
-  const found = useSearch(name, filter, search);
+  const found = useSearch(lines, search);
   useEffect(() => setPlace(-1), [search.q, search.re, search.any, shown]);
   const current = query.line ? Number(query.line) - 1 : -1;
   useEffect(() => {
@@ -364,8 +401,10 @@ export function Log({ name, query }) {
     for (;;) {
       const told = await call("search-log", { job: name, ...filter, pattern: FIRST_ERROR, expression: true, from });
       if (told.numbers.length) return ask({ line: told.numbers[0] + 1, error: "" });
+      const gains = told.looked_to > from;
       from = told.looked_to;
       if (from >= told.count) return setError({ message: "No line looks like an error." });
+      if (!gains) await rest();
     }
   };
   useEffect(() => {

@@ -1,0 +1,117 @@
+"""The web page's log where something is wrong: a server that fails or tells less than it should, a
+log that is another one by now, more ways to filter it than the server keeps."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from browser import HAS_BROWSER, WHY_NOT
+from lab import VENV
+from page import SECONDS, Served
+from process import wait_until
+from sm_server import SmServer
+from test_server_jobs import BUCKET, Job
+
+pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
+LINES = 3000
+SCRIPT = f'for i in range({LINES}): print(f"epoch {{i}}", flush=True)'
+SHOWN = "document.querySelector('.log').innerText"
+WAYS = 16  # In which the server filters one log at a time.
+# What the page then gets for its lines, and how often it asks.
+SPOILT = {
+    "failures": "new Response('{}', {status: 500})",
+    "too few lines": """await answer().then(async (real) => {
+        const told = await real.json();
+        return Response.json({...told, lines: []});
+      })""",
+}
+SPOIL = """
+const real = window.fetch;
+window.asked = 0;
+window.mend = () => (window.fetch = real);
+window.fetch = async (url, ...rest) => {
+  const answer = () => real(url, ...rest);
+  if (!url.endsWith("/call/log")) return answer();
+  ++window.asked;
+  return SPOILT;
+};
+document.querySelector(".log").scrollTop = 20 * 1500;
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("again")
+    with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
+        server.client("s3").create_bucket(Bucket=BUCKET)
+        server.client("s3").put_object(Bucket=BUCKET, Key="train/x", Body=b"")
+        one = Served(server, folder)
+        job = Job(server, SCRIPT)
+        assert job.at_end(SECONDS)["TrainingJobStatus"] == "Completed", job.log()
+        one.job = job.name
+        yield one
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_what_the_server_did_not_give_is_asked_for_after_a_while(served, browser, what):
+    browser.open(f"{served.server.url}/ui/jobs/{served.job}/log?line=1")
+    browser.wait(f"{SHOWN}.includes('epoch 1')")
+    browser.run(SPOIL.replace("SPOILT", SPOILT[what]))
+    browser.wait("window.asked > 0")
+    browser.run("await new Promise((done) => setTimeout(done, 3000))")
+    assert browser.run("return window.asked") < 20
+    browser.run("window.mend()")
+    browser.wait(f"{SHOWN}.includes('epoch 1505')")
+    browser.complaints()
+
+
+def test_a_job_of_the_same_name_has_its_own_log(served, browser):
+    for text in ("old", "new"):
+        lines = "\n".join(f"print('{text} {i}')" for i in range(50))
+        (served.folder / f"{text}.py").write_text(lines)
+    served.sm("submit", "--script", "old.py", "--wait", "twice")
+    browser.open(f"{served.server.url}/ui/jobs/twice/log?line=1")
+    browser.wait(f"{SHOWN}.includes('old 0')")
+    served.sm("delete", "twice")
+    browser.wait("document.querySelector('[role=alert]')")
+    served.sm("submit", "--script", "new.py", "--wait", "twice")
+    browser.wait(f"{SHOWN}.includes('new 0')", SECONDS)
+    assert "old" not in browser.run(f"return {SHOWN}")
+    browser.complaints()
+
+
+def ask_log(served, browser, **wish) -> int:
+    (cookie,) = browser.cookies()
+    request = urllib.request.Request(
+        f"{served.server.url}/ui/call/log", json.dumps({"job": served.job, **wish}).encode(),
+        {"Cookie": f"{cookie['name']}={cookie['value']}", "Origin": served.server.url,
+         "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"})  # fmt: skip
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        assert error.code != 503 or b"try again later" in error.read()
+        return error.code
+
+
+def test_ways_to_filter_a_log_do_not_push_each_other_out(served, browser):
+    for rank in range(WAYS):
+        assert ask_log(served, browser, rank=str(rank), stream="stderr") == 200
+    assert ask_log(served, browser, rank="77") == 503
+    assert ask_log(served, browser, rank="0", stream="stderr") == 200
+    wait_until("room for another way", lambda: ask_log(served, browser, rank="77") == 200, SECONDS)
+
+
+def test_a_time_that_no_calendar_has_is_shown_as_none(served, browser):
+    texts = browser.run("""
+      const files = document.querySelector("script[type=module]").src.replace("/app/main.js", "");
+      const { html, render, When } = await import(`${files}/app/core.js`);
+      return [1e15, -1e15, 0, null, 1e9].map((seconds) => {
+        const box = document.createElement("div");
+        render(html`<${When} seconds=${seconds} />`, box);
+        return box.innerText;
+      });""")
+    assert texts[:4] == ["–"] * 4
+    assert texts[4].startswith("2001-09-")
+    assert browser.complaints() == []
