@@ -117,8 +117,9 @@ loop::Task<job::Verdict> Lead::watch() {
 
 std::optional<job::Verdict> Lead::verdict_now(TimePoint now) const {
   const bool all_ended = working_.empty();
-  // After a stop request what fails is its consequence.
+  // After a stop request what fails is its consequence; what failed before is not.
   if (stop_signal_ != 0 && (all_ended || now >= stop_by_)) {
+    if (decided_) return decided_;
     if (all_ended && !cause_.failing()) return job::Verdict{};
     return stopped_verdict(stop_signal_);
   }
@@ -147,6 +148,7 @@ void Lead::stop(int signal) {
 void Lead::stop_all(const ranks::SignalRequest& request) {
   // A platform that stops a job signals every host: that is one request. Without grace it is new.
   if (ending_ || (stop_signal_ != 0 && request.grace != Duration())) return;
+  if (started_ && stop_signal_ == 0 && !decided_) decided_ = cause_.so_far();
   stop_signal_ = request.signal;
   stop_by_ = Clock::now() + request.grace + end_slack;
   if (leader_ && !started_)

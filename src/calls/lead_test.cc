@@ -329,6 +329,27 @@ TEST_CASE_FIXTURE(Bench,
   CHECK(said.has("algo-2: unexpected message 20"));
 }
 
+TEST_CASE("lead: what failed before a stop is the verdict, though more could come") {
+  const auto ends_with = [](const Outcome& outcome) {
+    Bench bench;
+    bench.work = program(endless);
+    Lead lead(bench.context());
+    const auto story = [outcome](Bench& b) -> loop::Task<> {
+      co_await b.join();
+      co_await b.until([&b] { return b.lines() == "ready\n"; });
+      b.ends(outcome);
+      b.post(Message::signal, ranks::signal_text(SIGTERM, 20s));
+      co_await b.leave();
+    };
+    return bench.run(lead, story(bench));
+  };
+  const job::Verdict verdict = ends_with(Outcome::exited(3));
+  CHECK(verdict.outcome == Outcome::exited(3));
+  CHECK(verdict.host == "algo-2");
+  // Whoever signals all processes of a job may reach others first.
+  CHECK(ends_with(Outcome::signaled(SIGTERM)).outcome == Outcome::stopped(SIGTERM));
+}
+
 TEST_CASE_FIXTURE(Bench, "lead: a stop of one host is a stop of all, and two of them are one") {
   work = program(endless);
   Lead lead(context());

@@ -73,6 +73,10 @@ std::optional<job::Verdict> FirstCause::decide(TimePoint now) const {
   return std::nullopt;
 }
 
+std::optional<job::Verdict> FirstCause::so_far() const {
+  return best_ && class_ < asked_to_end ? best_ : std::nullopt;
+}
+
 std::optional<TimePoint> FirstCause::next_deadline() const {
   if (!best_) return std::nullopt;
   return closes();

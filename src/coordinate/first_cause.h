@@ -47,6 +47,9 @@ class FirstCause {
   std::optional<TimePoint> next_deadline() const;
   /// True once anything has failed, decided or not.
   bool failing() const { return best_.has_value(); }
+  /// What the verdict is if nothing more comes; none if nothing has failed but what was asked to
+  /// end by somebody.
+  std::optional<job::Verdict> so_far() const;
 
  private:
   TimePoint closes() const;

@@ -143,6 +143,10 @@ Result<void> ContainerHousing::become_user() {
   return give_to_user(spec_, user_);
 }
 
+Result<void> ContainerHousing::give_checkpoints() {
+  return give_checkpoints_to_user(spec_, user_);
+}
+
 /// The job's S3 is there inside of the host, too.
 Result<void> ContainerHousing::open_relay() {
   const std::optional<container::Doorway> way = TRY(container::doorway(spec_.spec.s3));

@@ -23,6 +23,7 @@ class ContainerHousing : public Housing {
   Result<void> open() override;
   Result<void> build() override;
   const container::IdMap& ids() const override { return ids_; }
+  Result<void> give_checkpoints() override;
   Result<void> furnish(const std::vector<std::string>& staged) override;
   loop::Task<Result<container::Process>> start(container::ContainerStdio stdio) override;
   bool out_of_memory() const override;

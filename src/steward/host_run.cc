@@ -101,6 +101,7 @@ void HostRun::stop(std::chrono::milliseconds grace) {
   }
   stopped_ = true;
   changed_.notify();
+  if (copy_) copy_->signal(SIGKILL);  // Nothing of the job's runs yet that a grace could be for.
   log("info", "stopping, at most " + std::to_string(grace.count()) + " ms");
   if (running_) tasks_.start(terminate());
   kill_after_ = grace + kill_margin;

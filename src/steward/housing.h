@@ -40,6 +40,9 @@ class Housing {
   virtual Result<void> build() = 0;
   /// The map of the host's owners to the machine's; known after build().
   virtual const container::IdMap& ids() const = 0;
+  /// Makes checkpoints that were brought back the program's user's; nothing of the host runs yet.
+  /// Blocks for as long as there are files.
+  virtual Result<void> give_checkpoints() { return {}; }
   /// All that the first process needs to be started. `staged`: what of /opt/ml are file systems of
   /// their own ("/code").
   virtual Result<void> furnish(const std::vector<std::string>& staged) = 0;

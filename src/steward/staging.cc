@@ -95,6 +95,18 @@ Result<void> give_to_user(const job::HostSpec& spec, const job::User& user) {
   return {};
 }
 
+Result<void> give_checkpoints_to_user(const job::HostSpec& spec, const job::User& user) {
+  if (user.uid == 0) return {};
+  std::error_code code;
+  const std::string folder = container::ml_folder(spec) + "/checkpoints";
+  for (std::filesystem::recursive_directory_iterator each(folder, code), end; !code && each != end;
+       each.increment(code))
+    if (::lchown(each->path().c_str(), user.uid, user.gid) != 0)
+      return fail_errno(each->path().string());
+  if (code) return fail(Errc::system, folder + ": " + code.message());
+  return {};
+}
+
 std::vector<Staged> to_stage(const job::HostSpec& spec) {
   const std::string ml = container::ml_folder(spec);
   const std::string layers = container::layers_folder(spec);

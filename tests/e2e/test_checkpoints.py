@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from fit import GUARD_SECONDS, in_host, wait_for_jobs_to_go
+from oci_image import layer, programs, write_layout
 from process import wait_until
 
 # Counts its runs in a checkpoint, and ends as it is told.
@@ -150,3 +151,28 @@ def test_a_place_that_takes_no_files_is_named_before_the_job_runs(machine):
     plan = machine.fit("pass", "--checkpoints", machine.folder / "unmade", "--print-plan")
     assert plan.wait(GUARD_SECONDS) == 0, plan.text
     assert not (machine.folder / "unmade").exists()
+
+
+GOES_ON = b"""#!/bin/sh
+cd /opt/ml/checkpoints || exit 7
+if test -d epoch; then echo more >>epoch/one && : >epoch/two && echo "went on"; exit; fi
+umask 077
+mkdir epoch && echo first >epoch/one
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's files are made")
+def test_an_images_user_goes_on_with_what_it_left(machine, tmp_path):
+    users = {"etc/passwd": b"root:x:0:0::/root:/bin/sh\napp:x:1000:1000::/:/bin/sh\n"}
+    members = {**programs("/bin/sh", "/bin/mkdir"), **users, "bin/train": GOES_ON}
+    write_layout(tmp_path / "image", [layer(members)],
+                 process={"Env": ["PATH=/bin"], "User": "app"})  # fmt: skip
+    brought = machine.sm("image", "import", f"oci:{tmp_path}/image:v1", "--name", "box:v1")
+    assert brought.wait(GUARD_SECONDS) == 0, brought.text
+    for output in ("first", "second"):
+        job = machine.sm("fit", "--image", "box:v1", "--checkpoints", tmp_path / "kept",
+                         "--output", tmp_path / output)  # fmt: skip
+        assert job.wait(GUARD_SECONDS) == 0, job.text
+    assert "went on" in job.text, job.text
+    assert (tmp_path / "kept/epoch/one").read_text() == "first\nmore\n"
+    assert (tmp_path / "kept/epoch/two").exists()
