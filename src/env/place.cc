@@ -102,6 +102,18 @@ std::optional<std::string> address_towards(const std::string& host) {
   return std::nullopt;
 }
 
+std::string address_for_others(std::string address, const std::string& own,
+                               const std::vector<std::string>& hosts) {
+  const auto is_loopback = [](const std::string& each) {
+    return each.starts_with("127.") || each == "::1";
+  };
+  const auto other = std::find_if(hosts.begin(), hosts.end(),
+                                  [&own](const std::string& each) { return each != own; });
+  if (!is_loopback(address) || other == hosts.end()) return address;
+  address = address_towards(*other).value_or("");
+  return is_loopback(address) ? "" : address;
+}
+
 void HostFlags::bind(command::Line& line) {
   bind_place(line);
   line.flag("--preflight", preflight);

@@ -34,4 +34,10 @@ Result<Env> placed(const Env& env, const HostFlags& flags = {});
 /// while the name is looked up.
 std::optional<std::string> address_towards(const std::string& host);
 
+/// Where the other `hosts` reach `own`, one of them, whose name stands for `address` here: for
+/// that, or, where it is this machine's loopback (Debian's /etc/hosts has 127.0.1.1), the address
+/// from which one of them is reached. Empty: not known. Blocks while names are looked up.
+std::string address_for_others(std::string address, const std::string& own,
+                               const std::vector<std::string>& hosts);
+
 }  // namespace muster::env

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "calls/conduct_job.h"
 #include "env/job_files.h"
+#include "env/place.h"
 #include "job/message.h"
 #include "loop/port.h"
 #include "ranks/socket_client.h"
@@ -135,7 +136,8 @@ Result<launch::Site> exchange_sites(const job::Training& training, const std::st
                                     const std::string& digest, int ports, const Env& env,
                                     const Log& log) {
   const std::vector<std::uint16_t> free = TRY(loop::free_ports(ports));
-  const std::string address = loop::address_of(training.current_host).value_or("");
+  const std::string address = env::address_for_others(
+      loop::address_of(training.current_host).value_or(""), training.current_host, training.hosts);
   launch::Call call;
   call.name = name;
   call.digest = digest;
