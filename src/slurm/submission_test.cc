@@ -156,7 +156,7 @@ std::string told_by_script(const std::string& lines, int exit_code) {
   int status = -1;
   REQUIRE(::waitpid(pid, &status, 0) == pid);
   CHECK(status == 0);
-  const std::string text = read_file(told).value_or("");
+  std::string text = read_file(told).value_or("");
   CHECK(remove_tree(folder));
   return text;
 }
