@@ -5,13 +5,12 @@ All in one run on the same machine, so that the ratios mean something; medians o
 
 import argparse
 import pathlib
-import shutil
 import statistics
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from folder import own_folder  # noqa: E402
 from history import Figure, record  # noqa: E402
 from sides import REPOSITORY, Result, Work, run  # noqa: E402
 
@@ -120,13 +119,10 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="*", default=[], help="python mpirun reference muster")
     options = parser.parse_args()
-    parent = REPOSITORY / "build" / "bench"
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(dir=parent))
-    bench = Bench(options.runs, options.reference_runs, options.only, folder)
-    mpi = ["mpirun", "reference", "muster"]
-    plain = ["python", "reference", "muster"]
-    try:
+    with own_folder() as folder:
+        bench = Bench(options.runs, options.reference_runs, options.only, folder)
+        mpi = ["mpirun", "reference", "muster"]
+        plain = ["python", "reference", "muster"]
         bench.compare("3 hosts x 2 processes", Work(3, 2, MPI_SCRIPT), mpi, "bare mpirun over sshd")
         bench.compare("8 hosts x 1 process", Work(8, 1, MPI_SCRIPT), mpi, "bare mpirun over sshd")
         bench.compare(
@@ -135,8 +131,6 @@ def main() -> int:
         bench.line_cost("1 process", 1, 1, False, plain)
         bench.line_cost("2 MPI ranks on 1 host", 1, 2, True, mpi)
         bench.line_cost("2 hosts x 1 MPI rank", 2, 1, True, ["muster"])
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

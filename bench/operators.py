@@ -6,13 +6,12 @@ end of all hosts. Real Horovod and PyTorch: build/frameworks/tf and torch (`make
 
 import argparse
 import pathlib
-import shutil
 import statistics
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from folder import own_folder  # noqa: E402
 from history import Figure, record  # noqa: E402
 from sides import REPOSITORY, SYSTEM_PATH, Result, measure, training  # noqa: E402
 
@@ -140,21 +139,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
     runs = parser.parse_args().runs
-    parent = REPOSITORY / "build" / "bench"
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(dir=parent))
     works = [
         ("tf", "Horovod, 1 host x 2", [plain_mpirun, horovodrun, sm_mpirun], 1, HOROVOD),
         ("torch", "PyTorch, 3 hosts x 2", [torchrun, sm_torchrun, sm_torchrun_direct], 3, TORCH),
     ]
-    try:
+    with own_folder() as folder:
         for framework, title, sides, hosts, script in works:
             if not (FRAMEWORKS / framework).exists():
                 print(f"{title}: skipped, `make frameworks` builds {framework}")
                 continue
             compare(title, sides, hosts, script, runs, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

@@ -14,16 +14,15 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import sqlite3
 import sys
-import tempfile
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY / "bench"), str(REPOSITORY / "tests" / "e2e")]
 
 from bad_api import json_request  # noqa: E402
+from folder import own_folder  # noqa: E402
 from history import figures_of, record  # noqa: E402
 from lab import VENV  # noqa: E402
 from process import wait_until  # noqa: E402
@@ -232,15 +231,10 @@ def main() -> int:
     if os.geteuid() != 0:
         print("jobs make namespaces: run it as root", file=sys.stderr)
         return 2
-    parent = REPOSITORY / "build" / "bench"
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(dir=parent))
-    try:
+    with own_folder() as folder:
         figures = measure(folder, options)
         print(json.dumps(figures, indent=1))
         record(figures_of("server", figures))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

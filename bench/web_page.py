@@ -14,14 +14,13 @@ import argparse
 import json
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY / "bench"), str(REPOSITORY / "tests" / "e2e")]
 
 from browser import HAS_BROWSER, WHY_NOT, Browser  # noqa: E402
+from folder import own_folder  # noqa: E402
 from history import figures_of, record  # noqa: E402
 from lab import VENV  # noqa: E402
 from page import Served  # noqa: E402
@@ -264,15 +263,10 @@ def main() -> int:
         print(f"root is needed, whose jobs make namespaces, and a browser: {WHY_NOT}",
               file=sys.stderr)  # fmt: skip
         return 2
-    parent = REPOSITORY / "build" / "bench"
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(dir=parent))
-    try:
+    with own_folder() as folder:
         figures = measure(folder, options)
         print(json.dumps(figures, indent=1))
         record(figures_of("page", figures))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
