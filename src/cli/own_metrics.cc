@@ -1,19 +1,15 @@
 #include "cli/own_metrics.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "base/fd.h"
+#include "base/file_pieces.h"
 #include "base/text.h"
 #include "cli/job_view.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t read_bytes = 1u << 20;
 /// What is read of a journal for its first metric.
 constexpr std::uint64_t first_bytes_max = 64u << 20;
 
@@ -49,12 +45,7 @@ Result<std::optional<UnixMillis>> first_metric(const job::MetricDefinitions& def
                                                const std::string& host, const std::string& journal,
                                                UnixMillis since) {
   std::optional<UnixMillis> first;
-  const Fd file(::open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file && errno == ENOENT) return first;
-  if (!file) return fail_errno(journal);
-  job::JournalReader reader;
   JournalEntries lines(host);
-  std::uint64_t bytes_left = first_bytes_max;
   std::vector<LogEntry> entries;
   const auto tells = [&](const LogEntry& entry) {
     if (entry.kind != LogEntry::Kind::line || entry.time < since) return false;
@@ -63,17 +54,16 @@ Result<std::optional<UnixMillis>> first_metric(const job::MetricDefinitions& def
       return !definitions.values_in(text).empty();
     });
   };
-  TRY(read_pieces(file.get(), journal, 0, read_bytes, [&](std::string_view piece) {
-    bytes_left -= std::min<std::uint64_t>(bytes_left, piece.size());
-    const bool goes_on = reader.visit(piece, [&](const job::Record& record) {
-      entries.clear();
-      lines.take(record, entries);
-      const auto found = std::find_if(entries.begin(), entries.end(), tells);
-      if (found != entries.end()) first = found->time;
-      return !first;
-    });
-    return goes_on && bytes_left > 0;
-  }));
+  const auto take = [&](const job::Record& record) {
+    entries.clear();
+    lines.take(record, entries);
+    const auto found = std::find_if(entries.begin(), entries.end(), tells);
+    if (found != entries.end()) first = found->time;
+    return !first;
+  };
+  job::JournalReader reader;
+  TRY(read_file_pieces(
+      journal, [&](std::string_view piece) { return reader.visit(piece, take); }, first_bytes_max));
   return first;
 }
 

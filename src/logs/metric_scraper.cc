@@ -1,11 +1,8 @@
 #include "logs/metric_scraper.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 
-#include "base/fd.h"
+#include "base/file_pieces.h"
 #include "logs/log_lines.h"
 
 namespace muster::logs {
@@ -68,12 +65,7 @@ Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definiti
                                                const std::string& host, const std::string& journal,
                                                UnixMillis since) {
   std::optional<UnixMillis> first;
-  const Fd file(::open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file && errno == ENOENT) return first;
-  if (!file) return fail_errno(journal);
-  job::JournalReader reader;
   LogLines lines(host);
-  std::uint64_t bytes_left = first_bytes_max;
   std::uint64_t work_left = MetricAllowance::saved_max;
   std::vector<LogEvent> events;
   const auto look_at = [&](const LogEvent& event) {
@@ -82,16 +74,15 @@ Result<std::optional<UnixMillis>> first_metric(const MetricDefinitions& definiti
     work_left -= std::min(work_left, work);
     if (work_left > 0 && !definitions.values_in(event.message).empty()) first = event.time;
   };
-  TRY(read_pieces(file.get(), journal, 0, bytes_max, [&](std::string_view piece) {
-    bytes_left -= std::min<std::uint64_t>(bytes_left, piece.size());
-    const bool goes_on = reader.visit(piece, [&](const job::Record& record) {
-      events.clear();
-      lines.take(record, events);
-      for (const LogEvent& event : events) look_at(event);
-      return !first && work_left > 0;
-    });
-    return goes_on && bytes_left > 0;
-  }));
+  const auto take = [&](const job::Record& record) {
+    events.clear();
+    lines.take(record, events);
+    for (const LogEvent& event : events) look_at(event);
+    return !first && work_left > 0;
+  };
+  job::JournalReader reader;
+  TRY(read_file_pieces(
+      journal, [&](std::string_view piece) { return reader.visit(piece, take); }, first_bytes_max));
   return first;
 }
 
