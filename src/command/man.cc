@@ -20,7 +20,7 @@ std::string named_character(std::string_view bytes) {
 }
 
 /// An argument of a macro: in quotes, since it may hold spaces.
-std::string quoted(std::string_view text) {
+std::string argument(std::string_view text) {
   return "\"" + escaped(text) + "\"";
 }
 
@@ -40,7 +40,7 @@ std::string paragraph(std::string_view text) {
 }
 
 std::string entry(std::string_view what, std::string_view says) {
-  return ".TP\n.B " + quoted(what) + "\n" + escaped(says) + "\n";
+  return ".TP\n.B " + argument(what) + "\n" + escaped(says) + "\n";
 }
 
 std::string head(std::string_view name, std::string_view brief) {
@@ -70,7 +70,7 @@ std::string examples_of(const std::vector<Example>& examples) {
 std::string references(const std::vector<std::string>& names) {
   std::string text = section("SEE ALSO");
   for (std::size_t i = 0; i < names.size(); ++i)
-    text += ".BR " + quoted(names[i]) + " (1)" + (i + 1 < names.size() ? ",\n" : "\n");
+    text += ".BR " + argument(names[i]) + " (1)" + (i + 1 < names.size() ? ",\n" : "\n");
   return text;
 }
 
@@ -149,7 +149,7 @@ std::string man_overview() {
   std::vector<std::string> names;
   Group group = Group::internal;
   for (const Page* page : typed_pages(true)) {
-    if (page->group != group) text += ".SS " + quoted(title_of(page->group)) + "\n";
+    if (page->group != group) text += ".SS " + argument(title_of(page->group)) + "\n";
     group = page->group;
     text += entry(page->name, page->brief);
     names.push_back(man_name(page->name));
