@@ -26,6 +26,25 @@ if(MUSTER_STATIC)
     -Wl,--build-id=sha1)
 endif()
 
+# Sources in groups, each compiled as one file: MUSTER_UNITY says how large (tools/unity.py: which).
+# Groups are found anew when a source was changed.
+macro(muster_unity)
+  if(MUSTER_UNITY)
+    set(unity ${CMAKE_BINARY_DIR}/unity.cmake)
+    execute_process(COMMAND python3 ${CMAKE_SOURCE_DIR}/tools/unity.py ${CMAKE_SOURCE_DIR}/src
+      ${MUSTER_UNITY} OUTPUT_FILE ${unity} COMMAND_ERROR_IS_FATAL ANY)
+    include(${unity})
+    file(GLOB sources ${CMAKE_SOURCE_DIR}/src/*/*.cc ${CMAKE_SOURCE_DIR}/src/*/*.h)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+      ${sources} ${CMAKE_SOURCE_DIR}/tools/unity.py)
+    set(CMAKE_UNITY_BUILD ON)
+    set(CMAKE_UNITY_BUILD_MODE GROUP)
+    # What a file's own namespace holds stays there, though the compiler no longer sees whose it is;
+    # a name may be a constant of one file and a variable in another.
+    target_compile_options(muster_flags INTERFACE -Wno-subobject-linkage -Wno-shadow)
+  endif()
+endmacro()
+
 function(muster_room room)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/*.cc)
@@ -57,9 +76,15 @@ function(muster_room room)
   endif()
 endfunction()
 
+# doctest and its main(), once for all test programs.
+function(muster_doctest)
+  add_library(muster_doctest OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/doctest_main.cc)
+  target_link_libraries(muster_doctest PUBLIC muster_flags doctest::doctest)
+endfunction()
+
 function(muster_test name library)
-  add_executable(${name} ${ARGN} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cc)
-  target_link_libraries(${name} PRIVATE ${library} doctest::doctest)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE ${library} muster_doctest)
   set(properties TIMEOUT 120)
   if(name STREQUAL "steward_test")
     # Its containers, bridges and sweeps are the machine's: one at a time.
@@ -104,9 +129,8 @@ function(muster_engine_contract_test)
   muster_test(engine_contract_test "muster_local;muster_cluster" ${sources})
   list(FILTER on_cluster INCLUDE REGEX
     "_contract_test\\.cc$|/(cluster|steward|folder)?_?subject\\.cc$")
-  add_executable(cluster_contract_test EXCLUDE_FROM_ALL ${on_cluster}
-    ${CMAKE_SOURCE_DIR}/tests/doctest_main.cc)
-  target_link_libraries(cluster_contract_test PRIVATE muster_cluster doctest::doctest)
+  add_executable(cluster_contract_test EXCLUDE_FROM_ALL ${on_cluster})
+  target_link_libraries(cluster_contract_test PRIVATE muster_cluster muster_doctest)
   target_compile_definitions(cluster_contract_test PRIVATE MUSTER_CONTRACT_ON_CLUSTER)
   add_dependencies(cluster_contract_test sm)
 endfunction()
