@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/frame.h"
 #include "base/text.h"
 
 namespace muster::calls {
@@ -112,6 +113,10 @@ void CallCourse::begin() {
   if (own_->kind == launch::Call::Kind::exchange) {
     launch::CallResult result;
     for (const auto& [host, call] : came_) result.data[host] = call.data;
+    const std::size_t bytes = launch::call_result_text(result).size();
+    if (bytes > frame_payload_bytes_max)
+      return fail_call(options_.host, "what the hosts tell each other is " + std::to_string(bytes) +
+                                          " bytes, more than one answer holds");
     return answer(result);
   }
   phase_ = Phase::running;

@@ -99,6 +99,16 @@ TEST_CASE_FIXTURE(Course, "call: an exchange runs nothing and gives every host's
   CHECK(answer.result.data.size() == 2);
 }
 
+TEST_CASE_FIXTURE(Course, "call: an exchange of more than an answer holds fails, and says so") {
+  leader_calls(call_of(Call::Kind::exchange, {"algo-1", "algo-2"}));
+  course.member_calls("algo-2", {"mpirun train.py", "d", std::string(1100000, 'x')}, now);
+  const Action answer = only();
+  CHECK(answer.kind == Kind::answer);
+  CHECK(answer.result.data.empty());
+  CHECK_FALSE(answer.result.verdict.success());
+  CHECK(answer.result.verdict.outcome.text.starts_with("what the hosts tell each other is 11"));
+}
+
 TEST_CASE_FIXTURE(Course, "call: a direct one succeeds when all that decide have ended") {
   run(Call::Kind::direct);
   course.done_here(course.number(), now);

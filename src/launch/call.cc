@@ -83,12 +83,19 @@ class Unpacker {
 };
 
 constexpr std::int64_t programs_max = 4096;
+// What other hosts are told of a call; the rest stays on its host. An operator sends 300 bytes.
+constexpr std::size_t name_bytes_max = 1024;
+constexpr std::size_t digest_bytes_max = 256;
+constexpr std::size_t data_bytes_max = 4096;
 
 Result<void> check(const Call& call) {
   const bool ranks_run_nothing = call.kind == Call::Kind::mpi && call.rank.command.argv.empty();
   const bool launcher_is_nothing = call.launcher && call.launcher->argv.empty();
   if (call.hosts.empty() || ranks_run_nothing || launcher_is_nothing)
     return fail(Errc::protocol, "a call of nothing");
+  if (call.name.size() > name_bytes_max || call.digest.size() > digest_bytes_max ||
+      call.data.size() > data_bytes_max)
+    return fail(Errc::protocol, "a call with a name, digest or data too long");
   return {};
 }
 

@@ -88,6 +88,10 @@ TEST_CASE("call: a call that asks for nothing, or for what is none, is refused")
       {"ranks that run nothing", [](Call& c) { c.rank = {}; }, false},
       {"a launcher that is none", [](Call& c) { c.launcher->argv.clear(); }, false},
       {"a program that is none", [](Call& c) { c.programs[0].command.argv.clear(); }, false},
+      {"a name as long as may be", [](Call& c) { c.name = std::string(1024, 'n'); }, true},
+      {"a longer name", [](Call& c) { c.name = std::string(1025, 'n'); }, false},
+      {"a long digest", [](Call& c) { c.digest = std::string(257, 'd'); }, false},
+      {"long data", [](Call& c) { c.data = std::string(4097, 'd'); }, false},
       {"a rank below -1", [](Call& c) { c.programs[0].rank = -2; }, false},
   };
   for (const auto& c : cases) {
