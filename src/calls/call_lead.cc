@@ -84,7 +84,7 @@ void CallLead::stop() {
 
 void CallLead::close() {
   course_.close();
-  daemons_.clear();  // With our copies of mpirun's output, or that would never end.
+  give_up_daemons();
 }
 
 // --- actions ---
@@ -115,7 +115,7 @@ void CallLead::carry_out(const Action& action) {
       return tasks_.start(launch(action.number));
     case Action::Kind::drain:
       post_members(action.hosts, Message::call_drain, ranks::grace_text(action.grace));
-      daemons_.clear();
+      give_up_daemons();
       return tasks_.start(drain(action.grace));
     case Action::Kind::answer:
       return answer(action);
@@ -186,7 +186,16 @@ loop::Task<> CallLead::drain(Duration grace) {
   turn();
 }
 
+/// Our copies of mpirun's output go at once, or it would never end. The agents of other hosts'
+/// daemons wait for the answer: told earlier, mpirun would take its daemons for dead and say so.
+void CallLead::give_up_daemons() {
+  for (const auto& [id, daemon] : daemons_)
+    if (daemon->host != self()) left_.push_back(daemon->call.reply);
+  daemons_.clear();
+}
+
 void CallLead::answer(const Action& action) {
+  for (const ranks::AgentCall::Reply& reply : std::exchange(left_, {})) reply(1, {});
   post_members(action.hosts, Message::call_end, launch::call_result_text(action.result));
   if (std::find(action.hosts.begin(), action.hosts.end(), self()) == action.hosts.end()) return;
   const launch::CallEnd on_end = std::exchange(on_end_, nullptr);

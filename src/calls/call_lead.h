@@ -64,6 +64,7 @@ class CallLead {
   Result<void> start_launcher(Number number);
   loop::Task<> drain(Duration grace);
   void answer(const Action& action);
+  void give_up_daemons();
   loop::Task<> keep_time();
   static loop::Task<> let_go(std::shared_ptr<Daemon> daemon, int code, std::string why);
   Result<void> start_daemon(const std::shared_ptr<Daemon>& daemon, ranks::HostRun::Program program);
@@ -75,6 +76,7 @@ class CallLead {
   CallCourse course_;
   launch::CallEnd on_end_;                          ///< For this host's own call.
   std::map<int, std::shared_ptr<Daemon>> daemons_;  ///< By exec id.
+  std::vector<ranks::AgentCall::Reply> left_;       ///< To agents whose daemons a drain gave up.
   int daemons_made_ = 0;
   bool in_turn_ = false;
   loop::Event moved_;

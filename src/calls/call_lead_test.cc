@@ -238,6 +238,21 @@ TEST_CASE_FIXTURE(Launch,
   CHECK(result->verdict.outcome == job::Outcome::exited(4));
 }
 
+TEST_CASE_FIXTURE(Launch,
+                  "call: agents of daemons that a failed call left end with it, not before") {
+  ask_daemon("algo-2", "orted 0");
+  job::Verdict failed;
+  failed.host = "algo-2";
+  failed.process = "rank";
+  failed.outcome = job::Outcome::exited(3);
+  calls.ended(failed);
+  until([&] { return posted("algo-2:32:" + ranks::grace_text({})); });
+  CHECK(replies.empty());
+  calls.member_drained("algo-2");
+  until([&] { return result.has_value(); });
+  CHECK(replies == std::vector<std::string>{"1 "});
+}
+
 TEST_CASE_FIXTURE(Launch, "call: mpirun is told why a daemon cannot start") {
   ask_daemon("algo-1", "rm -rf /");
   ask_daemon("algo-1", "/none/orted");

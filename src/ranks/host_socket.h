@@ -27,7 +27,8 @@ struct AgentCall {
   std::string text;
   Fd out, err;  ///< The agent's own.
   /// Ends the agent with `code`, or with one line if `error` is not empty. Call once.
-  std::function<void(int code, const std::string& error)> reply;
+  using Reply = std::function<void(int code, const std::string& error)>;
+  Reply reply;
 };
 
 /// The unix socket of a host's `train`, to which ranks, agents and operators talk.
