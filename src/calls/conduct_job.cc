@@ -63,7 +63,7 @@ Result<std::optional<int>> steward_stream(const Env& env) {
 }
 
 Result<std::string> key_for(const job::Training& training, const Env& env, const Log& log) {
-  if (training.hosts.size() == 1) return std::string();
+  if (training.roll_call_hosts().size() == 1) return std::string();
   env::JobKey key = TRY(env::job_key(env));
   if (!key.warning.empty()) log.warning(key.warning);
   return std::move(key.bytes);

@@ -43,7 +43,7 @@ loop::Task<job::Verdict> Lead::run() {
 
 loop::Task<Result<void>> Lead::gather() {
   auto options = roll_call<coordinate::Leader::Options>();
-  options.hosts = context_.training.hosts;
+  options.hosts = context_.training.roll_call_hosts();
   options.start = start_text(context_.preflight.mode);
   Result<std::unique_ptr<coordinate::Leader>> leader =
       coordinate::Leader::open(context_.loop, std::move(options), context_.log);
@@ -65,7 +65,8 @@ loop::Task<Result<void>> Lead::gather() {
 
 void Lead::start() {
   started_ = true;
-  working_.insert(context_.training.hosts.begin(), context_.training.hosts.end());
+  working_.insert(context_.training.roll_call_hosts().begin(),
+                  context_.training.roll_call_hosts().end());
   draining_ = working_;
   draining_.erase(host());
   const bool at_once = leads_alone() || context_.preflight.mode == PreflightMode::off;

@@ -42,7 +42,7 @@ class Lead final : public Conduct {
   void one_host_ended(const std::string& host, const job::Verdict& verdict);
   void stop_all(const ranks::SignalRequest& request);
   void add_failure(job::Verdict verdict);
-  bool leads_alone() const { return context_.training.hosts.size() == 1; }
+  bool leads_alone() const { return context_.training.roll_call_hosts().size() == 1; }
 
   std::unique_ptr<coordinate::Leader> leader_;
   CallLead calls_;

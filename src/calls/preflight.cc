@@ -30,7 +30,7 @@ constexpr std::size_t all_names_max = 16;  ///< With more hosts each looks up so
 
 /// Each name is looked up by two hosts besides its own at least, and the leader's by all.
 std::vector<std::string> names_for(const job::Training& training) {
-  const std::vector<std::string>& hosts = training.hosts;
+  const std::vector<std::string>& hosts = training.roll_call_hosts();
   if (hosts.size() <= all_names_max) return hosts;
   const auto own = std::find(hosts.begin(), hosts.end(), training.current_host);
   const auto at = static_cast<std::size_t>(own - hosts.begin());
@@ -137,7 +137,7 @@ PreflightLead::PreflightLead(loop::Loop& loop, const job::Training& training,
       log_(log),
       post_(std::move(post)),
       own_(loop, training, options),
-      awaited_(training.hosts.begin(), training.hosts.end()),
+      awaited_(training.roll_call_hosts().begin(), training.roll_call_hosts().end()),
       changed_(loop),
       tasks_(loop) {}
 
@@ -149,7 +149,7 @@ loop::Task<Result<void>> PreflightLead::run() {
     log_.warning("preflight: " + host + " told nothing of itself in time");
   if (options_.mode == PreflightMode::full) co_await measure_ring();
   own_.close();
-  for (const std::string& host : training_.hosts)
+  for (const std::string& host : training_.roll_call_hosts())
     if (host != training_.current_host) post_(host, Message::preflight_over, "{}");
   co_return tell(Clock::now() - begin);
 }
@@ -170,7 +170,7 @@ loop::Task<> PreflightLead::wait_for_all(Duration at_most) {
 
 /// What is slow is measured once more: a moment's other work is no trouble of the way.
 loop::Task<> PreflightLead::measure_ring() {
-  const std::vector<Round> rounds = preflight::ring_rounds(training_.hosts.size());
+  const std::vector<Round> rounds = preflight::ring_rounds(training_.roll_call_hosts().size());
   for (const Round& round : rounds) co_await measure_round(round);
   const std::vector<Round> again = slow_rounds();
   for (const Round& round : again) co_await measure_round(round);
@@ -185,10 +185,11 @@ std::vector<PreflightLead::Round> PreflightLead::slow_rounds() const {
              (each.hosts == std::vector{a, b} || each.hosts == std::vector{b, a});
     });
   };
-  std::vector<Round> rounds = preflight::ring_rounds(training_.hosts.size());
+  std::vector<Round> rounds = preflight::ring_rounds(training_.roll_call_hosts().size());
   for (Round& round : rounds)
     std::erase_if(round, [&](const auto& edge) {
-      return !is_slow(training_.hosts[edge.first], training_.hosts[edge.second]);
+      return !is_slow(training_.roll_call_hosts()[edge.first],
+                      training_.roll_call_hosts()[edge.second]);
     });
   std::erase_if(rounds, [](const Round& round) { return round.empty(); });
   return rounds;
@@ -196,7 +197,7 @@ std::vector<PreflightLead::Round> PreflightLead::slow_rounds() const {
 
 std::vector<HostFacts> PreflightLead::known_hosts() const {
   std::vector<HostFacts> hosts;
-  for (const std::string& host : training_.hosts)
+  for (const std::string& host : training_.roll_call_hosts())
     if (const auto found = facts_.find(host); found != facts_.end()) hosts.push_back(found->second);
   return hosts;
 }
@@ -205,8 +206,8 @@ loop::Task<> PreflightLead::measure_round(Round round) {
   awaited_.clear();
   peers_.clear();
   for (const auto& [first, second] : round) {
-    const auto a = facts_.find(training_.hosts[first]);
-    const auto b = facts_.find(training_.hosts[second]);
+    const auto a = facts_.find(training_.roll_call_hosts()[first]);
+    const auto b = facts_.find(training_.roll_call_hosts()[second]);
     if (a == facts_.end() || b == facts_.end()) continue;
     if (a->second.port == 0 || b->second.port == 0) continue;
     const std::string hello = random_bytes(preflight::token_bytes);

@@ -106,6 +106,8 @@ void set_groups(Training& training, const std::vector<InstanceGroup>& groups) {
                                          group.hosts.end());
   training.leader = training.distribution_hosts.empty() ? training.hosts.front()
                                                         : training.distribution_hosts.front();
+  training.groups_apart =
+      named == nullptr && groups.size() > 1 && !training.distribution_hosts.empty();
 }
 
 void set_parameters(Training& training, const PyValue& all) {

@@ -60,6 +60,7 @@ struct Training {
   std::vector<std::string> instance_group_hosts;
   std::vector<std::string> instance_groups;
   std::vector<std::string> distribution_hosts;  ///< Where a launcher runs; the first one leads.
+  bool groups_apart = false;  ///< No group is named for the distribution: each has its own.
   PyValue distribution_instance_groups;
   PyValue instance_groups_dict;
   std::string interface;  ///< Network interface of the job, "eth0" if none is said.
@@ -82,6 +83,10 @@ struct Training {
 
   std::string code_dir() const { return facts.base_dir + "/code"; }
   bool is_leader() const { return current_host == leader; }
+  /// Who gathers at the leader.
+  const std::vector<std::string>& roll_call_hosts() const {
+    return groups_apart ? distribution_hosts : hosts;
+  }
 };
 
 /// Reads a job. Missing files mean defaults, so that images that bring no SageMaker files run too:

@@ -127,10 +127,12 @@ TEST_CASE("training: variables have their elder names beside those of today") {
 TEST_CASE("training: the leader is the first host of the distribution") {
   CHECK(training("{}").leader == "algo-1");
   CHECK(training("{}", two_groups).leader == "algo-1");
+  CHECK(training("{}", two_groups).roll_call_hosts().size() == 3);
   const Training mpi = training(R"({"sagemaker_mpi_enabled": "true"})", two_groups);
   CHECK(mpi.leader == "algo-2");
   CHECK(mpi.is_leader());
   CHECK(mpi.distribution_hosts == std::vector<std::string>{"algo-2", "algo-3"});
+  CHECK(mpi.roll_call_hosts() == mpi.distribution_hosts);
   const Env env = sm_variables(mpi);
   CHECK(env.at("SM_IS_HETERO") == "true");
   CHECK(env.at("SM_CURRENT_INSTANCE_GROUP") == "gpu");

@@ -39,6 +39,15 @@ def test_hosts_outside_the_distribution_run_the_script_alone(training):
     job.assert_quiet()
 
 
+def test_where_no_group_is_named_each_has_a_launch_of_its_own(training):
+    job = in_groups(training(3, 2, SCRIPT)).start().succeed()
+    for rank in (0, 1):
+        assert f"rank {rank} of 2 algo-1 data" in job["algo-1"].text, job.story()
+    for rank, host in ((0, "algo-2"), (1, "algo-2"), (2, "algo-3"), (3, "algo-3")):
+        assert f"rank {rank} of 4 {host} train" in job["algo-2"].text, job.story()
+    job.assert_quiet()
+
+
 def test_the_failure_of_a_host_outside_ends_the_ranks(training):
     script = """
 import os, sys, time
