@@ -117,7 +117,12 @@ def give_job(host, hosts: list[str]) -> None:
     write_job(host, hosts, SCRIPT, parameters, {"framework.py": FRAMEWORK})
 
 
-@pytest.mark.parametrize("name", ROOTS)
+# The oldest Python and the newest; each root takes most of a minute to make.
+DAILY = ("ubuntu-20.04", "debian-12")
+BETWEEN = [pytest.param(name, marks=pytest.mark.deep) for name in ROOTS if name not in DAILY]
+
+
+@pytest.mark.parametrize("name", [*DAILY, *BETWEEN])
 def test_the_wheel_installs_and_runs_jobs(lab, wheel, name):
     made = python_root(name)
     both = [Root(host, made, wheel) for host in lab.hosts(2)]
