@@ -122,6 +122,7 @@ void CallCourse::begin() {
   phase_ = Phase::running;
   ++number_;
   cause_ = coordinate::FirstCause();
+  well_.clear();
   launcher_running_ = own_->kind == launch::Call::Kind::mpi;
   deciding_.clear();
   if (own_->kind == launch::Call::Kind::direct)
@@ -142,6 +143,7 @@ void CallCourse::ended(job::Verdict verdict, TimePoint now) {
   if (phase_ == Phase::gathering && !verdict.success())
     return fail_call(verdict.host, job::describe(verdict.outcome));
   if (phase_ != Phase::running) return;
+  if (verdict.success() && verdict.rank >= 0) well_.insert(verdict.rank);
   cause_.add(std::move(verdict), now);
   look(now);
 }
@@ -181,7 +183,18 @@ std::optional<job::Verdict> CallCourse::verdict(TimePoint now) const {
 
 void CallCourse::look(TimePoint now) {
   if (closed_ || phase_ != Phase::running) return;
-  if (const std::optional<job::Verdict> found = verdict(now)) end(*found, now);
+  const std::optional<job::Verdict> found = verdict(now);
+  if (!found) return;
+  if (!is_excused(*found)) return end(*found, now);
+  actions_.push_back({.text = job::describe(*found) + ", after all ranks had ended well"});
+  end({}, now);
+}
+
+/// Hydra's mpirun writes to daemons that have gone, and fails, though nothing is left to be done.
+bool CallCourse::is_excused(const job::Verdict& cause) const {
+  const int wanted = own_->ranks_decide;
+  return wanted > 0 && static_cast<int>(well_.size()) >= wanted && cause.rank < 0 &&
+         cause.outcome.kind == job::Outcome::Kind::exited && !cause.success();
 }
 
 // --- ending ---

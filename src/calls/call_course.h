@@ -108,6 +108,7 @@ class CallCourse {
   void begin_if_complete(const std::string& news);
   void begin();
   std::optional<job::Verdict> verdict(TimePoint now) const;
+  bool is_excused(const job::Verdict& cause) const;
   void end(const job::Verdict& verdict, TimePoint now);
   void fail_call(const std::string& host, const std::string& why);
   void refuse_outsider(const std::string& host, const std::string& name);
@@ -126,6 +127,7 @@ class CallCourse {
   bool whole_job_ = false;
   bool launcher_running_ = false;  ///< Or about to.
   coordinate::FirstCause cause_;
+  std::set<int> well_;              ///< Ranks that have ended well.
   std::set<std::string> deciding_;  ///< Hosts whose share of a direct call still decides.
   job::Verdict verdict_;            ///< The verdict of the call that ends.
   std::set<std::string> draining_;

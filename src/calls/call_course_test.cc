@@ -129,6 +129,43 @@ TEST_CASE_FIXTURE(Course, "call: the job's whole work is answered without a drai
   CHECK(course.last_failure()->outcome == Outcome::exited(2));
 }
 
+TEST_CASE("call: mpirun's own failure counts, but where so many ranks as say it have ended well") {
+  const struct {
+    int decide;
+    int ranks;
+    Outcome launcher;
+    bool well;
+  } cases[] = {
+      {2, 2, Outcome::exited(255), true},
+      {2, 1, Outcome::exited(255), false},
+      {0, 2, Outcome::exited(255), false},
+      {2, 2, Outcome::signaled(SIGSEGV), false},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.decide);
+    CAPTURE(c.ranks);
+    Course course;
+    Call call = call_of(Call::Kind::mpi, {"algo-1", "algo-2"});
+    call.ranks_decide = c.decide;
+    course.leader_calls(call);
+    course.member_calls("algo-2");
+    static_cast<void>(course.course.take_actions());
+    const CallCourse::Number number = course.course.number();
+    course.course.launcher_ended(number, end_of("algo-1", c.launcher, -1), course.now);
+    course.course.ended_here(number, end_of("algo-1", Outcome::exited(0), 0), course.now);
+    if (c.ranks == 2) course.course.ended(end_of("algo-2", Outcome::exited(0), 1), course.now);
+    course.step_to(milliseconds(200));
+    const std::vector<Action> actions = course.course.take_actions();
+    REQUIRE(!actions.empty());
+    CHECK(actions.back().kind == Kind::drain);
+    CHECK((actions.size() == 2) == c.well);
+    if (c.well) CHECK(actions[0].text.ends_with("255, after all ranks had ended well"));
+    course.course.drained("algo-1");
+    course.course.drained("algo-2");
+    CHECK(course.only().result.verdict.success() == c.well);
+  }
+}
+
 TEST_CASE("call: one that cannot come about fails on all that made it, and names the host") {
   const struct {
     const char* name;

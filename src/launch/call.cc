@@ -109,6 +109,7 @@ Call call_from(const HostPlan& plan, std::string name, std::string digest) {
   call.rank.command = plan.rank;
   call.rank.kept = plan.kept_names;
   call.launcher = plan.launcher_command;
+  call.ranks_decide = plan.ranks_decide;
   call.by_ssh = plan.launcher == Launcher::mpi && plan.transport == Transport::ssh;
   if (plan.launcher == Launcher::direct) call.kind = Call::Kind::direct;
   call.programs = plan.programs;
@@ -126,6 +127,7 @@ std::string pack(const Call& call) {
   packer.flag(call.by_ssh);
   packer.flag(call.launcher.has_value());
   if (call.launcher) packer.command(*call.launcher);
+  packer.text(std::to_string(call.ranks_decide));
   packer.text(std::to_string(call.programs.size()));
   for (const HostProgram& program : call.programs) {
     packer.text(program.name);
@@ -150,6 +152,7 @@ Result<Call> unpack_call(std::string_view payload) {
   call.by_ssh = TRY(unpacker.number(0, 1)) == 1;
   const bool has_launcher = TRY(unpacker.number(0, 1)) == 1;
   if (has_launcher) call.launcher = TRY(unpacker.command());
+  call.ranks_decide = static_cast<int>(TRY(unpacker.number(0, 1 << 30)));
   const std::int64_t programs = TRY(unpacker.number(0, programs_max));
   for (std::int64_t i = 0; i < programs; ++i) call.programs.push_back(TRY(unpacker.program()));
   call.data = TRY(unpacker.text());

@@ -34,6 +34,7 @@ struct Call {
   Kind kind = Kind::mpi;
   RankRun rank;                     ///< What ranks of this host run.
   std::optional<Command> launcher;  ///< mpirun; the leading host's.
+  int ranks_decide = 0;             ///< As HostPlan's.
   bool by_ssh = false;              ///< Daemons come by ssh: every host runs an sshd meanwhile.
   std::vector<HostProgram> programs;
   std::string data;  ///< Any UTF-8 text.

@@ -88,6 +88,8 @@ TEST_CASE("call: a call that asks for nothing, or for what is none, is refused")
       {"ranks that run nothing", [](Call& c) { c.rank = {}; }, false},
       {"a launcher that is none", [](Call& c) { c.launcher->argv.clear(); }, false},
       {"a program that is none", [](Call& c) { c.programs[0].command.argv.clear(); }, false},
+      {"ranks that decide", [](Call& c) { c.ranks_decide = 6; }, true},
+      {"ranks below none", [](Call& c) { c.ranks_decide = -1; }, false},
       {"a name as long as may be", [](Call& c) { c.name = std::string(1024, 'n'); }, true},
       {"a longer name", [](Call& c) { c.name = std::string(1025, 'n'); }, false},
       {"a long digest", [](Call& c) { c.digest = std::string(257, 'd'); }, false},

@@ -132,6 +132,7 @@ Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options) {
   if (hydra) add_network(result.rank.env, inputs, options);
   result.kept_names = kept_names(custom);
   result.ranks_total = ranks_total(inputs);
+  result.ranks_decide = hydra ? result.ranks_total : 0;
   result.ranks_here = ranks_here(inputs, custom.mapping.value_or(Mapping::by_slot));
   result.roll_call = inputs.hosts_of_job > 1;
   if (inputs.host != inputs.hosts.front()) return result;

@@ -89,6 +89,7 @@ TEST_CASE("mpi: under hydra ranks keep to the job's interface and ports") {
   CHECK(got.rank.env.at("UCX_TCP_PORT_RANGE") == "3000-3009");
   CHECK(got.launcher_command->env.at("MPIEXEC_PORT_RANGE") == "2000:2009");
   CHECK(!got.launcher_command->env.contains("HYDRA_HOST_FILE"));
+  CHECK(got.ranks_decide == got.ranks_total);
   options.env["FI_TCP_IFACE"] = "ib0";
   CHECK(plan_of(two_by_three(), options).rank.env.at("FI_TCP_IFACE") == "ib0");
   Inputs fabric = two_by_three();
@@ -105,6 +106,7 @@ TEST_CASE("mpi: under Open MPI 5 the line has PRRTE's names, and its agent is no
         "--mca smsc ^cma -x NCCL_DEBUG=INFO -x NCCL_MIN_NRINGS=4 -x NCCL_SOCKET_IFNAME=eth0 "
         "-x PATH /bin/sm rank");
   CHECK(got.launcher_command->env.at("PRTE_MCA_plm_ssh_agent") == "/bin/sm");
+  CHECK(got.ranks_decide == 0);
 }
 
 TEST_CASE("mpi: Open MPI 5 alone on a host is given no interface of its daemons") {

@@ -99,7 +99,9 @@ struct HostPlan {
   /// How many of the job's ranks run here. mpirun fills host after host, so the last ones may have
   /// none. An upper bound when custom options ask for a mapping of their own.
   int ranks_here = 1;
-  int ranks_total = 1;     ///< In the whole job; for launcher process, on this host.
+  int ranks_total = 1;  ///< In the whole job; for launcher process, on this host.
+  /// Once so many ranks have ended well, the launcher's own failure counts for nothing; 0: it does.
+  int ranks_decide = 0;
   bool roll_call = false;  ///< The job has more than one host: they gather first.
   Args hosts;              ///< Hosts that take part in the distribution; the first one leads.
   Args log;                ///< What the reference's log says of an MPI launch: mpi_log().
