@@ -26,7 +26,8 @@ help:  ## this text
 # --- what people run ---
 
 .PHONY: deps
-deps: packages-deps $(TEST_FOLDERS) $(SDK_FOLDERS)  ## install what demo, test and CI need: Debian packages, and Python's below build/
+deps: packages-deps  ## install what demo, test and CI need: Debian packages, and Python's below build/
+	@$(MAKE) -j$(JOBS) $(TEST_FOLDERS) $(SDK_FOLDERS)
 	@echo "make deps: all is there"
 
 .PHONY: demo
@@ -94,7 +95,7 @@ FUZZERS := hyperparameters resource_config archive messages api_request create_j
 fuzz: packages-demo packages-fuzz build-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=8: CI's); what it finds is kept in fuzz/found
 	mkdir -p $(addprefix build/fuzz/corpus/,$(FUZZERS))
 	printf '%s\n' $(FUZZERS) | xargs -P $(JOBS) -I TARGET \
-	  build/fuzz/fuzz/fuzz_TARGET -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
+	  env build/fuzz/fuzz/fuzz_TARGET -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
 	    -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix=fuzz/found/TARGET/ \
 	    build/fuzz/corpus/TARGET fuzz/corpus/TARGET fuzz/found/TARGET
 
