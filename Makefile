@@ -92,7 +92,7 @@ FUZZERS := hyperparameters resource_config archive messages api_request create_j
   aws_chunked s3_request cbor gunzip image_document image_policy journal registry_login \
   registry_request slurm_text stack_template terminal unwind yaml
 .PHONY: fuzz
-fuzz: packages-demo packages-fuzz build-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=8: CI's); what it finds is kept in fuzz/found
+fuzz: packages-demo packages-fuzz build-fuzz  ## each fuzzer for a minute (FUZZ_SECONDS=6: CI's); what it finds is kept in fuzz/found
 	mkdir -p $(addprefix build/fuzz/corpus/,$(FUZZERS))
 	printf '%s\n' $(FUZZERS) | xargs -P $(JOBS) -I TARGET \
 	  env build/fuzz/fuzz/fuzz_TARGET -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 \
