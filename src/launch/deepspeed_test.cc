@@ -250,7 +250,7 @@ Inputs job_of(const Args& hosts, const std::string& host, int processes) {
   inputs.args = {"--epochs", "2"};
   inputs.host = host;
   inputs.hosts = hosts;
-  inputs.hosts_of_job = static_cast<int>(hosts.size());
+  inputs.hosts_in_roll_call = static_cast<int>(hosts.size());
   inputs.runner = *runner_named("deepspeed");
   inputs.processes_per_host = processes;
   inputs.instance_type = "ml.c5.xlarge";

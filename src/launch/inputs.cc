@@ -33,7 +33,7 @@ Result<Inputs> inputs_from(const job::Training& training, std::optional<Runner> 
   inputs.variables = job::sm_variables(training);
   inputs.host = training.current_host;
   inputs.hosts = training.distribution_hosts;
-  inputs.hosts_of_job = static_cast<int>(training.hosts.size());
+  inputs.hosts_in_roll_call = static_cast<int>(training.roll_call_hosts().size());
   inputs.interface = training.interface;
   inputs.runner = runner ? *runner : runner_asked_for(training);
   inputs.instance_type = instance_type(training, inputs.runner);

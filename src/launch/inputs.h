@@ -11,13 +11,13 @@ enum class EntryPoint { python_package, python_program, command };
 
 /// What the planners read of a job: job::Training, cut down to what decides.
 struct Inputs {
-  std::string entry_point;  ///< sagemaker_program, relative to the code folder.
-  Args args;                ///< The user's arguments, from hyperparameters.
-  Args command;             ///< What an operator runs in place of an entry point, as it stands.
-  Env variables;            ///< SM_* and what else the job adds to the environment.
-  std::string host;         ///< The own host's name.
-  Args hosts;               ///< Hosts that take part in the distribution; the first one leads.
-  int hosts_of_job = 1;     ///< All hosts.
+  std::string entry_point;     ///< sagemaker_program, relative to the code folder.
+  Args args;                   ///< The user's arguments, from hyperparameters.
+  Args command;                ///< What an operator runs in place of an entry point, as it stands.
+  Env variables;               ///< SM_* and what else the job adds to the environment.
+  std::string host;            ///< The own host's name.
+  Args hosts;                  ///< Hosts that take part in the distribution; the first one leads.
+  int hosts_in_roll_call = 1;  ///< How many gather at one leader.
   Runner runner = Runner::process;
   int processes_per_host = 1;
   std::optional<int> processes;  ///< sagemaker_mpi_num_processes.

@@ -134,7 +134,7 @@ Result<HostPlan> plan_mpi(const Inputs& inputs, const Options& options) {
   result.ranks_total = ranks_total(inputs);
   result.ranks_decide = hydra ? result.ranks_total : 0;
   result.ranks_here = ranks_here(inputs, custom.mapping.value_or(Mapping::by_slot));
-  result.roll_call = inputs.hosts_of_job > 1;
+  result.roll_call = inputs.hosts_in_roll_call > 1;
   if (inputs.host != inputs.hosts.front()) return result;
   Env env = launcher_environment(result.rank.env);
   if (hydra && options.daemon_ports)

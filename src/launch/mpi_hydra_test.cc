@@ -15,7 +15,7 @@ Inputs two_by_three() {
   inputs.entry_point = "train.py";
   inputs.host = "algo-1";
   inputs.hosts = {"algo-1", "algo-2"};
-  inputs.hosts_of_job = 2;
+  inputs.hosts_in_roll_call = 2;
   inputs.runner = Runner::mpi;
   inputs.processes_per_host = 3;
   return inputs;
@@ -72,7 +72,7 @@ TEST_CASE("mpi: under hydra exported variables and custom options stand before t
 TEST_CASE("mpi: under hydra a host alone needs no interface") {
   Inputs inputs = two_by_three();
   inputs.hosts = {"algo-1"};
-  inputs.hosts_of_job = 1;
+  inputs.hosts_in_roll_call = 1;
   const HostPlan got = plan_of(inputs, under(mpich));
   CHECK(join(got.launcher_command->argv, " ").find("-iface") == std::string::npos);
   CHECK(!got.rank.env.contains("FI_TCP_IFACE"));

@@ -15,7 +15,7 @@ Inputs three_by_two() {
   inputs.variables = {{"SM_CURRENT_HOST", "algo-1"}};
   inputs.host = "algo-1";
   inputs.hosts = {"algo-1", "algo-2", "algo-3"};
-  inputs.hosts_of_job = 3;
+  inputs.hosts_in_roll_call = 3;
   inputs.runner = Runner::mpi;
   inputs.processes_per_host = 2;
   return inputs;
@@ -242,7 +242,7 @@ TEST_CASE("mpi: a value of the job's own environment stays, and LD_LIBRARY_PATH 
 TEST_CASE("mpi: one host needs neither a network nor a roll call") {
   Inputs inputs = three_by_two();
   inputs.hosts = {"algo-1"};
-  inputs.hosts_of_job = 1;
+  inputs.hosts_in_roll_call = 1;
   const Result<HostPlan> got = plan(inputs, on_machine());
   REQUIRE(got);
   CHECK(!got->roll_call);
@@ -256,7 +256,7 @@ TEST_CASE("mpi: one host needs neither a network nor a roll call") {
 TEST_CASE("mpi: a host outside of the distribution runs the script alone") {
   Inputs inputs = three_by_two();
   inputs.host = "algo-4";
-  inputs.hosts_of_job = 4;
+  inputs.hosts_in_roll_call = 4;
   const Result<HostPlan> got = plan(inputs, on_machine());
   REQUIRE(got);
   CHECK(got->launcher == Launcher::process);

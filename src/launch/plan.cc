@@ -128,7 +128,7 @@ Result<HostPlan> plan(const Inputs& inputs, const Options& options) {
   const LauncherRow& row = launcher_of(takes_part ? inputs.runner : Runner::process);
   HostPlan result = TRY(row.plan(inputs, options));
   // Not mpirun's: it and its daemons know hosts by their own names.
-  result.roll_call = inputs.hosts_of_job > 1;
+  result.roll_call = inputs.hosts_in_roll_call > 1;
   result.hosts = inputs.hosts;
   result.transport = options.transport;
   if (result.launcher == Launcher::mpi) result.log = mpi_log(inputs, result);

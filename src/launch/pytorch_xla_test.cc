@@ -11,7 +11,7 @@ Inputs job_of(const Args& hosts, const std::string& host) {
   inputs.args = {"--epochs", "2"};
   inputs.host = host;
   inputs.hosts = hosts;
-  inputs.hosts_of_job = static_cast<int>(hosts.size());
+  inputs.hosts_in_roll_call = static_cast<int>(hosts.size());
   inputs.runner = Runner::pytorch_xla;
   inputs.gpus = 8;
   inputs.processes_per_host = 8;

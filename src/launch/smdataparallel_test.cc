@@ -14,7 +14,7 @@ Inputs job_of(const Args& hosts, const std::string& host) {
   inputs.variables = {{"SM_CURRENT_HOST", host}};
   inputs.host = host;
   inputs.hosts = hosts;
-  inputs.hosts_of_job = static_cast<int>(hosts.size());
+  inputs.hosts_in_roll_call = static_cast<int>(hosts.size());
   inputs.runner = Runner::smdataparallel;
   inputs.processes_per_host = 8;
   inputs.instance_type = "ml.p4d.24xlarge";

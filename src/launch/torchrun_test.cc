@@ -14,7 +14,7 @@ Inputs job_of(const Args& hosts, const std::string& host) {
   inputs.variables = {{"SM_CURRENT_HOST", host}};
   inputs.host = host;
   inputs.hosts = hosts;
-  inputs.hosts_of_job = static_cast<int>(hosts.size());
+  inputs.hosts_in_roll_call = static_cast<int>(hosts.size());
   inputs.runner = Runner::torch_distributed;
   inputs.processes_per_host = 4;
   inputs.instance_type = "ml.c5.xlarge";
