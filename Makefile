@@ -99,6 +99,14 @@ fuzz: packages-demo packages-fuzz build-fuzz  ## each fuzzer for a minute (FUZZ_
 	    -verbosity=0 -print_funcs=0 -print_final_stats=1 -artifact_prefix=fuzz/found/TARGET/ \
 	    build/fuzz/corpus/TARGET fuzz/corpus/TARGET fuzz/found/TARGET
 
+# An empty folder comes first: libFuzzer may change files in its first folder.
+.PHONY: fuzz-regressions
+fuzz-regressions: packages-demo packages-fuzz build-fuzz  ## each fuzzer over its stored inputs, without new fuzzing
+	rm -rf build/fuzz/empty && mkdir -p build/fuzz/empty
+	printf '%s\n' $(FUZZERS) | xargs -P $(JOBS) -I TARGET \
+	  env build/fuzz/fuzz/fuzz_TARGET -runs=0 -timeout=60 -print_funcs=0 \
+	    -artifact_prefix=build/fuzz/TARGET- build/fuzz/empty fuzz/corpus/TARGET fuzz/found/TARGET
+
 .PHONY: bench
 bench: packages-demo packages-bench packages-browser $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done sm  ## compare with bare mpirun, sagemaker-training and S3 clients, as ratios; figures of the server
 	$(PYTHON) bench/compare.py
