@@ -144,6 +144,17 @@ man: sm  ## build/man/man1: a manual page for each command
 lint: lint-quick  ## tools/tidy.py, formatting, clang-tidy on every file
 	python3 tools/clang_tidy.py build/dev
 
+# A version that Debian 12's Go 1.19 compiles. Go itself checks the sums of the modules.
+ACTIONLINT_VERSION := 1.7.3
+ACTIONLINT := build/actionlint-$(ACTIONLINT_VERSION)/actionlint
+$(ACTIONLINT): | packages-workflows
+	GOBIN="$(CURDIR)/$(@D)" GOPATH="$(CURDIR)/build/go" GOFLAGS='-mod=mod -modcacherw' \
+	  go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION)
+
+.PHONY: lint-workflows
+lint-workflows: packages-workflows $(ACTIONLINT)  ## actionlint, with shellcheck, on .github/workflows
+	$(ACTIONLINT) .github/workflows/*.yml
+
 .PHONY: release-notes
 release-notes:  ## CHANGELOG's section for the version in CMakeLists.txt; TAG=v0.1.0 checks a tag
 	@tools/release.py notes $(TAG)

@@ -1,6 +1,7 @@
 """The table of tools/parts.py, its errors, and the order in which parts start."""
 
 import pathlib
+import re
 import sys
 import unittest
 
@@ -114,6 +115,19 @@ class Repository(unittest.TestCase):
     def test_the_table_of_this_repository_is_valid(self):
         parts = parts_table.parse_table((ROOT / "tools/parts.toml").read_text())
         self.assertEqual({part.suite for part in parts}, set(parts_table.SUITES))
+
+    def test_the_nightly_workflow_runs_every_part_of_the_long_suite(self):
+        workflow = (ROOT / ".github/workflows/nightly.yml").read_text()
+        block = re.search(r"^ +part:\n((?: +- [a-z0-9-]+\n)+)", workflow, re.M)
+        named = re.findall(r"- ([a-z0-9-]+)", block[1])
+        parts = parts_table.parse_table((ROOT / "tools/parts.toml").read_text())
+        long = [part for part in parts if part.suite == "long"]
+        self.assertEqual(parts_table.choose(long, named, set()), long)
+
+    def test_workflows_name_actions_by_commit(self):
+        for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+            for action in re.findall(r"uses: *(.*)", path.read_text()):
+                self.assertRegex(action, r"^[a-z/-]+@[0-9a-f]{40} # v[\d.]+$", path.name)
 
 
 if __name__ == "__main__":
