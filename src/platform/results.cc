@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ namespace {
 using Status = struct stat;
 
 constexpr std::size_t compare_bytes = 1u << 20;
+constexpr std::size_t attribute_bytes_max = 64u << 10;  // The kernel's own limit.
 constexpr const char* conflicts_folder = "/conflicts";
 /// What a job's output folder holds.
 constexpr std::string_view result_names[] = {"model", "output", "log", "failure", "conflicts"};
@@ -42,11 +44,27 @@ bool is_folder(const std::string& path) {
   return status && S_ISDIR(status->st_mode);
 }
 
-/// Mode and time of modification; the rest is not worth an error.
-void dress(int fd, const Status& status) {
+/// The extended attributes that the job set: a rename keeps them, so a copy does, too.
+void copy_user_attributes(int from, int to) {
+  std::string names(attribute_bytes_max, '\0');
+  const ssize_t length = ::flistxattr(from, names.data(), names.size());
+  if (length <= 0) return;
+  names.resize(static_cast<std::size_t>(length));
+  std::string value(attribute_bytes_max, '\0');
+  for (const std::string& name : split(names, '\0')) {
+    if (!name.starts_with("user.")) continue;
+    const ssize_t count = ::fgetxattr(from, name.c_str(), value.data(), value.size());
+    if (count >= 0)
+      ::fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(count), 0);
+  }
+}
+
+/// Attributes, mode and time of modification; a file system without them is not worth an error.
+void dress(int from, int to, const Status& status) {
   const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
-  ::fchmod(fd, status.st_mode & 0777);
-  ::futimens(fd, times.data());
+  copy_user_attributes(from, to);
+  ::fchmod(to, status.st_mode & 0777);
+  ::futimens(to, times.data());
 }
 
 Result<void> copy_file(const std::string& from, const Status& status, const std::string& to) {
@@ -55,7 +73,7 @@ Result<void> copy_file(const std::string& from, const Status& status, const std:
   const Fd target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!target) return fail_errno(to);
   TRY(copy_bytes(source.get(), target.get(), to));
-  dress(target.get(), status);
+  dress(source.get(), target.get(), status);
   return {};
 }
 
@@ -82,8 +100,9 @@ Result<void> move(const std::string& from, const Status& status, const std::stri
     if (!inner) return fail_errno(path);
     TRY(move(path, *inner, to + "/" + name));
   }
+  const Fd source(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   const Fd made(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (made) dress(made.get(), status);
+  if (source && made) dress(source.get(), made.get(), status);
   return {};
 }
 
