@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -18,7 +19,13 @@ from slurm_jobs import Place, wait_until_clean
 from training import Training
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
+    if "MUSTER_SANDBOX" not in os.environ and os.geteuid() == 0:
+        enter_sandbox(config)
+    # pytest-xdist names a folder in its own /tmp, which this worker's sandbox does not have.
+    if hasattr(config, "workerinput"):
+        config.option.basetemp = None
     for mark in (
         "deep: long; only `make test-deep` runs it",
         "framework: needs what `make frameworks` builds; `make test-frameworks` runs it",
@@ -30,11 +37,28 @@ def pytest_configure(config):
         config.addinivalue_line("markers", mark)
 
 
+def enter_sandbox(config):
+    """Runs this pytest again in a sandbox, where it can change nothing of the machine's."""
+    config.pluginmanager.getplugin("capturemanager").stop_global_capturing()
+    python = os.path.relpath(sys.executable, REPOSITORY)
+    os.execv(SANDBOX, [SANDBOX, python, "-m", "pytest", *sys.argv[1:]])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config, specs):
+    """Each worker has a sandbox, so that what its test leaves behind can be seen."""
+    for spec in specs:
+        spec.python = f"{SANDBOX} {sys.executable}"
+
+
 def pytest_sessionstart(session):
     if os.geteuid() != 0:
-        pytest.exit("the end-to-end tests make namespaces: run them as root", returncode=2)
+        pytest.exit("the end-to-end tests create namespaces: run them as root", returncode=2)
     if not SM.exists():
         pytest.exit(f"{SM} is missing: `make sm` builds it", returncode=2)
+
+
+SANDBOX = str(REPOSITORY / "tests" / "sandbox")
 
 
 def our_programs() -> set[str]:
@@ -51,6 +75,19 @@ def our_programs() -> set[str]:
     return found
 
 
+def our_loop_devices() -> set[str]:
+    """Loop devices have no namespaces: the sandbox's are those whose file lies in it."""
+    found = set()
+    for path in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            file = path.read_text().strip()
+        except OSError:
+            continue  # Detached meanwhile.
+        if pathlib.Path(file).exists():
+            found.add(path.parts[3])
+    return found
+
+
 def machine_state() -> dict[str, set[str]]:
     """What a job could leave behind on the machine itself."""
     links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
@@ -60,10 +97,9 @@ def machine_state() -> dict[str, set[str]]:
     groups = subprocess.run(find, capture_output=True, text=True, check=False).stdout
     noted = pathlib.Path("/run/muster/gateways")
     tables = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True, check=False)
-    loops = pathlib.Path("/sys/block").glob("loop*/loop/backing_file")
     return {
         "tables": set(tables.stdout.splitlines()),
-        "loop devices": {path.parts[3] for path in loops},
+        "loop devices": our_loop_devices(),
         "ways outside": {path.name for path in noted.iterdir()} if noted.is_dir() else set(),
         "links": {line.split()[0] for line in links.splitlines()},
         "mounts": mounted,

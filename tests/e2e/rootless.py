@@ -45,6 +45,7 @@ class User(Machine):
         accounts = pathlib.Path("/etc/passwd").read_text()
         (self.root_only / "passwd").write_text(f"{accounts}ann:x:{USER}:{USER}::/:/bin/sh\n")
         self.setups = setups
+        self.mounts = None  # The process that holds the mounts which `setups` make.
         self.within = None
         self.processes = []
         self.own(self.home)
@@ -69,10 +70,20 @@ class User(Machine):
     def command(self, *words) -> list[str]:
         argv = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--", *words]
         if self.setups:
-            script = "set -e\n" + "\n".join(self.setups) + '\nexec "$@"'
-            shell = ["env", f"OWN={self.root_only}", "sh", "-c", script, "sh"]
-            argv = ["unshare", "--mount", *shell, *argv]
-        return self.within.enter(argv) if self.within else [str(word) for word in argv]
+            argv = ["nsenter", "-t", self._holder(), "--mount", *argv]
+        argv = [str(word) for word in argv]
+        return self.within.enter(argv) if self.within else argv
+
+    def _holder(self) -> int:
+        """The pid of a process in mounts of the user's own."""
+        if self.mounts is None:
+            script = "set -e\n" + "\n".join(self.setups) + "\necho ready\nexec sleep infinity"
+            argv = ["unshare", "--mount", "env", f"OWN={self.root_only}", "sh", "-c", script]
+            argv = self.within.enter(argv) if self.within else argv
+            self.mounts = Process(argv)
+            self.mounts.wait_for_output(b"ready")
+            self.processes.append(self.mounts)
+        return self.mounts.pid
 
     def sm(self, *words, environment: dict[str, str] | None = None) -> Process:
         if words[:1] == ("fit",) and "--network" not in words and not self.within:
