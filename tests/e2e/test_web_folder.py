@@ -11,7 +11,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 WEB = ROOT / "web"
-MODULES_MAX = 15
+MODULES_MAX = 30
 PACKED_BYTES_MAX = 100_000
 
 

@@ -1,7 +1,9 @@
 // Begins the page: lets the browser in, and shows the view that the address names.
 
-import { AGAIN_MS, Copy, Empty, Link, Trouble, call, go, html, mayLogIn, place, render, signal, useSignal, useState,
-         visit } from "./core.js";
+import { Copy, Empty, Link, Trouble, go, html, place, render, signal, useSignal, useState } from "./core.js";
+import { passOf, viewOf } from "./address.js";
+import { call, mayLogIn, visit } from "./calls.js";
+import { AGAIN_MS } from "./news.js";
 import { Access, Machine } from "../machine/machine.js";
 import { Jobs } from "../jobs/jobs.js";
 import { Job } from "../job/job.js";
@@ -11,7 +13,7 @@ import { Log } from "../log/log.js";
 
 const problem = signal("");
 
-function Login({ problem }) {
+function Login({ trouble }) {
   const may = useSignal(mayLogIn);
   const [error, set] = useState(null);
   const submit = async (event) => {
@@ -26,7 +28,7 @@ function Login({ problem }) {
   };
   return html`<main class="center"><div class="card login">
     <h1>muster</h1>
-    <${Trouble} error=${error || (problem ? { message: problem } : null)} />
+    <${Trouble} error=${error || (trouble ? { message: trouble } : null)} />
     <p>Where you use <code>sm</code>, with your key, run</p>
     <div class="command"><code>sm ui</code><${Copy} text="sm ui" what="the command" /></div>
     <p class="quiet">It prints a link that opens this page once, within a minute.</p>
@@ -41,17 +43,14 @@ function Login({ problem }) {
   </div></main>`;
 }
 
+const VIEWS = { jobs: Jobs, machine: Machine, access: Access, job: Job, metrics: Metrics, hosts: Hosts, log: Log };
+
 function View({ path, query }) {
-  if (path === "/ui/" || path === "/ui/jobs") return html`<${Jobs} query=${query} />`;
-  if (path === "/ui/machine") return html`<${Machine} />`;
-  if (path === "/ui/access") return html`<${Access} />`;
-  const [, , , name, view] = path.split("/");
-  if (!view) return html`<${Job} key=${name} name=${name} query=${query} />`;
-  if (view === "metrics") return html`<${Metrics} key=${name} name=${name} query=${query} />`;
-  if (view === "hosts") return html`<${Hosts} key=${name} name=${name} query=${query} />`;
-  if (view === "log") return html`<${Log} key=${name} name=${name} query=${query} />`;
-  return html`<${Empty} title="There is no such page">
-    <${Link} to="/ui/jobs">All jobs<//><//>`;
+  const { view, name } = viewOf(path);
+  if (!view)
+    return html`<${Empty} title="There is no such page">
+      <${Link} to="/ui/jobs">All jobs<//><//>`;
+  return html`<${VIEWS[view]} key=${`${view} ${name}`} name=${name} query=${query} />`;
 }
 
 function Top({ path }) {
@@ -81,18 +80,18 @@ function App() {
   const who = useSignal(visit);
   const text = useSignal(problem);
   if (who === undefined) return html`<main class="center"><p class="quiet">Loading …</p></main>`;
-  if (who === null) return html`<${Login} problem=${text} />`;
+  if (who === null) return html`<${Login} trouble=${text} />`;
   return html`<${Top} path=${path} /><main id="main" tabindex="-1">
     <${View} path=${path} query=${query} /></main>`;
 }
 
 /** A link of `sm ui` brings its pass behind the #, which goes to no server and no log. */
 async function begin() {
-  const pass = /^#enter=([0-9a-f]+)$/.exec(location.hash);
+  const pass = passOf(location.hash);
   if (pass) {
     history.replaceState(null, "", location.pathname + location.search);
     try {
-      await call("enter", { pass: pass[1] });
+      await call("enter", { pass });
     } catch (error) {
       problem.value = error.message;
     }

@@ -1,40 +1,11 @@
 // One job: how it stands, why it failed, what it was asked to do, and how to run it again.
 
-import { Copy, Dialog, Empty, JobHead, Link, Status, Trouble, When, address, call, html, jobPath, sizeText, span,
-         useEffect, useNews, useState } from "../app/core.js";
+import { Copy, Dialog, Empty, JobHead, Link, Status, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
+import { address, jobPath } from "../app/address.js";
+import { call } from "../app/calls.js";
+import { sizeText, span } from "../app/text.js";
+import { ENDED, againTexts, causeOf, hostsText, indented, isArchive, requestOf } from "./texts.js";
 import { Timeline } from "./timeline.js";
-
-const ENDED = ["Completed", "Failed", "Stopped"];
-/** What CreateTrainingJob takes of what DescribeTrainingJob tells. */
-const ASKED = ["TrainingJobName", "AlgorithmSpecification", "RoleArn", "HyperParameters", "InputDataConfig",
-               "OutputDataConfig", "ResourceConfig", "StoppingCondition", "Environment", "VpcConfig",
-               "CheckpointConfig", "EnableNetworkIsolation", "EnableInterContainerTrafficEncryption",
-               "EnableManagedSpotTraining", "RetryStrategy"];
-
-function requestOf(job) {
-  const request = {};
-  for (const name of ASKED) if (job[name] !== undefined) request[name] = job[name];
-  return request;
-}
-
-const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-const indented = (json) => JSON.stringify(json, null, 2);
-/** JSON is Python, but for three words outside of texts. */
-const python = (json) =>
-  indented(json).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (word) =>
-    ({ true: "True", false: "False", null: "None" })[word] || word);
-
-/** Texts that make a job like it, of another name. */
-export function againTexts(job) {
-  const request = requestOf(job);
-  request.TrainingJobName = `${job.TrainingJobName.replace(/-again-\d+$/, "").slice(0, 50)}-again-1`;
-  const here = `cat > job.json <<'END'\n${indented(request)}\nEND\n`;
-  return {
-    "sm submit": `${here}sm submit --json-file job.json ${quoted(request.TrainingJobName)}`,
-    aws: `${here}aws sagemaker create-training-job --cli-input-json file://job.json`,
-    boto3: `import boto3\n\nboto3.client("sagemaker").create_training_job(**${python(request)})\n`,
-  };
-}
 
 function Again({ job }) {
   const texts = againTexts(job);
@@ -47,23 +18,15 @@ function Again({ job }) {
     <pre class="text" tabindex="0">${texts[kind]}</pre></section>`;
 }
 
-const exactly = (ms) => `${(ms / 1000).toFixed(2)} s`;
-
 function Cause({ job }) {
-  if (!job.FailureReason) return null;
-  const cause = job.MusterCause || {};
-  const [first, ...rest] = job.FailureReason.split("\n");
-  const lines = cause.last_lines || rest.join("\n");
-  const doing = cause.doing ? `, while ${cause.doing}` : "";
+  const cause = causeOf(job);
+  if (!cause) return null;
   return html`<section class="card cause" aria-label="Why it failed">
     <h2>Why it failed</h2>
-    <p class="reason">${first}</p>
-    ${lines && html`<pre class="text" tabindex="0">${lines}</pre>`}
-    ${cause.time_ms > 0
-      ? html`<p><${When} seconds=${cause.time_ms / 1000} />, ${exactly(cause.after_ms)} after ${cause.host} began${doing}.</p>`
-      : doing && html`<p>${cause.host} was ${cause.doing}.</p>`}
-    ${cause.victims > 0 && html`<p>${cause.victims} other ${
-      cause.victims === 1 ? "rank" : "ranks"} ended because of it, within ${exactly(cause.within_ms)}.</p>`}
+    <p class="reason">${cause.reason}</p>
+    ${cause.lines && html`<pre class="text" tabindex="0">${cause.lines}</pre>`}
+    ${cause.place && html`<p>${cause.seconds > 0 && html`<${When} seconds=${cause.seconds} />, `}${cause.place}</p>`}
+    ${cause.victims && html`<p>${cause.victims}</p>`}
     ${cause.advice && html`<p><b>What to do:</b> ${cause.advice}</p>`}
     <p><${Link} to=${`${jobPath(job.TrainingJobName, "log")}?error=first`}>Go to the first error in the log<//></p>
   </section>`;
@@ -115,8 +78,6 @@ function Inside({ job, object, close }) {
     ${told?.more && html`<p class="note">There is more: these are the first ${told.members.length}.</p>`}<//>`;
 }
 
-const isArchive = (name) => /\.(tar|tgz|tar\.gz)$/.test(name);
-
 /** What the job has put into the server's own S3 so far. Asked for at each `step` of the job. */
 function Objects({ name, step }) {
   const [inside, look] = useState(null);
@@ -165,10 +126,7 @@ function Stop({ job }) {
 }
 
 function Overview({ job, query }) {
-  const resources = job.ResourceConfig || {};
   const end = job.TrainingEndTime || Date.now() / 1000;
-  const groups = (resources.InstanceGroups || []).map(
-    (each) => `${each.InstanceGroupName}: ${each.InstanceCount} × ${each.InstanceType}`);
   const place = job.MusterQueuePlace && `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
   const waits = job.SecondaryStatus === "Pending" && job.SecondaryStatusTransitions?.at(-1)?.StatusMessage;
   return html`
@@ -178,7 +136,7 @@ function Overview({ job, query }) {
       ["Status", html`<${Status} status=${job.TrainingJobStatus} secondary=${job.SecondaryStatus} />`],
       ["Created", html`<${When} seconds=${job.CreationTime} />`],
       ["Training took", job.TrainingStartTime && span(end - job.TrainingStartTime)],
-      ["Hosts", groups.join(", ") || `${resources.InstanceCount} × ${resources.InstanceType}`],
+      ["Hosts", hostsText(job.ResourceConfig)],
       ["Image", job.AlgorithmSpecification?.TrainingImage],
       ["Time limit", job.StoppingCondition?.MaxRuntimeInSeconds && span(job.StoppingCondition.MaxRuntimeInSeconds)],
       ["Model", job.ModelArtifacts?.S3ModelArtifacts],

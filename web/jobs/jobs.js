@@ -1,41 +1,9 @@
 // The table of jobs. The server filters, sorts and pages; the address holds what is asked for.
 
-import { Empty, Link, Status, Trouble, When, ask, call, go, html, jobPath, span, useEffect,
-         useNews, useState } from "../app/core.js";
-
-const STATUSES = ["InProgress", "Completed", "Failed", "Stopped", "Stopping"];
-const WORDS = { InProgress: "Active", Completed: "Completed", Failed: "Failed", Stopped: "Stopped",
-                Stopping: "Stopping" };
-const AGES = { "1h": 3600, "1d": 86400, "7d": 604800, "30d": 2592000 };
-const SORTS = { name: "Name", status: "Status", created: "CreationTime" };
-const PAGE = 50;
-
-/** Midnight, where the reader is, that begins the day so many days behind `date`, as 2026-01-31; none: no date. */
-function dayOf(date, behind) {
-  const day = new Date(`${date}T00:00`);
-  day.setDate(day.getDate() + behind);
-  return Number.isNaN(day.getTime()) ? undefined : day.getTime() / 1000;
-}
-
-function inputOf(query) {
-  const input = {
-    MaxResults: PAGE,
-    SortBy: SORTS[query.sort] || "CreationTime",
-    SortOrder: query.order === "up" ? "Ascending" : "Descending",
-  };
-  if (query.name) input.NameContains = query.name;
-  if (WORDS[query.status]) input.StatusEquals = query.status;
-  if (AGES[query.age]) input.CreationTimeAfter = Math.floor(Date.now() / 1000) - AGES[query.age];
-  if (query.age === "dates") {
-    input.CreationTimeAfter = dayOf(query.from, 0) - 0.001 || undefined; // Exclusive, both.
-    input.CreationTimeBefore = dayOf(query.to, 1);
-  }
-  if (query.type) input.MusterInstanceType = query.type;
-  const [, key, value] = /^([^=]+)(?:=(.*))?$/.exec(query.tag || "") || [];
-  if (key) input.MusterTag = { Key: key, Value: value };
-  if (query.after) input.NextToken = query.after;
-  return input;
-}
+import { Empty, Link, Status, Trouble, When, ask, go, html, useEffect, useNews, useState } from "../app/core.js";
+import { jobPath } from "../app/address.js";
+import { call } from "../app/calls.js";
+import { STATUSES, inputOf, nowText, tookText, turned } from "./query.js";
 
 /** A text of the query, which changes once typing pauses. */
 function TextFilter({ query, part, text, most }) {
@@ -62,8 +30,8 @@ function Filters({ query, counts }) {
   return html`<div class="filters">
     <div class="chips" role="group" aria-label="Status">
       ${chip("", "All", counts && all)}
-      ${STATUSES.filter((each) => each !== "Stopping" || counts?.Stopping).map((each) =>
-        chip(each, WORDS[each], counts && (counts[each] || 0)))}
+      ${Object.entries(STATUSES).filter(([each]) => each !== "Stopping" || counts?.Stopping).map(([each, word]) =>
+        chip(each, word, counts && (counts[each] || 0)))}
     </div>
     <span class="grow"></span>
     <${TextFilter} query=${query} part="name" text="Name contains" most="63" />
@@ -85,7 +53,7 @@ function Head({ query }) {
   const up = query.order === "up";
   const cell = (key, text) => {
     const own = sort === key;
-    const turn = () => ask({ sort: key, order: own && !up ? "up" : "", after: "" }, false);
+    const turn = () => ask(turned(query, key), false);
     return html`<th aria-sort=${own ? (up ? "ascending" : "descending") : null}>
       <button type="button" class="sort" onClick=${turn}>${text}
         <span aria-hidden="true">${own ? (up ? " ↑" : " ↓") : ""}</span></button></th>`;
@@ -94,23 +62,17 @@ function Head({ query }) {
     <th>Took</th><th>Now</th></tr></thead>`;
 }
 
-function now(job) {
-  if (job.MusterQueuePlace) return `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
-  return job.TrainingJobStatus === "InProgress" ? job.SecondaryStatus : "";
-}
-
 function Row({ job }) {
-  const end = job.TrainingEndTime || (job.TrainingJobStatus === "InProgress" ? Date.now() / 1000 : 0);
   return html`<tr>
     <td class="name"><${Link} to=${jobPath(job.TrainingJobName)}>${job.TrainingJobName}<//></td>
     <td><${Status} status=${job.TrainingJobStatus} secondary=${job.SecondaryStatus} /></td>
     <td><${When} seconds=${job.CreationTime} /></td>
-    <td class="number">${end ? span(Math.max(end - job.CreationTime, 0)) : "–"}</td>
-    <td class="quiet">${now(job)}</td>
+    <td class="number">${tookText(job, Date.now() / 1000)}</td>
+    <td class="quiet">${nowText(job)}</td>
   </tr>`;
 }
 
-function None({ query, counts }) {
+function None({ counts }) {
   if (counts && Object.keys(counts).length === 0)
     return html`<${Empty} title="No jobs yet">
       <p>Submit one, where you use <code>sm</code>:</p>
@@ -124,12 +86,12 @@ export function Jobs({ query }) {
   const asked = JSON.stringify(query);
   const { value: counts } = useNews((signal) => call("counts", {}, signal), ["jobs"], "", []);
   const { value, error } = useNews(
-    (signal) => call("ListTrainingJobs", inputOf(query), signal), ["jobs"], "", [asked]);
+    (signal) => call("ListTrainingJobs", inputOf(query, Date.now() / 1000), signal), ["jobs"], "", [asked]);
   const jobs = value?.TrainingJobSummaries;
   return html`<h1>Jobs</h1>
     <${Filters} query=${query} counts=${counts} />
     <${Trouble} error=${error} />
-    ${jobs && jobs.length === 0 && html`<${None} query=${query} counts=${counts} />`}
+    ${jobs && jobs.length === 0 && html`<${None} counts=${counts} />`}
     ${jobs && jobs.length > 0 && html`<div class="scroll"><table class="jobs">
       <${Head} query=${query} />
       <tbody>${jobs.map((job) => html`<${Row} key=${job.TrainingJobName} job=${job} />`)}</tbody>

@@ -1,169 +1,11 @@
 // The log of a job. Only what is seen is in the page: the server has the lines, and searches them.
 
-import { Dialog, Empty, JobHead, Trouble, address, ask, call, html, listen, useEffect, useMemo, useRef,
-         useState } from "../app/core.js";
-
-const LINE = 20; // Pixels; style.css has it too.
-const CHUNK = 200;
-const CHUNKS_KEPT = 40;
-const HEIGHT_MAX = 8_000_000; // Browsers know no taller element than about twice that.
-const HITS_KEPT = 20_000;
-const PAUSE_MS = 1000; // Before the server is asked again for what it did not give.
-const ENDED = ["Completed", "Failed", "Stopped"];
-const FIRST_ERROR = String.raw`(?i)\b(error|exception|traceback|fatal|panic|segmentation fault|killed)\b`;
-
-const rest = () => new Promise((done) => setTimeout(done, PAUSE_MS));
-
-/** What of the log is asked for, of the parts of the address. */
-const FILTERS = ["host", "rank", "stream", "level", "fold"];
-const filterOf = (query) => Object.fromEntries(FILTERS.map((each) => [each, query[each] || ""]));
-
-/**
- * Rows by number, fetched as they are wanted: all lines of the hosts or, in a view, those that a filter lets through,
- * folded where that is asked for. The server makes a view of the log piece by piece, a call each. Numbers are those of
- * one edition of the log: all begins anew with another one.
- */
-class Lines {
-  constructor(job, filter, changed) {
-    const isView = FILTERS.some((each) => each !== "host" && filter[each]);
-    Object.assign(this, { job, filter, isView, changed, edition: null, count: 0, all: Infinity, looked: 0, full: false,
-      hosts: [], chunks: new Map(), wanted: new Set(), left: false, looks: false, news: false, pauses: null });
-  }
-
-  leave() {
-    this.left = true;
-    clearTimeout(this.pauses);
-  }
-
-  /** Nothing is asked for a while, then all that is wanted. */
-  pause() {
-    if (!this.left) this.pauses ??= setTimeout(() => {
-      this.pauses = null;
-      this.look();
-    }, PAUSE_MS);
-  }
-
-  ask(input) {
-    return call("log", { job: this.job, ...this.filter, ...input });
-  }
-
-  at(number) {
-    const index = Math.floor(number / CHUNK);
-    const chunk = this.chunks.get(index);
-    const row = chunk?.rows[number - index * CHUNK];
-    // Others may have written since what a row says.
-    const isOld = chunk?.settled < index * CHUNK + chunk?.rows.length && this.looked > chunk.looked;
-    if (!row || isOld) this.want(index);
-    if (chunk) {
-      this.chunks.delete(index); // What is used last stands last.
-      this.chunks.set(index, chunk);
-    }
-    return row;
-  }
-
-  async want(index) {
-    if (this.pauses !== null || this.wanted.has(index)) return;
-    this.wanted.add(index);
-    const { looked } = this;
-    const due = Math.min(this.count - index * CHUNK, CHUNK);
-    try {
-      const told = await this.ask({ from: index * CHUNK, count: CHUNK });
-      const isOther = this.grow(told);
-      this.chunks.set(index, { rows: told.lines, settled: told.settled ?? Infinity, looked: told.looked_to });
-      if (isOther || (told.lines.length < due && !(this.looked > looked))) this.pause();
-      for (const old of this.chunks.keys()) {
-        if (this.chunks.size <= CHUNKS_KEPT) break;
-        this.chunks.delete(old);
-      }
-      this.changed(null);
-    } catch (error) {
-      this.pause();
-      this.changed(error);
-    } finally {
-      this.wanted.delete(index);
-    }
-  }
-
-  /** Whether these are other lines than those before. */
-  grow(told) {
-    const isOther = this.count > 0 && told.edition !== this.edition;
-    if (isOther) {
-      this.chunks.clear();
-      this.count = 0;
-    }
-    this.edition = told.edition;
-    this.count = Math.max(this.count, told.count);
-    this.hosts = told.hosts;
-    if (this.isView) Object.assign(this, { all: told.all, looked: told.looked_to, full: told.full });
-    return isOther;
-  }
-
-  get done() {
-    return !this.isView || this.full || this.looked >= this.all;
-  }
-
-  /** Whether there are more rows. One look at a time: news while it goes on make another one. */
-  async look() {
-    this.news = true;
-    if (this.looks) return;
-    this.looks = true;
-    try {
-      while (!this.left && this.pauses === null && (this.news || !this.done)) {
-        this.news = false;
-        const { looked } = this;
-        const isOther = this.grow(await this.ask({ from: this.count, count: 0 }));
-        if (isOther || !(this.done || this.looked > looked)) this.pause();
-        this.changed(null);
-      }
-    } catch (error) {
-      if (!(error.status >= 400 && error.status < 500)) this.pause(); // Else the answer stays as it is.
-      this.changed(error);
-    } finally {
-      this.looks = false;
-    }
-  }
-
-  /** The row where the line of that number stands, or the next one. */
-  async rowOf(number) {
-    if (!this.isView) return number;
-    for (;;) {
-      const { looked } = this;
-      const told = await this.ask({ from: 0, count: 0, line: number });
-      this.grow(told);
-      if (this.looked > number || this.done || this.left) return told.row;
-      if (this.looked <= looked) await rest();
-    }
-  }
-}
-
-/** [[0, 2], [5, 5]] as "0–2, 5"; hosts by their names. */
-const ranges = (all, name) => all.map(([from, to]) => (from === to ? name(from) : `${name(from)}–${name(to)}`)).join(", ");
-function writersText([ranks, hosts], names) {
-  const texts = [];
-  if (ranks.length) texts.push(`ranks ${ranges(ranks, String)}`);
-  if (hosts.length) texts.push(ranges(hosts, (each) => names[each]));
-  return texts.join(", ");
-}
-
-const pad = (number, size = 2) => String(number).padStart(size, "0");
-function clock(millis) {
-  const date = new Date(millis);
-  return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}.${pad(date.getMilliseconds(), 3)}`;
-}
-
-/** What of a line is to be marked, as [text, is marked]. */
-function marked(text, search) {
-  if (!search.q || search.re) return [[text, false]];
-  const [where, what] = search.any ? [text.toLowerCase(), search.q.toLowerCase()] : [text, search.q];
-  const parts = [];
-  let from = 0;
-  for (let at = where.indexOf(what); at >= 0 && parts.length < 20; at = where.indexOf(what, from)) {
-    parts.push([text.slice(from, at), false], [text.slice(at, at + what.length), true]);
-    from = at + what.length;
-  }
-  parts.push([text.slice(from), false]);
-  return parts;
-}
+import { Dialog, Empty, JobHead, Trouble, ask, html, listen, useEffect, useMemo, useRef, useState } from "../app/core.js";
+import { address } from "../app/address.js";
+import { call } from "../app/calls.js";
+import { ENDED } from "../job/texts.js";
+import { Lines, filterOf, firstError, marked, nextPlace, rowTexts, rowsText, searchLog, tallyText } from "./lines.js";
+import { LINE, seenOf, stepOf, viewOf } from "./scroll.js";
 
 function Row({ line, number, lines, search, hits, current, open }) {
   const real = line ? line[0] : lines.isView ? null : number;
@@ -175,11 +17,9 @@ function Row({ line, number, lines, search, hits, current, open }) {
   };
   const kind = `line${hits.has(real) ? " hit" : ""}${real === current ? " current" : ""}`;
   if (!line) return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a></div>`;
-  const [, host, time, text, bytes, writers] = line;
-  const cut = !writers && bytes > new TextEncoder().encode(text).length;
-  const who = writers ? writersText(writers, lines.hosts) : lines.hosts.length > 1 ? lines.hosts[host] : "";
+  const { time, text, bytes, cut } = rowTexts(line, lines.hosts);
   return html`<div class=${kind}><a href=${here} onClick=${choose}>${real + 1}</a><span
-    >${clock(time)}${who && ` ${who}`}</span>${marked(text, search).map(
+    >${time}</span>${marked(text, search).map(
       ([part, is]) => (is ? html`<mark>${part}</mark>` : part))}${cut &&
       html`<button type="button" class="small" onClick=${() => open(real)}>… show all ${bytes} bytes</button>`}</div>`;
 }
@@ -195,25 +35,22 @@ function Whole({ lines, number, close }) {
 }
 
 /** The lines that are seen, and how the window over them moves. */
-function Window({ lines, version, search, hits, current, follows, setFollows, goal, open }) {
+function Window({ lines, search, hits, current, follows, setFollows, goal, open }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [rows, setRows] = useState(30);
   const own = useRef(-1); // Where we have put the scroll bar ourselves.
   const wants = useRef(follows); // As `follows`, at once: an effect may run after a later key.
   wants.current = follows;
-  const height = Math.min(lines.count * LINE, HEIGHT_MAX);
-  const scaled = lines.count * LINE > HEIGHT_MAX;
-  const lastTop = Math.max(lines.count - rows, 0);
+  const { height, scaled, lastTop, bounded, barOf, topOf } = viewOf(lines.count, rows);
+  const range = () => box.current.scrollHeight - box.current.clientHeight;
 
   const move = (to) => {
-    const bounded = Math.min(Math.max(to, 0), lastTop);
-    setTop(bounded);
-    const range = box.current.scrollHeight - box.current.clientHeight;
-    const at = scaled ? (lastTop ? (bounded / lastTop) * range : 0) : bounded * LINE;
-    box.current.scrollTop = at;
+    const wanted = bounded(to);
+    setTop(wanted);
+    box.current.scrollTop = barOf(wanted, range());
     own.current = box.current.scrollTop; // It may not go that far.
-    return bounded;
+    return wanted;
   };
   const follow = (is) => {
     wants.current = is;
@@ -237,8 +74,7 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
     const at = box.current.scrollTop;
     if (Math.abs(at - own.current) <= 1) return;
     own.current = -1;
-    const range = box.current.scrollHeight - box.current.clientHeight;
-    const to = scaled ? (range ? (at / range) * lastTop : 0) : at / LINE;
+    const to = topOf(at, range());
     setTop(to);
     follow(to >= lastTop - 1);
   };
@@ -249,20 +85,17 @@ function Window({ lines, version, search, hits, current, follows, setFollows, go
     by(event.deltaMode === 1 ? event.deltaY : event.deltaY / LINE);
   };
   const key = (event) => {
-    const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: 2 - rows, PageDown: rows - 2, Home: -lines.count, End: lines.count };
-    if (!(event.key in steps) || event.ctrlKey || event.altKey || event.metaKey) return;
+    const step = stepOf(event.key, lines.count, rows);
+    if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    by(steps[event.key]);
+    by(step);
   };
-  const first = Math.floor(top);
-  const seen = [];
-  for (let number = first; number < Math.min(first + rows + 1, lines.count); ++number) seen.push(number);
   const found = useMemo(() => new Set(hits), [hits]);
-  const shift = follows ? 0 : Math.round((first - top) * LINE);
+  const shift = follows ? 0 : Math.round((Math.floor(top) - top) * LINE);
   return html`<div class="log" ref=${box} tabindex="0" role="region" aria-label="Log"
       onScroll=${scrolled} onWheel=${wheel} onKeyDown=${key}>
     <div class="log-all" style=${{ height: `${height}px` }}>
-      <div class="log-seen" style=${{ transform: `translateY(${shift}px)` }}>${seen.map((number) =>
+      <div class="log-seen" style=${{ transform: `translateY(${shift}px)` }}>${seenOf(top, rows, lines.count).map((number) =>
         html`<${Row} key=${number} number=${number} line=${lines.at(number)} lines=${lines}
           search=${search} hits=${found} current=${current} open=${open} />`)}</div>
     </div></div>`;
@@ -276,22 +109,9 @@ function useSearch(lines, search) {
     if (!search.q || edition === null) return set({ hits: [], done: true });
     const ended = new AbortController();
     const run = async () => {
-      let from = 0;
-      let all = 0;
-      const hits = [];
-      for (;;) {
-        const told = await call("search-log", { job: lines.job, ...lines.filter, pattern: search.q, from,
-          expression: Boolean(search.re), any_case: Boolean(search.any) }, ended.signal);
-        if (told.edition !== edition) return lines.look(); // And then all is searched anew.
-        all += told.numbers.length;
-        for (const number of told.numbers) if (hits.length < HITS_KEPT) hits.push(number);
-        const gains = told.looked_to > from;
-        from = told.looked_to;
-        const done = from >= told.count;
-        set({ hits: [...hits], all, done, part: told.count ? from / told.count : 1 });
-        if (done) return;
-        if (!gains) await rest();
-      }
+      const isSame = await searchLog((from) => call("search-log", { job: lines.job, ...lines.filter, pattern: search.q, from,
+        expression: Boolean(search.re), any_case: Boolean(search.any) }, ended.signal), edition, set);
+      if (!isSame) lines.look(); // Which brings the other edition, and this effect searches that.
     };
     const timer = setTimeout(() => run().catch((error) => {
       if (error.name !== "AbortError") set({ hits: [], done: true, error });
@@ -316,15 +136,14 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
     aria-pressed=${Boolean(query[part])} onClick=${() => ask({ [part]: query[part] ? "" : "1" })}>${sign}</button>`;
   const choice = (part, title, all) => html`<label><span class="hidden">${title}</span>
     <select name=${part} value=${query[part] || ""} onChange=${(event) => ask({ [part]: event.target.value, line: "" })}>
-      ${Object.entries(all).map(([value, text]) => html`<option value=${value}>${text}</option>`)}</select></label>`;
+      ${Object.entries(all).map(([value, word]) => html`<option value=${value}>${word}</option>`)}</select></label>`;
   const file = (form) => address("/ui/call/download", { job: name, ...lines.filter, form });
   const key = (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
     step(event.shiftKey ? -1 : 1);
   };
-  const tally = !query.q ? "" : found.error ? "" :
-    `${found.place >= 0 ? `${found.place + 1} of ` : ""}${found.all ?? 0}${found.done ? "" : ` … ${Math.round(found.part * 100) || 0} %`}`;
+  const tally = !query.q || found.error ? "" : tallyText(found);
   return html`<div class="filters log-tools">
     <label><span class="hidden">Search in the log</span><input type="search" placeholder="Search the whole log …"
       value=${text} maxlength="500" spellcheck="false" onInput=${(event) => set(event.target.value)} onKeyDown=${key} /></label>
@@ -333,8 +152,7 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
     <button type="button" class="small" aria-label="Next match" disabled=${!found.hits.length} onClick=${() => step(1)}>↓</button>
     <span class="tally" role="status">${tally}</span>
     <span class="grow"></span>
-    ${lines.isView && html`<span class="quiet" role="status">${lines.count} rows${lines.full ? ", no more fit" :
-      lines.done ? "" : ` … ${Math.round((100 * lines.looked) / lines.all)} %`}</span>`}
+    ${lines.isView && html`<span class="quiet" role="status">${rowsText(lines)}</span>`}
     <label><span class="hidden">Rank</span><input type="search" inputmode="numeric" class="rank" placeholder="Rank"
       value=${query.rank || ""} maxlength="7" onChange=${(event) => ask({ rank: event.target.value.trim(), line: "" })} /></label>
     ${choice("stream", "Stream", { "": "Both streams", stdout: "stdout", stderr: "stderr" })}
@@ -355,7 +173,7 @@ function Tools({ lines, query, name, follows, setFollows, found, step, jump, hos
 export function Log({ name, query }) {
   const filter = filterOf(query);
   const shown = JSON.stringify(filter);
-  const [version, redraw] = useState(0);
+  const [, redraw] = useState(0);
   const [error, setError] = useState(null);
   const [follows, setFollows] = useState(!query.line && !query.error);
   const [goal, setGoal] = useState({ number: null });
@@ -363,10 +181,13 @@ export function Log({ name, query }) {
   const [whole, open] = useState(null);
   const [status, setStatus] = useState(null);
   const allHosts = useRef([]);
-  const lines = useMemo(() => new Lines(name, filter, (wrong) => {
-    if (lines.left) return;
-    setError(wrong);
-    redraw((old) => old + 1);
+  const lines = useMemo(() => new Lines(name, filter, {
+    ask: (input) => call("log", input),
+    changed: (wrong) => {
+      if (lines.left) return;
+      setError(wrong);
+      redraw((old) => old + 1);
+    },
   }), [name, shown]);
   useEffect(() => void (document.title = `Log of ${name} · muster`), [name]);
   useEffect(() => {
@@ -392,20 +213,14 @@ export function Log({ name, query }) {
   }, [current, lines, lines.count > 0]);
   const step = (by) => {
     if (!found.hits.length) return;
-    const next = place < 0 ? (by > 0 ? 0 : found.hits.length - 1) : (place + by + found.hits.length) % found.hits.length;
+    const next = nextPlace(place, by, found.hits.length);
     setPlace(next);
     ask({ line: found.hits[next] + 1 });
   };
   const jump = async () => {
-    let from = 0;
-    for (;;) {
-      const told = await call("search-log", { job: name, ...filter, pattern: FIRST_ERROR, expression: true, from });
-      if (told.numbers.length) return ask({ line: told.numbers[0] + 1, error: "" });
-      const gains = told.looked_to > from;
-      from = told.looked_to;
-      if (from >= told.count) return setError({ message: "No line looks like an error." });
-      if (!gains) await rest();
-    }
+    const number = await firstError((input) => call("search-log", { job: name, ...filter, ...input }));
+    if (number === null) setError({ message: "No line looks like an error." });
+    else ask({ line: number + 1, error: "" });
   };
   useEffect(() => {
     if (query.error === "first") jump().catch(setError);
@@ -413,14 +228,14 @@ export function Log({ name, query }) {
   return html`<div class="log-page">
     <${JobHead} name=${name} status=${status?.TrainingJobStatus} secondary=${status?.SecondaryStatus} />
     <${Tools} lines=${lines} query=${query} name=${name} follows=${follows} setFollows=${setFollows}
-      found=${{ ...found, place }} step=${step} jump=${() => jump().catch(setError)} 
+      found=${{ ...found, place }} step=${step} jump=${() => jump().catch(setError)}
       hosts=${allHosts.current.length ? allHosts.current : [filter.host]} grows=${status && !ENDED.includes(status.TrainingJobStatus)} />
     <${Trouble} error=${found.error || error} />
     ${lines.count === 0 && status && (lines.isView
       ? lines.done && html`<${Empty} title="No line is like that">
         <button type="button" onClick=${() => ask(filterOf({}))}>Show all lines</button><//>`
       : html`<${Empty} title="No lines yet"><p class="quiet">They are shown as they come.</p><//>`)}
-    <${Window} lines=${lines} version=${version} search=${search} hits=${found.hits} current=${current}
+    <${Window} lines=${lines} search=${search} hits=${found.hits} current=${current}
       follows=${follows} setFollows=${setFollows} goal=${goal} open=${open} />
     ${whole !== null && html`<${Whole} lines=${lines} number=${whole} close=${() => open(null)} />`}
   </div>`;

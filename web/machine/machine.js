@@ -1,29 +1,18 @@
 // The machine: what it has, what runs, what waits and why. Who is in, and the access keys.
 
-import { Copy, Link, Trouble, When, call, html, jobPath, sizeText, useEffect, useNews, useState, visit } from "../app/core.js";
-
-const NAMES = { cpu: "Processors", memory: "Memory", gpu: "GPUs", hosts: "Hosts" };
-
-/** An amount as people say it: the server counts thousandths of processors, and bytes. */
-function amount(name, value) {
-  if (name === "cpu") return String(value / 1000);
-  return name === "memory" ? sizeText(value) : String(value);
-}
-
-const needsText = (needs) =>
-  Object.entries(needs).map(([name, value]) => `${NAMES[name] || name}: ${amount(name, value)}`).join(", ");
+import { Copy, Link, Trouble, When, html, useEffect, useNews, useState } from "../app/core.js";
+import { jobPath } from "../app/address.js";
+import { call, visit } from "../app/calls.js";
+import { sizeText } from "../app/text.js";
+import { capacityOf, needsText } from "./amounts.js";
 
 function Resources({ rows, disk }) {
-  const all = rows.map(({ name, held, of }) =>
-    ({ name: NAMES[name] || name, held: amount(name, held), of: of === undefined ? "no limit" : amount(name, of), share: of ? held / of : null }));
-  if (disk)
-    all.push({ name: "Disk of the data folder", held: sizeText(disk.total - disk.free), of: sizeText(disk.total),
-               share: disk.total ? (disk.total - disk.free) / disk.total : null });
+  const all = capacityOf(rows, disk);
   return html`<section class="card"><h2>Capacity</h2><div class="scroll" tabindex="0" role="region" aria-label="Capacity"><table>
     <thead><tr><th>Resource</th><th>In use</th><th>Of</th><th><span class="hidden">Share</span></th></tr></thead>
     <tbody>${all.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th>
       <td class="number">${each.held}</td><td class="number">${each.of}</td>
-      <td>${each.share !== null && html`<meter min="0" max="1" value=${Math.min(each.share, 1)}
+      <td>${each.share !== null && html`<meter min="0" max="1" value=${each.share}
         aria-label=${`${each.name} in use`}>${Math.round(each.share * 100)} %</meter>`}</td></tr>`)}</tbody>
   </table></div>
   ${disk && html`<p class="quiet">${sizeText(disk.free)} of the disk are free.</p>`}</section>`;

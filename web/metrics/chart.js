@@ -1,65 +1,17 @@
 // Something over time, a line each of several jobs or hosts: a chart that exists while it is seen, its table, its files.
 
-import { Trouble, html, shortDate, span, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
+import { Trouble, html, useEffect, useLog, useMemo, useRef, useState } from "../app/core.js";
+import { shortNumber, shortSpan } from "../app/text.js";
 import Plot from "../vendor/uplot.mjs";
+import { STEPS, columnsOf, momentText, timeMarks, valuesAt } from "./buckets.js";
 
 const HEIGHT = 240;
 const BUCKETS_MAX = 2000;
 const TABLE_ROWS = 60;
 /** Two hexadecimal digits behind a colour: between least and most, and these two lines. */
 const OPACITY = { alone: ["44", "99"], compared: ["1c", "77"] };
-const DAY = 86400;
-/** What lies between two marks of time that is counted from a beginning. */
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
-               ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((days) => days * DAY)];
-
-/** Up to six digits that say something. */
-export function shortNumber(value) {
-  if (value == null) return "–";
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return value.toExponential(5).replace(/\.?0*e\+?/, "e");
-  return String(Number(value.toPrecision(6)));
-}
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-/** Text for a moment: a date, or the time since each line began. */
-const moment = (at, relative) => (relative ? shortSpan(at) : shortDate(at));
-
-/** 14:03, below it the day where that is another than the last mark's. */
-function timeMarks(ticks, step) {
-  let last = "";
-  return ticks.map((tick) => {
-    const date = new Date(tick * 1000);
-    const two = (number) => String(number).padStart(2, "0");
-    const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-    const time = `${two(date.getHours())}:${two(date.getMinutes())}${step < 60 ? `:${two(date.getSeconds())}` : ""}`;
-    const text = step >= DAY ? day : day === last ? time : `${time}\n${day}`;
-    last = day;
-    return text;
-  });
-}
-
-const shortSpan = (seconds) => (seconds === 0 ? "0" : span(seconds).replace(/\.0 s$/, " s").replace(/ 0 (s|min|h)$/, ""));
-
-/** The buckets of each line as uPlot wants them: one list of times, then mean, least, most of each. */
-export function columnsOf(answers) {
-  const { from, width } = answers[0];
-  const numbers = new Set();
-  for (const each of answers) for (const bucket of each.buckets) numbers.add(bucket[0]);
-  const order = [...numbers].sort((a, b) => a - b);
-  const at = new Map(order.map((number, i) => [number, i]));
-  const columns = [order.map((number) => from + number * width)];
-  for (const each of answers) {
-    const [mean, least, most] = [0, 0, 0].map(() => new Array(order.length).fill(null));
-    for (const [number, low, high, middle] of each.buckets) {
-      const i = at.get(number);
-      [mean[i], least[i], most[i]] = [middle, low, high];
-    }
-    columns.push(mean, least, most);
-  }
-  return columns;
-}
 
 function optionsOf(answers, width, range, relative, zoom, point) {
   const [between, edges] = answers.length > 1 ? OPACITY.compared : OPACITY.alone;
@@ -142,22 +94,22 @@ function Table({ name, job, kinds, lines, of, range, relative, read, keys }) {
     <thead><tr><th scope="col">From</th>${of && html`<th scope="col">${of}</th>`}
       ${["Mean", "Least", "Most", "Samples"].map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${rows.flatMap((each, i) => each.buckets.map(([number, low, high, mean, count]) => html`<tr>
-      <td class="number">${moment(each.from + number * each.width, relative)}</td>
+      <td class="number">${momentText(each.from + number * each.width, relative)}</td>
       ${of && html`<td class="job">${lines[i]}</td>`}
       ${[mean, low, high, count].map((value) => html`<td class="number">${shortNumber(value)}</td>`)}</tr>`))}</tbody>
   </table></div>`;
 }
 
 function Readout({ columns, at, lines, of, relative }) {
-  if (!columns || at === null || columns[0][at] === undefined)
-    return html`<p class="readout"></p>`;
+  const told = valuesAt(columns, at);
+  if (!told) return html`<p class="readout"></p>`;
   const values = lines.map((line, i) => {
-    const [mean, low, high] = [1, 2, 3].map((part) => columns[3 * i + part][at]);
-    if (mean === null) return null;
+    if (!told[i]) return null;
+    const { mean, low, high } = told[i];
     const between = low === high ? "" : ` (${shortNumber(low)} to ${shortNumber(high)})`;
     return html`<span><i class="key series-${i}"></i>${of ? `${line}: ` : ""}${shortNumber(mean)}${between} </span>`;
   });
-  return html`<p class="readout">${moment(columns[0][at], relative)}: ${values}</p>`;
+  return html`<p class="readout">${momentText(columns[0][at], relative)}: ${values}</p>`;
 }
 
 /**

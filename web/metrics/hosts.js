@@ -1,9 +1,14 @@
 // What a job's hosts use of their machines, over the job's life, and a metric of its by rank.
 
-import { Empty, JobHead, Trouble, address, ask, call, html, shortDate, useEffect, useLog, useRef,
-         useState } from "../app/core.js";
-import { Chart, colour, shortNumber, useLook } from "./chart.js";
+import { Empty, JobHead, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { address } from "../app/address.js";
+import { call } from "../app/calls.js";
+import { shortDate, shortNumber } from "../app/text.js";
+import { bucketsByHost, skipOf, wholeSeconds } from "./buckets.js";
+import { Chart, colour, useLook } from "./chart.js";
 import { Zoom, zoomOf } from "./metrics.js";
+import { COLUMNS, RANKS_MAX, addRows, cellAfter, columnCount, columnWidth, figuresOf, inside, mapOf, rankName,
+         strengthOf } from "./ranks.js";
 
 const HOSTS = 8; // As many as have a colour.
 const AGAIN_MS = 2000;
@@ -22,9 +27,6 @@ const GPU_MEASURES = [
 ];
 const LIVES = ["InProgress", "Stopping"];
 
-const COLUMNS = 128;
-const RANKS_MAX = 512;
-const PALEST = 0.1;
 const LABELS = 96; // Pixels at the left.
 const ROW = [3, 18]; // Pixels of a row, least and most.
 const MAP_HEIGHT = 320;
@@ -52,13 +54,9 @@ function useHosts(name) {
 }
 
 /** The buckets of the hosts in the order of `names`; none of a host that is not told. */
-async function usageOf(job, measure, unit, skip, names, [from, to], buckets, signal) {
-  const start = Math.floor(from);
-  const told = await call("host-usage", { job, measure, skip, from: start, to: Math.max(Math.ceil(to), start + 1),
-    buckets }, signal);
-  const byHost = new Map(told.hosts.map((each) => [each.host, each.buckets]));
-  return names.map((name) => ({ from: told.from, width: told.width, buckets: (byHost.get(name) || []).map(
-    ([number, low, high, mean, count]) => [number, low / unit, high / unit, mean / unit, count]) }));
+async function usageOf(job, measure, unit, skip, names, range, buckets, signal) {
+  const told = await call("host-usage", { job, measure, skip, ...wholeSeconds(range), buckets }, signal);
+  return bucketsByHost(told, names, unit);
 }
 
 /** Which hosts are shown, where they are more than colours; what colour each has. */
@@ -69,33 +67,6 @@ function Shown({ names, skip, all }) {
     ${all > HOSTS && html`<li class="row"><span role="status">${skip + 1} to ${skip + names.length} of ${all} hosts</span>
       <button type="button" class="small" disabled=${skip === 0} onClick=${() => to(Math.max(skip - HOSTS, 0))}>Hosts before</button>
       <button type="button" class="small" disabled=${skip + HOSTS >= all} onClick=${() => to(skip + HOSTS)}>Hosts behind</button></li>`}</ul>`;
-}
-
-const rankName = (row) => (row.rank < 0 ? row.host : `rank ${row.rank}, ${row.host}`);
-
-/** Adds what a call has told of some lines to what is known: { sums, counts } by rank. */
-function addRows(rows, told) {
-  for (const { rank, host, cells } of told) {
-    const key = `${rank} ${host}`;
-    if (!rows.has(key) && rows.size >= RANKS_MAX) continue;
-    if (!rows.has(key)) rows.set(key, { rank, host, sums: new Float64Array(COLUMNS), counts: new Float64Array(COLUMNS) });
-    const row = rows.get(key);
-    for (const [number, sum, count] of cells) {
-      row.sums[number] += sum;
-      row.counts[number] += count;
-    }
-  }
-}
-
-/** The rows by rank, each with the means of its cells, and between which values colours lie. */
-export function mapOf(rows) {
-  const order = new Intl.Collator(undefined, { numeric: true });
-  const sorted = [...rows.values()].sort((a, b) => a.rank - b.rank || order.compare(a.host, b.host))
-    .map((row) => ({ ...row, means: Array.from(row.sums, (sum, i) => (row.counts[i] ? sum / row.counts[i] : null)) }));
-  const values = sorted.flatMap((row) => row.means.filter((each) => each !== null)).sort((a, b) => a - b);
-  // One value far from all others would make those all pale.
-  const high = values[Math.floor((values.length - 1) * (values.length > 50 ? 0.99 : 1))];
-  return { rows: sorted, low: values[0], high };
 }
 
 /**
@@ -111,8 +82,7 @@ function useRanks(job, metric, zoomed) {
       const known = metrics.find((each) => each.name === metric);
       if (!known) return void set({ metric, map: mapOf(new Map()) });
       const [from, to] = zoomed ? zoomed.map(Math.floor) : [known.first, known.last + 1];
-      let width = 1;
-      while ((to - from) / width > COLUMNS) width *= 2;
+      const width = columnWidth(from, to);
       const key = [metric, from, width].join();
       if (held.current.key !== key) held.current = { key, next: 0, rows: new Map() };
       const own = held.current;
@@ -122,7 +92,7 @@ function useRanks(job, metric, zoomed) {
         addRows(own.rows, told.rows);
         own.next = told.next;
         more = told.next < told.count;
-        const columns = Math.min(Math.ceil((to - from) / width), COLUMNS);
+        const columns = columnCount(from, to, width);
         set({ metric, from, width, columns, map: mapOf(own.rows), looked: told.count ? told.next / told.count : 1 });
       }
     } catch (error) {
@@ -152,8 +122,7 @@ function draw(canvas, width, map, columns, at) {
     pen.fillStyle = colour("--accent");
     row.means.slice(0, columns).forEach((value, x) => {
       if (value === null) return;
-      const part = map.high > map.low ? Math.min((value - map.low) / (map.high - map.low), 1) : 0.5;
-      pen.globalAlpha = PALEST + (1 - PALEST) * part;
+      pen.globalAlpha = strengthOf(value, map);
       pen.fillRect(left(x), y * tall, left(x + 1) - left(x), tall > 6 ? tall - 1 : tall);
     });
   });
@@ -169,22 +138,20 @@ function HeatMap({ name, seen: { from, width: seconds, columns, map } }) {
   const canvas = useRef(null);
   const { width, scheme } = useLook(box);
   const [place, put] = useState(null);
-  const inside = (x, y) => [Math.min(Math.max(x, 0), columns - 1), Math.min(Math.max(y, 0), map.rows.length - 1)];
-  const at = place && inside(...place);
+  const at = place && inside(...place, columns, map.rows.length);
   useEffect(() => {
     if (width > LABELS) draw(canvas.current, width, map, columns, at);
   }, [width, scheme, map, columns, at?.join()]);
   const key = (event) => {
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
-      Home: [-columns, 0], End: [columns, 0] }[event.key];
-    if (!step) return;
+    const cell = cellAfter(event.key, at, columns, map.rows.length);
+    if (!cell) return;
     event.preventDefault();
-    put(at ? inside(at[0] + step[0], at[1] + step[1]) : [0, 0]);
+    put(cell);
   };
   const point = (event) => {
     const area = canvas.current.getBoundingClientRect();
     const x = (event.clientX - area.left - LABELS) / (area.width - LABELS);
-    put(x < 0 ? null : inside(Math.floor(x * columns), Math.floor((event.clientY - area.top) / area.height * map.rows.length)));
+    put(x < 0 ? null : [Math.floor(x * columns), Math.floor((event.clientY - area.top) / area.height * map.rows.length)]);
   };
   const row = at && map.rows[at[1]];
   const value = row?.means[at[0]] ?? null;
@@ -201,12 +168,10 @@ function RankTable({ name, seen: { from, width, map } }) {
     <thead><tr>${["Rank", "Host", "Mean", "Least", "Most", "Most at", "Values"].map((each) =>
       html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${map.rows.map((row) => {
-      const values = row.means.filter((each) => each !== null);
-      const [least, most] = [Math.min(...values), Math.max(...values)];
-      const [sum, count] = [row.sums, row.counts].map((all) => all.reduce((a, b) => a + b, 0));
+      const { mean, least, most, column, count } = figuresOf(row);
       return html`<tr><td class="number">${row.rank < 0 ? "–" : row.rank}</td><td>${row.host}</td>
-        ${[sum / count, least, most].map((each) => html`<td class="number">${shortNumber(each)}</td>`)}
-        <td class="number">${shortDate(from + row.means.indexOf(most) * width)}</td><td class="number">${count}</td></tr>`;
+        ${[mean, least, most].map((each) => html`<td class="number">${shortNumber(each)}</td>`)}
+        <td class="number">${shortDate(from + column * width)}</td><td class="number">${count}</td></tr>`;
     })}</tbody></table></div>`;
 }
 
@@ -234,8 +199,7 @@ export function Hosts({ name, query }) {
   const first = hosts?.length ? Math.min(...hosts.map((each) => each.first)) : 0;
   const last = hosts?.length ? Math.max(...hosts.map((each) => each.last)) : 0;
   const { zooms, zoom, range } = zoomOf(query, [first, last + 1]);
-  const wanted = Math.max(Math.floor(Number(query.skip) || 0), 0);
-  const skip = hosts && wanted < hosts.length ? wanted : 0;
+  const skip = skipOf(query.skip, hosts?.length || 0);
   const metrics = (description?.AlgorithmSpecification?.MetricDefinitions || []).map((each) => each.Name);
   const metric = metrics.includes(query.metric) ? query.metric : metrics[0];
   const names = (hosts || []).slice(skip, skip + HOSTS).map((each) => each.host);
@@ -249,7 +213,7 @@ export function Hosts({ name, query }) {
         <span class="quiet">drag to look closer, double click to see all</span></div>
       <div class="charts">${measures.map(([measure, title, unit]) => html`<${Chart} key=${measure} name=${title} job=${name}
         kinds=${["jobs"]} lines=${names} of=${hosts.length > 1 ? "Host" : null} range=${range} turn=${last} zoom=${zoom}
-        read=${(range, buckets, signal) => usageOf(name, measure, unit, skip, names, range, buckets, signal)}
+        read=${(part, buckets, signal) => usageOf(name, measure, unit, skip, names, part, buckets, signal)}
         files=${[{ text: "CSV", href: address("/ui/call/host-csv", { job: name, measure }) }]} />`)}</div>`}
     ${metric && html`<${Ranks} key=${metric} name=${name} metrics=${metrics} metric=${metric} zoomed=${zooms ? range : null} />`}`;
 }

@@ -1,27 +1,13 @@
 // A job's metrics, alone or over those of other jobs.
 
-import { Empty, JobHead, Trouble, address, ask, call, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { Empty, JobHead, Trouble, ask, html, useEffect, useLog, useRef, useState } from "../app/core.js";
+import { address } from "../app/address.js";
+import { call } from "../app/calls.js";
 import { Chart, useSeen } from "./chart.js";
+import { wholeSeconds } from "./buckets.js";
+import { COMPARED_MAX, NARROWEST, comparedJobs, namesOf, parametersOf, rangeOf, timesOf, zoomStep, zoomedTo } from "./compared.js";
 
-const COMPARED_MAX = 8;
-const NARROWEST = 2; // Seconds.
 const CHARTS = 24; // More are made as one comes near the last of them.
-
-/** The jobs of the address, each once, the view's own first. */
-export function comparedJobs(name, others) {
-  const all = [name, ...(others || "").split(",").filter((each) => /^[a-zA-Z0-9-]{1,63}$/.test(each))];
-  return [...new Set(all)].slice(0, COMPARED_MAX);
-}
-
-/** Names of hyperparameters with each job's value; those that differ come first. */
-export function parametersOf(descriptions) {
-  const names = new Set(descriptions.flatMap((each) => Object.keys(each.HyperParameters || {})));
-  const rows = [...names].sort().map((name) => {
-    const values = descriptions.map((each) => each.HyperParameters?.[name]);
-    return { name, values, differs: values.some((value) => value !== values[0]) };
-  });
-  return [...rows.filter((row) => row.differs), ...rows.filter((row) => !row.differs)];
-}
 
 function Parameters({ descriptions }) {
   const rows = parametersOf(descriptions);
@@ -63,27 +49,19 @@ function Compared({ name, jobs }) {
 
 /** The time of the address, or all of `whole`, and how it is changed. */
 export function zoomOf(query, whole) {
-  const zooms = query.from !== undefined && Number(query.to) > Number(query.from);
-  const zoom = (from, to) => {
-    if (from === null) return ask({ from: "", to: "" }, false);
-    const start = Math.max(Math.floor(from), 0);
-    return ask({ from: start, to: Math.max(Math.ceil(to), start + NARROWEST) }, false);
-  };
-  return { zooms, zoom, range: zooms ? [Number(query.from), Number(query.to)] : whole };
+  const range = rangeOf(query);
+  return { zooms: range !== null, zoom: (from, to) => ask(zoomedTo(from, to), false), range: range || whole };
 }
 
 /** By keys what dragging does by the mouse. */
 export function Zoom({ range, whole, zoom }) {
-  const [from, to] = range;
-  const length = to - from;
-  const near = () => length > NARROWEST && zoom(from + length / 4, to - length / 4);
-  const far = () => zoom(from - length / 2, to + length / 2);
-  const move = (by) => zoom(from + by * length, to + by * length);
+  const go = (step) => zoom(...zoomStep(step, range));
+  const near = () => range[1] - range[0] > NARROWEST && go("in");
   return html`<div class="chips" role="group" aria-label="Time that is shown">
     <button type="button" class="small" onClick=${near}>Zoom in</button>
-    <button type="button" class="small" disabled=${whole} onClick=${far}>Zoom out</button>
-    <button type="button" class="small" disabled=${whole} onClick=${() => move(-0.5)}>Earlier</button>
-    <button type="button" class="small" disabled=${whole} onClick=${() => move(0.5)}>Later</button>
+    <button type="button" class="small" disabled=${whole} onClick=${() => go("out")}>Zoom out</button>
+    <button type="button" class="small" disabled=${whole} onClick=${() => go("earlier")}>Earlier</button>
+    <button type="button" class="small" disabled=${whole} onClick=${() => go("later")}>Later</button>
     <button type="button" class="small" disabled=${whole} onClick=${() => zoom(null, null)}>Whole time</button></div>`;
 }
 
@@ -105,27 +83,11 @@ function useJobs(names) {
   return state;
 }
 
-/** Where each job's time begins, and how long the longest goes on. */
-function timesOf(all, compares) {
-  const jobs = all.map((job) => ({
-    name: job.name,
-    names: new Map(job.metrics.map((each) => [each.name, each])),
-    first: Math.min(...job.metrics.map((each) => each.first)),
-    last: Math.max(...job.metrics.map((each) => each.last)),
-  }));
-  for (const job of jobs) job.begins = compares && Number.isFinite(job.first) ? job.first : 0;
-  const told = jobs.filter((job) => Number.isFinite(job.first));
-  const whole = [Math.min(...told.map((job) => job.first - job.begins)), Math.max(...told.map((job) => job.last - job.begins)) + 1];
-  return { jobs, whole };
-}
-
 /** Asks for each job's buckets of the range, which counts from the job's own beginning. */
-async function bucketsOf(jobs, name, [from, to], buckets, signal) {
+async function bucketsOf(jobs, name, range, buckets, signal) {
   return Promise.all(jobs.map(async (job) => {
-    const start = Math.floor(from) + job.begins;
-    const end = Math.max(Math.ceil(to) + job.begins, start + 1);
-    if (!job.names.has(name)) return { from: Math.floor(from), width: 1, buckets: [] };
-    const told = await call("metric", { job: job.name, name, from: start, to: end, buckets }, signal);
+    if (!job.names.has(name)) return { from: wholeSeconds(range).from, width: 1, buckets: [] };
+    const told = await call("metric", { job: job.name, name, ...wholeSeconds(range, job.begins), buckets }, signal);
     return { ...told, from: told.from - job.begins };
   }));
 }
@@ -148,8 +110,7 @@ export function Metrics({ name, query }) {
   const own = known?.[0].description;
   const compares = names.length > 1;
   const { jobs, whole } = known ? timesOf(known, compares) : {};
-  const metrics = known ? [...new Set(jobs.flatMap((job) => [...job.names.keys()]))].sort() : [];
-  const shown = metrics.filter((each) => each.toLowerCase().includes((query.q || "").toLowerCase()));
+  const { metrics, shown } = namesOf(jobs || [], query.q);
   const { zooms, zoom, range } = zoomOf(query, whole);
   const [most, setMost] = useState(CHARTS);
   return html`<${JobHead} name=${name} status=${own?.TrainingJobStatus} secondary=${own?.SecondaryStatus} />
@@ -165,7 +126,7 @@ export function Metrics({ name, query }) {
           drag to look closer, double click to see all</span></div>
       <div class="charts">${shown.slice(0, most).map((each) => html`<${Chart} key=${each} name=${each} job=${name} lines=${names}
         of=${compares ? "Job" : null} range=${range} relative=${compares} zoom=${zoom}
-        read=${(range, buckets, signal) => bucketsOf(jobs, each, range, buckets, signal)}
+        read=${(part, buckets, signal) => bucketsOf(jobs, each, part, buckets, signal)}
         files=${jobs.filter((job) => job.names.has(each)).map((job) => ({
           text: compares ? `CSV of ${job.name}` : "CSV",
           href: address("/ui/call/metric-csv", { job: job.name, name: each }) }))} />`)}</div>

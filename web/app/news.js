@@ -1,0 +1,110 @@
+// News from the server, and how often views act on them.
+
+/** How soon a server that did not answer is asked again. */
+export const AGAIN_MS = 2000;
+/** How often a view of a job's log is brought up to date: lines may come many times a second. */
+const NEWS_MS = 1000;
+const CLOSED = 2; // As EventSource.CLOSED, which is nowhere but in browsers.
+const KINDS = ["jobs", "log"];
+
+/**
+ * One stream of events for all who listen, since a browser opens few connections to one server. The stream of a job
+ * has the news of all jobs, too. A hidden page has no stream.
+ *
+ * `open(job)` returns an EventSource; `isHidden()` is asked at each tune(). The caller tunes when the answer changes.
+ */
+export function newsOf({ open, isHidden }) {
+  const listeners = new Set();
+  let source = null;
+  let streamed = null; // The job of the stream; "": of none.
+  let again = null;
+
+  const wanted = () => {
+    if (isHidden() || listeners.size === 0) return null;
+    return [...listeners].map((each) => each.job).find(Boolean) || "";
+  };
+  const hand = (kind, data) => {
+    // A copy: a listener may stop listening, or another one begin, while it is called.
+    for (const each of Array.from(listeners)) if (each.kinds.includes(kind)) each.tell(kind, data);
+  };
+  function tune() {
+    const job = wanted();
+    if (job === streamed && (source === null || source.readyState !== CLOSED)) return;
+    source?.close();
+    clearTimeout(again);
+    source = null;
+    streamed = job;
+    if (job === null) return;
+    source = open(job);
+    for (const kind of KINDS) source.addEventListener(kind, (event) => hand(kind, event.data));
+    // A browser opens a stream that has ended again, but not one that was refused.
+    source.addEventListener("error", () => {
+      if (source?.readyState === CLOSED) again = setTimeout(tune, AGAIN_MS);
+    });
+  }
+  /** Calls `tell(kind, data)` on news of these kinds ("jobs", and of `job`: "log"). Returns the function that ends it. */
+  function listen(kinds, job, tell) {
+    const own = { kinds, job, tell };
+    if (kinds.length) listeners.add(own);
+    queueMicrotask(tune);
+    return () => {
+      listeners.delete(own);
+      queueMicrotask(tune);
+    };
+  }
+  return { listen, tune };
+}
+
+/**
+ * Runs `work(signal)` one at a time, and hands its value or error to `done`. run() while it runs makes one more run
+ * of it. After end() the signal is aborted and nothing more is handed over.
+ */
+export function inTurn(work, done) {
+  const ended = new AbortController();
+  let busy = false;
+  let again = false;
+  const run = async () => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again && !ended.signal.aborted) {
+      again = false;
+      try {
+        const value = await work(ended.signal);
+        if (!ended.signal.aborted) done({ value });
+      } catch (error) {
+        if (!ended.signal.aborted) done({ error });
+      }
+    }
+    busy = false;
+  };
+  return { run, end: () => ended.abort() };
+}
+
+/** Runs `work(signal)` at once by run(), and after due() within `pause`: never twice in that time, never two at a time. */
+export function paced(work, pause = NEWS_MS) {
+  const ended = new AbortController();
+  let timer = null;
+  let busy = false;
+  const run = async () => {
+    busy = true;
+    try {
+      await work(ended.signal);
+    } finally {
+      busy = false;
+    }
+  };
+  const due = () => {
+    if (timer !== null || ended.signal.aborted) return;
+    timer = setTimeout(() => {
+      timer = null;
+      if (busy) due();
+      else run();
+    }, pause);
+  };
+  const end = () => {
+    ended.abort();
+    clearTimeout(timer);
+  };
+  return { run, due, end };
+}

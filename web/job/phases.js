@@ -1,0 +1,87 @@
+// The phases of a job's hosts, from the points in time that each host has reported (docs/protocols/timeline.md). Pure.
+
+import { span } from "../app/text.js";
+
+/** Points in their order, each with the phase that it ends. */
+const PHASES = {
+  launched: "queued", root: "root file system", inputs: "inputs", begun: "container", joined: "roll call",
+  gathered: "other hosts", checked: "preflight", code: "code", packages: "pip", worked: "plan", rank: "launcher",
+  first_line: "first line", first_metric: "first metric", last_line: "running", ended: "last line to end", stored: "results",
+};
+const ORDER = Object.keys(PHASES);
+const STARTS = ORDER.slice(0, ORDER.indexOf("first_line") + 1);
+const AFTER_LINES = ["first_line", "first_metric"];
+const SCALE = 1000;
+const NARROWEST = 2;
+
+/**
+ * A host's phases since the job was submitted, in seconds. Each begins where the one before ends, so that they add up
+ * to the whole: a point that a host's clock puts before the last one ends a phase of 0 s.
+ *
+ * `now`, in milliseconds: the host still runs, and its last phase grows. Null: it does not.
+ */
+export function phasesOf(host, submitted, now) {
+  const at = new Map(host.points.map((each) => [each.point, each.ms]));
+  const phases = [];
+  let begin = 0;
+  for (const point of ORDER) {
+    if (!at.has(point)) continue;
+    const end = Math.max((at.get(point) - submitted) / 1000, begin);
+    phases.push({ point, name: PHASES[point], begin, end });
+    begin = end;
+  }
+  const last = phases.at(-1);
+  const end = now === null || last?.point === "stored" ? begin : Math.max((now - submitted) / 1000, begin);
+  if (end > begin) {
+    if (last?.point === "last_line") Object.assign(last, { end, grows: true });
+    else phases.push({ point: null, name: AFTER_LINES.includes(last?.point) ? "running" : "under way", begin, end, grows: true });
+  }
+  return phases;
+}
+
+/** Whether the phase is part of a host's start, which ends with its first line. */
+export const isStart = (phase) => STARTS.includes(phase.point);
+export const waited = (phases) => phases.filter(isStart).at(-1)?.end || 0;
+export const whole = (phases) => phases.at(-1)?.end || 0;
+
+export const tookText = (seconds) => (seconds < 0.9995 ? `${Math.round(seconds * 1000)} ms` : span(seconds));
+export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** How much longer (or, with a minus, shorter) a phase took than another one, as text. */
+export function differenceText(seconds) {
+  const ms = Math.round(seconds * 1000);
+  if (ms === 0) return "±0 ms";
+  return (ms > 0 ? "+" : "-") + tookText(Math.abs(ms) / 1000);
+}
+
+/** Where a phase's bar begins and how wide it is, in thousandths of `length` seconds. No bar is too narrow to be seen. */
+export function barOf(phase, length) {
+  const from = Math.min((phase.begin / length) * SCALE, SCALE - NARROWEST);
+  const width = Math.max(((phase.end - phase.begin) / length) * SCALE, NARROWEST);
+  return { from, width: Math.min(width, SCALE - from) };
+}
+
+/** Many hosts as one: each phase's least, median and most seconds, and the host that took most. */
+export function summaryOf(hosts) {
+  const rows = ORDER.map((point) => {
+    const times = hosts.flatMap(({ host, phases }) => phases.filter((phase) => phase.point === point)
+      .map((phase) => ({ took: phase.end - phase.begin, host: host.host }))).sort((a, b) => a.took - b.took);
+    return { name: PHASES[point], times };
+  });
+  return rows.filter((row) => row.times.length).map(({ name, times }) => ({
+    name, least: times[0].took, median: times[Math.floor(times.length / 2)].took, most: times.at(-1).took, host: times.at(-1).host }));
+}
+
+/** The hosts of DescribeTrainingJobTimeline's response that have reported anything, with their phases. */
+export const hostsOf = (told, now) => told.hosts.filter((host) => host.points.length)
+  .map((host) => ({ host, phases: phasesOf(host, told.submitted_ms, now) }));
+
+/** The host that was last to start. */
+export const slowestOf = (hosts) => hosts.reduce((most, each) => (waited(each.phases) > waited(most.phases) ? each : most));
+
+/** Whether every host has printed its first line; from then on, only the last phases grow. */
+export const haveStarted = (told) =>
+  told.hosts.length > 0 && told.hosts.every((host) => host.points.some((each) => each.point === "first_line"));
+
+/** How many seconds the bars span: all of the time, or only the start. Never 0. */
+export const lengthOf = (hosts, all) => Math.max(...hosts.map(({ phases }) => (all ? whole(phases) : waited(phases))), 0.001);

@@ -1,0 +1,69 @@
+// Texts about one job: commands that run it again, why it failed, what it runs on. Pure.
+
+export const ENDED = ["Completed", "Failed", "Stopped"];
+
+/** The parts of DescribeTrainingJob's response that CreateTrainingJob accepts. */
+const ASKED = ["TrainingJobName", "AlgorithmSpecification", "RoleArn", "HyperParameters", "InputDataConfig",
+               "OutputDataConfig", "ResourceConfig", "StoppingCondition", "Environment", "VpcConfig",
+               "CheckpointConfig", "EnableNetworkIsolation", "EnableInterContainerTrafficEncryption",
+               "EnableManagedSpotTraining", "RetryStrategy"];
+
+export function requestOf(job) {
+  const request = {};
+  for (const name of ASKED) if (job[name] !== undefined) request[name] = job[name];
+  return request;
+}
+
+/** One word of a shell's command, whatever is in it. */
+export const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+export const indented = (json) => JSON.stringify(json, null, 2);
+
+const PYTHON = { true: "True", false: "False", null: "None" };
+
+/** JSON is Python, except for three words outside of strings. The first alternative skips strings. */
+export const python = (json) =>
+  indented(json).replace(/"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b/g, (word) => PYTHON[word] || word);
+
+/** By the name of a program: the text that has it create a job like this one, with another name. */
+export function againTexts(job) {
+  const request = requestOf(job);
+  request.TrainingJobName = `${job.TrainingJobName.replace(/-again-\d+$/, "").slice(0, 50)}-again-1`;
+  const here = `cat > job.json <<'END'\n${indented(request)}\nEND\n`;
+  return {
+    "sm submit": `${here}sm submit --json-file job.json ${quoted(request.TrainingJobName)}`,
+    aws: `${here}aws sagemaker create-training-job --cli-input-json file://job.json`,
+    boto3: `import boto3\n\nboto3.client("sagemaker").create_training_job(**${python(request)})\n`,
+  };
+}
+
+const exactly = (ms) => `${(ms / 1000).toFixed(2)} s`;
+
+/**
+ * Why a job failed. `lines`: what it printed last. `seconds`: when it failed, where that is known; `place` then
+ * follows that time, and else is a sentence. Null: it has not failed.
+ */
+export function causeOf(job) {
+  if (!job.FailureReason) return null;
+  const cause = job.MusterCause || {};
+  const [reason, ...rest] = job.FailureReason.split("\n");
+  const told = { reason, lines: cause.last_lines || rest.join("\n"), seconds: 0, place: "", victims: "", advice: cause.advice || "" };
+  if (cause.time_ms > 0) {
+    told.seconds = cause.time_ms / 1000;
+    told.place = `${exactly(cause.after_ms)} after ${cause.host} began${cause.doing ? `, while ${cause.doing}` : ""}.`;
+  } else if (cause.doing) {
+    told.place = `${cause.host} was ${cause.doing}.`;
+  }
+  if (cause.victims > 0)
+    told.victims = `${cause.victims} other ${cause.victims === 1 ? "rank" : "ranks"} ended because of it, within ${exactly(cause.within_ms)}.`;
+  return told;
+}
+
+export function hostsText(resources = {}) {
+  const groups = (resources.InstanceGroups || []).map(
+    (each) => `${each.InstanceGroupName}: ${each.InstanceCount} × ${each.InstanceType}`);
+  return groups.join(", ") || `${resources.InstanceCount} × ${resources.InstanceType}`;
+}
+
+/** Whether the server can list what is in the object of that name. */
+export const isArchive = (name) => /\.(tar|tgz|tar\.gz)$/.test(name);

@@ -1,0 +1,58 @@
+// What the table of jobs asks the server for, and the texts of its rows. Pure: callers pass `now`, in seconds.
+
+import { span } from "../app/text.js";
+
+export const STATUSES = { InProgress: "Active", Completed: "Completed", Failed: "Failed", Stopped: "Stopped",
+                          Stopping: "Stopping" };
+const AGES = { "1h": 3600, "1d": 86400, "7d": 604800, "30d": 2592000 };
+const SORTS = { name: "Name", status: "Status", created: "CreationTime" };
+const PAGE = 50;
+
+/** The entry of `table` that the reader's query names. Undefined: it has no such entry of its own. */
+const chosen = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
+
+/** The reader's midnight at which the day `date`, as 2026-01-31, or one `behind` days later begins. Undefined: not a date. */
+export function dayOf(date, behind) {
+  const day = new Date(`${date}T00:00`);
+  day.setDate(day.getDate() + behind);
+  return Number.isNaN(day.getTime()) ? undefined : day.getTime() / 1000;
+}
+
+/** The input of ListTrainingJobs for the address's query. What the query has wrong is left out. */
+export function inputOf(query, now) {
+  const input = {
+    MaxResults: PAGE,
+    SortBy: chosen(SORTS, query.sort) || "CreationTime",
+    SortOrder: query.order === "up" ? "Ascending" : "Descending",
+  };
+  if (query.name) input.NameContains = query.name;
+  if (chosen(STATUSES, query.status)) input.StatusEquals = query.status;
+  const age = chosen(AGES, query.age);
+  if (age) input.CreationTimeAfter = Math.floor(now) - age;
+  if (query.age === "dates") {
+    // The server leaves both ends out; a job of midnight is to be in.
+    input.CreationTimeAfter = dayOf(query.from, 0) - 0.001 || undefined;
+    input.CreationTimeBefore = dayOf(query.to, 1);
+  }
+  if (query.type) input.MusterInstanceType = query.type;
+  const [, key, value] = /^([^=]+)(?:=(.*))?$/.exec(query.tag || "") || [];
+  if (key) input.MusterTag = { Key: key, Value: value };
+  if (query.after) input.NextToken = query.after;
+  return input;
+}
+
+/** The changes of the query when the head of the column `key` is pressed. A second press turns the order. */
+export function turned(query, key) {
+  const own = (query.sort || "created") === key;
+  return { sort: key, order: own && query.order !== "up" ? "up" : "", after: "" };
+}
+
+export function nowText(job) {
+  if (job.MusterQueuePlace) return `${job.MusterQueuePlace} of ${job.MusterQueueLength} in the queue`;
+  return job.TrainingJobStatus === "InProgress" ? job.SecondaryStatus : "";
+}
+
+export function tookText(job, now) {
+  const end = job.TrainingEndTime || (job.TrainingJobStatus === "InProgress" ? now : 0);
+  return end ? span(Math.max(end - job.CreationTime, 0)) : "–";
+}
