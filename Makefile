@@ -40,6 +40,7 @@ demo: deps-demo sm  ## install what is missing, build, run the main job: 3 hosts
 test: deps-test  ## install what is missing, build, run every test
 	$(MAKE) format-check
 	$(MAKE) test-tools
+	$(MAKE) test-web
 	$(MAKE) test-asan
 	$(MAKE) test-python
 	$(MAKE) test-e2e
@@ -78,6 +79,10 @@ test-sdk: $(VENV)/.test-done build/sdk-venv/.notebooks-done build/sdk3-venv/.don
 .PHONY: test-page
 test-page: $(VENV)/.test-done build/axe/.done packages-browser sm  ## the web page in a real browser
 	$(PYTEST) tests/e2e -m 'page and not deep'
+
+.PHONY: test-web
+test-web: packages-test  ## the web page's modules in Node.js; takes seconds
+	node --test --test-reporter=spec web/*/*_test.js
 
 .PHONY: test-slurm
 test-slurm: $(VENV)/.test-done build/sdk-venv/.notebooks-done packages-slurm frameworks sm-and-contract  ## jobs on a Slurm cluster whose nodes are namespaces of this machine: all of them

@@ -176,6 +176,7 @@ function(muster_web_files)
   set(table ${CMAKE_BINARY_DIR}/web_table.inc)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.html ${folder}/*.css ${folder}/*.js
     ${folder}/*.mjs ${folder}/*.svg)
+  list(FILTER sources EXCLUDE REGEX "_test\\.js$")  # pack_web.py leaves unit tests out, too.
   add_custom_command(OUTPUT ${bytes} ${table} DEPENDS ${program} ${sources} VERBATIM
     COMMAND python3 ${program} ${folder} ${bytes} ${table})
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/web/web_files.cc PROPERTIES

@@ -4,7 +4,8 @@
 usage: tools/pack_web.py WEB BYTES TABLE
 
 Writes BYTES, every file packed by gzip, one behind the other, and TABLE, C++ that says where each
-is. The same files always give the same bytes. Three things are filled in on the way:
+is. Unit tests (`*_test.js`) are left out. The same files always give the same bytes. Three things
+are filled in on the way:
 
 - a module that a vendored one names alone, as node's resolver has it ("preact"), gets its path:
   a browser needs an import map for the name, which the page's policy would have to let in;
@@ -25,6 +26,7 @@ TYPES = {
     ".mjs": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+TEST = "_test.js"
 EXPORTS = {"vendor/uplot.mjs": b"\nexport default uPlot;\n"}
 VENDORED = re.compile(rb'\bfrom"(preact)"')
 
@@ -32,7 +34,7 @@ VENDORED = re.compile(rb'\bfrom"(preact)"')
 def files_of(web: pathlib.Path) -> dict[str, bytes]:
     files = {}
     for path in sorted(web.rglob("*")):
-        if path.suffix in TYPES and path.is_file():
+        if path.suffix in TYPES and path.is_file() and not path.name.endswith(TEST):
             files[path.relative_to(web).as_posix()] = path.read_bytes()
     for name in files:
         if name.startswith("vendor/"):

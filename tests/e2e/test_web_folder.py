@@ -16,7 +16,9 @@ PACKED_BYTES_MAX = 100_000
 
 
 def files(*suffixes: str) -> list[pathlib.Path]:
-    return sorted(path for path in WEB.rglob("*") if path.suffix in suffixes)
+    """The files that are packed: no unit tests."""
+    found = (path for path in WEB.rglob("*") if path.suffix in suffixes)
+    return sorted(path for path in found if not path.name.endswith("_test.js"))
 
 
 def test_the_page_is_small():
