@@ -81,8 +81,9 @@ test-page: $(VENV)/.test-done build/axe/.done packages-browser sm  ## the web pa
 	$(PYTEST) tests/e2e -m 'page and not deep'
 
 .PHONY: test-web
-test-web: packages-test  ## the web page's modules in Node.js; takes seconds
+test-web: packages-test build/web-lint/.done  ## the web page's modules in Node.js, and their linter; takes seconds
 	node --test --test-reporter=spec web/*/*_test.js
+	build/web-lint/bin/oxlint --config web/.oxlintrc.json --deny-warnings web
 
 .PHONY: test-slurm
 test-slurm: $(VENV)/.test-done build/sdk-venv/.notebooks-done packages-slurm frameworks sm-and-contract  ## jobs on a Slurm cluster whose nodes are namespaces of this machine: all of them

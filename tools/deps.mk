@@ -4,7 +4,7 @@
 PIP = -m pip install -q --disable-pip-version-check --require-hashes
 BINARY = --only-binary :all:
 TEST_FOLDERS = $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done \
-  build/wheel-venv/.done build/twine-venv/.done build/sigv4-vectors/.done
+  build/wheel-venv/.done build/twine-venv/.done build/sigv4-vectors/.done build/web-lint/.done
 SDK_FOLDERS = build/sdk-venv/.notebooks-done build/sdk3-venv/.done build/frameworks-venv/.done
 
 .PHONY: deps-demo deps-test
@@ -86,6 +86,12 @@ build/twine-venv/.done: requirements-twine.txt
 	rm -rf $(@D)
 	python3 -m venv $(@D)
 	$(@D)/bin/python $(PIP) $(BINARY) --no-deps -r $<
+	@touch $@
+
+build/web-lint/.done: requirements-web-lint.txt $(VENV)/bin/python
+	@echo "installing $(@D): $<"
+	rm -rf $(@D)
+	$(PYTHON) $(PIP) $(BINARY) --no-deps --target $(@D) -r $<
 	@touch $@
 
 build/axe/.done: requirements-page.txt $(VENV)/bin/python
