@@ -117,11 +117,10 @@ def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
     browser.type("input[name=type]", "ml.none")
     browser.wait_text("No job is like that")
     assert "tag=team%3Dx" in browser.url() and "type=ml.none" in browser.url()
-    for query, fits in (("tag=team", True), ("tag=team%3Dy", False), ("age=dates", True),
-                        ("age=dates&from=2020-01-01", True), ("age=dates&to=2020-01-01", False),
+    for query, fits in (("tag=team", True), ("tag=team%3Dy", False),
                         ("age=dates&from=2020-01-01&to=2099-01-01", True),
-                        ("age=dates&from=x", True),
-                        ("age=dates&from=2099-01-01", False), ("type=%27", False)):  # fmt: skip
+                        ("age=dates&to=2020-01-01", False), ("age=dates&from=2099-01-01", False),
+                        ("type=%27", False)):  # fmt: skip
         browser.open(f"{served.server.url}/ui/jobs?{query}")
         browser.wait(f"{rows}.includes('bad')" if fits else
                      "document.body.innerText.includes('No job is like that')")  # fmt: skip
@@ -324,26 +323,6 @@ def test_a_timeline_grows_while_the_job_runs(served, browser):
     served.sm("stop", "grows")
     browser.wait(f"{ROW}.some((each) => each.innerText.startsWith('results'))", SECONDS)
     browser.wait("!document.querySelector('.timeline').innerText.includes('so far')")
-
-
-def test_a_timeline_of_many_hosts_has_a_summary(served, browser):
-    """The pure parts, in the browser that runs them."""
-    told = browser.run("""
-        const path = [...document.querySelectorAll('link[rel=modulepreload]')]
-          .map((each) => each.href).find((each) => each.endsWith('/job/timeline.js'));
-        const { phasesOf, summaryOf } = await import(path);
-        const point = (name, ms) => ({ point: name, ms });
-        const host = (name, ...points) => ({ host: name, points });
-        const a = host('a', point('launched', 3000), point('root', 2000),
-                       point('first_line', 9000));
-        const b = host('b', point('launched', 5000), point('root', 6000));
-        const hosts = [a, b].map((each) => ({ host: each, phases: phasesOf(each, 1000, null) }));
-        return [phasesOf(a, 1000, 11000).map((each) => [each.name, each.begin, each.end]),
-                summaryOf(hosts).map((each) => [each.name, each.least, each.most, each.host])];""")
-    assert told[0] == [["queued", 0, 2], ["root file system", 2, 2], ["first line", 2, 8],
-                       ["running", 8, 10]]  # fmt: skip
-    assert told[1] == [["queued", 2, 4, "b"], ["root file system", 0, 1, "b"],
-                       ["first line", 6, 6, "a"]]  # fmt: skip
 
 
 def test_the_browser_found_nothing_to_complain_about(served):
