@@ -72,8 +72,23 @@ function(muster_room room)
           COMPILE_DEFINITIONS MUSTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       endif()
     endforeach()
-    muster_test(${room}_test muster_${room} ${tests})
+    add_library(muster_${room}_tests OBJECT EXCLUDE_FROM_ALL ${tests})
+    target_link_libraries(muster_${room}_tests PUBLIC muster_${room} doctest::doctest)
+    if(CMAKE_BUILD_TYPE STREQUAL "Release")
+      # Compiling the tests takes longer than running them, so they are not optimized.
+      target_compile_options(muster_${room}_tests PRIVATE -O0 -U_FORTIFY_SOURCE)
+    endif()
+    muster_test(${room}_test muster_${room}_tests)
+    set_property(GLOBAL APPEND PROPERTY muster_rooms_with_tests ${room})
   endif()
+endfunction()
+
+# `unit_tests`: the tests of every room in one program, which is linked once.
+function(muster_unit_tests)
+  get_property(rooms GLOBAL PROPERTY muster_rooms_with_tests)
+  list(TRANSFORM rooms REPLACE "(.+)" "muster_\\1_tests")
+  add_executable(unit_tests EXCLUDE_FROM_ALL)
+  target_link_libraries(unit_tests PRIVATE ${rooms} muster_doctest)
 endfunction()
 
 # doctest and its main(), once for all test programs.

@@ -241,7 +241,7 @@ class Step {
 };
 
 TEST_CASE("light host: memory that its scheduler's control group ran out of is told") {
-  const Step step("100663296");
+  const Step step("268435456");
   for (const uid_t uid : users()) {
     CAPTURE(uid);
     if (!step.is_limited()) {
@@ -255,7 +255,7 @@ TEST_CASE("light host: memory that its scheduler's control group ran out of is t
     CHECK(job.run("algo-1") == 0);
     const job::HostEnd end = job.end("algo-1");
     CHECK(end.out_of_memory);
-    CHECK(end.overruns == Names{"memory: 96 MiB used up"});
+    CHECK(end.overruns == Names{"memory: 256 MiB used up"});
     CHECK(!end.outcome.success());
   }
 }
