@@ -9,9 +9,6 @@ target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  if(MUSTER_SANITIZE_NOT)
-    target_compile_options(muster_flags INTERFACE -fno-sanitize=${MUSTER_SANITIZE_NOT})
-  endif()
   if(MUSTER_SANITIZE MATCHES thread)
     target_compile_options(muster_flags INTERFACE -Wno-tsan)  # Asio's fences, which tsan passes over.
   endif()
@@ -106,6 +103,13 @@ function(muster_test name library)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
   doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES ${properties})
+endfunction()
+
+# `gate_programs`: all that `make run-unit` and `make run-sim` run.
+function(muster_gate_programs)
+  add_custom_target(gate_programs)
+  get_property(replays GLOBAL PROPERTY muster_fuzz_replays)
+  add_dependencies(gate_programs unit_tests sim_test engine_contract_test node_link_test ${replays})
 endfunction()
 
 # The program `name` from src/programs/name.cc and the rooms' entries beside it.

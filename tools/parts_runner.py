@@ -24,6 +24,7 @@ from parts_report import Result
 from parts_table import Part
 
 TAIL_LINES = 80
+LINE_CHARACTERS_MAX = 400
 TAIL_BYTES_MAX = 256 * 1024
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
@@ -252,4 +253,5 @@ def tail(path: pathlib.Path) -> collections.deque[str]:
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - TAIL_BYTES_MAX))
         text = file.read().decode(errors="replace")
-    return collections.deque(text.splitlines(), maxlen=TAIL_LINES)
+    lines = (line[:LINE_CHARACTERS_MAX] for line in text.splitlines())
+    return collections.deque(lines, maxlen=TAIL_LINES)

@@ -54,8 +54,7 @@ void copy_user_attributes(int from, int to) {
   for (const std::string& name : split(names, '\0')) {
     if (!name.starts_with("user.")) continue;
     const ssize_t count = ::fgetxattr(from, name.c_str(), value.data(), value.size());
-    if (count >= 0)
-      ::fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(count), 0);
+    if (count >= 0) ::fsetxattr(to, name.c_str(), value.data(), static_cast<std::size_t>(count), 0);
   }
 }
 

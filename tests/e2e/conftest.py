@@ -27,12 +27,13 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         config.option.basetemp = None
     for mark in (
-        "deep: long; only `make test-deep` runs it",
+        "deep: takes long; `make test-deep` runs it",
         "framework: needs what `make frameworks` builds; `make test-frameworks` runs it",
-        "more: of those, what only `make test-frameworks-all` runs",
-        "page: in a real browser; `make test-page` runs it",
-        "slurm: on a Slurm cluster of the test's own; `make test-slurm` runs it, deep or not",
+        "page: in Chromium; `make test-page` runs it",
+        "roots: needs a root folder of another distribution; `make test-distributions` runs it",
         "sdk: with SageMaker's SDKs and the AWS CLI; `make test-sdk` runs it",
+        "slurm: on a Slurm cluster of the test's own; `make test-slurm` runs it",
+        "smoke: the gate runs it although it has one of the other marks",
     ):
         config.addinivalue_line("markers", mark)
 

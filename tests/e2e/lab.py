@@ -25,7 +25,7 @@ from process import (
 )
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-RELEASE = pathlib.Path(os.environ.get("MUSTER_BUILD", REPOSITORY / "build" / "release"))
+RELEASE = REPOSITORY / os.environ.get("MUSTER_BUILD", "build/release")
 SM = RELEASE / "sm"
 VENV = REPOSITORY / "build" / "venv"
 SUBNET = "10.99.0"

@@ -7,7 +7,6 @@ import pytest
 from frameworks import assert_close, example_job, interpreter, make_data, trained
 
 pytestmark = pytest.mark.framework
-more = pytest.mark.more
 TORCH = {"sagemaker_torch_distributed_enabled": "true"}
 
 
@@ -39,12 +38,10 @@ def test_mxnet_learns_with_its_servers(example):
 # --- the rest ---
 
 
-@more
 def test_tensorflow_learns_under_a_coordinator(example):
     trained(example("tf", "digits/tf_coordinator.sh"), 1, "model.h5")
 
 
-@more
 @pytest.mark.parametrize(
     ("framework", "entry", "model", "enabled"),
     [
@@ -75,14 +72,12 @@ for path in pathlib.Path(sys.argv[1]).glob("*/*.npz"):
 """
 
 
-@more
 def test_the_mnist_guides_files_are_read_by_the_example(example, folder):
     data = make_data(folder)
     subprocess.run([interpreter("tf"), "-c", AS_IN_THE_GUIDE, data], check=True)
     trained(example("tf", "horovod-mnist/mnist_hvd.py", channels=data, epochs="4"), 2, "model.h5")
 
 
-@more
 def test_a_second_job_goes_on_after_the_first_ones_checkpoint(example, folder):
     data = make_data(folder)
 

@@ -20,7 +20,7 @@ from test_faults import (
     on_host,
 )
 
-pytestmark = [pytest.mark.framework, pytest.mark.more]
+pytestmark = pytest.mark.framework
 
 TF = ("tf", "digits/tf_parameter_server.sh", {"steps": "1000000"})
 TORCH = ("torch", "digits/torch_ddp.sh", {"epochs": "1000000"})

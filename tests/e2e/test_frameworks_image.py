@@ -26,7 +26,6 @@ from test_server_sdk import interpreter as interpreter_of
 
 pytestmark = [
     pytest.mark.framework,
-    pytest.mark.more,
     pytest.mark.skipif(os.geteuid() != 0, reason="images need root"),
 ]
 

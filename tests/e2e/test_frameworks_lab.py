@@ -30,7 +30,6 @@ def launcher(machine, monkeypatch):
 
 
 @pytest.mark.framework
-@pytest.mark.more
 def test_the_launchers_call_trains_on_two_hosts_of_two_processes(launcher, machine, capfd):
     model = launcher.train(
         horovod_train_script="train_hvd.py",
@@ -96,7 +95,6 @@ def test_the_dockerfile_copies_what_exists_and_is_let_through():
 
 
 @pytest.mark.framework
-@pytest.mark.more
 def test_the_images_content_trains_from_its_entry_point(lab, folder):
     python, site = interpreter("tf"), folder / "site"
     pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]

@@ -129,6 +129,7 @@ def test_it_needs_nothing_of_the_image(folder):
     assert LIBRARY.stat().st_size < 16384
 
 
+@pytest.mark.roots
 def test_a_debian_11_loads_it(folder, debian11):  # noqa: F811
     library(folder, "algo-3")
     inside = "mount --bind $1 $2/mnt && exec chroot $2 env LD_PRELOAD=/mnt/$3 hostname"

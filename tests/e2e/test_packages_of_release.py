@@ -73,6 +73,7 @@ def run_job(host, run, *train) -> None:
     assert f"hello from {host.name} with lr 0.1" in run(*train)
 
 
+@pytest.mark.roots
 def test_the_debian_package_installs_runs_a_job_and_goes(root, packed):
     (package,) = packed.glob("*.deb")
     run = root(package)
@@ -94,6 +95,7 @@ def test_the_debian_package_installs_runs_a_job_and_goes(root, packed):
     run("sh", "-c", "! command -v sm && ! ls /usr/share/doc/muster")
 
 
+@pytest.mark.roots
 def test_the_tar_archive_runs_a_job_where_it_was_unpacked(root, packed):
     (archive,) = packed.glob("*.tar.gz")
     run = root(archive)
@@ -104,6 +106,7 @@ def test_the_tar_archive_runs_a_job_where_it_was_unpacked(root, packed):
         assert all(entry.isfile() and entry.uid == 0 for entry in entries)
 
 
+@pytest.mark.roots
 def test_the_archive_is_installed_by_the_lines_of_the_page(root, packed):
     page = (REPOSITORY / "docs/users/install.md").read_text()
     (block,) = re.findall(r'^```sh title="needs the packages"\n(.*?)^```$', page, re.M | re.S)

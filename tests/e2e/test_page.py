@@ -43,6 +43,7 @@ def served(tmp_path_factory):
         yield one
 
 
+@pytest.mark.smoke
 def test_a_link_lets_one_browser_in_once(served):
     link = served.sm("ui", "--url").strip()
     with Browser() as first, Browser() as second:
@@ -130,6 +131,7 @@ def test_jobs_are_filtered_by_tag_type_and_dates(served, browser):
     served.sm("jobs", "--tag", "=x", code=2)
 
 
+@pytest.mark.smoke
 def test_a_failed_job_says_why_and_where(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/bad")
     browser.wait_text("OSError: Address already in use")
@@ -160,6 +162,7 @@ def path_with_sm() -> str:
     return os.path.dirname(SM) + ":" + os.environ["PATH"]
 
 
+@pytest.mark.smoke
 def test_a_long_log_is_in_the_page_only_where_it_is_seen(served, browser):
     browser.open(f"{served.server.url}/ui/jobs/good/log?line=3")
     browser.wait_text(MARKUP)
@@ -196,6 +199,7 @@ def test_a_search_sees_the_whole_log(served, browser):
     browser.wait_text("not an expression of RE2")
 
 
+@pytest.mark.smoke
 def test_a_running_job_is_followed_and_stopped(served, browser):
     served.sm("submit", "--script", "waits.py", "lives")
     browser.open(f"{served.server.url}/ui/jobs/lives/log")

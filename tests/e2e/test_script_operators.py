@@ -32,7 +32,6 @@ with v1.train.MonitoredTrainingSession(server.target, is_chief=task["type"] == "
 
 
 @pytest.mark.framework
-@pytest.mark.more
 def test_tensorflows_parameter_servers(training):
     path = f"{interpreter('tf').parent}:{sm_on_path()}:{host_environment('')['PATH']}"
     hyperparameters = {"sagemaker_mpi_enabled": "false", **SERVERS}
@@ -43,14 +42,12 @@ def test_tensorflows_parameter_servers(training):
 
 
 @pytest.mark.framework
-@pytest.mark.more
 def test_tensorflows_mirrored_workers(training):
     job = example_job(training, "tf", "digits/tf_multi_worker.py", **MIRRORED)
     trained(job, 2, "model.h5")
 
 
 @pytest.mark.framework
-@pytest.mark.more
 def test_mxnets_parameter_servers(training):
     trained(example_job(training, "mxnet", "digits/mxnet_dist.py", **SERVERS), 2, "model.params")
 

@@ -23,6 +23,7 @@ if world.rank == 0:
 """
 
 
+@pytest.mark.smoke
 def test_three_hosts_of_two_processes_run_under_mpi(place):
     text = place.succeeds(MPI, "--processes-per-host", "2", hosts=3)
     for rank in range(6):
@@ -56,6 +57,7 @@ def test_folders_and_the_program_are_brought_and_what_hosts_leave_comes_back(pla
     assert (place.output / "log" / "algo-2.log").read_text().count("forty-two") == 1
 
 
+@pytest.mark.smoke
 def test_a_rank_that_fails_is_named_and_its_job_is_not_started_again(place):
     script = MPI + "\nif world.rank == 3: sys.exit(7)\nworld.Barrier()\n"
     job = place.fit(script, "--processes-per-host", "2", hosts=2)
@@ -92,6 +94,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.smoke
 def test_ctrl_c_stops_hosts_with_their_grace_and_frees_the_nodes(place):
     job = place.fit(WAITS, hosts=2)
     wait_until("both hosts", lambda: job.text.count("at work") == 2, 60)

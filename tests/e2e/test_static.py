@@ -125,11 +125,13 @@ def test_its_symbols_lie_beside_it(release):
     assert "src/programs/sm.cc:" in line, line
 
 
+@pytest.mark.roots
 def test_it_runs_where_nothing_is_installed(old):
     process = old(1).start("sm", "--version")
     assert process.wait(GUARD_SECONDS) == 0 and process.out.startswith(b"muster "), process.text
 
 
+@pytest.mark.roots
 def test_a_job_of_one_host_succeeds_there(old):
     inside = old(1)
     give_job(inside.host, ["algo-1"], "#!/bin/sh\necho hello from $(cat /etc/debian_version)\n")
@@ -138,6 +140,7 @@ def test_a_job_of_one_host_succeeds_there(old):
     assert b"hello from 11" in process.out, process.text
 
 
+@pytest.mark.roots
 def test_hosts_gather_by_name_there(old):
     both = [old(1), old(2)]
     for inside in both:
@@ -149,6 +152,7 @@ def test_hosts_gather_by_name_there(old):
     assert b"hello from algo-1" in said and b"hello from algo-2" in said
 
 
+@pytest.mark.roots
 def test_a_name_that_is_nowhere_is_an_error_not_a_crash(old):
     inside = old(1)
     give_job(inside.host, ["a-lost-leader", "algo-1"], "#!/bin/sh\necho must not run\n")

@@ -21,6 +21,7 @@ from training import GUARD_SECONDS, host_environment, write_job
 UBUNTU = "http://archive.ubuntu.com/ubuntu"
 KEYRING_PACKAGE = f"{UBUNTU}/pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb"
 KEYRING_SHA256 = "0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f"
+pytestmark = pytest.mark.roots
 # name -> (suite, mirror, components)
 ROOTS = {
     "debian-11": ("bullseye", DEBIAN, "main"),
@@ -117,12 +118,7 @@ def give_job(host, hosts: list[str]) -> None:
     write_job(host, hosts, SCRIPT, parameters, {"framework.py": FRAMEWORK})
 
 
-# The oldest Python and the newest; each root takes most of a minute to make.
-DAILY = ("ubuntu-20.04", "debian-12")
-BETWEEN = [pytest.param(name, marks=pytest.mark.deep) for name in ROOTS if name not in DAILY]
-
-
-@pytest.mark.parametrize("name", [*DAILY, *BETWEEN])
+@pytest.mark.parametrize("name", ROOTS)
 def test_the_wheel_installs_and_runs_jobs(lab, wheel, name):
     made = python_root(name)
     both = [Root(host, made, wheel) for host in lab.hosts(2)]
