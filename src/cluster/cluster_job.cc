@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cluster/slurm_engine.h"
-#include "image/pack_layer.h"
 #include "job/node_messages.h"
 #include "loop/worker.h"
 #include "slurm/orders.h"
@@ -23,6 +22,7 @@ constexpr std::chrono::minutes submit_limit{10};
 constexpr std::chrono::seconds first_pause{1};
 constexpr std::chrono::seconds longest_pause{30};
 constexpr std::size_t nonce_bytes = slurm::nonce_digits / 2;
+constexpr std::size_t word_bytes = 16;
 constexpr std::size_t key_bytes = 32;
 /// Earlier attempts that are noted; stewards of older ones end when their Slurm job does.
 constexpr std::size_t fenced_max = 64;
@@ -44,6 +44,8 @@ ClusterJob::ClusterJob(SlurmEngine& engine, job::Spec spec, engine::JobFolder fo
 slurm::Submission ClusterJob::submission() const {
   return {.job = spec_.name,
           .nonce = note_.submitted,
+          .place = note_.place,
+          .word = note_.word,
           .nodes = spec_.instance_count,
           .spares = engine_.spares(spec_),
           .memory_bytes = spec_.memory_bytes,
@@ -57,6 +59,8 @@ slurm::Submission ClusterJob::submission() const {
 Result<void> ClusterJob::new_names() {
   note_.nonce = hex(random_bytes(nonce_bytes));
   note_.submitted = note_.nonce;
+  note_.place = hex(random_bytes(nonce_bytes));
+  note_.word = hex(random_bytes(word_bytes));
   note_.spares = job::spare_names(engine_.spares(spec_));
   note_.key = random_bytes(key_bytes);
   note_.port = TRY(engine_.port());
@@ -231,10 +235,9 @@ loop::Task<Result<std::string>> ClusterJob::bring_into_queue(bool in_doubt) {
     if (!in_doubt) {
       if (Result<void> made = new_names(); !made) co_return made.error();
       const std::string script = folder_path_ + "/script";
-      const SharedFile program = shared_ ? shared_->program : SharedFile();
-      const Args steward = engine_.steward(submission(), program.path);
+      const std::string digest = shared_ ? shared_->program.digest : std::string();
       const Result<void> written =
-          write_file(script, slurm::batch_script(submission(), steward, program.digest), 0600);
+          write_file(script, slurm::batch_script(submission(), node_program(), digest), 0600);
       if (!written) co_return written.error();
       Result<std::string> id =
           co_await engine_.slurm().submit(submission(), engine_.site(spec_), script);
@@ -451,75 +454,6 @@ void ClusterJob::perform(const Actions& actions) {
   // A note that is missing costs a later engine a question to the nodes.
   static_cast<void>(write_hosts(folder_path_, note_.number, attempt_->states()));
   moved_.notify();
-}
-
-Result<void> ClusterJob::write_order(const std::string& path) const {
-  job::NodeJob order = TRY(engine_.order(spec_, submission()));
-  order.nonce = note_.nonce;
-  order.key = note_.key;
-  order.port = note_.port;
-  if (shared_) {
-    order.archive = shared_->archive.path;
-    order.archive_digest = shared_->archive.digest;
-    if (order.image) order.image->layers = shared_->folder + "/layer-";
-  }
-  order.job_key = from_hex(trim(TRY(read_file(folder_path_ + "/key")))).value_or("");
-  return write_file(path, to_text(job::to_json(order)), 0600);
-}
-
-/// The small file that the script waits for comes last, when all else is on every node.
-loop::Task<Result<void>> ClusterJob::bring() {
-  const NodePlaces places = places_of(submission());
-  const std::string order = folder_path_ + "/order";
-  const std::string go = folder_path_ + "/go";
-  co_await engine_.learn_graces(partition_);
-  if (Result<void> made = write_order(order); !made) co_return made.error();
-  if (Result<void> made = write_file(go, "go\n", 0600); !made) co_return made.error();
-  std::vector<std::pair<std::string, std::string>> files;
-  const bool program_is_there =
-      !engine_.options().node_program.empty() || (shared_ && !shared_->program.path.empty());
-  if (!program_is_there) files.emplace_back(engine_.options().program, places.program);
-  if (::access((folder_path_ + "/archive").c_str(), F_OK) == 0)
-    files.emplace_back(folder_path_ + "/archive", places.archive);
-  files.emplace_back(order, places.order);
-  files.emplace_back(go, slurm::go_file(submission()));
-  Result<void> brought;
-  for (const auto& [from, to] : files) {
-    brought = co_await engine_.slurm().broadcast(note_.slurm_id, from, to);
-    if (!brought) break;
-  }
-  ::unlink(order.c_str());  // The key is in it.
-  co_return brought;
-}
-
-loop::Task<> ClusterJob::deliver() {
-  note_.delivered = true;
-  Result<void> done = write_note(folder_path_, note_);
-  if (done) done = co_await bring();
-  const std::string node = done ? "" : slurm::node_named_by_sbcast(done.error().text);
-  if (!node.empty()) at_fault_ = node;
-  perform(attempt_->on_delivered(done, wall_time(), Clock::now()));
-}
-
-/// sbcast brings a file to all nodes of a job: one that has the layer removes it again.
-loop::Task<Result<void>> ClusterJob::bring_layer(int number) {
-  const auto index = static_cast<std::size_t>(number);
-  if (!spec_.image || index >= spec_.image->layers.size())
-    co_return fail(Errc::protocol, "a node asks for a layer that its image has not");
-  const std::string folder = shared_ ? shared_->folder : folder_path_;
-  const std::string file = folder + "/layer-" + std::to_string(number);
-  const std::function<Result<void>()> pack = [root = spec_.image->layers[index],
-                                              file]() -> Result<void> {
-    ::unlink(file.c_str());  // An earlier attempt's, for other nodes.
-    TRY(image::pack_layer(root, file));
-    return {};
-  };
-  Result<void> done = co_await loop::in_thread(engine_.loop(), pack);
-  if (shared_) co_return done;
-  const std::string to = places_of(submission()).layer + std::to_string(number);
-  if (done) done = co_await engine_.slurm().broadcast(note_.slurm_id, file, to);
-  ::unlink(file.c_str());
-  co_return done;
 }
 
 loop::Task<> ClusterJob::bring_image_and_begin() {

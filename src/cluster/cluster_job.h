@@ -82,6 +82,7 @@ class ClusterJob {
 
  private:
   slurm::Submission submission() const;
+  std::string node_program() const;
   Result<void> new_names();
   loop::Task<Result<void>> end_chapters();
   std::optional<Swap> possible_swap() const;

@@ -53,8 +53,9 @@ bool leads_out(const packing::TreeEntry& entry) {
 }  // namespace
 
 NodePlaces places_of(const slurm::Submission& submission) {
-  const std::string start = "/tmp/muster-" + submission.nonce;
-  return {start + ".sm", start + ".job", start + ".tar", start, start + ".layer-"};
+  const std::string folder = slurm::place_of(submission) + "/run";
+  return {slurm::final_path_of(submission, slurm::BroughtFile::archive), folder,
+          folder + ".layer-"};
 }
 
 Result<Delivery> plan_delivery(const job::Spec& spec, const std::string& folder,

@@ -9,13 +9,10 @@
 
 namespace muster::cluster {
 
-/// Where a job's things lie on its nodes. All names begin with the attempt's nonce: sbcast refuses
-/// one that another user of the node has taken.
+/// Where a job's things lie on its nodes: in slurm::place_of(), to which nobody else can write.
 struct NodePlaces {
-  std::string program;  ///< `sm`.
-  std::string order;    ///< What `sm node --job` reads, 0600.
   std::string archive;  ///< What the job's spec names, as tar.
-  std::string folder;   ///< The job's, on the node; made there.
+  std::string folder;   ///< Made by `sm node`.
   std::string layer;    ///< Layers of its image, each with its number behind this.
 };
 NodePlaces places_of(const slurm::Submission& submission);

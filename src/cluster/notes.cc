@@ -79,6 +79,8 @@ Result<void> write_note(const std::string& job_folder, const AttemptNote& note) 
                   {"chapters", note.chapters},
                   {"ended", note.ended},
                   {"submitted", note.submitted},
+                  {"place", note.place},
+                  {"word", note.word},
                   {"spares", note.spares},
                   {"tally", {{"lost", note.tally.lost}, {"idle", note.tally.idle}}},
                   {"fenced", std::move(fenced)}};
@@ -97,6 +99,8 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
                      .slurm_id = json->at("slurm_id").get<std::string>(),
                      .delivered = json->at("delivered").get<bool>(),
                      .submitted = json->value("submitted", ""),
+                     .place = json->value("place", ""),
+                     .word = json->value("word", ""),
                      .spares = json->value("spares", std::vector<std::string>()),
                      .excluded = json->at("excluded").get<std::vector<std::string>>(),
                      .chapters = json->value("chapters", engine::Chapters()),
@@ -111,6 +115,8 @@ Result<std::optional<AttemptNote>> read_note(const std::string& job_folder) {
     if (note.submitted.empty()) note.submitted = note.nonce;
     if (!job::is_nonce(note.nonce) || !job::is_nonce(note.submitted))
       return damaged(path, "nonce: expected 16 hex digits");
+    if (!note.place.empty() && !job::is_nonce(note.place))
+      return damaged(path, "place: expected 16 hex digits");
     if (note.key.size() != key_bytes) return damaged(path, "key: expected 64 hex digits");
     return std::optional<AttemptNote>(std::move(note));
   } catch (const Json::exception& error) {

@@ -29,7 +29,9 @@ struct AttemptNote {
   std::uint16_t port = 0;               ///< Where its stewards call.
   std::string slurm_id{};               ///< Empty: sbatch's answer has not come.
   bool delivered = false;               ///< The job was brought to its nodes, or that was begun.
-  std::string submitted{};              ///< The nonce of the attempt that sbatch was run for.
+  std::string submitted{};              ///< The nonce of the attempt that sbatch was run for,
+  std::string place{};                  ///< and its slurm::Submission::place and
+  std::string word{};                   ///< word; both empty: an older muster's.
   std::vector<std::string> spares{};    ///< Nodes that stand by: "spare-1".
   std::vector<std::string> excluded{};  ///< Nodes that an earlier attempt broke on.
   engine::Chapters chapters{};

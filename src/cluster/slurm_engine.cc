@@ -172,14 +172,6 @@ int SlurmEngine::rollcall_port(const std::string& nonce) {
   return port_from(nonce);
 }
 
-Args SlurmEngine::steward(const slurm::Submission& submission, const std::string& shared) const {
-  const NodePlaces places = places_of(submission);
-  const std::string& program = !shared.empty()                 ? shared
-                               : options_.node_program.empty() ? places.program
-                                                               : options_.node_program;
-  return {program, "node", "--job", places.order};
-}
-
 Result<job::NodeJob> SlurmEngine::order(const job::Spec& spec,
                                         const slurm::Submission& submission) const {
   const NodePlaces places = places_of(submission);

@@ -67,8 +67,6 @@ class SlurmEngine final : public engine::Engine {
   const slurm::Site& site(const job::Spec& spec) const;
   /// Nodes more for the job.
   int spares(const job::Spec& spec) const;
-  /// The program that runs on each node; `shared`, if not empty, where they all have it.
-  Args steward(const slurm::Submission& submission, const std::string& shared) const;
   /// What a node is told, without what is the attempt's own.
   Result<job::NodeJob> order(const job::Spec& spec, const slurm::Submission& submission) const;
   /// Asks for the cluster's KillWait, which orders hold from then on, and for the partition's

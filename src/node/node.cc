@@ -18,6 +18,7 @@
 #include "loop/tasks.h"
 #include "loop/wait.h"
 #include "node/agent.h"
+#include "node/job_place.h"
 #include "node/take_job.h"
 #include "supervise/own_root.h"
 
@@ -25,8 +26,6 @@ namespace muster::node {
 namespace {
 
 constexpr int exit_untaken = 1;
-/// A program that was brought for this one job lies beside its folder.
-constexpr const char* brought_program_end = ".sm";
 
 struct NodeArgs {
   std::string job_file;
@@ -99,7 +98,6 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
     if (!own) options.no_root = own.error().text;
     end_with_parent();
   }
-  const std::string brought = job.folder + brought_program_end;
   // Between two attempts, and while the last file goes, the scheduler's signals end nothing.
   loop::Loop between;
   const loop::Signals heeded(between, {SIGTERM, SIGINT, SIGHUP});
@@ -119,7 +117,6 @@ Result<void> run(const NodeArgs& given, const Env& env, const Log& log) {
     job.rollcall_port = again->rollcall_port;
     options.host = again->host;
   }
-  if (own_program().value_or("") == brought) ::unlink(brought.c_str());
   return {};
 }
 
@@ -131,8 +128,11 @@ int node_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm node", Log::Level::info);
   const std::variant<NodeArgs, command::Stop> line = node_args(args);
   if (const command::Stop* stop = std::get_if<command::Stop>(&line)) return tell(*stop, log);
-  const Result<void> ran = run(std::get<NodeArgs>(line), env, log);
+  const NodeArgs& given = std::get<NodeArgs>(line);
+  const Result<void> ran = run(given, env, log);
   if (!ran) log.error(ran.error().text);
+  const Result<void> removed = remove_place_of(given.job_file);
+  if (!removed) log.error(removed.error().text);
   return ran ? 0 : exit_untaken;
 }
 

@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "base/remove_tree.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "image/bytes.h"
-#include "node/unclaimed.h"
+#include "node/job_place.h"
 #include "packing/unpack.h"
 
 namespace muster::node {
@@ -23,9 +22,6 @@ namespace {
 /// What a job brings from where it was submitted: the submitter's own disk is the limit.
 constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 40;
 constexpr std::uint64_t archive_entries_max = 10'000'000;
-constexpr std::string_view folder_prefix = "muster-";
-/// Between a folder's lock and its first holder.
-constexpr std::chrono::minutes young_max{1};
 /// Longer than a job is brought for, and a node waits for that (slurm::bring_max).
 constexpr std::chrono::hours bring_max{1};
 
@@ -59,47 +55,10 @@ Result<void> unpack_inputs(const std::string& archive, const std::string& digest
   return {};
 }
 
-/// A job's folder of this user's that has its lock, held by nobody, and did not get it just now:
-/// all of that job's processes here were killed at once.
-bool is_dead(const std::string& folder) {
-  const std::string name = std::filesystem::path(folder).filename();
-  if (!name.starts_with(folder_prefix) || !job::is_nonce(name.substr(folder_prefix.size())))
-    return false;
-  struct stat status {};
-  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-      status.st_uid != ::geteuid())
-    return false;
-  if (wall_time() - UnixMillis(status.st_mtim.tv_sec * 1000) < young_max) return false;
-  const Fd lock(::open((folder + "/lock").c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  return lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
-}
-
-/// What was brought and not yet taken: layers of an image.
-void remove_brought_for(const std::string& folder) {
-  std::error_code none;
-  const std::string parent = std::filesystem::path(folder).parent_path();
-  for (const auto& entry : std::filesystem::directory_iterator(parent, none)) {
-    const std::string path = entry.path();
-    struct stat status {};
-    if (path.starts_with(folder + ".") && ::lstat(path.c_str(), &status) == 0 &&
-        S_ISREG(status.st_mode) && status.st_uid == ::geteuid())
-      ::unlink(path.c_str());
-  }
-}
-
-void remove_dead(const std::string& parent) {
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(parent, none))
-    if (is_dead(entry.path())) {
-      remove_brought_for(entry.path());
-      static_cast<void>(remove_tree(entry.path()));
-    }
-}
-
 }  // namespace
 
 Result<NodeFolder> NodeFolder::make(const job::NodeJob& job) {
-  const std::string parent = std::filesystem::path(job.folder).parent_path();
+  const std::string parent = std::filesystem::path(place_around(job.folder)).parent_path();
   remove_dead(parent);
   remove_unclaimed(parent, wall_time() - bring_max);
   if (::mkdir(job.folder.c_str(), 0700) != 0) {

@@ -162,60 +162,94 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
 
 namespace {
 
-std::string start_of_names(const Submission& submission) {
-  return "/tmp/muster-" + submission.nonce;
+constexpr std::size_t word_digits = 32;
+
+const char* name_of(BroughtFile file) {
+  switch (file) {
+    case BroughtFile::program:
+      return "sm";
+    case BroughtFile::job:
+      return "job";
+    case BroughtFile::archive:
+      return "tar";
+    case BroughtFile::go:
+      return "go";
+  }
+  return "";
 }
 
 /// Before a program is run that came by a file system, not by sbcast.
 std::string check_of_program(const std::string& digest) {
   if (digest.empty()) return {};
-  return "if ! sum=$(sha256sum <\"$1\"); then\n"
-         "  echo \"the program failed on node $SLURMD_NODENAME: sha256sum cannot read it: $1\"\n"
-         "  leave\n"
-         "fi\n"
-         "if [ \"sha256:${sum%% *}\" != " +
-         digest +
-         " ]; then\n"
-         "  echo \"the program failed on node $SLURMD_NODENAME: it has another digest: $1\"\n"
-         "  leave\n"
-         "fi\n";
+  return "sum=$(sha256sum <\"$program\") || fail \"sha256sum cannot read it: $program\"\n"
+         "[ \"sha256:${sum%% *}\" = " +
+         digest + " ] || fail \"it has another digest: $program\"\n";
 }
 
-/// What each node runs: $1 is the start of the names of what is brought, the rest is the steward.
-/// A step that is cancelled before that is there leaves none of it. Why a program cannot be
-/// executed is what bash says of it once more, told in srun's own words for a step that cannot be
-/// started.
+/// Nobody but this script's user can write to $place. Files come to /tmp, where any user of the
+/// node can make names and links: so each is moved into $place first, and looked at there. The
+/// sequence holds whatever /proc/sys/fs/protected_* says. The go file's word is known to those
+/// alone who could read it, which no other user of the node could: so when it is there, sbcast has
+/// made each of the other files, on this node too, and found no name taken.
+constexpr const char* taking_functions =
+    "leave() {\n"
+    "  [ -z \"$made\" ] || rm -rf \"$place\"\n"
+    "  rm -f \"$place\".{sm,job,tar,go}\n"
+    "  exit 1\n"
+    "}\n"
+    "fail() {\n"
+    "  echo \"the program failed on node $SLURMD_NODENAME: $1\"\n"
+    "  leave\n"
+    "}\n"
+    "is_own_file() {\n"
+    "  [ -f \"$1\" ] && [ ! -L \"$1\" ] && [ -O \"$1\" ]\n"
+    "}\n"
+    "take() {\n"
+    "  mv -fT \"$place.$1\" \"$place/$1\" 2>/dev/null && is_own_file \"$place/$1\"\n"
+    "}\n"
+    "may_go() {\n"
+    "  is_own_file \"$place.go\" && take go &&\n"
+    "    read -r -n 200 given brought <\"$place/go\" && [ \"$given\" = \"$word\" ]\n"
+    "}\n";
+
+/// What each node runs; $1 is the program there, empty: it is brought. A step that is cancelled
+/// before all has come leaves nothing. The names come by the environment: a command line shows them
+/// to all users of the node. Why a program cannot be executed is what bash says of it once more,
+/// told in srun's own words for a step that cannot be started.
 std::string waiting_script(const std::string& digest) {
   const std::string seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(bring_max).count());
   return "exec 2>&1\n"
-         "start=$1\n"
-         "shift\n"
-         "shopt -s execfail\n"
-         "leave() {\n"
-         "  rm -f \"$start\".{sm,job,tar,go}\n"
-         "  exit 1\n"
-         "}\n"
+         "umask 077\n"
+         "place=$MUSTER_PLACE word=$MUSTER_WORD program=${1:-$MUSTER_PLACE/sm} made=\n"
+         "unset MUSTER_PLACE MUSTER_WORD\n"
+         "shopt -s execfail\n" +
+         std::string(taking_functions) +
          "trap leave TERM\n"
-         "until [ -f \"$start.go\" ] && [ -O \"$start.go\" ]; do\n"
+         "why=$(mkdir -m 700 \"$place\" 2>&1) || fail \"${why##*: }: $place\"\n"
+         "made=1\n"
+         "until may_go; do\n"
          "  [ \"$SECONDS\" -lt " +
          seconds +
          " ] || leave\n"
          "  if [ \"$SECONDS\" -lt 10 ]; then sleep 0.05; else sleep 0.5; fi\n"
          "done\n"
-         "rm -f \"$start.go\"\n" +
+         "for name in $brought; do\n"
+         "  take \"$name\" || fail \"not a plain file of this user: $place.$name\"\n"
+         "done\n"
+         "rm -f \"$place/go\"\n" +
          check_of_program(digest) +
-         "exec \"$@\"\n"
-         "why=$(\"$1\" 2>&1)\n"
-         "echo \"the program failed on node $SLURMD_NODENAME: ${why##*: }: $1\"\n"
-         "leave\n";
+         "exec \"$program\" node --job \"$place/job\"\n"
+         "why=$(\"$program\" 2>&1)\n"
+         "fail \"${why##*: }: $program\"\n";
 }
 
 /// What becomes of the step's lines. That a node cannot start its part ends the job, and stands in
 /// the job's comment, where start_failure() finds it. What stewards say of themselves, if anything,
-/// is kept without Slurm's and bash's own words: in a file that was not there before, and is not
-/// made for nothing, since nobody may be left to remove it. A comment that Slurm does not take
-/// leaves the job to the engine, for which one that is cancelled without a word was stopped.
+/// is kept without Slurm's and bash's own words: in a file with a fresh name (what others have put
+/// in /tmp is not opened, a named pipe would block), not made for nothing, since nobody may be left
+/// to remove it. A comment that Slurm does not take leaves the job to the engine, for which one
+/// that is cancelled without a word was stopped.
 std::string reader(const Submission& submission) {
   return "  trap '' TERM\n"
          "  log=\n"
@@ -230,29 +264,51 @@ std::string reader(const Submission& submission) {
          "        scancel \"$SLURM_JOB_ID\" ;;\n"
          "    srun:* | slurmstepd* | 'muster: line '*) ;;\n"
          "    *)\n"
-         "      [ -n \"$log\" ] || { exec 3>" +
-         start_of_names(submission) +
-         ".log && log=1; }\n"
-         "      [ -z \"$log\" ] || printf '%s\\n' \"$line\" >&3 ;;\n"
+         "      if [ -z \"$log\" ]; then\n"
+         "        log=$(mktemp --suffix=.log /tmp/muster-" +
+         submission.nonce +
+         "-XXXXXXXX) || log=/dev/null\n"
+         "        exec 3>\"$log\"\n"
+         "      fi\n"
+         "      printf '%s\\n' \"$line\" >&3 ;;\n"
          "    esac\n"
          "  done\n";
 }
 
 }  // namespace
 
-std::string go_file(const Submission& submission) {
-  return start_of_names(submission) + ".go";
+std::string place_of(const Submission& submission) {
+  return "/tmp/muster-" + submission.place;
 }
 
-std::string batch_script(const Submission& submission, const Args& steward,
+std::string arrival_of(const Submission& submission, BroughtFile file) {
+  return place_of(submission) + "." + name_of(file);
+}
+
+std::string final_path_of(const Submission& submission, BroughtFile file) {
+  return place_of(submission) + "/" + name_of(file);
+}
+
+std::string go_text(const Submission& submission, const BroughtFiles& brought) {
+  std::string text = submission.word;
+  for (const BroughtFile file : brought) text += std::string(" ") + name_of(file);
+  return text + "\n";
+}
+
+std::string batch_script(const Submission& submission, const std::string& program,
                          const std::string& digest) {
-  Args step = {"/bin/bash", "-c", waiting_script(digest), "muster", start_of_names(submission)};
-  step.insert(step.end(), steward.begin(), steward.end());
+  CHECK_THAT(submission.place.size() == nonce_digits && from_hex(submission.place),
+             "a place is 16 hex digits");
+  CHECK_THAT(submission.word.size() == word_digits && from_hex(submission.word),
+             "a word is 32 hex digits");
+  const Args step = {"/bin/bash", "-c", waiting_script(digest), "muster", program};
   return "#!/bin/bash\n"
          "# A training job of muster's.\n"
          "umask 077\n"
          "trap : TERM\n"  // The step has it too, and ends.
-         "set -o noclobber\n"
+         "export MUSTER_PLACE=" +
+         place_of(submission) + " MUSTER_WORD=" + submission.word +
+         "\n"
          "srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --input=none" +
          std::string(submission.spares > 0 ? " --no-kill" : "") +
          " \\\n"

@@ -48,6 +48,12 @@ inline constexpr std::size_t nonce_digits = 16;
 struct Submission {
   std::string job;    ///< The training job's name: letters, digits, '-'; 1 to 63.
   std::string nonce;  ///< 16 lower-case hex digits, the attempt's own: Slurm's ids are used again.
+  /// Names the job's files on its nodes: 16 hex digits, unknown to others until the first of those
+  /// files is there. The nonce does not do: squeue shows it to all users while the job waits.
+  std::string place = {};
+  /// Stands in the file that starts the job on a node, and is of use to nobody afterwards: 32 hex
+  /// digits that no other user of the node can know.
+  std::string word = {};
   int nodes = 1;
   int spares = 0;                          ///< Nodes more: the job goes on when one of all is lost.
   std::int64_t memory_bytes = 0;           ///< Each node's; 0: Slurm's default.
@@ -77,14 +83,26 @@ std::int64_t limit_minutes(std::chrono::seconds run_time_max);
 /// itself is in it. Error: `invalid_input`, also of check(Site).
 Result<Command> plan_sbatch(const Submission& submission, const Site& site, const Env& env);
 
-/// The script. On each node it waits for go_file(), which comes last of all that is brought, at
-/// most `bring_max`, so that nodes are not held for a submitter that is gone; then `steward`, the
-/// words of a program that has been brought by then, runs there. Nothing secret is in it: sites
-/// keep scripts. `digest`: "sha256:…" that the program must have, where nodes share it; else empty.
-std::string batch_script(const Submission& submission, const Args& steward,
+/// The script. On each node it makes place_of(), where nothing may be yet, and waits at most
+/// `bring_max` for the go file: nodes are not held for a submitter that has gone away. All files
+/// come to /tmp by sbcast, the go file last. The script moves each into place_of(), which nobody
+/// else can write to, and checks it there before it uses it. Then it runs `program`, or the program
+/// that was brought if that is empty. The script holds no key, since sites keep scripts. `digest`:
+/// "sha256:…" that the program must have, where nodes share it; else empty.
+std::string batch_script(const Submission& submission, const std::string& program = {},
                          const std::string& digest = {});
-/// In /tmp, where any user of a node could have made it: only one that is ours counts.
-std::string go_file(const Submission& submission);
+
+/// The job's own folder on each of its nodes.
+std::string place_of(const Submission& submission);
+/// The files that sbcast brings; the script finds `job` as "<place>/job".
+enum class BroughtFile { program, job, archive, go };
+using BroughtFiles = std::vector<BroughtFile>;
+/// Where sbcast puts a file.
+std::string arrival_of(const Submission& submission, BroughtFile file);
+/// Where the script moves it.
+std::string final_path_of(const Submission& submission, BroughtFile file);
+/// The go file's text; `brought` are the other files.
+std::string go_text(const Submission& submission, const BroughtFiles& brought);
 
 inline constexpr std::chrono::minutes bring_max{10};
 

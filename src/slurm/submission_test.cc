@@ -1,6 +1,7 @@
 #include "slurm/submission.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ namespace {
 Submission demo() {
   return {.job = "demo-1",
           .nonce = "0123456789abcdef",
+          .place = "00000000deadbeef",
+          .word = "00112233445566778899aabbccddeeff",
           .nodes = 3,
           .run_time_max = std::chrono::seconds(3600)};
 }
@@ -42,15 +45,17 @@ TEST_CASE("a job is submitted once, by a name that finds it again, without our e
 
 TEST_CASE("spares are nodes more, of a job that goes on without one of all") {
   Submission submission = demo();
-  CHECK(batch_script(submission, {"sm"}).find("--no-kill") == std::string::npos);
-  CHECK(batch_script(submission, {"sm"}).find("sha256sum") == std::string::npos);
-  CHECK(batch_script(submission, {"sm"}, "sha256:ab").find("!= sha256:ab ]") != std::string::npos);
+  CHECK(batch_script(submission, "/opt/sm").find("--no-kill") == std::string::npos);
+  CHECK(batch_script(submission, "/opt/sm").find("sha256sum") == std::string::npos);
+  CHECK(batch_script(submission, "/opt/sm", "sha256:ab").find(" = sha256:ab ]") !=
+        std::string::npos);
   submission.spares = 2;
   const Result<Command> command = plan_sbatch(submission, {}, {});
   REQUIRE(command);
   CHECK(has(command->argv, "--nodes=5"));
   CHECK(has(command->argv, "--no-kill"));
-  CHECK(batch_script(submission, {"sm"}).find("--input=none --no-kill \\\n") != std::string::npos);
+  CHECK(batch_script(submission, "/opt/sm").find("--input=none --no-kill \\\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("what a node gets and where a site wants it stand in sbatch's own words") {
@@ -116,19 +121,21 @@ TEST_CASE("the time limit is whole minutes with room for the way there and back"
   CHECK(limit_minutes(std::chrono::hours(24)) == 24 * 60 + 25);
 }
 
-TEST_CASE("the script waits for what is brought, and hands the steward's words on as they are") {
-  const std::string script =
-      batch_script(demo(), {"/tmp/muster-0123456789abcdef.sm", "--x", "it's $(id)"});
+TEST_CASE("the script waits for what is brought, and tells its names to nobody") {
+  const std::string script = batch_script(demo(), "/opt/it's $(id)");
   CHECK(script.starts_with("#!/bin/bash\n"));
-  CHECK(go_file(demo()) == "/tmp/muster-0123456789abcdef.go");
-  CHECK(script.find("muster /tmp/muster-0123456789abcdef /tmp/") != std::string::npos);
-  CHECK(script.find("[ -O \"$start.go\" ]") != std::string::npos);
+  CHECK(place_of(demo()) == "/tmp/muster-00000000deadbeef");
+  CHECK(arrival_of(demo(), BroughtFile::go) == "/tmp/muster-00000000deadbeef.go");
+  CHECK(final_path_of(demo(), BroughtFile::job) == "/tmp/muster-00000000deadbeef/job");
+  CHECK(go_text(demo(), {BroughtFile::program, BroughtFile::job}) == demo().word + " sm job\n");
   CHECK(script.find("-lt 600 ]") != std::string::npos);
   CHECK(script.find("--kill-on-bad-exit=0 --wait=0") != std::string::npos);
-  CHECK(script.find("set -o noclobber") < script.find(">/tmp/"));  // /tmp is everybody's.
   CHECK(script.find("\"comment=muster:0123456789abcdef|${line:0:400}|\"") != std::string::npos);
-  CHECK(script.find(R"(/tmp/muster-0123456789abcdef.sm --x 'it'"'"'s $(id)')") !=
-        std::string::npos);
+  CHECK(script.find(R"(muster '/opt/it'"'"'s $(id)')") != std::string::npos);
+  // Command lines are for all users to read, so srun's has neither.
+  const std::string step = script.substr(script.find("srun "));
+  CHECK(step.find(demo().place) == std::string::npos);
+  CHECK(step.find(demo().word) == std::string::npos);
 }
 
 /// What the script tells scontrol and scancel, whose stand-ins take it with this exit code, where
@@ -144,7 +151,7 @@ std::string told_by_script(const std::string& lines, int exit_code) {
   for (const char* name : {"scontrol", "scancel"})
     program(name, "echo " + std::string(name) + " \"$@\" >>" + told + "\nexit " +
                       std::to_string(exit_code));
-  REQUIRE(write_file(folder + "/script", batch_script(demo(), {"sm"})));
+  REQUIRE(write_file(folder + "/script", batch_script(demo(), "/opt/sm")));
   const std::string path = "PATH=" + folder + ":/usr/bin:/bin", script = folder + "/script";
   const char* const argv[] = {"bash", script.c_str(), nullptr};
   const char* const env[] = {path.c_str(), "SLURM_JOB_ID=7", nullptr};
@@ -161,22 +168,39 @@ std::string told_by_script(const std::string& lines, int exit_code) {
   return text;
 }
 
+/// Logs of demo() in /tmp, which are removed.
+std::vector<std::string> take_logs() {
+  std::vector<std::string> texts;
+  const std::vector<std::string> names = *names_in("/tmp");
+  for (const std::string& name : names) {
+    if (!name.starts_with("muster-" + demo().nonce) || !name.ends_with(".log")) continue;
+    texts.push_back(read_file("/tmp/" + name).value_or(""));
+    ::unlink(("/tmp/" + name).c_str());
+  }
+  return texts;
+}
+
 TEST_CASE("the script: a node that cannot start its part is told, whatever was said before") {
-  const std::string log = "/tmp/muster-" + demo().nonce + ".log";
-  ::unlink(log.c_str());
+  using Texts = std::vector<std::string>;
+  take_logs();
   const std::string failed =
       "srun: error: Task launch for StepId=1.0 failed on node node2: Zero Bytes $(id) \"\n";
   const std::string comment =
       "scontrol update jobid=7 comment=muster:0123456789abcdef|node2: Zero Bytes ??id? ?|\n";
   CHECK(told_by_script("srun: a word\nslurmstepd: another\n", 0).empty());
-  CHECK(!read_file(log));
+  CHECK(take_logs().empty());
   CHECK(told_by_script("of a task prolog\n" + failed + "last\n", 0) == comment + "scancel 7\n");
-  CHECK(read_file(log).value_or("") == "of a task prolog\nlast\n");
-  // There is a file of this name: it may be somebody else's.
-  CHECK(told_by_script("more\n" + failed, 0) == comment + "scancel 7\n");
-  CHECK(read_file(log).value_or("") == "of a task prolog\nlast\n");
+  CHECK(take_logs() == Texts{"of a task prolog\nlast\n"});
   CHECK(told_by_script(failed, 1) == comment);  // Slurm did not take it.
-  ::unlink(log.c_str());
+}
+
+TEST_CASE("the script: a named pipe of somebody's in the log's place holds up nothing") {
+  const std::string pipe = "/tmp/muster-" + demo().nonce + ".log";
+  ::unlink(pipe.c_str());
+  REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
+  CHECK(told_by_script("of a task prolog\n", 0).empty());
+  ::unlink(pipe.c_str());
+  CHECK(take_logs() == std::vector<std::string>{"of a task prolog\n"});
 }
 
 }  // namespace

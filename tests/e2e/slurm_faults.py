@@ -157,7 +157,7 @@ def start_anew(cluster: Cluster, node: str) -> None:
 
 def remove_unclaimed(cluster: Cluster) -> None:
     """What was brought for a job that never began: later jobs do that, once it is an hour old."""
-    unclaimed = "rm -f /tmp/muster-*.sm /tmp/muster-*.job /tmp/muster-*.tar /tmp/muster-*.go"
+    unclaimed = "rm -rf /tmp/muster-*"
     for node in ("node1", "node2", "node3"):
         cluster.out(node, "sh", "-c", unclaimed)
 

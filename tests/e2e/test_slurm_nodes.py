@@ -117,7 +117,7 @@ def test_a_node_on_which_nothing_that_is_brought_can_be_executed_is_named_and_le
         text = goes_on_without(place, "node2", brings=True)
     finally:
         place.cluster.out("node2", "mount", "-o", "remount,exec", "/tmp")
-    why = r"node2 could not start the job: Permission denied: /tmp/muster-[0-9a-f]{16}\.sm"
+    why = r"node2 could not start the job: Permission denied: /tmp/muster-[0-9a-f]{16}/sm"
     assert re.search(why, text), text
 
 
