@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+import tidy_commands  # noqa: E402
 import tidy_comments  # noqa: E402
 import tidy_coroutines  # noqa: E402
 
@@ -191,7 +192,8 @@ def check_code(path: str, text: str) -> list[str]:
         for pattern, why in IMPURE if pure else ():
             if re.search(pattern, included):
                 found.append(f"{path}:{number}: {re.search(pattern, included)[0]}: {why}")
-    return found + check_functions(path, lines) + tidy_coroutines.check(path, text)
+    found += check_functions(path, lines)
+    return found + tidy_commands.check(path, text) + tidy_coroutines.check(path, text)
 
 
 def check_room_table(path: str, lines: list[str]) -> list[str]:

@@ -177,5 +177,35 @@ class Coroutines(unittest.TestCase):
             self.assertEqual(findings("src/base/a.cc", text), "", text)
 
 
+class Commands(unittest.TestCase):
+    FOUND = (
+        'Command command{.argv = {"a"}, .env = env, .cwd = {}};',
+        'const Command command{.argv = {"a"}, .env = env};',
+        'Command command{{"a", "b"}, env, ""};',
+        "Command command;\n  command.argv = words;",
+        "return Command{words, env, folder};",
+    )
+    PASS = (
+        'Command command{.argv = {"a"},\n  .env = env,\n  .cwd = "/"};',
+        'Command command{{"a", "b"}, env, "/"};',
+        'Command command;\n  command.argv = words;\n  command.cwd = std::string("/");',
+        "Command command = with_env(words);",
+    )
+
+    def test_a_program_that_starts_in_its_callers_folder_is_found(self):
+        for text in self.FOUND:
+            self.assertIn('.cwd = "/"', findings("src/machine/a.cc", f"  {text}\n"), text)
+            for hosts_own in ("src/code/a.cc", "src/machine/a_test.cc"):
+                self.assertEqual(findings(hosts_own, f"  {text}\n"), "", text)
+        for text in self.PASS:
+            self.assertEqual(findings("src/machine/a.cc", f"  {text}\n"), "", text)
+
+    def test_python_that_imports_from_its_callers_folder_is_found(self):
+        for text in ('f({python, "-c", text});', "f(Imports::of_program);"):
+            self.assertIn("-I", findings("src/cli/a.cc", f"  {text}\n"), text)
+        isolated = 'f({python, "-I", "-c", text}, Imports::isolated);'
+        self.assertEqual(findings("src/cli/a.cc", f"  {isolated}\n"), "")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -182,7 +182,7 @@ loop::Task<Result<std::optional<platform::Interpreter>>> Fit::interpreter() {
   const bool named = options_.python.find('/') != std::string::npos;
   std::string python = options_.python.empty() ? "python3" : options_.python;
   if (named) python = absolute(python, cwd_);
-  Result<platform::Interpreter> found = co_await machine_.interpreter(python, cwd_);
+  Result<platform::Interpreter> found = co_await machine_.interpreter(python);
   if (found) co_return Found(*std::move(found));
   // A shell script may call Python or may not: what PATH has comes along, if it has one.
   if (options_.python.empty() && !is_python) co_return Found();

@@ -116,7 +116,8 @@ MachineFacts machine_facts(const Env& env) {
 JobFacts job_facts(const Env& env, const std::string& python) {
   JobFacts facts;
   facts.python = python.empty() ? "python3" : python;
-  facts.modules = env::importable(launch::usual_modules(), facts.python, env, "/");
+  facts.modules =
+      env::importable(launch::usual_modules(), facts.python, env, "/", env::Imports::isolated);
   const Result<int> gpus = machine::count_gpus(env);
   if (gpus)
     facts.gpus = *gpus;

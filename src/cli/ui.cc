@@ -94,7 +94,7 @@ int ui_main(const Args& args, const Env& env) {
   line.flag("--url", only_url);
   line.flag("--no-browser", no_browser);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
-  Command browser{.argv = {}, .env = env, .cwd = {}};
+  Command browser{.argv = {}, .env = env, .cwd = "/"};
   std::erase_if(browser.env, [](const auto& each) { return each.first.starts_with("AWS_"); });
   if (const std::string program = opener_of(env); !no_browser && !program.empty())
     browser.argv.push_back(program);

@@ -58,7 +58,7 @@ Result<Runtime> Runtime::find(const Env& env) {
   const Env::const_iterator path = env.find("PATH");
   const std::string search =
       path == env.end() ? system_path : path->second + ":" + std::string(system_path);
-  const Result<std::string> program = supervise::find_program("runc", {{"PATH", search}}, "");
+  const Result<std::string> program = supervise::find_program("runc", {{"PATH", search}}, "/");
   if (!program)
     return fail(Errc::not_found, "runc, which runs the hosts, is not installed (Debian: runc)");
   return Runtime(*program);
@@ -70,6 +70,7 @@ loop::Task<Result<void>> Runtime::call(loop::Loop& loop, Args args, std::string 
   command.argv = {program_, "--root", state_folder, "--log", log, "--log-format", "json"};
   command.argv.insert(command.argv.end(), args.begin(), args.end());
   command.env = {{"PATH", system_path}};
+  command.cwd = std::string("/");
   Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   supervise::Stdio fds{null.get(),
                        stdio.out ? stdio.out.get() : null.get(),

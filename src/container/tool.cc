@@ -58,7 +58,7 @@ Result<void> run_tool(const Args& argv, const std::string& input, std::chrono::s
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return fail_errno("/dev/null");
   const supervise::Stdio stdio{in.get(), null.get(), complaints.get(), {}};
-  const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = {}};
+  const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = "/"};
   const pid_t pid = TRY(supervise::spawn(command, stdio, {}));
   return ended(pid, argv.front().substr(argv.front().rfind('/') + 1), complaints, most);
 }

@@ -23,7 +23,7 @@ int count_gpus(const Env& env) {
     if (name.starts_with("nvidia") && parse_integer(std::string_view(name).substr(6))) ++count;
   if (count > 0) return count;
   const std::optional<std::string> listed =
-      answer_of({.argv = {"nvidia-smi", "--list-gpus"}, .env = env, .cwd = ""});
+      answer_of({.argv = {"nvidia-smi", "--list-gpus"}, .env = env, .cwd = "/"});
   if (!listed) return 0;
   const std::vector<std::string> lines = split(*listed, '\n');
   return static_cast<int>(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
@@ -33,7 +33,7 @@ int count_gpus(const Env& env) {
 
 int count_neurons(const Env& env) {
   const std::optional<std::string> listed =
-      answer_of({.argv = {"neuron-ls", "-j"}, .env = env, .cwd = ""});
+      answer_of({.argv = {"neuron-ls", "-j"}, .env = env, .cwd = "/"});
   const Result<job::PyValue> devices = job::python_loads(listed.value_or("[]"));
   if (!devices) return 0;
   std::int64_t count = 0;

@@ -63,11 +63,14 @@ std::optional<std::string> answer_of(const Command& command) {
 }
 
 std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,
-                               const std::string& folder) {
+                               const std::string& folder, Imports imports) {
   constexpr const char* look =
       "import sys, importlib.util as util\n"
       "print(*(name for name in sys.argv[1:] if util.find_spec(name)))";
-  Args words = {python, "-c", look};
+  Args words = {python};
+  if (imports == Imports::isolated) words.emplace_back("-I");
+  words.emplace_back("-c");
+  words.emplace_back(look);
   words.insert(words.end(), modules.begin(), modules.end());
   const std::optional<std::string> found = answer_of({words, env, folder});
   if (!found) return std::nullopt;

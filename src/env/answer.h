@@ -11,9 +11,14 @@ namespace muster::env {
 /// or it takes longer than a minute. Blocks.
 std::optional<std::string> answer_of(const Command& command);
 
+/// Where Python imports from.
+enum class Imports {
+  of_program,  ///< As a program in the folder would: also from there, and from PYTHONPATH.
+  isolated,    ///< The interpreter's own places alone (-I): for questions outside of a host.
+};
 /// What the Python interpreter finds of `modules` from `folder`, without importing one; none if it
 /// cannot say. Blocks as answer_of().
 std::optional<Args> importable(const Args& modules, const std::string& python, const Env& env,
-                               const std::string& folder);
+                               const std::string& folder, Imports imports);
 
 }  // namespace muster::env

@@ -21,10 +21,9 @@ using MaybeLogin = std::optional<FoundLogin>;
 loop::Task<Result<MaybeLogin>> from_helper(loop::Loop& loop, const Env& env, std::string helper,
                                            std::string registry, TimePoint deadline) {
   const std::string program = "docker-credential-" + helper;
-  Command command;
+  Command command{.argv = {}, .env = env, .cwd = "/"};
   command.argv.push_back(program);
   command.argv.emplace_back("get");
-  command.env = env;
   const Result<HelperAnswer> answer =
       co_await ask_helper(loop, std::move(command), helper_name_of(registry), deadline);
   if (!answer) co_return answer.error();

@@ -116,7 +116,7 @@ Result<std::string> read_to_end(const Child& program, int out, Watchdog& watchdo
 }  // namespace
 
 Result<Command> copy_command(const Reference& from, const std::string& folder, const Env& env) {
-  Command command{{"skopeo", "--tmpdir", folder + "/tmp", "copy"}, env, ""};
+  Command command{{"skopeo", "--tmpdir", folder + "/tmp", "copy"}, env, "/"};
   if (from.transport == Reference::Transport::docker_daemon) {
     std::string host = engine_of(env);
     constexpr std::string_view tcp = "tcp://";

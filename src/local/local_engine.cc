@@ -238,7 +238,7 @@ loop::Task<Result<void>> LocalEngine::clear(const std::string& job) {
 }
 
 loop::Task<Result<Swept>> LocalEngine::ask_steward(Args words) {
-  Command command{.argv = {options_.program, "steward"}, .env = options_.env, .cwd = {}};
+  Command command{.argv = {options_.program, "steward"}, .env = options_.env, .cwd = "/"};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.env["MUSTER_STATE"] = options_.state;
   Result<supervise::Programs::Done> done = co_await programs_.run(std::move(command), sweep_limit);

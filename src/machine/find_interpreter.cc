@@ -10,12 +10,11 @@ constexpr std::chrono::seconds answer_limit{30};
 }  // namespace
 
 loop::Task<Result<platform::Interpreter>> find_interpreter(supervise::Programs& programs,
-                                                           std::string python, Env env,
-                                                           std::string cwd) {
-  env.erase("PYTHONPATH");  // A job does not have the submitter's.
-  Command command{.argv = {python, "-c", platform::interpreter_question},
+                                                           std::string python, Env env) {
+  env.erase("PYTHONPATH");  // For a shim that is a Python program itself.
+  Command command{.argv = {python, "-I", "-c", platform::interpreter_question},
                   .env = std::move(env),
-                  .cwd = std::move(cwd)};
+                  .cwd = "/"};
   const Result<supervise::Programs::Done> done =
       co_await programs.run(std::move(command), answer_limit);
   if (!done) co_return done.error();

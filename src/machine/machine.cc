@@ -109,9 +109,8 @@ std::string Machine::journal_file(const std::string& job, const std::string& hos
   return cluster_ ? cluster_->journal_file(job, host) : engine_->journal_file(job, host);
 }
 
-loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python,
-                                                               std::string cwd) {
-  return find_interpreter(*programs_, std::move(python), env_, std::move(cwd));
+loop::Task<Result<platform::Interpreter>> Machine::interpreter(std::string python) {
+  return find_interpreter(*programs_, std::move(python), env_);
 }
 
 }  // namespace muster::machine

@@ -53,7 +53,7 @@ class Machine {
   /// See cluster::sweep(): of jobs on a Slurm cluster. Asks Slurm where there are some.
   loop::Task<Swept> sweep_cluster(bool kept_too);
   /// See find_interpreter().
-  loop::Task<Result<platform::Interpreter>> interpreter(std::string python, std::string cwd);
+  loop::Task<Result<platform::Interpreter>> interpreter(std::string python);
   /// See bring_image().
   loop::Task<Result<UsedImage>> image(job::ImageWish wish, std::function<void()> on_pull);
   /// See local::LocalEngine::clear_halves().

@@ -80,7 +80,8 @@ Result<void> check_needs(const launch::LauncherRow& launcher, const std::string&
                          const Command& program) {
   const std::string module(launcher.needs.module);
   if (module.empty()) return {};
-  const std::optional<Args> found = env::importable({module}, python, program.env, program.cwd);
+  const std::optional<Args> found =
+      env::importable({module}, python, program.env, program.cwd, env::Imports::of_program);
   // An interpreter that is not there is told by whoever starts it.
   if (!found || !found->empty()) return {};
   return fail(Errc::not_found, to_utf8(python) + " has no module " + module + ": " +
@@ -105,7 +106,8 @@ Result<Command> under_operator(const job::Training& training, Command program, c
   if (!launch::wants_operator(training)) return program;
   // Not from the code folder, where a file may have the name of a framework.
   const std::vector<std::string> frameworks =
-      env::importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/")
+      env::importable({"tensorflow", "mxnet"}, python_for(program.env), program.env, "/",
+                      env::Imports::of_program)
           .value_or(Args());
   const Args words =
       launch::script_operator(training, frameworks.size() == 1 ? frameworks[0] : std::string());

@@ -23,8 +23,13 @@ bool is_in(const std::string& path, const std::string& folder) {
 }  // namespace
 
 const char* const interpreter_question =
-    "import importlib.util, json, os, sys\n"
+    "import importlib.util, json, os, site, sys\n"
     "assert sys.version_info >= (3,)\n"
+    // With -I Python leaves out packages of `pip install --user`, which hosts have: they are looked
+    // for, last of all, and neither they nor their *.pth files are run.
+    "user = site.getusersitepackages() if sys.prefix == sys.base_prefix else ''\n"
+    "if os.path.isdir(user or ''):\n"
+    "    sys.path.append(user)\n"
     "def version(name):\n"
     "    for kind in (name, name + '-cpu'):\n"
     "        try:\n"

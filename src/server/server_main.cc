@@ -360,7 +360,7 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   for (const auto& [key, path] : login_files(options.config)) options.hidden.push_back(path);
   options.env = env;
   options.interpreter = [&server](std::string python) {
-    return server.machine->interpreter(std::move(python), "/");
+    return server.machine->interpreter(std::move(python));
   };
   if (!server.config.slurm) options.no_outside = [env] { return machine::why_no_outside(env); };
   options.networks = [&server] { return known_networks(server); };

@@ -84,7 +84,7 @@ Result<Args> plan_probe(const Site& site, int nodes) {
   TRY(check(site));
   const std::string count = std::to_string(nodes);
   Args argv = {"srun",     "--quiet",        "--nodes=" + count, "--ntasks=" + count,
-               "--time=2", "--immediate=30", "--chdir=/tmp"};
+               "--time=2", "--immediate=30", "--chdir=/"};
   for (std::string& word : words_of(site)) argv.push_back(std::move(word));
   argv.insert(argv.end(), {"sh", "-c", probe_script});
   return argv;

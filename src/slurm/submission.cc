@@ -144,7 +144,7 @@ Result<Command> plan_sbatch(const Submission& submission, const Site& site, cons
                given("--time=", limit_minutes(submission.run_time_max)),
                "--no-requeue",  // An attempt of ours is another submission.
                "--output=/dev/null",
-               "--chdir=/tmp"};
+               "--chdir=/"};
   if (submission.spares > 0) argv.emplace_back("--no-kill");
   if (submission.memory_bytes > 0)
     argv.push_back(given("--mem=", rounded_up(submission.memory_bytes, 1 << 20)));

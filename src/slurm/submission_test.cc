@@ -40,7 +40,7 @@ TEST_CASE("a job is submitted once, by a name that finds it again, without our e
   CHECK(command->argv == Args{"sbatch", "--parsable", "--job-name=muster-demo-1-0123456789abcdef",
                               "--comment=muster:0123456789abcdef", "--nodes=3",
                               "--ntasks-per-node=1", "--time=85", "--no-requeue",
-                              "--output=/dev/null", "--chdir=/tmp"});
+                              "--output=/dev/null", "--chdir=/"});
 }
 
 TEST_CASE("spares are nodes more, of a job that goes on without one of all") {

@@ -79,7 +79,7 @@ std::optional<Mappers> find_mappers(const User& user, pid_t pid, const Env& env,
 bool run_mapper(const Args& argv) {
   const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const Stdio stdio{null.get(), null.get(), null.get(), {}};
-  const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = {}};
+  const Command command{.argv = argv, .env = {{"PATH", administrators_path}}, .cwd = "/"};
   const Result<pid_t> pid = spawn(command, stdio, {});
   int status = 0;
   if (!pid) return false;

@@ -15,6 +15,7 @@ import pytest
 
 from fit import GUARD_SECONDS, Machine
 from lab import SM, VENV
+from process import Process
 
 MARK = f"muster-attack-{secrets.token_hex(4)}"
 SECRET = f"secret-{secrets.token_hex(8)}"
@@ -202,3 +203,38 @@ def test_root_of_the_host_is_nobody_here(attack):
 def test_mounts_tell_no_path_of_a_job_folder(attack):
     planted, found = attack
     assert os.fspath(planted.state) + "/jobs" not in found["mounts"]
+
+
+# Tells where it runs, and is the standard library's module then.
+PLANTED = """
+import os, sys
+with open(os.path.dirname(os.path.abspath(__file__)) + "/ran", "a") as file:
+    file.write("%d %s\\n" % (os.getuid(), os.readlink("/proc/self/ns/mnt")))
+here = sys.path.pop(0)
+del sys.modules["json"]
+import json as real
+sys.path.insert(0, here)
+sys.modules["json"] = real
+"""
+
+
+@pytest.mark.parametrize("python", ["python3", str(VENV / "bin" / "python")])
+def test_a_module_beside_the_script_is_not_run_outside_of_the_job(tmp_path, python):
+    """Whoever runs `sm` in a folder trusts the job with its files, and not the machine."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "json.py").write_text(PLANTED)
+    (folder / "train.py").write_text("print('trained')\n")
+    machine = Machine(tmp_path)
+    words = ("--network", "none", "--python", python, "--output", machine.output)
+    try:
+        environment = machine.environment() | {"PYTHONPATH": str(folder)}
+        for argv in ([SM, "fit", "train.py", *words], [SM, "doctor", "--python", python]):
+            process = Process(argv, env=environment, cwd=folder, own_session=True)
+            machine.processes.append(process)
+            code = process.wait(GUARD_SECONDS)
+            assert code == 0 or argv[1] == "doctor", process.text
+            assert not (folder / "ran").exists(), (folder / "ran").read_text()
+        assert "trained" in machine.processes[0].text
+    finally:
+        machine.close()
