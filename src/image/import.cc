@@ -43,8 +43,25 @@ std::string blob_path(const std::string& blobs, const std::string& digest) {
   return blobs + "/" + digest.substr(digest.find(':') + 1);
 }
 
+/// The folder may be another user's, and a named pipe in it would block whoever opens it.
+Result<Fd> open_plain(const std::string& path) {
+  Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(path);
+  if (!S_ISREG(status.st_mode)) return fail(Errc::protocol, path + " is no file");
+  return file;
+}
+
+Result<std::string> read_plain(const std::string& path) {
+  const Fd file = TRY(open_plain(path));
+  const std::string opened = "/proc/self/fd/" + std::to_string(file.get());
+  Result<std::string> text = read_file(opened, document_bytes_max);
+  if (text) return text;
+  return Error{text.error().code, path + text.error().text.substr(opened.size())};
+}
+
 Result<std::string> read_document(const std::string& blobs, const Descriptor& descriptor) {
-  std::string bytes = TRY(read_file(blob_path(blobs, descriptor.digest), document_bytes_max));
+  std::string bytes = TRY(read_plain(blob_path(blobs, descriptor.digest)));
   if (digest_of(bytes) != descriptor.digest)
     return fail(Errc::protocol, "blob " + descriptor.digest + " is not what its digest says");
   return bytes;
@@ -68,7 +85,7 @@ Result<const Index::Entry*> entry_for(const Index& index, const std::string& tag
 
 /// The manifest's bytes of the image for this machine.
 Result<std::string> manifest_in(const std::string& folder, const std::string& tag) {
-  const std::string text = TRY(read_file(folder + "/index.json", document_bytes_max));
+  const std::string text = TRY(read_plain(folder + "/index.json"));
   std::variant<Manifest, Index> read = TRY(manifest_from(text));
   const Index* index = std::get_if<Index>(&read);
   if (index == nullptr) return fail(Errc::protocol, "index.json: expected manifests");
@@ -99,11 +116,7 @@ Result<Imported> add_from_blobs(Store& store, const std::string& name, const std
   const std::string config = TRY(read_document(blobs, one->config));
   options.open = [&](const Descriptor& layer, std::size_t) -> Result<std::unique_ptr<Bytes>> {
     const std::string path = blob_path(blobs, layer.digest);
-    Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    struct stat status {};
-    if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(path);
-    if (!S_ISREG(status.st_mode)) return fail(Errc::protocol, path + " is no file");
-    return checked(bytes_of(std::move(file)), layer.digest);
+    return checked(bytes_of(TRY(open_plain(path))), layer.digest);
   };
   Imported imported;
   imported.name = name;
@@ -123,7 +136,7 @@ Result<Imported> import_from_engine(Store& store, const Reference& from, std::st
   const StoreScratch scratch = TRY(store.scratch());
   TRY(copy_from_engine(from, scratch.path(), copy));
   const std::string folder = scratch.path() + "/image";
-  const std::string manifest = TRY(read_file(folder + "/manifest.json", document_bytes_max));
+  const std::string manifest = TRY(read_plain(folder + "/manifest.json"));
   if (name.empty()) name = plain_name(from);
   return add_from_blobs(store, name, manifest, folder, std::move(options));
 }

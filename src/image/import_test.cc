@@ -1,6 +1,7 @@
 #include "image/import.h"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "image/testing.h"
@@ -73,6 +74,24 @@ TEST_CASE("image import: a layout folder that is damaged is refused, one line th
     CHECK(imported.error().text.find('\n') == std::string::npos);
     CHECK(Store::open(scratch.path + "/images")->list()->empty());
     CHECK(std::filesystem::is_empty(scratch.path + "/images/layers"));
+  }
+}
+
+TEST_CASE("image import: a named pipe in a layout folder is refused, and blocks nobody") {
+  const TestImage image({Tar().file("a", "1")});
+  const std::string blobs = "blobs/sha256/";
+  for (const std::string& name :
+       {std::string("index.json"), blobs + digest_of(image.manifest).substr(7),
+        blobs + digest_of(image.config).substr(7), blobs + digest_of(image.layers[0]).substr(7)}) {
+    CAPTURE(name);
+    const Scratch scratch;
+    image.put_layout(scratch.path + "/box", "v1");
+    const std::string path = scratch.path + "/box/" + name;
+    REQUIRE(::unlink(path.c_str()) == 0);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const Result<Imported> imported = import_from(scratch, "oci:" + scratch.path + "/box");
+    REQUIRE(!imported);
+    CHECK(imported.error().text.find(path + " is no file") != std::string::npos);
   }
 }
 
