@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "packing/member.h"
 
 namespace muster::image {
@@ -11,6 +12,11 @@ using Transport = Reference::Transport;
 
 std::string repository_of(const Reference& image) {
   return image.registry + "/" + image.repository;
+}
+
+Reference with_plain_registry(Reference image) {
+  image.registry = image::with_plain_registry(image.registry);
+  return image;
 }
 
 /// "reg.lab/team/box", "reg.lab/team", "reg.lab", and so on up to `first`'s first part.
@@ -72,7 +78,7 @@ std::optional<Reference> name_from(const std::string& text) {
   if (!reference || reference->transport != Transport::registry) return std::nullopt;
   const std::string last = text.substr(text.rfind('/') + 1);
   if (last.find_first_of(":@") == std::string::npos) reference->tag.clear();
-  return *std::move(reference);
+  return with_plain_registry(*std::move(reference));
 }
 
 bool same_repository(const Reference& a, const Reference& b) {
@@ -160,11 +166,19 @@ Error refused(const Reference& image, const Ruling& ruling, const std::string& w
 
 }  // namespace
 
+std::string with_plain_registry(std::string_view name) {
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  std::string registry = lower_case(name.substr(0, slash));
+  const std::size_t end = std::min(registry.rfind(':'), registry.size());
+  if (end > 0 && registry[end - 1] == '.') registry.erase(end - 1, 1);
+  return registry + std::string(name.substr(slash));
+}
+
 Ruling ruling_for(const Policy& policy, const Reference& image) {
   const std::string word = word_of(image.transport);
   const auto transport = policy.transports.find(word);
   if (transport != policy.transports.end())
-    for (const std::string& scope : scopes_of(image)) {
+    for (const std::string& scope : scopes_of(with_plain_registry(image))) {
       const auto found = transport->second.find(scope);
       if (found != transport->second.end())
         return {found->second, word + (scope.empty() ? "" : " " + scope)};
@@ -191,7 +205,8 @@ Result<void> check_image(const Policy& policy, const Reference& image, const std
   const std::vector<std::string> digests = digests_of(digest, evidence);
   for (const Requirement& each : ruling.requirements) {
     if (each.type != Requirement::Type::sigstore) continue;
-    const std::optional<std::string> lack = lack_of_all(each, image, digests, evidence);
+    const std::optional<std::string> lack =
+        lack_of_all(each, with_plain_registry(image), digests, evidence);
     if (lack) return refused(image, ruling, *lack);
   }
   return {};

@@ -40,8 +40,12 @@ struct Requirement {
   SignedIdentity identity{};
 };
 
+/// A scope, or the beginning of an image's name, with its registry as rules compare it: in lower
+/// case, without the dot that may end a host's name. All spellings lead to the same registry.
+std::string with_plain_registry(std::string_view name);
+
 struct Policy {
-  /// By scope; the empty one is the transport's own.
+  /// By scope, as with_plain_registry() has it; the empty one is the transport's own.
   using Scopes = std::map<std::string, std::vector<Requirement>>;
   std::vector<Requirement> otherwise;          ///< "default"
   std::map<std::string, Scopes> transports{};  ///< By skopeo's word: "docker", "oci".

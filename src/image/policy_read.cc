@@ -79,7 +79,7 @@ Result<std::string> prefix_at(const Json& json, const char* name, const std::str
   const Result<Reference> below = reference_from(prefix + "/a");
   if (!below || below->registry + "/" + below->repository != prefix + "/a")
     return wrong(where, std::string("a registry, or a folder of one, as its ") + name);
-  return prefix;
+  return with_plain_registry(prefix);
 }
 
 /// A name in its whole form, with a tag or digest or without.
@@ -199,7 +199,10 @@ Result<Policy> policy_from(std::string_view text, const ReadKey& read_key) {
     for (const auto& [scope, requirements] : scopes.items()) {
       std::vector<Requirement> made =
           TRY(requirements_from(requirements, where + "." + quoted(scope), read_key));
-      policy.transports[transport].insert_or_assign(scope, std::move(made));
+      const bool is_path = scope.starts_with('/');
+      const std::string compared = is_path ? scope : with_plain_registry(scope);
+      if (!policy.transports[transport].emplace(compared, std::move(made)).second)
+        return wrong(where, "each registry once, got " + quoted(scope) + " in two spellings");
     }
   }
   return policy;

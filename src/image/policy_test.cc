@@ -83,6 +83,28 @@ TEST_CASE("image policy: the longest scope wins, then the transport's own, then 
   CHECK(takes(two + "}}", "reg.lab/box:v1"));
 }
 
+TEST_CASE("image policy: a registry is the same in capitals, and with a dot behind it") {
+  const std::string two = R"({"default": )" + accept + R"(, "transports": {"docker": {)";
+  for (const char* scope : {"reg.lab", "Reg.LAB", "reg.lab.", "reg.lab/team/box", "*.LAB"})
+    for (const char* image :
+         {"reg.lab/team/box:v1", "REG.lab/team/box:v1", "reg.lab./team/box:v1"}) {
+      CAPTURE(scope);
+      CAPTURE(image);
+      const Policy policy = policy_of(two + "\"" + scope + "\": " + reject + "}}}");
+      CHECK(verdict(policy, image, {}).find("it rejects every such image") != std::string::npos);
+    }
+  const Policy port = policy_of(two + "\"reg.lab:5000\": " + reject + "}}}");
+  CHECK(verdict(port, "Reg.lab.:5000/box", {}) != "taken");
+  CHECK(verdict(port, "reg.lab/box", {}) == "taken");
+  const Evidence good = signatures_for("reg.lab/box:v1");
+  CHECK(verdict(signed_by(""), "REG.lab/box:v1", good) == "taken");
+  CHECK(verdict(signed_by(""), "REG.lab/box:v1", {}) != "taken");
+  const Result<Policy> twice =
+      policy_from(two + "\"reg.lab\": " + reject + ", \"REG.lab\": " + accept + "}}}", read_key);
+  REQUIRE(!twice);
+  CHECK(twice.error().text.find("in two spellings") != std::string::npos);
+}
+
 TEST_CASE("image policy: without a transport of it the default counts") {
   CHECK(verdict(policy_of(R"({"default": )" + accept + "}"), "reg.lab/box", {}) == "taken");
   CHECK(verdict(policy_of(R"({"default": )" + reject + "}"), "reg.lab/box", {}) ==
