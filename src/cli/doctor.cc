@@ -283,7 +283,7 @@ std::string findings_text(const std::vector<Finding>& findings, bool colour,
     name.resize(std::max<std::size_t>(name.size(), 13), ' ');
     text += mark + " " + name + each.purpose;
     if (!each.found.empty()) text += ": " + visible_line(each.found);
-    if (!each.good) text += " -> " + each.advice;
+    if (!each.good) text += " -> " + visible_line(each.advice);
     text += '\n';
   }
   text += where +

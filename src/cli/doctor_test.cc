@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -147,6 +148,16 @@ TEST_CASE("doctor: the interpreter that was asked for stands for python3, and ha
   CHECK(findings_text(findings(facts), false)
             .find("MISSING python       for Python scripts: /venv/bin/python -> no program is "
                   "there: name another with --python\n") != std::string::npos);
+}
+
+TEST_CASE("doctor: the name of an interpreter orders no terminal about") {
+  JobFacts facts;
+  facts.python = "/venv/\x1b[2Jpython\n";
+  facts.modules = Args{"torch"};
+  const std::vector<Finding> found = findings(facts);
+  const std::string text = findings_text(found, false, "it");
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == std::ssize(found) + 1);
 }
 
 TEST_CASE("doctor: the report is one line a thing") {

@@ -31,8 +31,10 @@ std::size_t number_of(const std::string& host) {
   return static_cast<std::size_t>(parse_integer(host.substr(host.rfind('-') + 1)).value_or(0));
 }
 
+/// A server may name a stream of its log as it likes.
 std::string name_of(const std::string& host, int rank) {
-  return rank < 0 ? host : host + " rank " + std::to_string(rank);
+  const std::string shown = visible_line(host);
+  return rank < 0 ? shown : shown + " rank " + std::to_string(rank);
 }
 
 std::string indented(const std::string& text) {
@@ -56,7 +58,8 @@ void PlainRender::break_line() {
 void PlainRender::status(const platform::StatusLine& line) {
   break_line();
   if (options_.colour) out_ += bold;
-  out_ += utc_text(line.time) + " " + line.status + " - " + visible_line(line.message);
+  out_ +=
+      utc_text(line.time) + " " + visible_line(line.status) + " - " + visible_line(line.message);
   if (options_.colour) out_ += plain;
   out_ += '\n';
 }
@@ -211,7 +214,7 @@ void PlainRender::log(const std::string& host, UnixMillis, const job::LogLine& l
   const bool coloured = options_.colour && line.level == "error";
   if (coloured) out_ += red;
   const std::string said = visible_line(line.text);
-  out_ += host + " muster: " + (loud ? line.level + ": " : "");
+  out_ += visible_line(host) + " muster: " + (loud ? line.level + ": " : "");
   out_ += line.level == "error" ? with_topic(said) : said;
   if (coloured) out_ += plain;
   out_ += '\n';

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -175,6 +176,21 @@ TEST_CASE("render: nothing of a host can look like muster's own line, or order a
                             "2026-01-31 12:00:00 Failed - why\\x0a2026-01-31 12:00:00 Completed - "
                             "x\\x1b[A\n"
                             "algo-1 muster: error: odd \\xff name\\x0aalgo-2 muster: error: y\n"));
+}
+
+TEST_CASE("render: no name or status of a server orders a terminal about") {
+  std::string out;
+  PlainRender render(out, {.raw = true, .hosts = 1, .ranks = 1});
+  const std::string host = "algo-1\x1b]0;x\a\n2026-01-01 Completed";
+  render.status({"Training\x1b[2J\n", "ok", UnixMillis(0)});
+  render.log(host, UnixMillis(0), {"error", "late"});
+  job::Lines lines;
+  lines.bytes = "loss 1\n";
+  render.lines(host, UnixMillis(0), lines);
+  render.finish();
+  CHECK(out.find('\x1b') == std::string::npos);
+  CHECK(out.find('\a') == std::string::npos);
+  CHECK(std::count(out.begin(), out.end(), '\n') == 3);
 }
 
 TEST_CASE("render: JSON has one object a line") {
