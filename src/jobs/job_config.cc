@@ -384,10 +384,20 @@ std::string JobConfig::known_types() const {
   return join({names.begin(), names.end()}, ", ");
 }
 
-int JobConfig::priority_max_of(const std::string& key) const {
-  for (const PriorityMax& each : priority_max)
-    if (matches(each.pattern, key)) return each.most;
-  return jobs::priority_max;
+/// A key that was made on the page may give no more than its makers, unless the config names it.
+int JobConfig::priority_max_of(const std::string& key,
+                               const std::vector<std::string>& makers) const {
+  const auto most_of = [this](const std::string& id) {
+    for (const PriorityMax& each : priority_max)
+      if (matches(each.pattern, id)) return each.most;
+    return jobs::priority_max;
+  };
+  int most = most_of(key);
+  const bool is_named = std::any_of(priority_max.begin(), priority_max.end(),
+                                    [&](const PriorityMax& each) { return each.pattern == key; });
+  if (is_named) return most;
+  for (const std::string& maker : makers) most = std::min(most, most_of(maker));
+  return most;
 }
 
 std::optional<std::string> JobConfig::python_of(const std::string& image) const {

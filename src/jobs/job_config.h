@@ -81,7 +81,7 @@ struct JobConfig {
   /// The types that it names and "local", for a message: "local, ml.small".
   std::string known_types() const;
   /// The highest priority that an access key may give to a job: 9 where nothing fits it.
-  int priority_max_of(const std::string& key) const;
+  int priority_max_of(const std::string& key, const std::vector<std::string>& makers = {}) const;
   /// The interpreter's name or path; none if the image is not served.
   std::optional<std::string> python_of(const std::string& image) const;
 };

@@ -21,9 +21,9 @@ std::optional<int> priority_from(const std::string& text) {
 
 }  // namespace
 
-Result<std::optional<int>, aws::Refusal> priority_asked_for(const Tags& tags,
-                                                            const std::string& key,
-                                                            const JobConfig& config) {
+Result<std::optional<int>, aws::Refusal> priority_asked_for(
+    const Tags& tags, const std::string& key, const JobConfig& config,
+    const std::vector<std::string>& makers) {
   const std::string* const value = value_in(tags);
   if (value == nullptr) return std::optional<int>();
   const std::optional<int> priority = priority_from(*value);
@@ -31,7 +31,7 @@ Result<std::optional<int>, aws::Refusal> priority_asked_for(const Tags& tags,
     return aws::Refusal{
         "ValidationException",
         "Tag muster:priority: expected a whole number from 0 to 9, got \"" + *value + "\""};
-  const int most = config.priority_max_of(key);
+  const int most = config.priority_max_of(key, makers);
   if (*priority > most)
     return aws::Refusal{"ValidationException",
                         "Tag muster:priority: this access key may give at most " +

@@ -17,10 +17,10 @@ constexpr const char* priority_tag = "muster:priority";
 using Tags = std::vector<std::pair<std::string, std::string>>;
 
 /// What `tags` say; none if they say nothing of it. Refuses what is no priority, and more than the
-/// config lets the key give. Pure.
-Result<std::optional<int>, aws::Refusal> priority_asked_for(const Tags& tags,
-                                                            const std::string& key,
-                                                            const JobConfig& config);
+/// config lets the key give, which `makers` made (store::AccessKey). Pure.
+Result<std::optional<int>, aws::Refusal> priority_asked_for(
+    const Tags& tags, const std::string& key, const JobConfig& config,
+    const std::vector<std::string>& makers = {});
 
 /// What stored tags say; 0 where they say nothing, or nothing that is a priority. Pure.
 int priority_stored(const Tags& tags);

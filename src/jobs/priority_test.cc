@@ -38,6 +38,24 @@ TEST_CASE("priority: a key gives no more than the config lets it") {
   CHECK(asked(config, "NIGHTOWL", {{"muster:priority", "7"}}) == "7");
 }
 
+TEST_CASE("priority: a key gives no more than the keys that made it, unless the config names it") {
+  const JobConfig config =
+      *job_config_from(Json::parse(R"({"priority_max": {"LOW": 1, "LESS": 0, "NAMED": 5}})"));
+  const auto most = [&](const std::string& key, const std::vector<std::string>& makers) {
+    int found = -1;
+    for (int i = 0; i <= 9; ++i)
+      if (priority_asked_for({{"muster:priority", std::to_string(i)}}, key, config, makers))
+        found = i;
+    return found;
+  };
+  CHECK(most("NEW", {}) == 9);
+  CHECK(most("NEW", {"OTHER"}) == 9);
+  CHECK(most("NEW", {"LOW"}) == 1);
+  CHECK(most("NEW", {"LOW", "OTHER"}) == 1);
+  CHECK(most("NEW", {"LESS", "LOW", "OTHER"}) == 0);
+  CHECK(most("NAMED", {"LOW"}) == 5);
+}
+
 TEST_CASE("priority: what is stored is taken as it is, and is 0 where it is none") {
   CHECK(priority_stored({}) == 0);
   CHECK(priority_stored({{"muster:priority", "8"}}) == 8);

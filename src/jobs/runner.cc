@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/inputs.h"
 #include "base/text.h"
 #include "jobs/aws_image.h"
 #include "jobs/priority.h"
@@ -154,7 +155,10 @@ Result<void, aws::Refusal> Runner::check(const api::JobRequest& request) const {
 
 Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tags,
                                                           const std::string& key) const {
-  return priority_asked_for(tags, key, options_.preparation.config);
+  const Result<std::optional<store::AccessKey>> known = store_.key(key);
+  if (!known) return api::internal_failure(known.error());
+  const std::vector<std::string> makers = *known ? (*known)->makers : std::vector<std::string>();
+  return priority_asked_for(tags, key, options_.preparation.config, makers);
 }
 
 void Runner::set_priority(const std::string& name, int priority) {

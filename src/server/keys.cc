@@ -116,7 +116,8 @@ Result<Json> UserKeys::list() {
   return list;
 }
 
-Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis now) {
+Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis now,
+                                        const std::string& maker) {
   TRY(check_comment(comment, "comment"));
   const std::vector<store::AccessKey> present = TRY(store_.keys());
   if (present.size() >= keys_max)
@@ -124,6 +125,11 @@ Result<store::AccessKey> UserKeys::make(const std::string& comment, UnixMillis n
                                          " keys already; delete one that nobody uses");
   store::AccessKey key = fresh_key(now);
   key.comment = comment;
+  if (!maker.empty()) {
+    const std::optional<store::AccessKey> known = TRY(store_.key(maker));
+    if (known) key.makers = known->makers;
+    key.makers.push_back(maker);
+  }
   TRY(store_.add_key(key));
   TRY(reload());
   return key;

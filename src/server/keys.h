@@ -57,9 +57,10 @@ class UserKeys {
   Result<void> reload();
   /// [{"id", "created" (milliseconds), "comment", "config"}]: no secrets. Error: `system`.
   Result<Json> list();
-  /// A new key, known at once. Errors: `invalid_input` (check_comment(); there are keys_max),
-  /// `system`.
-  Result<store::AccessKey> make(const std::string& comment, UnixMillis now);
+  /// A new key, known at once; `maker` is the id of the key by which it is made, empty: none.
+  /// Errors: `invalid_input` (check_comment(); there are keys_max), `system`.
+  Result<store::AccessKey> make(const std::string& comment, UnixMillis now,
+                                const std::string& maker = {});
   /// Unknown at once. Errors: `not_found`; `invalid_input` for a key of the config and for the last
   /// one, `system`.
   Result<void> remove(const std::string& id);

@@ -126,6 +126,12 @@ TEST_CASE("keys: made, listed and deleted while the server runs") {
   const std::string listed = keys.list()->dump();
   CHECK(listed.find("the first") != std::string::npos);
   CHECK(listed.find(first->secret) == std::string::npos);
+  // Makers stay known when they are deleted, and their makers too.
+  const store::AccessKey child = *keys.make("", UnixMillis(5), first->id);
+  const store::AccessKey grandchild = *keys.make("", UnixMillis(5), child.id);
+  CHECK((*store.key(grandchild.id))->makers == std::vector<std::string>{first->id, child.id});
+  CHECK(first->makers.empty());
+  for (const std::string& id : {child.id, grandchild.id}) CHECK(keys.remove(id));
   CHECK(keys.make("two\nlines", UnixMillis(6)).error().code == Errc::invalid_input);
   CHECK(keys.make(std::string(257, 'x'), UnixMillis(6)).error().code == Errc::invalid_input);
   CHECK(keys.remove(first->id).error().text.find("is the last key") != std::string::npos);

@@ -52,9 +52,9 @@ Task<Result<Json, aws::Refusal>> WebServer::make_key(Call& call) {
   const auto comment = call.input.find("comment");
   if (comment != call.input.end() && !comment->is_string())
     co_return bad_call("comment: expected a text");
-  std::function<Result<Json>()> work =
-      [this, text = api::text_of(call.input, "comment")]() -> Result<Json> {
-    const store::AccessKey key = TRY(options_.state.keys->make(text, options_.now()));
+  std::function<Result<Json>()> work = [this, text = api::text_of(call.input, "comment"),
+                                        maker = call.visit.key]() -> Result<Json> {
+    const store::AccessKey key = TRY(options_.state.keys->make(text, options_.now(), maker));
     return Json{{"id", key.id}, {"secret", key.secret}};
   };
   co_return co_await with_keys(call, std::move(work));

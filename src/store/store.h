@@ -111,6 +111,9 @@ struct AccessKey {
   std::string policy;  ///< What it may do, as its maker wrote it (JSON text); empty: all.
   UnixMillis created{0};
   std::string comment = {};  ///< The maker's, for people.
+  /// Ids of the keys by which it was made on the page, that key's makers first; they may be
+  /// deleted. Empty: made on the machine.
+  std::vector<std::string> makers = {};
 };
 
 enum class KeyRemoval {

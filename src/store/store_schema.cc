@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 10> steps = {R"sql(
+constexpr std::array<const char*, 11> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -150,6 +150,9 @@ CREATE TABLE host_gpus (
   percent REAL not null,
   memory INTEGER not null,
   PRIMARY KEY (job, host, time, gpu)) WITHOUT ROWID;
+)sql",
+                                               R"sql(
+ALTER TABLE access_keys ADD COLUMN makers TEXT not null DEFAULT '';
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

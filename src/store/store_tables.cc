@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 
+#include "base/text.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 
@@ -166,8 +167,8 @@ Result<std::vector<MetricSample>> Store::final_metrics(const std::string& job) {
 Result<void> Store::add_key(const AccessKey& key) {
   const std::unique_ptr<Transaction> transaction = TRY(Transaction::begin(*database_));
   TRY(database_
-          ->statement("INSERT INTO access_keys (id, secret, token, job, policy, created, comment) "
-                      "VALUES (?, ?, ?, ?, ?, ?, ?)")
+          ->statement("INSERT INTO access_keys (id, secret, token, job, policy, created, comment, "
+                      "makers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
           .bind(key.id)
           .bind(key.secret)
           .bind(key.token)
@@ -175,6 +176,7 @@ Result<void> Store::add_key(const AccessKey& key) {
           .bind(key.policy)
           .bind(key.created)
           .bind(key.comment)
+          .bind(join(key.makers, " "))
           .run());
   return transaction->commit();
 }
@@ -182,21 +184,22 @@ Result<void> Store::add_key(const AccessKey& key) {
 namespace {
 AccessKey key_of(const Statement& row) {
   return {row.text(0), row.text(1), row.text(2), row.text(3),
-          row.text(4), row.time(5), row.text(6)};
+          row.text(4), row.time(5), row.text(6), split_words(row.text(7))};
 }
 }  // namespace
 
 Result<std::optional<AccessKey>> Store::key(const std::string& id) {
   Statement row = database_->statement(
-      "SELECT id, secret, token, job, policy, created, comment FROM access_keys WHERE id = ?");
+      "SELECT id, secret, token, job, policy, created, comment, makers FROM access_keys "
+      "WHERE id = ?");
   const bool found = TRY(row.bind(id).step());
   return found ? std::optional<AccessKey>(key_of(row)) : std::nullopt;
 }
 
 Result<std::vector<AccessKey>> Store::keys() {
   Statement rows = database_->statement(
-      "SELECT id, secret, token, job, policy, created, comment FROM access_keys WHERE job = '' "
-      "ORDER BY created, id");
+      "SELECT id, secret, token, job, policy, created, comment, makers FROM access_keys "
+      "WHERE job = '' ORDER BY created, id");
   std::vector<AccessKey> keys;
   while (TRY(rows.step())) keys.push_back(key_of(rows));
   return keys;

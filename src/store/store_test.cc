@@ -236,7 +236,8 @@ TEST_CASE("store: jobs of an older store are found by their instance types") {
     auto database = *Database::open(folder.file());
     REQUIRE(
         database->run("DROP TABLE host_gpus; DROP INDEX tags_values; "
-                      "DROP TABLE instance_types; PRAGMA user_version=8"));
+                      "DROP TABLE instance_types; "
+                      "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=8"));
   }
   Store store = *Store::open(folder.file());
   CHECK(names(*store.list({.instance_type_contains = "p4d"})) == "old ");
@@ -322,7 +323,8 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
       REQUIRE(
           database->run("DROP TABLE metric_minutes; DROP TABLE host_usage; "
                         "DROP TABLE host_gpus; DROP INDEX tags_values; "
-                        "DROP TABLE instance_types; PRAGMA user_version=6"));
+                        "DROP TABLE instance_types; "
+                        "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=6"));
     }
     REQUIRE(Store::open(folder.file()));
     MetricReader reader = *MetricReader::open(folder.file());

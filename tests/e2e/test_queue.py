@@ -1,5 +1,7 @@
 """Jobs of several keys wait on one machine: whose turn it is, and what they are told of it."""
 
+import http.client
+import json
 import re
 import subprocess
 
@@ -94,6 +96,33 @@ def test_keys_take_turns_and_a_priority_goes_before_all(server):
     # The other key has used nothing but a moment: its turns come before ours is through.
     assert order.index(other[0]) < order.index(mine[1])
     assert order[-1] is mine[2], [job.name for job in order]
+
+
+def page_call(server, name: str, given: dict, cookie: str = "") -> tuple[dict, str]:
+    """What the page answers, and the cookie that it sets."""
+    headers = {"Sec-Fetch-Site": "same-origin", "Cookie": cookie}
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("POST", f"/ui/call/{name}", json.dumps(given).encode(), headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    assert answer.status == 200, text
+    return json.loads(text or b"{}"), (answer.getheader("Set-Cookie") or "").split(";")[0]
+
+
+def test_keys_made_on_the_page_have_the_bounds_of_those_that_made_them(server):
+    key = {"id": "BOUNDED", "secret": "a-secret-of-the-config"}
+    made = []
+    for _ in range(2):
+        _, cookie = page_call(server, "login", {"id": key["id"], "secret": key["secret"]})
+        key, _ = page_call(server, "make-key", {}, cookie)
+        made.append(key)
+    page_call(server, "delete-key", {"id": made[0]["id"]}, cookie)
+    last = made[1]["id"], made[1]["secret"]
+    with pytest.raises(ClientError, match="this access key may give at most 3, got 4"):
+        KeyJob(server, last, "print()", Tags=priority("4"))
+    job = KeyJob(server, last, "print()", Tags=priority("3"))
+    assert job.at_end()["TrainingJobStatus"] == "Completed", job.text()
 
 
 def test_a_tag_raises_a_job_that_waits_and_the_config_bounds_it(server):
