@@ -5,7 +5,8 @@ target_include_directories(muster_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(muster_flags INTERFACE _GLIBCXX_ASSERTIONS
   MUSTER_VERSION="${PROJECT_VERSION}")
 target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-  -Wold-style-cast -Wnon-virtual-dtor -Werror)
+  -Wold-style-cast -Wnon-virtual-dtor -Werror
+  -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)  # __FILE__ is the same in every clone, for ccache.
 if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
