@@ -45,7 +45,7 @@ build/sigv4-vectors/.done: requirements-vectors.txt | $(VENV)/.test-done
 	rm $(@D)/botocore-*.tar.gz
 	@touch $@
 
-# The package that muster replaces: make bench measures it, tests/e2e/test_reference.py asks it.
+# The package that muster replaces: make bench measures it, tests/e2e/test_reference.py and tools/reference_vectors.py ask it.
 build/reference-venv/.done: requirements-reference.txt requirements-reference-build.txt
 	@echo "installing $(@D): $<"
 	rm -rf build/reference-venv

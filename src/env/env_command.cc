@@ -51,16 +51,6 @@ Result<job::Training> training_of(const Env& env, bool from_stdin) {
   return read_training(env, *given);
 }
 
-std::string text_of(const job::Training& training, std::string_view form) {
-  if (form == "--properties") return job::python_dumps_plain(job::properties(training)) + "\n";
-  if (form == "--to-env-vars") return job::env_json(job::to_env_vars(training)) + "\n";
-  if (form == "--to-cmd-args")
-    return job::python_dumps_plain(job::PyValue::of_list(job::to_cmd_args(training))) + "\n";
-  const Env variables = job::sm_variables(training);
-  if (form == "--json") return job::env_json(variables) + "\n";
-  return form == "--shell" ? job::env_shell(variables) : job::env_text(variables);
-}
-
 /// What a program is started with, from standard input. Texts only: environment and argv.
 Result<std::string> invocation(const Env& env) {
   const std::string text = TRY(read_stdin());
@@ -125,6 +115,16 @@ std::variant<EnvWish, command::Stop> wish_of(const Args& args) {
 
 }  // namespace
 
+std::string environment_text(const job::Training& training, std::string_view form) {
+  if (form == "--properties") return job::python_dumps_plain(job::properties(training)) + "\n";
+  if (form == "--to-env-vars") return job::env_json(job::to_env_vars(training)) + "\n";
+  if (form == "--to-cmd-args")
+    return job::python_dumps_plain(job::PyValue::of_list(job::to_cmd_args(training))) + "\n";
+  const Env variables = job::sm_variables(training);
+  if (form == "--json") return job::env_json(variables) + "\n";
+  return form == "--shell" ? job::env_shell(variables) : job::env_text(variables);
+}
+
 int env_main(const Args& args, const Env& env) {
   const Log log(STDERR_FILENO, "sm env", Log::Level::info);
   const std::variant<EnvWish, command::Stop> asked = wish_of(args);
@@ -142,7 +142,7 @@ int env_main(const Args& args, const Env& env) {
     log.error(training.error().text);
     return exit_failed;
   }
-  return print(text_of(*training, wish.form));
+  return print(environment_text(*training, wish.form));
 }
 
 }  // namespace muster::env

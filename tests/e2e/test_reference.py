@@ -1,4 +1,8 @@
-"""Job directories through sagemaker-training and through muster, side by side."""
+"""Job directories through sagemaker-training and through muster, side by side.
+
+src/env/reference_test.cc compares how they are read, over answers that tools/reference_vectors.py
+recorded.
+"""
 
 import json
 import pathlib
@@ -11,12 +15,12 @@ import pytest
 
 from lab import REPOSITORY, SM
 from process import Process
-from reference.cases import CASES, Case, hosts
+from reference.cases import CASES, Case, hosts, lay_out
 from reference.ends import ENDS, End
 from training import train_program
 
 REFERENCE = REPOSITORY / "build" / "reference-venv"
-DRIVER = pathlib.Path(__file__).parent / "reference" / "driver.py"
+RECORDED = REPOSITORY / "tests" / "data" / "reference_environment.jsonl"
 GUARD_SECONDS = 120
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -26,153 +30,76 @@ needs_reference = pytest.mark.skipif(
 )
 
 
-def write(path: pathlib.Path, content) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        path.write_text(content if isinstance(content, str) else json.dumps(content))
-
-
-def lay_out(case: Case, base: pathlib.Path) -> dict[str, str]:
-    """Writes the files of a case; the environment of both sides."""
-    resources = hosts("algo-1") if case.resources is None else case.resources
-    files = {
-        "hyperparameters.json": case.hyperparameters,
-        "resourceconfig.json": resources,
-        "inputdataconfig.json": case.channels,
-    }
-    for name, content in files.items():
-        if name not in case.without:
-            write(base / "input" / "config" / name, content)
-    (base / "code").mkdir(parents=True)
-    tools = base / "tools"
-    for name, script in case.tools.items():
-        write(tools / name, script)
-        (tools / name).chmod(0o755)
-    return {
-        "PATH": f"{tools}:{SYSTEM_PATH}",
-        "HOME": str(base / "home"),
-        "LANG": "C.UTF-8",
+def sm_env(case: dict, base: pathlib.Path) -> dict:
+    """What `sm env` prints, in the form of the recorded answers."""
+    env = {
+        "PATH": f"{base}/tools:{SYSTEM_PATH}",
         "SAGEMAKER_BASE_DIR": str(base),
-        **case.env,
+        "MUSTER_NUM_CPUS": "1",
+        **case["env"],
     }
 
-
-def muster(env: dict[str, str], case: Case) -> dict:
-    """What `sm env` says, in the driver's form."""
-
-    def ask(*form: str) -> str:
-        given = ("--stdin",) if case.given and form[0] != "--json" else ()
+    def ask(form: str) -> str:
+        stdin = ["--stdin"] if case["given"] else []
         done = subprocess.run(
-            [SM, "env", *form, *given],
+            [SM, "env", form, *stdin],
             env=env,
-            input=json.dumps(case.given),
+            input=case["given"],
             capture_output=True,
             text=True,
             timeout=GUARD_SECONDS,
             check=False,
         )
         if done.returncode != 0:
-            assert done.stderr.count("\n") == 1, f"not one line: {done.stderr}"
-            raise ValueError(done.stderr)
+            raise ValueError(done.returncode, done.stdout, done.stderr)
         return done.stdout.rstrip("\n")
 
-    try:
-        variables = json.loads(ask("--to-env-vars"))
-        side = variables if case.given else json.loads(ask("--json"))
-        return {
-            "properties": ask("--properties"),
-            "env": variables,
-            "args": json.loads(ask("--to-cmd-args")),
-            "side": {
-                name: text
-                for name, text in side.items()
-                if name not in variables and not ELDER.fullmatch(name)
-            },
-        }
-    except ValueError as error:
-        return {"error": str(error)}
-
-
-# The names that variables had before SM_, as docs/protocols/environment.md lists them.
-ELDER = re.compile(r"SAGEMAKER_CHANNELS|SAGEMAKER_CHANNEL_.*|SAGEMAKER_MODEL_DIR|MODEL_DIR", re.S)
-
-
-def differences(reference: dict, ours: dict, case: Case) -> set[str]:
-    """The parts that are not equal."""
-    if "error" in reference or "error" in ours:
-        if "error" in reference and "error" in ours:
-            return set()
-        return {"accepted" if "error" in reference else "refused"}
-    found = set()
-    for part in ("properties", "env") + (() if case.given else ("side",)):
-        theirs, mine = reference[part], ours[part]
-        if part == "properties":
-            theirs, mine = json.loads(theirs), json.loads(mine)
-            if list(theirs) != list(mine):
-                found.add("order of properties")
-        for name in theirs.keys() | mine.keys():
-            # Texts, so that 1 is not 1.0, nor NaN another than itself.
-            if json.dumps(theirs.get(name, "-")) != json.dumps(mine.get(name, "-")):
-                found.add(f"{part}.{name}")
-    if reference["args"] != ours["args"]:
-        found.add("args")
-    if not found and reference["properties"] != ours["properties"]:
-        found.add("text of properties")
-    return found
-
-
-def value_of(answer: dict, part: str) -> str:
-    """For the report of a failed test."""
-    where, _, name = part.partition(".")
-    whole = answer.get(where, answer)
-    whole = json.loads(whole) if isinstance(whole, str) else whole
-    value = whole.get(name, whole) if isinstance(whole, dict) and name else whole
-    return json.dumps(value)[:300]
-
-
-@pytest.fixture(scope="module")
-def answers():
-    """Every case with both answers, by name; the reference gives its own in one process."""
-    top = REPOSITORY / "build" / "e2e" / "reference-cases"
-    shutil.rmtree(top, ignore_errors=True)
-    assert len({case.name for case in CASES}) == len(CASES), "two cases of one name"
-    envs = [lay_out(case, top / str(number)) for number, case in enumerate(CASES)]
-    asked = [json.dumps({"env": env, "given": case.given}) for env, case in zip(envs, CASES)]
-    done = subprocess.run(
-        [REFERENCE / "bin" / "python", DRIVER],
-        env={"PATH": SYSTEM_PATH, "HOME": str(top), "SAGEMAKER_BASE_DIR": str(top / "import")},
-        input="".join(line + "\n" for line in asked),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=GUARD_SECONDS,
-        check=False,
-    )
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0 and len(lines) == len(CASES), done.stderr[-4000:]
-    yield {
-        case.name: (json.loads(line), muster(env, case))
-        for case, env, line in zip(CASES, envs, lines)
+    return {
+        "properties": ask("--properties"),
+        "env": json.loads(ask("--to-env-vars")),
+        "args": json.loads(ask("--to-cmd-args")),
     }
-    shutil.rmtree(top, ignore_errors=True)
+
+
+def recorded(name: str, base: pathlib.Path) -> dict:
+    """A case of src/env/reference_test.cc, which compares all of them, laid out in `base`."""
+    lay_out(next(case for case in CASES if case.name == name), base)
+    lines = map(json.loads, RECORDED.read_text().replace("@BASE@", str(base)).splitlines())
+    return next(line for line in lines if line["name"] == name)
+
+
+@pytest.mark.parametrize(
+    "name", ["all parameters of the platform", "two groups with MPI", "everything given"]
+)
+def test_sm_env_prints_what_the_reference_answers(tmp_path, name):
+    case = recorded(name, tmp_path / "ml")
+    reference = case["reference"]
+    del reference["side"]
+    assert sm_env(case, tmp_path / "ml") == reference
+
+
+def test_sm_env_refuses_a_broken_job_in_one_line(tmp_path):
+    case = recorded("broken hyperparameters.json", tmp_path / "ml")
+    with pytest.raises(ValueError) as refused:
+        sm_env(case, tmp_path / "ml")
+    code, out, error = refused.value.args
+    assert (code, out, error.count("\n")) == (1, "", 1), error
+    assert "input/config/hyperparameters.json" in error
 
 
 @needs_reference
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_job_directory_reads_the_same(answers, case):
-    reference, ours = answers[case.name]
-    found = differences(reference, ours, case)
-    assert found == set(case.differs), "\n".join(
-        f"{part}: {value_of(reference, part)} | {value_of(ours, part)}"
-        for part in found | set(case.differs)
-    )
+@pytest.mark.deep
+def test_the_installed_package_answers_as_recorded():
+    words = [REFERENCE / "bin" / "python", REPOSITORY / "tools" / "reference_vectors.py", "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=GUARD_SECONDS, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # --- how a job ends ---
 
 SIDES = ("reference", "muster")
+# The names that variables had before SM_, as docs/protocols/environment.md lists them.
+ELDER = re.compile(r"SAGEMAKER_CHANNELS|SAGEMAKER_CHANNEL_.*|SAGEMAKER_MODEL_DIR|MODEL_DIR", re.S)
 # What the package itself puts there, or the interpreter that starts it.
 OWN_VARIABLES = ("PYTHONPATH", "PYTHONUNBUFFERED", "LC_CTYPE", "_", "PWD", "OLDPWD", "SHLVL")
 FIELDS = re.compile(
@@ -215,17 +142,25 @@ def run_to_end(end: End, side: str, folder: pathlib.Path) -> dict:
         env=end.env,
         without=end.without,
     )
-    env = lay_out(case, base)
+    lay_out(case, base)
     for name, text in end.files.items():
-        write(base / ("source" if end.submit else "code") / name, text)
+        path = base / ("source" if end.submit else "code") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
     (base / "output").mkdir()
     if end.submit == "archive":
         with tarfile.open(submitted(end, base), "w:gz") as archive:
             archive.add(base / "source", ".")
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    env["REPORT"] = str(report)
-    env["PATH"] = f"{base}/tools:{REFERENCE}/bin:{SYSTEM_PATH}"
+    env = {
+        "HOME": str(base / "home"),
+        "LANG": "C.UTF-8",
+        "SAGEMAKER_BASE_DIR": str(base),
+        **case.env,
+        "REPORT": str(report),
+        "PATH": f"{base}/tools:{REFERENCE}/bin:{SYSTEM_PATH}",
+    }
     program = REFERENCE / "bin" / "train" if side == "reference" else train_program()
     process = Process([program], env=env, cwd=folder, own_session=True)
     code = process.wait(GUARD_SECONDS)

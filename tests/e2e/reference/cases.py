@@ -3,10 +3,12 @@
 `differs` names what may not be equal, each part with its reason: "refused" (muster refuses a job
 that the reference takes), "accepted" (the other way round), "properties.NAME", "env.NAME", "args",
 "side.NAME". What is not named must be equal, and what is named must differ.
+Run tools/reference_vectors.py after a change; src/env/reference_test.cc compares.
 """
 
 import dataclasses
 import json
+import pathlib
 
 
 @dataclasses.dataclass
@@ -20,6 +22,31 @@ class Case:
     given: dict = dataclasses.field(default_factory=dict)  # Arguments of Environment().
     without: tuple = ()  # Files that are not there.
     differs: dict = dataclasses.field(default_factory=dict)
+
+    def config(self) -> dict[str, str | bytes]:
+        """The files in input/config."""
+        files = {
+            "hyperparameters.json": self.hyperparameters,
+            "resourceconfig.json": hosts("algo-1") if self.resources is None else self.resources,
+            "inputdataconfig.json": self.channels,
+        }
+        return {
+            name: value if isinstance(value, (str, bytes)) else json.dumps(value)
+            for name, value in files.items()
+            if name not in self.without
+        }
+
+
+def lay_out(case: Case, base: pathlib.Path) -> None:
+    """Writes the files of a case."""
+    config, tools = base / "input" / "config", base / "tools"
+    for folder in (config, tools, base / "code"):
+        folder.mkdir(parents=True)
+    for name, text in case.config().items():
+        (config / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    for name, script in case.tools.items():
+        (tools / name).write_text(script)
+        (tools / name).chmod(0o755)
 
 
 def hosts(*names: str, current: str = "algo-1", **more) -> dict:
