@@ -195,6 +195,10 @@ TEST_CASE("training: counts of processes are whole numbers") {
     CAPTURE(bad);
     CHECK(of(bad).error().code == Errc::invalid_input);
   }
+  // As text: that is how an operator's flag comes.
+  CHECK(of(R"(\"0\")").error().text ==
+        "hyperparameter sagemaker_mpi_num_of_processes_per_host is \"0\", expected a whole number "
+        ">= 1");
 }
 
 TEST_CASE("training: Chainer's names for MPI count where only they enable it") {

@@ -212,12 +212,14 @@ TEST_CASE("custom options: each flavour refuses what it does not know and what i
       {open_mpi_5, "-mca prte_launch_agent x", "muster starts the daemons"},
       {open_mpi_5, "--stop-on-exec", "wait for a debugger"},
       {open_mpi_5, "--fwd-environment", "its own host's variables"},
+      {open_mpi_5, "-np 7", "\"-np\" is not for a job to set"},
       {open_mpi_5, "-rf file", "no option of Open MPI 5's mpirun"},
       {{}, "--prtemca a b", "no option of Open MPI 4's mpirun"},
       {mpich, "-mca btl tcp", "no option of MPICH 5's mpirun"},
       {mpich, "-launcher-exec x", "muster starts the daemons"},
       {mpich, "-hosts a", "hosts are those of the job"},
       {mpich, "-n 4", "number of ranks"},
+      {mpich, "-np 7", "\"-np\" is not for a job to set"},
       {mpich, "-genvall", "its own host's variables"},
       {mpich, "-wdir /x", "code folder"},
       {mpich, "-info", "without having run"},
@@ -230,6 +232,7 @@ TEST_CASE("custom options: each flavour refuses what it does not know and what i
       {intel, "-gtool x:1", "started as a rank"},
       {intel, "-bootstrap slurm", "muster starts the daemons"},
       {intel, "-gnp 3", "number of ranks"},
+      {intel, "-np 7", "\"-np\" is not for a job to set"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.text);

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "base/text.h"
 #include "job/training.h"
 #include "launch/inputs.h"
 #include "launch/plan_testing.h"
@@ -127,6 +128,15 @@ TEST_CASE("torchrun: its variables stand over the job's own, and arguments stay 
                                "--a", "b c;$(id)", "--", "é"});
   CHECK(added(got->rank.env) ==
         Env{{"NCCL_DEBUG", "W"}, {"NCCL_PROTO", "simple"}, {"NCCL_SOCKET_IFNAME", "ens5"}});
+}
+
+TEST_CASE("torchrun: the plan as text shows the line of the host that has it") {
+  const Result<HostPlan> got = plan(job_of({"algo-1", "algo-2"}, "algo-2"), in_code());
+  REQUIRE(got);
+  const std::string text = plan_text(*got);
+  CAPTURE(text);
+  CHECK(text.starts_with("launcher: process, after the roll call of all hosts\n"));
+  CHECK(text.find("runs: " + shell_quoted(got->rank.argv) + "\n") != std::string::npos);
 }
 
 TEST_CASE("torchrun: what cannot run is one clear line") {

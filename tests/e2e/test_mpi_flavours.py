@@ -104,6 +104,7 @@ def test_a_custom_option_exports_a_variable_of_the_leader(flavoured):
     assert {seen["exported"] for seen in ranks_of(job).values()} == {"a b=c"}
 
 
+@pytest.mark.parametrize("flavour", NAMES[:1], indirect=True)
 def test_a_custom_option_that_the_job_rests_on_is_refused_by_name(flavoured, flavour):
     job = flavoured(2, 1, ALLREDUCE, custom("-np 7")).start()
     assert set(job.wait().values()) == {1}
