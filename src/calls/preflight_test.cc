@@ -40,6 +40,8 @@ TEST_CASE("preflight: the variable says which, and a steward's hosts have none b
   }
   for (const char* wrong : {"", "on", "FULL"})
     CHECK_FALSE(preflight_options({{"MUSTER_PREFLIGHT", wrong}}, false));
+  CHECK(preflight_options({{"MUSTER_PREFLIGHT", "yes"}}, false).error().text ==
+        "MUSTER_PREFLIGHT is \"yes\", expected off, light, full or json");
   CHECK_FALSE(preflight_options({{"MUSTER_PREFLIGHT_DISK_GIB", "much"}}, false));
 }
 

@@ -158,9 +158,15 @@ TEST_CASE("training: a malformed file is named with the place and what was expec
     const char* says;
   } cases[] = {
       {"{", three_hosts, "{}", "hyperparameters.json: line 1, column 2: expected a key"},
+      {"{\"a\": \"1\",\n \"b\": }", three_hosts, "{}",
+       "hyperparameters.json: line 2, column 7: expected a JSON value"},
+      {"{\"a\": \"1\"", three_hosts, "{}",
+       "hyperparameters.json: line 1, column 10: expected ',' or '}'"},
       {"[]", three_hosts, "{}", "hyperparameters.json: expected a JSON object"},
       {"{}", "", "{}", "resourceconfig.json: line 1, column 1: expected a JSON value"},
       {"{}", "{}", "{}", "resourceconfig.json: \"hosts\": expected a list of host names"},
+      {"{}", R"({"current_host": "algo-1"})", "{}",
+       "resourceconfig.json: \"hosts\": expected a list of host names"},
       {"{}", R"({"hosts": "algo-1"})", "{}", "\"hosts\": expected a list of host names"},
       {"{}", R"({"hosts": ["a b"]})", "{}", "\"hosts\": expected a list of host names"},
       {"{}", R"({"hosts": ["-x"]})", "{}", "\"hosts\": expected a list of host names"},
@@ -170,6 +176,7 @@ TEST_CASE("training: a malformed file is named with the place and what was expec
       {"{}", R"({"hosts": ["a"], "current_host": "b"})", "{}", "b is not one of \"hosts\""},
       {"{}", R"({"hosts": ["a"], "current_host": "a", "instance_groups": [1]})", "{}",
        "\"instance_groups\": expected objects"},
+      {"{}", three_hosts, "{,}", "inputdataconfig.json: line 1, column 2: expected a key"},
       {"{}", three_hosts, "[]", "inputdataconfig.json: expected a JSON object"},
       {"{}", three_hosts, R"({"../x": {}})", "channel \"../x\": expected the name of a folder"},
   };

@@ -117,6 +117,7 @@ TEST_CASE("plan: an entry point that cannot run is one clear line") {
       {"-m", true, "option"},
       {"/bin/sh", true, "absolute path"},
       {"../train.py", true, "part"},
+      {"../../etc/passwd", true, "../../etc/passwd"},
       {"a/./b.py", true, "part"},
       {"a//b.py", true, "part"},
       {"./train.py", true, "part"},

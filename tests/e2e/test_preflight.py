@@ -158,21 +158,6 @@ def test_versions_disks_and_interpreters_are_compared(hands):
     ]
 
 
-WRONG = {
-    "a word": ({"MUSTER_PREFLIGHT": "yes"}, "expected off, light, full or json"),
-    "a number": ({"MUSTER_PREFLIGHT_CLOCK_SECONDS": "soon"}, "expected a number from 0 to"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_variable_is_told(hands, name):
-    job = hands(1)
-    env, want = WRONG[name]
-    line = ["run", "--hosts", "algo-1,algo-2", "--key-file", "/etc/job.key", "--", "true"]
-    assert job.start(*line, env=env).wait() == {"algo-1": 1}, job.story()
-    assert want in job.runs["algo-1"].text, job.story()
-
-
 def test_one_host_has_nobody_to_compare_itself_with(hands):
     job = hands(1)
     assert job.start("preflight").wait() == {"algo-1": 2}

@@ -157,9 +157,3 @@ def test_a_server_that_cannot_start_is_told_with_its_own_words(by_ssh, lab):
     assert "sshd on algo-2: exit code 255" in job.leader.text, job.story()
     assert "NoSuchOption" in job.story()
     job.assert_quiet()
-
-
-def test_another_value_is_refused_with_those_there_are(training):
-    job = training(1, 1, SCRIPT, env={"MUSTER_MPI_TRANSPORT": "rsh"}).start()
-    assert set(job.wait().values()) == {1}
-    assert 'MUSTER_MPI_TRANSPORT is "rsh", expected "sessions" or "ssh"' in job.leader.text
