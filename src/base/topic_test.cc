@@ -104,6 +104,36 @@ TEST_CASE("topics: a message gets its topic's name once, at the end of its first
   CHECK(topic_name("all is well\nneeds root: run it with sudo").empty());
 }
 
+TEST_CASE("topics: a message as people meet it finds its section") {
+  struct {
+    const char* message;
+    const char* name;
+  } const cases[] = {
+      {"algo-2: mpirun: /opt/x: No such file or directory", "no-such-file"},
+      {"rank 2 on algo-2: exit code 1: ValueError: expected 3, got \"4\"", "exit-code"},
+      {"AlgorithmError: rank 2 on algo-2: exit code 1: OSError: [Errno 28] full", "exit-code"},
+      {"rank 0 on algo-1: killed by SIGSEGV", "signal"},
+      {"rank 0 on algo-1: killed by SIGKILL (out of memory)", "out-of-memory"},
+      {"rank 0: exit code 1; algo-1: disk: 5 GiB of VolumeSizeInGB=5 full", "volume-full"},
+      {"rank 0: exit code 1; algo-1: /dev/shm: 64 MiB full", "memory-place-full"},
+      {"rank 0: exit code 1; algo-1: processes: 16384 used up", "no-more-processes"},
+      {"rank 0: exit code 1; algo-1: open files: 65536 of one process used up",
+       "no-more-open-files"},
+      {"rank 0: exit code 1; algo-1: memory: 96 MiB used up", "out-of-memory"},
+      {"host algo-3: lost: no heartbeat for 5 s", "lost-host"},
+      {"algo-2: lost: no heartbeat for 5 s", "lost-host"},
+      {"[::1]:7700: Address already in use; --listen ADDRESS:PORT names another", "port-taken"},
+      {"roll call: algo-2 did not come within 15 min; algo-1 is here", "roll-call"},
+      {"code: cannot write a: No space left on device", "disk-full"},
+      {"s3://b/k: the server answered 412 (BadDigest); the server says: no", "s3-request"},
+      {"s3://b/k: the server answered 503 (SlowDown)", "s3-answer"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.message);
+    CHECK(topic_name(c.message) == c.name);
+  }
+}
+
 TEST_CASE("topics: each section of the page has a name of its own, messages and what to do") {
   const Result<std::string> source =
       read_file(std::string(MUSTER_SOURCE_DIR) + "/docs/users/troubleshooting.md");

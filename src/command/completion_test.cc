@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "command/help.h"
 #include "command/page.h"
 
 namespace muster::command {
@@ -66,6 +67,21 @@ TEST_CASE("completion: every shell's script knows every command, flag and choice
     CHECK(script->find("steward") == std::string::npos);
   }
   CHECK(completion_script("tcsh").error().code == Errc::invalid_input);
+  CHECK(completion_script("tcsh").error().text == "expected bash, zsh or fish, got \"tcsh\"");
+}
+
+TEST_CASE("completion: --raw is offered, and told of, where a job's lines are shown") {
+  const std::string bash = *completion_script("bash");
+  for (const char* name : {"fit", "logs", "submit"}) {
+    CAPTURE(name);
+    const std::string part = case_of("bash", bash, name);
+    CHECK(part.find("flags='") != std::string::npos);
+    CHECK(has_word(part, "--raw"));
+    const std::string help = help_of(page_of(name));
+    CHECK(help.find("--raw") != std::string::npos);
+    CHECK(join(split_words(help), " ").find("before standard error !, which is no") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("completion: a command that has commands offers them") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "command/help.h"
 
 namespace muster::command {
@@ -216,6 +218,53 @@ TEST_CASE("line: operands take words in order, behind -- also such as look like 
   }
 }
 
+/// What the parser says of a line of a command that people type.
+std::string wrong_of(const Page& page, const Args& args) {
+  Line line(page);
+  std::vector<std::string> texts(page.flags.size() + page.operands.size());
+  std::vector<std::vector<std::string>> lists(texts.size());
+  const auto set = std::make_unique<bool[]>(texts.size());
+  std::size_t at = 0;
+  for (const Flag& flag : page.flags) {
+    if (flag.many)
+      line.texts(flag.name, lists[at++]);
+    else if (flag.takes_value())
+      line.text(flag.name, texts[at++]);
+    else
+      line.flag(flag.name, set[at++]);
+  }
+  for (const Operand& operand : page.operands) {
+    if (operand.many)
+      line.texts(operand.name, lists[at++]);
+    else
+      line.text(operand.name, texts[at++]);
+  }
+  const std::optional<Stop> stop = line.parse(args);
+  return stop && stop->exit_code == 2 ? stop->text : "nothing";
+}
+
+TEST_CASE("line: a slip in a command that people type is told with what was meant") {
+  struct {
+    const char* command;
+    Args args;
+    const char* want;
+  } const cases[] = {
+      {"fit", {"x.py", "--host", "3"}, "unknown flag \"--host\"; did you mean --hosts?"},
+      {"submit", {"--scirpt", "x"}, "unknown flag \"--scirpt\"; did you mean --script?"},
+      {"server", {"--listne=x"}, "unknown flag \"--listne\"; did you mean --listen?"},
+      {"key list", {"--jsn"}, "unknown flag \"--jsn\"; did you mean --json?"},
+      {"mpirun", {"--no-such-flag"}, "unknown flag \"--no-such-flag\""},
+      {"clean", {"all"}, "unexpected argument \"all\""},
+      {"jobs", {"--limit"}, "--limit: expected a value (N)"},
+      {"describe", {}, "JOB is required"},
+      {"key delete", {}, "KEY_ID is required"},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.command);
+    CHECK(wrong_of(page_of(c.command), c.args).starts_with(c.want));
+  }
+}
+
 TEST_CASE("line: the first word names a command below another") {
   const auto below = [](const Args& args) { return command_below("key", args); };
   CHECK(std::get<const Page*>(below({"list", "--x"})) == &page_of("key list"));
@@ -227,10 +276,20 @@ TEST_CASE("line: the first word names a command below another") {
 
 TEST_CASE("line: an unknown command gets the nearest one") {
   CHECK(no_command("", "fti", typed_pages(true)).text == "no command \"fti\"; did you mean fit?");
+  CHECK(no_command("", "sumbit", typed_pages(true)).text ==
+        "no command \"sumbit\"; did you mean submit?");
   CHECK(no_command("", "frobnicate", typed_pages(true)).text == "no command \"frobnicate\"");
+  CHECK(no_command("", "serv", typed_pages(true)).text == "no command \"serv\"");
   CHECK(no_command("key", "lst", pages_below("key")).text ==
         "no command \"lst\"; did you mean list?");
-  CHECK(no_command("key", "", pages_below("key")).text == "expected a command");
+  CHECK(no_command("key", "crate", pages_below("key")).text ==
+        "no command \"crate\"; did you mean create?");
+  CHECK(text_of(no_command("key", "make", pages_below("key"))) ==
+        "sm key: no command \"make\" (sm explain bad-command)\nsm key --help tells more\n");
+  CHECK(no_command("image", "lst", pages_below("image")).text ==
+        "no command \"lst\"; did you mean ls?");
+  CHECK(
+      text_of(no_command("key", "", pages_below("key"))).starts_with("sm key: expected a command"));
   CHECK(text_of(no_command("key", "x", {})) ==
         "sm key: no command \"x\" (sm explain bad-command)\nsm key --help tells more\n");
 }

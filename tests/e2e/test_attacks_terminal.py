@@ -180,15 +180,6 @@ def test_raw_passes_lines_on_and_so_does_a_pipe(machine):
         check_harmless(line)  # The verdict is muster's own, wherever it goes.
 
 
-@pytest.mark.parametrize("command", ["fit", "logs", "submit"])
-def test_raw_is_told_of(command):
-    told = subprocess.run([SM, command, "--help"], capture_output=True, text=True, check=True)
-    assert "--raw" in told.stdout
-    assert "before standard error !, which is no" in " ".join(told.stdout.split())
-    script = subprocess.run([SM, "completion", "bash"], capture_output=True, text=True, check=True)
-    assert re.search(rf"^ +{command}\) flags='.*--raw", script.stdout, re.M)
-
-
 def test_json_is_escaped_and_one_object_a_line(machine):
     told = on_terminal(
         fit_words("--json", "--output", machine.folder / "json"), quiet(machine.environment()),
