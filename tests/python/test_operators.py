@@ -56,3 +56,29 @@ def test_it_has_a_function_that_takes_its_flags(signatures, name):
 def test_mpirun_is_the_proposals(signatures):
     wanted = ["program=None", "args=()", "process_per_hosts=None", "custom_mpi_options=''"]
     assert signatures["mpirun"][:4] == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        ("mpirun('no.py')", "no program 'no.py': expected a file in {code}, or a command"),
+        ("mpirun(3)", "program is 3: expected the name of a file"),
+        ("torchrun('train.py', '--lr 1')", "args is the text '--lr 1': expected a list"),
+        ("mxnet.run('../train.py')", "no program '../train.py'"),
+    ],
+)
+def test_what_cannot_be_run_is_one_clear_line(tmp_path, call, want):
+    config = tmp_path / "input" / "config"
+    config.mkdir(parents=True)
+    (config / "resourceconfig.json").write_text('{"current_host": "a", "hosts": ["a"]}')
+    for name in ("hyperparameters.json", "inputdataconfig.json"):
+        (config / name).write_text("{}")
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text("print('ran')")
+    words = [sys.executable, "-c", f"from sagemaker_containers import operators as sm; sm.{call}"]
+    env = our_environment(SAGEMAKER_BASE_DIR=str(tmp_path))
+    done = subprocess.run(words, env=env, cwd=code, capture_output=True, text=True, check=False)
+    wanted = "sagemaker_training.errors.ClientError: " + want.format(code=code)
+    assert done.returncode == 1 and done.stdout == "", done.stdout
+    assert done.stderr.splitlines()[-1].startswith(wanted), done.stderr
