@@ -180,6 +180,7 @@ TEST_CASE("fit: a wrong line exits with 2 and says what was expected") {
        "--hyperparameter: a is given twice"},
       {{"t.py", "--hyperparameter", "sagemaker_program=x"}, "is set by sm fit"},
       {{"t.py", "--hyperparameter", "a=\xff"}, "--hyperparameter: a: expected UTF-8"},
+      {{"t.py", "--name", "no spaces"}, "--name: \"no spaces\" is no job name"},
       {{"t.py", "--name", "a_b"}, "--name: \"a_b\" is no job name"},
       {{"t.py", "--end-hung"}, "--end-hung: expected --hang-after with it"},
       {{"t.py", "--hang-after", "9"}, "--hang-after: expected seconds from 10 to 2419200"},

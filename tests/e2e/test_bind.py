@@ -108,27 +108,15 @@ def test_what_is_not_shown_is_named_before_the_job_runs(machine, place):
         f"{place}/none": "No such file or directory",
         f"{pipe}": "no socket, device or pipe",
         "/dev/null:/null": "no socket, device or pipe",
-        "/proc:/data": "the machine's own files are not shown",
-        "/sys/kernel:/data": "the machine's own files are not shown",
         "/var/run:/data": "the machine's own files are not shown",
-        "/:/data": "holds far more than a job needs",
         f"{machine.state}:/data": "lies in a folder of muster's",
         f"{place}:/opt/ml/model": "hosts have /opt/ml of their own",
-        f"{place}:/opt": "hosts have /opt/ml of their own",
-        f"{place}:/": "a host's root is its own",
-        f"{place}:/run/x": "hosts have /run of their own",
-        f"{place}:/usr/local/bin": "hosts have /usr/local/bin/sm of their own",
-        f"{place}:data": "a path begins with /",
-        f"{place}:/a/../b": "without //, . and ..",
         f"{place}:/a:/b:ro": "PATH[:PATH][:ro|rw]",
-        "": "PATH[:PATH][:ro|rw]",
     }
     fit(machine, "pass").wait(GUARD_SECONDS)  # So that its state folder is noted.
     for given, wanted in cases.items():
         said = refusal(machine, "--bind", given)
         assert said.count("\n") <= 2 and "--bind: " in said and wanted in said, (given, said)
-    said = refusal(machine, "--bind", f"{place}:/a", "--bind", f"{place}/data:/a/b")
-    assert "stands in /a" in said, said
     with socket.socket(socket.AF_UNIX) as service:
         service.bind(str(listening))
         assert f"listens there, at {listening}" in refusal(machine, "--bind", place)

@@ -417,14 +417,10 @@ def test_json_is_one_object_a_line(machine):
 def test_bad_requests_are_named(machine):
     for words, wanted in (
         (["--hosts", "0"], "hosts"),
-        (["--input", "nodir"], "nodir"),
         (["--input", "train=/no/such"], "/no/such"),
-        (["--name", "no spaces"], "no spaces"),
-        (["--no-such"], "--no-such"),
     ):
         process = machine.fit("print('must not run')", *words)
-        code = process.wait(GUARD_SECONDS)
-        assert code > 0 and wanted in process.text, f"{words}: {code} {process.text}"
+        assert process.wait(GUARD_SECONDS) == 2 and wanted in process.text, process.text
         assert "must not run" not in process.text
     process = machine.sm(
         "fit", "missing.py", "--source-dir", machine.source, "--output", machine.output

@@ -116,9 +116,6 @@ def test_hundreds_of_layers_are_one_root(machine, tmp_path, count):
         (["--image", "none/such:1"], "there is no image docker.io/none/such:1; sm image ls lists"),
         (["--image", "Not A Name"], 'image "Not A Name": expected'),
         (["--image", "oci:/tmp/x"], "sm image import brings what lies in a file or folder"),
-        (["--image", "a", "--python", "python3"], "--python names a program of this machine"),
-        (["--image", "a", "--source-dir", "."], "--source-dir: expected the script in it"),
-        ([], "expected a script to run, or --image NAME"),
     ],
 )
 def test_what_cannot_run_is_told_before_anything_runs(machine, words, says):
