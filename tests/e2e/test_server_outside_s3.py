@@ -152,13 +152,8 @@ def test_sm_submit_uploads_to_the_outside(apart, tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "want"),
-    [
-        ({"mode": 0o640}, "s3.credentials_file: "),
-        ({"endpoint": "minio"}, "s3.endpoint: "),
-        ({"credentials_file": ""}, "s3.credentials_file: expected a file"),
-        ({"bucket": "b"}, "s3.bucket: expected"),
-    ],
-    ids=["mode", "endpoint", "file", "unknown"],
+    [({"mode": 0o640}, "s3.credentials_file: "), ({"bucket": "b"}, "s3.bucket: expected")],
+    ids=["mode", "unknown"],
 )
 def test_a_wrong_config_is_named(tmp_path, change, want):
     server = SmServer(tmp_path, config=config(tmp_path, Moto, **change))

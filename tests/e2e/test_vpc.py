@@ -388,16 +388,9 @@ def test_mpirun_trains_over_hosts_of_a_group_that_lets_itself_in(server):
 @pytest.mark.parametrize(
     ("hosts", "processes", "subnets", "groups", "want"),
     [
-        (2, 0, ["subnet-1"], ["sg-shut"], "sg-shut forbids tcp 9730 between its hosts"),
         (2, 1, ["subnet-1"], ["sg-roll-call"],
          "sg-roll-call forbids tcp 32768-60999 between its hosts"),
-        (2, 1, ["subnet-1"], ["sg-shut", "sg-narrow"],
-         "sg-shut, sg-narrow forbid tcp 32768-60999 between their hosts"),
         (1, 0, ["subnet-7"], ["sg-open"], "this server has no subnet-7"),
-        (1, 0, ["subnet-1"], ["sg-7"], "this server has no sg-7"),
-        (1, 0, ["subnet-1", "subnet-9"], ["sg-open"], "want subnets and groups of one VPC"),
-        (1, 0, ["subnet-1"], ["sg-other"], "want subnets and groups of one VPC"),
-        (12, 0, ["subnet-4"], ["sg-open"], "addresses for 11 hosts, the job has 12"),
     ],
 )  # fmt: skip
 def test_what_cannot_run_is_named_at_once(server, hosts, processes, subnets, groups, want):
