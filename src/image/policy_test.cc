@@ -233,6 +233,7 @@ TEST_CASE("image policy: what is not checked is refused when it is read, by name
     std::string text, want;
   } cases[] = {
       {"", "line 1"},
+      {"{", "line 1"},
       {"[]", "the policy: expected an object"},
       {"{}", "the policy: expected a list of requirements as its default"},
       {R"({"default": []})", "default: expected a list of requirements, not empty"},

@@ -194,16 +194,11 @@ def test_an_engines_image_is_judged_before_the_engine_is_asked(tmp_path, engine)
     assert sm(tmp_path, "image", "ls").stdout == "no images\n"
 
 
-@pytest.mark.parametrize("text, why", [
-    ('{"default": [{"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"}]}',
-     '"signedBy", which is not checked here'),
-    ('{"default": [{"type": "sigstoreSigned", "keyPath": "/k", "rekorPublicKeyPath": "/r"}]}',
-     '"rekorPublicKeyPath"'),
-    ("{", "line 1"),
-])  # fmt: skip
-def test_a_policy_that_is_not_understood_stops_everything(tmp_path, text, why):
+def test_a_policy_that_is_not_understood_stops_everything(tmp_path):
     path = tmp_path / "policy.json"
-    path.write_text(text)
+    signed_by = {"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/k"}
+    path.write_text(json.dumps({"default": [signed_by]}))
+    why = '"signedBy", which is not checked here'
     assert is_refused(sm(tmp_path, "image", "pull", "reg.lab/box", "--policy", path), why)
     (tmp_path / "server.json").write_text(json.dumps({"jobs": {"image_policy": str(path)}}))
     done = sm(tmp_path, "server", "--config", "server.json", "--check")
