@@ -176,6 +176,12 @@ test-asan test-tsan: test-%: packages-demo build/sigv4-vectors/.done build/%/bui
 	$(SANDBOX) build/$*/unit_tests
 	build/$*/sim_test
 
+# Tests may not depend on where the clone is: hosts have a /tmp of their own.
+.PHONY: test-anywhere
+test-anywhere:  ### the gate in a clone below /tmp, with a space and an umlaut in its path
+	folder=$$(mktemp -d "/tmp/muster tést XXXXXX"); trap 'rm -rf "$$folder"' EXIT; \
+	  git clone -q . "$$folder/muster" && $(MAKE) -C "$$folder/muster" demo test
+
 FUZZ_SECONDS ?= 60
 FUZZERS := hyperparameters resource_config archive messages api_request create_job authorization \
   aws_chunked s3_request cbor gunzip image_document image_policy journal registry_login \
