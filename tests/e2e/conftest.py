@@ -60,6 +60,8 @@ def pytest_sessionstart(session):
 
 
 SANDBOX = str(REPOSITORY / "tests" / "sandbox")
+# Sandboxes share the repository, so each worker has a folder in it.
+FOLDERS = REPOSITORY / "build" / "e2e" / os.environ.get("PYTEST_XDIST_WORKER", "main")
 
 
 def our_programs() -> set[str]:
@@ -77,14 +79,14 @@ def our_programs() -> set[str]:
 
 
 def our_loop_devices() -> set[str]:
-    """Loop devices have no namespaces: the sandbox's are those whose file lies in it."""
+    """Loop devices have no namespaces: ours are those whose file lies in the sandbox or FOLDERS."""
     found = set()
     for path in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
-            file = path.read_text().strip()
+            file = pathlib.Path(path.read_text().strip())
         except OSError:
             continue  # Detached meanwhile.
-        if pathlib.Path(file).exists():
+        if file.is_relative_to(FOLDERS) or not file.is_relative_to(REPOSITORY) and file.exists():
             found.add(path.parts[3])
     return found
 
@@ -134,7 +136,7 @@ def nothing_left():
 def folder(request) -> pathlib.Path:
     """An empty folder of the test's own, under build/ so that it is on a real file system."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", request.node.name)[:80]
-    path = REPOSITORY / "build" / "e2e" / f"{request.node.path.stem}-{name}"
+    path = FOLDERS / f"{request.node.path.stem}-{name}"
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     yield path
