@@ -5,8 +5,15 @@ import subprocess
 
 from browser import Browser
 from lab import SM
+from sm_server import SmServer
 
 SECONDS = 120
+
+
+def page_server(folder, jobs: dict | None = None, **options) -> SmServer:
+    """A server for a browser. Its jobs change nothing in the machine's network: Chromium gives up
+    what it is loading when an interface comes or goes (ERR_NETWORK_CHANGED)."""
+    return SmServer(folder, jobs={"network": "none", **(jobs or {})}, **options)
 
 
 class Served:

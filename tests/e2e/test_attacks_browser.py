@@ -6,8 +6,7 @@ import threading
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 from test_page import WAITS
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
@@ -110,7 +109,7 @@ class Evil:
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evil")
     (folder / "waits.py").write_text(WAITS)
-    with SmServer(folder) as server:
+    with page_server(folder) as server:
         one = Served(server, folder)
         one.sm("submit", "--script", "waits.py", "victim")
         yield one

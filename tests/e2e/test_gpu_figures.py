@@ -8,9 +8,8 @@ import sys
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from page import SECONDS, Served
+from page import SECONDS, Served, page_server
 from process import wait_until
-from sm_server import SmServer
 from test_attacks_page import OWN, Page
 from test_gpus import StandIns
 from test_page import WAITS
@@ -43,7 +42,7 @@ def served(tmp_path_factory):
     gpus = StandIns(folder / "gpus", 4)
     env = {**gpus.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
     jobs = {"instance_types": {"ml.p3.8xlarge": {"gpus": 2}}}
-    with SmServer(folder, jobs=jobs, env=env) as server:
+    with page_server(folder, jobs=jobs, env=env) as server:
         one = Served(server, folder)
         one.sm("submit", "works", "--script", "waits.py", "--hosts", "2",
                "--instance-type", "ml.p3.8xlarge")  # fmt: skip

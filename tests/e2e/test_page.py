@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from lab import SM
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 from terminal import on_terminal
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
@@ -36,7 +35,7 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     (folder / "train.py").write_text(SCRIPT)
     (folder / "waits.py").write_text(WAITS)
-    with SmServer(folder) as server:
+    with page_server(folder) as server:
         one = Served(server, folder)
         one.sm("submit", "--script", "train.py", "--wait", "good")
         one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)

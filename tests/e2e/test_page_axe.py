@@ -8,8 +8,7 @@ import pathlib
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from lab import REPOSITORY
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 from test_page import SCRIPT, WAITS
 from test_page_hosts import submit_like
 from test_page_metrics import START
@@ -59,7 +58,7 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("axe")
     for name, text in (("train.py", SCRIPT), ("waits.py", WAITS), ("learns.py", LEARNS)):
         (folder / name).write_text(text)
-    with SmServer(folder) as server:
+    with page_server(folder) as server:
         one = Served(server, folder)
         one.sm("submit", "--script", "train.py", "--wait", "bad", "-p", "fail=1", code=1)
         one.sm("submit", "--script", "waits.py", "waits")

@@ -9,9 +9,8 @@ import time
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from page import SECONDS, Served
+from page import SECONDS, Served, page_server
 from rootless import MPI4PY
-from sm_server import SmServer
 from test_page_metrics import ASKED
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
@@ -73,7 +72,7 @@ def served(tmp_path_factory):
     (folder / "code/mpi4py").mkdir(parents=True)
     (folder / "code/mpi4py/__main__.py").write_text(MPI4PY)
     (folder / "code/steps.py").write_text(STEPS)
-    with SmServer(folder) as server:
+    with page_server(folder) as server:
         one = Served(server, folder)
         one.sm("submit", "--script", "works.py", "--hosts", "2", "works")
         one.sm("submit", "--script", "ends.py", "--wait", "many")

@@ -4,8 +4,7 @@ import json
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 TAB, ENTER, ESCAPE, END, HOME = "\ue004", "\ue007", "\ue00c", "\ue010", "\ue011"
@@ -42,7 +41,7 @@ def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keyboard")
     (folder / "done.py").write_text(DONE)
     (folder / "waits.py").write_text(WAITS)
-    with SmServer(folder) as server:
+    with page_server(folder) as server:
         one = Served(server, folder)
         one.sm("submit", "--script", "done.py", "--hosts", "2", "--wait", "done")
         one.sm("submit", "--script", "waits.py", "waits")

@@ -6,8 +6,7 @@ import re
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
 from lab import VENV
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 BUCKET = "life"
@@ -40,7 +39,7 @@ ROW = "[...document.querySelectorAll('.timeline tbody tr')]"
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("life")
     (folder / "train.py").write_text(SCRIPT)
-    with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
+    with page_server(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
         server.client("s3").create_bucket(Bucket=BUCKET)
         yield Served(server, folder)
 

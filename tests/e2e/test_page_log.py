@@ -6,8 +6,7 @@ import urllib.request
 import pytest
 from browser import HAS_BROWSER, WHY_NOT
 from lab import VENV
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 from test_server_jobs import BUCKET, Job
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
@@ -29,7 +28,7 @@ ROWS = "Number(/(\\d+) rows(?! …)/.exec(document.querySelector('.log-tools').i
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("log")
-    with SmServer(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
+    with page_server(folder, jobs={"python": str(VENV / "bin" / "python")}) as server:
         server.client("s3").create_bucket(Bucket=BUCKET)
         server.client("s3").put_object(Bucket=BUCKET, Key="train/x", Body=b"")
         one = Served(server, folder)

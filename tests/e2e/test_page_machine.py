@@ -4,8 +4,7 @@ import json
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 from test_page import WAITS
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
@@ -16,7 +15,7 @@ MARKUP = "<img src=x onerror=document.title='stolen'>"
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("machine")
     (folder / "waits.py").write_text(WAITS)
-    with SmServer(folder, jobs={"capacity": {"hosts": 1}}) as server:
+    with page_server(folder, jobs={"capacity": {"hosts": 1}}) as server:
         yield Served(server, folder)
 
 

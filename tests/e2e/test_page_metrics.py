@@ -7,8 +7,7 @@ import re
 
 import pytest
 from browser import HAS_BROWSER, WHY_NOT, Browser
-from page import SECONDS, Served
-from sm_server import SmServer
+from page import SECONDS, Served, page_server
 
 pytestmark = [pytest.mark.page, pytest.mark.skipif(not HAS_BROWSER, reason=WHY_NOT)]
 METRICS = 30
@@ -40,7 +39,7 @@ def spiky():
 def served(tmp_path_factory):
     folder = tmp_path_factory.mktemp("metrics")
     (folder / "train.py").write_text(SCRIPT)
-    with SmServer(folder) as server:
+    with page_server(folder) as server:
         one = Served(server, folder)
         for job, rate in (("one", "0.1"), ("two", "0.2"), ("plain", "0.1")):
             one.sm("submit", "--script", "train.py", "--wait", job, "-p", f"rate={rate}",

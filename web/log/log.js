@@ -71,6 +71,7 @@ function Window({ lines, search, hits, current, follows, setFollows, goal, open 
   }, [goal]);
 
   const scrolled = () => {
+    if (!box.current) return; // A last event, of a box that went with its view.
     const at = box.current.scrollTop;
     if (Math.abs(at - own.current) <= 1) return;
     own.current = -1;
