@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <climits>
-#include <cstdlib>
+#include <cerrno>
 
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/mounts.h"
 #include "base/private_folders.h"
 #include "cli/places.h"
@@ -22,13 +22,15 @@ Result<job::BoundPath> find_one(const BindWish& wish, const std::string& cwd,
                                 const std::optional<Owner>& owner) {
   job::BoundPath bound;
   const std::string path = absolute(wish.outside, cwd);
-  char resolved[PATH_MAX];
+  const Result<GivenPath> given = walk_given(path);
+  if (!given) return wrong(given.error().text);
+  errno = ENOENT;
   struct stat status {};
-  if (::realpath(path.c_str(), resolved) == nullptr || ::lstat(resolved, &status) != 0)
+  if (!given->missing.empty() || ::fstat(given->held.get(), &status) != 0)
     return wrong(errno_text(path));
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
     return wrong(path + ": a folder or a file is bound, no socket, device or pipe");
-  bound.outside = resolved;
+  bound.outside = given->path;
   bound.inside = wish.inside.empty() ? path : wish.inside;
   while (bound.inside.size() > 1 && bound.inside.ends_with('/')) bound.inside.pop_back();
   bound.writable = wish.writable;

@@ -253,7 +253,7 @@ loop::Task<Result<job::Spec>> Fit::specify() {
   }
   if (!spec->checkpoint_folder.empty()) spec->checkpoint_owner = submitter(env_);
   if (!spec->checkpoint_folder.empty() && !options_.print_plan) {
-    const Result<void> made =
+    const Result<Fd> made =
         platform::make_folders_of(spec->checkpoint_folder, spec->checkpoint_owner);
     if (!made) co_return made.error().in("--checkpoints");
   }
@@ -412,16 +412,18 @@ int fit_main(const Args& args, const Env& given) {
                      "--image: on a Slurm cluster it needs root, here and on the nodes; without "
                      "root containers have their nodes' programs");
   Env env = given;
+  const Result<std::string> cwd = current_folder();
+  if (!cwd) return stop_with(exit_usage, cwd.error().text);
+  if (const Result<void> good = resolve_links(options, *cwd); !good)
+    return stop_with(exit_usage, good.error().text);
+  Result<std::string> pip_conf = pip_conf_of(options.pip_conf, env, *cwd);
+  if (!pip_conf) return stop_with(exit_usage, pip_conf.error().text);
   const bool here = !options.print_plan && !options.slurm;
   if (here)
     if (const std::optional<int> code = enter_own_namespace("sm fit", env, !options.json))
       return *code;
-  const Result<std::string> cwd = current_folder();
-  if (!cwd) return stop_with(exit_usage, cwd.error().text);
   Result<Places> places = find_places(options, *cwd, submitter(env));
   if (!places) return stop_with(exit_usage, places.error().text);
-  Result<std::string> pip_conf = pip_conf_of(options.pip_conf, env, *cwd);
-  if (!pip_conf) return stop_with(exit_usage, pip_conf.error().text);
   places->pip_conf = *std::move(pip_conf);
   if (here) {
     const std::string lack =

@@ -391,6 +391,43 @@ TEST_CASE("places: the script is found, in the source folder or beside itself") 
   CHECK(all->output == folder.path + "/new/out");
 }
 
+TEST_CASE("places: links are resolved before the hosts' namespaces, another user's is refused") {
+  Folder folder;
+  REQUIRE(make_folders(folder.path + "/real/data"));
+  REQUIRE(write_file(folder.path + "/real/train.py", ""));
+  const std::string link = folder.path + "/link";
+  REQUIRE(::symlink("real", link.c_str()) == 0);
+  FitOptions options = good({"link/train.py", "--input", "x=link/data", "--output", "link/new",
+                             "--checkpoints", "link/none/ck", "--bind", "link/data"});
+  REQUIRE(resolve_links(options, folder.path));
+  CHECK(options.script == folder.path + "/real/train.py");
+  CHECK(options.inputs == Pairs{{"x", folder.path + "/real/data"}});
+  CHECK(options.output == folder.path + "/real/new");
+  CHECK(options.checkpoints == folder.path + "/real/none/ck");
+  CHECK(options.bound[0].outside == folder.path + "/real/data");
+  CHECK(options.bound[0].inside == link + "/data");
+  FitOptions plain = good({"real/train.py", "--output", "none"});
+  REQUIRE(resolve_links(plain, folder.path));
+  CHECK(plain.script == "real/train.py");
+  CHECK(plain.output == "none");
+  if (::geteuid() != 0) return;
+  REQUIRE(::lchown(link.c_str(), 4321, 4321) == 0);
+  for (const Args& args :
+       {Args{"link/train.py"}, Args{"train.py", "--source-dir", "link"},
+        Args{"real/train.py", "--input", "x=link/data"}, Args{"real/train.py", "--output", "link"},
+        Args{"real/train.py", "--checkpoints", "link/x"},
+        Args{"real/train.py", "--bind", "link/data"}}) {
+    CAPTURE(args.back());
+    FitOptions strangers = good(args);
+    const Result<void> refused = resolve_links(strangers, folder.path);
+    REQUIRE(!refused);
+    CHECK(refused.error().code == Errc::invalid_input);
+    CHECK(refused.error().text.find(link + ": symbolic link of user 4321") != std::string::npos);
+    CHECK(!find_places(good(args), folder.path));
+  }
+  CHECK(!pip_conf_of("link/train.py", {}, folder.path));
+}
+
 TEST_CASE("places: results belong to whoever called sudo") {
   const std::optional<Owner> owner = submitter({{"SUDO_UID", "1000"}, {"SUDO_GID", "100"}});
   REQUIRE(owner);

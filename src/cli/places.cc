@@ -3,13 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
 
+#include "base/given_path.h"
 #include "base/rootless.h"
 #include "base/text.h"
 #include "cli/bound.h"
@@ -48,16 +49,24 @@ Result<std::string> script_in(const std::string& source, const std::string& give
   return fail(Errc::invalid_input, script + ": no such file in the source folder " + given_source);
 }
 
+/// What exists at `path`, absolute.
+Result<GivenPath> found(const std::string& what, const std::string& path) {
+  Result<GivenPath> given = walk_given(path);
+  if (!given) return fail(Errc::invalid_input, what + ": " + given.error().text);
+  errno = ENOENT;
+  if (!given->missing.empty()) return fail(Errc::invalid_input, errno_text(what + ": " + path));
+  return given;
+}
+
 }  // namespace
 
 Result<std::string> real_folder(const std::string& what, const std::string& path) {
-  char resolved[PATH_MAX];
-  if (::realpath(path.c_str(), resolved) == nullptr)
+  const GivenPath given = TRY(found(what, path));
+  const std::string held = held_path(given.held);
+  if (!is_folder(held)) return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
+  if (::access(held.c_str(), R_OK | X_OK) != 0)
     return fail(Errc::invalid_input, errno_text(what + ": " + path));
-  if (!is_folder(resolved)) return fail(Errc::invalid_input, what + ": " + path + ": not a folder");
-  if (::access(resolved, R_OK | X_OK) != 0)
-    return fail(Errc::invalid_input, errno_text(what + ": " + path));
-  return std::string(resolved);
+  return given.path;
 }
 
 Result<std::string> pip_conf_of(const std::string& given, const Env& env, const std::string& cwd) {
@@ -69,11 +78,39 @@ Result<std::string> pip_conf_of(const std::string& given, const Env& env, const 
       return std::string();
     path = named->second;
   }
-  char resolved[PATH_MAX];
-  if (::realpath(absolute(path, cwd).c_str(), resolved) == nullptr)
-    return fail(Errc::invalid_input, errno_text("--pip-conf: " + path));
-  if (!is_file(resolved)) return fail(Errc::invalid_input, "--pip-conf: " + path + ": not a file");
-  return std::string(resolved);
+  const GivenPath file = TRY(found("--pip-conf", absolute(path, cwd)));
+  if (!is_file(held_path(file.held)))
+    return fail(Errc::invalid_input, "--pip-conf: " + path + ": not a file");
+  return file.path;
+}
+
+Result<void> resolve_links(FitOptions& options, const std::string& cwd) {
+  const auto resolve = [&](const std::string& what, std::string& path) -> Result<void> {
+    if (path.empty()) return {};
+    const std::string full = absolute(path, cwd);
+    const Result<GivenPath> given = walk_given(full);
+    if (!given && given.error().code == Errc::unsupported)
+      return fail(Errc::invalid_input, what + ": " + given.error().text);
+    if (given && given->whole() != full) path = given->whole();
+    return {};  // Any other error is for the flag's own check to report.
+  };
+  if (options.source_folder.empty() && !options.script.empty()) {
+    const std::string script = absolute(options.script, cwd);
+    const std::string above = script.substr(0, std::max<std::size_t>(script.rfind('/'), 1));
+    std::string folder = above;
+    TRY(resolve("source folder", folder));
+    if (folder != above) options.script = folder + script.substr(script.rfind('/'));
+  }
+  TRY(resolve("--source-dir", options.source_folder));
+  for (auto& [name, folder] : options.inputs) TRY(resolve("--input " + name, folder));
+  TRY(resolve("output", options.output));
+  // The folder may have another real path on a cluster's nodes.
+  if (!options.slurm) TRY(resolve("--checkpoints", options.checkpoints));
+  for (BindWish& wish : options.bound) {
+    if (wish.inside.empty()) wish.inside = absolute(wish.outside, cwd);
+    TRY(resolve("--bind", wish.outside));
+  }
+  return {};
 }
 
 std::string lost_venv(const Env& env, const std::string& program, const Places& places,
@@ -154,7 +191,7 @@ Result<Places> find_places(const FitOptions& options, const std::string& cwd,
   }
   if (!options.checkpoints.empty()) {
     places.checkpoints = absolute(options.checkpoints, cwd);
-    const Result<bool> usable = platform::check_place("--checkpoints", places.checkpoints);
+    const Result<GivenPath> usable = platform::check_place("--checkpoints", places.checkpoints);
     if (!usable) return fail(Errc::invalid_input, usable.error().text);
   }
   return places;

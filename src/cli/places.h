@@ -28,13 +28,18 @@ struct Places {
 Result<Places> find_places(const FitOptions& options, const std::string& cwd,
                            const std::optional<Owner>& owner = std::nullopt);
 
-/// The folder at `path`, links resolved. Error: `invalid_input`, after `what`: it is none, or one
-/// that may not be read.
+/// Replaces paths of `options` by the real ones where links are on the way, as walk_given() follows
+/// them. To be called before this process enters a user namespace, in which root's links look like
+/// other users'. Error: `invalid_input` for a link that is not followed.
+Result<void> resolve_links(FitOptions& options, const std::string& cwd);
+
+/// The folder at `path`, absolute, links resolved as walk_given() does. Error: `invalid_input`,
+/// after `what`: it is none, or one that may not be read.
 Result<std::string> real_folder(const std::string& what, const std::string& path);
 
-/// The file that pip is to read in the hosts, links resolved: `given`, else the one that the
-/// caller's own pip reads by PIP_CONFIG_FILE; empty if there is none. Looks at the disk. Error:
-/// `invalid_input`: what was given is no file.
+/// The file that pip is to read in the hosts, links resolved as walk_given() does: `given`, else
+/// the one that the caller's own pip reads by PIP_CONFIG_FILE; empty if there is none. Looks at the
+/// disk. Error: `invalid_input`: what was given is no file.
 Result<std::string> pip_conf_of(const std::string& given, const Env& env, const std::string& cwd);
 
 /// The virtual environment that somebody meant whose script runs under `program`, which is not of

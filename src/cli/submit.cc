@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -32,8 +33,9 @@ Result<Submission> prepare(const SubmitWords& words) {
   Submission submission;
   submission.options = TRY(submit_options(words));
   SubmitOptions& options = submission.options;
+  const std::string cwd = TRY(current_folder());
   if (!options.json_file.empty()) {
-    const Result<std::string> text = read_file(options.json_file);
+    const Result<std::string> text = read_given(absolute(options.json_file, cwd));
     if (!text) return fail(Errc::invalid_input, text.error().text).in("--json-file");
     Result<Json> request = request_from(*text, options.name);
     if (!request) return request.error().in(options.json_file);
@@ -41,7 +43,6 @@ Result<Submission> prepare(const SubmitWords& words) {
     options.name = member_text(submission.request, "TrainingJobName");
     return submission;
   }
-  const std::string cwd = TRY(current_folder());
   submission.files = TRY(find_files(options, cwd));
   if (!options.name.empty()) return submission;
   const UnixMillis now = wall_time();

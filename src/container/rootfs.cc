@@ -108,17 +108,23 @@ std::string shown_machine() {
   return std::string(host_place) + "/machine";
 }
 
-/// Where show_machine() shows `path`; none if that lies on another file system. One mount with
+/// `path` as show_machine() shows it; empty if that lies on another file system. One mount with
 /// translated owners that others are made from costs a tenth of one for each of them.
-std::optional<std::string> in_shown_machine(const std::string& path) {
+Fd in_shown_machine(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!fd || ::access(shown_machine().c_str(), F_OK) != 0) return std::nullopt;
+  if (!fd || ::access(shown_machine().c_str(), F_OK) != 0) return {};
   const std::optional<std::uint64_t> mount = mount_id(fd.get());
-  if (!mount || mount != mount_id(AT_FDCWD, "/")) return std::nullopt;
+  if (!mount || mount != mount_id(AT_FDCWD, "/")) return {};
   std::error_code code;
   const std::string real = std::filesystem::read_symlink(by_descriptor(fd), code);
-  if (code) return std::nullopt;
-  return shown_machine() + real;
+  if (code) return {};
+  // Whoever owns a folder on the way may have put something else there since.
+  Fd shown(::open((shown_machine() + real).c_str(), O_PATH | O_CLOEXEC));
+  struct stat there {
+  }, wanted{};
+  if (!shown || ::fstat(shown.get(), &there) != 0 || ::fstat(fd.get(), &wanted) != 0) return {};
+  if (there.st_dev != wanted.st_dev || there.st_ino != wanted.st_ino) return {};
+  return shown;
 }
 
 std::string skeleton_place() {
@@ -127,8 +133,12 @@ std::string skeleton_place() {
 
 /// What an overlay may lie on for `lower`: something that is mounted. It keeps a mount of its own;
 /// this one goes with the host's place, for each unmount waits for all processors of the machine.
-Result<std::string> lower_place(const std::string& lower, const IdMap& ids) {
-  if (const std::optional<std::string> shown = in_shown_machine(lower)) return *shown;
+/// `held` gets what has to stay open until then.
+Result<std::string> lower_place(const std::string& lower, const IdMap& ids, std::vector<Fd>& held) {
+  if (Fd shown = in_shown_machine(lower)) {
+    held.push_back(std::move(shown));
+    return by_descriptor(held.back());
+  }
   if (!ids || lower == skeleton_place()) return lower;  // The skeleton is the host's root's.
   const std::string place = std::string(host_place) + "/lower-" + hex(random_bytes(6));
   TRY(make_folders(place));
@@ -183,8 +193,9 @@ Result<void> mount_stack(const std::vector<std::string>& lowers, const std::stri
     TRY(give(layer + part, ids));
   }
   std::vector<std::string> places;
+  std::vector<Fd> held;
   for (const std::string& lower : lowers) {
-    std::string place = TRY(lower_place(lower, ids));
+    std::string place = TRY(lower_place(lower, ids, held));
     places.push_back(std::move(place));
   }
   places = TRY(within_limit(std::move(places), ids));
@@ -290,8 +301,9 @@ Result<void> mount_bind(const std::string& source, const std::string& target, co
   if (::stat(source.c_str(), &info) != 0) return fail_errno(source);
   TRY(S_ISDIR(info.st_mode) ? make_folders(target) : make_file(target));
   if (showing.read_only && showing.translated)
-    if (const std::optional<std::string> shown = in_shown_machine(source)) {
-      if (::mount(shown->c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
+    if (const Fd shown = in_shown_machine(source)) {
+      if (::mount(by_descriptor(shown).c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0)
+        return {};
       return fail_errno("mounting " + target);
     }
   std::uint64_t attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID;

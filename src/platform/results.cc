@@ -18,6 +18,7 @@
 #include "base/copy_bytes.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/given_path.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
 #include "platform/submitter_folder.h"
@@ -244,11 +245,6 @@ Result<void> publish(const std::string& made, const std::string& out, const std:
   return done;
 }
 
-/// A path that leads to an open folder, wherever it is by now.
-std::string path_of(const Fd& folder) {
-  return "/proc/self/fd/" + std::to_string(folder.get());
-}
-
 /// The error in the words of a person, who knows no descriptors.
 Error named(Error error, const std::string& held, const std::string& path) {
   if (const std::size_t at = error.text.find(held); at != std::string::npos)
@@ -266,7 +262,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   if (!own || ::fstat(own.get(), &status) != 0) return fail_errno(partial);
   if (status.st_uid != ::geteuid())
     return fail(Errc::denied, partial + ": somebody else put another folder there");
-  const std::string made = path_of(own) + "/new", old = path_of(own) + "/old";
+  const std::string made = held_path(own) + "/new", old = held_path(own) + "/old";
   TRY(make_folders(made));
   TRY(make_folders(old));
   Result<void> done = gather(hosts, made, options.failed, conflicts);
@@ -275,7 +271,7 @@ Result<void> merge_into(const std::vector<engine::HostResult>& hosts, const std:
   if (done && options.owner) done = hand_over(made, *options.owner);
   if (done) done = publish(made, out, old, options.overwrite);
   static_cast<void>(remove_tree(partial));
-  if (!done) return named(done.error(), path_of(own), out);
+  if (!done) return named(done.error(), held_path(own), out);
   return {};
 }
 
@@ -285,12 +281,11 @@ Result<void> check_output_folder(const std::string& path, bool overwrite) {
   const auto wrong = [&](const std::string& why) {
     return fail(Errc::invalid_input, "output: " + why);
   };
-  const Result<bool> there = check_place("output", path);
-  if (!there) return there.error();
-  if (!*there) return {};
+  const GivenPath there = TRY(check_place("output", path));
+  if (!there.missing.empty()) return {};
   bool is_empty = true;
   std::string foreign;
-  for (const std::string& name : TRY(names_in(path))) {
+  for (const std::string& name : TRY(names_in(there.held.get(), path))) {
     if (name.starts_with(partial_prefix)) continue;
     is_empty = false;
     if (std::find(std::begin(result_names), std::end(result_names), name) == std::end(result_names))
@@ -319,17 +314,16 @@ Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::s
   });
   Merged merged;
   if (options.only_if_any && !any) return merged;
-  TRY(make_folders_of(out, options.owner));
   // Whoever owns the folder around it can put links in the way of every path: from here on the
   // folders are held, and reached by their descriptors.
-  const Fd place(::open(out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!place) return fail_errno("output: " + out);
-  const std::string held = path_of(place);
+  const Result<Fd> place = make_folders_of(out, options.owner);
+  if (!place) return place.error().in("output");
+  const std::string held = held_path(*place);
   Result<void> done = merge_into(hosts, held, options, merged.conflicts);
   if (!done) return named(done.error(), held, out).in("output");
   merged.written = true;
-  if (options.failed && is_folder(out + "/failure"))
-    for (const std::string& name : TRY(names_in(out + "/failure")))
+  if (const Fd failures = open_folder(place->get(), "failure"); options.failed && failures)
+    for (const std::string& name : TRY(names_in(failures.get(), out + "/failure")))
       merged.failure_files.push_back(out + "/failure/" + name);
   return merged;
 }

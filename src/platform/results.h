@@ -39,12 +39,12 @@ struct MergeOptions {
 };
 
 /// Puts the hosts' results, which it takes apart, together under `out`, which check_output_folder()
-/// accepted: `model/`, `output/` (without the success and failure marks) and `failure/algo-K`. Of
-/// files with equal names the one of the later host, by its number, stays; the others go to
-/// `conflicts/algo-K/`, but for such as are alike. Links are moved as links; sockets and devices
-/// are left out. Everything is made in a hidden folder and then renamed: what stands under these
-/// names is whole. Blocks.
-/// Errors: `denied`, `system` with the path; then nothing of it stays in `out`.
+/// accepted, and which is walked to as walk_given() does: `model/`, `output/` (without the success
+/// and failure marks) and `failure/algo-K`. Of files with equal names the one of the later host, by
+/// its number, stays; the others go to `conflicts/algo-K/`, but for such as are alike. Links are
+/// moved as links; sockets and devices are left out. Everything is made in a hidden folder and then
+/// renamed: what stands under these names is whole. Blocks. Errors: `denied`, `system` with the
+/// path; then nothing of it stays in `out`.
 Result<Merged> merge_results(std::vector<engine::HostResult> hosts, const std::string& out,
                              const MergeOptions& options);
 

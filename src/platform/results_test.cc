@@ -210,6 +210,29 @@ TEST_CASE("results: whoever owns the output folder cannot lead the merge elsewhe
   CHECK(std::filesystem::is_empty(bench.path + "/precious"));
 }
 
+TEST_CASE("results: they go through no link of another user's, also not one that came later") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: needs root");
+    return;
+  }
+  Bench bench;
+  REQUIRE(make_folders(bench.path + "/precious/model"));
+  REQUIRE(::symlink("precious", (bench.path + "/out").c_str()) == 0);
+  REQUIRE(::lchown((bench.path + "/out").c_str(), 4321, 4321) == 0);
+  for (const char* place : {"/out", "/out/new"}) {
+    CAPTURE(place);
+    const std::string start = "output: " + bench.path + "/out: symbolic link of user 4321";
+    CHECK(check_output_folder(bench.path + place, true).error().text.starts_with(start));
+    bench.put("algo-1/model/a", "1");
+    const Result<Merged> merged = merge_results({{"algo-1", bench.path + "/algo-1"}},
+                                                bench.path + place, {.overwrite = true});
+    REQUIRE(!merged);
+    CHECK(merged.error().text.starts_with(start));
+  }
+  CHECK(std::filesystem::is_empty(bench.path + "/precious/model"));
+  CHECK(std::distance(std::filesystem::directory_iterator(bench.path + "/precious"), {}) == 1);
+}
+
 TEST_CASE("results: a job without any file makes no folder unless one was asked for") {
   Bench bench;
   REQUIRE(make_folders(bench.path + "/algo-1/model"));

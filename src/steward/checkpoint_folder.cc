@@ -15,8 +15,10 @@
 #include "base/copy_bytes.h"
 #include "base/fd.h"
 #include "base/folder.h"
+#include "base/given_path.h"
 #include "base/text.h"
 #include "loop/worker.h"
+#include "steward/copy_tree.h"
 
 namespace muster::steward {
 namespace {
@@ -27,8 +29,7 @@ constexpr int depth_max = 128;
 using Status = struct stat;
 
 struct Place {
-  Fd root;
-  std::string path;  ///< For people.
+  CheckpointFolder folder;
   std::optional<Owner> owner;
 };
 
@@ -39,10 +40,10 @@ Result<void> give(const Fd& fd, const std::optional<Owner>& owner, const std::st
 
 /// The folder that `relative` lies in, made if need be.
 Result<Fd> folder_of(const Place& place, const std::string& relative) {
-  Fd at(::fcntl(place.root.get(), F_DUPFD_CLOEXEC, 3));
+  Fd at(::fcntl(place.folder.held->get(), F_DUPFD_CLOEXEC, 3));
   std::vector<std::string> names = split(relative, '/');
   names.pop_back();
-  std::string path = place.path;
+  std::string path = place.folder.path;
   for (const std::string& name : names) {
     path += "/" + name;
     const bool is_new = ::mkdirat(at.get(), name.c_str(), folder_mode) == 0;
@@ -54,26 +55,20 @@ Result<Fd> folder_of(const Place& place, const std::string& relative) {
   return at;
 }
 
-void dress(const Fd& fd, const Status& status) {
-  const timespec times[2] = {status.st_mtim, status.st_mtim};
-  ::fchmod(fd.get(), status.st_mode & 0777);
-  ::futimens(fd.get(), times);
-}
-
 Result<void> fill(const Place& place, const Fd& to, const std::string& from,
                   const std::string& shown) {
   const Fd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   Status status{};
   if (!source || ::fstat(source.get(), &status) != 0) return fail_errno(shown);
   TRY(copy_bytes(source.get(), to.get(), shown));
-  dress(to, status);
+  dress_copy(to, status);
   if (::fdatasync(to.get()) != 0) return fail_errno(shown);
   return give(to, place.owner, shown);
 }
 
 Result<void> store_file(const Place& place, const std::string& from, const std::string& relative,
                         const std::function<bool()>& is_current) {
-  const std::string shown = place.path + "/" + relative;
+  const std::string shown = place.folder.path + "/" + relative;
   const Fd folder = TRY(folder_of(place, relative));
   // Beside the file that it becomes: another folder may be another file system.
   const std::string partial = std::string(partial_prefix) + hex(random_bytes(6));
@@ -113,56 +108,6 @@ void remove_partials(int folder, int depth = 0) {
   }
 }
 
-int copy_link(int from, int to, const std::string& name) {
-  std::string target(PATH_MAX, '\0');
-  const ssize_t size = ::readlinkat(from, name.c_str(), target.data(), target.size());
-  if (size < 0) return errno;
-  target.resize(static_cast<std::size_t>(size));
-  return ::symlinkat(target.c_str(), to, name.c_str()) == 0 ? 0 : errno;
-}
-
-int copy_file(int from, int to, const std::string& name) {
-  const Fd source(::openat(from, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  Status status{};
-  if (!source || ::fstat(source.get(), &status) != 0) return errno;
-  const Fd target(::openat(to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!target) return errno;
-  errno = 0;
-  if (!copy_bytes(source.get(), target.get(), name)) return errno != 0 ? errno : EIO;
-  dress(target, status);
-  return 0;
-}
-
-int copy_folder(int from, int to, int depth);
-
-int copy_entry(int from, int to, const std::string& name, int depth) {
-  Status status{};
-  if (::fstatat(from, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
-  if (S_ISLNK(status.st_mode)) return copy_link(from, to, name);
-  if (S_ISREG(status.st_mode)) return copy_file(from, to, name);
-  if (!S_ISDIR(status.st_mode)) return 0;
-  const Fd inner = open_folder(from, name);
-  if (!inner || ::mkdirat(to, name.c_str(), 0700) != 0) return errno;
-  const Fd made = open_folder(to, name);
-  if (!made) return errno;
-  const int wrong = copy_folder(inner.get(), made.get(), depth + 1);
-  dress(made, status);
-  return wrong;
-}
-
-int copy_folder(int from, int to, int depth) {
-  if (depth > depth_max) return ELOOP;
-  errno = 0;
-  const Result<std::vector<std::string>> names = names_in(from, "");
-  if (!names) return errno != 0 ? errno : EIO;
-  for (const std::string& name : *names) {
-    if (name.starts_with(partial_prefix)) continue;
-    const int wrong = copy_entry(from, to, name, depth);
-    if (wrong != 0 && wrong != ENOENT) return wrong;  // Another host may put things there by now.
-  }
-  return 0;
-}
-
 class FolderCheckpoints final : public CheckpointPlace {
  public:
   FolderCheckpoints(loop::Loop& loop, std::shared_ptr<const Place> place)
@@ -183,23 +128,22 @@ class FolderCheckpoints final : public CheckpointPlace {
 
 }  // namespace
 
-Result<std::unique_ptr<CheckpointPlace>> checkpoints_in_folder(loop::Loop& loop,
-                                                               const std::string& path,
-                                                               const std::optional<Owner>& owner) {
-  const auto place = std::make_shared<Place>();
-  place->root = Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!place->root) return fail_errno(path);
-  place->path = path;
-  place->owner = owner;
-  remove_partials(place->root.get());
-  return std::unique_ptr<CheckpointPlace>(std::make_unique<FolderCheckpoints>(loop, place));
+Result<CheckpointFolder> open_checkpoint_folder(const std::string& path, LinkOwner caller) {
+  return CheckpointFolder{std::make_shared<const Fd>(TRY(open_given_folder(path, caller))), path};
 }
 
-int restore_checkpoints(const std::string& from, const std::string& to) {
-  const Fd source(::open(from.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!source) return errno;
+std::unique_ptr<CheckpointPlace> checkpoints_in_folder(loop::Loop& loop,
+                                                       const CheckpointFolder& folder,
+                                                       const std::optional<Owner>& owner) {
+  remove_partials(folder.held->get());
+  return std::make_unique<FolderCheckpoints>(loop,
+                                             std::make_shared<const Place>(Place{folder, owner}));
+}
+
+int restore_checkpoints(const CheckpointFolder& from, const std::string& to) {
   const Fd target(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return target ? copy_folder(source.get(), target.get(), 0) : errno;
+  const auto is_whole = [](const std::string& name) { return !name.starts_with(partial_prefix); };
+  return target ? copy_tree(from.held->get(), target.get(), is_whole) : errno;
 }
 
 }  // namespace muster::steward

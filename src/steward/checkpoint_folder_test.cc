@@ -35,10 +35,14 @@ struct Bench {
   /// Stores what stands in the host's `file` under its name.
   Result<void> store(const std::string& file, std::optional<Owner> owner = {}) {
     loop::Loop loop;
-    const std::unique_ptr<CheckpointPlace> place = *checkpoints_in_folder(loop, kept, owner);
+    const std::unique_ptr<CheckpointPlace> place =
+        checkpoints_in_folder(loop, *open_checkpoint_folder(kept), owner);
     Result<void> done;
     loop::run_task(loop, store_one(*place, host + "/" + file, file, current, done));
     return done;
+  }
+  int restore(const std::string& to) const {
+    return restore_checkpoints(*open_checkpoint_folder(kept), to);
   }
   static loop::Task<> store_one(CheckpointPlace& place, std::string from, std::string name,
                                 const bool& current, Result<void>& done) {
@@ -126,7 +130,7 @@ TEST_CASE("checkpoint folder: what a killed steward left goes, what a living one
   REQUIRE(bench.store("file"));
   CHECK(names_in(bench.kept + "/inner")->empty());
   CHECK(*names_in(bench.kept) == Names{".muster-partial-living", "file", "inner"});
-  CHECK(restore_checkpoints(bench.kept, bench.host + "/") == EEXIST);  // "file" is there.
+  CHECK(bench.restore(bench.host + "/") == EEXIST);  // "file" is there.
 }
 
 TEST_CASE("checkpoint folder: it is restored with times, modes and links, and no more") {
@@ -138,13 +142,51 @@ TEST_CASE("checkpoint folder: it is restored with times, modes and links, and no
   REQUIRE(::mkfifo((bench.kept + "/pipe").c_str(), 0600) == 0);
   const timespec times[2] = {{1000, 5}, {2000, 7}};
   REQUIRE(::utimensat(AT_FDCWD, (bench.kept + "/inner/file").c_str(), times, 0) == 0);
-  CHECK(restore_checkpoints(bench.kept, bench.host) == 0);
+  CHECK(bench.restore(bench.host) == 0);
   CHECK(*names_in(bench.host) == Names{"inner", "last"});
   CHECK(*read_file(bench.host + "/last") == "text");
   CHECK(std::filesystem::read_symlink(bench.host + "/last") == "inner/file");
   CHECK(status_of(bench.host + "/inner/file").st_mtim.tv_sec == 2000);
   CHECK((status_of(bench.host + "/inner/file").st_mode & 07777) == 0640);
-  CHECK(restore_checkpoints(bench.path + "/none", bench.host) == ENOENT);
+  CHECK(bench.restore(bench.path + "/none") == ENOENT);
+  CHECK(open_checkpoint_folder(bench.path + "/none").error().code == Errc::not_found);
+}
+
+TEST_CASE("checkpoint folder: what its owner puts in its place is neither read nor written") {
+  Bench bench;
+  bench.write("file", "x");
+  REQUIRE(make_folders(bench.path + "/precious"));
+  REQUIRE(write_file(bench.path + "/precious/secret", "secret"));
+  REQUIRE(write_file(bench.kept + "/earlier", "1"));
+  const CheckpointFolder folder = *open_checkpoint_folder(bench.kept);
+  REQUIRE(::rename(bench.kept.c_str(), (bench.path + "/away").c_str()) == 0);
+  REQUIRE(::symlink((bench.path + "/precious").c_str(), bench.kept.c_str()) == 0);
+  CHECK(restore_checkpoints(folder, bench.host) == 0);
+  CHECK(*names_in(bench.host) == Names{"earlier", "file"});
+  loop::Loop loop;
+  const std::unique_ptr<CheckpointPlace> place = checkpoints_in_folder(loop, folder, {});
+  Result<void> done;
+  loop::run_task(loop, bench.store_one(*place, bench.host + "/file", "file", bench.current, done));
+  CHECK(done);
+  CHECK(*names_in(bench.path + "/precious") == Names{"secret"});
+  CHECK(*names_in(bench.path + "/away") == Names{"earlier", "file"});
+}
+
+TEST_CASE("checkpoint folder: a link of another user's is not opened") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: needs root");
+    return;
+  }
+  Bench bench;
+  const std::string link = bench.path + "/link";
+  REQUIRE(::symlink(bench.kept.c_str(), link.c_str()) == 0);
+  CHECK(open_checkpoint_folder(link));
+  REQUIRE(::lchown(link.c_str(), 4321, 8765) == 0);
+  for (const std::string& path : {link, link + "/below"}) {
+    const Result<CheckpointFolder> refused = open_checkpoint_folder(path);
+    REQUIRE(!refused);
+    CHECK(refused.error().text.starts_with(link + ": symbolic link of user 4321"));
+  }
 }
 
 }  // namespace

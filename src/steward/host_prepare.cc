@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "base/rootless.h"
 #include "base/text.h"
 #include "container/bundle.h"
 #include "container/machine.h"
@@ -68,7 +70,7 @@ loop::Task<Result<void>> HostRun::prepare() {
   if (spec_.host == job::host_names(spec_.spec.instance_count).front())
     for (const std::string& note : spec_.spec.notes) log("note", note);
   if (Result<void> opened = housing_->open(); !opened) co_return opened.error();
-  if (Result<void> made = make_host_files(spec_); !made) co_return made.error();
+  if (Result<void> made = make_host_files(spec_, link_owner()); !made) co_return made.error();
   if (Result<void> built = housing_->build(); !built) co_return built.error();
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
   journal_.append(job::Moment{job::Mark::root});
@@ -79,6 +81,15 @@ loop::Task<Result<void>> HostRun::prepare() {
   if (Result<void> wanted = co_await still_wanted(); !wanted) co_return wanted.error();
   journal_.append(job::Moment{job::Mark::inputs, static_cast<std::int64_t>(brought_bytes_)});
   co_return co_await start_host();
+}
+
+/// On this machine `sm fit` has replaced links of paths by where they lead. A cluster's nodes may
+/// have other links; without root there, a steward's user namespace hides whose they are, and
+/// following one lends no rights that the user lacks.
+LinkOwner HostRun::link_owner() const {
+  const bool on_node = spec_.light || spec_.in_step;
+  const bool is_root = ::geteuid() == 0 && rootless_ids(env_) == 0;
+  return on_node && !is_root ? LinkOwner() : LinkOwner(::geteuid());
 }
 
 /// What S3 has for this host. A host that is no longer wanted does not wait for it: a server that
@@ -119,13 +130,12 @@ loop::Task<Result<void>> HostRun::keep_checkpoints() {
     if (!to) co_return to.error();
     place = checkpoints_in_s3(s3_, *to);
   } else {
-    Result<std::unique_ptr<CheckpointPlace>> opened =
-        checkpoints_in_folder(loop_, folder, spec_.spec.checkpoint_owner);
+    const Result<CheckpointFolder> opened = open_checkpoint_folder(folder, link_owner());
     if (!opened) co_return opened.error().in("checkpoints");
-    place = *std::move(opened);
+    place = checkpoints_in_folder(loop_, *opened, spec_.spec.checkpoint_owner);
     const Staged kept{"checkpoints", folder, "", here};
-    const std::function<int()> restore = [folder, here] {
-      return restore_checkpoints(folder, here);
+    const std::function<int()> restore = [from = *opened, here] {
+      return restore_checkpoints(from, here);
     };
     Result<Process> copy = start_copy(restore);
     const Result<void> restored = co_await finish_copy(kept, std::move(copy));
@@ -178,7 +188,7 @@ loop::Task<Result<void>> HostRun::stage_inputs() {
   if (!mountinfo) co_return mountinfo.error();
   const std::vector<std::string> points = container::mount_points(*mountinfo);
   for (const Staged& staged : to_stage(spec_)) {
-    Result<std::optional<Process>> copy = stage(staged, points, housing_->ids());
+    Result<std::optional<Process>> copy = stage(staged, points, housing_->ids(), link_owner());
     if (!copy) co_return copy.error();
     if (!*copy) {
       staged_.push_back(staged.target.substr(container::ml_folder(spec_).size()));

@@ -8,6 +8,7 @@
 
 #include "base/command.h"
 #include "base/frame.h"
+#include "base/given_path.h"
 #include "container/process.h"
 #include "job/host_spec.h"
 #include "job/stacks.h"
@@ -58,6 +59,7 @@ class HostRun {
   loop::Task<> bring_all(s3client::FetchStop& stop, std::optional<Result<void>>& done);
   loop::Task<Result<void>> stage_inputs();
   loop::Task<Result<void>> keep_checkpoints();
+  LinkOwner link_owner() const;
   loop::Task<Result<void>> run_tool(Command command);
   loop::Task<Result<void>> finish_copy(Staged staged, Result<container::Process> copy);
   loop::Task<Result<void>> start_host();

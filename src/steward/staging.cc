@@ -1,5 +1,6 @@
 #include "steward/staging.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <system_error>
 
 #include "base/clean_tree.h"
+#include "base/given_path.h"
 #include "container/bundle.h"
 #include "container/machine.h"
 #include "container/python_packages.h"
@@ -17,6 +19,7 @@
 #include "container/tool.h"
 #include "job/ml_paths.h"
 #include "steward/bring.h"
+#include "steward/copy_tree.h"
 
 namespace muster::steward {
 namespace {
@@ -29,20 +32,14 @@ constexpr std::chrono::hours keeping_time_max{6};
 constexpr int exit_other = 255;
 constexpr std::size_t pip_conf_bytes_max = 64u << 10;
 
-bool is_folder(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+int copy_all(const Fd& from, const std::string& target) {
+  const Fd to(::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return to ? copy_tree(from.get(), to.get(), [](const std::string&) { return true; }) : errno;
 }
 
-int copy_tree(const std::string& from, const std::string& target) {
-  std::error_code code;
-  fs::copy(from, target,
-           fs::copy_options::recursive | fs::copy_options::copy_symlinks |
-               fs::copy_options::overwrite_existing,
-           code);
-  const bool known =
-      code.category() == std::system_category() || code.category() == std::generic_category();
-  return !code ? 0 : known ? code.value() : exit_other;
+/// A shared channel lies in muster's own folder, which only muster can change.
+Result<Fd> open_staged(const Staged& staged, LinkOwner caller) {
+  return open_given_folder(staged.from, staged.is_own ? std::nullopt : caller);
 }
 
 /// Moves what nobody changes any more. From a volume it is copied: with holes as holes and links as
@@ -56,7 +53,7 @@ Result<void> keep_tree(const std::string& from, const std::string& target, const
 
 }  // namespace
 
-Result<void> make_host_files(const job::HostSpec& spec) {
+Result<void> make_host_files(const job::HostSpec& spec, LinkOwner caller) {
   const std::string ml = container::ml_folder(spec);
   for (const char* folder :
        {"/input/config", "/input/data", "/model", "/output/data", "/output/intermediate", "/code"})
@@ -70,7 +67,7 @@ Result<void> make_host_files(const job::HostSpec& spec) {
   for (const auto& [name, text] : container::etc_files(spec, machine_hosts))
     TRY(write_file(container::bundle_folder(spec) + "/" + name, text));
   if (!spec.spec.pip_conf.empty()) {
-    const std::string text = TRY(read_file(spec.spec.pip_conf, pip_conf_bytes_max));
+    const std::string text = TRY(read_given(spec.spec.pip_conf, pip_conf_bytes_max, caller));
     TRY(write_file(container::host_pip_conf(spec), text, 0600));
   }
   const std::string packages(container::python_packages());
@@ -117,7 +114,7 @@ std::vector<Staged> to_stage(const job::HostSpec& spec) {
     if (from.empty()) continue;  // Fetched to where it belongs.
     if (!job::has_channel(spec.spec, spec.host, channel)) continue;
     all.push_back({"channel " + channel.name, from, layers + "/data/" + channel.name,
-                   ml + "/input/data/" + channel.name});
+                   ml + "/input/data/" + channel.name, channel.folder.empty()});
   }
   if (!spec.spec.source_folder.empty())
     all.push_back({"source folder", spec.spec.source_folder, layers + "/code", ml + "/code"});
@@ -126,19 +123,20 @@ std::vector<Staged> to_stage(const job::HostSpec& spec) {
 
 Result<std::optional<container::Process>> stage(const Staged& staged,
                                                 const std::vector<std::string>& mount_points,
-                                                const container::IdMap& ids) {
+                                                const container::IdMap& ids, LinkOwner caller) {
   using Copy = std::optional<container::Process>;
+  const Result<Fd> from = open_staged(staged, caller);
+  if (!from) return from.error().in(staged.what);
+  // Whatever its owner puts in its place, this folder is shown or copied.
+  const std::string held = held_path(*from);
   std::error_code code;
-  const fs::path from = fs::canonical(staged.from, code);
-  if (code) return fail(Errc::not_found, staged.what + ": " + staged.from + ": " + code.message());
-  if (!is_folder(from))
-    return fail(Errc::invalid_input, staged.what + ": " + staged.from + " is not a folder");
+  const fs::path real = fs::read_symlink(held, code);
+  if (code) return fail(Errc::system, staged.what + ": " + staged.from + ": " + code.message());
   TRY(make_folders(staged.target));
-  if (!container::has_mounts_inside(from.string(), mount_points) &&
-      container::mount_overlay(from, staged.layer, staged.target, ids))
+  if (!container::has_mounts_inside(real.string(), mount_points) &&
+      container::mount_overlay(held, staged.layer, staged.target, ids))
     return Copy();
-  container::Process copy =
-      TRY(start_copy([from, target = staged.target] { return copy_tree(from, target); }));
+  container::Process copy = TRY(start_copy([&] { return copy_all(*from, staged.target); }));
   return Copy(std::move(copy));
 }
 

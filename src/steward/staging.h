@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/given_path.h"
 #include "container/id_map.h"
 #include "container/process.h"
 #include "job/host_spec.h"
@@ -12,8 +13,8 @@
 namespace muster::steward {
 
 /// Makes a host's folders and the files that describe the job: bundle/ (what /etc gets), ml/ with
-/// input/config, model, output, code.
-Result<void> make_host_files(const job::HostSpec& spec);
+/// input/config, model, output, code. `caller`: whose links lead to the submitter's files.
+Result<void> make_host_files(const job::HostSpec& spec, LinkOwner caller = ::geteuid());
 /// Makes what the host's programs write to, and muster's own files for them, `user`'s.
 Result<void> give_to_user(const job::HostSpec& spec, const job::User& user);
 /// Likewise all that is in its folder for checkpoints.
@@ -22,10 +23,11 @@ Result<void> give_checkpoints_to_user(const job::HostSpec& spec, const job::User
 /// One folder of the submitter's, or a channel that the machine's hosts share, of which a host gets
 /// a writable view.
 struct Staged {
-  std::string what;    ///< "channel train", "source folder", for messages.
-  std::string from;    ///< Never written to.
-  std::string layer;   ///< Where the host's writes go.
-  std::string target;  ///< Below the host's ml/.
+  std::string what;     ///< "channel train", "source folder", for messages.
+  std::string from;     ///< Never written to.
+  std::string layer;    ///< Where the host's writes go.
+  std::string target;   ///< Below the host's ml/.
+  bool is_own = false;  ///< `from` is muster's own folder, not a path that a person gave.
 
   bool operator==(const Staged&) const = default;
 };
@@ -34,10 +36,12 @@ std::vector<Staged> to_stage(const job::HostSpec& spec);
 
 /// Shows `staged.from` at its target, at no cost; where the kernel refuses, or other file systems
 /// are mounted inside, it starts a copy, to be awaited (copied()). Error: `invalid_input` for what
-/// is no folder.
+/// is no folder;
+/// for the submitter's folders those of open_given_folder().
 Result<std::optional<container::Process>> stage(const Staged& staged,
                                                 const std::vector<std::string>& mount_points,
-                                                const container::IdMap& ids);
+                                                const container::IdMap& ids,
+                                                LinkOwner caller = ::geteuid());
 /// Copies in a process of its own: a copy of gigabytes must not keep the steward from being told to
 /// stop. The steward has one thread, so the child may do as it likes. `copy` returns 0 or an errno.
 Result<container::Process> start_copy(const std::function<int()>& copy);
