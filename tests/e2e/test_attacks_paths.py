@@ -1,0 +1,219 @@
+"""Attacks by a user whose folder root, or another user, names to `sm`: links in its way."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+from fit import GUARD_SECONDS
+from process import Process
+from rootless import User
+
+STRANGER = 65534
+SECRET = "a secret of root's"
+
+# Shows what it finds of others' in its folders, and leaves something there.
+LOOK = """
+import os
+for place in ("/opt/ml/checkpoints", "/opt/ml/input/data/x", "/opt/ml/code"):
+    for name in os.listdir(place) if os.path.isdir(place) else ():
+        if os.path.isfile(place + "/" + name):
+            print("FOUND", name, open(place + "/" + name).read(), flush=True)
+if os.path.isdir("/opt/ml/checkpoints"):
+    open("/opt/ml/checkpoints/planted", "w").write("by the job")
+open("/opt/ml/model/planted", "w").write("by the job")
+"""
+
+
+def give(path: pathlib.Path, user: int = STRANGER) -> pathlib.Path:
+    os.lchown(path, user, user)
+    return path
+
+
+def give_folder(path: pathlib.Path) -> pathlib.Path:
+    path.mkdir()
+    return give(path)
+
+
+class Trap:
+    """A home that a stranger owns, and a folder of root's that nobody else may enter."""
+
+    def __init__(self, folder: pathlib.Path):
+        folder.chmod(0o755)
+        self.home = folder / "strangers-home"
+        self.ours = folder / "root-only"
+        for path in (self.home, self.ours, self.ours / "below"):
+            path.mkdir()
+        give(self.home)
+        self.ours.chmod(0o700)
+        for name in ("secret", "below/secret"):
+            (self.ours / name).write_text(SECRET)
+        (self.ours / "pip.conf").write_text(f"[global]\nextra-index-url = {SECRET}\n")
+        (self.ours / "job.json").write_text(f'{{"TrainingJobName": "{SECRET}"}}')
+
+    def link(self, name: str, target: pathlib.Path, user: int = STRANGER) -> pathlib.Path:
+        path = self.home / name
+        path.symlink_to(target)
+        return give(path, user)
+
+    def is_untouched(self) -> bool:
+        found = {str(each.relative_to(self.ours)) for each in self.ours.rglob("*")}
+        return found == {"secret", "below", "below/secret", "pip.conf", "job.json"}
+
+
+@pytest.fixture
+def trap(tmp_path):
+    made = Trap(tmp_path)
+    yield made
+    assert made.is_untouched()
+
+
+FLAGS = {
+    "checkpoints": ("--checkpoints: ", "--checkpoints", "{}"),
+    "output": ("output: ", "--output", "{}"),
+    "overwrite": ("output: ", "--overwrite", "--output", "{}"),
+    "input": ("--input x: ", "--input", "x={}"),
+    "source": ("--source-dir: ", "--source-dir", "{}"),
+    "bind": ("--bind: ", "--bind", "{}:/opt/shown"),
+}
+
+
+@pytest.mark.parametrize("place", ["itself", "parent", "new"])
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_strangers_link_is_not_followed(machine, trap, flag, place):
+    link = trap.link("link", trap.ours)
+    path = {"itself": link, "parent": link / "below", "new": link / "new" / "er"}[place]
+    start, *words = FLAGS[flag]
+    (machine.source / "script.py").write_text(LOOK)
+    if flag != "source":
+        words += ["--source-dir", machine.source]
+    process = machine.sm("fit", "script.py", *(str(word).format(path) for word in words))
+    assert process.wait(GUARD_SECONDS) == 2, process.text
+    want = str(trap.ours) + str(path).removeprefix(str(link))
+    assert (
+        f"sm fit: {start}{link}: symbolic link of user {STRANGER}, whose links muster does not "
+        f"follow here; use {want} instead"
+    ) in process.text
+    assert SECRET not in process.text
+
+
+def test_a_strangers_link_is_no_configuration_of_pip(machine, trap):
+    link = trap.link("link", trap.ours)
+    for words, environment in (
+        (("--pip-conf", link / "pip.conf"), {}),
+        ((), {"PIP_CONFIG_FILE": str(link / "pip.conf")}),
+    ):
+        (machine.source / "script.py").write_text(LOOK)
+        process = machine.sm("fit", "script.py", "--source-dir", machine.source, *words,
+                             environment=environment)  # fmt: skip
+        assert process.wait(GUARD_SECONDS) == 2, process.text
+        assert f"--pip-conf: {link}: symbolic link of user {STRANGER}" in process.text
+
+
+def test_a_strangers_link_is_no_job_to_submit(machine, trap):
+    link = trap.link("link", trap.ours / "job.json")
+    process = machine.sm("submit", "--json-file", link)
+    assert process.wait(GUARD_SECONDS) == 2, process.text
+    assert f"--json-file: {link}: symbolic link of user {STRANGER}" in process.text
+    assert SECRET not in process.text
+
+
+def test_under_sudo_links_of_the_user_are_not_followed_either(machine, trap):
+    link = trap.link("link", trap.ours)
+    sudo = {"SUDO_UID": str(STRANGER), "SUDO_GID": str(STRANGER)}
+    (machine.source / "script.py").write_text(LOOK)
+    process = machine.sm("fit", "script.py", "--source-dir", machine.source,
+                         "--checkpoints", link, environment=sudo)  # fmt: skip
+    assert process.wait(GUARD_SECONDS) == 2, process.text
+    assert f"{link}: symbolic link of user {STRANGER}" in process.text
+
+
+def test_links_of_root_are_followed(machine, trap):
+    for name in ("ck", "in", "out"):
+        (trap.home / name).mkdir()
+    (trap.home / "in" / "data").write_text("input")
+    link = trap.link("link", trap.home, user=0)
+    process = machine.fit(LOOK, "--checkpoints", link / "ck", "--input", f"x={link}/in",
+                          output=link / "out")  # fmt: skip
+    assert process.wait(GUARD_SECONDS) == 0, process.text
+    assert "FOUND data input" in process.text
+    assert (trap.home / "ck" / "planted").read_text() == "by the job"
+    assert (trap.home / "out" / "model" / "planted").read_text() == "by the job"
+
+
+# As the stranger: swaps a folder for a link and back, until it is killed.
+SWAP = """
+import ctypes, os, sys
+os.setgid({user}); os.setuid({user})
+libc = ctypes.CDLL(None)
+print("swapping", flush=True)
+while True:
+    libc.renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2)
+"""
+
+
+@pytest.mark.parametrize("what", ["itself", "parent"])
+def test_a_folder_that_is_swapped_all_the_time_leads_nowhere_else(machine, trap, what):
+    """Jobs fail, or they get the folder that they named: never the one of root's."""
+    places = {}
+    for name in ("ck", "in", "out"):
+        parent = give_folder(trap.home / name)
+        places[name] = give_folder(parent / "below")
+        (parent / "other").symlink_to(trap.ours / "below")
+        give(parent / "other")
+    swappers = []
+    try:
+        for name, place in places.items():
+            one = place if what == "itself" else place.parent
+            link = place.parent / "other"
+            other = link if what == "itself" else trap.link(f"{name}-2", trap.ours)
+            swapper = Process([sys.executable, "-c", SWAP.format(user=STRANGER), one, other])
+            swapper.wait_for_output(b"swapping")
+            swappers.append(swapper)
+        for number in range(6):
+            process = machine.fit(
+                LOOK, "--checkpoints", places["ck"], "--input", f"x={places['in']}",
+                "--overwrite", "--name", f"swap-{number}", output=places["out"],
+            )  # fmt: skip
+            process.wait(GUARD_SECONDS)
+            assert SECRET not in process.text
+            assert trap.is_untouched()
+    finally:
+        for swapper in swappers:
+            swapper.end()
+
+
+def test_a_folder_swapped_while_the_job_runs_stays_the_one_that_was_named(machine, trap):
+    for name in ("ck", "out"):
+        give_folder(trap.home / name)
+    waiting = LOOK + "print('ready', flush=True)\nimport time\ntime.sleep(3)\n"
+    waiting += "open('/opt/ml/checkpoints/late', 'w').write('late')\n"
+    process = machine.fit(waiting, "--checkpoints", trap.home / "ck", output=trap.home / "out")
+    process.wait_for_output(b"ready")
+    for name in ("ck", "out"):
+        (trap.home / name).rename(trap.home / f"{name}-away")
+        trap.link(name, trap.ours)
+    assert process.wait(GUARD_SECONDS) != 0, process.text
+    assert (trap.home / "ck-away" / "late").read_text() == "late"
+    assert f"output: {trap.home}/out: symbolic link of user {STRANGER}" in process.text
+    assert not list((trap.home / "out-away").iterdir())
+
+
+def test_without_root_links_of_other_users_are_not_followed(nothing_left):
+    user = User()
+    try:
+        mine = user.own_folder("mine")
+        shared = user.home / "shared"
+        shared.mkdir()
+        for name, owner in (("strangers", STRANGER), ("roots", 0)):
+            (shared / name).symlink_to(mine)
+            give(shared / name, owner)
+        refused = user.fit(LOOK, "--checkpoints", shared / "strangers")
+        assert refused.wait(GUARD_SECONDS) == 2, refused.text
+        assert f"{shared}/strangers: symbolic link of user {STRANGER}" in refused.text
+        good = user.fit(LOOK, "--checkpoints", shared / "roots")
+        assert good.wait(GUARD_SECONDS) == 0, good.text
+        assert (mine / "planted").read_text() == "by the job"
+    finally:
+        user.close()
