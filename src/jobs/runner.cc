@@ -164,7 +164,7 @@ Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tag
 void Runner::set_priority(const std::string& name, int priority) {
   const auto after = after_.find(name);
   if (after != after_.end()) after->second.second.priority = priority;
-  if (queue_.set_priority(name, priority)) loop_.post([this] { schedule(); });
+  if (queue_.set_priority(name, priority)) schedule_soon();
 }
 
 std::optional<QueuePlace> Runner::place(const std::string& name) const {
@@ -184,7 +184,7 @@ void Runner::submitted(const std::string& name, api::JobRequest request, Turn tu
   queue_.add(demand_for(name, request.spec, turn));
   active_[name] = std::make_unique<Active>(loop_, std::move(request));
   waits_changed_.notify();
-  loop_.post([this] { schedule(); });
+  schedule_soon();
 }
 
 /// Ends jobs that have waited for as long as they may wait and run.
@@ -198,7 +198,7 @@ loop::Task<> Runner::watch_waits() {
       end.change = {store::Status::stopped, "MaxWaitTimeExceeded",
                     "Training job waited longer than it may", now};
       co_await finish(name, std::move(end));
-      schedule();
+      schedule_soon();
     }
     const std::optional<UnixMillis> next = queue_.next_waited_out();
     const TimePoint deadline = next ? Clock::now() + (*next - now) : TimePoint::max();
@@ -245,7 +245,7 @@ loop::Task<> Runner::finish_stopped(std::string name) {
   store::JobFinish end;
   end.change = {store::Status::stopped, "Stopped", "Training job stopped", options_.now()};
   co_await finish(name, std::move(end));
-  schedule();
+  schedule_soon();
 }
 
 void Runner::deleted(const std::string& name) {
@@ -255,7 +255,16 @@ void Runner::deleted(const std::string& name) {
   if (!removed) log_.error(name + ": its journals cannot be removed: " + removed.error().text);
 }
 
+/// A thousand jobs that are submitted at once need one pass, not one each.
+void Runner::schedule_soon() {
+  if (pass_is_pending_) return;
+  pass_is_pending_ = true;
+  loop_.post([this] { schedule(); });
+}
+
 void Runner::schedule() {
+  pass_is_pending_ = false;
+  ++passes_;
   for (const std::string& name : queue_.start(options_.now())) tasks_.start(carry(name, false));
 }
 
@@ -270,7 +279,7 @@ loop::Task<> Runner::carry(std::string name, bool resumed) {
   active_.erase(name);
   if (auto next = after_.extract(name))
     submitted(name, std::move(next.mapped().first), std::move(next.mapped().second));
-  schedule();
+  schedule_soon();
 }
 
 loop::Task<Result<void>> Runner::run(std::string name, bool resumed) {

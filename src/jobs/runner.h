@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -85,6 +86,8 @@ class Runner final : public Jobs {
   std::size_t waiting() const { return queue_.standing().waiting.size(); }
   /// Who waits and who holds what.
   const Queue& queue() const { return queue_; }
+  /// How many times the runner looked for jobs to start: a measure of work, for tests.
+  std::int64_t passes() const { return passes_; }
   /// True if the engine's scheduler decides when a job starts, not this queue.
   bool schedules_elsewhere() const { return engine_.schedules(); }
 
@@ -103,6 +106,7 @@ class Runner final : public Jobs {
   loop::Task<> end_unreadable(std::string name, Error why);
   loop::Task<> clean_up();
   loop::Task<> watch_waits();
+  void schedule_soon();
   void schedule();
   loop::Task<> carry(std::string name, bool resumed);
   loop::Task<Result<void>> run(std::string name, bool resumed);
@@ -126,6 +130,8 @@ class Runner final : public Jobs {
   Reserve reserve_;
   Queue queue_;
   JobCounts counts_;
+  bool pass_is_pending_ = false;  ///< schedule() is posted to the loop and did not run yet.
+  std::int64_t passes_ = 0;
   std::map<std::string, std::unique_ptr<Active>> active_;
   /// Jobs whose name is that of one that has ended and is being cleared away.
   std::map<std::string, std::pair<api::JobRequest, Turn>> after_;

@@ -48,6 +48,39 @@ TEST_CASE("runner: jobs wait for room, and start in their order") {
   CHECK(world.stored("c").state.status == store::Status::completed);
 }
 
+constexpr std::size_t many = 300;
+
+std::string name_of(std::size_t number) {
+  return "w" + std::to_string(number);
+}
+
+TEST_CASE("runner: many jobs that come or are stopped at once take one pass, after a restart too") {
+  World world;
+  const auto story = [](World& w) -> loop::Task<> {
+    w.submit("big", 2);
+    co_await w.until_begun("big");
+    const std::int64_t before = w.runner->passes();
+    for (std::size_t number = 0; number < many; ++number) w.submit(name_of(number));
+    for (int turn = 0; turn < 10; ++turn) co_await w.loop.turn();
+    CHECK(w.runner->waiting() == many);
+    CHECK(w.runner->passes() - before == 1);
+    for (std::size_t number = 0; number < many / 2; ++number) w.stop(name_of(number));
+    for (int turn = 0; turn < 10; ++turn) co_await w.loop.turn();
+    CHECK(w.runner->waiting() == many / 2);
+    CHECK(w.runner->passes() - before <= 5);
+  };
+  world.run(story(world));
+  world.serve();
+  const auto again = [](World& w) -> loop::Task<> {
+    REQUIRE(w.runner->start());
+    while (w.runner->waiting() < many / 2) co_await w.loop.turn();
+    for (int turn = 0; turn < 10; ++turn) co_await w.loop.turn();
+    CHECK(w.runner->waiting() == many / 2);
+    CHECK(w.runner->passes() <= 2);
+  };
+  world.run(again(world));
+}
+
 TEST_CASE("runner: a job that is stopped while it waits runs nowhere") {
   World world;
   const auto story = [](World& w) -> loop::Task<> {
