@@ -54,6 +54,8 @@ class Logs {
   struct Page;
   static std::vector<Named> streams_of(const store::Job& job);
   Result<Named, aws::Refusal> find(const std::string& name);
+  Result<std::vector<std::string>, aws::Refusal> jobs_with(const std::string& prefix,
+                                                           std::optional<std::int64_t> start);
   Result<std::vector<Named>, aws::Refusal> chosen(const Json& input);
   api::Answer describe_groups(const Json& input) const;
   api::Answer describe_streams(const Json& input);

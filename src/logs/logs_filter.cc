@@ -22,6 +22,12 @@ constexpr std::size_t chunk_events_max = 10000;
 constexpr std::size_t looked_bytes_max = 8u << 20;
 constexpr std::size_t page_bytes_max = 1u << 20;
 
+aws::Refusal too_many_streams() {
+  return {"InvalidParameterException",
+          "More than " + std::to_string(streams_max) +
+              " log streams match: give logStreamNames, a prefix or a later startTime"};
+}
+
 /// Stable and unique for ever: a job's number is never given again.
 std::string event_id(std::int64_t job, int host, std::uint64_t number) {
   const auto padded = [](std::uint64_t value, std::size_t width) {
@@ -55,6 +61,26 @@ struct Logs::Page {
   }
 };
 
+/// The names of the jobs whose streams may begin with `prefix` and have events from `start` on.
+Result<std::vector<std::string>, aws::Refusal> Logs::jobs_with(const std::string& prefix,
+                                                               std::optional<std::int64_t> start) {
+  const std::size_t slash = prefix.find('/');
+  if (slash != std::string::npos) return std::vector<std::string>{prefix.substr(0, slash)};
+  // A job that was over before has no event after it.
+  store::JobQuery query{
+      .sort_by = prefix.empty() && start ? store::SortBy::modified : store::SortBy::name,
+      .name_prefix = prefix,
+      .modified_after = start ? std::optional(UnixMillis(*start - 1)) : std::nullopt,
+      .has_streams = true,
+      .limit = streams_max + 1};
+  const Result<store::JobPage> page = store_.page(query);
+  if (!page) return api::internal_failure(page.error());
+  if (page->next) return too_many_streams();
+  std::vector<std::string> names;
+  for (const store::JobSummary& each : page->jobs) names.push_back(each.name);
+  return names;
+}
+
 Result<std::vector<Logs::Named>, aws::Refusal> Logs::chosen(const Json& input) {
   std::vector<Named> streams;
   for (const std::string& name : api::texts_of(input, "logStreamNames")) {
@@ -62,24 +88,17 @@ Result<std::vector<Logs::Named>, aws::Refusal> Logs::chosen(const Json& input) {
   }
   if (!streams.empty()) return streams;
   const std::string prefix = api::text_of(input, "logStreamNamePrefix");
-  const std::string job_name = prefix.substr(0, prefix.find('/'));
-  store::JobQuery query{.name_contains = job_name, .limit = streams_max + 1};
-  // A job that was over before has no event after it.
-  if (const std::optional<std::int64_t> start = api::integer_of(input, "startTime"))
-    query.modified_after = UnixMillis(*start - 1);
-  const Result<std::vector<store::JobSummary>> jobs = store_.list(query);
-  if (!jobs) return api::internal_failure(jobs.error());
-  for (const store::JobSummary& each : *jobs) {
-    if (prefix.find('/') != std::string::npos && each.name != job_name) continue;
-    const Result<std::optional<store::Job>> job = store_.job(each.name);
+  const std::optional<std::int64_t> start = api::integer_of(input, "startTime");
+  const std::vector<std::string> jobs = TRY(jobs_with(prefix, start));
+  for (const std::string& name : jobs) {
+    const Result<std::optional<store::Job>> job = store_.job(name);
     if (!job) return api::internal_failure(job.error());
+    if (!*job) continue;
     for (Named& stream : streams_of(**job))
       if (stream.name.starts_with(prefix)) streams.push_back(std::move(stream));
   }
   if (streams.size() <= streams_max) return streams;
-  return aws::Refusal{"InvalidParameterException",
-                      "More than " + std::to_string(streams_max) +
-                          " log streams match: give logStreamNames, a prefix or a later startTime"};
+  return too_many_streams();
 }
 
 Result<void> Logs::merge(std::vector<Cursor>& cursors, Page& page) {

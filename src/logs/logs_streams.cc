@@ -66,7 +66,8 @@ api::Answer Logs::describe_streams(const Json& input) {
 }
 
 /// Streams of many jobs, job by job, in pages that hold whole jobs. Logs are not read for it: that
-/// could take minutes. By the time of the last event means by the time of the job's creation.
+/// could take minutes. By the time of the last event means by the time of the job's creation. A
+/// page looks at a bounded number of jobs, and only at those that have streams.
 api::Answer Logs::describe_all_streams(const Json& input) {
   const std::string prefix = api::text_of(input, "logStreamNamePrefix");
   const std::size_t limit = static_cast<std::size_t>(
@@ -74,9 +75,9 @@ api::Answer Logs::describe_all_streams(const Json& input) {
   const bool by_time = api::text_of(input, "orderBy") == "LastEventTime" && prefix.empty();
   store::JobQuery query{.sort_by = by_time ? store::SortBy::creation_time : store::SortBy::name,
                         .descending = api::flag_of(input, "descending"),
-                        .name_contains = prefix};
-  // The names with this prefix stand together, from the prefix itself on.
-  if (!prefix.empty() && !query.descending) query.after = {prefix, -1};
+                        .name_prefix = prefix,
+                        .has_streams = true,
+                        .limit = limit};  // Each of them has a stream at least.
   const std::string token = api::text_of(input, "nextToken");
   if (!token.empty()) {
     const std::optional<Json> place = api::place_of(token);
@@ -84,24 +85,22 @@ api::Answer Logs::describe_all_streams(const Json& input) {
       return aws::Refusal{"InvalidParameterException", "The specified nextToken is invalid."};
     query.after = {api::text_of(*place, "key"), api::integer_of(*place, "number").value_or(-1)};
   }
+  const Result<store::JobPage> page = store_.page(query);
+  if (!page) return api::internal_failure(page.error());
+  std::optional<store::ListPlace> next = page->next;
   Json answer{{"logStreams", Json::array()}};
   Json& list = answer["logStreams"];
-  while (true) {
-    const Result<std::vector<store::JobSummary>> jobs = store_.list(query);
-    if (!jobs) return api::internal_failure(jobs.error());
-    for (const store::JobSummary& each : *jobs) {
-      query.after = {store::sort_key(each, query.sort_by), each.number};
-      if (!each.name.starts_with(prefix)) continue;
-      const Result<std::optional<store::Job>> job = store_.job(each.name);
-      if (!job) return api::internal_failure(job.error());
-      for (const Named& stream : streams_of(**job)) list.push_back(described(stream, false));
-      if (list.size() < limit) continue;
-      answer["nextToken"] =
-          api::page_token({{"key", query.after->first}, {"number", query.after->second}});
-      return answer;
-    }
-    if (jobs->size() < query.limit) return answer;
+  for (const store::JobSummary& each : page->jobs) {
+    const Result<std::optional<store::Job>> job = store_.job(each.name);
+    if (!job) return api::internal_failure(job.error());
+    for (const Named& stream : streams_of(**job)) list.push_back(described(stream, false));
+    if (list.size() < limit) continue;
+    if (page->next || each.number != page->jobs.back().number)
+      next = {store::sort_key(each, query.sort_by), each.number};
+    break;
   }
+  if (next) answer["nextToken"] = api::page_token({{"key", next->first}, {"number", next->second}});
+  return answer;
 }
 
 }  // namespace muster::logs

@@ -303,6 +303,24 @@ TEST_CASE("logs: streams of all jobs come in pages") {
   CHECK(world.ask("DescribeLogStreams", {{"nextToken", "zz"}}) == "InvalidParameterException");
 }
 
+TEST_CASE("logs: lists of streams cost what they give, however many jobs have none") {
+  World world;
+  for (int number = 0; number < 400; ++number)
+    world.job("a-" + std::to_string(number), 1, number % 200 == 7);
+  for (const char* input : {R"({})", R"({"logStreamNamePrefix": "a"})",
+                            R"({"orderBy": "LastEventTime", "descending": true})",
+                            R"({"logStreamNamePrefix": "a-3"})", R"({"logStreamNamePrefix": "b"})"})
+    for (const char* operation : {"DescribeLogStreams", "FilterLogEvents"}) {
+      CAPTURE(input);
+      CAPTURE(operation);
+      const std::uint64_t before = world.store.effort();
+      const Json answer = world.ask(operation, Json::parse(input));
+      CHECK(world.store.effort() - before < 1000);
+      CHECK(!answer.contains("nextToken"));
+    }
+  CHECK(world.ask("DescribeLogStreams", Json::object()).at("logStreams").size() == 2);
+}
+
 TEST_CASE("logs: GetLogEvents goes forward and back, and a forward token lives on") {
   World world;
   world.job("j", 1);

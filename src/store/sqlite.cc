@@ -16,6 +16,9 @@ Error fail_sqlite(sqlite3* database) {
 
 Statement::~Statement() {
   if (statement_ == nullptr) return;
+  constexpr int set_back = 1;
+  const int steps = sqlite3_stmt_status(statement_, SQLITE_STMTSTATUS_VM_STEP, set_back);
+  effort_ += static_cast<std::uint64_t>(steps);
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
 }
@@ -133,7 +136,7 @@ Statement Database::statement(const std::string& text) {
   sqlite3_stmt*& prepared = prepared_[text];
   if (prepared == nullptr)
     sqlite3_prepare_v3(database_, text.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
-  return Statement(database_, prepared);
+  return Statement(database_, prepared, effort_);
 }
 
 std::int64_t Database::changes() const {

@@ -19,8 +19,9 @@ namespace muster::store {
 /// 1 on, columns from 0 on, in the order of the calls. A failed call makes the next step() fail.
 class Statement {
  public:
-  Statement(sqlite3* database, sqlite3_stmt* statement)
-      : database_(database), statement_(statement) {}
+  /// `effort`: where the steps that the statement took are added up.
+  Statement(sqlite3* database, sqlite3_stmt* statement, std::uint64_t& effort)
+      : database_(database), statement_(statement), effort_(effort) {}
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
   ~Statement();
@@ -45,6 +46,7 @@ class Statement {
  private:
   sqlite3* database_;
   sqlite3_stmt* statement_;
+  std::uint64_t& effort_;
   int bound_ = 0;
   int trouble_ = 0;
 };
@@ -64,6 +66,9 @@ class Database {
   Result<void> run(const std::string& statements);
   /// `text` must be a literal of the program's: it is kept prepared. One use of it at a time.
   Statement statement(const std::string& text);
+  /// Steps of SQLite's virtual machine so far: grows with the rows that statements touch, found or
+  /// not, whatever the machine's speed.
+  std::uint64_t effort() const { return effort_; }
   /// How many rows the last statement changed.
   std::int64_t changes() const;
   /// The id of the last row that was inserted.
@@ -72,6 +77,7 @@ class Database {
  private:
   explicit Database(sqlite3* database) : database_(database) {}
   sqlite3* database_;
+  std::uint64_t effort_ = 0;
   std::map<std::string, sqlite3_stmt*> prepared_;
 };
 

@@ -105,41 +105,7 @@ constexpr const char* code_of_request =
 /// Jobs among which the last run is looked for.
 constexpr std::int64_t looked_at_max = 1000;
 
-/// The column that SortBy means.
-constexpr std::array<const char*, 3> sort_columns = {"name", "created", "status"};
-
-/// Values have their numbers in any case. Conditions on what the index of the default order holds
-/// stand there always; others where they are wanted only, for they have SQLite read whole rows.
-std::string list_statement(const JobQuery& query) {
-  const std::string column = sort_columns[static_cast<std::size_t>(query.sort_by)];
-  const std::string order = query.descending ? " DESC" : " ASC";
-  const std::string behind =
-      "(" + column + ", number) " + (query.descending ? "<" : ">") + " (?7, ?8)";
-  const std::pair<bool, const char*> conditions[] = {
-      {query.status.has_value(), "status = ?2"},
-      {query.modified_after || query.modified_before, "modified > ?5 AND modified < ?6"},
-      {query.after.has_value(), behind.c_str()},
-      {!query.instance_type_contains.empty(),
-       "EXISTS (SELECT 1 FROM instance_types WHERE job = jobs.number AND instr(type, ?9) > 0)"},
-      {!query.tag_key.empty(), query.tag_value
-                                   ? "arn IN (SELECT arn FROM tags WHERE key = ?10 AND value = ?11)"
-                                   : "arn IN (SELECT arn FROM tags WHERE key = ?10)"},
-  };
-  std::string wanted;
-  for (const auto& [is_wanted, condition] : conditions)
-    if (is_wanted) wanted += " AND " + std::string(condition);
-  return "SELECT number, name, arn, status, secondary, created, modified, training_end FROM jobs "
-         "WHERE (?1 = '' OR instr(name, ?1) > 0) AND created > ?3 AND created < ?4" +
-         wanted + " ORDER BY " + column + order + ", number" + order + " LIMIT ?12";
-}
-
 }  // namespace
-
-std::string sort_key(const JobSummary& job, SortBy sort_by) {
-  if (sort_by == SortBy::name) return job.name;
-  if (sort_by == SortBy::status) return std::string(status_name(job.status));
-  return std::to_string(job.created.count());
-}
 
 Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
 Store::Store(Store&&) noexcept = default;
@@ -151,6 +117,10 @@ Result<Store> Store::open(const std::string& path) {
   const Result<void> ready = migrate(*database);
   if (!ready) return ready.error().in(path);
   return Store(std::move(database));
+}
+
+std::uint64_t Store::effort() const {
+  return database_->effort();
 }
 
 Result<std::int64_t> Store::number_of(const std::string& name) {
@@ -200,33 +170,6 @@ Result<std::optional<Job>> Store::job(const std::string& name) {
   job.cause = row.text(15);
   job.state.transitions = TRY(transitions_of(*database_, job.number));
   return std::optional<Job>(std::move(job));
-}
-
-Result<std::vector<JobSummary>> Store::list(const JobQuery& query) {
-  constexpr UnixMillis never = UnixMillis::min();
-  constexpr UnixMillis always = UnixMillis::max();
-  Statement rows = database_->statement(list_statement(query));
-  rows.bind(query.name_contains)
-      .bind(query.status ? status_name(*query.status) : std::string_view())
-      .bind(query.created_after.value_or(never))
-      .bind(query.created_before.value_or(always))
-      .bind(query.modified_after.value_or(never))
-      .bind(query.modified_before.value_or(always));
-  const std::string key = query.after ? query.after->first : "";
-  if (query.sort_by == SortBy::creation_time)
-    rows.bind(parse_integer(key).value_or(0));
-  else
-    rows.bind(std::string_view(key));
-  rows.bind(query.after ? query.after->second : 0)
-      .bind(query.instance_type_contains)
-      .bind(query.tag_key)
-      .bind(query.tag_value.value_or(""))
-      .bind(static_cast<std::int64_t>(query.limit));
-  std::vector<JobSummary> jobs;
-  while (TRY(rows.step()))
-    jobs.push_back({rows.number(0), rows.text(1), rows.text(2), status_of(rows.text(3)),
-                    rows.text(4), rows.time(5), rows.time(6), rows.maybe_time(7)});
-  return jobs;
 }
 
 Result<std::string> Store::last_run(const std::string& name) {

@@ -57,11 +57,16 @@ struct JobSummary {
   std::optional<UnixMillis> training_end;
 };
 
-enum class SortBy { name, creation_time, status };
+enum class SortBy { name, creation_time, status, modified };
+
+/// Where a list goes on: behind the job with this sort key (text, or decimal milliseconds) and
+/// number.
+using ListPlace = std::pair<std::string, std::int64_t>;
 
 struct JobQuery {
   SortBy sort_by = SortBy::creation_time;
   bool descending = false;
+  std::string name_prefix = {};
   std::string name_contains = {};
   std::optional<Status> status = {};
   std::optional<UnixMillis> created_after = {};  ///< All four exclusive.
@@ -71,9 +76,17 @@ struct JobQuery {
   std::string instance_type_contains = {};  ///< A part of the type of one group of hosts.
   std::string tag_key = {};
   std::optional<std::string> tag_value = {};  ///< The value of the tag `tag_key`; none: any.
-  /// Begin behind this job: its sort key (text or decimal milliseconds) and number.
-  std::optional<std::pair<std::string, std::int64_t>> after = {};
+  bool has_streams = false;                   ///< Only jobs that have log streams.
+  std::optional<ListPlace> after = {};
   std::size_t limit = 10;
+  /// How many jobs are looked at: where most match no condition, a page may have few jobs, or none.
+  std::size_t looked_at_max = 10'000;
+};
+
+struct JobPage {
+  std::vector<JobSummary> jobs;
+  std::optional<ListPlace> next;  ///< JobQuery::after of the next page; none: this is the last.
+  std::size_t looked_at = 0;
 };
 
 /// The key of `job` by which `sort_by` sorts: what JobQuery::after wants.
@@ -205,6 +218,12 @@ class Store {
   // Jobs.
   Result<Submitted> submit(const NewJob& job);
   Result<std::optional<Job>> job(const std::string& name);
+  /// A page. It costs as much as the jobs that are looked at, however many there are. Some
+  /// conditions lead there by an index: a prefix of the name in a list by name, a status and bounds
+  /// of the creation time in one by that, bounds of the modification time likewise, streams by
+  /// both.
+  Result<JobPage> page(const JobQuery& query);
+  /// The jobs of one page.
   Result<std::vector<JobSummary>> list(const JobQuery& query);
   /// The job submitted last before `name`, of the 1,000 before it, that runs what it runs on as
   /// many hosts: its image or algorithm, entry point and program. Empty: there is none.
@@ -213,6 +232,8 @@ class Store {
   Result<std::vector<std::pair<Status, std::int64_t>>> counts();
   /// Grows with every change of a job that others may see; begins anew with the process.
   std::uint64_t revision() const { return revision_; }
+  /// What statements have cost so far: see Database::effort(). For tests.
+  std::uint64_t effort() const;
   /// Names of the jobs that have not ended, in order of submission: what a start takes up again.
   Result<std::vector<std::string>> unfinished();
   /// Jobs that run and jobs that ran after `since`, by their ends; each with its tag `tag`.

@@ -35,6 +35,11 @@ NewJob job_named(const std::string& name, UnixMillis now = at(1000)) {
           .invocation = {}};
 }
 
+/// What a store of version 11 and before does not have.
+constexpr const char* newest_indexes =
+    "DROP INDEX jobs_modified; DROP INDEX jobs_status_created; DROP INDEX jobs_streams_name; "
+    "DROP INDEX jobs_streams_created; ";
+
 std::string names(const std::vector<JobSummary>& jobs) {
   std::string all;
   for (const JobSummary& each : jobs) all += each.name + " ";
@@ -183,6 +188,10 @@ TEST_CASE("store: lists filter, sort and go on where a page ended") {
       {"by status", {.sort_by = SortBy::status}, "a-1 b-1 c-2 a-2 late "},
       {"a part of the name", {.name_contains = "-2"}, "c-2 a-2 "},
       {"no pattern", {.name_contains = "%"}, ""},
+      {"the beginning of names", {.sort_by = SortBy::name, .name_prefix = "a-"}, "a-1 a-2 "},
+      {"the same by time", {.descending = true, .name_prefix = "a"}, "a-2 a-1 "},
+      {"by change", {.sort_by = SortBy::modified}, "b-1 c-2 a-2 a-1 late "},
+      {"with streams", {.has_streams = true}, ""},
       {"a status", {.status = Status::completed}, "a-1 "},
       {"created after", {.created_after = at(1000)}, "late "},
       {"created before", {.created_before = at(9000), .limit = 9}, "b-1 a-1 c-2 a-2 "},
@@ -211,7 +220,8 @@ TEST_CASE("store: lists filter, sort and go on where a page ended") {
     CAPTURE(c.name);
     CHECK(names(*store.list(c.query)) == c.want);
   }
-  for (const SortBy sort_by : {SortBy::name, SortBy::creation_time, SortBy::status})
+  for (const SortBy sort_by :
+       {SortBy::name, SortBy::creation_time, SortBy::status, SortBy::modified})
     for (const bool descending : {false, true}) {
       JobQuery query{.sort_by = sort_by, .descending = descending};
       const std::string whole = names(*store.list(query));
@@ -225,6 +235,64 @@ TEST_CASE("store: lists filter, sort and go on where a page ended") {
     }
 }
 
+/// Reads all pages of a list, and returns how many jobs a page looked at, at most.
+std::size_t most_looked_at(Store& store, JobQuery query, std::size_t& found) {
+  std::size_t most = 0;
+  found = 0;
+  while (true) {
+    const JobPage page = *store.page(query);
+    most = std::max(most, page.looked_at);
+    found += page.jobs.size();
+    if (!page.next) return most;
+    query.after = page.next;
+  }
+}
+
+TEST_CASE("store: a page costs what is looked at, not what there is") {
+  const Folder folder;
+  Store store = *Store::open(folder.file());
+  constexpr std::size_t count = 600;
+  for (std::size_t number = 0; number < count; ++number) {
+    NewJob job = job_named(("job-" + std::to_string(number)).c_str(), at(1000));
+    job.tags = {{"team", number % 300 == 7 ? "rare" : "common"}};
+    REQUIRE(store.submit(job));
+  }
+  REQUIRE(store.finish("job-5", {.change = {Status::failed, "Failed", "", at(5000)}}));
+  REQUIRE(store.set_status("job-9", {Status::in_progress, "Training", "", at(6000)}));
+  struct {
+    const char* name;
+    JobQuery query;
+    std::size_t found;
+    bool by_index;  ///< An index leads there: what does not match is not even looked at.
+  } const cases[] = {
+      {"all", {}, count, true},
+      {"a part of the name", {.name_contains = "-59"}, 11, false},
+      {"no such name", {.name_contains = "none"}, 0, false},
+      {"a prefix", {.sort_by = SortBy::name, .name_prefix = "job-59"}, 11, true},
+      {"a status", {.descending = true, .status = Status::failed}, 1, true},
+      {"a status by name", {.sort_by = SortBy::name, .status = Status::failed}, 1, false},
+      {"a rare tag", {.tag_key = "team", .tag_value = "rare"}, 2, false},
+      {"no such tag", {.tag_key = "none"}, 0, false},
+      {"created later", {.created_after = at(1000)}, 0, true},
+      {"changed", {.sort_by = SortBy::modified, .modified_after = at(4000)}, 2, true},
+      {"an instance type", {.instance_type_contains = "ml."}, 0, false},
+      {"streams by name", {.sort_by = SortBy::name, .has_streams = true}, 1, true},
+      {"streams by time", {.has_streams = true}, 1, true},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.name);
+    JobQuery query = c.query;
+    query.looked_at_max = 50;
+    std::size_t found = 0;
+    CHECK(most_looked_at(store, query, found) <= 50);
+    CHECK(found == c.found);
+    const std::uint64_t before = store.effort();
+    const JobPage page = *store.page(query);
+    CHECK(store.effort() - before < 5000);
+    if (c.by_index) CHECK(page.looked_at == std::min<std::size_t>(c.found, query.limit));
+  }
+}
+
 TEST_CASE("store: jobs of an older store are found by their instance types") {
   const Folder folder;
   {
@@ -234,10 +302,10 @@ TEST_CASE("store: jobs of an older store are found by their instance types") {
     REQUIRE(store.submit(job));
     REQUIRE(store.submit(job_named("without")));
     auto database = *Database::open(folder.file());
-    REQUIRE(
-        database->run("DROP TABLE host_gpus; DROP INDEX tags_values; "
-                      "DROP TABLE instance_types; "
-                      "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=8"));
+    REQUIRE(database->run(std::string(newest_indexes) +
+                          "DROP TABLE host_gpus; DROP INDEX tags_values; "
+                          "DROP TABLE instance_types; "
+                          "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=8"));
   }
   Store store = *Store::open(folder.file());
   CHECK(names(*store.list({.instance_type_contains = "p4d"})) == "old ");
@@ -320,11 +388,11 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
     CAPTURE(old);
     if (old) {
       auto database = *Database::open(folder.file());
-      REQUIRE(
-          database->run("DROP TABLE metric_minutes; DROP TABLE host_usage; "
-                        "DROP TABLE host_gpus; DROP INDEX tags_values; "
-                        "DROP TABLE instance_types; "
-                        "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=6"));
+      REQUIRE(database->run(std::string(newest_indexes) +
+                            "DROP TABLE metric_minutes; DROP TABLE host_usage; "
+                            "DROP TABLE host_gpus; DROP INDEX tags_values; "
+                            "DROP TABLE instance_types; "
+                            "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=6"));
     }
     REQUIRE(Store::open(folder.file()));
     MetricReader reader = *MetricReader::open(folder.file());
