@@ -17,7 +17,6 @@ namespace muster {
 namespace {
 
 constexpr int hold = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-constexpr unsigned folder_mode = 0755;
 using Status = struct stat;
 
 std::deque<std::string> parts_of(const std::string& path) {
@@ -47,7 +46,8 @@ bool is_on_proc(const Fd& fd) {
 /// One walk over a path.
 class Walk {
  public:
-  Walk(const std::string& path, LinkOwner caller) : way_(path), caller_(caller) {}
+  Walk(const std::string& path, LinkOwner caller, const CheckFolder& check)
+      : way_(path), caller_(caller), check_(check) {}
 
   Result<GivenPath> go() {
     TRY(start());
@@ -62,7 +62,7 @@ class Walk {
     at_ = Fd(::open("/", hold | O_DIRECTORY));
     path_.clear();
     if (!at_) return fail_errno("/");
-    return {};
+    return check_(at_, "/");
   }
 
   /// False: there is nothing of that name.
@@ -80,9 +80,10 @@ class Walk {
     return enter(std::move(found), path);
   }
 
-  bool enter(Fd found, const std::string& path) {
+  Result<bool> enter(Fd found, const std::string& path) {
     at_ = std::move(found);
     path_ = path;
+    TRY(check_(at_, path_.empty() ? "/" : path_));
     return true;
   }
 
@@ -131,6 +132,7 @@ class Walk {
 
   WayToGo way_;
   LinkOwner caller_;
+  const CheckFolder& check_;
   Fd at_;
   std::string link_;  ///< The last one that was followed.
   std::string path_;  ///< The path of `at_`; empty: "/".
@@ -179,7 +181,11 @@ std::string GivenPath::whole() const {
 }
 
 Result<GivenPath> walk_given(const std::string& path, LinkOwner caller) {
-  return Walk(path, caller).go();
+  return walk_given(path, caller, [](const Fd&, const std::string&) { return Result<void>(); });
+}
+
+Result<GivenPath> walk_given(const std::string& path, LinkOwner caller, const CheckFolder& check) {
+  return Walk(path, caller, check).go();
 }
 
 Result<Fd> open_given_folder(const std::string& path, LinkOwner caller) {
@@ -211,14 +217,15 @@ Result<std::string> read_given(const std::string& path, std::size_t bytes_max, L
   return error;
 }
 
-Result<Fd> make_given_folder(const GivenPath& given, const std::optional<Owner>& owner) {
+Result<Fd> make_given_folder(const GivenPath& given, const std::optional<Owner>& owner,
+                             unsigned mode) {
   std::string path = given.path == "/" ? "" : given.path;
   Fd at(::openat(given.held.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!at && errno == ENOTDIR) return not_a_folder(path);
   if (!at) return fail_errno(given.path);
   for (const std::string& name : given.missing) {
     path += "/" + name;
-    const bool is_new = ::mkdirat(at.get(), name.c_str(), folder_mode) == 0;
+    const bool is_new = ::mkdirat(at.get(), name.c_str(), mode) == 0;
     if (!is_new && errno != EEXIST) return fail_errno(path);
     at = open_folder(at.get(), name);
     if (!at) return fail_errno(path);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ using LinkOwner = std::optional<uid_t>;
 /// link that leads nowhere; `invalid_input` for a file where a folder is expected; `denied`,
 /// `system`.
 Result<GivenPath> walk_given(const std::string& path, LinkOwner caller = ::geteuid());
+/// Walks as above; each folder on the way has to pass `check`, whose error ends the walk.
+using CheckFolder = std::function<Result<void>(const Fd& folder, const std::string& path)>;
+Result<GivenPath> walk_given(const std::string& path, LinkOwner caller, const CheckFolder& check);
 
 /// As walk_given(); the path exists, as a folder or a plain file; open for reading. Errors: also
 /// `not_found`; `invalid_input` for anything else.
@@ -74,7 +78,8 @@ Result<std::string> read_given(const std::string& path, std::size_t bytes_max = 
 
 /// Makes the missing folders, which become `owner`'s if one is given. Returns the folder, open for
 /// reading. Follows no link that has appeared since. Errors: `denied`, `system`, `not_found`.
-Result<Fd> make_given_folder(const GivenPath& given, const std::optional<Owner>& owner);
+Result<Fd> make_given_folder(const GivenPath& given, const std::optional<Owner>& owner,
+                             unsigned mode = 0755);
 
 /// A path of this process's that leads to what `held` has open, wherever that is by now.
 std::string held_path(const Fd& held);

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/fd.h"
+#include "base/given_path.h"
 #include "base/json.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
@@ -22,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* note_name = "/shared.json";
+constexpr const char* part_prefix = "muster-";
 constexpr const char* program_prefix = "sm-";
 constexpr std::size_t digest_start = 7;  ///< "sha256:"
 constexpr mode_t others_may_write = 022;
@@ -43,15 +46,25 @@ Result<void> check_way(const std::string& shared) {
   return {};
 }
 
+/// "muster-<uid>". Which uid: in a user namespace it is not the one that the name was made of.
+bool is_part_name(const std::string& name) {
+  constexpr std::size_t start = std::string_view(part_prefix).size();
+  return name.starts_with(part_prefix) && parse_integer(name.substr(start)).value_or(-1) >= 0;
+}
+
+bool is_users_own(const struct stat& status) {
+  return S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & others_may_write) == 0;
+}
+
 /// <shared>/muster-<uid>: names in the shared folder itself are anybody's.
 Result<std::string> users_part(const std::string& shared) {
   TRY(check_way(shared));
-  const std::string path = shared + "/muster-" + std::to_string(::geteuid());
+  const std::string path = shared + "/" + part_prefix + std::to_string(::geteuid());
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail_errno(path);
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return fail_errno(path);
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() ||
-      (status.st_mode & others_may_write) != 0)
+  if (!is_users_own(status))
     return fail(Errc::denied,
                 path + ": expected a folder of this user's that no one else can change");
   return path;
@@ -144,7 +157,22 @@ Result<std::optional<SharedPlaces>> read_shared(const std::string& job_folder) {
 Result<void> remove_shared(const std::string& job_folder) {
   const std::optional<SharedPlaces> places = TRY(read_shared(job_folder));
   if (!places || places->folder.empty()) return {};
-  return remove_tree(places->folder);
+  const fs::path folder = places->folder;
+  // The note names one folder of a users_part(), whatever else stands in it.
+  const Error wrong =
+      fail(Errc::denied, places->folder +
+                             ": not removed: expected a job's folder in this user's part "
+                             "of a shared folder");
+  if (!folder.has_filename() || folder.filename() == ".." || folder.filename() == "." ||
+      !is_part_name(folder.parent_path().filename()))
+    return wrong;
+  const Fd part(
+      ::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!part && errno == ENOENT) return {};
+  struct stat status {};
+  if (!part || ::fstat(part.get(), &status) != 0) return fail_errno(places->folder);
+  if (!is_users_own(status)) return wrong;
+  return remove_tree(held_path(part) + "/" + folder.filename().string());
 }
 
 bool is_shared(const std::string& path, const std::string& folder) {

@@ -62,6 +62,31 @@ TEST_CASE("shared folder: what a job has there is noted, and goes by that note")
   }
 }
 
+TEST_CASE("shared folder: a note removes nothing but a job's folder in the user's own part") {
+  const Folder folder;
+  REQUIRE(make_folders(folder.path + "/precious/inner"));
+  REQUIRE(make_folders(folder.part() + "/demo-1"));
+  REQUIRE(make_folders(folder.path + "/muster-open/demo-1"));
+  REQUIRE(::chmod((folder.path + "/muster-open").c_str(), 0777) == 0);
+  REQUIRE(::symlink("precious", (folder.path + "/muster-link").c_str()) == 0);
+  for (const std::string& named :
+       {folder.path + "/precious", folder.path + "/precious/inner", folder.part() + "/..",
+        folder.part() + "/", folder.part(), folder.path + "/muster-open/demo-1",
+        folder.path + "/muster-link/inner"}) {
+    CAPTURE(named);
+    REQUIRE(write_shared(folder.job, {.folder = named}));
+    CHECK(!remove_shared(folder.job));
+  }
+  CHECK(std::filesystem::exists(folder.path + "/precious/inner"));
+  CHECK(std::filesystem::exists(folder.path + "/muster-open/demo-1"));
+  REQUIRE(write_shared(folder.job, {.folder = folder.part() + "/demo-1"}));
+  CHECK(remove_shared(folder.job));
+  CHECK(!std::filesystem::exists(folder.part() + "/demo-1"));
+  CHECK(remove_shared(folder.job));
+  REQUIRE(write_shared(folder.job, {.folder = folder.path + "/gone/muster-0/demo"}));
+  CHECK(remove_shared(folder.job));
+}
+
 TEST_CASE("shared folder: a part that another made, or may write to, is not used") {
   const Folder folder;
   REQUIRE(make_folders(folder.part()));

@@ -2,14 +2,21 @@
 
 #include <nss.h>
 #include <openssl/crypto.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "base/command.h"
+#include "base/own_folder.h"
+#include "base/private_folders.h"
+#include "base/rootless.h"
+#include "base/topic.h"
 #include "cli/cli.h"
 #include "command/commands.h"
+#include "command/exit_codes.h"
 #include "env/env_command.h"
 #include "node/node.h"
 #include "operators/operators.h"
@@ -27,39 +34,42 @@ extern char** environ;
 namespace muster {
 namespace {
 
+enum class State { unused, read, made };
+
 struct Entry {
   const char* name;
   int (*run)(const Args& args, const Env& env);
+  State state = State::unused;  ///< What it does with the state folder.
 };
 
 // What people call stands in the table of command/page.h too, with its flags and texts. Operators
 // but mpirun are rows of the launchers' table.
 const Entry entries[] = {
-    {"fit", cli::fit_main},
-    {"server", server::server_main},
+    {"fit", cli::fit_main, State::made},
+    {"server", server::server_main, State::made},
     {"key", server::key_main},
     {"submit", cli::submit_main},
-    {"jobs", cli::jobs_main},
-    {"describe", cli::describe_main},
-    {"logs", cli::logs_main},
-    {"timeline", cli::timeline_main},
-    {"trace", cli::trace_main},
-    {"stacks", cli::stacks_main},
-    {"stop", cli::stop_main},
+    {"jobs", cli::jobs_main, State::read},
+    {"describe", cli::describe_main, State::read},
+    {"logs", cli::logs_main, State::read},
+    {"timeline", cli::timeline_main, State::read},
+    {"trace", cli::trace_main, State::read},
+    {"stacks", cli::stacks_main, State::read},
+    {"stop", cli::stop_main, State::read},
     {"download", cli::download_main},
     {"ui", cli::ui_main},
     {"delete", cli::delete_main},
-    {"queue", cli::queue_main},
-    {"nodes", cli::nodes_main},
+    {"queue", cli::queue_main, State::read},
+    {"nodes", cli::nodes_main, State::read},
     {"train", toolkit::train_main},
     {"mpirun", operators::mpirun_main},
     {"preflight", operators::preflight_main},
     {"env", env::env_main},
     {"toolkit", toolkit::toolkit_main},
-    {"doctor", cli::doctor_main},
-    {"clean", cli::clean_main},
+    {"doctor", cli::doctor_main, State::read},
+    {"clean", cli::clean_main, State::read},
     {"explain", command::explain_main},
-    {"image", cli::image_main},
+    {"image", cli::image_main, State::made},
     {"completion", command::completion_main},
     {"man", command::man_main},
     {"help", command::help_main},
@@ -95,6 +105,20 @@ Env environment() {
   return env;
 }
 
+/// One line, and no command, where another user could lead muster elsewhere by its own folder.
+int run_entry(const Entry& entry, const Args& args, const Env& env) {
+  // A user namespace hides who owns root's folders; the process that entered it has checked them.
+  if (entry.state == State::unused || rootless_ids(env) > 0) return entry.run(args, env);
+  const std::string state = std::filesystem::absolute(state_folder(env));
+  if (entry.state == State::read && ::access(state.c_str(), F_OK) != 0) return entry.run(args, env);
+  if (const Result<void> own = check_own_folder(state); !own) {
+    const Error error = own.error().in("state folder " + state);
+    static_cast<void>(say_error(STDERR_FILENO, std::string("sm ") + entry.name, error.text));
+    return command::exit_platform;
+  }
+  return entry.run(args, env);
+}
+
 int run(const std::string& called_as, const Args& args) {
   const std::string name = called_as.substr(called_as.rfind('/') + 1);
   const Env env = environment();
@@ -110,7 +134,7 @@ int run(const std::string& called_as, const Args& args) {
   if (command == "--help" || command == "-h") command = "help";
   if (command == "--version") command = "version";
   for (const Entry& entry : entries)
-    if (command == entry.name) return entry.run({args.begin() + 1, args.end()}, env);
+    if (command == entry.name) return run_entry(entry, {args.begin() + 1, args.end()}, env);
   if (operators::is_operator(command))
     return operators::operator_main(command, {args.begin() + 1, args.end()}, env);
   return command::no_command_main(args);

@@ -8,6 +8,7 @@
 #include "api/inputs.h"
 #include "base/dates.h"
 #include "base/fd.h"
+#include "base/own_folder.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -67,6 +68,7 @@ Result<ServerConfig> config_for(const KeyFlags& flags, const Env& env) {
 }
 
 Result<store::Store> open_store(const std::string& data, bool make) {
+  TRY(check_own_folder(data));
   const std::string path = data + "/muster.db";
   if (make) TRY(make_folders(data, 0700));
   if (!make && ::access(path.c_str(), F_OK) != 0)

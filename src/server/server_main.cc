@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/oom_score.h"
 #include "base/open_files.h"
+#include "base/own_folder.h"
 #include "base/private_file.h"
 #include "base/private_folders.h"
 #include "base/rootless.h"
@@ -548,6 +549,9 @@ int server_main(const Args& args, const Env& given) {
   if (!config) return fail_with(config.error());
   warn_of_interpreters(*config);
   if (flags.check) return write_all(STDOUT_FILENO, "the config is fine\n") ? 0 : exit_platform;
+  make_absolute(*config);
+  if (const Result<void> own = check_own_folder(config->data); !own)
+    return fail_with(own.error().in("data"));
   const Result<std::optional<machine::Rootless>> entered = machine::enter_rootless(env);
   if (!entered) return fail_with(entered.error());
   if (*entered) {
@@ -558,7 +562,6 @@ int server_main(const Args& args, const Env& given) {
   Server server;
   server.open_files_max = raise_open_files();
   server.config = *std::move(config);
-  make_absolute(server.config);
   const Result<void> opened = open(server, env);
   if (!opened) return fail_with(opened.error());
   const Result<std::string> client_config = write_client_config(server.config);

@@ -217,3 +217,35 @@ def test_without_root_links_of_other_users_are_not_followed(nothing_left):
         assert (mine / "planted").read_text() == "by the job"
     finally:
         user.close()
+
+
+def test_root_uses_no_state_folder_of_another_user(trap, machine):
+    state = give_folder(trap.home / "state")
+    trap.link("state/records", trap.ours)
+    commands = (("clean", "--all"), ("jobs",), ("fit", "none.py"), ("image", "ls"))
+    for words in commands:
+        process = machine.sm(*words, environment={"MUSTER_STATE": str(state)})
+        assert process.wait(GUARD_SECONDS) == 3, process.text
+        start = f"state folder {state}: {trap.home}: not safe for muster's own files: "
+        assert start in process.text
+        assert f"it belongs to user {STRANGER}" in process.text
+        assert len(process.text.strip().splitlines()) == 1
+
+
+def test_a_state_folder_that_others_can_write_is_refused(machine):
+    for mode, why in ((0o707, "all users"), (0o770, "group 12345")):
+        os.chown(machine.state, 0, 12345)
+        machine.state.chmod(mode)
+        process = machine.sm("clean", "--all")
+        assert process.wait(GUARD_SECONDS) == 3, process.text
+        text = f"{machine.state}: not safe for muster's own files: {why} can write it"
+        assert text in process.text
+    machine.state.chmod(0o700)
+
+
+def test_roots_server_uses_no_data_folder_of_another_user(machine, trap):
+    give_folder(trap.home / "data")
+    for words in (("server", "--listen", "127.0.0.1:0"), ("key", "list")):
+        process = machine.sm(*words, "--data", trap.home / "data")
+        assert process.wait(GUARD_SECONDS) != 0, process.text
+        assert f"{trap.home}: not safe for muster's own files: it belongs to user" in process.text
