@@ -208,25 +208,21 @@ api::Answer Operations::describe(const api::Request& request) {
 }
 
 api::Answer Operations::list(const api::Request& request) {
-  store::JobQuery query = TRY(query_of(request.input));
-  const std::size_t limit = query.limit++;  // One more tells whether there is a next page.
+  const store::JobQuery query = TRY(query_of(request.input));
   Json answer{{"TrainingJobSummaries", Json::array()}};
   // No job here has a warm pool or a training plan.
   if (!api::text_of(request.input, "WarmPoolStatusEquals").empty() ||
       !api::text_of(request.input, "TrainingPlanArnEquals").empty())
     return answer;
-  const Result<std::vector<store::JobSummary>> jobs = store_.list(query);
-  if (!jobs) return api::internal_failure(jobs.error());
-  for (std::size_t i = 0; i < std::min(limit, jobs->size()); ++i)
-    answer["TrainingJobSummaries"].push_back(
-        with_place(summary_of((*jobs)[i]), jobs_.place((*jobs)[i].name)));
-  if (jobs->size() > limit) {
-    const store::JobSummary& last = (*jobs)[limit - 1];
+  const Result<store::JobPage> page = store_.page(query);
+  if (!page) return api::internal_failure(page.error());
+  for (const store::JobSummary& each : page->jobs)
+    answer["TrainingJobSummaries"].push_back(with_place(summary_of(each), jobs_.place(each.name)));
+  if (page->next)
     answer["NextToken"] = api::page_token({{"sort", static_cast<int>(query.sort_by)},
                                            {"descending", query.descending},
-                                           {"key", store::sort_key(last, query.sort_by)},
-                                           {"number", last.number}});
-  }
+                                           {"key", page->next->first},
+                                           {"number", page->next->second}});
   return answer;
 }
 

@@ -428,6 +428,42 @@ TEST_CASE("operations: search finds jobs by what they are") {
   CHECK(world.ask("Search", {{"Resource", "Endpoint"}}).at("Results").empty());
 }
 
+TEST_CASE("operations: a search looks at a bounded number of jobs, and finds all in pages") {
+  World world;
+  constexpr int count = 1300;
+  for (int number = 0; number < count; ++number) {
+    world.now += at(1000);
+    Json input = job_input("j" + std::to_string(number));
+    if (number % 1000 == 3) input["Tags"][0]["Value"] = "rare";
+    world.ask("CreateTrainingJob", input);
+  }
+  Json input{{"Resource", "TrainingJob"},
+             {"SearchExpression",
+              {{"Filters", {{{"Name", "Tags.team"}, {"Operator", "Equals"}, {"Value", "rare"}}}}}}};
+  for (const char* sort_by : {"LastModifiedTime", "CreationTime", "TrainingJobName"}) {
+    CAPTURE(sort_by);
+    input["SortBy"] = sort_by;
+    input.erase("NextToken");
+    std::string names;
+    Json answer;
+    for (int pages = 0; pages < 9; ++pages) {
+      const std::uint64_t before = world.store.effort();
+      answer = world.ask("Search", input);
+      CHECK(world.store.effort() - before < 300'000);
+      for (const Json& each : answer.at("Results"))
+        names += each.at("TrainingJob").at("TrainingJobName").get<std::string>() + " ";
+      if (!answer.contains("NextToken")) break;
+      CHECK(answer.at("TotalHits").at("Relation") == "GreaterThanOrEqualTo");
+      input["NextToken"] = answer.at("NextToken");
+    }
+    CHECK(names == (std::string(sort_by) == "TrainingJobName" ? "j3 j1003 " : "j1003 j3 "));
+    CHECK(answer.at("TotalHits") == Json{{"Value", 2}, {"Relation", "EqualTo"}});
+  }
+  input.erase("NextToken");
+  input["SortBy"] = "ResourceConfig.InstanceCount";
+  CHECK(world.code("Search", input) == "ValidationException");
+}
+
 TEST_CASE("search: operators") {
   const Json record = Json::parse(R"({"Name": "abc", "Count": 5, "When": 86400.0,
     "Deep": {"List": [{"X": "1"}, {"X": "2"}]}, "Hyper": {"a.b": "3"},
