@@ -28,7 +28,7 @@ HUSH = {
 def interpreter(framework: str) -> pathlib.Path:
     python = REPOSITORY / "build" / "frameworks" / framework / "bin" / "python"
     if not python.exists():
-        pytest.skip(f"{python} is missing: make frameworks, or frameworks-all, builds it")
+        pytest.skip(f"{python} is missing: `make frameworks` builds it")
     return python
 
 

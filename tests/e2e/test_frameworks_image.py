@@ -1,7 +1,7 @@
 """examples/horovod-lab's image, really built, trains on twelve hosts.
 
 The Dockerfile's stage that compiles TensorFlow and Horovod is not run: what `make frameworks` built
-is an image that takes its place. `make test-frameworks-all` runs this.
+is an image that takes its place. `make test-frameworks` runs this.
 """
 
 import json

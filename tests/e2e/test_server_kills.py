@@ -1,7 +1,7 @@
 """kill -9 of `sm server` at any moment of a job's life: no job, no line and no artifact is lost.
 
 A moment is drawn from a seed, which a failure names: a time of the job's life, or a time after it
-got into a status. `make test-deep` has fifty lives with a kill in each; CI has ten moments.
+got into a status. `make test-deep` has fifty lives with a kill in each; the gate has ten moments.
 """
 
 import os
