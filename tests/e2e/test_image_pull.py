@@ -260,7 +260,7 @@ def test_redirects_in_a_circle_end(here):
 def test_on_a_full_disk_a_pull_fails_whole_and_goes_on_when_there_is_room(here):
     state = here.folder / "state"
     state.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", state]
+    words = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", state]
     if subprocess.run(words, capture_output=True, check=False).returncode != 0:
         pytest.skip("no tmpfs can be mounted")
     try:

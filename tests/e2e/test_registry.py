@@ -363,7 +363,7 @@ def test_ecr_makes_tells_and_deletes_repositories(server):
 def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
     small = tmp_path / "state"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small])
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", small])
     if mounted.returncode != 0:
         pytest.skip("a tmpfs cannot be mounted here")
     try:

@@ -138,7 +138,7 @@ def test_each_request_is_a_line_and_no_line_has_a_signature(server, tmp_path):
 def test_a_full_disk_is_not_ready_and_alive(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "small", data], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g,mode=755", "small", data], check=True)
     try:
         with SmServer(tmp_path) as server:
             assert ask(server, "/readyz")[0] == 200
