@@ -182,7 +182,8 @@ def test_a_huge_hole_takes_no_disk(images, tmp_path):
 
 def test_a_full_disk(images, tmp_path):
     images.state.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=755", "tmpfs", images.state])
+    words = ["mount", "-t", "tmpfs", "-o", "size=6m,mode=755", "tmpfs", images.state]
+    mounted = subprocess.run(words)
     if mounted.returncode != 0:
         pytest.skip("no tmpfs can be mounted")
     try:

@@ -255,7 +255,8 @@ open(os.environ["SM_MODEL_DIR"] + "/weights", "wb").write(os.urandom(1 << 20) * 
 def small(place):
     """The state folder of the submit host on a file system of 45 MB."""
     place.state.mkdir()
-    place.cluster.out("login", "mount", "-t", "tmpfs", "-o", "size=45m,mode=755", "tmpfs", place.state)
+    options = "size=45m,mode=755"
+    place.cluster.out("login", "mount", "-t", "tmpfs", "-o", options, "tmpfs", place.state)
     yield place
     place.cluster.out("login", "umount", "-l", place.state)
 
