@@ -48,7 +48,7 @@ sm: build/release/build.ninja  ## build build/release/sm
 	cmake --build build/release -j$(JOBS) --target sm
 
 .PHONY: room
-room: $(if $(ROOM),build/dev/build.ninja)  ## ROOM=calls: build and run the unit tests of one room; no ROOM: list the rooms
+room: $(if $(ROOM),packages-demo build/dev/build.ninja)  ## ROOM=calls: build and run the unit tests of one room; no ROOM: list the rooms
 ifdef ROOM
 	@cmake --build build/dev -j$(JOBS) --target $(ROOM)_test -- --quiet
 	@$(SANDBOX) build/dev/$(ROOM)_test
@@ -58,7 +58,7 @@ else
 endif
 
 .PHONY: test-e2e
-test-e2e: deps-folders wheel  ## end-to-end tests of the gate; K=EXPRESSION: only these
+test-e2e: deps wheel  ## end-to-end tests of the gate; K=EXPRESSION: only these
 	@$(MAKE) run-e2e
 
 .PHONY: format
@@ -78,7 +78,7 @@ packages: packages-demo sm  ## build/packages: a Debian package, a tar archive, 
 	tools/packages.py $(SM) build/packages
 
 .PHONY: bench
-bench: packages-demo packages-bench packages-browser deps-folders sm  ## compare with bare mpirun, sagemaker-training and S3 clients
+bench: packages-bench deps sm  ## compare with bare mpirun, sagemaker-training and S3 clients
 	$(PYTHON) bench/compare.py
 	$(PYTHON) bench/operators.py
 	$(PYTHON) bench/neighbours.py
@@ -95,9 +95,9 @@ clean:  ## remove build/ (what jobs left on the machine: `sm clean`)
 	rm -rf build
 
 # --- parts of the gate: tools/parts.toml says in which order ---
-# Those named run-… build nothing: a build of the same folder may be under way.
+# Targets named run-… build nothing: another part may be building in the same folder.
 
-# As root, tests run in a sandbox: it can be entered by the users that some tests become.
+# Root's tests run in a sandbox, which the other users of some tests can enter, too.
 SANDBOX = $(shell [ "$$(id -u)" != 0 ] || echo tests/sandbox)
 
 .PHONY: format-check
@@ -141,15 +141,15 @@ run-e2e:
 # --- parts of the long suite ---
 
 .PHONY: test-page
-test-page: deps-folders build/axe/.done packages-browser sm  ### the web page in Chromium
+test-page: deps sm  ### the web page in Chromium
 	$(PYTEST) tests/e2e -m page
 
 .PHONY: test-sdk
-test-sdk: deps-folders $(SDK_FOLDERS) packages-docker sm  ### the server with SageMaker's SDKs, the notebooks and the AWS CLI
+test-sdk: deps $(SDK_FOLDERS) sm  ### the server with SageMaker's SDKs, the notebooks and the AWS CLI
 	$(PYTEST) tests/e2e -m 'sdk and not slurm'
 
 .PHONY: test-slurm
-test-slurm: deps-folders build/sdk-venv/.notebooks-done packages-slurm frameworks sm-and-contract  ### jobs on a Slurm cluster whose nodes are namespaces of this machine
+test-slurm: deps build/sdk-venv/.notebooks-done frameworks sm-and-contract  ### jobs on a Slurm cluster whose nodes are namespaces of this machine
 	$(PYTEST) tests/e2e -m slurm
 
 .PHONY: frameworks
@@ -158,16 +158,16 @@ frameworks: packages-demo packages-frameworks  ### the real TensorFlow, Horovod,
 	tools/build-frameworks torch-horovod
 
 .PHONY: test-frameworks
-test-frameworks: deps-folders frameworks sm  ### training with each framework: results, kills, checkpoints
+test-frameworks: deps frameworks sm  ### training with each framework: results, kills, checkpoints
 	MUSTER_SANDBOX_NETWORK=machine $(PYTEST) -n 1 tests/e2e -m 'framework and not sdk and not slurm'
 
 # Other distributions' root folders are downloaded; everything else about them is offline.
 .PHONY: test-distributions
-test-distributions: deps-folders wheel  ### the wheel and the packages on Debian and Ubuntu, old and new
+test-distributions: deps wheel  ### the wheel and the packages on Debian and Ubuntu, old and new
 	MUSTER_SANDBOX_NETWORK=machine $(PYTEST) -n 1 tests/e2e -m roots
 
 .PHONY: test-deep
-test-deep: deps-folders wheel  ### long loops of faults
+test-deep: deps wheel  ### long loops of faults
 	MUSTER_DEEP=1 $(PYTEST) tests/e2e -m 'deep and not (framework or page or roots or sdk or slurm)'
 
 .PHONY: test-asan test-tsan
@@ -217,7 +217,7 @@ lint-workflows: packages-workflows $(ACTIONLINT)  ### check .github/workflows wi
 	$(ACTIONLINT) .github/workflows/*.yml
 
 .PHONY: bench-slurm
-bench-slurm: packages-slurm deps-folders sm  ### what a job costs on a Slurm cluster, against srun
+bench-slurm: deps sm  ### what a job costs on a Slurm cluster, against srun
 	$(PYTHON) bench/slurm.py
 
 .PHONY: man
