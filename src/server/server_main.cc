@@ -39,6 +39,7 @@
 #include "server/access_log.h"
 #include "server/control.h"
 #include "server/http_counts.h"
+#include "server/kept_program.h"
 #include "server/keys.h"
 #include "server/operations_page.h"
 #include "server/probes.h"
@@ -62,6 +63,7 @@ constexpr Duration stop_grace = std::chrono::seconds(10);
 constexpr Duration uploads_looked_at = std::chrono::minutes(10);
 constexpr Duration port_limit = std::chrono::seconds(2);
 constexpr Duration port_pause = std::chrono::milliseconds(20);
+constexpr const char* running_program = "/proc/self/exe";
 constexpr int large_piece_bytes = 1 << 20;
 
 /// What is freed in large pieces goes back to the machine. Without a word malloc keeps for each
@@ -315,32 +317,17 @@ Result<void> open_http(Server& server) {
   }
 }
 
-/// What stewards are started from: stays there when `sm` is replaced under a running server.
-std::string kept_program(const std::string& folder) {
-  constexpr const char* own = "/proc/self/exe";
-  const std::string path = folder + "/sm";
-  const std::string fresh = path + ".new";
-  if (!make_folders(folder, 0700)) return own;
-  ::unlink(fresh.c_str());
-  if (::linkat(AT_FDCWD, own, AT_FDCWD, fresh.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-    std::error_code failed;
-    std::filesystem::copy_file(own, fresh, failed);
-    if (failed) ::unlink(fresh.c_str());
-    if (failed) return own;
-  }
-  return ::rename(fresh.c_str(), path.c_str()) == 0 ? path : own;
-}
-
 void open_machine(Server& server, const jobs::JobConfig& config, const Env& env) {
   const std::string folder = server.config.data + "/machine";
   Env own = env;
   own["MUSTER_STATE"] = folder;
-  server.machine.emplace(server.loop, own,
-                         machine::Machine::Options{.program = kept_program(folder),
-                                                   .outlived = true,
-                                                   .first_user_id = config.first_user_id,
-                                                   .image_state = state_folder(env),
-                                                   .slurm = server.config.slurm});
+  server.machine.emplace(
+      server.loop, own,
+      machine::Machine::Options{.program = kept_program(folder + "/programs", running_program),
+                                .outlived = true,
+                                .first_user_id = config.first_user_id,
+                                .image_state = state_folder(env),
+                                .slurm = server.config.slurm});
 }
 
 /// All that jobs may name in VpcConfig, as things stand.

@@ -5,6 +5,7 @@ got into a status. `make test-deep` has most of these lives.
 """
 
 import os
+import pathlib
 import random
 import shutil
 import threading
@@ -113,9 +114,6 @@ def one_life(server: SmServer, seed: int, kills: int) -> None:
     nothing_is_left(server)
 
 
-# Deep until its fault is fixed: about one life in fifty fails on a loaded machine. A host that
-# starts while its server does gets "/usr/local/bin/sm: no such file or directory" from runc.
-@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(5))
 def test_a_server_killed_twice_loses_nothing(server, seed):
     one_life(server, seed, 2)
@@ -155,6 +153,23 @@ def test_a_server_killed_while_it_takes_a_job_has_it_or_not(server):
         job = names[0] if names else Job.__new__(Job)
         job.server, job.name, job.api = server, name, api
         is_whole(job, "killed while it was submitted")
+
+
+def test_a_server_that_starts_again_leaves_its_stewards_their_program_in_place(server):
+    """The kernel mounts no file without a name, so a host that is being started would fail."""
+    job = Job(server, "import signal; signal.pause()")
+
+    def program():
+        files = (server.data / "machine" / "jobs" / job.name).glob("algo-*/steward.pid")
+        pids = [text.split()[0] for text in map(pathlib.Path.read_text, files) if text]
+        return os.readlink(f"/proc/{pids[0]}/exe") if pids else None
+
+    before = wait_until("its steward", program, END_SECONDS)
+    server.kill()
+    server.start()
+    assert program() == before, "the kernel says (deleted)"
+    job.api.stop_training_job(TrainingJobName=job.name)
+    job.at_end(END_SECONDS)
 
 
 def test_what_a_killed_server_had_no_time_to_remove_goes_at_the_next_start(server):
