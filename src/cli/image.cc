@@ -15,6 +15,7 @@
 #include "cli/own_namespace.h"
 #include "cli/values.h"
 #include "command/line.h"
+#include "image/memory_limit.h"
 #include "image/store.h"
 #include "machine/images.h"
 
@@ -62,6 +63,7 @@ Result<std::string> import_one(image::Store& store, const ImageOptions& options,
   TRY(taken);
   std::string name;
   if (!options.name.empty()) name = TRY(whole_name(options.name));
+  const image::MemoryLimit memory;
   const image::Imported imported = TRY(import_shown("sm image import", store, from, name, env));
   return imported_text(imported, options.json);
 }

@@ -19,6 +19,7 @@
 #include "cli/image_import.h"
 #include "cli/own_namespace.h"
 #include "command/line.h"
+#include "image/memory_limit.h"
 #include "image/own_image.h"
 #include "image/policy_read.h"
 #include "image/pull.h"
@@ -258,6 +259,7 @@ int image_pull_main(const Args& args, const Env& given) {
   line.flag("--public", typed.is_public);
   line.flag("--json", typed.json);
   if (const std::optional<command::Stop> stop = line.parse(args)) return tell(*stop);
+  const image::MemoryLimit memory;
   if (const Result<image::Reference> from = image::reference_from(typed.name);
       from && image::is_of_engine(*from))
     return pull_of_engine(typed, *from, env);

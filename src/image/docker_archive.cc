@@ -3,7 +3,6 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "image/budget.h"
+#include "image/path_limit.h"
+#include "image/plain_file.h"
 #include "image/reference.h"
 #include "packing/member.h"
 
@@ -21,7 +23,6 @@ namespace {
 constexpr std::size_t members_max = 100'000;
 constexpr int links_max = 8;
 constexpr std::size_t block_bytes = 64u << 10;
-constexpr std::size_t piece_bytes = 256u << 10;
 constexpr const char* manifest_name = "manifest.json";
 constexpr const char* layer_type = "application/vnd.docker.image.rootfs.diff.tar";
 constexpr const char* config_type = "application/vnd.docker.container.image.v1+json";
@@ -36,12 +37,12 @@ std::string plain(const std::string& name) {
   return normal.substr(1);
 }
 
-/// A tar archive from its beginning.
+/// A tar archive from a member on.
 class Reader {
  public:
-  static Result<Reader> open(int file) {
+  static Result<Reader> open(int file, std::int64_t at) {
     Reader reader;
-    if (::lseek(file, 0, SEEK_SET) != 0) return fail_errno("archive");
+    if (::lseek(file, at, SEEK_SET) != at) return fail_errno("archive");
     archive* const handle = reader.handle_.get();
     CHECK_THAT(handle != nullptr && ::archive_read_support_format_tar(handle) == ARCHIVE_OK,
                "libarchive knows tar");
@@ -57,10 +58,19 @@ class Reader {
     if (status == ARCHIVE_OK || status == ARCHIVE_WARN) return entry;
     return error();
   }
-  Result<std::size_t> read(char* into, std::size_t count) {
-    const la_ssize_t got = ::archive_read_data(handle_.get(), into, count);
-    if (got < 0) return error();
-    return static_cast<std::size_t>(got);
+  /// Where the header of the last one is, counted from where this was opened.
+  std::int64_t at() const { return ::archive_read_header_position(handle_.get()); }
+  /// What comes next of the last one; empty at its end. A hole would be bytes that nobody read.
+  Result<std::string_view> read() {
+    const void* block = nullptr;
+    std::size_t count = 0;
+    la_int64_t at = 0;
+    const int status = ::archive_read_data_block(handle_.get(), &block, &count, &at);
+    if (status == ARCHIVE_EOF) return std::string_view();
+    if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return error();
+    if (at != read_) return damaged("has a file with holes; docker save writes none");
+    read_ += static_cast<la_int64_t>(count);
+    return std::string_view(static_cast<const char*>(block), count);
   }
 
  private:
@@ -71,27 +81,21 @@ class Reader {
                    (text != nullptr ? text : "wrong data"));
   }
   std::unique_ptr<archive, int (*)(archive*)> handle_;
+  la_int64_t read_ = 0;  ///< Bytes of the last one.
 };
 
 class MemberBytes final : public Bytes {
  public:
-  explicit MemberBytes(Reader reader) : reader_(std::move(reader)), piece_(piece_bytes) {}
-  Result<std::string_view> next() override {
-    const std::size_t count = TRY(reader_.read(piece_.data(), piece_.size()));
-    return std::string_view(piece_.data(), count);
-  }
+  explicit MemberBytes(Reader reader) : reader_(std::move(reader)) {}
+  Result<std::string_view> next() override { return reader_.read(); }
 
  private:
   Reader reader_;
-  std::vector<char> piece_;
 };
 
 /// A file of the archive's tar that can be read from any place.
 Result<Fd> plain_tar(const std::string& path) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno("cannot open");
-  if (!S_ISREG(status.st_mode)) return fail(Errc::invalid_input, "is no file");
+  Fd file = TRY(open_plain(path));
   unsigned char start[4] = {};
   if (::pread(file.get(), start, sizeof start, 0) < 0) return fail_errno("cannot read");
   const bool packed =
@@ -101,10 +105,13 @@ Result<Fd> plain_tar(const std::string& path) {
   const std::string folder = std::filesystem::absolute(path).parent_path();
   Fd tar(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (!tar) return fail_errno("is packed, and cannot be unpacked beside it");
-  const std::unique_ptr<Bytes> bytes = read_ahead(unpacked(bytes_of(std::move(file))));
+  const std::shared_ptr<Budget> budget = TRY(budget_for(folder));
+  std::unique_ptr<Bytes> bytes = unpacked(counted(bytes_of(std::move(file)), *budget));
+  bytes = read_ahead(metered(std::move(bytes), *budget));
   while (true) {
     const std::string_view piece = TRY(bytes->next());
     if (piece.empty()) return tar;
+    TRY(budget->write(piece.size()));
     TRY(write_all(tar.get(), piece));
   }
 }
@@ -133,14 +140,15 @@ struct DockerArchive::Listed {
 };
 
 Result<void> DockerArchive::list() {
-  Reader reader = TRY(Reader::open(file_.get()));
+  Reader reader = TRY(Reader::open(file_.get(), 0));
   while (archive_entry* entry = TRY(reader.next())) {
-    const char* raw = ::archive_entry_pathname(entry);
-    if (raw == nullptr) continue;
-    const std::string name = plain(raw);
+    const std::string name = plain(std::string(TRY(checked_path(::archive_entry_pathname(entry)))));
     Member member;
+    member.at = reader.at();
     const char* hard = ::archive_entry_hardlink(entry);
     const char* soft = ::archive_entry_symlink(entry);
+    TRY(checked_path(hard));
+    TRY(checked_path(soft));
     if (hard != nullptr || soft != nullptr) {
       member.is_link = true;
       const std::size_t slash = name.rfind('/');
@@ -152,7 +160,7 @@ Result<void> DockerArchive::list() {
     } else {
       continue;
     }
-    members_[name] = std::move(member);
+    members_.try_emplace(name, std::move(member));
     if (members_.size() > members_max)
       return damaged("holds more than " + std::to_string(members_max) + " members");
   }
@@ -175,15 +183,10 @@ Result<std::string> DockerArchive::real_name(const std::string& name) const {
 }
 
 Result<std::unique_ptr<Bytes>> DockerArchive::open_member(const std::string& name) const {
-  const std::string real = TRY(real_name(name));
-  Reader reader = TRY(Reader::open(file_.get()));
-  while (archive_entry* entry = TRY(reader.next())) {
-    const char* raw = ::archive_entry_pathname(entry);
-    if (raw == nullptr || plain(raw) != real || ::archive_entry_filetype(entry) != AE_IFREG)
-      continue;
-    return std::unique_ptr<Bytes>(std::make_unique<MemberBytes>(std::move(reader)));
-  }
-  return damaged("has no " + packing::shown(name));
+  const Member& member = members_.at(TRY(real_name(name)));
+  Reader reader = TRY(Reader::open(file_.get(), member.at));
+  if (TRY(reader.next()) == nullptr) return damaged("has no " + packing::shown(name));
+  return std::unique_ptr<Bytes>(std::make_unique<MemberBytes>(std::move(reader)));
 }
 
 Result<std::string> DockerArchive::read_member(const std::string& name) const {

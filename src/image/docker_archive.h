@@ -17,8 +17,9 @@ namespace muster::image {
 class DockerArchive {
  public:
   /// `wanted`: the whole name of an image in it; empty: the only one. An archive that gzip or zstd
-  /// packed is unpacked into a file without a name first. Errors: `not_found`, `denied`, `system`;
-  /// `protocol`: no such archive, damaged; `invalid_input`: it has several.
+  /// packed is unpacked into a file without a name first, within a budget. Errors: `not_found`,
+  /// `denied`, `system`; `protocol`: no such archive, damaged, beyond a limit; `invalid_input`: it
+  /// has several.
   static Result<DockerArchive> open(const std::string& path, const std::string& wanted);
 
   /// The whole name that it has in the archive; empty: none.
@@ -32,6 +33,7 @@ class DockerArchive {
 
  private:
   struct Member {
+    std::int64_t at = 0;  ///< Where its header is in the archive.
     bool is_link = false;
     std::string target;  ///< A link's, from the archive's root.
     std::uint64_t bytes = 0;

@@ -1,12 +1,10 @@
 #include "image/import.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <filesystem>
 
 #include "base/text.h"
 #include "image/docker_archive.h"
+#include "image/plain_file.h"
 #include "image/this_platform.h"
 #include "packing/member.h"
 
@@ -41,15 +39,6 @@ std::string plain_name(Reference reference) {
 /// In a folder of blobs.
 std::string blob_path(const std::string& blobs, const std::string& digest) {
   return blobs + "/" + digest.substr(digest.find(':') + 1);
-}
-
-/// The folder may be another user's, and a named pipe in it would block whoever opens it.
-Result<Fd> open_plain(const std::string& path) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno(path);
-  if (!S_ISREG(status.st_mode)) return fail(Errc::protocol, path + " is no file");
-  return file;
 }
 
 Result<std::string> read_plain(const std::string& path) {
@@ -134,7 +123,10 @@ Result<Imported> import_folder(Store& store, const Reference& from, std::string 
 Result<Imported> import_from_engine(Store& store, const Reference& from, std::string name,
                                     AddOptions options, const CopyOptions& copy) {
   const StoreScratch scratch = TRY(store.scratch());
-  TRY(copy_from_engine(from, scratch.path(), copy));
+  options.budget = TRY(store.budget());
+  CopyOptions within = copy;
+  within.bytes_max = std::min(copy.bytes_max, options.budget->limits().disk_bytes_max / 2);
+  TRY(copy_from_engine(from, scratch.path(), within));
   const std::string folder = scratch.path() + "/image";
   const std::string manifest = TRY(read_plain(folder + "/manifest.json"));
   if (name.empty()) name = plain_name(from);

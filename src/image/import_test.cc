@@ -77,7 +77,7 @@ TEST_CASE("image import: a layout folder that is damaged is refused, one line th
   }
 }
 
-TEST_CASE("image import: a named pipe in a layout folder is refused, and blocks nobody") {
+TEST_CASE("image import: a named pipe or a device is refused, and blocks nobody") {
   const TestImage image({Tar().file("a", "1")});
   const std::string blobs = "blobs/sha256/";
   for (const std::string& name :
@@ -92,6 +92,14 @@ TEST_CASE("image import: a named pipe in a layout folder is refused, and blocks 
     const Result<Imported> imported = import_from(scratch, "oci:" + scratch.path + "/box");
     REQUIRE(!imported);
     CHECK(imported.error().text.find(path + " is no file") != std::string::npos);
+  }
+  const Scratch scratch;
+  const std::string path = scratch.path + "/box.tar";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  for (const std::string& special : {path, std::string("/dev/zero")}) {
+    const Result<Imported> imported = import_from(scratch, "docker-archive:" + special);
+    REQUIRE(!imported);
+    CHECK(imported.error().text.find(special + " is no file") != std::string::npos);
   }
 }
 
@@ -145,6 +153,15 @@ TEST_CASE("image import: an archive that docker save did not write") {
            .bytes(),
        "has 2 layers, its configuration 1"},
       {Tar().symlink("manifest.json", "manifest.json").bytes(), "links in a circle"},
+      {Tar().file(std::string(5000, 'n'), "").bytes(), "has a path of 5000 bytes; the limits are"},
+      {Tar().symlink("l", std::string(5000, 'n')).bytes(), "has a path of 5000 bytes"},
+      {Tar()
+           .pax({{"GNU.sparse.size", "1000000"},
+                 {"GNU.sparse.numblocks", "1"},
+                 {"GNU.sparse.map", "999999,1"}})
+           .file("manifest.json", "x")
+           .bytes(),
+       "has a file with holes; docker save writes none"},
   };
   for (const auto& [bytes, want] : cases) {
     CAPTURE(want);

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 
 #include "base/text.h"
+#include "image/disk_use.h"
 #include "image/layer_tree.h"
+#include "image/path_limit.h"
+#include "image/sparse.h"
 #include "packing/member.h"
 
 namespace muster::image {
@@ -22,7 +24,6 @@ namespace {
 constexpr std::string_view whiteout_start = ".wh.";
 constexpr std::string_view whiteout_own = ".wh..wh.";  ///< What aufs kept for itself.
 constexpr std::string_view whiteout_opaque = ".wh..wh..opq";
-constexpr std::size_t hole_bytes = 4096;  ///< A block of most file systems.
 constexpr std::int64_t id_max = 0xffff'fffe;
 
 struct Device {
@@ -50,48 +51,16 @@ LayerTree::Parts inside(std::string_view name) {
   return parts;
 }
 
-bool is_zero(const char* bytes, std::size_t count) {
-  return bytes[0] == '\0' && std::memcmp(bytes, bytes + 1, count - 1) == 0;
-}
-
-Result<void> write_at(int file, const char* bytes, std::size_t count, off_t at) {
-  while (count > 0) {
-    const ssize_t put = ::pwrite(file, bytes, count, at);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fail_errno("cannot write");
-    bytes += put;
-    at += put;
-    count -= static_cast<std::size_t>(put);
-  }
-  return {};
-}
-
-/// Leaves out the zeros of a block, of a file that is new and gets its length at the end. Bytes may
-/// come in pieces that end anywhere.
-Result<void> write_sparse(int file, const char* bytes, std::size_t count, off_t at) {
-  while (count > 0) {
-    std::size_t run = std::min(count, hole_bytes - static_cast<std::size_t>(at) % hole_bytes);
-    const bool hole = is_zero(bytes, run);
-    while (!hole && run < count) {
-      const std::size_t more = std::min(count - run, hole_bytes);
-      if (is_zero(bytes + run, more)) break;
-      run += more;
-    }
-    if (!hole) TRY(write_at(file, bytes, run, at));
-    bytes += run;
-    at += static_cast<off_t>(run);
-    count -= run;
-  }
-  return {};
-}
-
 /// One run: the tar being read and the tree being made.
 class Unpacking {
  public:
-  Unpacking(std::unique_ptr<Bytes> tar, LayerTree tree, const LayerLimits& limits)
+  Unpacking(std::unique_ptr<Bytes> tar, LayerTree tree, const LayerLimits& limits, Budget& budget,
+            Meter& meter)
       : tar_(std::move(tar)),
         tree_(std::move(tree)),
         limits_(limits),
+        budget_(budget),
+        meter_(meter),
         handle_(::archive_read_new(), ::archive_read_free) {}
 
   Result<LayerReport> run();
@@ -116,6 +85,8 @@ class Unpacking {
   std::unique_ptr<Bytes> tar_;
   LayerTree tree_;
   LayerLimits limits_;
+  Budget& budget_;
+  Meter& meter_;
   std::uint64_t file_bytes_ = 0;
   std::optional<Error> read_error_;  ///< Why the library got no more bytes.
   std::unique_ptr<archive, int (*)(archive*)> handle_;
@@ -128,6 +99,7 @@ Error Unpacking::too_much() const {
 
 Result<std::string_view> Unpacking::next_bytes() {
   const std::string_view bytes = TRY(tar_->next());
+  TRY(meter_.look());
   report_.tar_bytes += bytes.size();
   if (report_.tar_bytes > limits_.bytes_max) return too_much();
   return bytes;
@@ -176,7 +148,6 @@ Result<LayerReport> Unpacking::run() {
     if (rest.empty()) break;
   }
   TRY(tree_.finish());
-  report_.disk_bytes += tree_.copied_bytes();
   if (tree_.strangers() > 0)
     report_.said.push_back(std::to_string(tree_.strangers()) +
                            " files are root's in place of an owner whose id you do not have here");
@@ -186,8 +157,8 @@ Result<LayerReport> Unpacking::run() {
 Result<void> Unpacking::take(archive_entry* entry) {
   if (++report_.entries > limits_.entries_max)
     return damaged("holds more than " + std::to_string(limits_.entries_max) + " members");
-  const char* raw = ::archive_entry_pathname(entry);
-  const std::string name = raw != nullptr ? raw : "";
+  TRY(meter_.tick());
+  const std::string_view name = TRY(checked_path(::archive_entry_pathname(entry)));
   const LayerTree::Parts path = inside(name);
   const bool is_folder = ::archive_entry_filetype(entry) == AE_IFDIR;
   if (path.empty() && !is_folder)
@@ -205,14 +176,14 @@ Result<bool> Unpacking::take_whiteout(const LayerTree::Parts& path) {
   if (!name.starts_with(whiteout_start)) return false;
   const LayerTree::Parts folder(path.begin(), path.end() - 1);
   if (name == whiteout_opaque) {
-    tree_.hide_below(folder);
+    TRY(tree_.hide_below(folder));
   } else if (!name.starts_with(whiteout_own)) {
     const std::string hidden = name.substr(whiteout_start.size());
     if (hidden.empty() || hidden == "." || hidden == "..")
       return damaged("has a whiteout of nothing: " + packing::shown(join(path, "/")));
     LayerTree::Parts target = folder;
     target.push_back(hidden);
-    tree_.hide(std::move(target));
+    TRY(tree_.hide(target));
   }
   return true;
 }
@@ -238,17 +209,16 @@ Result<Attributes> Unpacking::attributes_of(archive_entry* entry) const {
 
 Result<void> Unpacking::make(archive_entry* entry, const LayerTree::Parts& path) {
   if (const char* target = ::archive_entry_hardlink(entry))
-    return tree_.make_hard_link(path, inside(target));
+    return tree_.make_hard_link(path, inside(TRY(checked_path(target))));
   const Attributes attributes = TRY(attributes_of(entry));
   switch (::archive_entry_filetype(entry)) {
     case AE_IFREG:
       return make_file(entry, path, attributes);
     case AE_IFDIR:
-      report_.disk_bytes += hole_bytes;
       return tree_.make_folder(path, attributes);
     case AE_IFLNK: {
-      const char* target = ::archive_entry_symlink(entry);
-      return tree_.make_link(path, target != nullptr ? target : "", attributes);
+      const std::string target(TRY(checked_path(::archive_entry_symlink(entry))));
+      return tree_.make_link(path, target, attributes);
     }
     case AE_IFIFO:
       return tree_.make_node(path, S_IFIFO, 0, attributes);
@@ -288,14 +258,11 @@ Result<void> Unpacking::make_file(archive_entry* entry, const LayerTree::Parts& 
   const Fd file = TRY(tree_.make_file(path));
   const Result<void> written = write_data(file.get(), bytes);
   if (!written) return written.error().in(name);
-  TRY(tree_.finish_file(file.get(), path, attributes));
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return fail_errno(name);
-  report_.disk_bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-  return {};
+  return tree_.finish_file(file.get(), path, attributes);
 }
 
 Result<void> Unpacking::write_data(int file, std::uint64_t size) {
+  SparseWriter writer(file, budget_);
   while (true) {
     const void* block = nullptr;
     std::size_t count = 0;
@@ -305,7 +272,7 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size) {
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return library_error();
     if (at < 0 || count > size || static_cast<std::uint64_t>(at) > size - count)
       return damaged("is longer than it says");
-    TRY(write_sparse(file, static_cast<const char*>(block), count, at));
+    TRY(writer.write(static_cast<const char*>(block), count, at));
   }
   if (size > 0 && ::ftruncate(file, static_cast<off_t>(size)) != 0)
     return fail_errno("cannot write");
@@ -316,7 +283,7 @@ Result<void> Unpacking::write_data(int file, std::uint64_t size) {
 
 Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
                                  const std::string& root, const std::vector<std::string>& lowers,
-                                 const LayerLimits& limits, Gunzip by) {
+                                 const LayerLimits& limits, Budget& budget, Gunzip by) {
   std::vector<Fd> open;
   std::vector<int> numbers;
   for (const std::string& path : lowers) {
@@ -327,10 +294,16 @@ Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string
   const Fd own(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!own) return fail_errno(root);
   // One thread unpacks, the other hashes and writes.
-  std::unique_ptr<Bytes> tar = read_ahead(unpacked(std::move(bytes), by));
+  std::unique_ptr<Bytes> tar = unpacked(counted(std::move(bytes), budget), by);
+  tar = read_ahead(metered(std::move(tar), budget));
   if (!diff_id.empty()) tar = checked(std::move(tar), diff_id);
-  Unpacking unpacking(std::move(tar), LayerTree(own.get(), std::move(numbers)), limits);
-  return unpacking.run();
+  Meter meter(budget);
+  LayerTree tree(own.get(), std::move(numbers), budget, meter);
+  Unpacking unpacking(std::move(tar), std::move(tree), limits, budget, meter);
+  LayerReport report = TRY(unpacking.run());
+  open.clear();  // disk_use() may need as many.
+  report.disk_bytes = TRY(disk_use(root));
+  return report;
 }
 
 }  // namespace muster::image

@@ -5,12 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "image/bytes.h"
+#include "image/budget.h"
 
 namespace muster::image {
 
-/// What a layer may hold. An image of 100 GB is a large one; a gzip bomb of a few MB could fill any
-/// disk.
+/// What a layer may hold, besides its share of the image's budget.
 struct LayerLimits {
   std::uint64_t bytes_max = 512ull << 30;  ///< The tar, and the files with their holes.
   std::uint64_t entries_max = 10'000'000;
@@ -19,7 +18,7 @@ struct LayerLimits {
 struct LayerReport {
   std::uint64_t entries = 0;
   std::uint64_t tar_bytes = 0;   ///< The tar's size, not compressed.
-  std::uint64_t disk_bytes = 0;  ///< What its files take: holes do not count.
+  std::uint64_t disk_bytes = 0;  ///< What its folder takes: holes do not count.
   std::uint64_t left_out = 0;    ///< Devices that no image needs.
   /// A line for each of those, at most `said_max`, and one for owners that cannot be kept.
   std::vector<std::string> said;
@@ -30,7 +29,8 @@ struct LayerReport {
 /// folder over `lowers` (the highest first): owners, modes with setuid, links as they are, holes of
 /// files (also those that were packed as zeros), whiteouts in the overlay's form. `diff_id` is what
 /// the tar must hash to; empty: whoever gives the bytes answers for them. Names are made to fit
-/// below `root`, as if it were "/"; nothing else is touched.
+/// below `root`, as if it were "/"; nothing else is touched. What is read and written, and the
+/// processor time for it, count in `budget`, which is for all layers of an image.
 ///
 /// Blocks. On an error `root` holds a part of it, which is the caller's to remove. Errors:
 /// `protocol` (damaged, cut short, another tar, beyond a limit; by igzip it may name another cause
@@ -38,6 +38,7 @@ struct LayerReport {
 /// Source: OCI image specification 1.1, layer.md; the kernel's filesystems/overlayfs.rst.
 Result<LayerReport> unpack_layer(std::unique_ptr<Bytes> bytes, const std::string& diff_id,
                                  const std::string& root, const std::vector<std::string>& lowers,
-                                 const LayerLimits& limits, Gunzip by = Gunzip::zlib);
+                                 const LayerLimits& limits, Budget& budget,
+                                 Gunzip by = Gunzip::zlib);
 
 }  // namespace muster::image

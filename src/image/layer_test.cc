@@ -11,6 +11,7 @@
 #include <map>
 
 #include "image/manifest.h"
+#include "image/path_limit.h"
 #include "packing/testing.h"
 
 namespace muster::image {
@@ -35,12 +36,13 @@ class TextBytes final : public Bytes {
 
 /// Layers over each other, each in a folder of its own.
 struct Layers {
+  explicit Layers(BudgetLimits most = {}) : budget(most) {}
   Result<LayerReport> add_packed(const std::string& packed, const std::string& tar,
                                  LayerLimits limits = {}) {
     const std::string root = scratch.path + "/" + std::to_string(roots.size());
     std::filesystem::create_directory(root);
     Result<LayerReport> report = unpack_layer(std::make_unique<TextBytes>(packed), digest_of(tar),
-                                              root, {roots.rbegin(), roots.rend()}, limits);
+                                              root, {roots.rbegin(), roots.rend()}, limits, budget);
     if (report) roots.push_back(root);
     return report;
   }
@@ -50,6 +52,7 @@ struct Layers {
   std::string at(const std::string& path) const { return roots.back() + "/" + path; }
 
   Scratch scratch;
+  Budget budget;
   std::vector<std::string> roots;
 };
 
@@ -221,6 +224,139 @@ TEST_CASE("image layer: zeros become holes, and count as bytes but not on the di
   REQUIRE(!more);
   CHECK(more.error().text == "holds more than 4194304 bytes unpacked");
   CHECK(!layers.add(tar, {.entries_max = 1}));
+}
+
+/// A path of so many parts with a last one; "d/d/d/last".
+std::string deep(std::size_t parts, const std::string& last) {
+  std::string path;
+  for (std::size_t i = 1; i < parts; ++i) path += "d/";
+  return path + last;
+}
+
+TEST_CASE("image layer: paths have 4095 bytes and 256 parts at most") {
+  const std::string name(200, 'n');
+  std::string longest = name;
+  while (longest.size() + 201 <= path_bytes_max) longest += "/" + name;
+  longest += "/" + std::string(path_bytes_max - longest.size() - 1, 'l');
+  Layers layers;
+  REQUIRE(layers.add(Tar().file(longest, "1").file(deep(256, "f"), "2").symlink("s", longest)));
+  CHECK(text_of(layers.at(deep(256, "f"))) == "2");
+  const std::string too_long = longest + "l";
+  const std::string too_deep = deep(257, ".wh.x");
+  const std::string many = deep(500'000, ".wh.x");
+  const Tar wrong[] = {Tar().file(too_long, ""),
+                       Tar().file(too_deep, ""),
+                       Tar().file(many, ""),
+                       Tar().symlink("s", too_long),
+                       Tar().symlink("s", too_deep),
+                       Tar().file("f", "").hard_link("h", too_deep),
+                       Tar().file(deep(257, "..") + "/f", ""),
+                       Tar().folder(too_long)};
+  for (const Tar& tar : wrong) {
+    const Result<LayerReport> report = layers.add(tar);
+    REQUIRE(!report);
+    CHECK(report.error().text.find("the limits are 4095 bytes and 256 parts") != std::string::npos);
+  }
+}
+
+TEST_CASE("image layer: a hard link to a lower layer's file with holes copies no holes") {
+  Layers layers;
+  REQUIRE(layers.add(Tar().file("base", "x")));
+  const Fd file(::open(layers.at("base").c_str(), O_WRONLY | O_CLOEXEC));
+  constexpr off_t far = off_t{1} << 40;
+  REQUIRE(::pwrite(file.get(), "end", 3, far) == 3);
+  for (int i = 0; i < 10; ++i) {
+    const Result<LayerReport> report = layers.add(Tar().hard_link("other", "base"));
+    REQUIRE(report);
+    CHECK(report->disk_bytes < 64u << 10);
+  }
+  const struct stat copy = status_of(layers.at("other"));
+  CHECK(copy.st_size == far + 3);
+  CHECK(copy.st_nlink == 2);
+  char end[3];
+  const Fd copied(::open(layers.at("base").c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::pread(copied.get(), end, 3, far) == 3);
+  CHECK(std::string(end, 3) == "end");
+}
+
+TEST_CASE("image layer: all layers of an image write and copy within one limit") {
+  Layers layers({.disk_bytes_max = 1 << 20});
+  REQUIRE(layers.add(Tar().file("a", std::string(400'000, 'a'))));
+  REQUIRE(layers.add(Tar().hard_link("b", "a")));
+  const Result<LayerReport> copied = layers.add(Tar().hard_link("c", "a"));
+  REQUIRE(!copied);
+  CHECK(copied.error().code == Errc::protocol);
+  CHECK(copied.error().text.find(
+            "exceeds the limit of 1048576 bytes on the disk, at most 3/4 of its free space") !=
+        std::string::npos);
+  CHECK(!layers.add(Tar().file("d", std::string(1, 'd'))));
+
+  Tar names;
+  for (int i = 0; i < 1000; ++i) names.symlink("link" + std::to_string(i), "x");
+  CHECK(!Layers({.disk_bytes_max = 512u << 10}).add(names));
+  Tar folders;
+  for (int i = 0; i < 1000; ++i) folders.folder("f" + std::to_string(i));
+  CHECK(!Layers({.disk_bytes_max = 2u << 20}).add(folders));
+  Tar linked;
+  linked.file("f", "");
+  for (int i = 0; i < 1000; ++i) linked.hard_link("link" + std::to_string(i), "f");
+  CHECK(!Layers({.disk_bytes_max = 512u << 10}).add(linked));
+  CHECK(!Layers({.disk_bytes_max = 4096})
+             .add(Tar().pax({{"SCHILY.xattr.user.note", std::string(8192, 'n')}}).file("f", "")));
+}
+
+TEST_CASE("image layer: processor time has a limit that grows with bytes read and written") {
+  Tar zeros;
+  zeros.file("zeros", std::string(64u << 20, '\0'));
+  const BudgetLimits none{.time_max = std::chrono::seconds(0), .bytes_each_second = 1u << 30};
+  const std::string bytes = zeros.bytes();
+  Layers layers(none);
+  const Result<LayerReport> report = layers.add_packed(packing::gzipped(bytes), bytes);
+  REQUIRE(!report);
+  CHECK(report.error().code == Errc::protocol);
+  CHECK(report.error().text.find("exceeds the limit of 0 s of processor time") !=
+        std::string::npos);
+  CHECK(Layers().add_packed(packing::gzipped(bytes), bytes));
+  Layers quick({.time_max = std::chrono::seconds(0), .bytes_each_second = 1});
+  CHECK(quick.add(Tar().file("f", std::string(100'000, 'f'))));
+}
+
+TEST_CASE("image layer: names that are kept until the end have a limit of memory") {
+  const BudgetLimits few{.names_bytes_max = 4096};
+  Tar whiteouts;
+  Tar folders;
+  Tar opaque;
+  for (int i = 0; i < 100; ++i) {
+    const std::string number = std::to_string(i);
+    whiteouts.file(".wh.w" + number, "");
+    folders.folder("f" + number);
+    opaque.file("o" + number + "/.wh..wh..opq", "");
+  }
+  for (const Tar& tar : {whiteouts, folders, opaque}) {
+    const Result<LayerReport> report = Layers(few).add(tar);
+    REQUIRE(!report);
+    CHECK(report.error().text ==
+          "the names of its folders and whiteouts exceed the limit of 4096 bytes of memory");
+    CHECK(Layers().add(tar));
+  }
+}
+
+TEST_CASE("image layer: what a layer takes is what is on the disk") {
+  Layers layers;
+  Tar tar;
+  tar.file("f", std::string(100'000, 'f')).hard_link("g", "f").hard_link("h", "f");
+  for (int i = 0; i < 1000; ++i) tar.folder("again").file("same", std::string(5000, 's'));
+  const Result<LayerReport> report = layers.add(tar);
+  REQUIRE(report);
+  CHECK(report->disk_bytes > 100'000);
+  CHECK(report->disk_bytes < 200'000);
+}
+
+TEST_CASE("image layer: a whiteout of a folder and one below it, in any order") {
+  Layers layers;
+  REQUIRE(layers.add(Tar().folder("a").file("a/b", "").file("a/c", "")));
+  REQUIRE(layers.add(Tar().file(".wh.a", "").file("a/.wh.b", "")));
+  CHECK(is_opaque(layers.at("a")));
 }
 
 TEST_CASE("image layer: what has a name twice is what comes last") {

@@ -5,14 +5,13 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 
 #include "base/folder.h"
 #include "base/remove_tree.h"
 #include "base/text.h"
+#include "image/sparse.h"
 #include "packing/member.h"
 
 namespace muster::image {
@@ -20,6 +19,9 @@ namespace {
 
 constexpr int links_max = 40;  ///< In one path; the kernel's own figure.
 constexpr std::size_t depth_max = 256;
+constexpr std::uint64_t name_bytes = 1024;     ///< An inode, and its name in its folder.
+constexpr std::size_t in_inode_bytes = 60;     ///< A longer link takes a block of its own on ext4.
+constexpr std::size_t noted_bytes_each = 128;  ///< A set's or map's element.
 constexpr std::size_t extended_bytes_max = 64u << 10;  ///< The kernel's, of names and of a value.
 constexpr const char* opaque = "trusted.overlay.opaque";
 /// What an overlay mounted with `userxattr` reads, where trusted.* may not be set.
@@ -97,7 +99,10 @@ constexpr int no_such_id = EINVAL;
 /// An owner, then what a change of owner takes away. What cannot have its owner here stays ours,
 /// and is counted in `strangers`.
 Result<void> give(int file, const LayerTree::Parts& path, const Attributes& attributes,
-                  std::uint64_t& strangers) {
+                  Budget& budget, std::uint64_t& strangers) {
+  if (!attributes.extended.empty()) TRY(budget.write(block_bytes));
+  for (const auto& [name, value] : attributes.extended)
+    TRY(budget.write(name.size() + value.size()));
   const bool owned = ::fchown(file, attributes.user, attributes.group) == 0;
   if (!owned && errno != no_such_id) return fail_errno(text_of(path));
   strangers += owned ? 0 : 1;
@@ -126,58 +131,85 @@ Attributes attributes_of(const struct stat& status) {
   return {status.st_uid, status.st_gid, status.st_mode & 07777, status.st_mtim};
 }
 
-Result<std::uint64_t> copy_bytes(int from, int to, const LayerTree::Parts& path) {
-  std::array<char, 64u << 10> buffer;
-  std::uint64_t copied = 0;
-  while (true) {
-    const ssize_t got = ::read(from, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail_errno(text_of(path));
-    if (got == 0) return copied;
-    TRY(write_all(to, {buffer.data(), static_cast<std::size_t>(got)}));
-    copied += static_cast<std::uint64_t>(got);
-  }
-}
-
 }  // namespace
 
-LayerTree::LayerTree(int root, std::vector<int> lowers) : root_(root), lowers_(std::move(lowers)) {}
+LayerTree::LayerTree(int root, std::vector<int> lowers, Budget& budget, Meter& meter)
+    : root_(root), lowers_(std::move(lowers)), budget_(budget), meter_(meter) {}
+
+/// Before something of so many bytes is kept until the end.
+Result<void> LayerTree::note(std::size_t bytes) {
+  noted_bytes_ += bytes + noted_bytes_each;
+  const std::uint64_t most = budget_.limits().names_bytes_max;
+  if (noted_bytes_ <= most) return {};
+  return fail(Errc::protocol, "the names of its folders and whiteouts exceed the limit of " +
+                                  std::to_string(most) + " bytes of memory");
+}
+
+Result<void> LayerTree::note_time(const Parts& folder, const timespec& time) {
+  std::string path = join(folder, "/");
+  TRY(note(path.size()));
+  times_.insert_or_assign(std::move(path), time);
+  return {};
+}
+
+Result<void> LayerTree::hide(const Parts& path) {
+  std::string text = join(path, "/");
+  TRY(note(text.size()));
+  hidden_.insert(std::move(text));
+  return {};
+}
+
+Result<void> LayerTree::hide_below(const Parts& folder) {
+  std::string text = join(folder, "/");
+  TRY(note(text.size()));
+  opaque_.insert(std::move(text));
+  return {};
+}
 
 /// Opens a path of which every name is a folder, none a link.
 Result<Fd> LayerTree::open_real(const Parts& at) const {
   Fd folder = open_folder(root_, ".");
   for (const std::string& name : at) {
     if (!folder) break;
+    TRY(meter_.tick());
     folder = open_folder(folder.get(), name);
   }
   if (!folder) return fail_errno(text_of(at));
   return folder;
 }
 
+/// What one lower layer has at a path. `ends`: the layers below that one don't matter.
+Result<std::optional<LayerTree::Below>> LayerTree::below(int lower, const Parts& path,
+                                                         bool& ends) const {
+  Below found{open_folder(lower, "."), {}, {}};
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    TRY(meter_.tick());
+    if (i > 0) {
+      found.folder = open_folder(found.folder.get(), path[i - 1]);
+      ends = ends || (found.folder && is_opaque(found.folder.get()));
+    }
+    if (!found.folder) return fail_errno("a lower layer's " + text_of(path));
+    if (::fstatat(found.folder.get(), path[i].c_str(), &found.status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) return fail_errno("a lower layer's " + text_of(path));
+      return std::optional<Below>();
+    }
+    const bool is_last = i + 1 == path.size();
+    if (is_whiteout(found.status) || (!is_last && !S_ISDIR(found.status.st_mode))) {
+      ends = true;
+      return std::optional<Below>();
+    }
+  }
+  ends = true;
+  found.name = path.back();
+  return std::optional<Below>(std::move(found));
+}
+
 /// What an overlay of the lower layers shows at a path without links; none if nothing.
 Result<std::optional<LayerTree::Below>> LayerTree::below(const Parts& path) const {
+  bool ends = false;
   for (const int lower : lowers_) {
-    Below found{open_folder(lower, "."), {}, {}};
-    bool hides = false;
-    bool there = true;
-    for (std::size_t i = 0; there && i < path.size(); ++i) {
-      if (i > 0) {
-        found.folder = open_folder(found.folder.get(), path[i - 1]);
-        hides = hides || (found.folder && is_opaque(found.folder.get()));
-      }
-      if (!found.folder) return fail_errno("a lower layer's " + text_of(path));
-      there =
-          ::fstatat(found.folder.get(), path[i].c_str(), &found.status, AT_SYMLINK_NOFOLLOW) == 0;
-      if (!there && errno != ENOENT) return fail_errno("a lower layer's " + text_of(path));
-      if (!there) continue;
-      if (is_whiteout(found.status)) return std::optional<Below>();
-      if (i + 1 < path.size() && !S_ISDIR(found.status.st_mode)) return std::optional<Below>();
-    }
-    if (there) {
-      found.name = path.back();
-      return std::optional<Below>(std::move(found));
-    }
-    if (hides) return std::optional<Below>();
+    std::optional<Below> found = TRY(below(lower, path, ends));
+    if (ends) return found;
   }
   return std::optional<Below>();
 }
@@ -197,6 +229,7 @@ Result<void> LayerTree::follow(Place& place, const std::string& target,
 /// One name further. A folder that the layer has no member for is the one below, if there is one.
 Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<std::string>& names,
                              int& links) {
+  TRY(meter_.tick());
   const int folder = place.folder.get();
   const Parts here = with(place.at, name);
   struct stat status {};
@@ -207,6 +240,7 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
       const std::string target = TRY(link_target(lower->folder.get(), lower->name));
       return follow(place, target, names, links);
     }
+    TRY(budget_.write(block_bytes));
     if (::mkdirat(folder, name.c_str(), 0755) != 0) return fail_errno(text_of(here));
     if (lower && S_ISDIR(lower->status.st_mode)) {
       const Fd made = open_folder(folder, name);
@@ -214,8 +248,8 @@ Result<void> LayerTree::step(Place& place, const std::string& name, std::deque<s
       if (!made || !from) return fail_errno(text_of(here));
       Attributes attributes = attributes_of(lower->status);
       attributes.extended = extended_of(from.get());
-      TRY(give(made.get(), here, attributes, strangers_));
-      times_.emplace_back(here, attributes.time);
+      TRY(give(made.get(), here, attributes, budget_, strangers_));
+      TRY(note_time(here, attributes.time));
     }
   } else if (S_ISLNK(status.st_mode)) {
     const std::string target = TRY(link_target(folder, name));
@@ -275,9 +309,8 @@ Result<bool> LayerTree::clear_name(const Place& parent, const std::string& name,
 
 Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attributes) {
   if (path.empty()) {
-    TRY(give(root_, path, attributes, strangers_));
-    times_.emplace_back(path, attributes.time);
-    return {};
+    TRY(give(root_, path, attributes, budget_, strangers_));
+    return note_time(path, attributes.time);
   }
   const Place* parent = TRY(parent_of(path));
   const std::string& name = path.back();
@@ -285,15 +318,17 @@ Result<void> LayerTree::make_folder(const Parts& path, const Attributes& attribu
   const Parts here = with(parent->at, name);
   if (here.size() > depth_max)
     return wrong(here, ": more than " + std::to_string(depth_max) + " folders deep");
+  if (!there) TRY(budget_.write(block_bytes));
   if (!there && ::mkdirat(parent->folder.get(), name.c_str(), 0700) != 0)
     return fail_errno(text_of(path));
   const Fd folder = open_folder(parent->folder.get(), name);
   if (!folder) return fail_errno(text_of(path));
-  times_.emplace_back(here, attributes.time);
-  return give(folder.get(), path, attributes, strangers_);
+  TRY(note_time(here, attributes.time));
+  return give(folder.get(), path, attributes, budget_, strangers_);
 }
 
 Result<Fd> LayerTree::make_file(const Parts& path) {
+  TRY(budget_.write(name_bytes));
   const Place* parent = TRY(parent_of(path));
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   Fd file(::openat(parent->folder.get(), path.back().c_str(), flags, 0600));
@@ -306,7 +341,7 @@ Result<Fd> LayerTree::make_file(const Parts& path) {
 }
 
 Result<void> LayerTree::finish_file(int file, const Parts& path, const Attributes& attributes) {
-  TRY(give(file, path, attributes, strangers_));
+  TRY(give(file, path, attributes, budget_, strangers_));
   const timespec times[2] = {attributes.time, attributes.time};
   if (::futimens(file, times) != 0) return fail_errno(text_of(path));
   return {};
@@ -314,8 +349,9 @@ Result<void> LayerTree::finish_file(int file, const Parts& path, const Attribute
 
 Result<void> LayerTree::make_link(const Parts& path, const std::string& target,
                                   const Attributes& attributes) {
-  const Place* parent = TRY(parent_of(path));
   if (target.empty()) return wrong(path, " is a link to nothing");
+  TRY(budget_.write(name_bytes + (target.size() < in_inode_bytes ? 0 : block_bytes)));
+  const Place* parent = TRY(parent_of(path));
   TRY(clear_name(*parent, path.back(), false));
   if (::symlinkat(target.c_str(), parent->folder.get(), path.back().c_str()) != 0)
     return fail_errno(text_of(path));
@@ -324,6 +360,7 @@ Result<void> LayerTree::make_link(const Parts& path, const std::string& target,
 
 Result<void> LayerTree::make_node(const Parts& path, mode_t type, dev_t device,
                                   const Attributes& attributes) {
+  TRY(budget_.write(name_bytes));
   const Place* parent = TRY(parent_of(path));
   TRY(clear_name(*parent, path.back(), false));
   const int folder = parent->folder.get();
@@ -347,12 +384,14 @@ Result<void> LayerTree::copy_up(const Place& parent, const std::string& name, co
   if (!source) return fail_errno(text_of(here));
   attributes.extended = extended_of(source.get());
   const Fd file = TRY(make_file(here));
-  copied_bytes_ += TRY(copy_bytes(source.get(), file.get(), here));
+  const Result<void> copied = copy_sparse(source.get(), file.get(), budget_, meter_);
+  if (!copied) return copied.error().in(text_of(here));
   return finish_file(file.get(), here, attributes);
 }
 
 Result<void> LayerTree::make_hard_link(const Parts& path, const Parts& target) {
   if (target.empty()) return wrong(path, " links to the layer's own folder");
+  TRY(budget_.write(name_bytes));
   const Place from = TRY(walk({target.begin(), target.end() - 1}));
   struct stat source {};
   if (::fstatat(from.folder.get(), target.back().c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -381,9 +420,11 @@ Result<void> LayerTree::make_hard_link(const Parts& path, const Parts& target) {
 /// A whiteout, where something has to be hidden: one too many would be seen in listings of a
 /// folder that no lower layer has.
 Result<void> LayerTree::hide_now(const Parts& path) {
-  for (std::size_t names = 1; names < path.size(); ++names)
-    if (opaque_.contains({path.begin(), path.begin() + static_cast<std::ptrdiff_t>(names)}))
-      return {};
+  const std::string text = join(path, "/");
+  for (std::size_t at = text.find('/'); at != std::string::npos; at = text.find('/', at + 1)) {
+    TRY(meter_.tick());
+    if (opaque_.contains(std::string_view(text).substr(0, at))) return {};
+  }
   const std::optional<Below> lower = TRY(below(path));
   if (!lower) return {};
   const Place* parent = TRY(parent_of(path));
@@ -396,6 +437,7 @@ Result<void> LayerTree::hide_now(const Parts& path) {
     if (!own) return fail_errno(text_of(path));
     return make_opaque(own.get(), path);
   }
+  TRY(budget_.write(name_bytes));
   if (::mknodat(folder, path.back().c_str(), S_IFCHR, makedev(0, 0)) != 0)
     return fail_errno("cannot make the whiteout of " + text_of(path));
   return {};
@@ -405,28 +447,34 @@ Result<void> LayerTree::hide_now(const Parts& path) {
 Result<void> LayerTree::hide_all_now() {
   std::set<std::string> names;
   for (const int lower : lowers_)
-    for (std::string& name : TRY(names_in(lower, "a lower layer"))) names.insert(std::move(name));
+    for (std::string& name : TRY(names_in(lower, "a lower layer"))) {
+      TRY(note(name.size()));
+      names.insert(std::move(name));
+    }
   for (const std::string& name : names) TRY(hide_now({name}));
   return {};
 }
 
 Result<void> LayerTree::finish() {
-  if (opaque_.erase(Parts{}) > 0) TRY(hide_all_now());
-  for (const Parts& path : hidden_) TRY(hide_now(path));
-  for (const Parts& path : opaque_) {
+  if (opaque_.erase("") > 0) TRY(hide_all_now());
+  // Backwards: what is hidden below a folder comes before the folder itself.
+  for (auto path = hidden_.rbegin(); path != hidden_.rend(); ++path)
+    TRY(hide_now(split(*path, '/')));
+  for (const std::string& text : opaque_) {
+    const Parts path = split(text, '/');
     const Place place = TRY(walk(path));
     TRY(make_opaque(place.folder.get(), path));
   }
-  // Backwards, so that of a folder named twice the last time stays: none that came later is kept.
-  std::set<Parts> done;
-  for (auto entry = times_.rbegin(); entry != times_.rend(); ++entry) {
-    if (!done.insert(entry->first).second) continue;
-    const Result<Fd> folder = open_real(entry->first);
-    if (!folder) continue;  // Replaced since.
-    const timespec times[2] = {entry->second, entry->second};
-    if (::futimens(folder->get(), times) != 0) return fail_errno(text_of(entry->first));
+  for (const auto& [text, time] : times_) {
+    const Result<Fd> folder = open_real(text.empty() ? Parts() : split(text, '/'));
+    if (!folder) {
+      TRY(meter_.look());  // Or it was replaced since.
+      continue;
+    }
+    const timespec times[2] = {time, time};
+    if (::futimens(folder->get(), times) != 0) return fail_errno(packing::shown(text));
   }
-  return {};
+  return meter_.look();
 }
 
 }  // namespace muster::image

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "image/budget.h"
 
 namespace muster::image {
 
@@ -28,12 +30,16 @@ struct Attributes {
 ///
 /// Every path is walked a name at a time by openat with O_NOFOLLOW. Symbolic links of the layer, or
 /// where it has nothing of those below it, are followed as if the folder were "/".
-/// Blocks. Errors: `protocol` for what cannot be (a file below a file), `system`.
+/// What a name takes besides its bytes, copies from lower layers and processor time count in the
+/// image's budget. So does the memory for names that are kept until the end. Used in one thread.
+/// Blocks. Errors: `protocol` for what cannot be (a file below a file) or is beyond a limit,
+/// `system`.
 class LayerTree {
  public:
   using Parts = std::vector<std::string>;
-  /// `root`, and the roots of the layers below, the highest first: open folders that outlive this.
-  LayerTree(int root, std::vector<int> lowers);
+  /// `root`, and the roots of the layers below, the highest first: open folders that, as `budget`
+  /// and `meter`, outlive this.
+  LayerTree(int root, std::vector<int> lowers, Budget& budget, Meter& meter);
 
   // What had the path before, unless both are folders, is replaced. `path` is not empty, but for
   // the folder of the layer itself.
@@ -50,15 +56,13 @@ class LayerTree {
   Result<void> make_node(const Parts& path, mode_t type, dev_t device,
                          const Attributes& attributes);
   /// Notes that nothing of lower layers is at `path`.
-  void hide(Parts path) { hidden_.push_back(std::move(path)); }
+  Result<void> hide(const Parts& path);
   /// Notes that nothing of lower layers is in this folder.
-  void hide_below(Parts folder) { opaque_.insert(std::move(folder)); }
+  Result<void> hide_below(const Parts& folder);
 
   /// Puts in place what was noted, and times of folders. Call once, last.
   Result<void> finish();
 
-  /// What copies from lower layers took.
-  std::uint64_t copied_bytes() const { return copied_bytes_; }
   /// Entries whose owner is nobody in the user namespace of this process: they are its own user's.
   std::uint64_t strangers() const { return strangers_; }
 
@@ -80,20 +84,26 @@ class LayerTree {
                       int& links) const;
   Result<const Place*> parent_of(const Parts& path);
   Result<bool> clear_name(const Place& parent, const std::string& name, bool keep_folder);
+  Result<void> note(std::size_t bytes);
+  Result<void> note_time(const Parts& folder, const timespec& time);
   Result<std::optional<Below>> below(const Parts& path) const;
+  Result<std::optional<Below>> below(int lower, const Parts& path, bool& ends) const;
   Result<void> copy_up(const Place& parent, const std::string& name, const Below& from);
   Result<void> hide_now(const Parts& path);
   Result<void> hide_all_now();
 
   int root_;
   std::vector<int> lowers_;
+  Budget& budget_;
+  Meter& meter_;
   Parts cached_;  ///< The path whose folder is `parent_`.
   Place parent_;
   bool has_parent_ = false;
-  std::vector<Parts> hidden_;
-  std::set<Parts> opaque_;
-  std::vector<std::pair<Parts, timespec>> times_;  ///< Folders', set last.
-  std::uint64_t copied_bytes_ = 0;
+  // Paths, their parts joined by '/'.
+  std::set<std::string> hidden_;
+  std::set<std::string, std::less<>> opaque_;
+  std::map<std::string, timespec> times_;  ///< Folders', set last.
+  std::size_t noted_bytes_ = 0;            ///< Memory that these three take.
   std::uint64_t strangers_ = 0;
 };
 

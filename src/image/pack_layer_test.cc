@@ -61,7 +61,9 @@ TEST_CASE("pack layer: a layer's folder, packed and unpacked, is the same folder
   const fs::path to = base / "to";
   fs::create_directories(to);
   Fd file(::open((base / "tar").c_str(), O_RDONLY | O_CLOEXEC));
-  const Result<LayerReport> report = unpack_layer(bytes_of(std::move(file)), "", to, {lower}, {});
+  Budget budget({});
+  const Result<LayerReport> report =
+      unpack_layer(bytes_of(std::move(file)), "", to, {lower}, {}, budget);
   REQUIRE_MESSAGE(report, (report ? "" : report.error().text));
 
   const struct stat run = status_of(to / "bin/run");

@@ -88,6 +88,7 @@ struct Course {
   const std::shared_ptr<Store> store;
   const PullOptions options;
   Documents documents;
+  std::shared_ptr<Budget> budget;
   std::shared_ptr<Arrivals> arrivals;
   std::vector<Wanted> wanted;
   std::size_t next = 0;
@@ -226,6 +227,7 @@ loop::Task<Result<void>> bring(Course& course, const Wanted& wanted) {
   }
   const Registry::Take take = [&course, draft](std::string_view bytes) -> Result<void> {
     if (course.failure) return *course.failure;
+    TRY(course.budget->write(bytes.size()));
     TRY((*draft)->append(bytes));
     course.progress.bytes += bytes.size();
     course.tell();
@@ -255,6 +257,7 @@ loop::Task<> work(Course& course, std::shared_ptr<Bringers> held) {
 loop::Task<> add(std::shared_ptr<Course> course, std::string name) {
   AddOptions options;
   options.limits = course->options.limits;
+  options.budget = course->budget;
   Course* const own = course.get();  // Outlives the thread: this task waits for it.
   options.say = [own](const std::string& line) { own->left_out.push_back(line); };
   options.on_layer = [own, weak = std::weak_ptr<Course>(course)](std::size_t number, std::size_t) {
@@ -281,8 +284,9 @@ loop::Task<Result<Pulled>> pull(loop::Loop& loop, Registry& registry, std::share
                                 Reference image, PullOptions options) {
   const auto course = std::make_shared<Course>(loop, registry, store, std::move(options));
   const auto held = std::make_shared<Fd>();
-  const std::function<Result<void>()> hold = [store, held]() -> Result<void> {
+  const std::function<Result<void>()> hold = [store, held, course]() -> Result<void> {
     *held = TRY(store->hold());
+    course->budget = TRY(store->budget());
     return {};
   };
   const Result<void> holds = co_await loop::in_thread(loop, hold);

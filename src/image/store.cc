@@ -126,8 +126,9 @@ Result<Image> Store::add(const std::string& name, const std::string& manifest,
 
 /// While hold() is.
 Result<Image> Store::unpack_layers(const Parsed& parsed, const std::string& digest,
-                                   const AddOptions& options) {
+                                   AddOptions options) {
   TRY(check_platform(parsed.config.platform));
+  if (!options.budget) options.budget = TRY(budget());
   Image image{digest, parsed.config, {}};
   const std::vector<std::string> chain = chain_ids(image.config.diff_ids);
   const std::vector<Descriptor>& layers = parsed.manifest.layers;
@@ -182,7 +183,7 @@ Result<void> Store::unpack_into(int fresh, const std::string& path, const std::s
     if (::mkdirat(fresh, "root", 0755) != 0) return fail_errno(path);
     std::unique_ptr<Bytes> bytes = TRY(open());
     return unpack_layer(std::move(bytes), options.repacked ? "" : diff_id, path + "/root", lowers,
-                        options.limits, by);
+                        options.limits, *options.budget, by);
   };
   Result<LayerReport> report = unpack(Gunzip::igzip);
   // Only zlib can tell what is wrong with a layer, and whether anything is.

@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "image/blobs.h"
+#include "image/budget.h"
 #include "image/bytes.h"
 #include "image/layer.h"
 #include "image/manifest.h"
@@ -70,6 +71,7 @@ struct AddOptions {
   /// Lines on what of the image was left out.
   std::function<void(const std::string& line)> say;
   LayerLimits limits;
+  std::shared_ptr<Budget> budget;  ///< The image's; none: budget_for() the store.
   /// What `open` gives are pack_layer()'s of another store of this user's, with digests of their
   /// own: whoever brings them sees to it that nobody else could change them.
   bool repacked = false;
@@ -111,6 +113,8 @@ class Store {
   /// See Blobs::draft().
   Result<std::optional<BlobDraft>> draft(const std::string& digest, std::uint64_t bytes_max);
   Result<std::string> read_blob(const std::string& digest) const { return blobs_.read(digest); }
+  /// For an image that comes into this store. Error: `system`.
+  Result<std::shared_ptr<Budget>> budget() const { return budget_for(folder_); }
   /// While it is open nothing is removed: whoever brings an image has it from the first has_blob()
   /// until add() is done.
   Result<Fd> hold() const;
@@ -189,8 +193,7 @@ class Store {
                            const std::vector<std::string>& lowers,
                            const std::function<Result<std::unique_ptr<Bytes>>()>& open,
                            const AddOptions& options);
-  Result<Image> unpack_layers(const Parsed& parsed, const std::string& digest,
-                              const AddOptions& options);
+  Result<Image> unpack_layers(const Parsed& parsed, const std::string& digest, AddOptions options);
   Result<std::optional<Image>> image_of(const std::string& digest) const;
   Result<Evidence> pushed_evidence(const Repository& repository, const std::string& tag,
                                    const std::string& digest) const;

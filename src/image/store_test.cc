@@ -334,7 +334,9 @@ TEST_CASE("image store: on a full disk an image comes whole or not at all") {
   Result<Store> store = Store::open(disk + "/images");
   REQUIRE(store);
   const Reference from = *reference_from("oci:" + scratch.path + "/layout:v1");
-  const Result<Imported> imported = import_image(*store, from, box, {});
+  AddOptions options;
+  options.budget = std::make_shared<Budget>(BudgetLimits());  // Others may fill the disk meanwhile.
+  const Result<Imported> imported = import_image(*store, from, box, options);
   REQUIRE(!imported);
   CHECK(imported.error().code == Errc::system);
   CHECK(imported.error().text.find("No space left on device") != std::string::npos);
@@ -342,6 +344,10 @@ TEST_CASE("image store: on a full disk an image comes whole or not at all") {
   CHECK(names_in(disk + "/images/layers")->size() == 1);  // The small one, whole.
   REQUIRE(store->prune({}));
   CHECK(names_in(disk + "/images/layers")->empty());
+  const Result<Imported> refused = import_image(*store, from, box, {});
+  REQUIRE(!refused);
+  CHECK(refused.error().text.find("bytes on the disk, at most 3/4 of its free space") !=
+        std::string::npos);
   CHECK(::umount2(disk.c_str(), MNT_DETACH) == 0);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/private_folders.h"
 #include "base/rootless.h"
+#include "image/memory_limit.h"
 #include "image/own_image.h"
 #include "image/policy_read.h"
 #include "image/reference.h"
@@ -128,6 +129,7 @@ namespace {
 Result<UsedImage> use_of_engine(const Env& env, const image::Reference& from,
                                 const std::string& policy_file, const ImageTelling& telling) {
   TRY(obey_policy_of_place(policy_file, from));
+  const image::MemoryLimit memory;
   image::Store store = TRY(open_image_store(env));
   const image::Imported imported = TRY(import_image(store, from, "", env, telling));
   return lease_image(store, imported.image, imported.name);
@@ -145,7 +147,10 @@ Result<UsedImage> use_image(const Env& env, const std::string& name, const std::
   const std::optional<std::string> pushed = TRY(store.pushed_digest(stored));
   if (pushed) TRY(obey(store, policy_file, name, *pushed));  // Before it is unpacked.
   std::optional<image::Image> found = TRY(store.find(stored));
-  if (!found && image::read_own_name(stored)) found = TRY(store.unpack(stored));
+  if (!found && image::read_own_name(stored)) {
+    const image::MemoryLimit memory;
+    found = TRY(store.unpack(stored));
+  }
   if (!found) return no_such_image(stored);
   if (!pushed) TRY(obey(store, policy_file, name, found->digest));
   return lease_image(store, *found, stored);
