@@ -56,6 +56,11 @@ bool names_bucket(const std::vector<Place>& places, std::string_view bucket) {
                      [&](const Place& place) { return place.bucket == bucket; });
 }
 
+bool has_object_of(const KeyPolicy& policy, std::string_view bucket) {
+  const auto at = policy.read_objects.lower_bound({std::string(bucket), {}});
+  return at != policy.read_objects.end() && at->first == bucket;
+}
+
 enum class Need { owner, bucket, read, write };
 
 Need need_of(s3wire::S3Op op) {
@@ -116,9 +121,11 @@ bool allowed(const AccessKey& key, s3wire::S3Op op, std::string_view bucket, std
     case Need::owner:
       return false;
     case Need::bucket:
-      return names_bucket(policy.reads, bucket) || names_bucket(policy.writes, bucket);
+      return names_bucket(policy.reads, bucket) || names_bucket(policy.writes, bucket) ||
+             has_object_of(policy, bucket);
     case Need::read:
-      return covers(policy.reads, bucket, name, is_there);
+      return covers(policy.reads, bucket, name, is_there) ||
+             policy.read_objects.contains({std::string(bucket), std::string(name)});
     case Need::write:
       return covers(policy.writes, bucket, name, is_there);
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ std::vector<Place> places_named(const s3wire::S3Url& url);
 struct KeyPolicy {
   bool limited = false;  ///< Not: everything, and the rest of this is not looked at.
   std::vector<Place> reads;
+  /// More objects to read, one by one: bucket and key.
+  std::set<std::pair<std::string, std::string>> read_objects{};
   std::vector<Place> writes;  ///< Do not imply reads.
 
   bool operator==(const KeyPolicy&) const = default;

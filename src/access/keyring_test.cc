@@ -75,6 +75,7 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
                 .reads = {{"data", "train/", Extent::folder},
                           {"data", "one.csv", Extent::object},
                           {"ckpt", "j/", Extent::folder}},
+                .read_objects = {{"named", "d/1"}, {"named", "d/2"}},
                 .writes = {{"out", "job/output/", Extent::folder}, {"ckpt", "j/", Extent::folder}}};
   const struct {
     s3wire::S3Op op;
@@ -90,6 +91,13 @@ TEST_CASE("keyring: a job's key reaches that job's places only") {
       {s3wire::S3Op::get_object, "data", "two.csv", false},
       {s3wire::S3Op::get_object, "data", "one.csv.old", false},
       {s3wire::S3Op::get_object, "data", "one.csv/x", false},
+      {s3wire::S3Op::get_object, "named", "d/1", true},
+      {s3wire::S3Op::head_object, "named", "d/2", true},
+      {s3wire::S3Op::get_object, "named", "d/3", false},
+      {s3wire::S3Op::get_object, "named", "d/1/x", false},
+      {s3wire::S3Op::get_object, "data", "d/1", false},
+      {s3wire::S3Op::put_object, "named", "d/1", false},
+      {s3wire::S3Op::head_bucket, "named", "", true},
       {s3wire::S3Op::get_object, "ckpt", "j", false},
       {s3wire::S3Op::put_object, "ckpt", "j", false},
       {s3wire::S3Op::put_object, "ckpt", "j2/1", false},

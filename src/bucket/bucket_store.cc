@@ -42,6 +42,26 @@ std::shared_ptr<Bucket> BucketStore::find(std::string_view name) const {
   return found == buckets_.end() ? nullptr : found->second;
 }
 
+Result<WholeObject> BucketStore::read(const s3wire::S3Url& url, std::uint64_t bytes_max) const {
+  const std::string name = s3wire::text_of(url);
+  const std::shared_ptr<Bucket> bucket = find(url.bucket);
+  if (!bucket) return fail(Errc::not_found, name + ": no such bucket");
+  std::optional<OpenedObject> object = TRY(bucket->find(url.key, true));
+  if (!object) return fail(Errc::not_found, name + ": no such object");
+  if (object->record.size > bytes_max)
+    return fail(Errc::invalid_input, name + ": it has " + std::to_string(object->record.size) +
+                                         " bytes, at most " + std::to_string(bytes_max) +
+                                         " are read");
+  WholeObject whole{std::move(object->record), std::move(object->small)};
+  if (object->is_small) return whole;
+  const std::size_t size = static_cast<std::size_t>(whole.record.size);
+  TRY(read_pieces(object->file.get(), name, 0, 1u << 20, [&](std::string_view piece) {
+    whole.bytes += piece.substr(0, size - whole.bytes.size());
+    return whole.bytes.size() < size;
+  }));
+  return whole;
+}
+
 Result<bool> BucketStore::create(const std::string& name, UnixMillis now) {
   const std::unique_lock lock(mutex_);
   if (buckets_.contains(name)) return false;

@@ -9,8 +9,14 @@
 
 #include "bucket/bucket.h"
 #include "s3wire/s3_answer.h"
+#include "s3wire/s3_url.h"
 
 namespace muster::bucket {
+
+struct WholeObject {
+  ObjectRecord record;
+  std::string bytes;
+};
 
 /// All buckets under one folder. Any number of threads; blocks for the disk. One process at a
 /// time: the owner of the data folder's lock.
@@ -25,6 +31,8 @@ class BucketStore {
 
   /// Null if there is none.
   std::shared_ptr<Bucket> find(std::string_view name) const;
+  /// A whole object. Errors name it: `not_found`, `invalid_input` (it has more bytes), `system`.
+  Result<WholeObject> read(const s3wire::S3Url& url, std::uint64_t bytes_max) const;
   /// False if there is one already. `name` is a bucket name (is_bucket_name).
   Result<bool> create(const std::string& name, UnixMillis now);
   enum class Removal { done, not_empty, no_such_bucket };

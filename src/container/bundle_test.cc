@@ -22,7 +22,7 @@ job::HostSpec two_hosts() {
   spec.spec.name = "demo";
   spec.spec.hyperparameters = {{"epochs", "2"}};
   spec.spec.input = {{"train", "/data"}, {"csv", ""}};
-  spec.spec.input[1].s3 = {"s3://b/k", false, true, false};
+  spec.spec.input[1].s3 = {.url = "s3://b/k", .sharded = true};
   spec.spec.input[1].content_type = "text/csv";
   spec.spec.environment = {{"FLAG", "a b"}, {"MUSTER_STEWARD_FD", "9"}};
   spec.spec.python = "/venv/bin/python3";

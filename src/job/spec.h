@@ -23,6 +23,7 @@ namespace muster::job {
 struct S3Source {
   std::string url{};      ///< "s3://bucket/…": a folder, the start of keys, an object.
   bool manifest = false;  ///< `url` is a ManifestFile; else an S3Prefix.
+  std::string etag{};     ///< What the manifest had when the job was taken; empty: any is fine.
   bool sharded = false;   ///< ShardedByS3Key: each host gets a share of the objects.
   bool gzip = false;      ///< CompressionType Gzip: objects named *.gz are unpacked.
   std::vector<std::string> groups{};  ///< Only hosts of these get it; none: all do.

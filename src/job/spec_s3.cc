@@ -56,6 +56,7 @@ void read_source(const Json& json, InputChannel& channel, Fields& outer, const s
   Fields fields(*s3, path + ".DataSource.S3DataSource");
   fields.text("S3Uri", channel.s3.url, true);
   fields.choice("S3DataType", "S3Prefix", "ManifestFile", channel.s3.manifest);
+  fields.text("ETag", channel.s3.etag);
   fields.choice("S3DataDistributionType", "FullyReplicated", "ShardedByS3Key", channel.s3.sharded);
   fields.text_list("InstanceGroupNames", channel.s3.groups);
   outer.take(source);
@@ -118,6 +119,7 @@ Json input_json(const std::vector<InputChannel>& input) {
            {{"S3Uri", s3.url},
             {"S3DataType", s3.manifest ? "ManifestFile" : "S3Prefix"},
             {"S3DataDistributionType", s3.sharded ? "ShardedByS3Key" : "FullyReplicated"}}}};
+    if (!s3.etag.empty()) json["DataSource"]["S3DataSource"]["ETag"] = s3.etag;
     if (!s3.groups.empty()) json["DataSource"]["S3DataSource"]["InstanceGroupNames"] = s3.groups;
     if (s3.gzip) json["CompressionType"] = "Gzip";
     all.push_back(std::move(json));

@@ -34,7 +34,7 @@ Spec whole_spec() {
   spec.end_hung = true;
   spec.network = Network::nat;
   InputChannel remote{"remote", ""};
-  remote.s3 = {"s3://bucket/in", true, true, true, {"gpu"}};
+  remote.s3 = {"s3://bucket/in", true, "tag", true, true, {"gpu"}};
   remote.content_type = "text/csv";
   remote.record_wrapper = "RecordIO";
   spec.input.push_back(remote);
@@ -127,8 +127,8 @@ TEST_CASE("spec: channels, results and checkpoints in S3 are as CreateTrainingJo
   REQUIRE(spec);
   CHECK(spec->entrypoint == Args{"/bin/bash"});
   CHECK(spec->arguments == Args{"-c", "x y"});
-  CHECK(spec->input[0].s3 == S3Source{"s3://b/a", false, false, false});
-  CHECK(spec->input[1].s3 == S3Source{"s3://b/m", true, true, true});
+  CHECK(spec->input[0].s3 == S3Source{.url = "s3://b/a"});
+  CHECK(spec->input[1].s3 == S3Source{"s3://b/m", true, "", true, true});
   CHECK(spec->input[1].content_type == "text/csv");
   CHECK(s3_results(*spec) == "s3://b/out/j/output");
   CHECK(spec->packed_output);

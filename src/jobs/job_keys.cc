@@ -38,6 +38,7 @@ Result<void> JobKeys::admit(const store::AccessKey& key, const job::Spec& spec) 
   known.secret = key.secret;
   known.owner = key.job;
   known.policy = TRY(policy_of(spec));
+  known.policy.read_objects = TRY(named_objects(spec, read_manifest_));
   return ring_.add(std::move(known));
 }
 

@@ -7,6 +7,7 @@
 #include "access/keyring.h"
 #include "aws/sign.h"
 #include "job/spec.h"
+#include "jobs/manifests.h"
 #include "store/store.h"
 
 namespace muster::jobs {
@@ -18,12 +19,18 @@ class JobKeys {
  public:
   using FreshKey = std::function<store::AccessKey()>;
   /// `folder`: where the files stand; made if missing. `store` and `ring` outlive this.
-  JobKeys(store::Store& store, access::KeyRing& ring, std::string folder, FreshKey fresh_key)
-      : store_(store), ring_(ring), folder_(std::move(folder)), fresh_key_(std::move(fresh_key)) {}
+  /// `read_manifest` is asked for the manifests of jobs that pin some.
+  JobKeys(store::Store& store, access::KeyRing& ring, std::string folder, FreshKey fresh_key,
+          ReadManifest read_manifest = {})
+      : store_(store),
+        ring_(ring),
+        folder_(std::move(folder)),
+        fresh_key_(std::move(fresh_key)),
+        read_manifest_(std::move(read_manifest)) {}
 
   /// The job's key: the one that it got before, since hosts that run have that, else a fresh one.
-  /// From now on it is let in, and file() holds it. Errors: `invalid_input` (a URL of the job's),
-  /// `system`.
+  /// From now on it is let in, and file() holds it. Errors: `invalid_input` (a URL of the job's, a
+  /// manifest), `system`.
   Result<aws::Credentials> open(const store::Job& job, const job::Spec& spec);
   /// Lets in the key that the job got before; nothing to do if it got none. Errors as open().
   Result<void> reopen(const store::Job& job, const job::Spec& spec);
@@ -43,6 +50,7 @@ class JobKeys {
   access::KeyRing& ring_;
   std::string folder_;
   FreshKey fresh_key_;
+  ReadManifest read_manifest_;
 };
 
 }  // namespace muster::jobs

@@ -41,6 +41,7 @@ class JobPreparation {
     std::function<vpc::Networks()> networks;
     /// A small object of S3. Error: `not_found`, `system`.
     std::function<loop::Task<Result<std::string>>(s3wire::S3Url url)> read_object;
+    ReadManifest read_manifest{};  ///< None with an outside S3, which knows no keys of jobs.
   };
   /// `keys` outlives this.
   JobPreparation(JobKeys& keys, Options options) : keys_(keys), options_(std::move(options)) {}

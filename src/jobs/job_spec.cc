@@ -148,7 +148,8 @@ Demand demand_of(const std::string& name, const job::Spec& spec, const JobConfig
 }
 
 Result<access::KeyPolicy> policy_of(const job::Spec& spec) {
-  access::KeyPolicy policy{.limited = true, .reads = {}, .writes = {}};
+  access::KeyPolicy policy;
+  policy.limited = true;
   for (const job::InputChannel& channel : spec.input) {
     if (channel.s3.url.empty()) continue;
     const s3wire::S3Url url = TRY(s3wire::parse_s3_prefix(channel.s3.url));

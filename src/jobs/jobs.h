@@ -32,6 +32,9 @@ class Jobs {
   /// Refuses what the API's model cannot know: instance types and images that the config does not
   /// name, a gang that no machine will ever hold. Asked before the job is stored.
   virtual Result<void, aws::Refusal> check(const api::JobRequest& request) const = 0;
+  /// Notes in `request` which version of each manifest it means; see manifests.h. Refuses a
+  /// manifest that is not there.
+  virtual Result<void, aws::Refusal> pin(api::JobRequest& request) const = 0;
   /// The job stands in the store, "InProgress" and "Pending"; it is to be started when its turn
   /// comes.
   virtual void submitted(const std::string& name, api::JobRequest request, Turn turn) = 0;

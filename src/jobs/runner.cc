@@ -16,6 +16,12 @@ namespace {
 /// What was used before counts less than a thirtieth.
 constexpr std::chrono::hours use_remembered{5 * 24};
 
+Result<api::JobRequest> request_of(const store::Job& job) {
+  api::JobRequest request = TRY(api::job_request_from(job.request));
+  TRY(put_pins(request.spec, job.manifests));
+  return request;
+}
+
 }  // namespace
 
 Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, logs::Logs& logs,
@@ -27,7 +33,8 @@ Runner::Runner(loop::Loop& loop, engine::Engine& engine, store::Store& store, lo
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
-      keys_(store, ring, options_.data + "/keys", options_.fresh_key),
+      keys_(store, ring, options_.data + "/keys", options_.fresh_key,
+            options_.preparation.read_manifest),
       preparation_(keys_, options_.preparation),
       journals_(options_.data + "/journals", options_.living_journal),
       reserve_(options_.data + "/reserve"),
@@ -52,7 +59,7 @@ Result<void> Runner::start() {
       stop(name);
       continue;
     }
-    Result<api::JobRequest> request = api::job_request_from(job->request);
+    Result<api::JobRequest> request = request_of(*job);
     Turn turn = TRY(turn_of(*job));
     if (request)
       submitted(name, *std::move(request), std::move(turn));
@@ -117,7 +124,7 @@ loop::Task<> Runner::clean_up() {
 
 /// A job whose hosts run. They ask for objects from the moment that the server answers again.
 Result<void> Runner::take_up(const store::Job& job) {
-  Result<api::JobRequest> request = api::job_request_from(job.request);
+  Result<api::JobRequest> request = request_of(job);
   if (!request) return request.error().in(job.name);
   TRY(keys_.reopen(job, request->spec));
   const Turn turn = TRY(turn_of(job));
@@ -151,6 +158,13 @@ Result<void, aws::Refusal> Runner::check(const api::JobRequest& request) const {
   TRY(check_request(request, options.config));
   TRY(vpc_of(request, options.config, options.networks ? options.networks() : vpc::Networks{}));
   return {};
+}
+
+Result<void, aws::Refusal> Runner::pin(api::JobRequest& request) const {
+  const Result<void> pinned = pin_manifests(request.spec, options_.preparation.read_manifest);
+  if (pinned) return {};
+  if (pinned.error().code == Errc::system) return api::internal_failure(pinned.error());
+  return aws::Refusal{"ValidationException", pinned.error().text};
 }
 
 Result<std::optional<int>, aws::Refusal> Runner::priority(const store::Tags& tags,

@@ -64,6 +64,7 @@ class Runner final : public Jobs {
   Result<void> start();
 
   Result<void, aws::Refusal> check(const api::JobRequest& request) const override;
+  Result<void, aws::Refusal> pin(api::JobRequest& request) const override;
   void submitted(const std::string& name, api::JobRequest request, Turn turn) override;
   Result<std::optional<int>, aws::Refusal> priority(const store::Tags& tags,
                                                     const std::string& key) const override;

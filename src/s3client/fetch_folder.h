@@ -43,6 +43,7 @@ loop::Task<Result<Fetched>> fetch_folder(std::shared_ptr<S3State> state, std::st
 struct ChannelSource {
   s3wire::S3Url url;
   bool manifest = false;
+  std::string etag{};  ///< The manifest must have it; empty: any.
   FetchRules rules{};
 };
 /// The objects of a channel, found by listing: a folder of that name first ("input/code" does not

@@ -26,8 +26,10 @@ loop::Task<Result<Found>> find_prefix(std::shared_ptr<S3State> state, s3wire::S3
   co_return found;
 }
 
-loop::Task<Result<Manifest>> read_manifest(std::shared_ptr<S3State> state, s3wire::S3Url url) {
+loop::Task<Result<Manifest>> read_manifest(std::shared_ptr<S3State> state, s3wire::S3Url url,
+                                           std::string etag) {
   S3Request request{.method = "GET", .url = url};
+  if (!etag.empty()) request.headers.emplace_back("If-Match", '"' + etag + '"');
   Result<S3Answer> answer = co_await s3_call(state, std::move(request));
   if (!answer) co_return answer.error();
   Result<Manifest> manifest = parse_manifest(answer->text);
@@ -41,7 +43,7 @@ loop::Task<Result<ChannelPlan>> find_channel(std::shared_ptr<S3State> state, Cha
   ChannelPlan plan{source.url.bucket, {}};
   Found found;
   if (source.manifest) {
-    Result<Manifest> manifest = co_await read_manifest(state, source.url);
+    Result<Manifest> manifest = co_await read_manifest(state, source.url, source.etag);
     if (!manifest) co_return manifest.error();
     plan.bucket = manifest->prefix.bucket;
     found.cut = manifest->prefix.key.size();

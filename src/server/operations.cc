@@ -7,6 +7,7 @@
 
 #include "api/inputs.h"
 #include "api/validate.h"
+#include "jobs/manifests.h"
 #include "jobs/priority.h"
 #include "server/ec2.h"
 #include "server/identity.h"
@@ -171,6 +172,7 @@ api::Answer Operations::create(const api::Request& request) {
   const Result<logs::MetricDefinitions> definitions = logs::MetricDefinitions::from(asked.metrics);
   if (!definitions) return aws::Refusal{"ValidationException", definitions.error().text};
   TRY(jobs_.check(asked));
+  TRY(jobs_.pin(asked));
   const std::optional<int> priority = TRY(jobs_.priority(*tags, request.access_key));
   const std::string name = job_name_of(request);
   const std::string arn = api::job_arn(options_.realm, name);
@@ -181,13 +183,15 @@ api::Answer Operations::create(const api::Request& request) {
     return Json::object();
   }
   const UnixMillis now = options_.now();
-  const Result<store::Submitted> submitted = store_.submit({.name = name,
-                                                            .arn = arn,
-                                                            .request = to_text(untagged),
-                                                            .tags = *tags,
-                                                            .now = now,
-                                                            .invocation = request.invocation,
-                                                            .access_key = request.access_key});
+  const Result<store::Submitted> submitted =
+      store_.submit({.name = name,
+                     .arn = arn,
+                     .request = to_text(untagged),
+                     .tags = *tags,
+                     .now = now,
+                     .invocation = request.invocation,
+                     .access_key = request.access_key,
+                     .manifests = jobs::pins_text(asked.spec)});
   if (!submitted) return api::internal_failure(submitted.error());
   if (*submitted == store::Submitted::taken) return name_taken(arn);
   if (*submitted == store::Submitted::made)

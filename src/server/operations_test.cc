@@ -23,6 +23,11 @@ struct FakeJobs final : jobs::Jobs {
   Result<void, aws::Refusal> checked;
   std::string why_waiting(const std::string&) const override { return why; }
   Result<void, aws::Refusal> check(const api::JobRequest&) const override { return checked; }
+  Result<void, aws::Refusal> pin(api::JobRequest& request) const override {
+    for (job::InputChannel& channel : request.spec.input)
+      if (channel.s3.manifest) channel.s3.etag = "tag-of-" + channel.name;
+    return {};
+  }
   std::optional<jobs::QueuePlace> placed;
   void submitted(const std::string& name, api::JobRequest, jobs::Turn turn) override {
     calls += "submitted " + name + "; ";
@@ -141,6 +146,20 @@ TEST_CASE("operations: an ended job tells its times, its reason and its metrics"
         R"([{"MetricName":"loss","Timestamp":2000.5,"Value":0.5}])");
   CHECK(job.at("SecondaryStatusTransitions").size() == 3);
   CHECK(job.at("SecondaryStatusTransitions")[2].at("EndTime") == 2001.25);
+}
+
+TEST_CASE("operations: the version of a manifest is stored with its job") {
+  World world;
+  Json input = job_input("j");
+  input["InputDataConfig"] = Json::array(
+      {{{"ChannelName", "train"},
+        {"DataSource",
+         {{"S3DataSource", {{"S3DataType", "ManifestFile"}, {"S3Uri", "s3://b/m"}}}}}}});
+  world.ask("CreateTrainingJob", input);
+  const std::optional<store::Job> job = *world.store.job("j");
+  REQUIRE(job);
+  CHECK(job->manifests == R"({"train":"tag-of-train"})");
+  CHECK(job->request.find("tag-of-train") == std::string::npos);
 }
 
 TEST_CASE("operations: names are unique, repeated calls are not second jobs") {

@@ -247,17 +247,13 @@ Result<Json> told(Server& server, const Json& request) {
               {"s3_endpoint", settings.s3_endpoint}};
 }
 
-Result<std::string> read_object(const Server& server, const s3wire::S3Url& url) {
-  const std::shared_ptr<bucket::Bucket> bucket = server.buckets->find(url.bucket);
-  if (!bucket) return fail(Errc::not_found, s3wire::text_of(url) + ": no such bucket");
-  const std::optional<bucket::OpenedObject> object = TRY(bucket->find(url.key, true));
-  if (object && object->is_small) return object->small;
-  return fail(Errc::not_found, s3wire::text_of(url) + ": no such object, or not a small one");
-}
+constexpr std::uint64_t driver_bytes_max = 32u << 10;
 
 loop::Task<Result<std::string>> object_text(Server& server, s3wire::S3Url url) {
-  if (!server.s3_client) co_return read_object(server, url);
-  co_return co_await server.s3_client->read(std::move(url));
+  if (server.s3_client) co_return co_await server.s3_client->read(std::move(url));
+  Result<bucket::WholeObject> object = server.buckets->read(url, driver_bytes_max);
+  if (!object) co_return object.error();
+  co_return std::move(object->bytes);
 }
 
 /// The server's own S3, or the way to the one elsewhere.
@@ -355,6 +351,11 @@ Result<jobs::JobPreparation::Options> preparation_options(Server& server, jobs::
   options.read_object = [&server](s3wire::S3Url url) {
     return object_text(server, std::move(url));
   };
+  if (!server.s3_client)
+    options.read_manifest = [&server](const s3wire::S3Url& url) -> Result<jobs::ManifestObject> {
+      bucket::WholeObject object = TRY(server.buckets->read(url, jobs::manifest_bytes_max));
+      return jobs::ManifestObject{std::move(object.bytes), std::move(object.record.etag)};
+    };
   return options;
 }
 

@@ -62,7 +62,7 @@ loop::Task<Result<void>> fetch(Way way, job::HostSpec spec, job::InputChannel ch
                                std::string to) {
   Result<s3wire::S3Url> url = s3wire::parse_s3_prefix(channel.s3.url);
   if (!url) co_return url.error();
-  s3client::ChannelSource source{*std::move(url), channel.s3.manifest, {}};
+  s3client::ChannelSource source{*std::move(url), channel.s3.manifest, channel.s3.etag};
   source.rules.gzip = channel.s3.gzip;
   if (channel.s3.sharded) share_out(spec, channel, source.rules);
   const TimePoint begun = Clock::now();

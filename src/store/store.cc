@@ -66,13 +66,14 @@ constexpr const char* insert_instance_types =
 Result<void> insert_job(Database& database, const NewJob& job) {
   TRY(database
           .statement("INSERT INTO jobs (name, arn, status, secondary, created, modified, "
-                     "access_key, request) VALUES (?, ?, '', '', ?, ?, ?, ?)")
+                     "access_key, request, manifests) VALUES (?, ?, '', '', ?, ?, ?, ?, ?)")
           .bind(job.name)
           .bind(job.arn)
           .bind(job.now)
           .bind(job.now)
           .bind(job.access_key)
           .bind(job.request)
+          .bind(job.manifests)
           .run());
   const std::int64_t number = database.last_row();
   TRY(put_state(database, number, first_state(job.now), 0));
@@ -147,8 +148,8 @@ Result<Submitted> Store::submit(const NewJob& job) {
 Result<std::optional<Job>> Store::job(const std::string& name) {
   Statement row = database_->statement(
       "SELECT number, name, arn, status, created, modified, training_start, training_end, streams, "
-      "failure_reason, model_artifacts, note, notes, access_key, request, cause FROM jobs WHERE "
-      "name = ?");
+      "failure_reason, model_artifacts, note, notes, access_key, request, cause, manifests "
+      "FROM jobs WHERE name = ?");
   const bool found = TRY(row.bind(name).step());
   if (!found) return std::optional<Job>();
   Job job;
@@ -168,6 +169,7 @@ Result<std::optional<Job>> Store::job(const std::string& name) {
   job.access_key = row.text(13);
   job.request = row.text(14);
   job.cause = row.text(15);
+  job.manifests = row.text(16);
   job.state.transitions = TRY(transitions_of(*database_, job.number));
   return std::optional<Job>(std::move(job));
 }

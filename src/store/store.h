@@ -33,6 +33,7 @@ struct Job {
   std::string notes;            ///< For people: lines about how it runs; may be empty.
   std::string note;             ///< The runner's own, as it was put: JSON text or empty.
   std::string access_key;       ///< Who submitted it; empty: a job of muster 0.1's.
+  std::string manifests;        ///< As NewJob::manifests.
 };
 
 /// A job that has started: what accounts of its key need.
@@ -100,6 +101,7 @@ struct NewJob {
   UnixMillis now{0};
   std::string invocation;       ///< The client's call, the same for its repetitions; may be empty.
   std::string access_key = {};  ///< Who submits it.
+  std::string manifests = {};   ///< Versions of the manifests that it names: JSON text or empty.
 };
 
 enum class Submitted {

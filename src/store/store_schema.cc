@@ -10,7 +10,7 @@ namespace {
 
 /// Step i leads from version i to i + 1. Published steps never change: a new one is added.
 /// Times are milliseconds since 1970. `request` stands last, so that lists need not read past it.
-constexpr std::array<const char*, 12> steps = {R"sql(
+constexpr std::array<const char*, 13> steps = {R"sql(
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT not null UNIQUE,
@@ -159,6 +159,9 @@ CREATE INDEX jobs_modified ON jobs (modified, number);
 CREATE INDEX jobs_status_created ON jobs (status, created, number);
 CREATE INDEX jobs_streams_name ON jobs (name, number) WHERE streams IS NOT null;
 CREATE INDEX jobs_streams_created ON jobs (created, number) WHERE streams IS NOT null;
+)sql",
+                                               R"sql(
+ALTER TABLE jobs ADD COLUMN manifests TEXT not null DEFAULT '';
 )sql"};
 
 Result<std::int64_t> version_of(Database& database) {

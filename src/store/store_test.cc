@@ -36,7 +36,8 @@ NewJob job_named(const std::string& name, UnixMillis now = at(1000)) {
 }
 
 /// What a store of version 11 and before does not have.
-constexpr const char* newest_indexes =
+constexpr const char* newest =
+    "ALTER TABLE jobs DROP COLUMN manifests; "
     "DROP INDEX jobs_modified; DROP INDEX jobs_status_created; DROP INDEX jobs_streams_name; "
     "DROP INDEX jobs_streams_created; ";
 
@@ -302,7 +303,7 @@ TEST_CASE("store: jobs of an older store are found by their instance types") {
     REQUIRE(store.submit(job));
     REQUIRE(store.submit(job_named("without")));
     auto database = *Database::open(folder.file());
-    REQUIRE(database->run(std::string(newest_indexes) +
+    REQUIRE(database->run(std::string(newest) +
                           "DROP TABLE host_gpus; DROP INDEX tags_values; "
                           "DROP TABLE instance_types; "
                           "ALTER TABLE access_keys DROP COLUMN makers; PRAGMA user_version=8"));
@@ -388,7 +389,7 @@ TEST_CASE("store: metrics are kept by the minute too, also those of an older sto
     CAPTURE(old);
     if (old) {
       auto database = *Database::open(folder.file());
-      REQUIRE(database->run(std::string(newest_indexes) +
+      REQUIRE(database->run(std::string(newest) +
                             "DROP TABLE metric_minutes; DROP TABLE host_usage; "
                             "DROP TABLE host_gpus; DROP INDEX tags_values; "
                             "DROP TABLE instance_types; "
