@@ -60,6 +60,7 @@ FORMS = {
     "src/launch/mpirun_options refused": '"{0}" is not for a job to set: {1}',
     "src/coordinate/protocol bad": "{0}: {1}",
     "src/http/ bad": "{0}",
+    "src/registry/ denied": "{0}",
     "src/api/ bad": "{0}",
     "src/jobs/job_spec bad": "{0}",
 }

@@ -1,6 +1,7 @@
 #include "base/topic.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/terminal.h"
 
@@ -114,11 +115,12 @@ std::size_t fit_of(std::string_view pattern, std::string_view message) {
 
 const Topic* topic_of(const std::vector<Topic>& topics, std::string_view message) {
   const Topic* best = nullptr;
-  std::size_t most = 0;
+  std::pair<bool, std::size_t> most = {false, 0};
   for (const Topic& topic : topics) {
     for (const std::string_view pattern : topic.says) {
-      const std::size_t fit = fit_of(pattern, message);
-      if (fit <= most) continue;
+      const std::string_view first = pattern.substr(0, pattern.find(gap));
+      const std::pair fit{!first.empty() && message.starts_with(first), fit_of(pattern, message)};
+      if (fit.second == 0 || fit <= most) continue;
       most = fit;
       best = &topic;
     }

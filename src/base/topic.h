@@ -24,7 +24,8 @@ std::vector<Topic> read_topics(std::string_view page);
 /// How much of a pattern, in bytes, the message holds word for word, if it fits at all; else 0. A
 /// pattern begins where the message does or behind a ": ", unless "…" is in front. Pure.
 std::size_t fit_of(std::string_view pattern, std::string_view message);
-/// The one with the pattern that fits best, the first of equals. Null: none fits. Pure.
+/// The one with the pattern that fits best, the first of equals. One that says how the message
+/// begins goes before any that does not. Null: none fits. Pure.
 const Topic* topic_of(const std::vector<Topic>& topics, std::string_view message);
 
 /// The sections of the page that the program carries.

@@ -79,13 +79,18 @@ TEST_CASE("topics: a pattern fits word for word between its gaps, from a clause'
   }
 }
 
-TEST_CASE("topics: the pattern with the most words of the message wins, the first of equals") {
+TEST_CASE(
+    "topics: a pattern of the beginning wins, then the one with most words, the first of equals") {
   const std::vector<Topic> some = {{.name = "file", .says = {"…: No such file"}},
                                    {.name = "channel", .says = {"channel …: No such file"}},
                                    {.name = "also", .says = {"…: No such file"}}};
   CHECK(topic_of(some, "x: No such file")->name == "file");
   CHECK(topic_of(some, "channel x: No such file")->name == "channel");
   CHECK(topic_of(some, "all is well") == nullptr);
+  const std::vector<Topic> begin = {{.name = "gpus", .says = {"…: expected NAME=VALUE…"}},
+                                    {.name = "flag", .says = {"--…: expected …"}}};
+  CHECK(topic_of(begin, "--env: expected NAME=VALUE, got x")->name == "flag");
+  CHECK(topic_of(begin, "x: expected NAME=VALUE, got x")->name == "gpus");
   CHECK(topic_of({}, "x: No such file") == nullptr);
 }
 
@@ -127,6 +132,15 @@ TEST_CASE("topics: a message as people meet it finds its section") {
       {"code: cannot write a: No space left on device", "disk-full"},
       {"s3://b/k: the server answered 412 (BadDigest); the server says: no", "s3-request"},
       {"s3://b/k: the server answered 503 (SlowDown)", "s3-answer"},
+      {"--hyperparameter: expected NAME=VALUE, got \"noequals\"", "bad-value"},
+      {"--input: expected NAME=DIR, got \"x\"", "bad-value"},
+      {"--gpus: expected a whole number from 0 to 64, got \"x\"", "bad-value"},
+      {"--output: expected s3://BUCKET or s3://BUCKET/PREFIX, got \"x\"", "s3-url"},
+      {"/etc/cdi/x.json: containerEdits.env[0]: expected NAME=VALUE, got \"x\"", "gpus"},
+      {"template: line 3: not YAML: found a tab", "bad-json"},
+      {"jobs.registries: expected names, got \"x\"", "bad-config"},
+      {"manifests: expected a list of at most 64", "image-damaged"},
+      {"TLS: OpenSSL has no TLS_AES_128_GCM_SHA256", "tls-failed"},
   };
   for (const auto& c : cases) {
     CAPTURE(c.message);
