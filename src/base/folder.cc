@@ -1,31 +1,20 @@
 #include "base/folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
-#include <string_view>
+
+#include "base/each_name.h"
 
 namespace muster {
 namespace {
 
 Result<std::vector<std::string>> names_of(Fd folder, const std::string& path) {
-  struct Close {
-    void operator()(DIR* stream) const { ::closedir(stream); }
-  };
-  const std::unique_ptr<DIR, Close> stream(folder ? ::fdopendir(folder.get()) : nullptr);
-  if (!stream) return fail_errno(path);
-  static_cast<void>(folder.release());
   std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* entry = ::readdir(stream.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    errno = 0;
-  }
-  if (errno != 0) return fail_errno(path);
+  TRY(each_name(std::move(folder), path, [&names](const std::string& name) {
+    names.push_back(name);
+    return true;
+  }));
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -21,6 +21,8 @@ constexpr std::uint32_t watched =
 
 /// All of a user's programs share the kernel's watches: one job's folders must not take them all.
 constexpr std::size_t folders_max = 4096;
+/// Whoever writes there chooses how long its paths are.
+constexpr std::size_t paths_bytes_max = 4u << 20;
 
 bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder + "/");
@@ -36,6 +38,7 @@ struct TreeWatch::State {
 
   void take();
   void take_event(const inotify_event& event, const std::string& name);
+  void put(int number, const std::string& folder);
   void remove(const std::string& folder);
   Task<> watching();
 
@@ -43,8 +46,15 @@ struct TreeWatch::State {
   Watch watch;
   const Tell tell;
   std::map<int, std::string> folders;  ///< By watch descriptor; relative.
+  std::size_t paths_bytes = 0;         ///< The paths' sum.
   Tasks tasks;
 };
+
+void TreeWatch::State::put(int number, const std::string& folder) {
+  std::string& path = folders[number];
+  paths_bytes += folder.size() - path.size();
+  path = folder;
+}
 
 void TreeWatch::State::remove(const std::string& folder) {
   for (auto at = folders.begin(); at != folders.end();) {
@@ -53,17 +63,20 @@ void TreeWatch::State::remove(const std::string& folder) {
       continue;
     }
     ::inotify_rm_watch(inotify.get(), at->first);
+    paths_bytes -= at->second.size();
     at = folders.erase(at);
   }
 }
 
 void TreeWatch::State::take_event(const inotify_event& event, const std::string& name) {
   if ((event.mask & IN_Q_OVERFLOW) != 0) return tell.appeared("");
+  const auto at = folders.find(event.wd);
   if ((event.mask & IN_IGNORED) != 0) {
-    folders.erase(event.wd);
+    if (at == folders.end()) return;
+    paths_bytes -= at->second.size();
+    folders.erase(at);
     return;
   }
-  const auto at = folders.find(event.wd);
   if (at == folders.end() || name.empty()) return;
   const std::string relative = at->second.empty() ? name : at->second + "/" + name;
   if ((event.mask & IN_ISDIR) == 0) {
@@ -110,11 +123,12 @@ Result<std::unique_ptr<TreeWatch>> TreeWatch::open(Loop& loop, Tell tell) {
 }
 
 Result<void> TreeWatch::add(const std::string& path, const std::string& relative) {
-  if (state_->folders.size() >= folders_max)
-    return fail(Errc::system, relative + ": more folders than can be watched, which are 4096");
+  if (state_->folders.size() >= folders_max ||
+      state_->paths_bytes + relative.size() > paths_bytes_max)
+    return fail(Errc::system, "more folders than can be watched: 4096, with 4 MiB of paths");
   const int number = ::inotify_add_watch(state_->inotify.get(), path.c_str(), watched);
   if (number >= 0)
-    state_->folders[number] = relative;
+    state_->put(number, relative);
   else if (errno != ENOENT && errno != ENOTDIR)
     return fail_errno(path);
   return {};

@@ -27,7 +27,8 @@ class TreeWatch {
   ~TreeWatch();
 
   /// `path` is how to reach the folder. One that is gone needs no watch. Error: `system`, when
-  /// there are no more watches to be had, or 4096 folders are watched already.
+  /// there are no more watches to be had, or 4096 folders are watched already, or their paths
+  /// have 4 MiB.
   Result<void> add(const std::string& path, const std::string& relative);
   /// Tells now what has come by now.
   void take();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/copy_bytes.h"
+#include "base/each_name.h"
 #include "base/fd.h"
 #include "base/folder.h"
 #include "base/given_path.h"
@@ -96,16 +97,17 @@ void remove_partial(int folder, const std::string& name) {
 /// What killed stewards have left in `folder` and below.
 void remove_partials(int folder, int depth = 0) {
   if (depth > depth_max) return;
-  for (const std::string& name : names_in(folder, "").value_or({})) {
-    if (name.starts_with(partial_prefix)) {
-      remove_partial(folder, name);
-      continue;
-    }
-    Status status{};
-    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISDIR(status.st_mode)) continue;
-    if (const Fd inner = open_folder(folder, name)) remove_partials(inner.get(), depth + 1);
-  }
+  static_cast<void>(
+      each_name(open_folder(folder, "."), "", [folder, depth](const std::string& name) {
+        Status status{};
+        if (name.starts_with(partial_prefix)) {
+          remove_partial(folder, name);
+        } else if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISDIR(status.st_mode)) {
+          if (const Fd inner = open_folder(folder, name)) remove_partials(inner.get(), depth + 1);
+        }
+        return true;
+      }));
 }
 
 class FolderCheckpoints final : public CheckpointPlace {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -20,6 +22,8 @@ class CheckpointPlace {
   /// where to.
   virtual loop::Task<Result<void>> store(std::string path, std::string relative,
                                          std::function<bool()> is_current) = 0;
+  /// The longest path that it takes.
+  virtual std::size_t path_bytes_max() const { return std::numeric_limits<std::size_t>::max(); }
 };
 
 /// Below an S3 prefix: a file's key is `to`'s, a '/', and its path.
@@ -31,13 +35,14 @@ std::unique_ptr<CheckpointPlace> checkpoints_in_s3(std::shared_ptr<s3client::Obj
 ///
 /// The folder is a container's: its links are not followed, for they may lead anywhere on the
 /// machine. A file that changes while it is stored goes again; no mixture of both is kept. A
-/// failure while the job runs is told and tried again at the end. Source: CreateTrainingJob's
-/// CheckpointConfig.
+/// failure while the job runs is told and tried again at the end. A path that is too long for the
+/// place is told and left out. Source: CreateTrainingJob's CheckpointConfig.
 class CheckpointSync {
  public:
   struct Options {
-    std::string folder;  ///< Exists.
-    int uploads = 2;     ///< At a time.
+    std::string folder;                 ///< Exists.
+    int uploads = 2;                    ///< At a time.
+    std::size_t files_max = 2'000'000;  ///< 60 bytes of memory each, however long their paths are.
     /// Told, by what begins with job::checkpoint_stored, that files were: soon of the first, then
     /// at most once a minute.
     std::function<void(const std::string& line)> tell_stored{};
@@ -52,7 +57,7 @@ class CheckpointSync {
   ~CheckpointSync();
 
   /// Stores what is new or changed since, when nobody writes any more; once. Error: the first file
-  /// that could not be stored, and how many others.
+  /// that could not be stored, and how many others; more files than `files_max`.
   loop::Task<Result<void>> finish();
 
   std::uint64_t files() const;  ///< How many were stored so far.

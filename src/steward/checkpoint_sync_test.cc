@@ -2,12 +2,14 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "job/journal.h"
 #include "loop/testing.h"
+#include "loop/wait.h"
 #include "s3client/memory_store.h"
 #include "steward/folders.h"
 
@@ -22,25 +24,66 @@ struct Bench {
   ~Bench() { CHECK(remove_tree(path)); }
 
   /// Runs a sync around what `host` does.
-  void run(const std::function<void()>& host) {
+  void run(const std::function<void()>& host, std::size_t files_max = 1000) {
     loop::Loop loop;
-    CheckpointSync::Options options{.folder = folder};
+    CheckpointSync::Options options{.folder = folder, .files_max = files_max};
     options.tell_stored = [this](const std::string& line) { stored.push_back(line); };
     std::unique_ptr<CheckpointPlace> place = checkpoints_in_s3(store, {"bucket", "key"});
     auto sync = *CheckpointSync::start(loop, std::move(place), std::move(options),
                                        [this](const std::string& line) { told.push_back(line); });
     host();
-    loop::run_task(loop, finish(*sync));
+    loop::run_task(loop, finish(*sync, ended));
+    if (files_max == 1000) CHECK(ended);
   }
-  static loop::Task<> finish(CheckpointSync& sync) {
-    const Result<void> stored = co_await sync.finish();
-    CHECK(stored);
+  static loop::Task<> finish(CheckpointSync& sync, Result<void>& ended) {
+    ended = co_await sync.finish();
   }
 
   std::string path, folder;
   std::shared_ptr<s3client::MemoryStore> store = std::make_shared<s3client::MemoryStore>();
   std::vector<std::string> told, stored;
+  Result<void> ended;
 };
+
+/// Makes so many small files in so many folders with long names in each other.
+void make_files(const std::string& folder, int count, int folders, std::size_t name_bytes) {
+  Fd at(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string inner(name_bytes, 'd');
+  for (int i = 0; i < folders; ++i) {
+    REQUIRE(::mkdirat(at.get(), inner.c_str(), 0700) == 0);
+    at = Fd(::openat(at.get(), inner.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  const std::string start(name_bytes, 'f');
+  for (int i = 0; i < count; ++i) {
+    const std::string name = start + std::to_string(i);
+    const Fd file(::openat(at.get(), name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    REQUIRE(write_all(file.get(), "x"));
+  }
+}
+
+/// Takes any path, and nothing ever gets there.
+class SilentPlace final : public CheckpointPlace {
+ public:
+  explicit SilentPlace(loop::Loop& loop) : never_(loop) {}
+  loop::Task<Result<void>> store(std::string, std::string, std::function<bool()>) override {
+    co_await never_.wait();
+    co_return Result<void>();
+  }
+
+ private:
+  loop::Event never_;
+};
+
+/// What has happened so far is taken notice of.
+loop::Task<> pass_turns(loop::Loop& loop) {
+  loop::Timer turn(loop);
+  for (int i = 0; i < 50; ++i) co_await turn.after(Duration::zero());
+}
+
+/// Bytes that the program has from malloc; 0 under a sanitizer, which has another one.
+std::size_t used_bytes() {
+  return ::mallinfo2().uordblks;
+}
 
 TEST_CASE("checkpoints: what lies too deep is told of once, the rest is stored") {
   Bench bench;
@@ -90,6 +133,52 @@ TEST_CASE("checkpoints: links, pipes and a folder that a link has replaced lead 
     REQUIRE(::symlink((bench.path + "/outside").c_str(), bench.folder.c_str()) == 0);
   });
   CHECK(bench.store->objects == std::map<std::string, std::string>{{"s3://bucket/key/own", "own"}});
+}
+
+TEST_CASE("checkpoints: neither long paths nor a slow place fill the memory") {
+  constexpr int files = 5000;
+  constexpr std::size_t paths_bytes = files * 60 * 241;  // 72 MB.
+  for (const bool before : {true, false}) {
+    CAPTURE(before);
+    Bench bench;
+    loop::Loop loop;
+    if (before) make_files(bench.folder, files, 60, 240);
+    const std::size_t used = used_bytes();
+    auto sync = *CheckpointSync::start(loop, std::make_unique<SilentPlace>(loop),
+                                       {.folder = bench.folder}, [](const std::string&) {});
+    if (!before) make_files(bench.folder, files, 60, 240);
+    loop::run_task(loop, pass_turns(loop));
+    CHECK(used_bytes() < used + paths_bytes / 10);
+  }
+}
+
+TEST_CASE("checkpoints: all files are stored, also if more are written than the queue holds") {
+  Bench bench;
+  bench.run([&] { make_files(bench.folder, 6000, 1, 200); }, 10'000);
+  CHECK(bench.ended);
+  CHECK(bench.store->objects.size() == 6000);
+  CHECK(bench.told.empty());
+}
+
+TEST_CASE("checkpoints: a file with too long a key is told and left out, the others are stored") {
+  Bench bench;
+  bench.run([&] {
+    make_files(bench.folder, 12, 5, 203);  // 5 * 204 + 204 bytes.
+    make_files(bench.folder, 1, 0, 200);
+  });
+  CHECK(bench.store->objects.size() == 1);
+  CHECK(bench.told.size() == 11);
+  CHECK(bench.told[0].starts_with("checkpoint left out: a path of 122"));
+  CHECK(bench.told[0].find(" bytes, the limit is 1020: ddd") != std::string::npos);
+  CHECK(bench.told.back() == "checkpoints: 12 files left out: their paths are too long");
+}
+
+TEST_CASE("checkpoints: more files than the limit fail the job, with the limit") {
+  Bench bench;
+  bench.run([&] { make_files(bench.folder, 12, 0, 1); }, 10);
+  REQUIRE(!bench.ended);
+  CHECK(bench.ended.error().text == "more than 10 files, the limit; the others are not stored");
+  CHECK(bench.store->objects.size() < 12);  // Two are under way at a time.
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include <cerrno>
 #include <climits>
-#include <vector>
 
 #include "base/copy_bytes.h"
+#include "base/each_name.h"
 #include "base/folder.h"
 
 namespace muster::steward {
@@ -56,15 +56,15 @@ int copy_entry(int from, int to, const std::string& name, const Wanted& wanted, 
 
 int copy_folder(int from, int to, const Wanted& wanted, int depth) {
   if (depth > depth_max) return ELOOP;
+  int wrong = 0;
   errno = 0;
-  const Result<std::vector<std::string>> names = names_in(from, "");
-  if (!names) return errno != 0 ? errno : EIO;
-  for (const std::string& name : *names) {
-    if (!wanted(name)) continue;
-    const int wrong = copy_entry(from, to, name, wanted, depth);
-    if (wrong != 0 && wrong != ENOENT) return wrong;  // Another host may put things there by now.
-  }
-  return 0;
+  const Result<void> listed = each_name(open_folder(from, "."), "", [&](const std::string& name) {
+    if (wanted(name)) wrong = copy_entry(from, to, name, wanted, depth);
+    if (wrong == ENOENT) wrong = 0;  // Another host may put things there by now.
+    return wrong == 0;
+  });
+  if (!listed) return errno != 0 ? errno : EIO;
+  return wrong;
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+"""A job fills the memory of muster itself with file names, which no limit of its host counts."""
+
+import re
+
+import pytest
+
+from lab import VENV
+from process import wait_until
+from sm_server import SmServer
+from test_server_jobs import BUCKET, Job
+
+SECONDS = 120.0
+FILES = 10_000
+MEMORY_KIB = 100 << 10  # With each path held once it would be 150 MiB, and it was three times.
+SCRIPT = f"""
+import os, signal
+at = os.open("/opt/ml/checkpoints", os.O_RDONLY)
+for _ in range(60):
+    os.mkdir("d" * 250, dir_fd=at)
+    at = os.open("d" * 250, os.O_RDONLY, dir_fd=at)
+for number in range({FILES}):
+    os.close(os.open("f" * 200 + str(number), os.O_WRONLY | os.O_CREAT, dir_fd=at))
+with open("/opt/ml/checkpoints/kept", "w") as file:
+    file.write("kept")
+print("made all", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    config = {"python": str(VENV / "bin" / "python")}
+    with SmServer(tmp_path_factory.mktemp("server"), jobs=config) as server:
+        s3 = server.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        s3.put_object(Bucket=BUCKET, Key="train/a.txt", Body=b"a")
+        yield server
+
+
+def test_long_paths_of_checkpoints_take_no_memory_of_the_steward(server):
+    job = Job(server, SCRIPT, CheckpointConfig={"S3Uri": f"s3://{BUCKET}/kept/"})
+    peak = 0
+
+    def ended():
+        nonlocal peak
+        for file in (server.data / "machine" / "jobs" / job.name).glob("algo-1/steward.pid"):
+            try:
+                pid = file.read_text().split()[0]
+                with open(f"/proc/{pid}/status") as status:
+                    peak = max(peak, int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]))
+            except (OSError, IndexError, TypeError):
+                pass  # Just starting, or ended.
+        return job.describe()["TrainingJobStatus"] in ("Completed", "Failed")
+
+    wait_until("the job to end", ended, SECONDS)
+    told = job.at_end()
+    assert told["TrainingJobStatus"] == "Completed", (told.get("FailureReason"), job.text())
+    assert 0 < peak < MEMORY_KIB, f"{peak} KiB"
+    assert "made all" in job.text()
+    found = server.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="kept/")["Contents"]
+    assert [each["Key"] for each in found] == ["kept/kept"]
+    assert f"checkpoints: {FILES} files left out: their paths are too long" in job.text()
